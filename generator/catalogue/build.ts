@@ -1,0 +1,99 @@
+import type { Endpoint, Tier } from "@routewright/runtime/model";
+import { byText } from "../manifest/json.js";
+import type { Manifest, Model } from "../manifest/manifest.js";
+import type { Catalogue, CatalogueEntry, Documentation, Problem, Skipped, SkipReason } from "./catalogue.js";
+import { checkModel, isExcluded } from "./check.js";
+import { granularityRank, pathOf } from "./path.js";
+import type { Settings } from "./settings.js";
+import { isPublished, readTags, type ModelTags } from "./tags.js";
+
+export interface CatalogueOptions {
+  /** Tier of an endpoint whose model has no tier tag. */
+  readonly defaultTier?: Tier;
+}
+
+/** What a manifest publishes, and every published model that it cannot. Pure: same manifest, same catalogue. */
+export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}): Catalogue {
+  const entries = new Map<string, CatalogueEntry>();
+  const skipped: Skipped[] = [];
+  const warnings: Problem[] = [];
+  for (const model of manifest.models) {
+    if (!isPublished(model.tags)) continue;
+    const outcome = readModel(model, options, entries);
+    warnings.push(...outcome.warnings);
+    if ("skipped" in outcome) skipped.push(outcome.skipped);
+    else entries.set(outcome.entry.endpoint.path, outcome.entry);
+  }
+  return { entries: [...entries.values()].sort(inDocumentedOrder), skipped, warnings };
+}
+
+type Outcome = { readonly warnings: readonly Problem[] } & (
+  { readonly entry: CatalogueEntry } | { readonly skipped: Skipped }
+);
+
+function readModel(
+  model: Model,
+  options: CatalogueOptions,
+  taken: ReadonlyMap<string, CatalogueEntry>,
+): Outcome {
+  if (isExcluded(model)) return { warnings: [], skipped: skip(model, "excluded", []) };
+  const tags = readTags(model.tags);
+  const { settings, descriptions, problems, warnings } = checkModel(model, tags);
+  if (settings === null) return { warnings, skipped: skip(model, "invalid", problems) };
+  const other = taken.get(pathOf(tags));
+  if (other) return { warnings, skipped: skip(model, "path-taken", [pathTaken(model, other)]) };
+  const entry = {
+    ...placeOf(tags),
+    uniqueId: model.uniqueId,
+    documentation: documentationOf(model, descriptions),
+  };
+  return { warnings, entry: { ...entry, endpoint: endpointOf(model, tags, settings, options) } };
+}
+
+function skip(model: Model, reason: SkipReason, problems: readonly Problem[]): Skipped {
+  return { model: model.uniqueId, file: model.file, reason, problems };
+}
+
+function pathTaken(model: Model, { endpoint, uniqueId }: CatalogueEntry): Problem {
+  return {
+    model: model.uniqueId,
+    path: "$.tags",
+    message: `The path ${endpoint.path} belongs to ${uniqueId} already.`,
+    hint: "Give one of the two another resource, granularity or window tag, or set meta.api.exclude_from_api.",
+  };
+}
+
+function placeOf({ category, resource, granularity, window }: ModelTags) {
+  return { category, resource, granularity, window };
+}
+
+function endpointOf(model: Model, tags: ModelTags, settings: Settings, options: CatalogueOptions): Endpoint {
+  return {
+    model: model.name,
+    path: pathOf(tags),
+    tier: tags.tier ?? options.defaultTier ?? "tier0",
+    relation: [model.schema, model.alias],
+    columns: model.columns.map(({ name, type }) => ({ name, type })),
+    ...settings,
+  };
+}
+
+function documentationOf(model: Model, parameters: ReadonlyMap<string, string>): Documentation {
+  const described = model.columns.filter(({ description }) => description.trim() !== "");
+  return {
+    description: model.description,
+    columns: new Map(described.map(({ name, description }) => [name, description])),
+    parameters,
+  };
+}
+
+/** Category, resource, then the order of granularities that data-api.md §4.1 gives. */
+function inDocumentedOrder(a: CatalogueEntry, b: CatalogueEntry): number {
+  return (
+    byText(a.category, b.category) ||
+    byText(a.resource, b.resource) ||
+    granularityRank(a.granularity) - granularityRank(b.granularity) ||
+    byText(a.granularity ?? "", b.granularity ?? "") ||
+    byText(a.window ?? "", b.window ?? "")
+  );
+}

@@ -1,0 +1,36 @@
+/** A problem within one `meta.api`, with its place relative to it: `parameters[0].column`. */
+export interface Fault {
+  readonly at: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** How a value from a manifest is shown in a message: quoted, on one line, never at full length. */
+export function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? "undefined";
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
+/** The known name that a misspelled one most likely means: at most a third of its letters differ. */
+export function closest(name: string, known: readonly string[]): string | null {
+  const near = known
+    .filter((other) => Math.abs(other.length - name.length) <= 3 && name.length <= 100)
+    .map((other) => ({ other, distance: editDistance(name.toLowerCase(), other.toLowerCase()) }))
+    .filter(({ other, distance }) => distance <= Math.ceil(other.length / 3))
+    .sort((a, b) => a.distance - b.distance);
+  return near[0]?.other ?? null;
+}
+
+/** Levenshtein distance, one row at a time. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,88 @@
+/** The shape of `meta.api` (data-api.md §2.3). What one value says about another is in rules.ts. */
+export interface MetaApi {
+  readonly exclude_from_api?: boolean;
+  readonly methods?: readonly ("GET" | "POST")[];
+  readonly allow_unfiltered?: boolean;
+  readonly require_any_of?: readonly string[];
+  readonly parameters?: readonly MetaParameter[];
+  readonly pagination?: MetaPagination;
+  readonly sort?: readonly { readonly column: string; readonly direction: "ASC" | "DESC" }[];
+  readonly sortable_fields?: readonly string[];
+}
+
+export interface MetaParameter {
+  readonly name: string;
+  readonly column: string;
+  readonly operator: "=" | ">=" | "<=" | "ILIKE" | "IN";
+  readonly type: "string" | "date" | "string_list";
+  readonly description?: string;
+  readonly case?: "lower" | "upper";
+  readonly max_items?: number;
+}
+
+export interface MetaPagination {
+  readonly enabled: boolean;
+  readonly default_limit?: number;
+  readonly max_limit?: number;
+  readonly response?: "list" | "envelope";
+}
+
+/** Largest page or list size that a PostgreSQL `integer` holds. */
+const positive = { type: "integer", minimum: 1, maximum: 2_147_483_647 } as const;
+const name = { type: "string", minLength: 1 } as const;
+const names = { type: "array", items: name } as const;
+
+const parameter = {
+  type: "object",
+  required: ["name", "column", "operator", "type"],
+  properties: {
+    name,
+    column: name,
+    operator: { enum: ["=", ">=", "<=", "ILIKE", "IN"] },
+    type: { enum: ["string", "date", "string_list"] },
+    description: { type: "string" },
+    case: { enum: ["lower", "upper"] },
+    max_items: positive,
+  },
+} as const;
+
+const pagination = {
+  type: "object",
+  required: ["enabled"],
+  properties: {
+    enabled: { type: "boolean" },
+    default_limit: positive,
+    max_limit: positive,
+    response: { enum: ["list", "envelope"] },
+  },
+  if: { properties: { enabled: { const: true } }, required: ["enabled"] },
+  then: { required: ["default_limit", "max_limit"] },
+} as const;
+
+const sortKey = {
+  type: "object",
+  required: ["column", "direction"],
+  properties: { column: name, direction: { enum: ["ASC", "DESC"] } },
+} as const;
+
+export const META_API_SCHEMA = {
+  type: "object",
+  properties: {
+    exclude_from_api: { type: "boolean" },
+    methods: { type: "array", minItems: 1, items: { enum: ["GET", "POST"] } },
+    allow_unfiltered: { type: "boolean" },
+    require_any_of: names,
+    parameters: { type: "array", items: parameter },
+    pagination,
+    sort: { type: "array", items: sortKey },
+    sortable_fields: names,
+  },
+} as const;
+
+/** Keys that mean something, by the object they stand in: others are most likely misspelled. */
+export const KNOWN_KEYS = {
+  api: Object.keys(META_API_SCHEMA.properties),
+  parameter: Object.keys(parameter.properties),
+  pagination: Object.keys(pagination.properties),
+  sort: Object.keys(sortKey.properties),
+} as const;

@@ -1,0 +1,80 @@
+import type { ModelTags } from "./tags.js";
+
+/** A segment becomes part of a file name, and file systems end at 255 bytes for three of them and an ending. */
+const MAX_SEGMENT = 80;
+
+/** Paths that the service itself answers. */
+const RESERVED: ReadonlySet<string> = new Set(["/v1/system/manifest/refresh"]);
+
+/** Path of an endpoint, `/v1/{category}/{resource}[/{granularity}][/{window}]` (data-api.md §4.1). */
+export function pathOf(tags: ModelTags): string {
+  return ["", "v1", ...segmentsOf(tags).map(({ value }) => value)].join("/");
+}
+
+/** The variable segments of a path, each with the tag that it comes from. */
+function segmentsOf({
+  category,
+  resource,
+  granularity,
+  window,
+}: ModelTags): { tag: string; value: string }[] {
+  return [
+    { tag: category, value: category },
+    { tag: `api:${resource}`, value: resource },
+    ...(granularity === null ? [] : [{ tag: `granularity:${granularity}`, value: granularity }]),
+    ...(window === null || window === granularity ? [] : [{ tag: `window:${window}`, value: window }]),
+  ];
+}
+
+/** What is wrong with the path that the tags ask for; nothing of a tag may reach a URL or a file name unescaped. */
+export function pathProblems(tags: ModelTags): { message: string; hint: string }[] {
+  const bad = segmentsOf(tags).filter(({ value }) => !isSegment(value));
+  if (bad.length > 0) return bad.map(({ tag, value }) => badSegment(tag, value));
+  const path = pathOf(tags);
+  if (!RESERVED.has(path)) return [];
+  return [
+    {
+      message: `The path ${path} belongs to the service itself.`,
+      hint: "Choose another category or resource.",
+    },
+  ];
+}
+
+function isSegment(text: string): boolean {
+  return /^[A-Za-z0-9_.-]+$/.test(text) && text !== "." && text !== ".." && text.length <= MAX_SEGMENT;
+}
+
+function badSegment(tag: string, value: string): { message: string; hint: string } {
+  const shown = JSON.stringify(tag.length > 60 ? `${tag.slice(0, 60)}…` : tag);
+  if (value === "")
+    return { message: `The tag ${shown} has no value.`, hint: "Write a value behind the colon." };
+  if (value.length > MAX_SEGMENT) {
+    return {
+      message: `The tag ${shown} gives a path segment of ${value.length} characters.`,
+      hint: `Use at most ${MAX_SEGMENT} characters.`,
+    };
+  }
+  return {
+    message: `The tag ${shown} cannot be a path segment.`,
+    hint: "Use only letters, digits, `_`, `-` and `.` (and not `.` or `..` alone).",
+  };
+}
+
+/** Granularities in the order in which documentation lists them; others follow alphabetically (data-api.md §4.1). */
+const GRANULARITY_ORDER = [
+  null,
+  "latest",
+  "daily",
+  "weekly",
+  "monthly",
+  "last_7d",
+  "last_30d",
+  "in_ranges",
+  "all_time",
+] as const;
+
+/** Position of a granularity in the documented order; unknown ones share the last place. */
+export function granularityRank(granularity: string | null): number {
+  const rank = (GRANULARITY_ORDER as readonly (string | null)[]).indexOf(granularity);
+  return rank === -1 ? GRANULARITY_ORDER.length : rank;
+}

@@ -1,0 +1,71 @@
+import type { Endpoint, Filter, Method, Pagination, Parameter } from "@routewright/runtime/model";
+import type { MetaApi, MetaPagination, MetaParameter } from "./meta-api/schema.js";
+
+/** What `meta.api` decides of an endpoint. */
+export type Settings = Pick<
+  Endpoint,
+  | "methods"
+  | "legacy"
+  | "parameters"
+  | "allowUnfiltered"
+  | "requireAnyOf"
+  | "pagination"
+  | "sort"
+  | "sortableFields"
+>;
+
+/** A model without `meta.api`: GET only, no parameters, the whole table (data-api.md §4.3). */
+export const LEGACY: Settings = {
+  methods: ["GET"],
+  legacy: true,
+  parameters: [],
+  allowUnfiltered: true,
+  requireAnyOf: [],
+  pagination: null,
+  sort: [],
+  sortableFields: [],
+};
+
+/** Fills in the defaults of a checked `meta.api` (data-api.md §2.3). */
+export function settingsOf(api: MetaApi): Settings {
+  const methods: readonly Method[] = api.methods?.includes("POST") ? ["GET", "POST"] : ["GET"];
+  return {
+    methods,
+    legacy: false,
+    parameters: (api.parameters ?? []).map(parameterOf),
+    allowUnfiltered: api.allow_unfiltered ?? false,
+    requireAnyOf: [...new Set(api.require_any_of)],
+    pagination: paginationOf(api.pagination),
+    sort: (api.sort ?? []).map(({ column, direction }) => [column, direction] as const),
+    sortableFields: [...new Set(api.sortable_fields)],
+  };
+}
+
+function parameterOf(meta: MetaParameter): Parameter {
+  return { name: meta.name, column: meta.column, ...filterOf(meta) };
+}
+
+/** Operator and type belong together: rules.ts has checked that they are paired. */
+function filterOf({ operator, case: letterCase, max_items }: MetaParameter): Filter {
+  const casing = letterCase === undefined ? {} : { case: letterCase };
+  switch (operator) {
+    case "=":
+    case "ILIKE":
+      return { operator, type: "string", ...casing };
+    case ">=":
+    case "<=":
+      return { operator, type: "date" };
+    case "IN":
+      return {
+        operator,
+        type: "string_list",
+        ...casing,
+        ...(max_items === undefined ? {} : { maxItems: max_items }),
+      };
+  }
+}
+
+function paginationOf(meta: MetaPagination | undefined): Pagination | null {
+  if (!meta?.enabled || meta.default_limit === undefined || meta.max_limit === undefined) return null;
+  return { defaultLimit: meta.default_limit, maxLimit: meta.max_limit, response: meta.response ?? "list" };
+}

@@ -1,0 +1,2 @@
+/** What generated modules import. */
+export type * from "./endpoint/endpoint.js";
