@@ -1,0 +1,37 @@
+/**
+ * The `data_type` of a dbt column, a ClickHouse or a PostgreSQL type or nothing (decisions.md A, Reading the
+ * manifest), as a closed sum type, and that as a JSON Schema and as a TypeScript type.
+ */
+import { type ColumnType, nullable, UNKNOWN } from "./kinds.js";
+import { tokensOf } from "./lexer.js";
+import { readType } from "./read.js";
+import { expressionOf } from "./syntax.js";
+
+export { type ColumnType, nullable } from "./kinds.js";
+export { type JsonSchema, jsonSchemaOf } from "./schema.js";
+export { typeScriptOf } from "./typescript.js";
+
+/** Room for an Enum16 of some thousand members; a longer text is not a type that anyone wrote. */
+export const MAX_TYPE_TEXT = 65_536;
+
+/**
+ * Reads a column's type text, in any letter case. It never throws and takes time linear in the text: one that is
+ * missing, malformed, too long or too deep is unknown.
+ *
+ *     parseColumnType("LowCardinality(Nullable(String))") // { kind: "string", nullable: true }
+ *     parseColumnType("numeric(20,0)[]")                  // an array of integers of up to 20 digits
+ *
+ * Null is allowed only where the text says so: `Nullable(String)`, or `text null` as in a column definition.
+ */
+export function parseColumnType(text: string | undefined): ColumnType {
+  const bare = text?.replace(/\s(not\s)?null\s*$/i, "");
+  const type = parseBareType(bare);
+  return text !== undefined && /(?<!\snot)\snull\s*$/i.test(text) ? nullable(type) : type;
+}
+
+function parseBareType(text: string | undefined): ColumnType {
+  if (text === undefined || text.length > MAX_TYPE_TEXT) return UNKNOWN;
+  const tokens = tokensOf(text);
+  const expression = tokens && expressionOf(tokens);
+  return expression === undefined ? UNKNOWN : readType(expression);
+}

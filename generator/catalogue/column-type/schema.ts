@@ -1,0 +1,108 @@
+import type { ArrayType, ColumnType, IntegerType, JsonType, MapType } from "./kinds.js";
+import type { RecordType, StringType, TupleType, UnknownType } from "./kinds.js";
+
+/** The part of JSON Schema 2020-12 (OpenAPI 3.1) that describes a column; `{}` accepts any value. */
+export interface JsonSchema {
+  readonly type?: TypeName | readonly [TypeName, "null"];
+  readonly format?: string;
+  readonly enum?: readonly (string | null)[];
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly items?: JsonSchema | false;
+  readonly prefixItems?: readonly JsonSchema[];
+  readonly minItems?: number;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: JsonSchema;
+}
+
+type Structure = ArrayType | MapType | TupleType | RecordType | JsonType | UnknownType;
+type TypeName = "integer" | "number" | "string" | "boolean" | "array" | "object";
+
+/**
+ * Schema of a column's values in a JSON row (decisions.md A, Responses). Keys come in a fixed order, `type` first.
+ * A float keeps its declared nullability although NaN and ±Infinity are served as null: data-api.md §2 documents
+ * such columns as plain float64, and a schema of nothing but nullable numbers would tell a client less.
+ */
+export function jsonSchemaOf(type: ColumnType): JsonSchema {
+  switch (type.kind) {
+    case "integer":
+      return { type: named("integer", type), ...rangeOf(type) };
+    case "decimal":
+      return { type: named("number", type) };
+    case "float":
+      return { type: named("number", type), format: type.bits === 32 ? "float" : "double" };
+    case "string":
+      return { type: named("string", type), ...textOf(type) };
+    case "enum":
+      return { type: named("string", type), enum: type.nullable ? [...type.values, null] : type.values };
+    case "boolean":
+      return { type: named("boolean", type) };
+    case "date":
+      return { type: named("string", type), format: "date" };
+    case "dateTime":
+      return { type: named("string", type), format: "date-time" };
+    default:
+      return structureOf(type);
+  }
+}
+
+function structureOf(type: Structure): JsonSchema {
+  switch (type.kind) {
+    case "array":
+      return { type: named("array", type), items: jsonSchemaOf(type.of) };
+    case "map":
+      return { type: named("object", type), additionalProperties: jsonSchemaOf(type.value) };
+    case "tuple":
+      return {
+        type: named("array", type),
+        prefixItems: type.of.map(jsonSchemaOf),
+        items: false,
+        minItems: type.of.length,
+      };
+    case "record":
+      return { type: named("object", type), ...fieldsOf(type) };
+    case "json":
+    case "unknown":
+      return {};
+  }
+}
+
+function named(name: TypeName, type: { readonly nullable: boolean }): TypeName | readonly [TypeName, "null"] {
+  return type.nullable ? [name, "null"] : name;
+}
+
+/** Names from the OpenAPI Format Registry; generators choose a language's integer by them. */
+const INTEGER_FORMATS: ReadonlyMap<string, string> = new Map(
+  [8, 16, 32, 64].flatMap((bits): [string, string][] => {
+    const half = 2n ** BigInt(bits - 1);
+    return [
+      [`${-half}..${half - 1n}`, `int${bits}`],
+      [`0..${2n * half - 1n}`, `uint${bits}`],
+    ];
+  }),
+);
+
+/** A bound past 2^53 - 1 is left out: most JSON readers would round it, and then refuse good values. */
+function rangeOf({ min, max }: IntegerType): JsonSchema {
+  const format = INTEGER_FORMATS.get(`${min}..${max}`);
+  const [minimum, maximum] = [Number(min), Number(max)];
+  return {
+    ...(format !== undefined && { format }),
+    ...(Number.isSafeInteger(minimum) && { minimum }),
+    ...(Number.isSafeInteger(maximum) && { maximum }),
+  };
+}
+
+function textOf({ format, maxLength }: StringType): JsonSchema {
+  return { ...(format !== undefined && { format }), ...(maxLength !== undefined && { maxLength }) };
+}
+
+/** `fromEntries` makes a field named `__proto__` a property like any other. */
+function fieldsOf({ fields }: RecordType): JsonSchema {
+  return {
+    properties: Object.fromEntries(fields.map(({ name, type }) => [name, jsonSchemaOf(type)])),
+    required: fields.map((field) => field.name),
+  };
+}

@@ -1,0 +1,78 @@
+import type { ColumnType, EnumType, RecordType } from "./kinds.js";
+
+/**
+ * TypeScript type of a column's values in a row, on one line: `string | null`, `Record<string, number>`. Integers
+ * of any width are `number`, what `JSON.parse` makes of them. No text of the column can leave its string literal.
+ */
+export function typeScriptOf(type: ColumnType): string {
+  const text = withoutNull(type);
+  return "nullable" in type && type.nullable ? `${text} | null` : text;
+}
+
+function withoutNull(type: ColumnType): string {
+  switch (type.kind) {
+    case "integer":
+    case "decimal":
+    case "float":
+      return "number";
+    case "string":
+    case "date":
+    case "dateTime":
+      return "string";
+    case "enum":
+      return enumOf(type);
+    case "boolean":
+      return "boolean";
+    case "array":
+      return arrayOf(type.of);
+    case "map":
+      return `Record<string, ${typeScriptOf(type.value)}>`;
+    case "tuple":
+      return `[${type.of.map(typeScriptOf).join(", ")}]`;
+    case "record":
+      return recordOf(type);
+    case "json":
+    case "unknown":
+      return "unknown";
+  }
+}
+
+/** Past either limit a union no longer helps whoever reads the interface: a dozen members, a line of text. */
+const MAX_MEMBERS = 12;
+const MAX_UNION_TEXT = 100;
+
+function enumOf({ values }: EnumType): string {
+  if (values.length > MAX_MEMBERS) return "string";
+  const union = values.map(literal).join(" | ");
+  return union.length > MAX_UNION_TEXT ? "string" : union;
+}
+
+function arrayOf(type: ColumnType): string {
+  const element = typeScriptOf(type);
+  return isUnion(type, element) ? `(${element})[]` : `${element}[]`;
+}
+
+function isUnion(type: ColumnType, text: string): boolean {
+  if ("nullable" in type && type.nullable) return true;
+  return type.kind === "enum" && type.values.length > 1 && text !== "string";
+}
+
+function recordOf({ fields }: RecordType): string {
+  const members = fields.map(
+    ({ name, type }) => `${IDENTIFIER.test(name) ? name : literal(name)}: ${typeScriptOf(type)}`,
+  );
+  return `{ ${members.join("; ")} }`;
+}
+
+const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/u;
+
+/** JSON's escapes, and `\u` ones for what a reviewer cannot see: line separators, bidirectional marks, fillers. */
+function literal(text: string): string {
+  return JSON.stringify(text).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (hidden) =>
+    Array.from({ length: hidden.length }, (_, index) => unicodeEscape(hidden.charCodeAt(index))).join(""),
+  );
+}
+
+function unicodeEscape(codeUnit: number): string {
+  return `\\u${codeUnit.toString(16).padStart(4, "0")}`;
+}
