@@ -1,0 +1,70 @@
+import { type Method, type Tier, TIER_NAMES } from "@routewright/runtime/model";
+import type { CatalogueEntry } from "../catalogue/catalogue.js";
+import type { Json, JsonMap, JsonRecord } from "./json-text.js";
+import { operationIdOf } from "./names.js";
+import { neededFilters, queryParameters, requestBody } from "./parameters.js";
+import { refusalReferences } from "./responses.js";
+import { rowsResponse } from "./rows.js";
+import { codeList, paragraphs } from "./text.js";
+
+/** The path item of a data endpoint: an operation per method (data-api.md §4.3). */
+export function dataPathItem(entry: CatalogueEntry): JsonMap {
+  return new Map(
+    entry.endpoint.methods.map((method) => [method.toLowerCase(), dataOperation(entry, method)]),
+  );
+}
+
+function dataOperation(entry: CatalogueEntry, method: Method): JsonRecord {
+  const { endpoint, category } = entry;
+  return {
+    operationId: operationIdOf(method, endpoint.path),
+    tags: [category],
+    summary: titleOf(entry) + (method === "POST" ? " (POST)" : ""),
+    description: descriptionOf(entry),
+    "x-tier": endpoint.tier,
+    "x-dbt-model": endpoint.model,
+    security: securityOf(endpoint.tier),
+    ...inputOf(entry, method),
+    responses: new Map<string, Json>([
+      ["200", rowsResponse(entry)],
+      ...refusalReferences({ kind: "data", endpoint, method }),
+    ]),
+  };
+}
+
+function inputOf(entry: CatalogueEntry, method: Method): JsonRecord {
+  switch (method) {
+    case "GET":
+      return { parameters: queryParameters(entry) };
+    case "POST":
+      return { requestBody: requestBody(entry) };
+  }
+}
+
+/** Who may call: tier0 with or without a key, above it with one (data-api.md §5). */
+export function securityOf(tier: Tier): Json {
+  const withKey = { ApiKeyAuth: [] };
+  return tier === "tier0" ? [{}, withKey] : [withKey];
+}
+
+/** A title for people: `Netflow per token, last 7d`. */
+function titleOf({ resource, granularity, window }: CatalogueEntry): string {
+  const parts = [resource, granularity, window === granularity ? null : window].filter(
+    (part) => part !== null,
+  );
+  const title = parts.map((part) => part.replace(/[_.-]+/g, " ").trim()).join(", ");
+  return title.charAt(0).toUpperCase() + title.slice(1);
+}
+
+/** What the model's author says, then what the endpoint asks for. */
+function descriptionOf(entry: CatalogueEntry): string {
+  const { legacy, sort, tier } = entry.endpoint;
+  const needed = neededFilters(entry);
+  return paragraphs(
+    entry.documentation.description,
+    legacy ? "The whole table: no parameters are taken." : "",
+    needed.length === 0 ? "" : `At least one of these parameters is required: ${codeList(needed)}.`,
+    sort.length === 0 ? "" : `Sorted by ${codeList(sort.map((key) => key.join(" ")))}.`,
+    `Access: ${tier} (${TIER_NAMES[tier]}).`,
+  );
+}

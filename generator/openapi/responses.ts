@@ -1,0 +1,100 @@
+import { ERRORS, type ErrorCode, RATE_WINDOW_SECONDS } from "@routewright/runtime/model";
+import type { Json, JsonMap, JsonRecord } from "./json-text.js";
+import { type Operation, type RefusalSet, refusalsOf, type Status } from "./refusals.js";
+
+/** Headers of the data API (data-api.md §8, decisions.md §A). */
+export const HEADERS = {
+  "X-RateLimit-Limit": header("Requests that the caller may make per window.", { type: "integer" }),
+  "X-RateLimit-Remaining": header("Requests left in the window.", { type: "integer" }),
+  "X-RateLimit-Reset": header(`End of the ${RATE_WINDOW_SECONDS}-second window, as a Unix timestamp.`, {
+    type: "integer",
+  }),
+  "X-Request-Id": header("Name of the request in the service's log.", { type: "string" }),
+  "Retry-After": header("Seconds to wait before trying again.", { type: "integer" }),
+  Allow: header("The methods that the path has.", { type: "string" }),
+} as const;
+
+type HeaderName = keyof typeof HEADERS;
+
+/** Body of every refusal (data-api.md §7). */
+export const ERROR_SCHEMA: JsonRecord = {
+  type: "object",
+  description: "Why a request was refused.",
+  properties: { detail: { type: "string" } },
+  required: ["detail"],
+};
+
+const ON_EVERY_RESPONSE: readonly HeaderName[] = [
+  "X-RateLimit-Limit",
+  "X-RateLimit-Remaining",
+  "X-RateLimit-Reset",
+  "X-Request-Id",
+];
+
+/** An answer with a body and the headers that every response carries. */
+export function response(
+  description: string,
+  mediaType: string,
+  content: JsonRecord,
+  more: readonly HeaderName[] = [],
+) {
+  const headers = [...ON_EVERY_RESPONSE, ...more].map((name) => [name, ref("headers", name)]);
+  return {
+    description,
+    headers: Object.fromEntries(headers),
+    content: { [mediaType]: content },
+  } satisfies JsonRecord;
+}
+
+/** The refusals of an operation, by status, each a reference to its component. */
+export function refusalReferences(operation: Operation): readonly (readonly [string, Json])[] {
+  return refusalsOf(operation).map(({ status, name }) => [String(status), ref("responses", name)]);
+}
+
+/** The components behind the references of these operations, by status and name. */
+export function refusalComponents(operations: readonly Operation[]): JsonMap {
+  const sets = new Map(operations.flatMap(refusalsOf).map((set) => [`${set.status} ${set.name}`, set]));
+  const sorted = [...sets].sort(([a], [b]) => (a < b ? -1 : 1));
+  return new Map(sorted.map(([, set]) => [set.name, refusalResponse(set)]));
+}
+
+function refusalResponse({ status, codes }: RefusalSet): Json {
+  const causes = codes.map((code) => `- ${ERRORS[code].when}: \`${ERRORS[code].detail}\``);
+  const examples = Object.fromEntries(codes.map((code) => [code, example(code)]));
+  const content = { schema: ref("schemas", "Error"), examples };
+  return response(
+    ["Refused, because", "", ...causes].join("\n"),
+    "application/json",
+    content,
+    extraHeaders(status),
+  );
+}
+
+function example(code: ErrorCode): JsonRecord {
+  return { summary: ERRORS[code].when, value: { detail: ERRORS[code].detail } };
+}
+
+function extraHeaders(status: Status): readonly HeaderName[] {
+  switch (status) {
+    case 405:
+      return ["Allow"];
+    case 429:
+    case 503:
+      return ["Retry-After"];
+    case 400:
+    case 403:
+    case 404:
+    case 413:
+    case 500:
+      return [];
+  }
+}
+
+/** A reference to a component. */
+export function ref(kind: "headers" | "responses" | "schemas", name: string): JsonRecord {
+  return { $ref: `#/components/${kind}/${name}` };
+}
+
+function header(description: string, schema: JsonRecord): JsonRecord {
+  return { description, schema };
+}
