@@ -1,0 +1,131 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Csv, parseCsv } from "./csv.js";
+
+/** An index that a model's dbt configuration asks for. */
+export interface Index {
+  readonly columns: readonly string[];
+  readonly unique?: boolean;
+}
+
+/** One relation of the starter project, ready to be made. */
+export type Relation =
+  | {
+      readonly kind: "seed";
+      readonly name: string;
+      readonly types: Record<string, string>;
+      readonly csv: Csv;
+    }
+  | { readonly kind: "view"; readonly name: string; readonly sql: string }
+  | {
+      readonly kind: "table";
+      readonly name: string;
+      readonly sql: string;
+      readonly indexes: readonly Index[];
+    };
+
+/** The starter project as the demo needs it. */
+export interface Starter {
+  readonly schema: string;
+  /** Every relation after those it reads from. */
+  readonly relations: readonly Relation[];
+  /** Changes when the manifest or a seed file does. */
+  readonly fingerprint: string;
+}
+
+/** A node of the slim manifest that `scripts/starter/manifest.ts` writes. */
+interface Node {
+  readonly resource_type: string;
+  readonly alias: string;
+  readonly schema: string;
+  readonly unique_id: string;
+  readonly original_file_path: string;
+  readonly config: {
+    readonly materialized: string;
+    readonly column_types?: Record<string, string>;
+    readonly indexes?: readonly Index[];
+  };
+  readonly depends_on: { readonly nodes: readonly string[] };
+  readonly compiled_code?: string;
+}
+
+/** Reads the manifest and the seed files of a starter project. */
+export async function readStarter(dir: string): Promise<Starter> {
+  const manifest = await readFile(join(dir, "manifest.json"), "utf8");
+  const nodes = inDependencyOrder(nodesOf(manifest)).filter(
+    (node) => node.config.materialized !== "ephemeral",
+  );
+  const hash = createHash("sha256").update(manifest);
+  const relations: Relation[] = [];
+  for (const node of nodes) {
+    const seed =
+      node.resource_type === "seed" ? await readFile(join(dir, node.original_file_path), "utf8") : null;
+    if (seed !== null) hash.update(`\0${node.alias}\0${seed}`);
+    relations.push(seed === null ? modelOf(node) : seedOf(node, seed));
+  }
+  return { schema: schemaOf(nodes), relations, fingerprint: hash.digest("hex") };
+}
+
+function nodesOf(manifest: string): Node[] {
+  const { nodes } = JSON.parse(manifest) as { nodes?: Record<string, Node> };
+  if (!nodes)
+    throw new Error("The starter's manifest.json has no nodes: run `npx tsx scripts/starter/manifest.ts`.");
+  return Object.values(nodes);
+}
+
+/** All relations live in one schema, which is replaced as a whole. */
+function schemaOf(nodes: readonly Node[]): string {
+  const [schema, ...others] = new Set(nodes.map((node) => node.schema));
+  if (schema === undefined || others.length > 0) {
+    throw new Error(`The starter must use exactly one schema, but has: ${[schema, ...others].join(", ")}.`);
+  }
+  return schema;
+}
+
+/** Sorts nodes so that each comes after what it depends on. */
+function inDependencyOrder(nodes: readonly Node[]): Node[] {
+  const byId = new Map(nodes.map((node) => [node.unique_id, node]));
+  const ordered = new Set<Node>();
+  const visit = (node: Node, trail: readonly Node[]): void => {
+    if (ordered.has(node)) return;
+    if (trail.includes(node)) throw new Error(`${node.unique_id} depends on itself.`);
+    for (const id of node.depends_on.nodes) {
+      const needed = byId.get(id);
+      if (!needed) throw new Error(`${node.unique_id} depends on ${id}, which the manifest does not have.`);
+      visit(needed, [...trail, node]);
+    }
+    ordered.add(node);
+  };
+  for (const node of nodes) visit(node, []);
+  return [...ordered];
+}
+
+function seedOf(node: Node, text: string): Relation {
+  const types = node.config.column_types ?? {};
+  try {
+    const csv = parseCsv(text);
+    const untyped = csv.header.filter((column) => types[column] === undefined);
+    if (untyped.length > 0) throw new Error(`column_types in dbt_project.yml lacks: ${untyped.join(", ")}.`);
+    return { kind: "seed", name: node.alias, types, csv };
+  } catch (cause) {
+    throw new Error(`Seed ${node.original_file_path}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function modelOf(node: Node): Relation {
+  const sql = node.compiled_code;
+  if (!sql)
+    throw new Error(`${node.unique_id} has no compiled_code: run \`npx tsx scripts/starter/manifest.ts\`.`);
+  switch (node.config.materialized) {
+    case "view":
+      return { kind: "view", name: node.alias, sql };
+    case "table":
+    case "incremental":
+      return { kind: "table", name: node.alias, sql, indexes: node.config.indexes ?? [] };
+    default:
+      throw new Error(
+        `${node.unique_id}: the demo cannot build a relation materialized as ${node.config.materialized}.`,
+      );
+  }
+}

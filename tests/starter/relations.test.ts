@@ -1,0 +1,141 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { buildDemoRelations } from "../../scripts/demo/relations.js";
+import { scratchDatabase, SERVER_URL } from "./scratch-database.js";
+
+type Overrides = {
+  sql?: string;
+  materialized?: string;
+  csv?: string;
+  types?: Record<string, string>;
+  after?: string;
+};
+
+/** A project of one seed, an ephemeral model, a view and a table, listed in the wrong order. */
+async function project(overrides: Overrides = {}): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), "routewright-demo-"));
+  const types = overrides.types ?? { id: "integer", "odd name": "text" };
+  const model = (name: string, materialized: string, sql: string, after: string, config = {}) => ({
+    resource_type: "model",
+    unique_id: name,
+    alias: name,
+    schema: "demo",
+    original_file_path: name,
+    compiled_code: sql,
+    depends_on: { nodes: [after] },
+    config: { materialized, ...config },
+  });
+  const nodes = {
+    a_table: model(
+      "a_table",
+      overrides.materialized ?? "table",
+      overrides.sql ?? "select id from demo.b_view",
+      "b_view",
+      {
+        indexes: [{ columns: ["id"], unique: true }],
+      },
+    ),
+    b_view: model("b_view", "view", 'select id, "odd name" from demo.seed', overrides.after ?? "c_inline"),
+    c_inline: model("c_inline", "ephemeral", "select 1", "seed"),
+    seed: {
+      resource_type: "seed",
+      unique_id: "seed",
+      alias: "seed",
+      schema: "demo",
+      depends_on: { nodes: [] },
+      original_file_path: "seeds/seed.csv",
+      config: { materialized: "seed", column_types: types },
+    },
+  };
+  await mkdir(join(dir, "seeds"));
+  await writeFile(join(dir, "seeds/seed.csv"), overrides.csv ?? 'id,odd name\n1,"x"" y"\n2,\n');
+  await writeFile(join(dir, "manifest.json"), JSON.stringify({ nodes }));
+  return dir;
+}
+
+describe.skipIf(!SERVER_URL)("building demo relations", () => {
+  const database = scratchDatabase("relations");
+  const dirs: string[] = [];
+  const build = async (overrides: Overrides = {}) => {
+    dirs.push(await project(overrides));
+    return buildDemoRelations(database.url, dirs.at(-1)!);
+  };
+  beforeEach(() => database.rows("drop schema if exists demo cascade"));
+  afterAll(() => Promise.all(dirs.map((dir) => rm(dir, { recursive: true }))));
+
+  it("makes seeds, views and tables after what they read from, and no ephemeral model", async () => {
+    expect(await build()).toEqual({ built: 3, skipped: false });
+    expect(await database.rows("select * from demo.b_view order by id")).toEqual([
+      { id: 1, "odd name": 'x" y' },
+      { id: 2, "odd name": null },
+    ]);
+    const relations =
+      "select relname, relkind from pg_class where relnamespace = 'demo'::regnamespace order by 1";
+    expect(await database.rows(relations)).toEqual([
+      { relname: "a_table", relkind: "r" },
+      { relname: "a_table_id_idx", relkind: "i" },
+      { relname: "b_view", relkind: "v" },
+      { relname: "seed", relkind: "r" },
+    ]);
+  });
+
+  it("does nothing when manifest and seeds are unchanged, and builds anew when a seed changes", async () => {
+    await build();
+    expect(await build()).toEqual({ built: 0, skipped: true });
+    expect(await build({ csv: "id,odd name\n7,z\n" })).toEqual({ built: 3, skipped: false });
+    expect(await database.rows("select id from demo.a_table")).toEqual([{ id: 7 }]);
+  });
+
+  it("makes an incremental model a table", async () => {
+    await build({ materialized: "incremental" });
+    expect(await database.rows("select relkind from pg_class where oid = 'demo.a_table'::regclass")).toEqual([
+      { relkind: "r" },
+    ]);
+  });
+
+  it("builds once when two starts coincide", async () => {
+    const builds = await Promise.all([build(), build()]);
+    expect(builds.map(({ skipped }) => skipped).toSorted()).toEqual([false, true]);
+  });
+
+  it("leaves the old relations in place when a build fails, and says which relation failed", async () => {
+    await build();
+    await expect(build({ sql: "select * from nowhere" })).rejects.toThrow(
+      'The demo relation "demo"."a_table" could not be built: relation "nowhere" does not exist',
+    );
+    expect(await database.rows("select count(*)::integer as n from demo.a_table")).toEqual([{ n: 2 }]);
+    expect(await build()).toEqual({ built: 0, skipped: true });
+  });
+
+  it("refuses a schema that holds relations of somebody else, and takes an empty one", async () => {
+    await database.rows("create schema demo create table precious (id integer)");
+    await expect(build()).rejects.toThrow(
+      'Schema "demo" already holds relations that the demo did not make.',
+    );
+    await database.rows("drop table demo.precious");
+    expect(await build()).toMatchObject({ skipped: false });
+  });
+
+  it("takes no text from the project for a type that is none", async () => {
+    const types = { id: "integer); drop schema public; --", "odd name": "text" };
+    await expect(build({ types })).rejects.toThrow("is not the name of a PostgreSQL type");
+  });
+
+  it("names the seed and the column that has no type", async () => {
+    await expect(build({ types: { id: "integer" } })).rejects.toThrow(
+      "Seed seeds/seed.csv: column_types in dbt_project.yml lacks: odd name.",
+    );
+  });
+
+  it("refuses models that it cannot order or build", async () => {
+    await expect(build({ after: "a_table" })).rejects.toThrow("depends on itself");
+    await expect(build({ after: "gone" })).rejects.toThrow(
+      "b_view depends on gone, which the manifest does not have",
+    );
+    await expect(build({ materialized: "snapshot" })).rejects.toThrow(
+      "cannot build a relation materialized as snapshot",
+    );
+  });
+});
