@@ -1,6 +1,7 @@
 import type { Endpoint, Tier } from "@routewright/runtime/model";
 import { byText } from "../manifest/json.js";
-import type { Manifest, Model } from "../manifest/manifest.js";
+import type { Manifest } from "../manifest/manifest.js";
+import type { Model, ModelColumn } from "../manifest/model.js";
 import type { Catalogue, CatalogueEntry, Documentation, Problem, Skipped, SkipReason } from "./catalogue.js";
 import { checkModel, isExcluded } from "./check.js";
 import { granularityRank, pathOf } from "./path.js";
@@ -17,9 +18,13 @@ export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}):
   const entries = new Map<string, CatalogueEntry>();
   const skipped: Skipped[] = [];
   const warnings: Problem[] = [];
+  const context = {
+    defaultTier: options.defaultTier ?? "tier0",
+    nullableByDefault: manifest.nullableByDefault,
+  };
   for (const model of manifest.models) {
     if (!isPublished(model.tags)) continue;
-    const outcome = readModel(model, options, entries);
+    const outcome = readModel(model, context, entries);
     warnings.push(...outcome.warnings);
     if ("skipped" in outcome) skipped.push(outcome.skipped);
     else entries.set(outcome.entry.endpoint.path, outcome.entry);
@@ -31,11 +36,13 @@ type Outcome = { readonly warnings: readonly Problem[] } & (
   { readonly entry: CatalogueEntry } | { readonly skipped: Skipped }
 );
 
-function readModel(
-  model: Model,
-  options: CatalogueOptions,
-  taken: ReadonlyMap<string, CatalogueEntry>,
-): Outcome {
+/** What holds for all models of a manifest. */
+interface Context {
+  readonly defaultTier: Tier;
+  readonly nullableByDefault: boolean;
+}
+
+function readModel(model: Model, context: Context, taken: ReadonlyMap<string, CatalogueEntry>): Outcome {
   if (isExcluded(model)) return { warnings: [], skipped: skip(model, "excluded", []) };
   const tags = readTags(model.tags);
   const { settings, descriptions, problems, warnings } = checkModel(model, tags);
@@ -47,7 +54,7 @@ function readModel(
     uniqueId: model.uniqueId,
     documentation: documentationOf(model, descriptions),
   };
-  return { warnings, entry: { ...entry, endpoint: endpointOf(model, tags, settings, options) } };
+  return { warnings, entry: { ...entry, endpoint: endpointOf(model, tags, settings, context) } };
 }
 
 function skip(model: Model, reason: SkipReason, problems: readonly Problem[]): Skipped {
@@ -67,15 +74,20 @@ function placeOf({ category, resource, granularity, window }: ModelTags) {
   return { category, resource, granularity, window };
 }
 
-function endpointOf(model: Model, tags: ModelTags, settings: Settings, options: CatalogueOptions): Endpoint {
+function endpointOf(model: Model, tags: ModelTags, settings: Settings, context: Context): Endpoint {
   return {
     model: model.name,
     path: pathOf(tags),
-    tier: tags.tier ?? options.defaultTier ?? "tier0",
+    tier: tags.tier ?? context.defaultTier,
     relation: [model.schema, model.alias],
-    columns: model.columns.map(({ name, type }) => ({ name, type })),
+    columns: model.columns.map((column) => ({ name: column.name, type: typeOf(column, context) })),
     ...settings,
   };
+}
+
+/** Where null is the rule, a type says so as SQL does: `text null`. */
+function typeOf({ type, notNull }: ModelColumn, { nullableByDefault }: Context): string | null {
+  return type !== null && nullableByDefault && !notNull ? `${type} null` : type;
 }
 
 function documentationOf(model: Model, parameters: ReadonlyMap<string, string>): Documentation {

@@ -1,5 +1,5 @@
 import { isObject } from "../manifest/json.js";
-import type { Model } from "../manifest/manifest.js";
+import type { Model } from "../manifest/model.js";
 import type { Problem } from "./catalogue.js";
 import type { Fault } from "./meta-api/fault.js";
 import { checkRules } from "./meta-api/rules.js";

@@ -1,5 +1,6 @@
 import { isObject, objectOr, textOr, type JsonObject } from "./json.js";
-import { parseJson, type Manifest, type Model, type ModelColumn } from "./manifest.js";
+import { parseJson, type Manifest } from "./manifest.js";
+import type { Model, ModelColumn } from "./model.js";
 import { fail, readSource, type Failure } from "./source.js";
 
 /** Columns of the real relations by `unique_id`, as `dbt docs generate` found them in the warehouse. */
@@ -34,6 +35,7 @@ function columnsOf(node: JsonObject): readonly ModelColumn[] {
     .map(({ key, column }) => ({
       name: textOr(column["name"], key),
       type: textOr(column["type"], "").trim() || null,
+      notNull: false,
       description: textOr(column["comment"], ""),
     }));
 }

@@ -1,36 +1,15 @@
-import { isObject, objectOr, textOr, textsOf, byText, type JsonObject } from "./json.js";
+import { byText, isObject, objectOr, textOr, textsOf, type JsonObject } from "./json.js";
+import { modelOf, type Model } from "./model.js";
 import { fail, readSource, type Failure } from "./source.js";
 
 /** dbt's manifest schema versions whose models are read as they are (decisions.md §A). */
 const KNOWN_VERSIONS = { first: 4, last: 12 };
 
-/** A column as `schema.yml` or `catalog.json` tells it. */
-export interface ModelColumn {
-  readonly name: string;
-  /** The warehouse's type text, or null when none is declared. */
-  readonly type: string | null;
-  readonly description: string;
-}
-
-/** What of a dbt model node the API is made from. */
-export interface Model {
-  readonly uniqueId: string;
-  readonly name: string;
-  /** Path of the SQL file in its dbt project. */
-  readonly file: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  readonly schema: string;
-  /** Name of the relation in the warehouse. */
-  readonly alias: string;
-  readonly columns: readonly ModelColumn[];
-  /** `meta.api` as written, and where; absent for a legacy model. */
-  readonly api: { readonly value: unknown; readonly path: string } | null;
-}
-
 /** A dbt manifest, reduced to its models in order of `unique_id`. */
 export interface Manifest {
   readonly models: readonly Model[];
+  /** Whether a column may be null although its type does not say so: everywhere but in ClickHouse. */
+  readonly nullableByDefault: boolean;
   readonly warnings: readonly string[];
 }
 
@@ -50,11 +29,13 @@ export function parseManifest(text: string, location: string): ManifestReading {
   const schema = textOr(objectOr(metadata)["dbt_schema_version"], "");
   const version = /\/manifest\/(?:v(\d+)|[\w.-]+)(?:\.json)?$/.exec(schema);
   if (!version || !isObject(nodes)) return fail(`${location} is not a dbt manifest: ${notManifest(schema)}`);
+  const promises = notNullTests(nodes);
   const models = Object.entries(nodes)
     .filter(([, node]) => isObject(node) && node["resource_type"] === "model")
-    .map(([id, node]) => modelOf(id, node as JsonObject))
+    .map(([id, node]) => modelOf(id, node as JsonObject, promises))
     .sort((a, b) => byText(a.uniqueId, b.uniqueId));
-  return { ok: true, manifest: { models, warnings: versionWarnings(version[1], schema) } };
+  const nullableByDefault = objectOr(metadata)["adapter_type"] !== "clickhouse";
+  return { ok: true, manifest: { models, nullableByDefault, warnings: versionWarnings(version[1], schema) } };
 }
 
 /** Parses JSON text; a problem names the place and what it probably is instead. */
@@ -87,39 +68,17 @@ function versionWarnings(version: string | undefined, schema: string): readonly 
   ];
 }
 
-function modelOf(id: string, node: JsonObject): Model {
-  const config = objectOr(node["config"]);
-  const name = textOr(node["name"], "");
-  const tags = textsOf(node["tags"]);
-  return {
-    uniqueId: textOr(node["unique_id"], id),
-    name,
-    file: textOr(node["original_file_path"], textOr(node["path"], "")),
-    description: textOr(node["description"], ""),
-    tags: tags.length > 0 ? tags : textsOf(config["tags"]),
-    schema: textOr(node["schema"], ""),
-    alias: textOr(node["alias"], "") || name,
-    columns: Object.entries(objectOr(node["columns"])).map(([key, column]) =>
-      columnOf(key, objectOr(column)),
-    ),
-    api: apiOf(node, config),
-  };
+/** Columns that a `not_null` test of the project watches, as `<model>\n<column>`. */
+function notNullTests(nodes: JsonObject): ReadonlySet<string> {
+  const tests = Object.values(nodes)
+    .map(objectOr)
+    .filter(
+      (node) => node["resource_type"] === "test" && objectOr(node["test_metadata"])["name"] === "not_null",
+    );
+  return new Set(tests.map((test) => `${testedModel(test)}\n${textOr(test["column_name"], "")}`));
 }
 
-function columnOf(key: string, column: JsonObject): ModelColumn {
-  return {
-    name: textOr(column["name"], "") || key,
-    type: textOr(column["data_type"], "").trim() || null,
-    description: textOr(column["description"], ""),
-  };
-}
-
-/** `config.meta.api` wins over `meta.api` (decisions.md §A). */
-function apiOf(node: JsonObject, config: JsonObject): Model["api"] {
-  const places = [
-    { meta: objectOr(config["meta"]), path: "$.config.meta.api" },
-    { meta: objectOr(node["meta"]), path: "$.meta.api" },
-  ];
-  const place = places.find(({ meta }) => Object.hasOwn(meta, "api"));
-  return place ? { value: place.meta["api"], path: place.path } : null;
+/** `attached_node` came with manifest v8; before it, the one node that the test depends on. */
+function testedModel(test: JsonObject): string {
+  return textOr(test["attached_node"], textsOf(objectOr(test["depends_on"])["nodes"])[0] ?? "");
 }

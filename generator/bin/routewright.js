@@ -1,0 +1,11 @@
+#!/usr/bin/env node
+import { existsSync } from "node:fs";
+
+const cli = new URL("../dist/cli.js", import.meta.url);
+if (existsSync(cli)) {
+  const { run } = await import(cli.href);
+  process.exitCode = await run(process.argv.slice(2));
+} else {
+  console.error("error: Routewright is not built yet: run `npm ci && npm run build` first.");
+  process.exitCode = 2;
+}

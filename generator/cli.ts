@@ -1,0 +1,68 @@
+import { Command, CommanderError } from "commander";
+import { readGenerationEnvironment } from "@routewright/runtime/model";
+import { EXIT, type Outcome } from "./commands/outcome.js";
+
+/** Runs the command line and returns its exit code. A command's code is loaded only when it is called. */
+export async function run(argv: readonly string[]): Promise<number> {
+  let exit: number = EXIT.ok;
+  const program = new Command("routewright")
+    .description("Turns a dbt manifest into a typed, tier-gated HTTP API.")
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true });
+  const command = (name: string): Command => program.command(name).exitOverride();
+  const then = (outcome: Promise<Outcome>): Promise<void> => outcome.then((done) => void (exit = tell(done)));
+  addGenerate(command("generate"), then);
+  try {
+    await program.parseAsync(argv, { from: "user" });
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.error;
+    return tell({ exit: EXIT.error, errors: [error instanceof Error ? error.message : String(error)] });
+  }
+  return exit;
+}
+
+type Then = (outcome: Promise<Outcome>) => Promise<void>;
+
+function tell({ exit, output = "", errors = [] }: Outcome): number {
+  process.stdout.write(output);
+  for (const line of errors) process.stderr.write(`error: ${line}\n`);
+  return exit;
+}
+
+interface GenerateFlags {
+  readonly manifest?: string;
+  readonly catalog?: string;
+  readonly out: string;
+  readonly check: boolean;
+  readonly strict: boolean;
+  readonly json: boolean;
+}
+
+function addGenerate(command: Command, then: Then): void {
+  command
+    .description("write handlers and OpenAPI for every published model")
+    .option(
+      "--manifest <file or URL>",
+      "dbt's manifest.json (default: DBT_MANIFEST_PATH or DBT_MANIFEST_URL)",
+    )
+    .option("--catalog <file or URL>", "dbt's catalog.json, for columns and types that no schema.yml lists")
+    .option("--out <folder>", "the generated folder", "generated")
+    .option("--check", "write nothing; exit 1 when the folder is not up to date", false)
+    .option("--strict", "exit 1 when a model is skipped with a problem", false)
+    .option("--json", "report as JSON", false)
+    .action((flags: GenerateFlags) => then(startGenerate(flags)));
+}
+
+async function startGenerate(flags: GenerateFlags): Promise<Outcome> {
+  const { environment, problems } = readGenerationEnvironment(process.env);
+  const manifest = flags.manifest ?? environment.manifest;
+  if (problems.length > 0) return { exit: EXIT.error, errors: problems };
+  if (manifest === null) {
+    return {
+      exit: EXIT.error,
+      errors: ["Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL."],
+    };
+  }
+  const { generate } = await import("./commands/generate.js");
+  return generate({ ...flags, manifest, defaultTier: environment.defaultTier });
+}

@@ -1,0 +1,66 @@
+import type { Tier } from "@routewright/runtime/model";
+import { catalogueOf } from "../catalogue/build.js";
+import type { Catalogue } from "../catalogue/catalogue.js";
+import { compare, type Drift, readFolder } from "../emit/folder.js";
+import { render } from "../emit/render.js";
+import { writeDrift } from "../emit/write.js";
+import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
+import { readManifest, type ManifestReading } from "../manifest/manifest.js";
+import { EXIT, type Outcome } from "./outcome.js";
+import { reportJson, reportText } from "./report.js";
+
+export interface GenerateOptions {
+  /** File or http(s) address of dbt's manifest.json. */
+  readonly manifest: string;
+  /** Of dbt's catalog.json. */
+  readonly catalog?: string;
+  readonly out: string;
+  /** Compare only: findings where the folder is not what the manifest renders to. */
+  readonly check: boolean;
+  /** A finding where a model is skipped with a problem. */
+  readonly strict: boolean;
+  readonly json: boolean;
+  readonly defaultTier: Tier;
+}
+
+/** What a run found and did. */
+export interface GenerateReport {
+  readonly out: string;
+  readonly check: boolean;
+  readonly warnings: readonly string[];
+  readonly catalogue: Catalogue;
+  readonly drift: readonly Drift[];
+}
+
+/** `routewright generate`: the manifest rendered into the folder, or compared with it. */
+export async function generate(options: GenerateOptions): Promise<Outcome> {
+  const reading = await readModels(options);
+  if (!reading.ok) return { exit: EXIT.error, errors: [reading.problem] };
+  const catalogue = catalogueOf(reading.manifest, { defaultTier: options.defaultTier });
+  const fresh = render(catalogue);
+  const drift = compare(readFolder(options.out), fresh);
+  const blocked = drift.filter(({ kind }) => kind === "blocked");
+  if (blocked.length > 0)
+    return { exit: EXIT.error, errors: blocked.map(({ file }) => inTheWay(options.out, file)) };
+  if (!options.check) writeDrift(options.out, fresh, drift);
+  const report = { ...options, warnings: reading.manifest.warnings, catalogue, drift };
+  const output = options.json ? reportJson(report) : reportText(report);
+  return { exit: hasFindings(options, report) ? EXIT.findings : EXIT.ok, output };
+}
+
+async function readModels({ manifest, catalog }: GenerateOptions): Promise<ManifestReading> {
+  const reading = await readManifest(manifest);
+  if (!reading.ok || catalog === undefined) return reading;
+  const found = await readCatalog(catalog);
+  return found.ok ? { ok: true, manifest: withWarehouseColumns(reading.manifest, found.columns) } : found;
+}
+
+function inTheWay(out: string, file: string): string {
+  return `${out}/${file} was not written by Routewright, or is a link. Move it away, or choose another folder with --out.`;
+}
+
+function hasFindings({ check, strict }: GenerateOptions, { catalogue, drift }: GenerateReport): boolean {
+  return (
+    (check && drift.length > 0) || (strict && catalogue.skipped.some(({ reason }) => reason !== "excluded"))
+  );
+}

@@ -1,0 +1,76 @@
+import type { Problem, Skipped } from "../catalogue/catalogue.js";
+import type { Drift } from "../emit/folder.js";
+import type { GenerateReport } from "./generate.js";
+
+/** What a run did to the files, or, with `--check`, what is wrong with them. */
+const WORDS = {
+  write: { missing: "added", changed: "changed", stale: "removed", blocked: "blocked" },
+  check: { missing: "missing", changed: "out of date", stale: "no longer generated", blocked: "blocked" },
+} as const;
+
+const REASONS = {
+  invalid: "invalid",
+  "path-taken": "its path is taken",
+  excluded: "excluded by its author",
+} as const;
+
+/** The report for people: files first, then every skipped model with every problem. */
+export function reportText(report: GenerateReport): string {
+  const { out, check, catalogue, drift, warnings } = report;
+  const words = check ? WORDS.check : WORDS.write;
+  const count = catalogue.entries.length;
+  const lines = [
+    ...warnings.map((warning) => `warning: ${warning}`),
+    ...catalogue.warnings.map((problem) => `warning: ${problem.model} ${problemText(problem)}`),
+    ...drift.map(({ file, kind }) => `${words[kind].padEnd(check ? 20 : 8)} ${out}/${file}`),
+    ...catalogue.skipped.flatMap(skippedLines),
+    `${String(count)} ${count === 1 ? "endpoint" : "endpoints"}; ${driftSummary(check, drift)}; ${skippedSummary(catalogue.skipped)}`,
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function skippedLines({ model, file, reason, problems }: Skipped): string[] {
+  return [
+    `skipped  ${model} (${file}): ${REASONS[reason]}`,
+    ...problems.map((problem) => `           ${problemText(problem)}`),
+  ];
+}
+
+function problemText({ path, message, hint }: Problem): string {
+  return `${path}: ${message} ${hint}`;
+}
+
+function driftSummary(check: boolean, drift: readonly Drift[]): string {
+  if (drift.length === 0) return check ? "the folder is up to date" : "no file changed";
+  return check
+    ? `${files(drift.length)} not up to date: run \`routewright generate\``
+    : `${files(drift.length)} changed`;
+}
+
+function files(count: number): string {
+  return count === 1 ? "1 file" : `${String(count)} files`;
+}
+
+function skippedSummary(skipped: readonly Skipped[]): string {
+  if (skipped.length === 0) return "no model skipped";
+  const counts = Object.entries(REASONS).map(
+    ([reason, words]) => [skipped.filter((item) => item.reason === reason).length, words] as const,
+  );
+  const told = counts.filter(([count]) => count > 0).map(([count, words]) => `${String(count)} ${words}`);
+  return `${String(skipped.length)} skipped (${told.join(", ")})`;
+}
+
+/** The same for programs. */
+export function reportJson({ catalogue, drift, warnings }: GenerateReport): string {
+  const filesOf = (kind: Drift["kind"]): string[] =>
+    drift.filter((item) => item.kind === kind).map(({ file }) => file);
+  const report = {
+    endpoints: catalogue.entries.length,
+    added: filesOf("missing"),
+    changed: filesOf("changed"),
+    removed: filesOf("stale"),
+    skipped: catalogue.skipped,
+    warnings: [...warnings, ...catalogue.warnings],
+  };
+  return `${JSON.stringify(report, null, 2)}\n`;
+}

@@ -1,0 +1,68 @@
+/** Longest line of generated code, in characters. */
+const WIDTH = 110;
+
+/** An object literal's properties in order: a JavaScript object would lose the order of names like `2024`. */
+export class Properties {
+  readonly entries: readonly (readonly [name: string, value: Literal])[];
+
+  constructor(entries: Iterable<readonly [name: string, value: Literal]>) {
+    this.entries = [...entries];
+  }
+}
+
+/** A value as code can write it down. */
+export type Literal = string | number | boolean | null | readonly Literal[] | Properties;
+
+/** Writes a value as TypeScript: on one line where it fits behind `column` characters, else one item a line. */
+export function literal(value: Literal, indent = 0, column = 0): string {
+  if (typeof value === "string") return stringLiteral(value);
+  if (value === null || typeof value !== "object") return String(value);
+  const flat = onOneLine(value);
+  if (flat.length + column + 1 <= WIDTH) return flat;
+  const inner = " ".repeat(indent + 2);
+  const lines = itemsOf(value, (head, item) => literal(item, indent + 2, indent + 2 + head.length));
+  const [open, close] = value instanceof Properties ? "{}" : "[]";
+  return `${open}\n${lines.map((line) => `${inner}${line},\n`).join("")}${" ".repeat(indent)}${close}`;
+}
+
+function onOneLine(value: Literal): string {
+  if (value === null || typeof value !== "object") return literal(value);
+  const items = itemsOf(value, (_, item) => onOneLine(item)).join(", ");
+  if (!(value instanceof Properties)) return `[${items}]`;
+  return items === "" ? "{}" : `{ ${items} }`;
+}
+
+function itemsOf(
+  value: readonly Literal[] | Properties,
+  write: (head: string, item: Literal) => string,
+): string[] {
+  if (!(value instanceof Properties)) return value.map((item) => write("", item));
+  return value.entries.map(([name, item]) => {
+    const head = `${propertyKey(name)}: `;
+    return head + write(head, item);
+  });
+}
+
+/** A string literal that stays one, whatever is in the text: JSON's escapes, and `\u` for what a reviewer cannot see. */
+export function stringLiteral(text: string): string {
+  return JSON.stringify(text).replace(HIDDEN, (hidden) =>
+    Array.from({ length: hidden.length }, (_, i) => escape(hidden.charCodeAt(i))).join(""),
+  );
+}
+
+/** Control and format characters, among them the ones that turn the writing direction, and line separators. */
+export const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+function escape(codeUnit: number): string {
+  return `\\u${codeUnit.toString(16).padStart(4, "0")}`;
+}
+
+/** The key of an object literal. `__proto__: …` would set the prototype; computed, it is a name like any other. */
+export function propertyKey(name: string): string {
+  return name === "__proto__" ? '["__proto__"]' : memberName(name);
+}
+
+/** The name of an interface's member. */
+export function memberName(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : stringLiteral(name);
+}

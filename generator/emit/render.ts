@@ -1,0 +1,33 @@
+import { byText } from "../manifest/json.js";
+import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
+import { openApiText } from "../openapi/document.js";
+import { stringLiteral } from "./code.js";
+import { moduleName, routeFile } from "./names.js";
+import { fill, skeletons } from "./parts.js";
+import { routeModule } from "./route.js";
+
+/** Generated files: path within the folder (with `/`) → text. */
+export type FileSet = ReadonlyMap<string, string>;
+
+/** Renders a catalogue whole. Pure: same catalogue, same bytes, on every machine. */
+export function render(catalogue: Catalogue): FileSet {
+  const files: (readonly [string, string])[] = [
+    ...catalogue.entries.map((entry) => [routeFile(entry), routeModule(entry)] as const),
+    ["index.ts", indexModule(catalogue.entries)],
+    ["openapi.json", openApiText(catalogue)],
+  ];
+  return new Map(files.sort(([a], [b]) => byText(a, b)));
+}
+
+/** `index.ts`: imports all modules and lists them in the documented order. */
+function indexModule(entries: readonly CatalogueEntry[]): string {
+  const imports = entries.map((entry) => {
+    const file = `./${routeFile(entry).replace(/\.ts$/, ".js")}`;
+    return `import * as ${moduleName(entry)} from ${stringLiteral(file)};\n`;
+  });
+  const names = entries.map((entry) => `  ${moduleName(entry)},\n`);
+  return fill(skeletons().index, {
+    imports: imports.join("").trimEnd(),
+    endpoints: names.length === 0 ? "[]" : `[\n${names.join("")}]`,
+  });
+}

@@ -1,0 +1,83 @@
+import { objectOr, textOr, textsOf, type JsonObject } from "./json.js";
+
+/** A column as `schema.yml` or `catalog.json` tells it. */
+export interface ModelColumn {
+  readonly name: string;
+  /** The warehouse's type text, or null when none is declared. */
+  readonly type: string | null;
+  /** Whether a constraint or a test of the project promises that there is always a value. */
+  readonly notNull: boolean;
+  readonly description: string;
+}
+
+/** What of a dbt model node the API is made from. */
+export interface Model {
+  readonly uniqueId: string;
+  readonly name: string;
+  /** Path of the SQL file in its dbt project. */
+  readonly file: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly schema: string;
+  /** Name of the relation in the warehouse. */
+  readonly alias: string;
+  readonly columns: readonly ModelColumn[];
+  /** `meta.api` as written, and where; absent for a legacy model. */
+  readonly api: { readonly value: unknown; readonly path: string } | null;
+}
+
+/** Reads a model node; `promises` names the columns that a test watches, as `<model>\n<column>`. */
+export function modelOf(id: string, node: JsonObject, promises: ReadonlySet<string>): Model {
+  const uniqueId = textOr(node["unique_id"], id);
+  const config = objectOr(node["config"]);
+  const name = textOr(node["name"], "");
+  const tags = textsOf(node["tags"]);
+  return {
+    uniqueId,
+    name,
+    file: textOr(node["original_file_path"], textOr(node["path"], "")),
+    description: textOr(node["description"], ""),
+    tags: tags.length > 0 ? tags : textsOf(config["tags"]),
+    schema: textOr(node["schema"], ""),
+    alias: textOr(node["alias"], "") || name,
+    columns: columnsOf(node, (column) =>
+      promises.has(`${uniqueId}
+${column}`),
+    ),
+    api: apiOf(node, config),
+  };
+}
+
+/** The columns in the order of `schema.yml`; of two with the same name the first counts. */
+function columnsOf(node: JsonObject, isTested: (column: string) => boolean): readonly ModelColumn[] {
+  const columns = new Map<string, ModelColumn>();
+  for (const [key, value] of Object.entries(objectOr(node["columns"]))) {
+    const column = objectOr(value);
+    const name = textOr(column["name"], "") || key;
+    if (columns.has(name)) continue;
+    columns.set(name, {
+      name,
+      type: textOr(column["data_type"], "").trim() || null,
+      notNull: isTested(name) || hasConstraint(column),
+      description: textOr(column["description"], ""),
+    });
+  }
+  return [...columns.values()];
+}
+
+function hasConstraint({ constraints }: JsonObject): boolean {
+  const types = (Array.isArray(constraints) ? constraints : []).map(
+    (constraint) => objectOr(constraint)["type"],
+  );
+  return types.includes("not_null") || types.includes("primary_key");
+}
+
+/** `config.meta.api` wins over `meta.api` (decisions.md §A). */
+function apiOf(node: JsonObject, config: JsonObject): Model["api"] {
+  const places = [
+    { meta: objectOr(config["meta"]), path: "$.config.meta.api" },
+    { meta: objectOr(node["meta"]), path: "$.meta.api" },
+  ];
+  const place = places.find(({ meta }) => Object.hasOwn(meta, "api"));
+  return place ? { value: place.meta["api"], path: place.path } : null;
+}

@@ -1,0 +1,12 @@
+/** Cuts the templates at their holes: the last step of `npm run build`. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { cutSkeletons } from "../../generator/emit/skeleton.js";
+
+const template = (name: string): string =>
+  readFileSync(new URL(`../../templates/skeleton/${name}.ts`, import.meta.url), "utf8");
+
+const skeletons = cutSkeletons({ route: template("route"), index: template("index") });
+writeFileSync(
+  new URL("../../generator/dist/emit/skeletons.json", import.meta.url),
+  JSON.stringify(skeletons),
+);
