@@ -156,6 +156,8 @@ export interface Refusal {
   readonly code: ErrorCode;
   readonly status: number;
   readonly detail: string;
+  /** Seconds to wait, for a refusal that time mends; told in `Retry-After` too. */
+  readonly retryAfter: number | null;
 }
 
 /** Makes the refusal of a row of the table; the blanks of its text must all be given. */
@@ -165,5 +167,6 @@ export function refuse<C extends ErrorCode>(
 ): Refusal {
   const { status, detail } = ERRORS[code];
   const values: Readonly<Record<string, string | number>> = fill ?? {};
-  return { code, status, detail: detail.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name])) };
+  const text = detail.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
+  return { code, status, detail: text, retryAfter: detail.includes("{n}") ? Number(values["n"]) : null };
 }

@@ -1,0 +1,109 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { COMMON_HEADERS, NO_STORE, TEXT_POLICY } from "../http/headers.js";
+import type { Admission } from "./admission.js";
+import type { Endpoint } from "./endpoint.js";
+import { refuse, type Refusal } from "./errors.js";
+
+/** Methods of a path, as `Allow` lists them; null for a path that nothing has. */
+export type AllowedMethods = string | null;
+
+export const SYSTEM_METHODS = "GET, HEAD, OPTIONS";
+
+export function methodsOf(endpoint: Endpoint | null): AllowedMethods {
+  if (endpoint === null) return null;
+  return endpoint.methods.includes("POST") ? "GET, HEAD, POST, OPTIONS" : "GET, HEAD, OPTIONS";
+}
+
+/** A whole answer: JSON unless it says otherwise. */
+export interface Reply {
+  readonly status: number;
+  readonly body: string;
+  readonly contentType?: string;
+}
+
+/** What an answer says of the caller's window and of the request (data-api.md §8). */
+export function callerHeaders({ limit, window }: Admission, requestId: string): string[] {
+  return [
+    "X-RateLimit-Limit",
+    String(limit),
+    "X-RateLimit-Remaining",
+    String(Math.max(0, limit - window.count)),
+    "X-RateLimit-Reset",
+    String(Math.ceil(window.resetAt / 1000)),
+    "X-Request-Id",
+    requestId,
+  ];
+}
+
+/** Sends an answer in one write. */
+export function send(
+  response: ServerResponse,
+  { status, body, contentType = "application/json; charset=utf-8" }: Reply,
+  admission: Admission,
+  requestId: string,
+  more: readonly string[] = [],
+): void {
+  if (response.destroyed) return;
+  response.writeHead(status, [
+    ...callerHeaders(admission, requestId),
+    ...COMMON_HEADERS,
+    ...TEXT_POLICY,
+    ...NO_STORE,
+    ...more,
+    "Content-Type",
+    contentType,
+    "Content-Length",
+    String(Buffer.byteLength(body)),
+  ]);
+  response.end(body);
+}
+
+/** Sends a refusal: `{"detail": …}` and the headers that go with its kind (data-api.md §7). */
+export function sendRefusal(
+  response: ServerResponse,
+  refusal: Refusal,
+  allowed: AllowedMethods,
+  admission: Admission,
+  requestId: string,
+): void {
+  const reply = { status: refusal.status, body: JSON.stringify({ detail: refusal.detail }) };
+  send(response, reply, admission, requestId, refusalHeaders(refusal, allowed));
+}
+
+function refusalHeaders({ code, retryAfter }: Refusal, allowed: AllowedMethods): readonly string[] {
+  if (retryAfter !== null) return ["Retry-After", String(retryAfter)];
+  if (code === "methodNotAllowed" && allowed !== null) return ["Allow", allowed];
+  // The rest of the body is not worth reading: the connection ends with the answer.
+  return code === "bodyTooLarge" ? ["Connection", "close"] : [];
+}
+
+/** Browsers keep the answer to a preflight for two hours at most. */
+const PREFLIGHT = [
+  "Access-Control-Allow-Methods",
+  "GET, HEAD, POST, OPTIONS",
+  "Access-Control-Allow-Headers",
+  "X-API-Key, Content-Type, X-Request-Id",
+  "Access-Control-Max-Age",
+  "7200",
+];
+
+/** Answers `OPTIONS`; a browser's preflight also where nothing is, so that the page gets to read the real answer. */
+export function sendOptions(
+  response: ServerResponse,
+  request: IncomingMessage,
+  allowed: AllowedMethods,
+  admission: Admission,
+  requestId: string,
+): void {
+  const isPreflight = request.headers["access-control-request-method"] !== undefined;
+  if (!isPreflight && allowed === null)
+    return sendRefusal(response, refuse("notFound"), null, admission, requestId);
+  const allow = allowed === null ? [] : ["Allow", allowed];
+  response.writeHead(204, [
+    ...callerHeaders(admission, requestId),
+    ...COMMON_HEADERS,
+    ...PREFLIGHT,
+    ...allow,
+  ]);
+  response.end();
+}

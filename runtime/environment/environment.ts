@@ -1,0 +1,61 @@
+import { Keyring } from "../auth/keyring.js";
+import { clientAddress, type ClientAddress } from "../http/client-address.js";
+import { generationOf, type GenerationEnvironment } from "./generation.js";
+import { readKeys } from "./keys.js";
+import { Variables } from "./variables.js";
+
+const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+
+/** Everything that the environment decides, checked. README.md lists the variables. */
+export interface Environment extends GenerationEnvironment {
+  /** Null: the embedded PostgreSQL. */
+  readonly databaseUrl: string | null;
+  /** Null: the title of the OpenAPI document. */
+  readonly apiTitle: string | null;
+  readonly keys: Keyring;
+  readonly host: string;
+  readonly port: number;
+  readonly addressOf: ClientAddress;
+  /** 0: no limit. */
+  readonly statementTimeoutMs: number;
+  readonly logLevel: (typeof LOG_LEVELS)[number];
+  readonly metricsPublic: boolean;
+}
+
+export type EnvironmentReading =
+  | { readonly ok: true; readonly environment: Environment }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** Reads all variables and names every bad one at once. */
+export function readEnvironment(source: Readonly<Record<string, string | undefined>>): EnvironmentReading {
+  const variables = new Variables(source);
+  const environment: Environment = {
+    ...generationOf(variables),
+    databaseUrl: variables.parsed("DATABASE_URL", null, "a postgres:// address", postgresAddress),
+    apiTitle: variables.text("API_TITLE"),
+    keys: readKeys(variables),
+    host: variables.text("HOST") ?? "127.0.0.1",
+    port: variables.whole("PORT", 8000, { min: 0, max: 65_535 }),
+    addressOf: variables.parsed("TRUST_PROXY", clientAddress("false"), TRUST_EXPECTED, trustProxy),
+    statementTimeoutMs: variables.whole("STATEMENT_TIMEOUT_MS", 30_000, { min: 0, max: 2_147_483_647 }),
+    logLevel: variables.oneOf("LOG_LEVEL", "info", LOG_LEVELS),
+    metricsPublic: variables.oneOf("METRICS_PUBLIC", "false", ["true", "false"]) === "true",
+  };
+  const { problems } = variables;
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, environment };
+}
+
+function postgresAddress(text: string): string | null {
+  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? text : null;
+}
+
+const TRUST_EXPECTED =
+  "true, false, a number of proxies, or IP addresses and networks with commas between them";
+
+function trustProxy(text: string): ClientAddress | null {
+  try {
+    return clientAddress(text);
+  } catch {
+    return null;
+  }
+}

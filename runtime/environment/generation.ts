@@ -1,0 +1,30 @@
+import { TIERS, type Tier } from "../auth/tier.js";
+import { Variables } from "./variables.js";
+
+/** What the environment decides of reading a manifest. */
+export interface GenerationEnvironment {
+  /** File or address of the manifest; the file wins where both are set. */
+  readonly manifest: string | null;
+  /** Tier of an endpoint whose model names none. */
+  readonly defaultTier: Tier;
+}
+
+/** Reads the variables that `generate` goes by, and only those: a server's settings do not stop a pipeline. */
+export function readGenerationEnvironment(source: Readonly<Record<string, string | undefined>>): {
+  readonly environment: GenerationEnvironment;
+  readonly problems: readonly string[];
+} {
+  const variables = new Variables(source);
+  return { environment: generationOf(variables), problems: variables.problems };
+}
+
+export function generationOf(variables: Variables): GenerationEnvironment {
+  const expected = "an http:// or https:// address";
+  const address = variables.parsed("DBT_MANIFEST_URL", null, expected, (text) =>
+    /^https?:\/\//i.test(text) && URL.canParse(text) ? text : null,
+  );
+  return {
+    manifest: variables.text("DBT_MANIFEST_PATH") ?? address,
+    defaultTier: variables.oneOf("DEFAULT_ENDPOINT_TIER", "tier0", TIERS),
+  };
+}

@@ -1,0 +1,40 @@
+/** Reads variables one by one and collects what is wrong with them; values are never repeated, they may be secret. */
+export class Variables {
+  readonly problems: string[] = [];
+  readonly #variables: Readonly<Record<string, string | undefined>>;
+
+  constructor(variables: Readonly<Record<string, string | undefined>>) {
+    this.#variables = variables;
+  }
+
+  /** The trimmed text; one that is empty counts as unset. */
+  text(name: string): string | null {
+    return this.#variables[name]?.trim() || null;
+  }
+
+  /** The value that `parse` makes of the text; null from it means that the text is not `expected`. */
+  parsed<T>(name: string, fallback: T, expected: string, parse: (text: string) => T | null): T {
+    const text = this.text(name);
+    if (text === null) return fallback;
+    const value = parse(text);
+    if (value === null) this.problems.push(`${name} must be ${expected}.`);
+    return value ?? fallback;
+  }
+
+  whole(name: string, fallback: number, range: { readonly min: number; readonly max: number }): number {
+    const expected = `a whole number from ${String(range.min)} to ${String(range.max)}`;
+    return this.parsed(name, fallback, expected, (text) => {
+      const number = /^\d{1,12}$/.test(text) ? Number(text) : NaN;
+      return number >= range.min && number <= range.max ? number : null;
+    });
+  }
+
+  oneOf<T extends string>(name: string, fallback: T, allowed: readonly T[]): T {
+    return this.parsed(
+      name,
+      fallback,
+      `one of ${allowed.join(", ")}`,
+      (text) => allowed.find((word) => word === text) ?? null,
+    );
+  }
+}

@@ -1,0 +1,47 @@
+import { refuse, type Refusal } from "../endpoint/errors.js";
+
+/** What a caller sent, before it is checked: by name, in the order sent. Never an object, so no name can be special. */
+export type RawFields = ReadonlyMap<string, RawValue>;
+
+/** One name of a query string (every time it is given), or one field of a JSON body. */
+export type RawValue =
+  | { readonly from: "query"; readonly texts: readonly string[] }
+  | { readonly from: "body"; readonly value: unknown };
+
+/** The fields of a query string (without its `?`). */
+export function queryFields(query: string): RawFields {
+  const fields = new Map<string, { from: "query"; texts: string[] }>();
+  for (const [name, text] of new URLSearchParams(query)) {
+    const known = fields.get(name);
+    if (known) known.texts.push(text);
+    else fields.set(name, { from: "query", texts: [text] });
+  }
+  return fields;
+}
+
+/** The fields of a JSON body; an empty one is `{}` (decisions.md §A). */
+export function bodyFields(text: string): RawFields | Refusal {
+  const json = text.trim() === "" ? {} : parse(text);
+  if (json === undefined) return refuse("bodyNotJson");
+  return objectFields(json);
+}
+
+/** The fields of a body that somebody has parsed already. */
+export function objectFields(json: unknown): RawFields | Refusal {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) return refuse("bodyNotObject");
+  return new Map(Object.entries(json).map(([name, value]) => [name, { from: "body", value }]));
+}
+
+/** A number with more digits than a double keeps exactly; strings are matched only to be stepped over. */
+const LONG_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]{15,}/g;
+
+/** Parses JSON; long numbers become their text, since a number is read as its text anyway and must keep its digits. */
+function parse(text: string): unknown {
+  try {
+    const json = JSON.parse(text) as unknown;
+    if (!/\d[\d.eE+-]{15,}/.test(text)) return json;
+    return JSON.parse(text.replace(LONG_NUMBER, (token) => (token.startsWith('"') ? token : `"${token}"`)));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,31 @@
+import type { Direction, Endpoint, SortKey } from "../endpoint/endpoint.js";
+import { refuse, type Refusal } from "../endpoint/errors.js";
+import type { RawFields } from "./raw.js";
+import { readSingle } from "./values.js";
+
+/** The order of the rows: the caller's choice first, the fixed sort behind it as tie-breaker (decisions.md §A). */
+export function readSort(
+  { sort, sortableFields }: Endpoint,
+  fields: RawFields,
+): { keys: readonly SortKey[] } | Refusal {
+  const by = readField("sort_by", fields);
+  const direction = readField("sort_direction", fields);
+  if (typeof by === "object" && by !== null) return by;
+  if (typeof direction === "object" && direction !== null) return direction;
+  if (by === null && direction === null) return { keys: sort };
+  if (sortableFields.length === 0) return refuse("notSortable");
+  if (by === null) return refuse("sortDirectionAlone");
+  if (!sortableFields.includes(by)) return refuse("sortField", { names: sortableFields.join(", ") });
+  const upper = (direction ?? "ASC").toUpperCase();
+  if (!isDirection(upper)) return refuse("sortDirection");
+  return { keys: [[by, upper], ...sort.filter(([column]) => column !== by)] };
+}
+
+function readField(name: string, fields: RawFields): string | Refusal | null {
+  const raw = fields.get(name);
+  return raw ? readSingle(name, raw) : null;
+}
+
+function isDirection(text: string): text is Direction {
+  return text === "ASC" || text === "DESC";
+}

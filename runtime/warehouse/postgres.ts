@@ -1,0 +1,103 @@
+import pg from "pg";
+import type { Relation } from "../endpoint/endpoint.js";
+import { postgresDialect } from "../query/postgres.js";
+import type { Selection } from "../query/selection.js";
+import { ShapeCache } from "./shape-cache.js";
+import { StatementNames } from "./statement-names.js";
+import type { Rows, Warehouse } from "./warehouse.js";
+import type { RealColumn, RelationShape } from "../query/dialect.js";
+
+/** Queries that may wait for a connection; beyond it a caller is told to come back. */
+const MAX_WAITING = 1000;
+
+/** Connections held at most: more than the cores of an ordinary database server only adds switching. */
+const MAX_CONNECTIONS = 20;
+
+/** How long a health check waits for the database. */
+const PING_TIMEOUT_MS = 2000;
+
+/** SQLSTATEs that a relation gives whose columns are not what they were: undefined column, undefined table. */
+const SHAPE_CHANGED: ReadonlySet<string> = new Set(["42703", "42P01"]);
+
+export interface PostgresOptions {
+  readonly url: string;
+  /** A query that runs longer is cancelled. */
+  readonly statementTimeoutMs: number;
+  /** Told of a connection that broke while nobody used it. */
+  readonly onIdleError: (error: Error) => void;
+}
+
+/** The PostgreSQL warehouse: JSON is made by the database, so that no digit is lost and no row is printed twice. */
+export function openPostgres(options: PostgresOptions): Warehouse {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: MAX_CONNECTIONS,
+    connectionTimeoutMillis: 10_000,
+    application_name: "routewright",
+  });
+  pool.on("error", options.onIdleError);
+  pool.on("connect", (client) => {
+    // Queued ahead of the first query. Settings are not sent at start-up, where poolers refuse unknown ones.
+    client.query(sessionSettings(options.statementTimeoutMs)).catch(options.onIdleError);
+  });
+  return new PostgresWarehouse(pool);
+}
+
+/** Read-only is a second wall: nothing that this program sends writes. */
+function sessionSettings(statementTimeoutMs: number): string {
+  return `SET timezone = 'UTC'; SET datestyle = 'ISO'; SET default_transaction_read_only = on; SET jit = off; SET statement_timeout = ${Math.trunc(statementTimeoutMs)}`;
+}
+
+class PostgresWarehouse implements Warehouse {
+  readonly #pool: pg.Pool;
+  readonly #names = new StatementNames();
+  readonly #shapes = new ShapeCache((relation) => this.#describe(relation));
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  async rows(relation: Relation, selection: Selection): Promise<Rows | "overloaded"> {
+    if (this.#pool.waitingCount >= MAX_WAITING) return "overloaded";
+    const known = this.#shapes.get(relation);
+    try {
+      return await this.#select(relation, known instanceof Promise ? await known : known, selection);
+    } catch (error) {
+      if (!SHAPE_CHANGED.has((error as pg.DatabaseError).code ?? "")) throw error;
+      return this.#select(relation, await this.#shapes.renew(relation), selection);
+    }
+  }
+
+  async #select(relation: Relation, shape: RelationShape, selection: Selection): Promise<Rows> {
+    const { text, values } = postgresDialect.select(relation, shape, selection);
+    const name = this.#names.of(text);
+    const result = await this.#pool.query<{ rows: string | null; found: number }>({
+      ...(name === null ? {} : { name }),
+      text,
+      values: values as unknown[],
+    });
+    const { rows = null, found = 0 } = result.rows[0] ?? {};
+    const limit = selection.page?.limit ?? found;
+    return { json: rows ?? "", returned: Math.min(found, limit), hasMore: found > limit };
+  }
+
+  async #describe(relation: Relation): Promise<RelationShape> {
+    const { text, values } = postgresDialect.describe(relation);
+    const { rows } = await this.#pool.query<RealColumn>({ text, values: values as unknown[] });
+    if (rows.length > 0) return rows;
+    throw new Error(`The relation ${relation.join(".")} does not exist in the database, or has no columns.`);
+  }
+
+  async isReachable(): Promise<boolean> {
+    const late = new Promise<false>((resolve) => setTimeout(resolve, PING_TIMEOUT_MS, false).unref());
+    const answer = this.#pool.query("SELECT 1").then(
+      () => true,
+      () => false,
+    );
+    return Promise.race([answer, late]);
+  }
+
+  close(): Promise<void> {
+    return this.#pool.end();
+  }
+}

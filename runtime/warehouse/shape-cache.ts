@@ -1,0 +1,54 @@
+import type { Relation } from "../endpoint/endpoint.js";
+import type { RelationShape } from "../query/dialect.js";
+
+/** A dbt build may add a column at any time; a view's columns are looked up anew after this long. */
+const FRESH_MS = 60_000;
+
+interface Entry {
+  readonly shape: RelationShape;
+  freshUntil: number;
+}
+
+/** The columns of relations. An old shape still serves while the new one is looked up. */
+export class ShapeCache {
+  readonly #entries = new Map<string, Entry>();
+  readonly #pending = new Map<string, Promise<RelationShape>>();
+  readonly #describe: (relation: Relation) => Promise<RelationShape>;
+
+  constructor(describe: (relation: Relation) => Promise<RelationShape>) {
+    this.#describe = describe;
+  }
+
+  /** The shape at once where it is known, else a promise of it. */
+  get(relation: Relation): RelationShape | Promise<RelationShape> {
+    const entry = this.#entries.get(keyOf(relation));
+    if (!entry) return this.renew(relation);
+    if (entry.freshUntil < Date.now()) {
+      // A failure here leaves the old shape: the query itself tells when that no longer fits.
+      this.renew(relation).catch(() => (entry.freshUntil = Date.now() + FRESH_MS));
+    }
+    return entry.shape;
+  }
+
+  /** Looks the shape up; callers at the same time share one look-up. */
+  renew(relation: Relation): Promise<RelationShape> {
+    const key = keyOf(relation);
+    const pending = this.#pending.get(key) ?? this.#lookUp(key, relation);
+    this.#pending.set(key, pending);
+    return pending;
+  }
+
+  async #lookUp(key: string, relation: Relation): Promise<RelationShape> {
+    try {
+      const shape = await this.#describe(relation);
+      this.#entries.set(key, { shape, freshUntil: Date.now() + FRESH_MS });
+      return shape;
+    } finally {
+      this.#pending.delete(key);
+    }
+  }
+}
+
+function keyOf([schema, name]: Relation): string {
+  return `${schema}\0${name}`;
+}
