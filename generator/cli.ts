@@ -1,5 +1,6 @@
-import { Command, CommanderError } from "commander";
-import { readGenerationEnvironment } from "@routewright/runtime/model";
+import { readGenerationEnvironment, TIERS, type Tier } from "@routewright/runtime/model";
+import { Command, CommanderError, Option } from "commander";
+import type { ServeFlags } from "./commands/serve.js";
 import { EXIT, type Outcome } from "./commands/outcome.js";
 
 /** Runs the command line and returns its exit code. A command's code is loaded only when it is called. */
@@ -12,6 +13,8 @@ export async function run(argv: readonly string[]): Promise<number> {
   const command = (name: string): Command => program.command(name).exitOverride();
   const then = (outcome: Promise<Outcome>): Promise<void> => outcome.then((done) => void (exit = tell(done)));
   addGenerate(command("generate"), then);
+  addServe(command("serve"), then);
+  addKeys(command("keys"), then);
   try {
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {
@@ -23,8 +26,9 @@ export async function run(argv: readonly string[]): Promise<number> {
 
 type Then = (outcome: Promise<Outcome>) => Promise<void>;
 
-function tell({ exit, output = "", errors = [] }: Outcome): number {
+function tell({ exit, output = "", notes = [], errors = [] }: Outcome): number {
   process.stdout.write(output);
+  for (const line of notes) process.stderr.write(`${line}\n`);
   for (const line of errors) process.stderr.write(`error: ${line}\n`);
   return exit;
 }
@@ -65,4 +69,43 @@ async function startGenerate(flags: GenerateFlags): Promise<Outcome> {
   }
   const { generate } = await import("./commands/generate.js");
   return generate({ ...flags, manifest, defaultTier: environment.defaultTier });
+}
+
+function addServe(command: Command, then: Then): void {
+  command
+    .description("serve a generated folder straight from its TypeScript")
+    .option("--generated <folder>", "the generated folder", "generated")
+    .option("--port <number>", "port of the data API (default: PORT or 8000)")
+    .action((flags: ServeFlags) => then(import("./commands/serve.js").then(({ serve }) => serve(flags))));
+}
+
+interface KeyFlags {
+  readonly file: string;
+  readonly user: string;
+  readonly tier: Tier;
+  readonly org: string;
+}
+
+function addKeys(command: Command, then: Then): void {
+  const file = new Option("--file <file>", "the key file").env("API_KEYS_FILE").default("./api_keys.json");
+  const load = () => import("./commands/keys.js");
+  command.description("manage API keys, which are stored hashed");
+  command
+    .command("create")
+    .description("make a key and print it, this once")
+    .requiredOption("--user <name>", "who it is for")
+    .addOption(new Option("--tier <tier>", "what it may call").choices(TIERS).makeOptionMandatory())
+    .option("--org <name>", "the user's organization", "")
+    .addOption(file)
+    .action(({ file, ...owner }: KeyFlags) => then(load().then(({ createKey }) => createKey(file, owner))));
+  command
+    .command("list")
+    .description("list the keys by id")
+    .addOption(file)
+    .action(({ file }: KeyFlags) => then(load().then(({ listKeys }) => listKeys(file))));
+  command
+    .command("revoke <id>")
+    .description("remove a key")
+    .addOption(file)
+    .action((id: string, { file }: KeyFlags) => then(load().then(({ revokeKey }) => revokeKey(file, id))));
 }

@@ -1,29 +1,54 @@
 import { dataApiListener } from "./data-api.js";
-import { Metrics } from "./endpoint/metrics.js";
 import { loadGenerated } from "./endpoint/load.js";
+import { Metrics } from "./endpoint/metrics.js";
 import { openGateway } from "./endpoint/open-gateway.js";
 import { RouteTable } from "./endpoint/route-table.js";
 import type { Environment } from "./environment/environment.js";
-import { openLog } from "./http/logger.js";
+import { type Logger, openLog } from "./http/logger.js";
 import { listen, type RunningServer } from "./http/server.js";
+import { startEmbeddedPostgres } from "./warehouse/embedded/embedded-postgres.js";
 
-export interface DataApiOptions {
+export interface ServiceOptions {
   readonly environment: Environment;
-  /** Of the database that holds the relations. */
-  readonly databaseUrl: string;
   /** The generated folder. */
   readonly generated: string;
-  /** Where compiled routes are kept. */
-  readonly cacheDir: string;
+  /** Where the embedded database and compiled routes are kept. */
+  readonly dataDir: string;
 }
 
-/** Brings the data API up. Rejects when the folder cannot be loaded or the port cannot be had. */
-export async function startDataApi(options: DataApiOptions): Promise<RunningServer> {
-  const { environment, databaseUrl, generated, cacheDir } = options;
-  const { endpoints, openApi } = await loadGenerated(generated, cacheDir);
+/** Brings the service up. Rejects with a clear line when it cannot be; then nothing is left running. */
+export async function startService(options: ServiceOptions): Promise<RunningServer> {
+  const log = openLog(options.environment.logLevel);
+  const database = await openDatabase(options, log);
+  try {
+    const server = await startDataApi(options, database.url, log);
+    return { url: server.url, stop: () => server.stop().then(() => database.stop()) };
+  } catch (error) {
+    await database.stop();
+    throw error;
+  }
+}
+
+interface Database {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+async function openDatabase({ environment, dataDir }: ServiceOptions, log: Logger): Promise<Database> {
+  if (environment.databaseUrl !== null)
+    return { url: environment.databaseUrl, stop: () => Promise.resolve() };
+  return startEmbeddedPostgres({ dataDir, log: (line) => log.info(line) });
+}
+
+async function startDataApi(
+  options: ServiceOptions,
+  databaseUrl: string,
+  log: Logger,
+): Promise<RunningServer> {
+  const { environment, generated, dataDir } = options;
+  const { endpoints, openApi } = await loadGenerated(generated, `${dataDir}/cache`);
   const routes = new RouteTable(endpoints);
   const metrics = new Metrics(() => routes.size);
-  const log = openLog(environment.logLevel);
   const gateway = openGateway({
     ...environment,
     databaseUrl,

@@ -11,8 +11,8 @@ export interface Skeletons {
   readonly index: readonly Part[];
 }
 
-/** Where the build puts the cut templates. */
-export const SKELETONS_FILE = new URL("./skeletons.json", import.meta.url);
+/** Where the build puts the cut templates: in the package's `dist/`, for this file as built and as source alike. */
+const SKELETONS_FILE = new URL(import.meta.url.replace(/\/(dist\/)?emit\/[^/]*$/, "/dist/skeletons.json"));
 
 let loaded: Skeletons | undefined;
 

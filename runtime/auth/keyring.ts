@@ -3,7 +3,10 @@ import { isTier, type Tier } from "./tier.js";
 
 /** Every key begins so (data-api.md §5). */
 export const KEY_PREFIX = "sk_live_";
-const HASH_PREFIX = "sha256:";
+/** Begins a key that is stored as its hash. */
+export const HASH_PREFIX = "sha256:";
+/** Hex digits of a hash that name its key in logs and lists. */
+export const KEY_ID_DIGITS = 12;
 
 /** Who a key belongs to. */
 export interface KeyOwner {
@@ -66,7 +69,7 @@ function readEntry(key: string, entry: unknown, place: string): readonly [string
     return `${place}: a key begins with ${KEY_PREFIX}, or is ${HASH_PREFIX} and 64 hex digits.`;
   const record = (typeof entry === "string" ? { tier: entry } : (entry ?? {})) as Record<string, unknown>;
   if (!isTier(record["tier"])) return `${place}: its tier must be one of tier0, tier1, tier2, tier3.`;
-  const id = digest.slice(0, 12);
+  const id = digest.slice(0, KEY_ID_DIGITS);
   return [
     digest,
     { id, tier: record["tier"], user: textOr(record["user"], id), org: textOr(record["org"], "") },

@@ -6,7 +6,4 @@ const template = (name: string): string =>
   readFileSync(new URL(`../../templates/skeleton/${name}.ts`, import.meta.url), "utf8");
 
 const skeletons = cutSkeletons({ route: template("route"), index: template("index") });
-writeFileSync(
-  new URL("../../generator/dist/emit/skeletons.json", import.meta.url),
-  JSON.stringify(skeletons),
-);
+writeFileSync(new URL("../../generator/dist/skeletons.json", import.meta.url), JSON.stringify(skeletons));

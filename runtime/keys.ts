@@ -1,0 +1,2 @@
+/** The key file, for the command line. */
+export { addKey, removeKey, storedKeys, type StoredKey } from "./auth/key-file.js";

@@ -1,0 +1,59 @@
+/**
+ * Makes a fresh clone ready: dependencies installed, sources built. Plain JavaScript on Node's own modules, since it
+ * runs before anything is installed.
+ */
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const OLDEST_NODE = [20, 19];
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Installs and builds where that is needed; ends the process with a clear line where it cannot be done. */
+export function makeReady() {
+  checkNode();
+  if (isStale("node_modules/.package-lock.json", ["package-lock.json"])) {
+    console.log("Installing dependencies (npm ci) …");
+    run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+  }
+  if (isStale("generator/dist/skeletons.json", ["generator", "runtime", "templates/skeleton"])) {
+    console.log("Building (npm run build) …");
+    run("npm", ["run", "--silent", "build"]);
+  }
+}
+
+function checkNode() {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  if (major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1])) return;
+  console.error(
+    `Routewright needs Node ${OLDEST_NODE.join(".")} or newer; this is ${process.versions.node}.`,
+  );
+  process.exit(2);
+}
+
+/** Runs a command in the clone and passes its failure on. */
+export function run(command, args, options = {}) {
+  const { status, error } = spawnSync(command, args, {
+    cwd: ROOT,
+    stdio: "inherit",
+    shell: process.platform === "win32",
+    ...options,
+  });
+  if (error) console.error(`Cannot run ${command}: ${error.message}`);
+  if (status !== 0) process.exit(status ?? 2);
+}
+
+/** Whether a file is missing or older than the newest of its sources. */
+function isStale(made, sources) {
+  const file = `${ROOT}/${made}`;
+  if (!existsSync(file)) return true;
+  const { mtimeMs } = statSync(file);
+  return sources.some((source) => newest(`${ROOT}/${source}`) > mtimeMs);
+}
+
+function newest(path) {
+  const stats = statSync(path);
+  if (!stats.isDirectory()) return stats.mtimeMs;
+  const names = readdirSync(path).filter((name) => name !== "node_modules" && name !== "dist");
+  return Math.max(0, ...names.map((name) => newest(`${path}/${name}`)));
+}

@@ -1,0 +1,54 @@
+/** A model for a test's manifest; what is left out has a harmless value. */
+export interface TestModel {
+  readonly name: string;
+  readonly tags: readonly string[];
+  /** `meta.api`; absent for a legacy model. */
+  readonly api?: unknown;
+  /** Column name → type text. */
+  readonly columns?: Readonly<Record<string, string | null>>;
+  readonly schema?: string;
+  readonly description?: string;
+}
+
+/** The JSON of a dbt manifest with these models, as dbt 1.x writes it. */
+export function manifestOf(
+  models: readonly TestModel[],
+  metadata: Readonly<Record<string, unknown>> = {},
+): unknown {
+  return {
+    metadata: {
+      dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json",
+      adapter_type: "postgres",
+      project_name: "test",
+      ...metadata,
+    },
+    nodes: Object.fromEntries(models.map((model) => [`model.test.${model.name}`, nodeOf(model)])),
+  };
+}
+
+function nodeOf({
+  name,
+  tags,
+  api,
+  columns = {},
+  schema = "analytics",
+  description = "",
+}: TestModel): unknown {
+  return {
+    resource_type: "model",
+    unique_id: `model.test.${name}`,
+    name,
+    alias: name,
+    schema,
+    description,
+    original_file_path: `models/${name}.sql`,
+    tags,
+    columns: Object.fromEntries(
+      Object.entries(columns).map(([column, type]) => [
+        column,
+        { name: column, data_type: type, description: "" },
+      ]),
+    ),
+    config: { tags, meta: api === undefined ? {} : { api } },
+  };
+}

@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll } from "vitest";
+import { catalogueOf } from "../../generator/catalogue/build.js";
+import { compare, readFolder } from "../../generator/emit/folder.js";
+import { render } from "../../generator/emit/render.js";
+import { writeDrift } from "../../generator/emit/write.js";
+import { parseManifest } from "../../generator/manifest/manifest.js";
+import { readEnvironment } from "../../runtime/environment/environment.js";
+import { startService } from "../../runtime/start.js";
+import { databaseUrl } from "./database.js";
+
+/** A key per tier that every test service knows. */
+export const KEYS = {
+  tier0: "sk_live_test_tier0",
+  tier1: "sk_live_test_tier1",
+  tier2: "sk_live_test_tier2",
+  tier3: "sk_live_test_tier3",
+} as const;
+
+/** Folder of a test file's own, removed at the end. */
+export function ownFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "routewright-test-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Renders a manifest's JSON into a folder, as `generate` does. */
+export function generateInto(folder: string, manifest: unknown): void {
+  const reading = parseManifest(JSON.stringify(manifest), "manifest.json");
+  if (!reading.ok) throw new Error(reading.problem);
+  const files = render(catalogueOf(reading.manifest));
+  writeDrift(folder, files, compare(readFolder(folder), files));
+}
+
+/**
+ * Serves a manifest the whole way: rendered, written, loaded from its TypeScript, on a free port, against the real
+ * database. `variables` are environment variables. Stopped at the end of the test file.
+ */
+export async function serveManifest(
+  manifest: unknown,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const folder = ownFolder();
+  generateInto(folder, manifest);
+  const owners = Object.entries(KEYS).map(([tier, key]) => [
+    key,
+    { tier, user: `user-${tier}`, org: "test" },
+  ]);
+  const reading = readEnvironment({
+    DATABASE_URL: databaseUrl,
+    API_KEYS: JSON.stringify(Object.fromEntries(owners)),
+    PORT: "0",
+    LOG_LEVEL: "silent",
+    ...variables,
+  });
+  if (!reading.ok) throw new Error(reading.problems.join("\n"));
+  const service = await startService({
+    environment: reading.environment,
+    generated: folder,
+    dataDir: ownFolder(),
+  });
+  afterAll(() => service.stop());
+  return service.url;
+}
