@@ -75,7 +75,8 @@ async function build(client: pg.Client, schema: string, relation: Relation): Pro
       case "seed":
         return await createSeed(client, name, relation);
       case "view":
-        return void (await client.query(`create view ${name} as\n${relation.sql}`));
+        await client.query(`create view ${name} as\n${relation.sql}`);
+        return;
       case "table":
         return await createTable(client, name, relation.sql, relation.indexes);
     }

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { installDbt } from "./dbt.js";
-import { slimManifest } from "./slim.js";
+import { type JsonObject, slimManifest } from "./slim.js";
 
 const STARTER_DIR = fileURLToPath(new URL("../../templates/starter", import.meta.url));
 const DEFAULT_SERVER = "postgres://postgres@127.0.0.1:5432/postgres";
@@ -25,7 +25,8 @@ async function makeManifest(server: URL): Promise<string> {
       await dbt.run("build");
       // A full refresh compiles incremental models as they are on an empty database, whatever was just built.
       await dbt.run("compile", "--full-refresh", "--quiet");
-      return slimManifest(JSON.parse(await readFile(join(dbt.targetDir, "manifest.json"), "utf8")));
+      const manifest = await readFile(join(dbt.targetDir, "manifest.json"), "utf8");
+      return slimManifest(JSON.parse(manifest) as JsonObject);
     });
   } finally {
     await rm(scratchDir, { recursive: true, force: true });
@@ -50,4 +51,6 @@ async function withScratchDatabase<T>(server: URL, work: (database: URL) => Prom
 
 const manifest = await makeManifest(new URL(process.env["DATABASE_URL"] ?? DEFAULT_SERVER));
 await writeFile(join(STARTER_DIR, "manifest.json"), manifest);
-console.log(`templates/starter/manifest.json: ${Object.keys(JSON.parse(manifest).nodes).length} nodes.`);
+console.log(
+  `templates/starter/manifest.json: ${Object.keys((JSON.parse(manifest) as { nodes: object }).nodes).length} nodes.`,
+);

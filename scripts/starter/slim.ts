@@ -1,6 +1,6 @@
 /** A JSON value as dbt's manifest holds it. */
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
-type JsonObject = { readonly [key: string]: Json };
+export type JsonObject = { readonly [key: string]: Json };
 
 /** What of a node matters to a generator or to the demo builder. The rest depends on the machine, or on nothing here. */
 const NODE_KEYS = [
@@ -29,13 +29,17 @@ export function slimManifest(manifest: JsonObject): string {
   const nodes = Object.values(object(manifest["nodes"]))
     .map(object)
     .filter((node) => node["resource_type"] === "model" || node["resource_type"] === "seed")
-    .sort((a, b) => (String(a["unique_id"]) < String(b["unique_id"]) ? -1 : 1));
+    .sort((a, b) => (idOf(a) < idOf(b) ? -1 : 1));
   const inAnyDatabase = twoPartNames(nodes);
   const slim = {
     metadata: pick(object(manifest["metadata"]), METADATA_KEYS),
-    nodes: Object.fromEntries(nodes.map((node) => [node["unique_id"], slimNode(node, inAnyDatabase)])),
+    nodes: Object.fromEntries(nodes.map((node) => [idOf(node), slimNode(node, inAnyDatabase)])),
   };
   return `${JSON.stringify(slim, null, 2)}\n`;
+}
+
+function idOf(node: JsonObject): string {
+  return node["unique_id"] as string;
 }
 
 function slimNode(node: JsonObject, inAnyDatabase: (sql: string) => string): JsonObject {
@@ -65,7 +69,9 @@ function slimColumn(column: JsonObject): JsonObject {
 /** Takes the database's name out of every relation that the SQL mentions. */
 function twoPartNames(nodes: readonly JsonObject[]): (sql: string) => string {
   const names = nodes.flatMap(({ relation_name: name, database }) =>
-    typeof name === "string" ? [[name, name.replace(`"${String(database)}".`, "")] as const] : [],
+    typeof name === "string" && typeof database === "string"
+      ? [[name, name.replace(`"${database}".`, "")] as const]
+      : [],
   );
   return (sql) => names.reduce((text, [long, short]) => text.replaceAll(long, short), sql);
 }

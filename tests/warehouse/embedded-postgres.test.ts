@@ -75,7 +75,7 @@ async function owner(): Promise<{ child: ChildProcess; url: string }> {
     stdio: ["ignore", "pipe", "inherit"],
     detached: true,
   });
-  const [line] = (await once(child.stdout!, "data")) as [Buffer];
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
   return { child, url: line.toString().trim() };
 }
 

@@ -1,0 +1,68 @@
+import { defineConfig } from "eslint/config";
+import tseslint from "typescript-eslint";
+import walls from "./walls.js";
+
+export default defineConfig(
+  {
+    ignores: [
+      "**/dist/",
+      "**/node_modules/",
+      "generated/",
+      "tests/golden*/",
+      ".data/",
+      ".cache/",
+      "templates/starter/",
+    ],
+  },
+  {
+    files: ["**/*.ts"],
+    extends: [tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { projectService: true } },
+    plugins: { routewright: walls },
+    rules: {
+      "routewright/walls": "error",
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+      "@typescript-eslint/switch-exhaustiveness-check": [
+        "error",
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+      "@typescript-eslint/consistent-type-imports": "error",
+      "@typescript-eslint/no-confusing-void-expression": "off",
+      "max-lines": ["error", { max: 300, skipBlankLines: true, skipComments: true }],
+    },
+  },
+  {
+    // Only query/ makes SQL: others see its types.
+    files: ["runtime/**/*.ts"],
+    ignores: ["runtime/query/**", "runtime/ramp/**", "runtime/warehouse/embedded/**"],
+    rules: {
+      "@typescript-eslint/no-restricted-imports": [
+        "error",
+        {
+          patterns: [
+            {
+              regex: "query/sql\\.js$",
+              allowTypeImports: true,
+              message: "SQL is made in runtime/query/ only.",
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    // Tests read JSON answers as they come.
+    files: ["tests/**/*.ts"],
+    rules: {
+      "@typescript-eslint/no-unsafe-assignment": "off",
+      "@typescript-eslint/no-unsafe-member-access": "off",
+      "@typescript-eslint/no-unsafe-argument": "off",
+      "@typescript-eslint/no-unsafe-return": "off",
+      "@typescript-eslint/no-unsafe-call": "off",
+      "@typescript-eslint/no-non-null-assertion": "off",
+      "@typescript-eslint/no-base-to-string": "off",
+      "@typescript-eslint/unbound-method": "off",
+    },
+  },
+  { files: ["**/*.js"], plugins: { routewright: walls }, rules: { "routewright/walls": "error" } },
+);
