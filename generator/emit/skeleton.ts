@@ -40,12 +40,12 @@ function routeHoles(file: SourceFile): Hole[] {
 
 function indexHoles(file: SourceFile): Hole[] {
   return [
-    spanOf("imports", file.getImportDeclarations()[0] ?? file),
+    spanOf("imports", file.getFirstDescendantOrThrow(Node.isImportDeclaration)),
     spanOf("endpoints", file.getFirstDescendantOrThrow(Node.isArrayLiteralExpression)),
   ];
 }
 
-function spanOf(hole: string, node: Node): Hole {
+function spanOf(hole: string, node: { getStart(): number; getEnd(): number }): Hole {
   return { hole, start: node.getStart(), end: node.getEnd() };
 }
 

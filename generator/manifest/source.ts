@@ -59,7 +59,7 @@ function requestOf(address: string): { url: string; shown: string; headers: Reco
 async function bodyText(response: Response, shown: string): Promise<Source> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
     if (size > MAX_SOURCE_BYTES)
       return fail(`${shown} sends more than ${megabytes(MAX_SOURCE_BYTES)}; stopped reading.`);

@@ -26,7 +26,7 @@ function print(value: Json, margin: string): string {
       margin,
     );
   if (value === null || typeof value !== "object") return scalar(value);
-  const members = value instanceof Map ? [...value] : Object.entries(value);
+  const members: [string, Json][] = value instanceof Map ? [...(value as JsonMap)] : Object.entries(value as JsonRecord);
   return block(
     "{}",
     members.map(([key, item]) => `${scalar(key)}: ${print(item, inner)}`),

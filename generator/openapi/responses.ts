@@ -38,7 +38,7 @@ export function response(
   content: JsonRecord,
   more: readonly HeaderName[] = [],
 ) {
-  const headers = [...ON_EVERY_RESPONSE, ...more].map((name) => [name, ref("headers", name)]);
+  const headers = [...ON_EVERY_RESPONSE, ...more].map((name) => [name, ref("headers", name)] as const);
   return {
     description,
     headers: Object.fromEntries(headers),

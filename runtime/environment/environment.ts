@@ -1,4 +1,4 @@
-import { Keyring } from "../auth/keyring.js";
+import type { Keyring } from "../auth/keyring.js";
 import { clientAddress, type ClientAddress } from "../http/client-address.js";
 import { generationOf, type GenerationEnvironment } from "./generation.js";
 import { readKeys } from "./keys.js";

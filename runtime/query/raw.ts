@@ -29,7 +29,12 @@ export function bodyFields(text: string): RawFields | Refusal {
 /** The fields of a body that somebody has parsed already. */
 export function objectFields(json: unknown): RawFields | Refusal {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return refuse("bodyNotObject");
-  return new Map(Object.entries(json).map(([name, value]) => [name, { from: "body", value }]));
+  return new Map(
+    Object.entries<unknown>(json as Record<string, unknown>).map(([name, value]) => [
+      name,
+      { from: "body", value },
+    ]),
+  );
 }
 
 /** A number with more digits than a double keeps exactly; strings are matched only to be stepped over. */

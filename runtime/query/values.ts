@@ -30,7 +30,8 @@ function bodyList(value: unknown): readonly string[] | undefined {
 /** A scalar of a JSON body as its text, empty for null; undefined for a list or an object. */
 function scalarText(value: unknown): string | undefined {
   if (value === null || value === undefined) return "";
-  return typeof value === "object" ? undefined : String(value).trim();
+  if (typeof value === "string") return value.trim();
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
 }
 
 function split(text: string): string[] {

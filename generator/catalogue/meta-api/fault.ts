@@ -7,7 +7,7 @@ export interface Fault {
 
 /** How a value from a manifest is shown in a message: quoted, on one line, never at full length. */
 export function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? "undefined";
+  const text = JSON.stringify(value ?? null);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 

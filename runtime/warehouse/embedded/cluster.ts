@@ -109,7 +109,9 @@ const INITDB_OPTIONS = [
 ];
 
 async function checkVersion(directory: string, tree: NativeTree): Promise<void> {
-  const found = await readFile(join(directory, "data", "PG_VERSION"), "utf8").catch((error: Error) => error);
+  const found = await readFile(join(directory, "data", "PG_VERSION"), "utf8").catch(
+    (error: unknown) => error as Error,
+  );
   if (found instanceof Error) {
     const why = `${directory} holds no data for this account (${found.message})`;
     throw new EmbeddedPostgresUnavailable(

@@ -102,6 +102,8 @@ export class Membership {
       await sleep(REJOIN_MS, undefined, { ref: false });
       const session = await join(this.#cluster, this.port).catch(() => undefined);
       if (!session) continue;
+      // `leave` may have come while this was joining.
+      // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition
       if (this.#left) session.socket.destroy();
       else this.#session = this.#keep(session);
       return;
