@@ -20,7 +20,9 @@ export const WALLS = {
     "generator/openapi",
     "runtime (package)",
   ],
+  "generator/watch": ["generator/manifest", "generator/catalogue", "generator/emit", "runtime (package)"],
   generator: [
+    "generator/watch",
     "generator/manifest",
     "generator/catalogue",
     "generator/openapi",

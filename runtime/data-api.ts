@@ -5,10 +5,13 @@ import { glance } from "./endpoint/admission.js";
 import { callerHeaders, sendOptions, sendRefusal, SYSTEM_METHODS } from "./endpoint/answer.js";
 import { refuse } from "./endpoint/errors.js";
 import type { Gateway } from "./endpoint/gateway.js";
+import type { RefreshAnswer } from "./endpoint/refresh.js";
+import { REFRESH_PATH, serveRefresh } from "./endpoint/refresh-route.js";
 import type { RouteTable } from "./endpoint/route-table.js";
 import { serveEndpoint } from "./endpoint/serve.js";
 import { isSystemPath, readOnly, serveSystem, type Service } from "./endpoint/system.js";
 import { requestIdOf } from "./http/request-id.js";
+import type { StrangerHeaders } from "./http/server.js";
 import { COMMON_HEADERS } from "./http/headers.js";
 
 export interface DataApi {
@@ -16,11 +19,13 @@ export interface DataApi {
   readonly service: Service;
   /** The endpoints in service; asked at each request, so they may change. */
   readonly routes: () => RouteTable;
+  /** Re-reads the manifest. */
+  readonly refresh: () => Promise<RefreshAnswer>;
 }
 
 /** The data API as a listener: endpoints by one look-up, then the system's own paths, then 404. */
 export function dataApiListener(api: DataApi): RequestListener {
-  const { gateway, service, routes } = api;
+  const { gateway, service, routes, refresh } = api;
   const docs = docsApp(service.title);
   return (request, response) => {
     const path = pathOf(request.url ?? "/");
@@ -28,7 +33,16 @@ export function dataApiListener(api: DataApi): RequestListener {
     if (endpoint !== null) void serveEndpoint(gateway, endpoint, request, response);
     else if (isSystemPath(path)) void serveSystem(gateway, service, path, request, response);
     else if (isDocsPath(path)) void serveDocs(api, docs, request, response);
+    else if (path === REFRESH_PATH) void serveRefresh(gateway, refresh, request, response);
     else void serveEndpoint(gateway, null, request, response);
+  };
+}
+
+/** The headers of an answer to what never became a request: all that is known of the caller is its address. */
+export function strangerHeaders({ gateway }: Pick<DataApi, "gateway">): StrangerHeaders {
+  return async (socket) => {
+    const request = { socket, headers: {} };
+    return [...callerHeaders(await glance(gateway, request), requestIdOf(request)), ...COMMON_HEADERS];
   };
 }
 

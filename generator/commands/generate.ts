@@ -2,12 +2,13 @@ import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { compare, type Drift, readFolder } from "../emit/folder.js";
-import { render } from "../emit/render.js";
+import { folderProblem } from "../emit/folder-problem.js";
+import { type FileSet, render } from "../emit/render.js";
 import { writeDrift } from "../emit/write.js";
 import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
 import { readManifest, type ManifestReading } from "../manifest/manifest.js";
 import { EXIT, type Outcome } from "./outcome.js";
-import { reportJson, reportText } from "./report.js";
+import { inTheWay, reportJson, reportText } from "./report.js";
 
 export interface GenerateOptions {
   /** File or http(s) address of dbt's manifest.json. */
@@ -37,13 +38,9 @@ export async function generate(options: GenerateOptions): Promise<Outcome> {
   const reading = await readModels(options);
   if (!reading.ok) return { exit: EXIT.error, errors: [reading.problem] };
   const catalogue = catalogueOf(reading.manifest, { defaultTier: options.defaultTier });
-  const fresh = render(catalogue);
-  const drift = compare(readFolder(options.out), fresh);
-  const blocked = drift.filter(({ kind }) => kind === "blocked");
-  if (blocked.length > 0)
-    return { exit: EXIT.error, errors: blocked.map(({ file }) => inTheWay(options.out, file)) };
-  if (!options.check) writeDrift(options.out, fresh, drift);
-  const report = { ...options, warnings: reading.manifest.warnings, catalogue, drift };
+  const settled = settle(options, render(catalogue));
+  if ("errors" in settled) return { exit: EXIT.error, errors: settled.errors };
+  const report = { ...options, warnings: reading.manifest.warnings, catalogue, drift: settled.drift };
   const output = options.json ? reportJson(report) : reportText(report);
   return { exit: hasFindings(options, report) ? EXIT.findings : EXIT.ok, output };
 }
@@ -55,8 +52,22 @@ async function readModels({ manifest, catalog }: GenerateOptions): Promise<Manif
   return found.ok ? { ok: true, manifest: withWarehouseColumns(reading.manifest, found.columns) } : found;
 }
 
-function inTheWay(out: string, file: string): string {
-  return `${out}/${file} was not written by Routewright, or is a link. Move it away, or choose another folder with --out.`;
+/** Compares the folder with the files and, unless only that is asked, writes what differs. */
+function settle(
+  { out, check }: GenerateOptions,
+  fresh: FileSet,
+): { readonly drift: readonly Drift[] } | { readonly errors: readonly string[] } {
+  try {
+    const drift = compare(readFolder(out), fresh);
+    const blocked = drift.filter(({ kind }) => kind === "blocked");
+    if (blocked.length > 0) return { errors: blocked.map(({ file }) => inTheWay(out, file)) };
+    if (!check) writeDrift(out, fresh, drift);
+    return { drift };
+  } catch (error) {
+    const problem = folderProblem(out, error);
+    if (problem === null) throw error;
+    return { errors: [problem] };
+  }
 }
 
 function hasFindings({ check, strict }: GenerateOptions, { catalogue, drift }: GenerateReport): boolean {

@@ -1,5 +1,6 @@
 import type { Problem, Skipped } from "../catalogue/catalogue.js";
 import type { Drift } from "../emit/folder.js";
+import { visible } from "../manifest/hidden.js";
 import type { GenerateReport } from "./generate.js";
 
 /** What a run did to the files, or, with `--check`, what is wrong with them. */
@@ -14,7 +15,7 @@ const REASONS = {
   excluded: "excluded by its author",
 } as const;
 
-/** The report for people: files first, then every skipped model with every problem. */
+/** The report for people: files first, then every skipped model with every problem; nothing in it moves a terminal's cursor. */
 export function reportText(report: GenerateReport): string {
   const { out, check, catalogue, drift, warnings } = report;
   const words = check ? WORDS.check : WORDS.write;
@@ -26,7 +27,7 @@ export function reportText(report: GenerateReport): string {
     ...catalogue.skipped.flatMap(skippedLines),
     `${String(count)} ${count === 1 ? "endpoint" : "endpoints"}; ${driftSummary(check, drift)}; ${skippedSummary(catalogue.skipped)}`,
   ];
-  return `${lines.join("\n")}\n`;
+  return `${lines.map(visible).join("\n")}\n`;
 }
 
 function skippedLines({ model, file, reason, problems }: Skipped): string[] {
@@ -73,4 +74,9 @@ export function reportJson({ catalogue, drift, warnings }: GenerateReport): stri
     warnings: [...warnings, ...catalogue.warnings],
   };
   return `${JSON.stringify(report, null, 2)}\n`;
+}
+
+/** What to do about a file that is not ours where one should be. */
+export function inTheWay(out: string, file: string): string {
+  return `${out}/${file} was not written by Routewright, or is a link. Move it away, or choose another folder with --out.`;
 }

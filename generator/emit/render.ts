@@ -1,6 +1,6 @@
 import { byText } from "../manifest/json.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
-import { openApiText } from "../openapi/document.js";
+import { type OpenApiOptions, openApiText } from "../openapi/document.js";
 import { stringLiteral } from "./code.js";
 import { moduleName, routeFile } from "./names.js";
 import { fill, skeletons } from "./parts.js";
@@ -10,11 +10,11 @@ import { routeModule } from "./route.js";
 export type FileSet = ReadonlyMap<string, string>;
 
 /** Renders a catalogue whole. Pure: same catalogue, same bytes, on every machine. */
-export function render(catalogue: Catalogue): FileSet {
+export function render(catalogue: Catalogue, options: OpenApiOptions = {}): FileSet {
   const files: (readonly [string, string])[] = [
     ...catalogue.entries.map((entry) => [routeFile(entry), routeModule(entry)] as const),
     ["index.ts", indexModule(catalogue.entries)],
-    ["openapi.json", openApiText(catalogue)],
+    ["openapi.json", openApiText(catalogue, options)],
   ];
   return new Map(files.sort(([a], [b]) => byText(a, b)));
 }

@@ -1,3 +1,5 @@
+import { visible } from "../manifest/hidden.js";
+
 /**
  * JSON that keeps its keys in order. Names from a manifest go into a `Map`: a plain object would move "2024" to the
  * front and take "__proto__" for something else.
@@ -14,50 +16,36 @@ export type JsonMap = ReadonlyMap<string, Json>;
  * a reviewer sees what a consumer gets.
  */
 export function jsonText(value: Json): string {
-  return print(value, "");
+  return print(value, "\n");
 }
 
+/** `margin` is the line break and the spaces in front of the value's closing bracket. */
 function print(value: Json, margin: string): string {
-  const inner = `${margin}  `;
-  if (isList(value))
-    return block(
-      "[]",
-      value.map((item) => print(item, inner)),
-      margin,
-    );
   if (value === null || typeof value !== "object") return scalar(value);
-  const members: [string, Json][] = value instanceof Map ? [...(value as JsonMap)] : Object.entries(value as JsonRecord);
-  return block(
-    "{}",
-    members.map(([key, item]) => `${scalar(key)}: ${print(item, inner)}`),
-    margin,
-  );
+  return isList(value) ? printList(value, margin) : printObject(value, margin);
 }
 
 function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-function block(brackets: "[]" | "{}", parts: readonly string[], margin: string): string {
-  if (parts.length === 0) return brackets;
-  const lines = parts.map((part) => `${margin}  ${part}`).join(",\n");
-  return `${brackets.charAt(0)}\n${lines}\n${margin}${brackets.charAt(1)}`;
+/** Text is added piece by piece, as it is a megabyte or more: lists of pieces to join cost several times as much. */
+function printList(value: readonly Json[], margin: string): string {
+  const inner = `${margin}  `;
+  let text = "";
+  for (const item of value) text += `${text === "" ? "" : ","}${inner}${print(item, inner)}`;
+  return text === "" ? "[]" : `[${text}${margin}]`;
 }
 
-/**
- * Spelled out, not `\p{Cf}`: that class grows with Unicode, and the same manifest gives the same bytes on every Node.
- */
-const HIDDEN =
-  /[\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+function printObject(value: JsonRecord | JsonMap, margin: string): string {
+  const inner = `${margin}  `;
+  let text = "";
+  for (const [key, item] of value instanceof Map ? (value as JsonMap) : Object.entries(value as JsonRecord)) {
+    text += `${text === "" ? "" : ","}${inner}${scalar(key)}: ${print(item, inner)}`;
+  }
+  return text === "" ? "{}" : `{${text}${margin}}`;
+}
 
 function scalar(value: string | number | boolean | null): string {
-  return JSON.stringify(value).replace(HIDDEN, escape);
-}
-
-/** An escape per UTF-16 unit, so that an astral character becomes a surrogate pair. */
-function escape(character: string): string {
-  return character
-    .split("")
-    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
-    .join("");
+  return visible(JSON.stringify(value));
 }

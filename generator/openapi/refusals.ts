@@ -3,6 +3,7 @@ import { type Endpoint, ERRORS, type ErrorCode, type Method } from "@routewright
 /** What a caller can ask for, as far as refusals differ. */
 export type Operation =
   | { readonly kind: "data"; readonly endpoint: Endpoint; readonly method: Method }
+  | { readonly kind: "refresh" }
   | { readonly kind: "metrics" }
   | { readonly kind: "open" };
 
@@ -18,12 +19,23 @@ export interface RefusalSet {
 
 /** The refusals of an operation by status, lowest first (data-api.md §7). */
 export function refusalsOf(operation: Operation): readonly RefusalSet[] {
-  return STATUSES.map((status) => refusalSet(status, operation)).filter((set) => set.codes.length > 0);
+  const holding = CONDITION_NAMES.filter((condition) => CONDITIONS[condition](operation));
+  const key = holding.join();
+  const sets = known.get(key) ?? refusalSets(new Set(holding));
+  known.set(key, sets);
+  return sets;
 }
 
-function refusalSet(status: Status, operation: Operation): RefusalSet {
+/** Few sets of facts are met by hundreds of operations. */
+const known = new Map<string, readonly RefusalSet[]>();
+
+function refusalSets(holding: ReadonlySet<Condition>): readonly RefusalSet[] {
+  return STATUSES.map((status) => refusalSet(status, holding)).filter((set) => set.codes.length > 0);
+}
+
+function refusalSet(status: Status, holding: ReadonlySet<Condition>): RefusalSet {
   const possible = CODES.filter((code) => ERRORS[code].status === status);
-  const codes = possible.filter((code) => CONDITIONS[APPLIES[code]](operation));
+  const codes = possible.filter((code) => holding.has(APPLIES[code]));
   const telling = new Set(possible.map((code) => APPLIES[code])).size > 1;
   const labels = [...new Set(codes.map((code) => APPLIES[code]))].filter(
     (label) => telling && !UNTOLD.has(label),
@@ -59,7 +71,7 @@ const APPLIES: Readonly<Record<ErrorCode, Condition>> = {
   bodyTooLarge: "post",
   notFound: "data",
   methodNotAllowed: "post",
-  rateLimited: "data",
+  rateLimited: "limited",
   queryFailed: "data",
   unexpected: "always",
   overloaded: "data",
@@ -68,13 +80,14 @@ const APPLIES: Readonly<Record<ErrorCode, Condition>> = {
 /**
  * Facts about an operation on which refusals depend. A path that is described may be gone (404) or may have lost its
  * POST (405) by the time it is called: endpoints come and go with the manifest (data-api.md §9). The system
- * endpoints never answer 429 (decisions.md §A).
+ * endpoints that are open never answer 429 (decisions.md §A).
  */
 const CONDITIONS = {
   always: () => true,
   metrics: ({ kind }) => kind === "metrics",
   data: data(() => true),
-  tiered: data(({ tier }) => tier !== "tier0"),
+  limited: ({ kind }) => kind === "data" || kind === "refresh",
+  tiered: (operation) => operation.kind === "refresh" || isTiered(operation),
   legacy: data(({ legacy }) => legacy),
   declared: data(({ legacy }) => !legacy),
   get: data(({ legacy }, method) => !legacy && method === "GET"),
@@ -90,12 +103,17 @@ const CONDITIONS = {
 } as const satisfies Record<string, (operation: Operation) => boolean>;
 
 type Condition = keyof typeof CONDITIONS;
+const CONDITION_NAMES = Object.keys(CONDITIONS) as readonly Condition[];
 
 /** Conditions that names leave out: they hold always, or whenever another one does not. */
 const UNTOLD: ReadonlySet<Condition> = new Set(["always", "declared", "unsorted"]);
 
 function data(holds: (endpoint: Endpoint, method: Method) => unknown): (operation: Operation) => boolean {
   return (operation) => operation.kind === "data" && Boolean(holds(operation.endpoint, operation.method));
+}
+
+function isTiered(operation: Operation): boolean {
+  return operation.kind === "data" && operation.endpoint.tier !== "tier0";
 }
 
 const CODES = Object.keys(ERRORS) as readonly ErrorCode[];

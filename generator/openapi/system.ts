@@ -9,6 +9,7 @@ export const SYSTEM_TAG = "System";
 
 interface SystemEndpoint {
   readonly path: string;
+  readonly method: "get" | "post";
   /** In a form that no data operation has: those begin with their method. */
   readonly operationId: string;
   readonly summary: string;
@@ -18,7 +19,7 @@ interface SystemEndpoint {
   readonly responses: Readonly<Record<string, JsonRecord>>;
 }
 
-const OPEN = { tier: "tier0", refusals: { kind: "open" } } as const;
+const OPEN = { method: "get", tier: "tier0", refusals: { kind: "open" } } as const;
 
 /** The system endpoints of data-api.md §4.2 and decisions.md §A, in that order. */
 const SYSTEM_ENDPOINTS: readonly SystemEndpoint[] = [
@@ -67,6 +68,7 @@ const SYSTEM_ENDPOINTS: readonly SystemEndpoint[] = [
   },
   {
     path: "/metrics",
+    method: "get",
     operationId: "system_metrics",
     summary: "Metrics",
     description:
@@ -74,6 +76,17 @@ const SYSTEM_ENDPOINTS: readonly SystemEndpoint[] = [
     tier: "tier3",
     refusals: { kind: "metrics" },
     responses: { 200: text("Metrics in the Prometheus text format.", "text/plain") },
+  },
+  {
+    path: "/v1/system/manifest/refresh",
+    method: "post",
+    operationId: "system_manifest_refresh",
+    summary: "Refresh the manifest",
+    description:
+      "Re-reads the manifest at once and rebuilds the endpoints. One that cannot be read changes nothing.",
+    tier: "tier3",
+    refusals: { kind: "refresh" },
+    responses: { 200: json("What came of it.", ref("schemas", "Refresh")) },
   },
 ];
 
@@ -96,17 +109,47 @@ export const SYSTEM_SCHEMAS: JsonRecord = {
     },
     required: ["status", "database_connected"],
   },
+  Refresh: {
+    type: "object",
+    properties: {
+      status: { type: "string", enum: ["reloaded", "unchanged", "error"] },
+      models: { type: "integer", description: "Models in the manifest." },
+      endpoints: { type: "integer", description: "Endpoints in service." },
+      added: paths("Paths that are new."),
+      removed: paths("Paths that are gone."),
+      changed: paths("Paths whose endpoint is not what it was."),
+      skipped: {
+        type: "array",
+        description: "Published models that have no endpoint, and why.",
+        items: {
+          type: "object",
+          properties: { model: { type: "string" }, errors: { type: "array", items: { type: "string" } } },
+          required: ["model", "errors"],
+        },
+      },
+      manifest_hash: { type: "string", description: "SHA-256 of the manifest in service." },
+      loaded_at: { type: "string", format: "date-time", description: "When it came into service." },
+      detail: { type: "string", description: "With `error`: why the endpoints stay as they are." },
+    },
+    required: ["status", "models", "endpoints"],
+  },
 };
+
+function paths(description: string): JsonRecord {
+  return { type: "array", items: { type: "string" }, description };
+}
 
 /** The system endpoints as operations that can refuse. */
 export const SYSTEM_OPERATIONS: readonly Operation[] = SYSTEM_ENDPOINTS.map(({ refusals }) => refusals);
 
 /** The path items of the system endpoints. */
 export function systemPaths(): JsonMap {
-  return new Map(SYSTEM_ENDPOINTS.map((endpoint) => [endpoint.path, { get: systemOperation(endpoint) }]));
+  return new Map(
+    SYSTEM_ENDPOINTS.map((endpoint) => [endpoint.path, { [endpoint.method]: systemOperation(endpoint) }]),
+  );
 }
 
-/** A key is never needed, but one that is sent must be known (data-api.md §5). */
+/** Where no key is needed, one that is sent must be known all the same (data-api.md §5). */
 function systemOperation({
   operationId,
   summary,
@@ -122,7 +165,7 @@ function systemOperation({
     summary,
     description,
     "x-tier": tier,
-    security: securityOf("tier0"),
+    security: securityOf(refusals.kind === "refresh" ? tier : "tier0"),
     responses: new Map(answers.sort(([a], [b]) => Number(a) - Number(b))),
   };
 }

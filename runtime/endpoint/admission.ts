@@ -1,7 +1,6 @@
-import type { IncomingMessage } from "node:http";
 import type { Keyring, KeyOwner } from "../auth/keyring.js";
-import type { Tier } from "../auth/tier.js";
-import type { ClientAddress } from "../http/client-address.js";
+import { allows, type Tier } from "../auth/tier.js";
+import type { ClientAddress, Origin } from "../http/client-address.js";
 import { RATE_LIMITS } from "../rate-limit/limits.js";
 import type { RateLimitStore, RateWindow } from "../rate-limit/store.js";
 import { refuse, type Refusal } from "./errors.js";
@@ -26,14 +25,14 @@ export interface Gate {
 }
 
 /** Key, then rate limit (decisions.md §A, Requests). The request is counted, whatever becomes of it. */
-export function admit(gate: Gate, request: IncomingMessage): Admission | Promise<Admission> {
+export function admit(gate: Gate, request: Origin): Admission | Promise<Admission> {
   const caller = identify(gate, request);
   const window = gate.rates.hit(caller.counter);
   return window instanceof Promise ? window.then((w) => judge(caller, w)) : judge(caller, window);
 }
 
 /** As `admit`, for what is never limited: the window is told and not used up. A wrong key still counts. */
-export async function glance(gate: Gate, request: IncomingMessage): Promise<Admission> {
+export async function glance(gate: Gate, request: Origin): Promise<Admission> {
   const caller = identify(gate, request);
   const window = await (caller.known ? gate.rates.look(caller.counter) : gate.rates.hit(caller.counter));
   return admission(caller, window, caller.known ? null : refuse("unknownKey"));
@@ -47,7 +46,7 @@ interface Caller {
   readonly counter: string;
 }
 
-function identify({ keys, addressOf }: Gate, request: IncomingMessage): Caller {
+function identify({ keys, addressOf }: Gate, request: Origin): Caller {
   const key = request.headers["x-api-key"];
   if (typeof key === "string" && key !== "") {
     const owner = keys.find(key);
@@ -77,4 +76,11 @@ function admission({ owner, tier }: Caller, window: RateWindow, refusal: Refusal
 /** Whole seconds until a window ends, at least one. */
 function secondsLeft({ resetAt }: RateWindow): number {
   return Math.max(1, Math.ceil((resetAt - Date.now()) / 1000));
+}
+
+/** Whether the caller's tier is high enough (data-api.md §5). */
+export function tierRefusal(required: Tier, { owner, tier: held }: Admission): Refusal | null {
+  if (allows(held, required)) return null;
+  if (owner === null) return refuse("missingKey");
+  return refuse("tierTooLow", { tier: required, user: owner.user, held });
 }

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { Live } from "./live.js";
 import type { Observation } from "./gateway.js";
 
 /** Upper bounds of the duration buckets, in seconds: from an answer out of memory to a statement that times out. */
@@ -16,7 +17,7 @@ export class Metrics {
   readonly #counters = new Map<string, Counter.Internal>();
   readonly #timers = new Map<string, Histogram.Internal<"tier">>();
 
-  constructor(endpoints: () => number) {
+  constructor(live: Live) {
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry });
     this.#requests = new Counter({
@@ -32,15 +33,7 @@ export class Metrics {
       buckets: BUCKETS,
       registers,
     });
-    const name = "routewright_endpoints";
-    new Gauge({
-      name,
-      help: "Endpoints in service.",
-      registers,
-      collect() {
-        this.set(endpoints());
-      },
-    });
+    describeLive(live, registers);
   }
 
   count({ tier, method, status, milliseconds }: Observation): void {
@@ -65,4 +58,27 @@ export class Metrics {
   get contentType(): string {
     return this.#registry.contentType;
   }
+}
+
+/** What is in service; the hash tells replicas apart that serve different manifests. */
+function describeLive(live: Live, registers: Registry[]): void {
+  new Gauge({
+    name: "routewright_endpoints",
+    help: "Endpoints in service.",
+    registers,
+    collect() {
+      this.set(live.current.routes.size);
+    },
+  });
+  new Gauge({
+    name: "routewright_manifest_loaded_timestamp_seconds",
+    help: "When the manifest in service was loaded, by its hash; absent while the generated folder is served.",
+    labelNames: ["hash"],
+    registers,
+    collect() {
+      const { manifest } = live.current;
+      this.reset();
+      if (manifest) this.set({ hash: manifest.hash }, manifest.loadedAt / 1000);
+    },
+  });
 }

@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { allows } from "../auth/tier.js";
 import { readParameters } from "../query/parameters.js";
 import type { Page } from "../query/selection.js";
 import type { Rows } from "../warehouse/warehouse.js";
 import { requestIdOf } from "../http/request-id.js";
-import { admit, glance, type Admission } from "./admission.js";
+import { admit, glance, tierRefusal, type Admission } from "./admission.js";
 import { methodsOf, send, sendOptions, sendRefusal } from "./answer.js";
 import type { Endpoint } from "./endpoint.js";
 import { refuse, type Refusal } from "./errors.js";
@@ -87,7 +86,7 @@ async function outcomeOf(exchange: Exchange, admission: Admission): Promise<Outc
 }
 
 async function rowsFor(exchange: Exchange, endpoint: Endpoint, admission: Admission): Promise<Outcome> {
-  const refusal = tierRefusal(endpoint, admission) ?? methodRefusal(endpoint, exchange.request);
+  const refusal = tierRefusal(endpoint.tier, admission) ?? methodRefusal(endpoint, exchange.request);
   if (refusal) return refusal;
   const fields = await readFields(exchange.request);
   if (fields === null || "code" in fields) return fields;
@@ -103,12 +102,6 @@ async function rowsFor(exchange: Exchange, endpoint: Endpoint, admission: Admiss
     gateway.log.error({ requestId, route: endpoint.path, err: error }, "query failed");
     return refuse("queryFailed");
   }
-}
-
-function tierRefusal({ tier }: Endpoint, { owner, tier: held }: Admission): Refusal | null {
-  if (allows(held, tier)) return null;
-  if (owner === null) return refuse("missingKey");
-  return refuse("tierTooLow", { tier, user: owner.user, held });
 }
 
 function methodRefusal({ methods }: Endpoint, { method }: IncomingMessage): Refusal | null {

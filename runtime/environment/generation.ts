@@ -1,8 +1,15 @@
 import { TIERS, type Tier } from "../auth/tier.js";
 import { Variables } from "./variables.js";
 
+/** How a manifest that may change is followed. */
+export interface ManifestFollowing {
+  /** Whether `serve` follows the manifest without being asked with `--watch`. */
+  readonly refreshEnabled: boolean;
+  readonly refreshIntervalSeconds: number;
+}
+
 /** What the environment decides of reading a manifest. */
-export interface GenerationEnvironment {
+export interface GenerationEnvironment extends ManifestFollowing {
   /** File or address of the manifest; the file wins where both are set. */
   readonly manifest: string | null;
   /** Tier of an endpoint whose model names none. */
@@ -26,5 +33,10 @@ export function generationOf(variables: Variables): GenerationEnvironment {
   return {
     manifest: variables.text("DBT_MANIFEST_PATH") ?? address,
     defaultTier: variables.oneOf("DEFAULT_ENDPOINT_TIER", "tier0", TIERS),
+    refreshEnabled: variables.oneOf("DBT_MANIFEST_REFRESH_ENABLED", "false", ["true", "false"]) === "true",
+    refreshIntervalSeconds: variables.whole("DBT_MANIFEST_REFRESH_INTERVAL_SECONDS", 300, {
+      min: 1,
+      max: 86_400,
+    }),
   };
 }

@@ -9,6 +9,10 @@ const TWO = [
   LEGACY,
 ] as const;
 
+interface Tiered {
+  readonly "x-tier": string;
+}
+
 describe("the OpenAPI document", () => {
   it("begins with the version and the generator's marker", () => {
     expect(Object.keys(openApiOf(catalogue()))).toEqual([
@@ -45,6 +49,7 @@ describe("the OpenAPI document", () => {
       "/redoc",
       "/openapi.json",
       "/metrics",
+      "/v1/system/manifest/refresh",
     ]);
   });
 
@@ -76,14 +81,14 @@ describe("the OpenAPI document", () => {
     expect(among.components).toMatchObject(components);
   });
 
-  it("has a system endpoint for each of the specification's but the refresh", () => {
+  it("has a system endpoint for each of the specification's", () => {
     const { paths } = documentOf();
     expect(paths["/health"].get.responses["503"].content["application/json"].schema).toEqual({
       $ref: "#/components/schemas/Health",
     });
-    const tiers = Object.entries<{ get: { "x-tier": string } }>(paths).map(([at, { get }]) => [
+    const tiers = Object.entries<{ get?: Tiered; post?: Tiered }>(paths).map(([at, { get, post }]) => [
       at,
-      get["x-tier"],
+      (get ?? post)?.["x-tier"],
     ]);
     expect(Object.fromEntries(tiers)).toEqual({
       "/": "tier0",
@@ -92,12 +97,22 @@ describe("the OpenAPI document", () => {
       "/redoc": "tier0",
       "/openapi.json": "tier0",
       "/metrics": "tier3",
+      "/v1/system/manifest/refresh": "tier3",
     });
   });
 
-  it("never has a system endpoint answer 429", () => {
+  it("never has a public system endpoint answer 429", () => {
     const { paths } = documentOf();
-    for (const path of Object.keys(paths)) expect(paths[path].get.responses).not.toHaveProperty("429");
+    const open = Object.keys(paths).filter((path) => paths[path].get);
+    expect(open).toHaveLength(6);
+    for (const path of open) expect(paths[path].get.responses).not.toHaveProperty("429");
+  });
+
+  it("describes the refresh as limited, for tier3 alone, and without parameters", () => {
+    const { post } = documentOf().paths["/v1/system/manifest/refresh"];
+    expect(post.security).toEqual([{ ApiKeyAuth: [] }]);
+    expect(Object.keys(post.responses)).toEqual(["200", "403", "429", "500"]);
+    expect(post).not.toHaveProperty("requestBody");
   });
 });
 

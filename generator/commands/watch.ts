@@ -1,0 +1,88 @@
+import type { Tier } from "@routewright/runtime/model";
+import { catalogueOf } from "../catalogue/build.js";
+import { compare, readFolder } from "../emit/folder.js";
+import { render } from "../emit/render.js";
+import { parseManifest } from "../manifest/manifest.js";
+import { ManifestSource } from "../watch/manifest-source.js";
+import { recoverFolder, replaceFolder } from "../watch/replace.js";
+import { follow } from "../watch/schedule.js";
+import { EXIT, type Outcome } from "./outcome.js";
+import { inTheWay, reportText } from "./report.js";
+
+export interface WatchOptions {
+  /** File or http(s) address of the manifest. */
+  readonly manifest: string;
+  readonly out: string;
+  readonly intervalSeconds: number;
+  readonly defaultTier: Tier;
+  /** Takes what is worth telling. */
+  readonly tell: (text: string) => void;
+  /** Resolves when it is time to stop. */
+  readonly until: Promise<void>;
+}
+
+/** `routewright watch`: regenerates whenever the manifest changes. A problem changes nothing, and is told once. */
+export async function watch(options: WatchOptions): Promise<Outcome> {
+  const { manifest, out, intervalSeconds, tell, until } = options;
+  recoverFolder(out);
+  const watcher = new Watcher(options);
+  let told = "";
+  const look = async (): Promise<void> => {
+    const news = await watcher.round();
+    if (news !== null && news !== told) tell(news);
+    told = news ?? told;
+  };
+  tell(`Watching ${manifest}, every ${String(intervalSeconds)} s.\n`);
+  const unfollow = follow({ source: manifest, intervalSeconds, look });
+  await until;
+  await unfollow();
+  return { exit: EXIT.ok };
+}
+
+class Watcher {
+  readonly #options: WatchOptions;
+  readonly #source: ManifestSource;
+  /** Hash of the manifest that the folder was last brought up to date with. */
+  #written: string | null = null;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+    this.#source = new ManifestSource(options.manifest);
+  }
+
+  /** One look at the manifest; what is worth telling of it, or null. */
+  async round(): Promise<string | null> {
+    try {
+      const look = await this.#source.look(this.#written);
+      if (look.kind === "unchanged") return null;
+      if (look.kind === "error") return problem(look.detail);
+      const news = this.#write(look.text);
+      if (news.ok) this.#written = look.hash;
+      return news.text;
+    } catch (error) {
+      // A full disk or a missing permission: the folder is as it was, and the next round tries again.
+      return problem(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #write(text: string): { readonly ok: boolean; readonly text: string } {
+    const { manifest, out, defaultTier } = this.#options;
+    const reading = parseManifest(text, manifest);
+    if (!reading.ok) return { ok: false, text: problem(reading.problem) };
+    const catalogue = catalogueOf(reading.manifest, { defaultTier });
+    const fresh = render(catalogue);
+    const drift = compare(readFolder(out), fresh);
+    const blocked = drift.filter(({ kind }) => kind === "blocked");
+    if (blocked.length > 0)
+      return { ok: false, text: blocked.map(({ file }) => problem(inTheWay(out, file))).join("") };
+    if (drift.length > 0) replaceFolder(out, fresh, drift);
+    return {
+      ok: true,
+      text: reportText({ out, check: false, warnings: reading.manifest.warnings, catalogue, drift }),
+    };
+  }
+}
+
+function problem(detail: string): string {
+  return `error: ${detail}\n`;
+}

@@ -1,0 +1,52 @@
+import type { Tier } from "@routewright/runtime/model";
+import { compileModules, type Rendered, type ScriptCache } from "@routewright/runtime/compile";
+import { catalogueOf } from "../catalogue/build.js";
+import type { Skipped } from "../catalogue/catalogue.js";
+import { render } from "../emit/render.js";
+import { parseManifest } from "../manifest/manifest.js";
+import { ManifestSource } from "./manifest-source.js";
+
+export interface RenderJobOptions {
+  /** File or http(s) address of the manifest. */
+  readonly manifest: string;
+  /** Title of the OpenAPI document; null for its own. */
+  readonly title: string | null;
+  readonly defaultTier: Tier;
+}
+
+/** Renders a manifest again and again; a module that has not changed since the last time is not compiled. */
+export class RenderJob {
+  readonly #options: RenderJobOptions;
+  readonly #source: ManifestSource;
+  #scripts: ScriptCache = new Map();
+
+  constructor(options: RenderJobOptions) {
+    this.#options = options;
+    this.#source = new ManifestSource(options.manifest);
+  }
+
+  /** `inService`: hash of the manifest that is in service. */
+  async render(inService: string | null): Promise<Rendered> {
+    const { manifest: location, title, defaultTier } = this.#options;
+    const look = await this.#source.look(inService);
+    if (look.kind !== "text") return look;
+    const { text, hash } = look;
+    const reading = parseManifest(text, location);
+    if (!reading.ok) return { kind: "error", detail: reading.problem };
+    const catalogue = catalogueOf(reading.manifest, { defaultTier });
+    const files = render(catalogue, title === null ? {} : { title });
+    const routes = new Map([...files].filter(([file]) => file.startsWith("routes/")));
+    const modules = await compileModules(routes, this.#scripts);
+    this.#scripts = new Map(modules.map(({ digest, script }) => [digest, script]));
+    const openApi = files.get("openapi.json") ?? "";
+    const skipped = catalogue.skipped.filter(({ reason }) => reason !== "excluded").map(skippedModel);
+    return {
+      kind: "rendered",
+      rendering: { hash, models: reading.manifest.models.length, openApi, modules, skipped },
+    };
+  }
+}
+
+function skippedModel({ model, problems }: Skipped) {
+  return { model, errors: problems.map(({ path, message, hint }) => `${path}: ${message} ${hint}`) };
+}

@@ -1,0 +1,90 @@
+import { renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { readFolder } from "../../generator/emit/folder.js";
+import { recoverFolder } from "../../generator/watch/replace.js";
+import { startCommand } from "../support/command.js";
+import { manifestOf } from "../support/manifest.js";
+import { generateInto, ownFolder } from "../support/service.js";
+
+/** Two catalogues of some hundred endpoints that share hardly a file. */
+const MANIFESTS = ["a", "b"].map((name) =>
+  manifestOf(
+    Array.from({ length: 300 }, (_, i) => ({
+      name: `api_${name}_${i}`,
+      tags: ["production", "flows", `api:${i % 3 === 0 ? "both" : name}_${i}`],
+      columns: { day: "date", [`value_${name}`]: "bigint" },
+    })),
+  ),
+);
+
+function put(folder: string, manifest: unknown): void {
+  writeFileSync(join(folder, "manifest.tmp"), JSON.stringify(manifest));
+  renameSync(join(folder, "manifest.tmp"), join(folder, "manifest.json"));
+}
+
+function watch(folder: string) {
+  return startCommand(["watch", "--manifest", "manifest.json", "--interval", "60"], { cwd: folder });
+}
+
+/** The whole tree, as text. */
+function treeOf(folder: string): string {
+  return JSON.stringify([...readFolder(join(folder, "generated")).files].sort());
+}
+
+describe("routewright watch", () => {
+  it("regenerates at once when the file changes, and ends cleanly at Ctrl-C", async () => {
+    const folder = ownFolder();
+    put(folder, manifestOf([{ name: "api_a", tags: ["production", "api:a"], columns: { n: "bigint" } }]));
+    const command = watch(folder);
+    await command.until(/1 endpoint; 3 files changed/);
+    put(folder, manifestOf([{ name: "api_b", tags: ["production", "api:b"], columns: { n: "bigint" } }]));
+    await command.until(/removed +generated\/routes\/general\/a\.ts/);
+    expect([...readFolder(join(folder, "generated")).files.keys()].sort()).toEqual([
+      "index.ts",
+      "openapi.json",
+      "routes/general/b.ts",
+    ]);
+    expect(await command.stop("SIGINT")).toBe(0);
+  });
+
+  it("changes nothing for a half-written manifest, tells it once, and goes on when it is whole", async () => {
+    const folder = ownFolder();
+    const whole = JSON.stringify(manifestOf([{ name: "api_a", tags: ["production", "api:a"], columns: {} }]));
+    put(folder, JSON.parse(whole));
+    const command = watch(folder);
+    await command.until(/1 endpoint;/);
+    const before = treeOf(folder);
+    for (const length of [10, 20, 30]) {
+      writeFileSync(join(folder, "manifest.json"), whole.slice(0, length));
+      await sleep(400);
+    }
+    await command.until(/is not JSON/);
+    expect(treeOf(folder)).toBe(before);
+    writeFileSync(join(folder, "manifest.json"), whole.replaceAll("api_a", "api_c"));
+    await command.until(/changed +generated\/routes\/general\/a\.ts/);
+    await command.stop();
+  });
+
+  it("leaves the whole old tree or the whole new one wherever it is killed", async () => {
+    const folder = ownFolder();
+    const trees = MANIFESTS.map((manifest) => {
+      const expected = ownFolder();
+      generateInto(join(expected, "generated"), manifest);
+      return treeOf(expected);
+    });
+    put(folder, MANIFESTS[0]);
+    generateInto(join(folder, "generated"), MANIFESTS[0]);
+    for (let kill = 1; kill <= 50; kill++) {
+      const command = watch(folder);
+      await command.until(/Watching/);
+      put(folder, MANIFESTS[kill % 2]);
+      await sleep(Math.random() * 350);
+      await command.stop("SIGKILL");
+      // Killed between the two renames, the next start puts the old tree back.
+      recoverFolder(join(folder, "generated"));
+      expect(trees).toContain(treeOf(folder));
+    }
+  }, 120_000);
+});
