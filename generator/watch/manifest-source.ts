@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { readSource } from "../manifest/source.js";
+import type { Validators } from "../manifest/fetch.js";
+import { readIfModified } from "../manifest/source.js";
 
 /** What a look at the manifest found. */
 export type Look =
@@ -11,6 +12,8 @@ export type Look =
 /** A manifest that is looked at again and again: by its content's hash, and over HTTP with conditional requests. */
 export class ManifestSource {
   readonly #location: string;
+  /** The version last read, for recognising it. */
+  #last: { readonly hash: string; readonly validators: Validators } | null = null;
 
   constructor(location: string) {
     this.#location = location;
@@ -18,9 +21,13 @@ export class ManifestSource {
 
   /** `known`: hash of the manifest that the caller has; null for none. */
   async look(known: string | null): Promise<Look> {
-    const source = await readSource(this.#location);
+    const has = this.#last?.hash === known ? this.#last.validators : null;
+    const source = await readIfModified(this.#location, has);
     if (!source.ok) return { kind: "error", detail: source.problem };
-    const hash = createHash("sha256").update(source.text).digest("hex");
-    return hash === known ? { kind: "unchanged" } : { kind: "text", text: source.text, hash };
+    if ("notModified" in source) return { kind: "unchanged" };
+    const { text, validators = null } = source;
+    const hash = createHash("sha256").update(text).digest("hex");
+    this.#last = validators && { hash, validators };
+    return hash === known ? { kind: "unchanged" } : { kind: "text", text, hash };
   }
 }

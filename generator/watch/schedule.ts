@@ -1,4 +1,5 @@
 import { watch, type FSWatcher } from "node:fs";
+import { isAddress } from "../manifest/source.js";
 import { basename, dirname, resolve } from "node:path";
 
 /** Rounds are spread by up to this share of the interval, so that replicas do not all ask at once. */
@@ -29,7 +30,7 @@ export function follow({ source, intervalSeconds, look }: Schedule): () => Promi
       if (!ended) timer = setTimeout(round, intervalSeconds * 1000 * (1 + JITTER * (Math.random() - 0.5)));
     });
   };
-  const unwatch = /^https?:\/\//i.test(source) ? () => undefined : watchFile(source, round);
+  const unwatch = isAddress(source) ? () => undefined : watchFile(source, round);
   round();
   return () => {
     ended = true;

@@ -1,0 +1,179 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { databaseUrl, ownSchema } from "../support/database.js";
+import { startCommand } from "../support/command.js";
+import { manifestOf, type TestModel } from "../support/manifest.js";
+import { generateInto, KEYS, ownFolder } from "../support/service.js";
+import { type Behaviour, manifestServer, serving } from "./manifest-server.js";
+
+const schema = await ownSchema(
+  "CREATE TABLE @.one AS SELECT 1::bigint AS n; CREATE TABLE @.two AS SELECT 2::bigint AS n",
+);
+
+const model = (name: string, resource: string, description = ""): TestModel => ({
+  name,
+  schema,
+  description,
+  tags: ["production", "flows", `api:${resource}`],
+  columns: { n: "bigint" },
+});
+const ONE = manifestOf([model("one", "first")]);
+const TWO = manifestOf([model("one", "first", "Described."), model("two", "second")]);
+const THREE = manifestOf([model("two", "third"), { ...model("two", "bad/resource"), name: "broken" }]);
+
+/** The real server on a generated folder, following a real manifest server. */
+async function following(first: Behaviour, variables: Readonly<Record<string, string>> = {}) {
+  const folder = ownFolder();
+  generateInto(join(folder, "generated"), ONE);
+  const manifests = await manifestServer(first);
+  const command = startCommand(["serve", "--port", "0"], {
+    cwd: folder,
+    variables: {
+      DATABASE_URL: databaseUrl,
+      DBT_MANIFEST_URL: manifests.url,
+      API_KEYS: JSON.stringify({ [KEYS.tier3]: "tier3", [KEYS.tier1]: "tier1" }),
+      ...variables,
+    },
+  });
+  const [, url = ""] = /"url":"([^"]+)"/.exec(await command.until(/"msg":"listening"/)) ?? [];
+  const refresh = (key: string = KEYS.tier3): Promise<Response> =>
+    fetch(`${url}/v1/system/manifest/refresh`, { method: "POST", headers: { "X-API-Key": key } });
+  const get = async (path: string): Promise<unknown> => (await fetch(url + path)).json();
+  return { url, command, manifests, refresh, get };
+}
+
+describe("POST /v1/system/manifest/refresh", () => {
+  it("swaps added, changed and removed endpoints into service, with their documentation", async () => {
+    const { manifests, refresh, get } = await following(serving(TWO, '"2"'));
+    expect(await get("/v1/flows/second")).toEqual({ detail: "Not Found" });
+    expect(await (await refresh()).json()).toMatchObject({
+      status: "reloaded",
+      models: 2,
+      endpoints: 2,
+      added: ["/v1/flows/second"],
+      removed: [],
+      changed: ["/v1/flows/first"],
+      skipped: [],
+    });
+    expect(await get("/v1/flows/second")).toEqual([{ n: 2 }]);
+    expect(await get("/openapi.json")).toHaveProperty(["paths", "/v1/flows/second"]);
+    manifests.behave(serving(THREE, '"3"'));
+    expect(await (await refresh()).json()).toMatchObject({
+      status: "reloaded",
+      added: ["/v1/flows/third"],
+      removed: ["/v1/flows/first", "/v1/flows/second"],
+      skipped: [
+        { model: "model.test.broken", errors: [expect.stringContaining("cannot be a path segment")] },
+      ],
+    });
+    expect(await get("/v1/flows/first")).toEqual({ detail: "Not Found" });
+    expect(await get("/v1/flows/third")).toEqual([{ n: 2 }]);
+  });
+
+  it("asks with the validators of the manifest in service, and a 304 leaves all as it is", async () => {
+    const { manifests, refresh } = await following(serving(TWO, '"2"'));
+    await refresh();
+    expect(await (await refresh()).json()).toMatchObject({
+      status: "unchanged",
+      models: 2,
+      endpoints: 2,
+      added: [],
+    });
+    expect(manifests.conditions).toEqual([undefined, '"2"']);
+  });
+
+  it("needs a tier3 key", async () => {
+    const { refresh } = await following(serving(TWO, '"2"'));
+    const answer = await refresh(KEYS.tier1);
+    expect(answer.status).toBe(403);
+    expect(await answer.json()).toEqual({
+      detail: expect.stringMatching(/^Access denied\. This endpoint requires tier3 access\./),
+    });
+  });
+
+  it("shares one run among those that arrive while another runs, and loses none", async () => {
+    const { manifests, refresh } = await following(serving(ONE, '"1"'));
+    const slow: Behaviour = (request, response) =>
+      void setTimeout(serving(TWO, '"2"'), 300, request, response);
+    manifests.behave(slow);
+    const first = refresh();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const later = await Promise.all([refresh(), refresh(), refresh()]);
+    expect(await (await first).json()).toMatchObject({ status: "reloaded" });
+    for (const answer of later) expect(await answer.json()).toMatchObject({ status: "unchanged" });
+    expect(manifests.conditions).toHaveLength(2);
+  });
+
+  it("tells the manifest's hash and time, as /metrics does", async () => {
+    const { refresh, url } = await following(serving(TWO, '"2"'));
+    const { manifest_hash, loaded_at } = (await (await refresh()).json()) as Record<string, string>;
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    const seconds = Date.parse(loaded_at ?? "") / 1000;
+    expect(metrics).toContain(
+      `routewright_manifest_loaded_timestamp_seconds{hash="${manifest_hash}"} ${seconds}`,
+    );
+  });
+
+  const FAULTS: readonly (readonly [string, Behaviour, RegExp])[] = [
+    ["answers 500", (_, response) => void response.writeHead(500).end(), /answered 500/],
+    ["sends HTML", (_, response) => void response.end("<!doctype html><title>Log in</title>"), /HTML page/],
+    ["sends half of it", half, /connection ended|terminated|complete/],
+    [
+      "redirects in a loop",
+      (_, response) => void response.writeHead(302, { Location: "/manifest.json" }).end(),
+      /redirect/,
+    ],
+    ["sends a 200 MB file", large, /is not (JSON|a dbt manifest)/],
+  ];
+
+  function half(_: unknown, response: Parameters<Behaviour>[1]): void {
+    response.writeHead(200, { "Content-Length": "100000" });
+    response.write('{"metadata":');
+    setTimeout(() => response.destroy(), 50);
+  }
+
+  function large(_: unknown, response: Parameters<Behaviour>[1]): void {
+    const chunk = "x".repeat(1024 * 1024);
+    let left = 200;
+    const more = (): void => {
+      while (left-- > 0) if (!response.write(chunk)) return void response.once("drain", more);
+      response.end();
+    };
+    more();
+  }
+
+  it.each(FAULTS)(
+    "leaves the endpoints as they are when the manifest server %s",
+    async (_name, fault, complaint) => {
+      const { manifests, refresh, get, command } = await following(serving(TWO, '"2"'));
+      await refresh();
+      manifests.behave(fault);
+      for (let i = 0; i < 2; i++) {
+        const answer = await (await refresh()).json();
+        expect(answer).toEqual({
+          status: "error",
+          models: 2,
+          endpoints: 2,
+          detail: expect.stringMatching(complaint),
+        });
+      }
+      expect(await get("/v1/flows/second")).toEqual([{ n: 2 }]);
+      expect(command.output().match(/manifest not refreshed/g)).toHaveLength(1);
+    },
+  );
+});
+
+describe("routewright serve --watch", () => {
+  it("follows the manifest by itself", async () => {
+    const { manifests, command, get } = await following(serving(TWO, '"2"'), {
+      DBT_MANIFEST_REFRESH_ENABLED: "true",
+      DBT_MANIFEST_REFRESH_INTERVAL_SECONDS: "1",
+    });
+    await command.until(/"added":1.*"manifest refreshed"/);
+    expect(await get("/v1/flows/second")).toEqual([{ n: 2 }]);
+    manifests.behave(serving(THREE, '"3"'));
+    await command.until(/"removed":2.*"manifest refreshed"/);
+    expect(await get("/v1/flows/third")).toEqual([{ n: 2 }]);
+    expect(await command.stop()).toBe(0);
+  });
+});
