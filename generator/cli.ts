@@ -2,6 +2,8 @@ import { readGenerationEnvironment, TIERS, type Tier } from "@routewright/runtim
 import { Command, CommanderError, Option } from "commander";
 import type { ServeFlags } from "./commands/serve.js";
 import { EXIT, type Outcome } from "./commands/outcome.js";
+import { FAIL_ON, type FailOn, type Format, FORMATS } from "./diff/options.js";
+import { FAIL_ON as LINT_FAIL_ON, type FailOn as LintFailOn } from "./lint/options.js";
 
 /** Runs the command line and returns its exit code. A command's code is loaded only when it is called. */
 export async function run(argv: readonly string[]): Promise<number> {
@@ -13,6 +15,9 @@ export async function run(argv: readonly string[]): Promise<number> {
   const command = (name: string): Command => program.command(name).exitOverride();
   const then = (outcome: Promise<Outcome>): Promise<void> => outcome.then((done) => void (exit = tell(done)));
   addGenerate(command("generate"), then);
+  addDiff(command("diff"), then);
+  addLint(command("lint"), then);
+  addWatch(command("watch"), then);
   addServe(command("serve"), then);
   addKeys(command("keys"), then);
   try {
@@ -32,6 +37,8 @@ function tell({ exit, output = "", notes = [], errors = [] }: Outcome): number {
   for (const line of errors) process.stderr.write(`error: ${line}\n`);
   return exit;
 }
+
+const NO_MANIFEST = "Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL.";
 
 interface GenerateFlags {
   readonly manifest?: string;
@@ -61,14 +68,115 @@ async function startGenerate(flags: GenerateFlags): Promise<Outcome> {
   const { environment, problems } = readGenerationEnvironment(process.env);
   const manifest = flags.manifest ?? environment.manifest;
   if (problems.length > 0) return { exit: EXIT.error, errors: problems };
-  if (manifest === null) {
-    return {
-      exit: EXIT.error,
-      errors: ["Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL."],
-    };
-  }
+  if (manifest === null) return { exit: EXIT.error, errors: [NO_MANIFEST] };
   const { generate } = await import("./commands/generate.js");
   return generate({ ...flags, manifest, defaultTier: environment.defaultTier });
+}
+
+interface DiffFlags {
+  readonly format: Format;
+  readonly failOn: FailOn;
+  readonly generated: string;
+  readonly accept?: string;
+}
+
+function addDiff(command: Command, then: Then): void {
+  command
+    .description("tell what consumers of the API will notice")
+    .argument("<base>", "a manifest (file or URL), a generated folder, or git:<ref>")
+    .argument("<head>", "likewise")
+    .addOption(new Option("--format <format>", "how to tell it").choices(FORMATS).default("text"))
+    .addOption(new Option("--fail-on <changes>", "exit 1 at these").choices(FAIL_ON).default("breaking"))
+    .option("--generated <folder>", "the generated folder that git:<ref> means", "generated")
+    .option(
+      "--accept <file>",
+      "changes that are agreed on (default: .routewright-accept.json if there is one)",
+    )
+    .action((base: string, head: string, flags: DiffFlags) => then(startDiff(base, head, flags)));
+}
+
+async function startDiff(base: string, head: string, flags: DiffFlags): Promise<Outcome> {
+  const { environment, problems } = readGenerationEnvironment(process.env);
+  if (problems.length > 0) return { exit: EXIT.error, errors: problems };
+  const { diff } = await import("./commands/diff.js");
+  const today = new Date().toISOString().slice(0, 10);
+  return diff({ ...flags, base, head, today, cwd: process.cwd(), defaultTier: environment.defaultTier });
+}
+
+interface LintFlags {
+  readonly manifest?: string;
+  readonly catalog?: string;
+  readonly format: Format;
+  readonly failOn: LintFailOn;
+  readonly privateKey: readonly string[];
+}
+
+function addLint(command: Command, then: Then): void {
+  command
+    .description("tell what in a manifest will trouble consumers of its API")
+    .option(
+      "--manifest <file or URL>",
+      "dbt's manifest.json (default: DBT_MANIFEST_PATH or DBT_MANIFEST_URL)",
+    )
+    .option("--catalog <file or URL>", "dbt's catalog.json, for columns and types that no schema.yml lists")
+    .addOption(new Option("--format <format>", "how to tell it").choices(FORMATS).default("text"))
+    .addOption(new Option("--fail-on <findings>", "exit 1 at these").choices(LINT_FAIL_ON).default("any"))
+    .option(
+      "--private-key <meta key>",
+      "a key of `meta` that marks private data; may be repeated",
+      repeated,
+      [],
+    )
+    .action((flags: LintFlags) => then(startLint(flags)));
+}
+
+function repeated(value: string, earlier: readonly string[]): readonly string[] {
+  return [...earlier, value];
+}
+
+async function startLint(flags: LintFlags): Promise<Outcome> {
+  const { environment, problems } = readGenerationEnvironment(process.env);
+  const manifest = flags.manifest ?? environment.manifest;
+  if (problems.length > 0) return { exit: EXIT.error, errors: problems };
+  if (manifest === null) return { exit: EXIT.error, errors: [NO_MANIFEST] };
+  const { lint } = await import("./commands/lint.js");
+  return lint({ ...flags, manifest, defaultTier: environment.defaultTier });
+}
+
+interface WatchFlags {
+  readonly manifest?: string;
+  readonly out: string;
+  readonly interval?: string;
+}
+
+function addWatch(command: Command, then: Then): void {
+  command
+    .description("regenerate whenever the manifest changes")
+    .option(
+      "--manifest <file or URL>",
+      "dbt's manifest.json (default: DBT_MANIFEST_PATH or DBT_MANIFEST_URL)",
+    )
+    .option("--out <folder>", "the generated folder", "generated")
+    .option(
+      "--interval <seconds>",
+      "how often to look (default: DBT_MANIFEST_REFRESH_INTERVAL_SECONDS or 300)",
+    )
+    .action((flags: WatchFlags) => then(startWatch(flags)));
+}
+
+async function startWatch({ manifest: named, out, interval }: WatchFlags): Promise<Outcome> {
+  const overridden = interval === undefined ? {} : { DBT_MANIFEST_REFRESH_INTERVAL_SECONDS: interval };
+  const { environment, problems } = readGenerationEnvironment({ ...process.env, ...overridden });
+  const manifest = named ?? environment.manifest;
+  if (problems.length > 0) return { exit: EXIT.error, errors: problems };
+  if (manifest === null) return { exit: EXIT.error, errors: [NO_MANIFEST] };
+  const [{ watch }, { stopSignal }] = await Promise.all([
+    import("./commands/watch.js"),
+    import("./commands/stop-signal.js"),
+  ]);
+  const { defaultTier, refreshIntervalSeconds: intervalSeconds } = environment;
+  const tell = (text: string): void => void process.stdout.write(text);
+  return watch({ manifest, out, intervalSeconds, defaultTier, tell, until: stopSignal() });
 }
 
 function addServe(command: Command, then: Then): void {
@@ -76,6 +184,7 @@ function addServe(command: Command, then: Then): void {
     .description("serve a generated folder straight from its TypeScript")
     .option("--generated <folder>", "the generated folder", "generated")
     .option("--port <number>", "port of the data API (default: PORT or 8000)")
+    .option("--watch", "follow the manifest of DBT_MANIFEST_PATH or DBT_MANIFEST_URL", false)
     .action((flags: ServeFlags) => then(import("./commands/serve.js").then(({ serve }) => serve(flags))));
 }
 

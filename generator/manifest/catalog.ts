@@ -1,6 +1,6 @@
 import { isObject, objectOr, textOr, type JsonObject } from "./json.js";
 import { parseJson, type Manifest } from "./manifest.js";
-import type { Model, ModelColumn } from "./model.js";
+import { firstOfEachName, type Model, type ModelColumn } from "./model.js";
 import { fail, readSource, type Failure } from "./source.js";
 
 /** Columns of the real relations by `unique_id`, as `dbt docs generate` found them in the warehouse. */
@@ -11,7 +11,7 @@ export type CatalogReading = { readonly ok: true; readonly columns: WarehouseCol
 /** Reads dbt's `catalog.json` from a file or an http(s) address. */
 export async function readCatalog(location: string): Promise<CatalogReading> {
   const source = await readSource(location);
-  return source.ok ? parseCatalog(source.text, location) : source;
+  return source.ok ? parseCatalog(source.text, source.shown) : source;
 }
 
 export function parseCatalog(text: string, location: string): CatalogReading {
@@ -28,16 +28,22 @@ export function parseCatalog(text: string, location: string): CatalogReading {
   return { ok: true, columns: new Map(columns) };
 }
 
+/** The columns in the relation's order. */
 function columnsOf(node: JsonObject): readonly ModelColumn[] {
-  return Object.entries(objectOr(node["columns"]))
+  const columns = Object.entries(objectOr(node["columns"]))
     .map(([key, value]) => ({ key, column: objectOr(value) }))
-    .sort((a, b) => Number(a.column["index"] ?? 0) - Number(b.column["index"] ?? 0))
+    .sort((a, b) => indexOf(a.column) - indexOf(b.column))
     .map(({ key, column }) => ({
-      name: textOr(column["name"], key),
+      name: textOr(column["name"], "") || key,
       type: textOr(column["type"], "").trim() || null,
       notNull: false,
       description: textOr(column["comment"], ""),
     }));
+  return firstOfEachName(columns);
+}
+
+function indexOf({ index }: JsonObject): number {
+  return typeof index === "number" ? index : 0;
 }
 
 /** Adds the columns and types that no `schema.yml` lists; what the project declares wins. */
@@ -49,11 +55,29 @@ export function withWarehouseColumns(manifest: Manifest, found: WarehouseColumns
 }
 
 function mergeColumns(model: Model, found: readonly ModelColumn[]): Model {
-  const real = new Map(found.map((column) => [column.name, column]));
-  const declared = model.columns.map((column) => ({
+  const pairs = model.columns.map((column) => [column, counterpart(column.name, model, found)] as const);
+  const declared = pairs.map(([column, real]) => ({
     ...column,
-    type: column.type ?? real.get(column.name)?.type ?? null,
+    type: column.type ?? real?.type ?? null,
+    description: column.description || (real?.description ?? ""),
   }));
-  const names = new Set(declared.map((column) => column.name));
-  return { ...model, columns: [...declared, ...found.filter((column) => !names.has(column.name))] };
+  const taken = new Set(pairs.map(([, real]) => real));
+  return { ...model, columns: [...declared, ...found.filter((column) => !taken.has(column))] };
+}
+
+/**
+ * The warehouse's column of a declared one: of the same name, else the only one whose name differs in letter case
+ * alone, as some warehouses fold the case of names that nobody quotes.
+ */
+function counterpart(
+  name: string,
+  { columns }: Model,
+  found: readonly ModelColumn[],
+): ModelColumn | undefined {
+  const same = found.find((column) => column.name === name);
+  if (same) return same;
+  const folded = name.toLowerCase();
+  const near = found.filter((column) => column.name.toLowerCase() === folded);
+  const rivals = columns.filter((column) => column.name.toLowerCase() === folded);
+  return near.length === 1 && rivals.length === 1 ? near[0] : undefined;
 }

@@ -18,14 +18,18 @@ export type ManifestReading = { readonly ok: true; readonly manifest: Manifest }
 /** Reads a manifest from a file or an http(s) address. */
 export async function readManifest(location: string): Promise<ManifestReading> {
   const source = await readSource(location);
-  return source.ok ? parseManifest(source.text, location) : source;
+  return source.ok ? parseManifest(source.text, source.shown) : source;
 }
 
 /** Makes a manifest of its text; `location` is only for messages. */
 export function parseManifest(text: string, location: string): ManifestReading {
   const json = parseJson(text, location);
-  if (!json.ok) return json;
-  const { metadata, nodes } = objectOr(json.value);
+  return json.ok ? manifestOfJson(json.value, location) : json;
+}
+
+/** Makes a manifest of its JSON, for who reads more of that than a `Manifest` holds. */
+export function manifestOfJson(value: unknown, location: string): ManifestReading {
+  const { metadata, nodes } = objectOr(value);
   const schema = textOr(objectOr(metadata)["dbt_schema_version"], "");
   const version = /\/manifest\/(?:v(\d+)|[\w.-]+)(?:\.json)?$/.exec(schema);
   if (!version || !isObject(nodes)) return fail(`${location} is not a dbt manifest: ${notManifest(schema)}`);
@@ -62,9 +66,9 @@ function notManifest(schema: string): string {
 function versionWarnings(version: string | undefined, schema: string): readonly string[] {
   const number = Number(version);
   if (number >= KNOWN_VERSIONS.first && number <= KNOWN_VERSIONS.last) return [];
-  const known = `v${KNOWN_VERSIONS.first} to v${KNOWN_VERSIONS.last}`;
+  const known = `v${String(KNOWN_VERSIONS.first)} to v${String(KNOWN_VERSIONS.last)}`;
   return [
-    `The manifest's schema is ${schema}; ${known} are known. It is read as if it were the newest of them.`,
+    `The manifest's schema is ${JSON.stringify(schema.slice(0, 100))}; ${known} are known. It is read as if it were the newest of them.`,
   ];
 }
 
@@ -72,13 +76,22 @@ function versionWarnings(version: string | undefined, schema: string): readonly 
 function notNullTests(nodes: JsonObject): ReadonlySet<string> {
   const tests = Object.values(nodes)
     .map(objectOr)
-    .filter(
-      (node) => node["resource_type"] === "test" && objectOr(node["test_metadata"])["name"] === "not_null",
-    );
+    .filter((node) => isBindingTest(node, "not_null"));
   return new Set(tests.map((test) => `${testedModel(test)}\n${textOr(test["column_name"], "")}`));
 }
 
-/** `attached_node` came with manifest v8; before it, the one node that the test depends on. */
-function testedModel(test: JsonObject): string {
+/** Whether a node is a test of this name that holds for all rows: one that looks at some only, or only warns, promises nothing. */
+export function isBindingTest(node: JsonObject, name: string): boolean {
+  const { where = null, severity } = objectOr(node["config"]);
+  return (
+    node["resource_type"] === "test" &&
+    objectOr(node["test_metadata"])["name"] === name &&
+    where === null &&
+    textOr(severity, "error").toLowerCase() === "error"
+  );
+}
+
+/** `attached_node` is not in the older versions; there it is the one node that the test depends on. */
+export function testedModel(test: JsonObject): string {
   return textOr(test["attached_node"], textsOf(objectOr(test["depends_on"])["nodes"])[0] ?? "");
 }

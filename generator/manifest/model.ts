@@ -26,9 +26,8 @@ export interface Model {
   readonly api: { readonly value: unknown; readonly path: string } | null;
 }
 
-/** Reads a model node; `promises` names the columns that a test watches, as `<model>\n<column>`. */
-export function modelOf(id: string, node: JsonObject, promises: ReadonlySet<string>): Model {
-  const uniqueId = textOr(node["unique_id"], id);
+/** Reads the model node that the manifest keeps under `uniqueId`; `promises` names the columns that a test watches, as `<model>\n<column>`. */
+export function modelOf(uniqueId: string, node: JsonObject, promises: ReadonlySet<string>): Model {
   const config = objectOr(node["config"]);
   const name = textOr(node["name"], "");
   const tags = textsOf(node["tags"]);
@@ -40,36 +39,36 @@ export function modelOf(id: string, node: JsonObject, promises: ReadonlySet<stri
     tags: tags.length > 0 ? tags : textsOf(config["tags"]),
     schema: textOr(node["schema"], ""),
     alias: textOr(node["alias"], "") || name,
-    columns: columnsOf(node, (column) =>
-      promises.has(`${uniqueId}
-${column}`),
-    ),
+    columns: columnsOf(node, (column) => promises.has(`${uniqueId}\n${column}`)),
     api: apiOf(node, config),
   };
 }
 
-/** The columns in the order of `schema.yml`; of two with the same name the first counts. */
+/** The columns in the order of `schema.yml`. */
 function columnsOf(node: JsonObject, isTested: (column: string) => boolean): readonly ModelColumn[] {
-  const columns = new Map<string, ModelColumn>();
-  for (const [key, value] of Object.entries(objectOr(node["columns"]))) {
+  const constrained = new Set(constraintsOf(node).flatMap(({ columns }) => textsOf(columns)));
+  const columns = Object.entries(objectOr(node["columns"])).map(([key, value]) => {
     const column = objectOr(value);
     const name = textOr(column["name"], "") || key;
-    if (columns.has(name)) continue;
-    columns.set(name, {
+    return {
       name,
       type: textOr(column["data_type"], "").trim() || null,
-      notNull: isTested(name) || hasConstraint(column),
+      notNull: isTested(name) || constrained.has(name) || constraintsOf(column).length > 0,
       description: textOr(column["description"], ""),
-    });
-  }
-  return [...columns.values()];
+    };
+  });
+  return firstOfEachName(columns);
 }
 
-function hasConstraint({ constraints }: JsonObject): boolean {
-  const types = (Array.isArray(constraints) ? constraints : []).map(
-    (constraint) => objectOr(constraint)["type"],
-  );
-  return types.includes("not_null") || types.includes("primary_key");
+export function firstOfEachName(columns: readonly ModelColumn[]): readonly ModelColumn[] {
+  const seen = new Set<string>();
+  return columns.filter(({ name }) => !seen.has(name) && seen.add(name));
+}
+
+/** The constraints of a column, or of a whole model with the columns named in them, that forbid null. */
+function constraintsOf({ constraints }: JsonObject): readonly JsonObject[] {
+  const all = Array.isArray(constraints) ? constraints.map(objectOr) : [];
+  return all.filter(({ type }) => type === "not_null" || type === "primary_key");
 }
 
 /** `config.meta.api` wins over `meta.api` (decisions.md §A). */

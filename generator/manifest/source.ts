@@ -1,91 +1,61 @@
 import { readFile, stat } from "node:fs/promises";
+import { fail, tooLarge, type Failure } from "./failure.js";
+import { type Fetched, fetchText, type Validators } from "./fetch.js";
 
-/** A manifest of 100 MB is ordinary; past this a text no longer fits one string of the JavaScript engine. */
-export const MAX_SOURCE_BYTES = 500 * 1024 * 1024;
+export { fail, type Failure } from "./failure.js";
 
-/** From the first byte asked for to the last one read, for an http(s) source. */
-export const FETCH_TIMEOUT_MS = 60_000;
-
-/** Bytes that were read, or one line that says why not and what to do. */
-export type Source = { readonly ok: true; readonly text: string } | Failure;
-export interface Failure {
-  readonly ok: false;
-  readonly problem: string;
+/** How much of a source is read, and for how long. */
+export interface SourceLimits {
+  /** From the first byte asked for to the last one read, for an http(s) source. */
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
 }
 
+/** A manifest of 100 MB is ordinary; past 500 a text no longer fits one string of the JavaScript engine. */
+export const SOURCE_LIMITS: SourceLimits = { timeoutMs: 60_000, maxBytes: 500 * 1024 * 1024 };
+
+/** A text and the place it is from, fit to be shown; or one line that says why there is none and what to do. */
+export type Source = { readonly ok: true; readonly text: string; readonly shown: string } | Failure;
 /** Reads a file or an http(s) address whole. Never throws for what a user can get wrong. */
-export async function readSource(location: string, timeoutMs = FETCH_TIMEOUT_MS): Promise<Source> {
-  return /^https?:\/\//i.test(location) ? fetchText(location, timeoutMs) : readText(location);
+export async function readSource(location: string, limits: Partial<SourceLimits> = {}): Promise<Source> {
+  const source = await readIfModified(location, null, limits);
+  return "notModified" in source ? fail(`${location} answered 304 to a first request.`) : source;
 }
 
-async function readText(file: string): Promise<Source> {
+/** As `readSource`; a server is told which version the caller has, and need not send that one again. */
+export async function readIfModified(
+  location: string,
+  known: Validators | null,
+  limits: Partial<SourceLimits> = {},
+): Promise<Fetched> {
+  const all = { ...SOURCE_LIMITS, ...limits };
+  const source = await (isAddress(location) ? fetchText(location, all, known) : readText(location, all));
+  return "text" in source ? { ...source, text: withoutMark(source.text) } : source;
+}
+
+/** Whether a source is fetched rather than read from this machine. */
+export function isAddress(location: string): boolean {
+  return /^https?:/i.test(location);
+}
+
+async function readText(file: string, { maxBytes }: SourceLimits): Promise<Source> {
   try {
     const { size } = await stat(file);
-    if (size > MAX_SOURCE_BYTES)
-      return fail(`${file} has ${megabytes(size)}; at most ${megabytes(MAX_SOURCE_BYTES)} are read.`);
-    return { ok: true, text: await readFile(file, "utf8") };
+    if (size > maxBytes) return tooLarge(file, maxBytes);
+    return { ok: true, text: await readFile(file, "utf8"), shown: file };
   } catch (error) {
-    return fail(`Cannot read ${file}: ${fileReason(error)}`);
+    return fail(`Cannot read ${file}: ${reasonOf(error as NodeJS.ErrnoException)}`);
   }
 }
 
-async function fetchText(address: string, timeoutMs: number): Promise<Source> {
-  const request = requestOf(address);
-  if (!request) return fail(`Not a valid address: ${address}`);
-  try {
-    const response = await fetch(request.url, {
-      headers: request.headers,
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    if (!response.ok)
-      return fail(`${request.shown} answered ${response.status}; expected 200 with the file.`);
-    return await bodyText(response, request.shown);
-  } catch (error) {
-    return fail(`Cannot fetch ${request.shown}: ${fetchReason(error, timeoutMs)}`);
-  }
+/** Editors and shells on Windows put a byte order mark in front, which is no JSON. */
+function withoutMark(text: string): string {
+  return text.startsWith("\ufeff") ? text.slice(1) : text;
 }
 
-/** Takes the user and password out of an address: `fetch` refuses them there, and messages must not show them. */
-function requestOf(address: string): { url: string; shown: string; headers: Record<string, string> } | null {
-  if (!URL.canParse(address)) return null;
-  const url = new URL(address);
-  const login = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-  url.username = url.password = "";
-  const headers: Record<string, string> = { accept: "application/json" };
-  if (login !== ":") headers["authorization"] = `Basic ${Buffer.from(login).toString("base64")}`;
-  return { url: url.href, shown: url.origin + url.pathname, headers };
-}
-
-async function bodyText(response: Response, shown: string): Promise<Source> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > MAX_SOURCE_BYTES)
-      return fail(`${shown} sends more than ${megabytes(MAX_SOURCE_BYTES)}; stopped reading.`);
-    chunks.push(chunk);
-  }
-  return { ok: true, text: Buffer.concat(chunks).toString("utf8") };
-}
-
-function fileReason(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
   if (code === "ENOENT") return "there is no such file. `dbt parse` or `dbt build` writes it to target/.";
   if (code === "EISDIR") return "it is a folder; name the file in it.";
   if (code === "EACCES") return "no permission to read it.";
   return message;
-}
-
-function fetchReason(error: unknown, timeoutMs: number): string {
-  const { name, message, cause } = error as Error & { cause?: Error };
-  if (name === "TimeoutError") return `no complete answer within ${timeoutMs / 1000} s.`;
-  return cause?.message ? `${message} (${cause.message})` : message;
-}
-
-function megabytes(bytes: number): string {
-  return `${Math.round(bytes / 1024 / 1024)} MB`;
-}
-
-export function fail(problem: string): Failure {
-  return { ok: false, problem };
 }

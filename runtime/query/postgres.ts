@@ -1,12 +1,15 @@
 import type { Relation, SortKey } from "../endpoint/endpoint.js";
 import type { Dialect, RealColumn, RelationShape } from "./dialect.js";
 import type { Condition, Selection } from "./selection.js";
+import { PlanCache } from "./plan-cache.js";
 import {
   bind,
+  type BindValue,
   DIRECTIONS,
   EMPTY,
   identifier,
   join,
+  plan,
   sql,
   statement,
   type Sql,
@@ -18,37 +21,63 @@ export const postgresDialect: Dialect = { describe, select };
 
 const placeholder = (position: number): string => `$${position}`;
 
-/** Domains are told as the type below them; `_` before a type's name means an array of it. */
+/** Domains are told as the type at the bottom of them; `_` before a type's name means an array of it. */
 function describe([schema, name]: Relation): Statement {
-  const body = sql`SELECT a.attname::text AS name, coalesce(base.typname, t.typname)::text AS type
+  const body = sql`SELECT a.attname::text AS name, (
+      WITH RECURSIVE below AS (
+        SELECT a.atttypid AS oid, 0 AS depth
+        UNION ALL SELECT d.typbasetype, below.depth + 1
+        FROM below JOIN pg_catalog.pg_type d ON d.oid = below.oid AND d.typtype = 'd'
+      ) SELECT b.typname::text FROM below JOIN pg_catalog.pg_type b ON b.oid = below.oid ORDER BY depth DESC LIMIT 1
+    ) AS type
     FROM pg_catalog.pg_attribute a
     JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-    LEFT JOIN pg_catalog.pg_type base ON base.oid = t.typbasetype AND t.typtype = 'd'
-    WHERE n.nspname = ${bind(schema)} AND c.relname = ${bind(name)} AND a.attnum > 0 AND NOT a.attisdropped
+    WHERE n.nspname = ${bind(() => schema)} AND c.relname = ${bind(() => name)} AND a.attnum > 0 AND NOT a.attisdropped
     ORDER BY a.attnum`;
-  return statement(body, placeholder);
+  return statement(plan(body, placeholder), undefined);
 }
 
 function select(relation: Relation, shape: RelationShape, selection: Selection): Statement {
-  const rows = sql`SELECT ${join(shape.map(outputColumn), ", ")} FROM ${identifier(...relation)} AS s${tail(shape, selection)}`;
-  const page = selection.page;
-  const body = page?.lookAhead
-    ? sql`SELECT string_agg(j, ',') FILTER (WHERE n <= ${bind(page.limit)}) AS rows, count(*)::int AS found FROM (SELECT row_to_json(t)::text AS j, row_number() OVER () AS n FROM (${rows}) t) r`
-    : sql`SELECT string_agg(j, ',') AS rows, count(*)::int AS found FROM (SELECT row_to_json(t)::text AS j FROM (${rows}) t) r`;
-  return statement(body, placeholder);
+  const body = (): Sql<Selection> => selectRows(relation, shape, selection);
+  return statement(
+    plans.of(relation, shape, selection, () => plan(body(), placeholder)),
+    selection,
+  );
 }
 
-function tail(shape: RelationShape, { conditions, sort, page }: Selection): Sql {
+/** Putting a statement together takes longer than the rest of a small request: it is done once for each form. */
+const plans = new PlanCache();
+
+function selectRows(relation: Relation, shape: RelationShape, selection: Selection): Sql<Selection> {
+  const columns = join(shape.map(outputColumn), ", ");
+  const rows = sql`SELECT ${columns} FROM ${identifier(...relation)} AS s${tail(shape, selection)}`;
+  // `t.*` is the row whatever its columns are called; a bare `t` would be a column of that name.
+  if (!selection.page?.lookAhead) {
+    return sql`SELECT string_agg(j, ',') AS rows, count(*)::int AS found FROM (SELECT row_to_json(t.*)::text AS j FROM (${rows}) t) r`;
+  }
+  return sql`SELECT string_agg(j, ',') FILTER (WHERE n <= ${bind(limitOf)}) AS rows, count(*)::int AS found FROM (SELECT row_to_json(t.*)::text AS j, row_number() OVER () AS n FROM (${rows}) t) r`;
+}
+
+function tail(shape: RelationShape, { conditions, sort, page }: Selection): Sql<Selection> {
   const types = new Map(shape.map(({ name, type }) => [name, type]));
-  const wheres = conditions.map((condition) => where(condition, types.get(condition.column)));
+  const wheres = conditions.map((condition, i) =>
+    where(condition, bind(valueOf(i)), types.get(condition.column)),
+  );
   const filter = wheres.length > 0 ? sql` WHERE ${join(wheres, " AND ")}` : EMPTY;
   const order = sort.length > 0 ? sql` ORDER BY ${join(sort.map(orderBy), ", ")}` : EMPTY;
-  if (page === null) return sql`${filter}${order}`;
-  const most = page.lookAhead ? page.limit + 1 : page.limit;
-  return sql`${filter}${order} LIMIT ${bind(most)} OFFSET ${bind(page.offset)}`;
+  return page === null
+    ? sql`${filter}${order}`
+    : sql`${filter}${order} LIMIT ${bind(mostOf)} OFFSET ${bind(offsetOf)}`;
 }
+
+const valueOf =
+  (position: number) =>
+  ({ conditions }: Selection): BindValue =>
+    conditions[position]?.value ?? "";
+const limitOf = ({ page }: Selection): BindValue => page?.limit ?? 0;
+const offsetOf = ({ page }: Selection): BindValue => page?.offset ?? 0;
+const mostOf = ({ page }: Selection): BindValue => (page?.limit ?? 0) + (page?.lookAhead ? 1 : 0);
 
 function orderBy([column, direction]: SortKey): Sql {
   return sql`s.${identifier(column)} ${DIRECTIONS[direction]}`;
@@ -58,9 +87,8 @@ const TEXT_TYPES: ReadonlySet<string> = new Set(["text", "varchar", "bpchar", "c
 const TIMES: ReadonlySet<string> = new Set(["timestamp", "timestamptz"]);
 
 /** One filter. What is not text is compared by its text, so that no value of a request can fail to convert. */
-function where(condition: Condition, type = "text"): Sql {
+function where(condition: Condition, value: Sql<Selection>, type = "text"): Sql<Selection> {
   const column = sql`s.${identifier(condition.column)}`;
-  const value = bind(condition.value);
   switch (condition.operator) {
     case "=":
       return sql`${asText(column, type, condition.case)} = ${value}`;
@@ -78,7 +106,7 @@ function where(condition: Condition, type = "text"): Sql {
 }
 
 /** The last day is included whole, also where the column holds times of day. */
-function upTo(column: Sql, type: string, day: Sql): Sql {
+function upTo(column: Sql, type: string, day: Sql<Selection>): Sql<Selection> {
   if (type === "date") return sql`${column} <= ${day}::date`;
   if (TIMES.has(type)) return sql`${column} < ${day}::date + 1`;
   return sql`${asText(column, type)} <= ${day}`;
@@ -111,7 +139,8 @@ function outputValue(column: Sql, type: string): Sql {
     case "date":
       return sql`CASE WHEN isfinite(${column}) THEN ${column} END`;
     case "timestamp":
-      return sql`CASE WHEN isfinite(${column}) THEN replace(${column}::text, ' ', 'T') || 'Z' END`;
+      // The cast is for a column that has become a `timestamptz` since its type was looked up.
+      return sql`CASE WHEN isfinite(${column}) THEN replace(${column}::timestamp::text, ' ', 'T') || 'Z' END`;
     case "timestamptz":
       return sql`CASE WHEN isfinite(${column}) THEN replace((${column} AT TIME ZONE 'UTC')::text, ' ', 'T') || 'Z' END`;
     default:

@@ -1,0 +1,172 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { diff, type DiffOptions } from "../../generator/commands/diff.js";
+import { manifestOf } from "../support/manifest.js";
+import { generateInto, ownFolder } from "../support/service.js";
+import { modelWith } from "./sides.js";
+
+const folder = ownFolder();
+const [base, head] = [
+  manifestOf([modelWith({ columns: { a: "text", b: "int8" } })]),
+  manifestOf([modelWith({ columns: { a: "text" }, description: "New words." })]),
+];
+const [baseFile, headFile] = ["base.json", "head.json"].map((file) => join(folder, file)) as [string, string];
+const generated = join(folder, "generated");
+
+beforeAll(() => {
+  writeFileSync(baseFile, JSON.stringify(base));
+  writeFileSync(headFile, JSON.stringify(head));
+  generateInto(generated, base);
+});
+
+function run(options: Partial<DiffOptions>) {
+  const rest = { generated: "generated", cwd: folder, defaultTier: "tier0", today: "2030-01-01" } as const;
+  return diff({ base: baseFile, head: headFile, format: "text", failOn: "breaking", ...rest, ...options });
+}
+
+describe("the command diff", () => {
+  it.each([
+    ["breaking", baseFile, headFile, 1],
+    ["any", baseFile, headFile, 1],
+    ["none", baseFile, headFile, 0],
+    ["breaking", headFile, baseFile, 0],
+    ["any", headFile, baseFile, 1],
+    ["any", baseFile, baseFile, 0],
+  ] as const)("with --fail-on %s exits as the changes are", async (failOn, from, to, exit) => {
+    expect((await run({ failOn, base: from, head: to })).exit).toBe(exit);
+  });
+
+  it("finds no difference between a manifest and the folder made of it", async () => {
+    const { exit, output, notes } = await run({ head: generated, failOn: "any" });
+    expect([exit, notes]).toEqual([0, []]);
+    expect(output).toContain("0 breaking, 0 warnings, 0 compatible");
+  });
+
+  it("tells the same from a folder as from its manifest, files aside", async () => {
+    const [fromFolder, fromFile] = await Promise.all([run({ base: `${generated}/` }), run({})]);
+    const text = fromFolder.output?.replace(`${generated}/`, baseFile);
+    expect(text).toBe(fromFile.output);
+    expect(text).toContain("column-removed  /v1/bridges/volume  b: was int8");
+  });
+
+  it("takes the tier of untagged models from its options", async () => {
+    const { output } = await run({ base: generated, head: baseFile, defaultTier: "tier2" });
+    expect(output).toContain("tier-raised  /v1/bridges/volume  tier0 → tier2");
+  });
+
+  it("tells the warnings of both sides", async () => {
+    const odd = join(folder, "odd.json");
+    writeFileSync(odd, JSON.stringify(base).replace("manifest/v12.json", "manifest/v99.json"));
+    const { notes = [] } = await run({ base: odd, head: odd });
+    expect(notes).toHaveLength(2);
+    expect(notes[0]).toMatch(/^warning: The manifest's schema is .*v99/);
+  });
+
+  it("reads an address and shows it without its password and query", async () => {
+    const server = createServer((_, response) => response.end(JSON.stringify(base)));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    afterAll(() => server.close());
+    const host = `127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+    const { exit, output } = await run({ base: `http://user:secret@${host}/manifest.json?token=secret` });
+    expect(exit).toBe(1);
+    expect(output).toContain(`from http://${host}/manifest.json to`);
+    expect(output).not.toContain("secret");
+  });
+
+  it("names everything that it cannot read, once, and exits with 2", async () => {
+    const accept = join(folder, "accept-bad.json");
+    writeFileSync(accept, '[{"kind": "no-such-kind", "endpoint": "/v1/a", "reason": "x"}, 1]');
+    const { exit, errors = [], output } = await run({ base: "nowhere", head: "nowhere", accept });
+    expect([exit, output]).toEqual([2, undefined]);
+    expect(errors.map((error) => error.split(/[.:]/)[0])).toEqual([
+      "There is no nowhere",
+      expect.stringContaining("accept-bad"),
+      expect.stringContaining("accept-bad"),
+    ]);
+  });
+
+  it.each([
+    ["a folder that is none of ours", "empty", "is not a generated folder"],
+    ["a file that is no manifest", "other.json", "is not a dbt manifest"],
+    ["an accept file that is not there", undefined, "There is no file missing.json, which --accept names."],
+  ])("exits with 2 at %s", async (_, side, problem) => {
+    mkdirSync(join(folder, "empty"), { recursive: true });
+    writeFileSync(join(folder, "other.json"), "{}");
+    const { exit, errors } = await run(
+      side === undefined ? { accept: "missing.json" } : { head: join(folder, side) },
+    );
+    expect(exit).toBe(2);
+    expect(errors?.join("\n")).toContain(problem);
+  });
+});
+
+describe("on the command line", () => {
+  const project = join(folder, "project");
+  const entry = new URL("../../generator/cli.ts", import.meta.url).href;
+  const script = `import { run } from ${JSON.stringify(entry)}; process.exitCode = await run(process.argv.slice(1));`;
+
+  /** Runs the real command in a process and a folder of its own. */
+  function routewright(...args: readonly string[]) {
+    const tsx = new URL("../../node_modules/tsx/dist/loader.mjs", import.meta.url).href;
+    const node = ["--import", tsx, "--input-type=module", "--eval", script, "--"];
+    const env = {
+      ...process.env,
+      TSX_TSCONFIG_PATH: new URL("../../tsconfig.json", import.meta.url).pathname,
+    };
+    return spawnSync(process.execPath, [...node, ...args], { cwd: project, encoding: "utf8", env });
+  }
+
+  beforeAll(() => {
+    mkdirSync(project, { recursive: true });
+    const git = (...args: readonly string[]) =>
+      execFileSync("git", ["-c", "user.name=Test", "-c", "user.email=test@example.org", ...args], {
+        cwd: project,
+      });
+    git("init", "-q", "-b", "main");
+    generateInto(join(project, "api"), base);
+    git("add", "-A");
+    git("-c", "commit.gpgsign=false", "commit", "-q", "-m", "Generated");
+    generateInto(join(project, "api"), head);
+  });
+
+  it("a branch is compared with the work tree's folder, in the form asked for", () => {
+    const { status, stdout } = routewright(
+      "diff",
+      "git:main",
+      "api",
+      "--generated",
+      "api",
+      "--format",
+      "github",
+    );
+    expect(stdout.split("\n")[0]).toBe(
+      "::error title=Column removed%3A /v1/bridges/volume::b: was int8 null (tier0, api_volume)",
+    );
+    expect(status).toBe(1);
+  });
+
+  it("the accept file of the current folder lets a known break through", () => {
+    const accepted = [
+      { kind: "column-removed", endpoint: "/v1/bridges/volume", reason: "Known.", expires: "2999-12-31" },
+    ];
+    writeFileSync(join(project, ".routewright-accept.json"), JSON.stringify(accepted));
+    const { status, stdout } = routewright("diff", "git:main", "api", "--generated", "api");
+    expect(stdout).toContain("0 breaking, 0 warnings, 1 compatible, 1 accepted");
+    expect(status).toBe(0);
+  });
+
+  it.each([
+    [["diff", "git:main"], "missing required argument 'head'"],
+    [["diff", "git:main", "api", "--format", "xml"], "Allowed choices are text, markdown, json, github"],
+    [["diff", "git:main", "api", "--fail-on", "all"], "Allowed choices are breaking, any, none"],
+    [["diff", "git:main", "api"], "git:main has no folder generated"],
+  ])("`%s` exits with 2", (args, problem) => {
+    const { status, stderr } = routewright(...args);
+    expect(stderr).toContain(problem);
+    expect(status).toBe(2);
+  });
+});

@@ -1,0 +1,124 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { readSide } from "../../generator/diff/sides/side.js";
+import { manifestOf } from "../support/manifest.js";
+import { generateInto, ownFolder } from "../support/service.js";
+import { modelWith } from "./sides.js";
+
+const repository = ownFolder();
+const generated = join(repository, "api/generated");
+
+function git(...args: readonly string[]): string {
+  const identity = [
+    "-c",
+    "user.name=Test",
+    "-c",
+    "user.email=test@example.org",
+    "-c",
+    "commit.gpgsign=false",
+  ];
+  return execFileSync("git", [...identity, ...args], { cwd: repository, encoding: "utf8" });
+}
+
+function commit(message: string): void {
+  git("add", "-A");
+  git("commit", "-q", "-m", message);
+}
+
+beforeAll(() => {
+  git("init", "-q", "-b", "main");
+  writeFileSync(join(repository, "README"), "No folder yet.\n");
+  commit("Empty");
+  git("tag", "empty");
+  generateInto(generated, manifestOf([modelWith({ columns: { a: "int8" }, description: "Größe ✓" })]));
+  commit("One endpoint");
+  git("tag", "one");
+  generateInto(
+    generated,
+    manifestOf([modelWith(), modelWith({ name: "api_b", tags: ["production", "api:b"] })]),
+  );
+  commit("Two endpoints");
+  rmSync(join(generated, "routes/general/b.ts"));
+  symlinkSync("/etc/hostname", join(generated, "routes/general/b.ts"));
+  commit("A link");
+  git("tag", "link");
+  git("reset", "-q", "--hard", "HEAD~1");
+});
+
+function side(ref: string, folder = "api/generated", cwd = repository) {
+  return readSide(`git:${ref}`, { cwd, generated: folder, defaultTier: "tier0" });
+}
+
+async function pathsAt(...args: Parameters<typeof side>): Promise<readonly string[]> {
+  const reading = await side(...args);
+  return reading.ok ? reading.snapshot.published.map(({ endpoint }) => endpoint.path) : reading.problems;
+}
+
+describe("a git revision as a side", () => {
+  it("is the generated folder as that commit has it", async () => {
+    expect(await pathsAt("one")).toEqual(["/v1/bridges/volume"]);
+    expect(await pathsAt("main")).toEqual(["/v1/bridges/volume", "/v1/general/b"]);
+    expect(await pathsAt("HEAD~1")).toEqual(["/v1/bridges/volume"]);
+  });
+
+  it("keeps every character of a description", async () => {
+    const reading = await side("one");
+    expect(reading.ok && reading.snapshot.published[0]?.documentation?.description).toBe("Größe ✓");
+  });
+
+  it("is found from a folder within the repository, and by an absolute path", async () => {
+    const cwd = join(repository, "api");
+    expect(await pathsAt("one", "generated", cwd)).toEqual(["/v1/bridges/volume"]);
+    expect(await pathsAt("one", "../api/generated", cwd)).toEqual(["/v1/bridges/volume"]);
+    expect(await pathsAt("one", generated)).toEqual(["/v1/bridges/volume"]);
+  });
+
+  it("is read though the folder is gone, or changed, in the work tree", async () => {
+    rmSync(generated, { recursive: true });
+    expect(await pathsAt("one")).toEqual(["/v1/bridges/volume"]);
+    git("checkout", "-q", "--", ".");
+  });
+
+  it("leaves the work tree and the index as they are", async () => {
+    mkdirSync(join(repository, "untracked"), { recursive: true });
+    writeFileSync(join(repository, "untracked/file"), "");
+    const state = () => [
+      git("--no-optional-locks", "status", "--porcelain"),
+      git("rev-parse", "HEAD"),
+      statSync(join(repository, ".git/index")).mtimeMs,
+      readdirSync(repository, { recursive: true, encoding: "utf8" }).filter(
+        (file) => !file.startsWith(".git"),
+      ),
+    ];
+    const before = state();
+    await side("one");
+    expect(state()).toEqual(before);
+  });
+});
+
+describe("a git revision is refused", () => {
+  it.each([
+    [
+      "that does not exist",
+      "nowhere",
+      undefined,
+      "git knows no commit nowhere. If it is on the server only, fetch",
+    ],
+    ["without a name", "", undefined, "`git:` names no revision"],
+    ["that looks like an option", "--output=x", undefined, "git knows no commit --output=x"],
+    ["that is a range", "one..main", undefined, "git knows no commit one..main"],
+    ["that names a file", "main:README", undefined, "git knows no commit main:README"],
+    ["without the folder", "empty", undefined, "git:empty has no folder api/generated"],
+    ["whose folder is a file", "one", "README", "git:one has no folder README"],
+    ["for a folder outside of the repository", "one", "../elsewhere", "lies outside of the git repository"],
+    ["with a link for a module", "link", undefined, "routes/general/b.ts is missing, or a link"],
+  ])("%s", async (_, ref, folder, problem) => {
+    expect((await pathsAt(ref, folder)).join("\n")).toContain(problem);
+  });
+
+  it("outside of a repository", async () => {
+    expect((await pathsAt("main", "generated", "/")).join("\n")).toContain("needs a git repository");
+  });
+});
