@@ -20,6 +20,14 @@ export const WALLS = {
     "generator/openapi",
     "runtime (package)",
   ],
+  "generator/report": ["generator/manifest"],
+  "generator/lint": [
+    "generator/manifest",
+    "generator/catalogue",
+    "generator/openapi",
+    "generator/report",
+    "runtime (package)",
+  ],
   "generator/watch": ["generator/manifest", "generator/catalogue", "generator/emit", "runtime (package)"],
   generator: [
     "generator/watch",
@@ -28,6 +36,8 @@ export const WALLS = {
     "generator/openapi",
     "generator/emit",
     "generator/diff",
+    "generator/lint",
+    "generator/report",
     "runtime (package)",
   ],
   "runtime/http": [],

@@ -1,0 +1,123 @@
+import { writeFileSync } from "node:fs";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { run } from "../../generator/cli.js";
+import { lint } from "../../generator/commands/lint.js";
+import { ownFolder } from "../support/service.js";
+import { DAILY, project, type TestNode } from "./project.js";
+import { lintOptions } from "./run.js";
+
+const folder = ownFolder();
+
+function file(name: string, json: unknown): string {
+  const path = `${folder}/${name}`;
+  writeFileSync(path, typeof json === "string" ? json : JSON.stringify(json));
+  return path;
+}
+
+const NOTICE = { name: "shop", column: "shop", operator: "=", type: "string" };
+const api = { allow_unfiltered: true, parameters: [NOTICE] };
+const sales: TestNode = { tags: DAILY, columns: ["shop"], api, config: { indexes: [{ columns: ["shop"] }] } };
+const ONLY_NOTICE = file("notice.json", project({ sales }));
+const WARNING = file("warning.json", project({ sales: { ...sales, config: {} } }));
+const ERROR = file("error.json", project({ sales: { ...sales, meta: { contains_pii: true } } }));
+
+describe("the bar", () => {
+  it.each([
+    [ONLY_NOTICE, { error: 0, warning: 0, any: 1, none: 0 }],
+    [WARNING, { error: 0, warning: 1, any: 1, none: 0 }],
+    [ERROR, { error: 1, warning: 1, any: 1, none: 0 }],
+  ])("of %s is crossed as asked", async (manifest, expected) => {
+    for (const [failOn, exit] of Object.entries(expected) as [keyof typeof expected, number][])
+      expect((await lint(lintOptions({ manifest, failOn }))).exit, failOn).toBe(exit);
+  });
+});
+
+describe("exits 2 and says why", () => {
+  it.each([
+    ["a manifest that is not there", { manifest: `${folder}/nowhere.json` }, /there is no such file/],
+    ["a manifest that is no JSON", { manifest: file("text.json", "hello") }, /is not JSON/],
+    ["another file of dbt's", { manifest: file("other.json", {}) }, /is not a dbt manifest/],
+    ["a catalog that is none", { manifest: WARNING, catalog: WARNING }, /is not a dbt catalog/],
+  ])("for %s", async (_, options, reason) => {
+    const { exit, output, errors } = await lint(lintOptions(options));
+    expect({ exit, output }).toEqual({ exit: 2, output: undefined });
+    expect(errors?.join()).toMatch(reason);
+  });
+});
+
+it("takes columns, and so indexes behind views, from the catalog", async () => {
+  const view = { ...sales, columns: [], parents: ["facts"], config: { materialized: "view" } };
+  const manifest = file("view.json", project({ sales: { ...view, columns: ["shop"] }, facts: {} }));
+  const columns = { shop: { name: "shop", type: "text", index: 1 } };
+  const catalog = file("catalog.json", {
+    metadata: { dbt_schema_version: "https://schemas.getdbt.com/dbt/catalog/v1.json" },
+    nodes: { "model.shop.facts": { columns } },
+  });
+  const rules = async (more: object): Promise<unknown> => {
+    const { output = "" } = await lint(lintOptions({ manifest, format: "json", ...more }));
+    return JSON.parse(output).rules;
+  };
+  expect(await rules({})).toEqual({ "undescribed-parameter": 1 });
+  expect(await rules({ catalog })).toEqual({ "unindexed-column": 1, "undescribed-parameter": 1 });
+});
+
+it("says how many models it could not look at", async () => {
+  const broken = { ...sales, tags: DAILY.with(3, "api:other"), columns: [] };
+  const { output } = await lint(lintOptions({ manifest: file("broken.json", project({ sales, broken })) }));
+  expect(output).toContain(
+    "note     1 model is tagged for the API without an endpoint and not looked at: `routewright generate` tells why.\n",
+  );
+});
+
+describe("the command line", () => {
+  /** Runs a whole command and gives what it prints. */
+  async function told(...args: string[]): Promise<{ exit: number; output: string; errors: string }> {
+    const [output, errors]: [string[], string[]] = [[], []];
+    const into = (texts: string[]) => (text: string | Uint8Array) => texts.push(String(text)) > 0;
+    vi.spyOn(process.stdout, "write").mockImplementation(into(output));
+    vi.spyOn(process.stderr, "write").mockImplementation(into(errors));
+    const exit = await run(["lint", ...args]);
+    vi.restoreAllMocks();
+    return { exit, output: output.join(""), errors: errors.join("") };
+  }
+
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+
+  it("fails at any finding unless told otherwise", async () => {
+    expect((await told("--manifest", ONLY_NOTICE)).exit).toBe(1);
+    expect((await told("--manifest", ONLY_NOTICE, "--fail-on", "warning")).exit).toBe(0);
+  });
+
+  it("takes the manifest that the environment names", async () => {
+    vi.stubEnv("DBT_MANIFEST_PATH", ONLY_NOTICE);
+    expect((await told()).output).toMatch(/\n0 errors, 0 warnings, 1 notice in 1 endpoint\n$/);
+  });
+
+  it("asks for a manifest where nobody names one", async () => {
+    vi.stubEnv("DBT_MANIFEST_PATH", undefined);
+    vi.stubEnv("DBT_MANIFEST_URL", undefined);
+    const { exit, errors } = await told();
+    expect({ exit, errors }).toEqual({
+      exit: 2,
+      errors: "error: Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL.\n",
+    });
+  });
+
+  it("takes several keys that mark private data", async () => {
+    const marked = { ...sales, meta: { b: true } };
+    const manifest = file("marked.json", project({ sales: marked }));
+    const args = ["--manifest", manifest, "--fail-on", "error"];
+    expect((await told(...args, "--private-key", "a")).exit).toBe(0);
+    expect((await told(...args, "--private-key", "a", "--private-key", "b")).exit).toBe(1);
+  });
+
+  it.each([
+    ["--format", "xml"],
+    ["--fail-on", "breaking"],
+    ["--nonsense", ""],
+  ])("refuses %s %s", async (flag, value) => {
+    expect((await told("--manifest", ONLY_NOTICE, flag, value)).exit).toBe(2);
+  });
+});

@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import { plainText } from "../../generator/lint/format/words.js";
+import { DAILY, project, type TestNode } from "./project.js";
+import { found, lintJson } from "./run.js";
+
+const tagged = (tier: string): readonly string[] => DAILY.with(2, tier).with(4, "granularity:latest");
+
+/** An endpoint of tier1 over a model with this `meta`. */
+function over(meta: Readonly<Record<string, unknown>>, tier = "tier1"): unknown {
+  return project({
+    visits: { tags: tagged(tier), columns: ["visits"], parents: ["people"] },
+    people: { meta },
+  });
+}
+
+const PRIVATE = ["private-data $.depends_on.nodes"];
+
+describe("a mark of privacy", () => {
+  it.each([true, "yes", "internal", "tier2", "Premium", "secret", 3, ["email"], { names: true }])(
+    "of %j keeps data from tier1",
+    (mark) => {
+      expect(found(over({ contains_pii: mark }))).toEqual(PRIVATE);
+    },
+  );
+
+  it.each([false, null, 0, "", "no", " False ", "none", [], "public", "tier0", "tier1", "Partner"])(
+    "of %j keeps nothing from tier1",
+    (mark) => {
+      expect(found(over({ contains_pii: mark }))).toEqual([]);
+    },
+  );
+
+  it("keeps nothing from the highest tier", () => {
+    expect(found(over({ privacy_tier: "internal" }, "tier3"))).toEqual([]);
+  });
+
+  it("counts in `meta` as in `config.meta`", () => {
+    const visits: TestNode = { tags: tagged("tier1"), columns: ["visits"], parents: ["people"] };
+    const people: TestNode = { more: { meta: { contains_pii: true } } };
+    expect(found(project({ visits, people }))).toEqual(PRIVATE);
+  });
+
+  it("counts on the endpoint's own model", () => {
+    const visits = { tags: tagged("tier1"), columns: ["visits"], meta: { contains_pii: true } };
+    expect(found(project({ visits }))).toEqual(["private-data $.config.meta.contains_pii"]);
+  });
+
+  it("on a column counts where the endpoint has that column", () => {
+    const marked = { email: { name: "email", config: { meta: { contains_pii: true } } } };
+    const json = (columns: readonly string[]) =>
+      project({
+        visits: { tags: tagged("tier1"), columns, parents: ["people"] },
+        people: { more: { columns: marked } },
+      });
+    expect(found(json(["email"]))).toEqual(PRIVATE);
+    expect(found(json(["visits"]))).toEqual([]);
+  });
+
+  it("is told at its strictest where a model has several", () => {
+    const [finding] = lintJson(over({ contains_pii: "tier2", privacy_tier: "internal" })).findings;
+    expect(plainText(finding!.message)).toContain('keeps for "tier3" and above');
+  });
+
+  it("on a key that nobody configured means nothing", () => {
+    expect(found(over({ sensitivity: "high" }))).toEqual([]);
+  });
+});
+
+describe("a higher tier", () => {
+  const chainOf = (last: TestNode): unknown =>
+    project({
+      visits: { tags: tagged("tier1"), columns: ["visits"], parents: ["b"] },
+      b: { parents: ["a"] },
+      a: last,
+    });
+
+  it("is found through models without a tier, with the way", () => {
+    const [finding] = lintJson(chainOf({ tags: ["tier3"] })).findings;
+    expect(plainText(finding!.message)).toContain('"tier3": "a" → "b" → "visits".');
+  });
+
+  it.each([
+    ["of the same tier", ["tier1"]],
+    ["of a lower tier", ["tier0"]],
+    ["without a tier", []],
+  ])("is not seen in a model %s", (_, tags) => {
+    expect(found(chainOf({ tags }))).toEqual([]);
+  });
+
+  it("is the default one for an API model without a tier tag, and for that alone", () => {
+    const untagged = DAILY.filter((tag) => tag !== "tier1");
+    const rules = (tags: readonly string[]) =>
+      lintJson(chainOf({ tags, columns: ["visits"] }), "tier2").findings.map(({ rule }) => rule);
+    expect(rules(untagged)).toEqual(["higher-tier-data", "unlimited-response"]);
+    expect(rules(untagged.filter((tag) => tag !== "production"))).toEqual([]);
+  });
+
+  it("is told by the shortest way, once, however many ways there are", () => {
+    const json = project({
+      visits: { tags: tagged("tier1"), columns: ["visits"], parents: ["b", "c"] },
+      b: { parents: ["c"] },
+      c: { parents: ["a"] },
+      a: { tags: ["tier2"], parents: ["visits"] },
+    });
+    const ways = lintJson(json).findings.map(({ message }) => plainText(message));
+    expect(ways).toHaveLength(1);
+    expect(ways[0]).toContain('"a" → "c" → "visits"');
+  });
+});

@@ -1,0 +1,24 @@
+import type { Tier } from "../../runtime/model.js";
+import type { LintOptions } from "../../generator/commands/lint.js";
+import { lint, type LintResult } from "../../generator/lint/lint.js";
+import { projectOf } from "../../generator/lint/project/project.js";
+import { PRIVATE_KEYS } from "../../generator/lint/rules/private-data.js";
+import { manifestOfJson } from "../../generator/manifest/manifest.js";
+
+/** The options of `routewright lint` as the command line gives them without flags. */
+export function lintOptions(options: Partial<LintOptions> & { readonly manifest: string }): LintOptions {
+  return { format: "text", failOn: "any", privateKey: [], defaultTier: "tier0", ...options };
+}
+
+/** Lints a manifest's JSON. */
+export function lintJson(json: unknown, defaultTier: Tier = "tier0"): LintResult {
+  const reading = manifestOfJson(json, "manifest.json");
+  if (!reading.ok) throw new Error(reading.problem);
+  const project = projectOf(json, new Map());
+  return lint(reading.manifest, { project, defaultTier, privateKeys: PRIVATE_KEYS });
+}
+
+/** Rule and JSON path of everything that is found in a manifest. */
+export function found(json: unknown): readonly string[] {
+  return lintJson(json).findings.map(({ rule, path }) => `${rule} ${path}`);
+}
