@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 export const WALLS = {
   "generator/manifest": [],
   "generator/catalogue": ["generator/manifest", "runtime (package)"],
-  "generator/openapi": ["generator/catalogue", "runtime (package)"],
+  "generator/openapi": ["generator/manifest", "generator/catalogue", "runtime (package)"],
   "generator/emit": ["generator/manifest", "generator/catalogue", "generator/openapi", "runtime (package)"],
   "generator/diff": [
     "generator/manifest",
@@ -19,6 +19,7 @@ export const WALLS = {
     "generator/emit",
     "generator/openapi",
     "runtime (package)",
+    "generator/report",
   ],
   "generator/report": ["generator/manifest"],
   "generator/lint": [

@@ -2,7 +2,8 @@ import { readGenerationEnvironment, TIERS, type Tier } from "@routewright/runtim
 import { Command, CommanderError, Option } from "commander";
 import type { ServeFlags } from "./commands/serve.js";
 import { EXIT, type Outcome } from "./commands/outcome.js";
-import { FAIL_ON, type FailOn, type Format, FORMATS } from "./diff/options.js";
+import { FAIL_ON, type FailOn } from "./diff/options.js";
+import { type Format, FORMATS } from "./report/format.js";
 import { FAIL_ON as LINT_FAIL_ON, type FailOn as LintFailOn } from "./lint/options.js";
 
 /** Runs the command line and returns its exit code. A command's code is loaded only when it is called. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { diff } from "../../generator/commands/diff.js";
 import { CHANGE_KINDS } from "../../generator/diff/change.js";
 import { REPORT_SCHEMA } from "../../generator/diff/format/json-schema.js";
-import { FORMATS, type Format } from "../../generator/diff/options.js";
+import { type Format, FORMATS } from "../../generator/report/format.js";
 
 /**
  * Each folder of tests/golden-diff holds two manifests and what is told of them, in both directions and every format.

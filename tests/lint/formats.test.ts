@@ -22,7 +22,7 @@ describe("text of a manifest that would break out of a report", () => {
   });
 
   it("ends no code span of a comment", () => {
-    expect(formatResult(result, "markdown")).toContain("`` a`|<b>\\u000a::error::x%0A, @team\\u202e ``");
+    expect(formatResult(result, "markdown")).toContain("`` a`|<b>\\n::error::x%0A, @team\\u202e ``");
   });
 
   it("ends no property of a workflow command", () => {

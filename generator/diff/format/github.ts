@@ -1,13 +1,15 @@
+import { oneLine } from "../../report/one-line.js";
+import { annotation, type AnnotationLevel } from "../../report/workflow-command.js";
 import { type Change, KINDS, type Severity, severityOf } from "../change.js";
 import type { Accepted, StaleEntry } from "../judgement.js";
 import type { Report } from "./report.js";
-import { differenceText, groundsText, oneLine, placeText, staleText, summaryText } from "./words.js";
+import { differenceText, groundsText, placeText, staleText, summaryText } from "./words.js";
 
 const COMMANDS = {
   breaking: "error",
   warning: "warning",
   compatible: "notice",
-} as const satisfies Record<Severity, string>;
+} as const satisfies Record<Severity, AnnotationLevel>;
 
 /**
  * The report as commands of GitHub's workflows, which show each change at its model's file. GitHub keeps ten of each
@@ -24,16 +26,16 @@ export function githubReport(report: Report): string {
 }
 
 function changeCommand(change: Change): string {
-  return command(COMMANDS[severityOf(change)], change.file, titleOf(change), changeMessage(change));
+  return annotation(COMMANDS[severityOf(change)], change.file, titleOf(change), changeMessage(change));
 }
 
 function acceptedCommand({ change, entry }: Accepted): string {
   const message = `${changeMessage(change)}\nAccepted: ${groundsText(entry, oneLine)}`;
-  return command("notice", change.file, titleOf(change), message);
+  return annotation("notice", change.file, titleOf(change), message);
 }
 
 function staleCommand(stale: StaleEntry, file: string | null): string {
-  return command("error", file, `Stale accept entry: ${titleOf(stale.entry)}`, staleText(stale));
+  return annotation("error", file, `Stale accept entry: ${titleOf(stale.entry)}`, staleText(stale));
 }
 
 function titleOf({ kind, endpoint }: Pick<Change, "kind" | "endpoint">): string {
@@ -45,19 +47,4 @@ function changeMessage(change: Change): string {
   const place = `(${placeText(change, oneLine)})`;
   const details = change.details.map(oneLine);
   return [difference === "" ? place : `${difference} ${place}`, ...details].join("\n");
-}
-
-function command(level: string, file: string | null, title: string, message: string): string {
-  const properties = [...(file === null ? [] : [`file=${property(file)}`]), `title=${property(title)}`];
-  return `::${level} ${properties.join(",")}::${data(message)}`;
-}
-
-/** Percent signs and line breaks would be read as the command's own. */
-function data(text: string): string {
-  return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
-}
-
-/** In a property, colons and commas too. */
-function property(text: string): string {
-  return data(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 }

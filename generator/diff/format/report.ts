@@ -1,5 +1,5 @@
 import type { Judgement } from "../judgement.js";
-import type { Format } from "../options.js";
+import type { Format } from "../../report/format.js";
 import { githubReport } from "./github.js";
 import { jsonReport } from "./json.js";
 import { markdownReport } from "./markdown.js";

@@ -1,7 +1,8 @@
+import { oneLine } from "../../report/one-line.js";
 import { type Change, severityOf } from "../change.js";
 import type { Accepted, StaleEntry } from "../judgement.js";
 import type { Report } from "./report.js";
-import { differenceText, groundsText, oneLine, placeText, staleText, summaryText } from "./words.js";
+import { differenceText, groundsText, placeText, staleText, summaryText } from "./words.js";
 
 /** The report for a terminal: a line per change, then one that sums up. */
 export function textReport(report: Report): string {

@@ -1,22 +1,12 @@
-import { visible } from "../../manifest/hidden.js";
+import { MAX_SHOWN } from "../../report/one-line.js";
+import type { Quote } from "../../report/sentence.js";
 import type { AcceptEntry } from "../accept.js";
 import type { Change, ChangeKind, Severity } from "../change.js";
 import { countsOf, type StaleEntry } from "../judgement.js";
 import type { Report } from "./report.js";
 
-/** A description or a long type is shown up to here, in characters; the JSON report has it whole. */
-const MAX_SHOWN = 240;
-
 /** Of what two texts have in common, this much is shown before they part. */
 const LEAD = 40;
-
-/** Text of a manifest on one line: line breaks and what is hidden are escaped, and the rest cut off. */
-export function oneLine(text: string): string {
-  const characters = Array.from(text.slice(0, 2 * MAX_SHOWN));
-  const isCut = text.length > 2 * MAX_SHOWN || characters.length > MAX_SHOWN;
-  const shown = isCut ? `${characters.slice(0, MAX_SHOWN).join("")}…` : text;
-  return visible(shown.replaceAll("\n", "\\n"));
-}
 
 /** Long texts that begin alike, from a little before they part, so that what is shown differs. */
 function fromWhereTheyPart(before: string, after: string): readonly [string, string] {
@@ -25,9 +15,6 @@ function fromWhereTheyPart(before: string, after: string): readonly [string, str
   const from = Math.max(before.length, after.length) > MAX_SHOWN ? common - LEAD : 0;
   return from <= 0 ? [before, after] : [`…${before.slice(from)}`, `…${after.slice(from)}`];
 }
-
-/** Puts text from outside into the language of a report. */
-export type Quote = (text: string) => string;
 
 /** Kinds whose values only repeat the endpoint or the subject. */
 const TOLD_BY_NAME: ReadonlySet<ChangeKind> = new Set([
