@@ -1,0 +1,17 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { timeProgram } from "./children.js";
+import { syntheticManifest } from "./synthetic-manifest.js";
+
+/** The command line, as it is installed. */
+export const ROUTEWRIGHT = resolve("generator/bin/routewright.js");
+
+/** A folder of a synthetic API: `manifest.json` and what Routewright generates of it, kept from run to run. */
+export async function apiFolder(parent: string, endpoints: number): Promise<string> {
+  const folder = join(parent, `endpoints-${String(endpoints)}`);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "manifest.json"), JSON.stringify(syntheticManifest(endpoints)));
+  const args = [ROUTEWRIGHT, "generate", "--manifest", "manifest.json", "--out", "generated"];
+  await timeProgram({ name: "generate", args, folder });
+  return folder;
+}

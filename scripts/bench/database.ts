@@ -1,0 +1,56 @@
+import pg from "pg";
+import { postgresDialect } from "../../runtime/query/postgres.js";
+import type { RealColumn } from "../../runtime/query/dialect.js";
+import { startEmbeddedPostgres } from "../../runtime/warehouse/embedded/embedded-postgres.js";
+import { SCHEMA, TABLE_ROWS, tableName, type TableRows } from "./synthetic-manifest.js";
+
+/** The database that all servers under test share. */
+export interface Database {
+  readonly url: string;
+  /** What Routewright sends for a whole table, word for word. */
+  readonly statements: Readonly<Record<TableRows, string>>;
+  stop(): Promise<void>;
+}
+
+/** Brings up an embedded PostgreSQL with the three tables in it. */
+export async function openDatabase(dataDir: string): Promise<Database> {
+  const embedded = await startEmbeddedPostgres({ dataDir });
+  const client = new pg.Client({ connectionString: embedded.url });
+  try {
+    await client.connect();
+    await client.query(`DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE; CREATE SCHEMA ${SCHEMA}`);
+    for (const rows of TABLE_ROWS) await client.query(tableSql(rows));
+    const texts = [];
+    for (const rows of TABLE_ROWS) texts.push([rows, await statementText(client, rows)]);
+    const statements = Object.fromEntries(texts) as Record<TableRows, string>;
+    return { url: embedded.url, statements, stop: () => embedded.stop() };
+  } catch (error) {
+    await embedded.stop();
+    throw error;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The values differ from row to row and are the same in every run. */
+function tableSql(rows: TableRows): string {
+  const table = `${SCHEMA}.${tableName(rows)}`;
+  return `CREATE TABLE ${table} AS SELECT
+      date '2025-01-01' + i % 365 AS day,
+      timestamptz '2025-01-01 00:00:00Z' + i * interval '37 minutes 0.25 seconds' AS observed_at,
+      'region-' || i % 7 AS region,
+      (ARRAY['bridge', 'card', 'validator'])[1 + i % 3] AS category,
+      md5(i::text) AS label,
+      (i * 18446744073709551.0)::numeric(20,0) AS amount_raw,
+      i * 1234.5678::double precision / 7 AS amount_usd,
+      sin(i) AS change_pct
+    FROM generate_series(1, ${String(rows)}) AS i;
+    ANALYZE ${table}`;
+}
+
+async function statementText(client: pg.Client, rows: TableRows): Promise<string> {
+  const relation = [SCHEMA, tableName(rows)] as const;
+  const describe = postgresDialect.describe(relation);
+  const shape = await client.query<RealColumn>(describe.text, [...describe.values]);
+  return postgresDialect.select(relation, shape.rows, { conditions: [], sort: [], page: null }).text;
+}
