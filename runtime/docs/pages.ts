@@ -1,6 +1,6 @@
 import express, { type Express, type RequestHandler } from "express";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname } from "node:path";
 import swaggerUi from "swagger-ui-express";
 
 const require = createRequire(import.meta.url);
@@ -38,12 +38,27 @@ export function docsApp(title: string): Express {
 }
 
 const sendRedoc: RequestHandler = (_request, response) => {
-  const root = dirname(require.resolve("redoc/bundles/redoc.standalone.js"));
-  response.sendFile("redoc.standalone.js", { root, maxAge: "1h" });
+  response.set("Cache-Control", "public, max-age=3600").type("js").send(redocScript());
 };
+
+/** Redoc's side menu ends with a picture from its maker's host; here it is an empty one. */
+const MAKERS_LOGO = "https://cdn.redoc.ly/redoc/logo-mini.svg";
+const EMPTY_PICTURE = "data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22/%3E";
+
+let script: string | null = null;
+
+/** The installed bundle, read when the page is first asked for. */
+function redocScript(): string {
+  script ??= readFileSync(require.resolve("redoc/bundles/redoc.standalone.js"), "utf8").replaceAll(
+    MAKERS_LOGO,
+    EMPTY_PICTURE,
+  );
+  return script;
+}
 
 const setPolicy: RequestHandler = (_request, response, next) => {
   response.setHeader("Content-Security-Policy", PAGE_POLICY);
+  response.setHeader("Referrer-Policy", "no-referrer");
   next();
 };
 
@@ -56,7 +71,10 @@ function swaggerPage(title: string): string {
     docExpansion: "none",
     filter: true,
   };
-  const page = swaggerUi.generateHTML(undefined, { customSiteTitle: escapeHtml(title), swaggerOptions });
+  // The bar at the top holds the maker's name and nothing that this page needs.
+  const customCss = ".swagger-ui .topbar { display: none }";
+  const customSiteTitle = escapeHtml(title);
+  const page = swaggerUi.generateHTML(undefined, { customSiteTitle, customCss, swaggerOptions });
   return page.replaceAll('"./', '"/docs/');
 }
 
@@ -69,6 +87,7 @@ function redocPage(title: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)}</title>
+<link rel="icon" href="data:,">
 <style>body { margin: 0; }</style>
 </head>
 <body>

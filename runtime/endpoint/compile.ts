@@ -27,8 +27,9 @@ export async function compileModules(
   if (missing.length > 0) {
     // Loaded only where something is to compile.
     const { transform } = await import("esbuild");
-    const compile = async ({ text, digest }: (typeof missing)[number]): Promise<void> => {
+    const compile = async ({ file, text, digest }: (typeof missing)[number]): Promise<void> => {
       const { code } = await transform(text, {
+        sourcefile: file,
         loader: "ts",
         format: "cjs",
         target: "node20",

@@ -25,13 +25,33 @@ export interface LoadedEndpoint extends EndpointModule {
  * each source, so a start compiles only what has changed since the last one.
  */
 export async function loadGenerated(folder: string, cacheDir: string): Promise<Generated> {
-  const openApi = readFileSync(join(folder, "openapi.json"), "utf8");
+  const openApi = readOpenApi(folder);
   const cacheFile = join(cacheDir, "routes.json");
   const cache = readScriptCache(cacheFile);
   const known = cache.size;
   const modules = await compileModules(readRoutes(folder), cache);
   if (cache.size > known) writeScriptCache(cacheFile, modules);
   return { endpoints: modules.map(evaluateModule), openApi };
+}
+
+function readOpenApi(folder: string): string {
+  const file = join(folder, "openapi.json");
+  if (!existsSync(file))
+    throw new Error(
+      `${folder} is not a generated folder, it has no openapi.json: run \`routewright generate\`, or name another folder.`,
+    );
+  const text = readFileSync(file, "utf8");
+  if (!hasTitle(text)) throw new Error(`${file} is no OpenAPI document: run \`routewright generate\` again.`);
+  return text;
+}
+
+function hasTitle(openApi: string): boolean {
+  try {
+    const document = JSON.parse(openApi) as { info?: { title?: unknown } } | null;
+    return typeof document?.info?.title === "string";
+  } catch {
+    return false;
+  }
 }
 
 function readRoutes(folder: string): ReadonlyMap<string, string> {
@@ -53,7 +73,11 @@ export function evaluateModule({ file, digest, script }: CompiledModule): Loaded
   const module: { exports: Partial<EndpointModule> } = { exports: {} };
   const wrapped = new Script(`(function (module, exports, require) {${script}\n})`, { filename: file });
   const run = wrapped.runInThisContext() as (...scope: unknown[]) => void;
-  run(module, module.exports, give);
+  try {
+    run(module, module.exports, give);
+  } catch (error) {
+    throw new Error(`${file}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
   const { spec, get, post } = module.exports;
   if (!spec || !get) throw new Error(`${file} exports no endpoint: run \`routewright generate\` again.`);
   return { spec, get, post: post ?? get, digest };

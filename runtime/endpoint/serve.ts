@@ -88,7 +88,8 @@ async function outcomeOf(exchange: Exchange, admission: Admission): Promise<Outc
 async function rowsFor(exchange: Exchange, endpoint: Endpoint, admission: Admission): Promise<Outcome> {
   const refusal = tierRefusal(endpoint.tier, admission) ?? methodRefusal(endpoint, exchange.request);
   if (refusal) return refusal;
-  const fields = await readFields(exchange.request);
+  const read = readFields(exchange.request);
+  const fields = read instanceof Promise ? await read : read;
   if (fields === null || "code" in fields) return fields;
   const selection = readParameters(endpoint, fields, exchange.request.method === "POST" ? "body" : "query");
   if ("code" in selection) return selection;

@@ -94,7 +94,9 @@ function openApi({ service }: Context): Reply {
 
 /** Open to this machine and to tier3 keys; a forwarded request comes from elsewhere (decisions.md §A, Responses). */
 async function metrics({ gateway, service, request, admission }: Context): Promise<Reply | Refusal> {
-  const isLocal = isLoopback(gateway.addressOf(request)) && request.headers["x-forwarded-for"] === undefined;
+  const { "x-forwarded-for": forwardedFor, forwarded } = request.headers;
+  const isLocal =
+    isLoopback(gateway.addressOf(request)) && forwardedFor === undefined && forwarded === undefined;
   if (!service.metricsPublic && !isLocal && admission.tier !== "tier3") return refuse("metricsForbidden");
   return { status: 200, body: await service.metrics.text(), contentType: service.metrics.contentType };
 }

@@ -1,8 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import proxyaddr from "proxy-addr";
 
+/** What tells where a request comes from. */
+export type Origin = Pick<IncomingMessage, "headers" | "socket">;
+
 /** Tells a caller's IP address. */
-export type ClientAddress = (request: IncomingMessage) => string;
+export type ClientAddress = (request: Origin) => string;
 
 /**
  * Reads `TRUST_PROXY` as Express does: empty or `false` trusts nobody, a number is how many proxies stand in front,
@@ -11,7 +14,7 @@ export type ClientAddress = (request: IncomingMessage) => string;
 export function clientAddress(trustProxy: string): ClientAddress {
   if (trustProxy === "" || trustProxy === "false" || trustProxy === "0") return socketAddress;
   const trust = trustOf(trustProxy);
-  return (request) => plain(proxyaddr(request, trust));
+  return (request) => plain(proxyaddr(request as IncomingMessage, trust));
 }
 
 function trustOf(trustProxy: string): (address: string, hop: number) => boolean {
@@ -20,7 +23,7 @@ function trustOf(trustProxy: string): (address: string, hop: number) => boolean 
   return proxyaddr.compile(trustProxy.split(",").map((network) => network.trim()));
 }
 
-function socketAddress(request: IncomingMessage): string {
+function socketAddress(request: Origin): string {
   return plain(request.socket.remoteAddress ?? "");
 }
 

@@ -6,8 +6,6 @@ export const COMMON_HEADERS: readonly string[] = [
   "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Request-Id",
   "X-Content-Type-Options",
   "nosniff",
-  "Referrer-Policy",
-  "no-referrer",
 ];
 
 /** Answers depend on the key and change with each dbt build: no shared cache may keep them. */

@@ -16,8 +16,14 @@ const MAX_CONNECTIONS = 20;
 /** How long a health check waits for the database. */
 const PING_TIMEOUT_MS = 2000;
 
-/** SQLSTATEs that a relation gives whose columns are not what they were: undefined column, undefined table. */
-const SHAPE_CHANGED: ReadonlySet<string> = new Set(["42703", "42P01"]);
+/** SQLSTATEs that a statement gives whose relation has other columns, or columns of other types, than when it was made. */
+const SHAPE_CHANGED: ReadonlySet<string> = new Set([
+  "42703", // undefined column
+  "42P01", // undefined table
+  "42883", // undefined function or operator, for the new type
+  "22P02", // a literal is no text of the new type
+  "22007", // nor a date or time of it
+]);
 
 export interface PostgresOptions {
   readonly url: string;
@@ -34,27 +40,54 @@ export function openPostgres(options: PostgresOptions): Warehouse {
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: 10_000,
     application_name: "routewright",
+    // Awaited, though the type does not say so. Settings are not sent at start-up, where poolers refuse unknown ones.
+    onConnect: (client) => client.query(sessionSettings(options.statementTimeoutMs)) as never,
   });
-  pool.on("error", options.onIdleError);
-  pool.on("connect", (client) => {
-    // Queued ahead of the first query. Settings are not sent at start-up, where poolers refuse unknown ones.
-    client.query(sessionSettings(options.statementTimeoutMs)).catch(options.onIdleError);
+  // A health check must not wait behind the queries: a database that is busy is not out of reach.
+  const pings = new pg.Pool({
+    connectionString: options.url,
+    max: 1,
+    connectionTimeoutMillis: PING_TIMEOUT_MS,
+    query_timeout: PING_TIMEOUT_MS,
+    application_name: "routewright health",
   });
-  return new PostgresWarehouse(pool);
+  for (const each of [pool, pings]) each.on("error", (error) => options.onIdleError(withoutClient(error)));
+  return new PostgresWarehouse(pool, pings);
 }
 
-/** Read-only is a second wall: nothing that this program sends writes. */
+/**
+ * Fixes what decides how a value is written, whatever the database or the role has set. Read-only is a second wall:
+ * nothing that this program sends writes.
+ */
 function sessionSettings(statementTimeoutMs: number): string {
-  return `SET timezone = 'UTC'; SET datestyle = 'ISO'; SET default_transaction_read_only = on; SET jit = off; SET statement_timeout = ${Math.trunc(statementTimeoutMs)}`;
+  const settings = [
+    "timezone = 'UTC'",
+    "datestyle = 'ISO'",
+    "intervalstyle = 'postgres'",
+    "bytea_output = 'hex'",
+    "extra_float_digits = 1",
+    "default_transaction_read_only = on",
+    "jit = off",
+    `statement_timeout = ${Math.trunc(statementTimeoutMs)}`,
+  ];
+  return settings.map((setting) => `SET ${setting}`).join("; ");
+}
+
+/** The pool hangs the whole client on the error, which is nothing for a log. */
+function withoutClient(error: Error & { client?: unknown }): Error {
+  delete error.client;
+  return error;
 }
 
 class PostgresWarehouse implements Warehouse {
   readonly #pool: pg.Pool;
+  readonly #pings: pg.Pool;
   readonly #names = new StatementNames();
   readonly #shapes = new ShapeCache((relation) => this.#describe(relation));
 
-  constructor(pool: pg.Pool) {
+  constructor(pool: pg.Pool, pings: pg.Pool) {
     this.#pool = pool;
+    this.#pings = pings;
   }
 
   async rows(relation: Relation, selection: Selection): Promise<Rows | "overloaded"> {
@@ -90,14 +123,14 @@ class PostgresWarehouse implements Warehouse {
 
   async isReachable(): Promise<boolean> {
     const late = new Promise<false>((resolve) => setTimeout(resolve, PING_TIMEOUT_MS, false).unref());
-    const answer = this.#pool.query("SELECT 1").then(
+    const answer = this.#pings.query("SELECT 1").then(
       () => true,
       () => false,
     );
     return Promise.race([answer, late]);
   }
 
-  close(): Promise<void> {
-    return this.#pool.end();
+  async close(): Promise<void> {
+    await Promise.all([this.#pool.end(), this.#pings.end()]);
   }
 }

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
+import { afterAll, expect, onTestFinished } from "vitest";
 import { catalogueOf } from "../../generator/catalogue/build.js";
 import { compare, readFolder } from "../../generator/emit/folder.js";
 import { render } from "../../generator/emit/render.js";
@@ -19,10 +19,16 @@ export const KEYS = {
   tier3: "sk_live_test_tier3",
 } as const;
 
-/** Folder of a test file's own, removed at the end. */
+/** Cleans up at the end of the test that this is called in, or, outside of one, at the end of the file. */
+function atEnd(clean: () => void | Promise<void>): void {
+  if (expect.getState().currentTestName === undefined) afterAll(clean);
+  else onTestFinished(clean);
+}
+
+/** Folder of a test's or a test file's own, removed at the end. */
 export function ownFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "routewright-test-"));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  atEnd(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -36,7 +42,7 @@ export function generateInto(folder: string, manifest: unknown): void {
 
 /**
  * Serves a manifest the whole way: rendered, written, loaded from its TypeScript, on a free port, against the real
- * database. `variables` are environment variables. Stopped at the end of the test file.
+ * database. `variables` are environment variables. Stopped at the end of the test, or of the file.
  */
 export async function serveManifest(
   manifest: unknown,
@@ -61,6 +67,6 @@ export async function serveManifest(
     generated: folder,
     dataDir: ownFolder(),
   });
-  afterAll(() => service.stop());
+  atEnd(() => service.stop());
   return service.url;
 }

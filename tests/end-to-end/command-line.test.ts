@@ -1,0 +1,263 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { once } from "node:events";
+import { join } from "node:path";
+import { Agent, request, type IncomingMessage } from "node:http";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { ask, told } from "../http/ask.js";
+import { databaseUrl, ownSchema } from "../support/database.js";
+import { manifestOf } from "../support/manifest.js";
+import { generateInto, ownFolder } from "../support/service.js";
+import { run, serve } from "./command.js";
+
+const schema = await ownSchema(`
+  CREATE TABLE @.fast AS SELECT 1 AS id;
+  CREATE VIEW @.slow AS SELECT 'done' AS v FROM pg_sleep(1);`);
+const manifest = manifestOf(
+  ["fast", "slow"].map((name) => ({ name, schema, tags: ["production", "served", `api:${name}`] })),
+);
+
+/** A folder with a generated one in it. */
+function project(): string {
+  const folder = ownFolder();
+  generateInto(join(folder, "generated"), manifest);
+  return folder;
+}
+
+const BASE = { DATABASE_URL: databaseUrl };
+
+describe("routewright serve", () => {
+  it("answers over a socket, and at SIGTERM finishes what is under way, then exits 0", async () => {
+    const served = await serve(project(), [], BASE);
+    expect(told(await ask(served.url, "/v1/served/fast"))).toEqual([200, [{ id: 1 }]]);
+
+    const agent = new Agent({ keepAlive: true });
+    const outgoing = request(`${served.url}/v1/served/slow`, { agent }).end();
+    const slow = once(outgoing, "response") as Promise<[IncomingMessage]>;
+    await expect.poll(() => outgoing.writableFinished).toBe(true);
+    await ask(served.url, "/health");
+    const stopped = served.stop();
+    const [response] = await slow;
+    expect(response.statusCode).toBe(200);
+    expect(await response.toArray().then((chunks) => Buffer.concat(chunks).toString())).toBe(
+      '[{"v":"done"}]',
+    );
+    expect(await stopped).toMatchObject({ code: 0, stderr: "" });
+    await expect(ask(served.url, "/")).rejects.toThrow("ECONNREFUSED");
+    agent.destroy();
+  });
+
+  it("compiles nothing at a second start", async () => {
+    const folder = project();
+    await (await serve(folder, [], BASE)).stop();
+    const [cache = ""] = readdirSync(join(folder, ".data/cache"));
+    const file = join(folder, ".data/cache", cache);
+    writeFileSync(file, readFileSync(file, "utf8").replace("/v1/served/fast", "/v1/served/kept"));
+    const second = await serve(folder, [], BASE);
+    expect((await ask(second.url, "/v1/served/kept")).status).toBe(200);
+    expect((await ask(second.url, "/v1/served/fast")).status).toBe(404);
+    expect((await second.stop()).code).toBe(0);
+  });
+
+  it.each(["", "{", '{"a": 1}', "[]"])("starts also where the cache is damaged: %j", async (text) => {
+    const folder = project();
+    mkdirSync(join(folder, ".data/cache"), { recursive: true });
+    writeFileSync(join(folder, ".data/cache/routes.json"), text);
+    const served = await serve(folder, [], BASE);
+    expect((await ask(served.url, "/v1/served/fast")).status).toBe(200);
+    await served.stop();
+  });
+
+  it("takes the port from --port before PORT", async () => {
+    const served = await serve(project(), ["--port", "0"], { ...BASE, PORT: "1" });
+    expect((await ask(served.url, "/")).status).toBe(200);
+    await served.stop();
+  });
+});
+
+describe("routewright serve that cannot start", () => {
+  /** One line for each problem, and nothing of the program's inside. */
+  async function fails(
+    cwd: string,
+    args: readonly string[],
+    variables: Record<string, string>,
+  ): Promise<string> {
+    const { code, stdout, stderr } = await run(cwd, ["serve", ...args], {
+      ...BASE,
+      LOG_LEVEL: "silent",
+      ...variables,
+    });
+    expect(stderr).not.toMatch(/^\s+at |node:|\.js:\d/m);
+    expect([code, stdout]).toEqual([2, ""]);
+    return stderr;
+  }
+
+  it("because the port is in use says so", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    onTestFinished(() => void taken.close());
+    const { port } = taken.address() as AddressInfo;
+    expect(await fails(project(), [], { PORT: String(port) })).toBe(
+      `error: Port ${String(port)} of 127.0.0.1 is in use: stop what uses it, or choose another port.\n`,
+    );
+  });
+
+  it("because the host is not of this machine says so", async () => {
+    expect(await fails(project(), [], { PORT: "0", HOST: "192.0.2.1" })).toBe(
+      "error: HOST 192.0.2.1 is no address of this machine.\n",
+    );
+  });
+
+  it("because there is no generated folder says so", async () => {
+    expect(await fails(ownFolder(), ["--generated", "none"], {})).toBe(
+      "error: none is not a generated folder, it has no openapi.json: run `routewright generate`, or name another folder.\n",
+    );
+  });
+
+  it.each(["{", "null", "{}"])("because openapi.json is broken says so: %s", async (text) => {
+    const folder = project();
+    writeFileSync(join(folder, "generated/openapi.json"), text);
+    expect(await fails(folder, [], {})).toBe(
+      "error: generated/openapi.json is no OpenAPI document: run `routewright generate` again.\n",
+    );
+  });
+
+  it.each([
+    ["export const spec = {", /served\/fast\.ts.*:1:/],
+    ["throw new Error('no');", /served\/fast\.ts: no/],
+    [
+      "import 'node:fs';",
+      /served\/fast\.ts: A generated module asks for node:fs; it may import @routewright\/runtime only\./,
+    ],
+    ["export const x = 1;", /served\/fast\.ts exports no endpoint: run `routewright generate` again\./],
+  ])("because a generated module is broken names it: %s", async (text, line) => {
+    const folder = project();
+    writeFileSync(join(folder, "generated/routes/served/fast.ts"), text);
+    const told = await run(folder, ["serve"], { ...BASE, PORT: "0", LOG_LEVEL: "silent" });
+    expect(told.code).toBe(2);
+    expect(told.stderr).toMatch(line);
+    expect(told.stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it("because variables are wrong names every one at once, without their values", async () => {
+    const lines = await fails(project(), [], {
+      DATABASE_URL: "mysql://user:hush@db/x",
+      PORT: "80000",
+      TRUST_PROXY: "everybody",
+      STATEMENT_TIMEOUT_MS: "soon",
+      LOG_LEVEL: "loud",
+      METRICS_PUBLIC: "yes",
+      DEFAULT_ENDPOINT_TIER: "tier9",
+      DBT_MANIFEST_URL: "ftp://hush",
+      API_KEYS: '{"sk_live_hush": "tier9", "hush": "tier1"}',
+    });
+    for (const name of [
+      "DATABASE_URL",
+      "PORT",
+      "TRUST_PROXY",
+      "STATEMENT_TIMEOUT_MS",
+      "LOG_LEVEL",
+      "METRICS_PUBLIC",
+      "DEFAULT_ENDPOINT_TIER",
+      "DBT_MANIFEST_URL",
+    ])
+      expect(lines).toMatch(new RegExp(`^error: ${name} must be .+\\.$`, "m"));
+    expect(lines).toMatch(/^error: API_KEYS, entry 1: its tier must be/m);
+    expect(lines).toMatch(/^error: API_KEYS, entry 2: a key begins with/m);
+    expect(lines).not.toContain("hush");
+  });
+
+  it("because the key file cannot be read says so", async () => {
+    expect(await fails(project(), [], { API_KEYS_FILE: "none.json" })).toBe(
+      "error: API_KEYS_FILE: cannot read none.json (ENOENT).\n",
+    );
+  });
+
+  it("because the key file is no JSON says so and shows nothing of it", async () => {
+    const folder = project();
+    writeFileSync(join(folder, "api_keys.json"), '{"sk_live_hush": ');
+    const line = await fails(folder, [], {});
+    expect(line).toMatch(/^error: \.\/api_keys\.json must hold a JSON object/);
+    expect(line).not.toContain("hush");
+  });
+
+  it.each([[["serve", "--nonsense"]], [["nonsense"]], [["serve", "--port"]]])(
+    "because it is not used well says so: %j",
+    async (args) => {
+      const { code, stderr } = await run(ownFolder(), args);
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/^error: /);
+    },
+  );
+});
+
+describe("routewright keys", () => {
+  const folder = project();
+  const keys = (...args: string[]) => run(folder, ["keys", ...args]);
+  const file = join(folder, "api_keys.json");
+
+  it("makes a key that works after a restart and no longer once it is revoked", async () => {
+    const before = await serve(folder, [], BASE);
+    const made = await keys("create", "--user", "ann", "--tier", "tier1", "--org", "acme");
+    expect(made.code).toBe(0);
+    const key = made.stdout.trim();
+    expect(key).toMatch(/^sk_live_[\w-]{43}$/);
+    expect(made.stderr).toContain("The key is shown this once.");
+    expect(readFileSync(file, "utf8")).not.toContain(key.slice(8));
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect((await ask(before.url, "/v1/served/fast", { key })).status).toBe(403);
+    await before.stop();
+
+    const after = await serve(folder, [], BASE);
+    expect((await ask(after.url, "/v1/served/fast", { key })).status).toBe(200);
+    await after.stop();
+
+    const list = await keys("list");
+    const [head, line = ""] = list.stdout.split("\n");
+    const [id = ""] = line.split("\t");
+    expect([head, line]).toEqual(["id\ttier\tuser\torg", `${id}\ttier1\tann\tacme`]);
+    expect(await keys("revoke", id)).toMatchObject({ code: 0, stdout: `Revoked ${id}.\n` });
+    const last = await serve(folder, [], BASE);
+    expect((await ask(last.url, "/v1/served/fast", { key })).status).toBe(403);
+    await last.stop();
+  });
+
+  it.each([
+    [["create", "--user", "x"], "--tier"],
+    [["create", "--tier", "tier1"], "--user"],
+    [["create", "--user", "x", "--tier", "tier4"], "tier4"],
+    [["revoke"], "id"],
+    [["revoke", "ffffffffffff"], "No key in ./api_keys.json has the id ffffffffffff."],
+    [["nonsense"], "nonsense"],
+  ])("refuses what is wrong: %j", async (args, names) => {
+    const { code, stdout, stderr } = await keys(...args);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(/^error: /);
+    expect(stderr).toContain(names);
+  });
+
+  it("leaves a broken file as it is", async () => {
+    const other = ownFolder();
+    writeFileSync(join(other, "api_keys.json"), "{");
+    const { code, stderr } = await run(other, ["keys", "create", "--user", "x", "--tier", "tier1"]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/^error: .*api_keys\.json must hold a JSON object/),
+    ]);
+    expect(readFileSync(join(other, "api_keys.json"), "utf8")).toBe("{");
+  });
+
+  it("says where it cannot write", async () => {
+    const { code, stderr } = await run(ownFolder(), [
+      "keys",
+      "create",
+      "--user",
+      "x",
+      "--tier",
+      "tier1",
+      "--file",
+      "none/keys.json",
+    ]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/^error: .*none\/keys\.json/)]);
+  });
+});

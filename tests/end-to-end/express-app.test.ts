@@ -1,0 +1,176 @@
+import express, { type Express, type IRouter, type NextFunction, type Request, type Response } from "express";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { loadGenerated } from "../../runtime/endpoint/load.js";
+import { openGateway, readKeyring, withGateway } from "../../runtime/index.js";
+import { ask, type Question, type Reply } from "../http/ask.js";
+import { databaseUrl } from "../support/database.js";
+import { KEYS, ownFolder, serveManifest } from "../support/service.js";
+import { starterManifest } from "./starter.js";
+
+const generated = join(import.meta.dirname, "../../generated");
+const { endpoints } = await loadGenerated(generated, ownFolder());
+
+const keyring = readKeyring(
+  Object.fromEntries(
+    Object.entries(KEYS).map(([tier, key]) => [key, { tier, user: `user-${tier}`, org: "test" }]),
+  ),
+  "test",
+);
+if (!keyring.ok) throw new Error(keyring.problems.join());
+const { default: pino } = await import("pino");
+const gateway = openGateway({ databaseUrl, keys: keyring.keyring, log: pino({ level: "silent" }) });
+afterAll(() => gateway.close());
+
+const server = await serveManifest(starterManifest());
+
+/** Mounts every generated handler as its documentation says. */
+function mounted(target: IRouter): void {
+  target.use(withGateway(gateway));
+  for (const { spec, get, post } of endpoints)
+    target.all(spec.path, (request: Request, response: Response, next) =>
+      (request.method === "POST" ? post : get)(request as never, response as never, next),
+    );
+}
+
+async function serveApp(build: (app: Express) => void): Promise<string> {
+  const app = express();
+  app.disable("x-powered-by");
+  app.disable("etag");
+  build(app);
+  const listening = app.listen(0, "127.0.0.1");
+  await once(listening, "listening");
+  afterAll(() => {
+    listening.closeAllConnections();
+    listening.close();
+  });
+  return `http://127.0.0.1:${String((listening.address() as AddressInfo).port)}`;
+}
+
+const json = { "content-type": "application/json" };
+const QUESTIONS: readonly (readonly [what: string, target: string, question: Question])[] = [
+  ["rows of a legacy endpoint", "/v1/bridges/volume/last_7d", {}],
+  ["a refused parameter", "/v1/bridges/volume/last_7d?x=1", {}],
+  [
+    "filtered rows",
+    "/v1/altchain/altchain_card_activity_by_action/daily?action=Payment&start_date=2026-01-01",
+    { key: KEYS.tier3 },
+  ],
+  [
+    "a wrong date",
+    "/v1/altchain/altchain_card_activity_by_action/daily?start_date=2026-02-30",
+    { key: KEYS.tier3 },
+  ],
+  ["a missing key", "/v1/bridges/transactions", {}],
+  ["a wrong key", "/v1/bridges/volume/last_7d", { key: "sk_live_none" }],
+  ["a key of too low a tier", "/v1/altchain/altchain_card_active_users/last_7d", { key: KEYS.tier1 }],
+  ["HEAD", "/v1/bridges/volume/last_7d", { method: "HEAD" }],
+  ["a method it does not have", "/v1/bridges/volume/last_7d", { method: "DELETE" }],
+  ["POST where there is none", "/v1/bridges/volume/last_7d", { method: "POST" }],
+  [
+    "a preflight",
+    "/v1/bridges/transactions",
+    { method: "OPTIONS", headers: { "access-control-request-method": "POST" } },
+  ],
+  [
+    "a posted filter with a page and a sort",
+    "/v1/bridges/transactions",
+    {
+      method: "POST",
+      key: KEYS.tier1,
+      headers: json,
+      body: { token: "usdc", limit: 2, sort_by: "amount_usd", sort_direction: "desc" },
+    },
+  ],
+  [
+    "a posted body without a filter",
+    "/v1/bridges/transactions",
+    { method: "POST", key: KEYS.tier1, headers: json, body: {} },
+  ],
+  ["no body", "/v1/bridges/transactions", { method: "POST", key: KEYS.tier1, headers: json }],
+  [
+    "a body that is no object",
+    "/v1/bridges/transactions",
+    { method: "POST", key: KEYS.tier1, headers: json, body: [] },
+  ],
+  [
+    "a query string on POST",
+    "/v1/bridges/transactions?limit=1",
+    { method: "POST", key: KEYS.tier1, headers: json, body: { token: "usdc" } },
+  ],
+];
+
+/** What must be the same; the window goes on counting and ids and dates are new each time. */
+function comparable({ status, headers, text }: Reply): unknown {
+  const names = ["date", "x-request-id", "x-ratelimit-remaining", "x-ratelimit-reset"];
+  const steady = Object.entries(headers).map(([name, value]) => [name, names.includes(name) ? "any" : value]);
+  return { status, text, headers: Object.fromEntries(steady) };
+}
+
+describe.each([
+  ["a plain Express app", "", (app: Express) => mounted(app)],
+  ["an Express app that parses bodies itself", "", (app: Express) => mounted(app.use(express.json()))],
+  [
+    "a router under a prefix",
+    "/data",
+    (app: Express) => {
+      const router = express.Router();
+      mounted(router);
+      app.use("/data", router);
+    },
+  ],
+] as const)("generated handlers in %s", async (_, prefix, build) => {
+  const app = await serveApp(build);
+
+  it.each(QUESTIONS)("answer as the server does: %s", async (_what, target, question) => {
+    const here = await ask(app, prefix + target, question);
+    const there = await ask(server, target, question);
+    expect(comparable(here)).toEqual(comparable(there));
+  });
+});
+
+describe("a generated handler in an Express app", () => {
+  it("answers GET, HEAD and nothing else where `app.get` mounts it alone", async () => {
+    const endpoint = endpoints.find(({ spec }) => spec.path === "/v1/bridges/volume/last_7d")!;
+    const app = await serveApp((each) =>
+      each.use(withGateway(gateway)).get("/volume", endpoint.get as never),
+    );
+    expect((await ask(app, "/volume")).status).toBe(200);
+    expect((await ask(app, "/volume", { method: "HEAD" })).status).toBe(200);
+    expect((await ask(app, "/volume", { method: "POST" })).status).toBe(404);
+  });
+
+  it("tells what is missing where nobody has put a gateway in front", async () => {
+    const app = await serveApp((each) => {
+      each.get("/volume", endpoints[0]!.get as never);
+      each.use((error: Error, _request: Request, response: Response, next: NextFunction) => {
+        if (response.headersSent) next(error);
+        else response.status(500).send(error.message);
+      });
+    });
+    expect((await ask(app, "/volume")).text).toBe(
+      "No gateway for this request: put `app.use(withGateway(gateway))` before the generated handlers.",
+    );
+  });
+
+  it("leaves a body that Express cannot parse to Express", async () => {
+    const app = await serveApp((each) => {
+      mounted(each.use(express.json()));
+      each.use(
+        (error: Error & { status: number }, _request: Request, response: Response, next: NextFunction) => {
+          if (response.headersSent) next(error);
+          else response.status(error.status).send(error.name);
+        },
+      );
+    });
+    const reply = await ask(app, "/v1/bridges/transactions", {
+      method: "POST",
+      key: KEYS.tier1,
+      headers: json,
+      body: "{",
+    });
+    expect([reply.status, reply.text]).toEqual([400, "SyntaxError"]);
+  });
+});

@@ -1,0 +1,102 @@
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import openapiTS, { astToString } from "openapi-typescript";
+import ts from "typescript";
+import { beforeAll, expect, it } from "vitest";
+import { KEYS, ownFolder, serveManifest } from "../support/service.js";
+import { starterManifest } from "./starter.js";
+
+const root = join(import.meta.dirname, "../..");
+
+/** A consumer's program. Each `@ts-expect-error` is a promise of the description that must hold too. */
+const CLIENT = `
+import createClient from "openapi-fetch";
+import type { paths } from "./api.js";
+
+export async function run(baseUrl: string, key: string) {
+  const client = createClient<paths>({ baseUrl, headers: { "X-API-Key": key } });
+
+  const volume = await client.GET("/v1/bridges/volume/last_7d");
+  const figure: number | null | undefined = volume.data?.[0]?.value;
+  const limit: string | null = volume.response.headers.get("x-ratelimit-limit");
+
+  const activity = await client.GET("/v1/altchain/altchain_card_activity_by_action/daily", {
+    params: { query: { action: "Payment", start_date: "2026-06-01" } },
+  });
+  const actions: (string | null)[] = (activity.data ?? []).map((row) => row.action);
+
+  const page = await client.POST("/v1/bridges/transactions", {
+    body: { token: "usdc", limit: 2, sort_by: "amount_usd", sort_direction: "DESC" },
+  });
+  const amounts: (number | null)[] = (page.data?.items ?? []).map((row) => row.amount_usd);
+  const more: boolean | undefined = page.data?.pagination.has_more;
+
+  const refused = await client.POST("/v1/bridges/transactions", { body: {} });
+  const detail: string | undefined = refused.error?.detail;
+
+  // @ts-expect-error: no such path
+  void (() => client.GET("/v1/bridges/none"));
+  // @ts-expect-error: no such parameter
+  void (() => client.GET("/v1/altchain/altchain_card_activity_by_action/daily", { params: { query: { nope: "1" } } }));
+  // @ts-expect-error: no such column
+  void (() => activity.data?.[0]?.nope.length);
+  // @ts-expect-error: not a sortable field
+  void (() => client.POST("/v1/cards/spend_by_country/monthly", { body: { sort_by: "country" } }));
+
+  return { figure, limit, actions, amounts, more, detail };
+}
+`;
+
+const folder = ownFolder();
+const inFolder = (name: string): string => join(folder, name);
+
+beforeAll(async () => {
+  const description = readFileSync(join(root, "generated/openapi.json"), "utf8");
+  writeFileSync(inFolder("api.d.ts"), astToString(await openapiTS(description)));
+  writeFileSync(inFolder("client.ts"), CLIENT);
+  writeFileSync(inFolder("package.json"), '{"type": "module"}');
+  symlinkSync(join(root, "node_modules"), inFolder("node_modules"));
+});
+
+it(
+  "a client made from the description compiles under strict and calls the running server",
+  { timeout: 60_000 },
+  async () => {
+    const program = ts.createProgram([inFolder("client.ts")], {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      target: ts.ScriptTarget.ES2023,
+      module: ts.ModuleKind.NodeNext,
+      moduleResolution: ts.ModuleResolutionKind.NodeNext,
+      lib: ["lib.es2023.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts"],
+      types: [],
+      outDir: inFolder("out"),
+    });
+    const complaints = ts
+      .getPreEmitDiagnostics(program)
+      .map(({ file, start = 0, messageText }) => [
+        file?.text.slice(start, start + 60),
+        ts.flattenDiagnosticMessageText(messageText, "\n"),
+      ]);
+    expect(complaints).toEqual([]);
+    program.emit();
+    symlinkSync(join(root, "node_modules"), inFolder("out/node_modules"));
+
+    const { run } = (await import(pathToFileURL(inFolder("out/client.js")).href)) as {
+      run: (baseUrl: string, key: string) => Promise<Record<string, unknown>>;
+    };
+    const answer = await run(await serveManifest(starterManifest()), KEYS.tier3);
+    expect(answer).toEqual({
+      figure: expect.any(Number),
+      limit: "10000",
+      actions: expect.arrayContaining(["Payment"]),
+      amounts: [expect.any(Number), expect.any(Number)],
+      more: true,
+      detail: "At least one business filter is required for this endpoint.",
+    });
+    const [first, second] = answer["amounts"] as [number, number];
+    expect(first).toBeGreaterThanOrEqual(second);
+  },
+);

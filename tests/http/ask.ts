@@ -1,0 +1,77 @@
+import { request, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http";
+import { createConnection } from "node:net";
+
+export interface Question {
+  readonly method?: string;
+  readonly headers?: OutgoingHttpHeaders;
+  /** Text as it is, bytes, or a value that is sent as JSON. */
+  readonly body?: unknown;
+  readonly key?: string;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** Sends one request exactly as given (`fetch` would tidy the target and the headers up) and reads the whole answer. */
+export function ask(base: string, target: string, question: Question = {}): Promise<Reply> {
+  const { method = "GET", key, body } = question;
+  const bytes = bytesOf(body);
+  const headers: OutgoingHttpHeaders = { "content-length": bytes.length, ...question.headers };
+  if (key !== undefined) headers["x-api-key"] = key;
+  if (bytes.length === 0 || headers["transfer-encoding"] !== undefined) delete headers["content-length"];
+  const { hostname, port } = new URL(base);
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ hostname, port, path: target, method, headers, agent: false }, (incoming) => {
+      const chunks: Buffer[] = [];
+      incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+      incoming.on("error", reject);
+      incoming.on("end", () => {
+        resolve({
+          status: incoming.statusCode ?? 0,
+          headers: incoming.headers,
+          text: Buffer.concat(chunks).toString(),
+        });
+      });
+    });
+    outgoing.on("error", reject);
+    outgoing.end(bytes);
+  });
+}
+
+function bytesOf(body: unknown): Buffer {
+  if (body === undefined) return Buffer.alloc(0);
+  return Buffer.isBuffer(body) ? body : Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+}
+
+/** Posts a JSON body. */
+export function post(base: string, target: string, body: unknown, question: Question = {}): Promise<Reply> {
+  const headers = { "content-type": "application/json", ...question.headers };
+  return ask(base, target, { ...question, method: "POST", body, headers });
+}
+
+/** What an answer says, for a comparison in one go. */
+export function told({ status, text }: Reply): readonly [status: number, body: unknown] {
+  return [status, text === "" ? null : (JSON.parse(text) as unknown)];
+}
+
+/** The answer that a refusal must be. */
+export function refusal(status: number, detail: string): readonly [status: number, body: unknown] {
+  return [status, { detail }];
+}
+
+/** Writes text to a socket and reads until the other side ends it. */
+export function askRaw(base: string, text: string | Buffer): Promise<string> {
+  const { hostname, port } = new URL(base);
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const socket = createConnection(Number(port), hostname, () => socket.write(text));
+    socket.on("data", (chunk) => chunks.push(chunk));
+    socket.on("error", reject);
+    socket.on("close", () => {
+      resolve(Buffer.concat(chunks).toString());
+    });
+  });
+}

@@ -1,0 +1,149 @@
+import { describe, expect, it } from "vitest";
+import { KEYS } from "../support/service.js";
+import { ask, askRaw, post, refusal, told } from "./ask.js";
+import { idsOf, serveOrders } from "./orders.js";
+
+const { url } = await serveOrders();
+const key = KEYS.tier3;
+const MIB = 1024 * 1024;
+
+const send = (body: unknown, target = "/v1/shop/filters"): Promise<readonly [number, unknown]> =>
+  post(url, target, body, { key }).then(told);
+const ids = async (body: unknown): Promise<readonly number[]> =>
+  idsOf((await post(url, "/v1/shop/filters", body, { key })).text);
+
+const NOT_JSON = refusal(400, "Request body must be valid JSON.");
+const NOT_OBJECT = refusal(400, "Request body must be a JSON object.");
+const TOO_LARGE = refusal(413, "Request body must not be larger than 1048576 bytes.");
+
+describe("the body of a POST", () => {
+  it.each(["", " \n", "{}", "{ }"])("may be empty: %j", async (body) => {
+    expect(await ids(body)).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it.each([
+    "{",
+    "nonsense",
+    "{'id': 1}",
+    '{"id": 1,}',
+    '{"id": 01}',
+    "{}{}",
+    '{"id": NaN}',
+    "\u0000",
+    '{"a": "\t"}',
+  ])("must be JSON: %j", async (body) => {
+    expect(await send(body)).toEqual(NOT_JSON);
+  });
+
+  it("must be UTF-8", async () => {
+    expect(await send(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))).toEqual(NOT_JSON);
+    expect(await send(Buffer.from('{"id": 1}', "utf16le"))).toEqual(NOT_JSON);
+  });
+
+  it("may begin with a byte order mark", async () => {
+    expect(await ids('\ufeff{"id": 1}')).toEqual([1]);
+  });
+
+  it.each(["[]", '[{"id": 1}]', '"id"', "1", "null", "true"])("must be an object: %s", async (body) => {
+    expect(await send(body)).toEqual(NOT_OBJECT);
+  });
+
+  it("is read whatever its content type says", async () => {
+    const headers = { "content-type": "text/plain" };
+    expect(idsOf((await post(url, "/v1/shop/filters", { id: 1 }, { key, headers })).text)).toEqual([1]);
+  });
+
+  it("may come in pieces of unknown number", async () => {
+    const headers = { "transfer-encoding": "chunked" };
+    expect(idsOf((await post(url, "/v1/shop/filters", { id: 2 }, { key, headers })).text)).toEqual([2]);
+  });
+
+  it("is the only place for fields", async () => {
+    const detail = "POST endpoints accept filter and pagination fields in JSON body only.";
+    expect(await send({ id: 1 }, "/v1/shop/filters?id=1")).toEqual(refusal(400, detail));
+    expect(await send("{", "/v1/shop/filters?x")).toEqual(refusal(400, detail));
+    expect((await send({ id: 1 }, "/v1/shop/filters?"))[0]).toBe(200);
+  });
+});
+
+describe("a field of a body", () => {
+  it.each([
+    ['{"id": 4}', [4]],
+    ['{"id": "4"}', [4]],
+    ['{"id": -0}', []],
+    ['{"status": true}', []],
+    ['{"amount": 18446744073709551615.00}', [4]],
+    ['{"status": null, "id": 2}', [2]],
+    ['{"any": ["Open", "Closed"]}', [1, 2]],
+    ['{"any": "Open, Closed"}', [1, 2]],
+    ['{"any": [null, "Open", " "]}', [1]],
+    ['{"any": [1, true]}', []],
+    ['{"any": ["Open,Closed"]}', []],
+    ['{"id": 1, "id": 2}', [2]],
+    ['{"\\u0069d": 3}', [3]],
+    ['{"status": "Open"}', [1]],
+  ])("is read: %s", async (body, expected) => {
+    expect(await ids(body)).toEqual(expected);
+  });
+
+  it.each([
+    ['{"status": {}}', "status"],
+    ['{"status": ["Open"]}', "status"],
+    ['{"status": []}', "status"],
+    ['{"from": ["2024-01-01"]}', "from"],
+    ['{"any": {}}', "any"],
+    ['{"any": [["Open"]]}', "any"],
+    ['{"any": [{"a": 1}]}', "any"],
+  ])("must be a single value: %s", async (body, name) => {
+    expect(await send(body)).toEqual(refusal(400, `Parameter '${name}' expects a single value.`));
+  });
+
+  it("keeps every digit of a long number, also beside a long text", async () => {
+    expect(await ids('{"amount": 18446744073709551615.00, "label": "back\\\\slash"}')).toEqual([4]);
+    const long = `{"amount": 18446744073709551615.00, "any_lower": ["held", "${'\\"'.repeat(450_000)}"]}`;
+    expect(await ids(long)).toEqual([4]);
+  });
+
+  it("may be nested as deep as the body is long", async () => {
+    const depth = 100_000;
+    const brackets = `${"[".repeat(depth)}${"]".repeat(depth)}`;
+    expect(await send(`{"status": ${brackets}}`)).toEqual(
+      refusal(400, "Parameter 'status' expects a single value."),
+    );
+    expect(await send(brackets)).toEqual(NOT_OBJECT);
+    expect(await send("[".repeat(MIB))).toEqual(NOT_JSON);
+    expect(await send(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`)).toEqual(
+      refusal(400, "Unsupported body fields: a"),
+    );
+  });
+});
+
+describe("the size of a body", () => {
+  const ofBytes = (size: number): string => `{"id": 1${" ".repeat(size - 9)}}`;
+  const chunked = { "transfer-encoding": "chunked" };
+
+  it("may be 1 MiB, told beforehand or not", async () => {
+    expect(await ids(ofBytes(MIB))).toEqual([1]);
+    const reply = await post(url, "/v1/shop/filters", ofBytes(MIB), { key, headers: chunked });
+    expect(idsOf(reply.text)).toEqual([1]);
+  });
+
+  it.each([MIB + 1, 5 * MIB])("must not be %i bytes, told beforehand or not", async (size) => {
+    const reply = await post(url, "/v1/shop/filters", ofBytes(size), { key });
+    expect(told(reply)).toEqual(TOO_LARGE);
+    expect(reply.headers.connection).toBe("close");
+    expect(await post(url, "/v1/shop/filters", ofBytes(size), { key, headers: chunked }).then(told)).toEqual(
+      TOO_LARGE,
+    );
+  });
+
+  it("is refused before the body is sent where it is told", async () => {
+    const head = `POST /v1/shop/filters HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n`;
+    expect(await askRaw(url, head)).toMatch(/^HTTP\/1\.1 413 Payload Too Large\r\n/);
+  });
+
+  it("does not matter to an endpoint that takes no body", async () => {
+    const reply = await ask(url, "/v1/shop/get_only", { key, body: ofBytes(MIB + 1) });
+    expect(reply.status).toBe(200);
+  });
+});

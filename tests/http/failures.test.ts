@@ -1,0 +1,143 @@
+import { createConnection } from "node:net";
+import pg from "pg";
+import { describe, expect, it } from "vitest";
+import { databaseUrl, ownSchema, query } from "../support/database.js";
+import { manifestOf } from "../support/manifest.js";
+import { KEYS, serveManifest } from "../support/service.js";
+import { ask, refusal, told } from "./ask.js";
+
+const schema = await ownSchema(`
+  CREATE VIEW @.dividing AS SELECT 1 / (secret - secret) AS v FROM (SELECT 42 AS secret) s;
+  CREATE VIEW @.slow AS SELECT pg_sleep(20)::text AS v;
+  CREATE VIEW @.late AS SELECT CASE WHEN i < 1000 THEN 1 ELSE 1 / (i - i) END AS v FROM generate_series(1, 2000) i;
+  CREATE TABLE @.locked AS SELECT 1 AS id;`);
+
+const NAMES = ["dividing", "slow", "late", "locked", "missing"];
+const manifest = manifestOf(
+  NAMES.map((name) => ({ name, schema, tags: ["production", "failing", `api:${name}`] })),
+);
+const key = KEYS.tier3;
+const FAILED = refusal(500, "Database query failed.");
+
+describe("a query that fails", () => {
+  it.each([
+    ["because the relation is missing", "missing"],
+    ["at run time", "dividing"],
+    ["after many rows", "late"],
+  ])("%s answers 500 and tells nothing of the cause", async (_, name) => {
+    const reply = await ask(await serveManifest(manifest), `/v1/failing/${name}`, { key });
+    expect(told(reply)).toEqual(FAILED);
+    expect(reply.headers["x-request-id"]).toBeTruthy();
+    expect(reply.headers["x-ratelimit-limit"]).toBe("10000");
+    expect(JSON.stringify(reply.headers)).not.toMatch(new RegExp(`division|exist|${schema}`));
+  });
+
+  it("because it takes too long is cancelled and answers 500", async () => {
+    const url = await serveManifest(manifest, { STATEMENT_TIMEOUT_MS: "100" });
+    expect(told(await ask(url, "/v1/failing/slow", { key }))).toEqual(FAILED);
+    const running = await query(
+      "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%' || $1 || '%slow%' AND pid <> pg_backend_pid()",
+      [schema],
+    );
+    expect(running).toEqual([]);
+  });
+
+  it("leaves the connection fit for the next one", async () => {
+    const url = await serveManifest(manifest);
+    for (let i = 0; i < 30; i++) await ask(url, "/v1/failing/dividing", { key });
+    expect(told(await ask(url, "/v1/failing/locked", { key }))).toEqual([200, [{ id: 1 }]]);
+  });
+});
+
+describe("a connection that breaks", () => {
+  it("while idle is replaced", async () => {
+    const url = await serveManifest(manifest);
+    expect((await ask(url, "/v1/failing/locked", { key })).status).toBe(200);
+    await query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%' || $1 || '%' AND pid <> pg_backend_pid()",
+      [schema],
+    );
+    await expect.poll(async () => (await ask(url, "/v1/failing/locked", { key })).status).toBe(200);
+  });
+});
+
+describe("a database that is out of reach", () => {
+  it("makes /health answer 503 and an endpoint 500, and nothing else fails", async () => {
+    const url = await serveManifest(manifest, { DATABASE_URL: "postgres://nobody:hush@127.0.0.1:1/none" });
+    expect(told(await ask(url, "/health"))).toEqual([
+      503,
+      { status: "unavailable", database_connected: false },
+    ]);
+    expect(told(await ask(url, "/v1/failing/locked", { key }))).toEqual(FAILED);
+    expect((await ask(url, "/")).status).toBe(200);
+    expect((await ask(url, "/openapi.json")).status).toBe(200);
+  });
+});
+
+/** Runs `during` while nobody else can read the relation `locked`. */
+async function whileLocked(during: () => Promise<void>): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query(`BEGIN; LOCK TABLE "${schema}".locked IN ACCESS EXCLUSIVE MODE`);
+    await during();
+  } finally {
+    await client.end();
+  }
+}
+
+/** Sends many requests over one connection; the promise is of the status lines, once all answers are there. */
+function pipeline(url: string, count: number): { sent: Promise<void>; statuses: Promise<readonly string[]> } {
+  const socket = createConnection(Number(new URL(url).port), "127.0.0.1");
+  const one = `GET /v1/failing/locked HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n\r\n`;
+  const last = one.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+  const statuses = new Promise<readonly string[]>((resolve, reject) => {
+    let text = "";
+    socket.on("data", (chunk) => (text += chunk.toString()));
+    socket.on("error", reject);
+    socket.on("close", () => {
+      resolve([...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => match[1] ?? ""));
+    });
+  });
+  return {
+    sent: new Promise((resolve) => socket.write(one.repeat(count - 1) + last, () => resolve())),
+    statuses,
+  };
+}
+
+describe("a service with more queries than it can hold", () => {
+  it(
+    "answers 503 with Retry-After, is healthy, and answers those that wait",
+    { timeout: 60_000 },
+    async () => {
+      const url = await serveManifest(manifest);
+      await ask(url, "/v1/failing/locked", { key });
+      const held = 1020;
+      let statuses: Promise<readonly string[]> = Promise.resolve([]);
+      await whileLocked(async () => {
+        const pipelined = pipeline(url, held);
+        statuses = pipelined.statuses;
+        await pipelined.sent;
+        await expect
+          .poll(
+            async () => {
+              const reply = await Promise.race([
+                ask(url, "/v1/failing/locked", { key }),
+                new Promise<null>((resolve) => setTimeout(resolve, 300, null)),
+              ]);
+              return reply && [...told(reply), reply.headers["retry-after"]];
+            },
+            { timeout: 8000 },
+          )
+          .toEqual([...refusal(503, "The service is overloaded. Try again in 1 seconds."), "1"]);
+        expect(told(await ask(url, "/health"))).toEqual([200, { status: "ok", database_connected: true }]);
+        expect((await ask(url, "/v1/failing/locked?x=1", { key })).status).toBe(400);
+      });
+      const counted = await statuses;
+      expect(counted).toHaveLength(held);
+      expect(counted.filter((status) => status === "200").length).toBeGreaterThanOrEqual(1000);
+      expect(new Set(counted)).toEqual(new Set(counted.includes("503") ? ["200", "503"] : ["200"]));
+      expect((await ask(url, "/v1/failing/locked", { key })).status).toBe(200);
+    },
+  );
+});
