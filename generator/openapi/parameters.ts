@@ -35,11 +35,8 @@ export function requestBody(entry: CatalogueEntry): JsonRecord {
     ["properties", new Map(fieldsOf(entry, "POST").map((field) => [field.name, property(field)]))],
     ["additionalProperties", false],
   ]);
-  if (needed.length > 0)
-    schema.set(
-      "anyOf",
-      needed.map((name) => ({ required: [name] })),
-    );
+  // Within `allOf`, as type generators take a bare `anyOf` for a choice of types that are not described.
+  if (needed.length > 0) schema.set("allOf", [{ anyOf: needed.map((name) => ({ required: [name] })) }]);
   return { required: needed.length > 0, content: { "application/json": { schema } } };
 }
 

@@ -96,9 +96,17 @@ class PostgresWarehouse implements Warehouse {
     try {
       return await this.#select(relation, known instanceof Promise ? await known : known, selection);
     } catch (error) {
+      if (this.#isFull(error)) return "overloaded";
       if (!SHAPE_CHANGED.has((error as pg.DatabaseError).code ?? "")) throw error;
       return this.#select(relation, await this.#shapes.renew(relation), selection);
     }
+  }
+
+  /** Whether a query has waited in vain for one of the connections, all of which were at work. */
+  #isFull(error: unknown): boolean {
+    const { totalCount, idleCount } = this.#pool;
+    const isTimeout = error instanceof Error && /timeout exceeded when trying to connect/.test(error.message);
+    return isTimeout && totalCount >= MAX_CONNECTIONS && idleCount === 0;
   }
 
   async #select(relation: Relation, shape: RelationShape, selection: Selection): Promise<Rows> {

@@ -8,7 +8,7 @@ import { ask, told } from "../http/ask.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";
-import { run, serve } from "./command.js";
+import { run, serve } from "../support/command.js";
 
 const schema = await ownSchema(`
   CREATE TABLE @.fast AS SELECT 1 AS id;

@@ -5,7 +5,7 @@ import { ask, askRaw, post } from "../http/ask.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";
-import { serve } from "./command.js";
+import { serve } from "../support/command.js";
 
 const schema = await ownSchema(`
   CREATE TABLE @.fine AS SELECT 1 AS id;

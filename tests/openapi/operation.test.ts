@@ -121,19 +121,21 @@ describe("the body of a POST", () => {
   });
 
   it("needs one of the parameters listed in require_any_of", () => {
-    expect(bodyOf(FULL).anyOf).toEqual([{ required: ["token"] }, { required: ["bridge"] }]);
+    expect(bodyOf(FULL).allOf).toEqual([{ anyOf: [{ required: ["token"] }, { required: ["bridge"] }] }]);
     expect(operationOf(FULL, "post").requestBody.required).toBe(true);
   });
 
   it("needs any declared parameter where unfiltered requests are refused: limit and offset do not count", () => {
     const filtered = posting({ allowUnfiltered: false, parameters: PARAMETERS.slice(2, 4) });
-    expect(bodyOf(filtered).anyOf).toEqual([{ required: ["start_date"] }, { required: ["end_date"] }]);
+    expect(bodyOf(filtered).allOf).toEqual([
+      { anyOf: [{ required: ["start_date"] }, { required: ["end_date"] }] },
+    ]);
   });
 
   it("may be left out where no filter is required", () => {
     const open = posting({ parameters: PARAMETERS });
     expect(operationOf(open, "post").requestBody.required).toBe(false);
-    expect(bodyOf(open)).not.toHaveProperty("anyOf");
+    expect(bodyOf(open)).not.toHaveProperty("allOf");
   });
 
   it("keeps the declared order of parameters that look like integers or like __proto__", () => {

@@ -1,55 +1,66 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
-import { afterAll } from "vitest";
+import { join } from "node:path";
+import { atEnd } from "./service.js";
 
-const CLI = fileURLToPath(new URL("../../generator/bin/routewright.js", import.meta.url));
+const BIN = join(import.meta.dirname, "../../generator/bin/routewright.js");
 
-/** The command line as a process of its own, killed at the end of the test file if it still runs. */
-export interface RunningCommand {
-  readonly process: ChildProcess;
-  /** What it has written so far, to both outputs. */
-  readonly output: () => string;
-  /** Resolves once the output matches; rejects when the process ends before. */
-  until(pattern: RegExp): Promise<string>;
-  /** Ends it with a signal and resolves with its exit code. */
-  stop(signal?: NodeJS.Signals): Promise<number | null>;
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
-/** Starts `routewright` with nothing in its environment but `variables` and what a process needs. */
-export function startCommand(
-  args: readonly string[],
-  options: { readonly cwd: string; readonly variables?: Readonly<Record<string, string>> },
-): RunningCommand {
-  const { PATH = "", HOME = "" } = process.env;
-  const child = spawn(process.execPath, [CLI, ...args], {
-    cwd: options.cwd,
-    env: { PATH, HOME, ...options.variables },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
-  const ended = once(child, "exit");
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += String(chunk)));
-  afterAll(() => void child.kill("SIGKILL"));
-  return {
-    process: child,
-    output: () => output,
-    async until(pattern) {
-      while (!pattern.test(output)) {
-        const news = await Promise.race([
-          once(child.stdout, "data"),
-          once(child.stderr, "data"),
-          ended.then(() => null),
-        ]);
-        if (news === null && !pattern.test(output))
-          throw new Error(`It ended without ${String(pattern)}:\n${output}`);
-      }
-      return output;
-    },
-    async stop(signal = "SIGTERM") {
-      child.kill(signal);
-      const [code] = (await ended) as [number | null];
-      return code;
-    },
+export interface Running {
+  readonly child: ChildProcess;
+  /** All that it has printed so far. */
+  readonly printed: () => { stdout: string; stderr: string };
+  /** Resolves once what it has printed matches; rejects when it ends before. */
+  readonly until: (pattern: RegExp) => Promise<RegExpExecArray>;
+  readonly finished: Promise<Finished>;
+  /** Ends it with a signal, SIGTERM unless given. */
+  readonly stop: (signal?: NodeJS.Signals) => Promise<Finished>;
+}
+
+type Variables = Readonly<Record<string, string>>;
+
+/** Starts the built command in a folder, with these variables and none of this process's own but the path; it ends with the test. */
+export function start(cwd: string, args: readonly string[], variables: Variables = {}): Running {
+  const env = { PATH: process.env["PATH"], HOME: cwd, ...variables };
+  const child = spawn(process.execPath, [BIN, ...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  const text = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk: Buffer) => (text.stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (text.stderr += chunk.toString()));
+  atEnd(() => void child.kill("SIGKILL"));
+  const finished = once(child, "close").then(([code]) => ({ code: code as number | null, ...text }));
+  const until = async (pattern: RegExp): Promise<RegExpExecArray> => {
+    for (;;) {
+      const found = pattern.exec(text.stdout + text.stderr);
+      if (found) return found;
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`It ended: ${text.stdout}${text.stderr}`);
+      await Promise.race([once(child.stdout, "data"), once(child.stderr, "data"), finished]);
+    }
   };
+  const stop = (signal: NodeJS.Signals = "SIGTERM"): Promise<Finished> => {
+    child.kill(signal);
+    return finished;
+  };
+  return { child, printed: () => ({ ...text }), until, finished, stop };
+}
+
+/** Runs the built command to its end. */
+export function run(cwd: string, args: readonly string[], variables: Variables = {}): Promise<Finished> {
+  return start(cwd, args, variables).finished;
+}
+
+export interface Served extends Running {
+  readonly url: string;
+}
+
+/** Starts `routewright serve` on a free port and waits until it listens. */
+export async function serve(cwd: string, args: readonly string[], variables: Variables): Promise<Served> {
+  const running = start(cwd, ["serve", ...args], { PORT: "0", ...variables });
+  const [, url = ""] = await running.until(/"url":"(http:[^"]+)".*"msg":"listening"/);
+  return { ...running, url };
 }

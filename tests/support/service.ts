@@ -20,7 +20,7 @@ export const KEYS = {
 } as const;
 
 /** Cleans up at the end of the test that this is called in, or, outside of one, at the end of the file. */
-function atEnd(clean: () => void | Promise<void>): void {
+export function atEnd(clean: () => void | Promise<void>): void {
   if (expect.getState().currentTestName === undefined) afterAll(clean);
   else onTestFinished(clean);
 }

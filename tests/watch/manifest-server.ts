@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll } from "vitest";
+import { atEnd } from "../support/service.js";
 
 /** How the server answers; set it to misbehave. */
 export type Behaviour = (request: IncomingMessage, response: ServerResponse) => void;
@@ -21,7 +21,7 @@ export async function manifestServer(first: Behaviour): Promise<ManifestServer> 
     current(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  afterAll(() => {
+  atEnd(() => {
     server.closeAllConnections();
     server.close();
   });

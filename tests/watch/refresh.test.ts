@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { databaseUrl, ownSchema } from "../support/database.js";
-import { startCommand } from "../support/command.js";
+import { serve } from "../support/command.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";
 import { generateInto, KEYS, ownFolder } from "../support/service.js";
 import { type Behaviour, manifestServer, serving } from "./manifest-server.js";
@@ -26,16 +26,13 @@ async function following(first: Behaviour, variables: Readonly<Record<string, st
   const folder = ownFolder();
   generateInto(join(folder, "generated"), ONE);
   const manifests = await manifestServer(first);
-  const command = startCommand(["serve", "--port", "0"], {
-    cwd: folder,
-    variables: {
-      DATABASE_URL: databaseUrl,
-      DBT_MANIFEST_URL: manifests.url,
-      API_KEYS: JSON.stringify({ [KEYS.tier3]: "tier3", [KEYS.tier1]: "tier1" }),
-      ...variables,
-    },
+  const command = await serve(folder, [], {
+    DATABASE_URL: databaseUrl,
+    DBT_MANIFEST_URL: manifests.url,
+    API_KEYS: JSON.stringify({ [KEYS.tier3]: "tier3", [KEYS.tier1]: "tier1" }),
+    ...variables,
   });
-  const [, url = ""] = /"url":"([^"]+)"/.exec(await command.until(/"msg":"listening"/)) ?? [];
+  const { url } = command;
   const refresh = (key: string = KEYS.tier3): Promise<Response> =>
     fetch(`${url}/v1/system/manifest/refresh`, { method: "POST", headers: { "X-API-Key": key } });
   const get = async (path: string): Promise<unknown> => (await fetch(url + path)).json();
@@ -158,7 +155,7 @@ describe("POST /v1/system/manifest/refresh", () => {
         });
       }
       expect(await get("/v1/flows/second")).toEqual([{ n: 2 }]);
-      expect(command.output().match(/manifest not refreshed/g)).toHaveLength(1);
+      expect(command.printed().stdout.match(/manifest not refreshed/g)).toHaveLength(1);
     },
   );
 });
@@ -174,6 +171,6 @@ describe("routewright serve --watch", () => {
     manifests.behave(serving(THREE, '"3"'));
     await command.until(/"removed":2.*"manifest refreshed"/);
     expect(await get("/v1/flows/third")).toEqual([{ n: 2 }]);
-    expect(await command.stop()).toBe(0);
+    expect((await command.stop()).code).toBe(0);
   });
 });

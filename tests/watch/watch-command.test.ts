@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { readFolder } from "../../generator/emit/folder.js";
 import { recoverFolder } from "../../generator/watch/replace.js";
-import { startCommand } from "../support/command.js";
+import { start } from "../support/command.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";
 
@@ -25,7 +25,7 @@ function put(folder: string, manifest: unknown): void {
 }
 
 function watch(folder: string) {
-  return startCommand(["watch", "--manifest", "manifest.json", "--interval", "60"], { cwd: folder });
+  return start(folder, ["watch", "--manifest", "manifest.json", "--interval", "60"]);
 }
 
 /** The whole tree, as text. */
@@ -46,7 +46,7 @@ describe("routewright watch", () => {
       "openapi.json",
       "routes/general/b.ts",
     ]);
-    expect(await command.stop("SIGINT")).toBe(0);
+    expect((await command.stop("SIGINT")).code).toBe(0);
   });
 
   it("changes nothing for a half-written manifest, tells it once, and goes on when it is whole", async () => {
