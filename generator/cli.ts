@@ -2,6 +2,7 @@ import { readGenerationEnvironment, TIERS, type Tier } from "@routewright/runtim
 import { Command, CommanderError, Option } from "commander";
 import type { ServeFlags } from "./commands/serve.js";
 import { EXIT, type Outcome } from "./commands/outcome.js";
+import { addRamp } from "./commands/ramp-cli.js";
 import { FAIL_ON, type FailOn } from "./diff/options.js";
 import { type Format, FORMATS } from "./report/format.js";
 import { FAIL_ON as LINT_FAIL_ON, type FailOn as LintFailOn } from "./lint/options.js";
@@ -21,6 +22,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   addWatch(command("watch"), then);
   addServe(command("serve"), then);
   addKeys(command("keys"), then);
+  addRamp(command("ramp"), then);
   try {
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {

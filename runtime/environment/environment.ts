@@ -2,6 +2,7 @@ import type { Keyring } from "../auth/keyring.js";
 import { clientAddress, type ClientAddress } from "../http/client-address.js";
 import { generationOf, type GenerationEnvironment } from "./generation.js";
 import { readKeys } from "./keys.js";
+import { SECRETS_KEY_EXPECTED, secretsKey } from "./secrets-key.js";
 import { Variables } from "./variables.js";
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
@@ -20,6 +21,13 @@ export interface Environment extends GenerationEnvironment {
   readonly statementTimeoutMs: number;
   readonly logLevel: (typeof LOG_LEVELS)[number];
   readonly metricsPublic: boolean;
+  readonly rampPort: number;
+  /** Null: the data API's. */
+  readonly rampDatabaseUrl: string | null;
+  /** Address under which the ramp is reached, without a slash at its end; null: the one it listens on. */
+  readonly rampPublicUrl: string | null;
+  /** 32 bytes; null: a key of its own beside the embedded database. */
+  readonly rampSecretsKey: Buffer | null;
 }
 
 export type EnvironmentReading =
@@ -40,6 +48,10 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
     statementTimeoutMs: variables.whole("STATEMENT_TIMEOUT_MS", 30_000, { min: 0, max: 2_147_483_647 }),
     logLevel: variables.oneOf("LOG_LEVEL", "info", LOG_LEVELS),
     metricsPublic: variables.oneOf("METRICS_PUBLIC", "false", ["true", "false"]) === "true",
+    rampPort: variables.whole("RAMP_PORT", 8001, { min: 0, max: 65_535 }),
+    rampDatabaseUrl: variables.parsed("RAMP_DATABASE_URL", null, "a postgres:// address", postgresAddress),
+    rampPublicUrl: variables.parsed("RAMP_PUBLIC_URL", null, "an http:// or https:// address", publicUrl),
+    rampSecretsKey: variables.parsed("RAMP_SECRETS_KEY", null, SECRETS_KEY_EXPECTED, secretsKey),
   };
   const { problems } = variables;
   return problems.length > 0 ? { ok: false, problems } : { ok: true, environment };
@@ -47,6 +59,14 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
 
 function postgresAddress(text: string): string | null {
   return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? text : null;
+}
+
+/** An origin, and a path where a proxy serves the ramp below one. */
+function publicUrl(text: string): string | null {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return null;
+  const { origin, pathname, search, hash, username, password } = new URL(text);
+  const isPlain = search === "" && hash === "" && username === "" && password === "";
+  return isPlain ? origin + pathname.replace(/\/+$/, "") : null;
 }
 
 const TRUST_EXPECTED =

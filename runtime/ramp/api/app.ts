@@ -1,0 +1,123 @@
+import express, { type Express, type Request, type Response } from "express";
+import { COMMON_HEADERS, NO_STORE, TEXT_POLICY } from "../../http/headers.js";
+import { requestIdOf } from "../../http/request-id.js";
+import { docsApp } from "../../docs/pages.js";
+import type { Ramp } from "../ramp.js";
+import type { Gate } from "./access.js";
+import type { Answer } from "./answer.js";
+import { ERRORS, errorBody, isRefusal, refuse, type Refusal } from "./errors.js";
+import type { RampMetrics } from "./metrics.js";
+import type { Route } from "./route.js";
+import { ROUTES } from "./routes.js";
+import { serveRoute } from "./serve.js";
+import { SYSTEM_PATHS, type SystemPath } from "./system.js";
+
+export const TITLE = "Routewright Ramp API";
+
+export interface Service {
+  readonly ramp: Ramp;
+  readonly gate: Gate;
+  readonly metrics: RampMetrics;
+  readonly metricsPublic: boolean;
+}
+
+/** The ramp API as an Express app: endpoints, the system's own paths, the documentation, then 404. */
+export function rampApp(service: Service): Express {
+  const app = express();
+  app.disable("x-powered-by");
+  app.disable("etag");
+  app.enable("case sensitive routing");
+  app.use(commonHeaders);
+  for (const route of ROUTES) addRoute(app, service, route);
+  for (const path of new Set(ROUTES.map((route) => route.path))) refuseOtherMethods(app, service, path);
+  for (const system of SYSTEM_PATHS) addSystem(app, service, system);
+  app.use(docsApp(TITLE));
+  app.use((request, response) => send(service, request, response, null, refuse("NOT_FOUND")));
+  app.use((error: unknown, request: Request, response: Response, _next: express.NextFunction) =>
+    send(service, request, response, null, refusalOf(service, request, error)),
+  );
+  return app;
+}
+
+const commonHeaders: express.RequestHandler = (request, response, next) => {
+  for (let i = 0; i < COMMON_HEADERS.length; i += 2) response.setHeader(COMMON_HEADERS[i] ?? "", COMMON_HEADERS[i + 1] ?? "");
+  response.setHeader("Access-Control-Expose-Headers", "Retry-After, X-Request-Id, X-Idempotency-Replayed, Link");
+  response.setHeader("X-Request-Id", requestIdOf(request));
+  response.locals["started"] = performance.now();
+  next();
+};
+
+function expressPath(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ":$1");
+}
+
+function addRoute(app: Express, service: Service, route: Route): void {
+  const method = route.method === "GET" ? "get" : "post";
+  app[method](expressPath(route.path), async (request, response) => {
+    const outcome = await serveRoute(service.ramp, service.gate, route, request).catch((error: unknown) =>
+      refusalOf(service, request, error),
+    );
+    if (outcome === "gone") response.destroy();
+    else send(service, request, response, route.path, outcome);
+  });
+}
+
+/** Browsers may call with a customer's token; project credentials have no place in one, but are not ours to keep out. */
+const PREFLIGHT = {
+  "Access-Control-Allow-Methods": "GET, HEAD, POST, OPTIONS",
+  "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, X-Request-Id",
+  "Access-Control-Max-Age": "7200",
+};
+
+function refuseOtherMethods(app: Express, service: Service, path: string): void {
+  const methods = ROUTES.filter((route) => route.path === path).map(({ method }) => (method === "GET" ? "GET, HEAD" : method));
+  const allow = [...methods, "OPTIONS"].join(", ");
+  app.all(expressPath(path), (request, response) => {
+    response.setHeader("Allow", allow);
+    if (request.method !== "OPTIONS") return send(service, request, response, path, refuse("METHOD_NOT_ALLOWED"));
+    response.status(204).set(PREFLIGHT).end();
+  });
+}
+
+function addSystem(app: Express, service: Service, { path, handle }: SystemPath): void {
+  app.get(path, async (request, response) => {
+    const outcome = await handle(service, request).catch((error: unknown) => refusalOf(service, request, error));
+    send(service, request, response, path, outcome);
+  });
+}
+
+/** SQLSTATE classes and driver errors that mean: the database is not there. */
+const DATABASE_LOST = /^(08|53|57)|^ECONN|^EPIPE$|^ENOENT$/;
+
+function refusalOf({ ramp }: Service, request: Request, error: unknown): Refusal {
+  const { code = "", message = "" } = error as { code?: string; message?: string };
+  if (error instanceof URIError) return refuse("NOT_FOUND");
+  ramp.log.error({ requestId: requestIdOf(request), method: request.method, err: error }, "request failed");
+  const isLost = DATABASE_LOST.test(code) || /timeout exceeded when trying to connect|Connection terminated/.test(message);
+  return isLost ? refuse("SERVICE_UNAVAILABLE", { retryAfter: 1 }) : refuse("INTERNAL_ERROR");
+}
+
+function send({ ramp, metrics }: Service, request: Request, response: Response, path: string | null, outcome: Answer | Refusal): void {
+  const { status, body, headers = {} } = isRefusal(outcome) ? refusalAnswer(outcome) : outcome;
+  if (!response.destroyed && !response.headersSent) {
+    for (const list of [NO_STORE, TEXT_POLICY]) response.setHeader(list[0] ?? "", list[1] ?? "");
+    const length = String(Buffer.byteLength(body));
+    response.writeHead(status, { "Content-Type": "application/json; charset=utf-8", "Content-Length": length, ...headers });
+    response.end(body);
+  }
+  const milliseconds = performance.now() - (response.locals["started"] as number);
+  metrics.count({ path, method: request.method, status, milliseconds });
+  const requestId = response.getHeader("X-Request-Id");
+  ramp.log.info({ requestId, method: request.method, route: path, status, milliseconds }, "request");
+}
+
+function refusalAnswer(refusal: Refusal): Answer {
+  const { status } = ERRORS[refusal.refusal];
+  const headers: Record<string, string> = {};
+  if (refusal.retryAfter !== null) headers["Retry-After"] = String(refusal.retryAfter);
+  if (refusal.refusal === "INVALID_CREDENTIALS") headers["WWW-Authenticate"] = 'Basic realm="ramp", charset="UTF-8"';
+  if (refusal.refusal === "INVALID_TOKEN") headers["WWW-Authenticate"] = 'Bearer realm="ramp"';
+  // The rest of the body is not worth reading: the connection ends with the answer.
+  if (refusal.refusal === "BODY_TOO_LARGE") headers["Connection"] = "close";
+  return { status, body: errorBody(refusal), headers };
+}

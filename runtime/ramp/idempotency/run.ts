@@ -1,0 +1,162 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Answer } from "../api/answer.js";
+import { isRefusal, refuse, type Refusal } from "../api/errors.js";
+import { reach } from "../fault/points.js";
+import type { ProjectId } from "../project/project.js";
+import type { Ramp } from "../ramp.js";
+import { type ProjectTransaction, Undone } from "../store/database.js";
+import { newId } from "../store/id.js";
+import { abandon, claimKey, type Key, readClaim, storeResponse, takeOver } from "./claim.js";
+
+/** How long a twin waits for the answer of the first (decisions.md §B). */
+const TWIN_WAIT_MS = 5_000;
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 250;
+
+/** Stores the answer in the transaction that makes it true. */
+export type Store = (tx: ProjectTransaction, answer: Answer) => Promise<Answer>;
+
+/** What a request does first, once its fields are checked. */
+export interface Start {
+  /** What the request makes or works on; kept with the claim. */
+  readonly resourceId: string;
+  /**
+   * Records what is to be done, in one transaction with the claim, so that a claim always leads to its work. An answer given
+   * here is stored in that transaction too; null leaves it to `finish`. A refusal undoes everything.
+   */
+  begin(tx: ProjectTransaction): Promise<Answer | Refusal | null>;
+}
+
+/** A request that may change something. */
+export interface Work {
+  /** Checks the request and changes nothing: a refusal of it is not stored. */
+  prepare(): Promise<Start | Refusal>;
+  /**
+   * Does what is recorded, talking to others on the way, and ends by storing the answer. It can be called anew at any time, by
+   * another process too, and then goes on from what it finds.
+   */
+  finish(resourceId: string, store: Store): Promise<Answer>;
+}
+
+/** Does a request at most once for its key; without a key, once for each time it comes. */
+export async function runOnce(
+  ramp: Ramp,
+  projectId: ProjectId,
+  key: Key | null,
+  work: Work,
+): Promise<Answer | Refusal> {
+  const start = await work.prepare();
+  if (key === null) return isRefusal(start) ? start : runUnkeyed(ramp, projectId, start, work);
+  return new KeyedRun(ramp, projectId, key, work).run(start);
+}
+
+async function runUnkeyed(ramp: Ramp, projectId: ProjectId, start: Start, work: Work): Promise<Answer | Refusal> {
+  const begun = await ramp.database.inProject(projectId, async (tx) => undoRefusal(await start.begin(tx)));
+  if (begun instanceof Undone) return begun.value;
+  if (begun !== null) return begun;
+  reach("create.recorded");
+  return work.finish(start.resourceId, (_tx, answer) => Promise.resolve(answer));
+}
+
+function undoRefusal(begun: Answer | Refusal | null): Answer | null | Undone<Refusal> {
+  return isRefusal(begun) ? new Undone(begun) : begun;
+}
+
+type Sight = Answer | Refusal | "abandoned" | "at work" | "gone";
+
+class KeyedRun {
+  readonly #ramp: Ramp;
+  readonly #projectId: ProjectId;
+  readonly #key: Key;
+  readonly #work: Work;
+  readonly #owner = newId();
+
+  constructor(ramp: Ramp, projectId: ProjectId, key: Key, work: Work) {
+    this.#ramp = ramp;
+    this.#projectId = projectId;
+    this.#key = key;
+    this.#work = work;
+  }
+
+  async run(start: Start | Refusal): Promise<Answer | Refusal> {
+    // What is refused now may have been answered before, when a token was valid and a provider connected.
+    if (isRefusal(start)) return this.#join(start);
+    const begun = await this.#begin(start);
+    if (begun === "claimed") return this.#join(refuse("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 }));
+    if (begun instanceof Undone) return begun.value;
+    if (begun !== null) return begun;
+    reach("create.recorded");
+    return this.#finish(start.resourceId);
+  }
+
+  #begin(start: Start): Promise<Answer | null | Undone<Refusal> | "claimed"> {
+    return this.#ramp.database.inProject(this.#projectId, async (tx) => {
+      if (!(await claimKey(tx, this.#key, this.#owner, start.resourceId))) return "claimed";
+      const begun = undoRefusal(await start.begin(tx));
+      if (begun !== null && !(begun instanceof Undone)) await this.#store(tx, begun);
+      return begun;
+    });
+  }
+
+  /** Waits for another's answer; `otherwise` when there is nobody to wait for. */
+  async #join(otherwise: Refusal): Promise<Answer | Refusal> {
+    const deadline = Date.now() + TWIN_WAIT_MS;
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+      const sight = await this.#look();
+      if (sight === "gone") return otherwise;
+      if (typeof sight !== "string") return sight;
+      const taken = sight === "abandoned" ? await this.#takeOver() : null;
+      if (taken) return taken;
+      if (Date.now() >= deadline) return refuse("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 });
+      await sleep(pause);
+    }
+  }
+
+  async #look(): Promise<Sight> {
+    const claim = await this.#ramp.database.inProject(this.#projectId, (tx) => readClaim(tx, this.#key.key));
+    if (claim === null) return "gone";
+    if (!claim.fingerprint.equals(this.#key.fingerprint)) return refuse("IDEMPOTENCY_KEY_REUSED");
+    if (claim.response === null) return claim.isAbandoned ? "abandoned" : "at work";
+    const body = this.#ramp.vault.open(this.#purpose, claim.response.body);
+    return { status: claim.response.status, body, headers: { "X-Idempotency-Replayed": "true" } };
+  }
+
+  async #takeOver(): Promise<Answer | Refusal | null> {
+    const resourceId = await this.#ramp.database.inProject(this.#projectId, async (tx) => {
+      const taken = await takeOver(tx, this.#key.key, this.#owner);
+      return taken ? ((await readClaim(tx, this.#key.key))?.resourceId ?? null) : null;
+    });
+    return resourceId === null ? null : this.#finish(resourceId);
+  }
+
+  async #finish(resourceId: string): Promise<Answer | Refusal> {
+    let isStored = false;
+    try {
+      const answer = await this.#work.finish(resourceId, async (tx, made) => {
+        isStored = await this.#store(tx, made);
+        return made;
+      });
+      reach("response.stored");
+      // Somebody took the claim over in the meantime: its answer is the one that everybody gets.
+      return isStored ? answer : await this.#join(refuse("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 }));
+    } catch (error) {
+      await this.#abandon();
+      throw error;
+    }
+  }
+
+  #store(tx: ProjectTransaction, { status, body }: Answer): Promise<boolean> {
+    return storeResponse(tx, this.#key.key, this.#owner, { status, body: this.#ramp.vault.seal(this.#purpose, body) });
+  }
+
+  /** A claim that cannot be given up is taken over when its time has passed. */
+  #abandon(): Promise<void> {
+    return this.#ramp.database
+      .inProject(this.#projectId, (tx) => abandon(tx, this.#key.key, this.#owner))
+      .catch(() => undefined);
+  }
+
+  get #purpose(): string {
+    return `answer:${this.#projectId}:${this.#key.key}`;
+  }
+}

@@ -1,0 +1,128 @@
+import type { Instruction, Rail } from "../provider/protocol.js";
+import type { ProjectTransaction } from "../store/database.js";
+import type { Intent, Requirement, Transaction } from "./intent.js";
+import type { IntentStatus, TransactionStatus } from "./status.js";
+
+interface IntentRow {
+  readonly id: string;
+  readonly customer_id: string;
+  readonly connection_id: string;
+  readonly provider: string;
+  readonly type: "ONRAMP" | "OFFRAMP";
+  readonly status: IntentStatus;
+  readonly src_currency: string;
+  readonly src_details: Record<string, unknown>;
+  readonly dest_currency: string;
+  readonly dest_details: Record<string, unknown>;
+  readonly src_amount: string;
+  readonly rail: Rail;
+  readonly auto_execute: boolean;
+  readonly onboarding_redirect_url: string | null;
+  readonly checkout_redirect_url: string | null;
+  readonly failure_reason: string | null;
+  readonly onboarding_reference: string | null;
+  readonly expires_at: Date;
+  readonly attended_by: string | null;
+  readonly setbacks: number;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly requirements: readonly Requirement[] | null;
+  readonly t_id: string | null;
+  readonly t_status: TransactionStatus;
+  readonly t_provider_reference: string | null;
+  readonly t_instructions: readonly Instruction[];
+  readonly t_failure_reason: string | null;
+  readonly t_created_at: Date;
+  readonly t_updated_at: Date;
+}
+
+const SELECT = `SELECT i.*, c.capabilities ->> 'name' AS provider,
+    (SELECT jsonb_agg(jsonb_build_object('code', r.code, 'status', r.status, 'title', r.title, 'form', r.form) ORDER BY r.position)
+     FROM ramp.requirements r WHERE r.project_id = i.project_id AND r.intent_id = i.id) AS requirements,
+    t.id AS t_id, t.status AS t_status, t.provider_reference AS t_provider_reference, t.instructions AS t_instructions,
+    t.failure_reason AS t_failure_reason, t.created_at AS t_created_at, t.updated_at AS t_updated_at
+  FROM ramp.intents i JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id
+  LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id`;
+
+export async function readIntent(tx: ProjectTransaction, id: string): Promise<Intent | null> {
+  const row = await tx.row<IntentRow>(`${SELECT} WHERE i.id = $1`, [id]);
+  return row && intentOf(row);
+}
+
+/** An intent of a customer's own; another's does not exist for them. */
+export async function readOwnIntent(tx: ProjectTransaction, customerId: string, id: string): Promise<Intent | null> {
+  const row = await tx.row<IntentRow>(`${SELECT} WHERE i.id = $1 AND i.customer_id = $2`, [id, customerId]);
+  return row && intentOf(row);
+}
+
+/** Reads an intent and keeps it from changing until the transaction ends. It must exist. */
+export async function lockIntent(tx: ProjectTransaction, id: string): Promise<Intent> {
+  // The lock first, the rest after: what one statement reads beside a lock that it waited for can be old.
+  await tx.row("SELECT FROM ramp.intents WHERE id = $1 FOR UPDATE", [id]);
+  const intent = await readIntent(tx, id);
+  if (intent === null) throw new Error(`The intent ${id} does not exist.`);
+  return intent;
+}
+
+export interface Page {
+  readonly limit: number;
+  /** Id of the last item of the page before. */
+  readonly startingAfter: string | null;
+}
+
+/** A customer's intents, newest first; one more than `limit` when there are more. Null: `startingAfter` names none of them. */
+export async function listIntents(
+  tx: ProjectTransaction,
+  customerId: string,
+  { limit, startingAfter }: Page,
+): Promise<readonly Intent[] | null> {
+  const after = startingAfter === null ? null : await readOwnIntent(tx, customerId, startingAfter);
+  if (startingAfter !== null && after === null) return null;
+  const rows = await tx.rows<IntentRow>(
+    `${SELECT} WHERE i.customer_id = $1 AND ($2::uuid IS NULL OR (i.created_at, i.id) <
+       (SELECT a.created_at, a.id FROM ramp.intents a WHERE a.id = $2))
+     ORDER BY i.created_at DESC, i.id DESC LIMIT $3`,
+    [customerId, startingAfter, limit + 1],
+  );
+  return rows.map(intentOf);
+}
+
+function intentOf(row: IntentRow): Intent {
+  return {
+    id: row.id,
+    customerId: row.customer_id,
+    connectionId: row.connection_id,
+    provider: row.provider,
+    type: row.type,
+    status: row.status,
+    src: { currencyCode: row.src_currency, details: row.src_details },
+    dest: { currencyCode: row.dest_currency, details: row.dest_details },
+    srcAmount: row.src_amount,
+    rail: row.rail,
+    autoExecute: row.auto_execute,
+    onboardingRedirectUrl: row.onboarding_redirect_url,
+    checkoutRedirectUrl: row.checkout_redirect_url,
+    failureReason: row.failure_reason,
+    isOnboarded: row.onboarding_reference !== null,
+    expiresAt: row.expires_at,
+    attendedBy: row.attended_by,
+    setbacks: row.setbacks,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    requirements: row.requirements ?? [],
+    transaction: transactionOf(row),
+  };
+}
+
+function transactionOf(row: IntentRow): Transaction | null {
+  if (row.t_id === null) return null;
+  return {
+    id: row.t_id,
+    status: row.t_status,
+    providerReference: row.t_provider_reference,
+    instructions: row.t_instructions,
+    failureReason: row.t_failure_reason,
+    createdAt: row.t_created_at,
+    updatedAt: row.t_updated_at,
+  };
+}

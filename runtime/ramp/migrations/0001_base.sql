@@ -1,0 +1,393 @@
+-- Up Migration
+
+-- Everything of the ramp lives in its own schema. What a project owns carries its project_id and is seen through
+-- row-level security only: the service takes the role routewright_ramp_project and names one project before it may
+-- read or write a row (store/database.ts).
+CREATE SCHEMA IF NOT EXISTS ramp;
+
+DO $$
+BEGIN
+  -- Row-level security does not bind a superuser: one that owns the tables steps down to this role for a project's work.
+  IF (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user) THEN
+    CREATE ROLE routewright_ramp_project NOLOGIN NOSUPERUSER NOBYPASSRLS;
+  END IF;
+EXCEPTION
+  -- Roles belong to the whole server: another database may have brought it.
+  WHEN duplicate_object OR unique_violation THEN NULL;
+END
+$$;
+
+CREATE FUNCTION ramp.current_project() RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE
+  RETURN NULLIF(current_setting('ramp.project_id', true), '')::uuid;
+
+-- Whether the work spans projects: set-up commands, sign-in and the sweeps of the background work.
+CREATE FUNCTION ramp.is_operator() RETURNS boolean LANGUAGE sql STABLE PARALLEL SAFE
+  RETURN COALESCE(current_setting('ramp.operator', true), '') = 'on';
+
+CREATE TABLE ramp.organizations (
+  id uuid PRIMARY KEY,
+  name text NOT NULL CHECK (name <> ''),
+  created_at timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE ramp.projects (
+  id uuid PRIMARY KEY,
+  organization_id uuid NOT NULL REFERENCES ramp.organizations (id),
+  name text NOT NULL CHECK (name <> ''),
+  client_id text NOT NULL UNIQUE,
+  -- Added to the expiry of a subject token (ramp-api.md §5, rule 2).
+  token_ttl_seconds integer NOT NULL DEFAULT 0 CHECK (token_ttl_seconds BETWEEN 0 AND 31536000),
+  -- Origins that may frame the hosted pages.
+  page_origins text[] NOT NULL DEFAULT '{}',
+  created_at timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE ramp.client_secrets (
+  id uuid PRIMARY KEY,
+  project_id uuid NOT NULL REFERENCES ramp.projects (id),
+  hash bytea NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  revoked_at timestamptz
+);
+CREATE INDEX ON ramp.client_secrets (project_id) WHERE revoked_at IS NULL;
+
+-- At most two valid secrets of a project, so that one may be rotated out (decisions.md §B, Keys and tokens).
+CREATE FUNCTION ramp.two_secrets() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM FROM ramp.projects WHERE id = NEW.project_id FOR UPDATE;
+  IF (SELECT count(*) FROM ramp.client_secrets WHERE project_id = NEW.project_id AND revoked_at IS NULL) > 2 THEN
+    RAISE EXCEPTION 'A project has at most two valid client secrets: revoke one first.' USING ERRCODE = 'RW002';
+  END IF;
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER two_secrets AFTER INSERT ON ramp.client_secrets FOR EACH ROW EXECUTE FUNCTION ramp.two_secrets();
+
+CREATE TABLE ramp.signing_keys (
+  kid text PRIMARY KEY,
+  private_key bytea NOT NULL,
+  public_key text NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  -- Signs no more; verifies until the last token it signed has expired.
+  retired_at timestamptz
+);
+
+CREATE TABLE ramp.wallet_nonces (
+  nonce text PRIMARY KEY,
+  expires_at timestamptz NOT NULL
+);
+CREATE INDEX ON ramp.wallet_nonces (expires_at);
+
+CREATE TABLE ramp.blockchains (
+  id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+  code text NOT NULL UNIQUE,
+  name text NOT NULL,
+  address_pattern text NOT NULL
+);
+
+CREATE TABLE ramp.currencies (
+  id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+  code text NOT NULL UNIQUE,
+  ticker text NOT NULL,
+  name text NOT NULL,
+  decimals integer NOT NULL CHECK (decimals BETWEEN 0 AND 18),
+  type text NOT NULL CHECK (type IN ('FIAT', 'CRYPTO')),
+  blockchain_id uuid REFERENCES ramp.blockchains (id),
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  CHECK ((type = 'CRYPTO') = (blockchain_id IS NOT NULL))
+);
+-- Callers may write a code in any letter case.
+CREATE UNIQUE INDEX ON ramp.currencies (upper(code));
+
+CREATE TABLE ramp.customers (
+  project_id uuid NOT NULL DEFAULT ramp.current_project() REFERENCES ramp.projects (id),
+  -- The caller's own id.
+  id text NOT NULL CHECK (id <> '' AND length(id) <= 256),
+  -- What providers know the customer by.
+  reference uuid NOT NULL,
+  metadata jsonb,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (project_id, id)
+);
+CREATE INDEX ON ramp.customers (project_id, created_at DESC, id DESC);
+
+CREATE TABLE ramp.identity_providers (
+  project_id uuid NOT NULL DEFAULT ramp.current_project() REFERENCES ramp.projects (id),
+  id uuid NOT NULL,
+  issuer text NOT NULL,
+  audiences text[] NOT NULL CHECK (cardinality(audiences) > 0),
+  clock_skew_seconds integer NOT NULL DEFAULT 0 CHECK (clock_skew_seconds BETWEEN 0 AND 600),
+  created_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (project_id, id),
+  UNIQUE (project_id, issuer)
+);
+
+-- A customer and a user of an identity provider belong to each other, one to one.
+CREATE TABLE ramp.customer_identities (
+  project_id uuid NOT NULL DEFAULT ramp.current_project(),
+  customer_id text NOT NULL,
+  issuer text NOT NULL,
+  subject text NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (project_id, customer_id, issuer),
+  UNIQUE (project_id, issuer, subject),
+  FOREIGN KEY (project_id, customer_id) REFERENCES ramp.customers (project_id, id)
+);
+
+CREATE TABLE ramp.provider_connections (
+  project_id uuid NOT NULL DEFAULT ramp.current_project() REFERENCES ramp.projects (id),
+  id uuid NOT NULL,
+  code text NOT NULL,
+  url text NOT NULL,
+  key_id text NOT NULL,
+  -- Encrypted (secrets/vault.ts).
+  secret bytea NOT NULL,
+  -- What the provider said last that it can do (provider/protocol.ts).
+  capabilities jsonb NOT NULL,
+  capabilities_at timestamptz NOT NULL DEFAULT now(),
+  enabled boolean NOT NULL DEFAULT true,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (project_id, id),
+  UNIQUE (project_id, code)
+);
+
+CREATE TABLE ramp.external_accounts (
+  project_id uuid NOT NULL DEFAULT ramp.current_project(),
+  id uuid NOT NULL,
+  customer_id text NOT NULL,
+  currency_code text NOT NULL REFERENCES ramp.currencies (code),
+  metadata jsonb NOT NULL,
+  label text NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (project_id, id),
+  FOREIGN KEY (project_id, customer_id) REFERENCES ramp.customers (project_id, id)
+);
+CREATE INDEX ON ramp.external_accounts (project_id, customer_id);
+
+-- Intents: the states and moves of decisions.md §B; intent/status.ts has the same table, a test compares them.
+CREATE FUNCTION ramp.intent_may_move(from_status text, to_status text) RETURNS boolean LANGUAGE sql IMMUTABLE
+  RETURN CASE from_status
+    WHEN 'PENDING' THEN to_status IN ('COMPLIANCE_IN_PROGRESS', 'COMPLIANCE_APPROVED', 'COMPLIANCE_FAILED', 'EXPIRED', 'CANCELLED')
+    WHEN 'COMPLIANCE_IN_PROGRESS' THEN to_status IN ('COMPLIANCE_APPROVED', 'COMPLIANCE_FAILED', 'EXPIRED', 'CANCELLED')
+    WHEN 'COMPLIANCE_APPROVED' THEN to_status IN ('PENDING_PAYMENT', 'EXPIRED', 'CANCELLED')
+    WHEN 'PENDING_PAYMENT' THEN to_status IN ('TRANSACTION_IN_PROGRESS', 'TRANSACTION_FAILED', 'EXPIRED', 'CANCELLED')
+    WHEN 'TRANSACTION_IN_PROGRESS' THEN to_status IN ('COMPLETED', 'TRANSACTION_FAILED', 'EXPIRED', 'CANCELLED')
+    ELSE false
+  END;
+
+CREATE FUNCTION ramp.transaction_may_move(from_status text, to_status text) RETURNS boolean LANGUAGE sql IMMUTABLE
+  RETURN CASE from_status
+    WHEN 'PENDING' THEN to_status IN ('IN_PROGRESS', 'FAILED', 'CANCELLED')
+    WHEN 'IN_PROGRESS' THEN to_status IN ('SUCCESS', 'FAILED', 'CANCELLED')
+    ELSE false
+  END;
+
+CREATE FUNCTION ramp.requirement_may_move(from_status text, to_status text) RETURNS boolean LANGUAGE sql IMMUTABLE
+  RETURN CASE from_status
+    WHEN 'PENDING' THEN to_status = 'IN_PROGRESS'
+    WHEN 'IN_PROGRESS' THEN to_status IN ('COMPLETED', 'FAILED')
+    ELSE false
+  END;
+
+CREATE TABLE ramp.intents (
+  project_id uuid NOT NULL DEFAULT ramp.current_project(),
+  id uuid NOT NULL,
+  customer_id text NOT NULL,
+  connection_id uuid NOT NULL,
+  type text NOT NULL CHECK (type IN ('ONRAMP', 'OFFRAMP')),
+  status text NOT NULL CHECK (status IN ('PENDING', 'COMPLIANCE_IN_PROGRESS', 'COMPLIANCE_APPROVED', 'PENDING_PAYMENT',
+    'TRANSACTION_IN_PROGRESS', 'COMPLETED', 'COMPLIANCE_FAILED', 'TRANSACTION_FAILED', 'EXPIRED', 'CANCELLED')),
+  src_currency text NOT NULL REFERENCES ramp.currencies (code),
+  src_details jsonb NOT NULL,
+  dest_currency text NOT NULL REFERENCES ramp.currencies (code),
+  dest_details jsonb NOT NULL,
+  -- Kept with exactly the currency's decimals.
+  src_amount numeric NOT NULL CHECK (src_amount > 0),
+  rail text NOT NULL,
+  auto_execute boolean NOT NULL,
+  onboarding_redirect_url text,
+  checkout_redirect_url text,
+  failure_reason text,
+  -- The provider's name for the onboarding.
+  onboarding_reference text,
+  expires_at timestamptz NOT NULL,
+  -- When background work should look next; null once nothing is left to do (work/sweep.ts).
+  attend_at timestamptz,
+  -- One at a time talks to the provider about an intent; a crashed one loses it after a while.
+  attended_until timestamptz,
+  attended_by uuid,
+  -- Attempts in a row that the provider has not answered.
+  setbacks integer NOT NULL DEFAULT 0,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (project_id, id),
+  FOREIGN KEY (project_id, customer_id) REFERENCES ramp.customers (project_id, id),
+  FOREIGN KEY (project_id, connection_id) REFERENCES ramp.provider_connections (project_id, id),
+  CHECK ((status IN ('COMPLIANCE_FAILED', 'TRANSACTION_FAILED')) = (failure_reason IS NOT NULL))
+);
+CREATE INDEX ON ramp.intents (project_id, customer_id, created_at DESC, id DESC);
+CREATE INDEX ON ramp.intents (attend_at) WHERE attend_at IS NOT NULL;
+
+CREATE TABLE ramp.requirements (
+  project_id uuid NOT NULL DEFAULT ramp.current_project(),
+  intent_id uuid NOT NULL,
+  code text NOT NULL,
+  status text NOT NULL CHECK (status IN ('PENDING', 'IN_PROGRESS', 'COMPLETED', 'FAILED')),
+  position integer NOT NULL,
+  -- What the hosted page shows and asks (provider/protocol.ts).
+  title text NOT NULL,
+  form jsonb,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (project_id, intent_id, code),
+  FOREIGN KEY (project_id, intent_id) REFERENCES ramp.intents (project_id, id)
+);
+
+CREATE TABLE ramp.transactions (
+  project_id uuid NOT NULL DEFAULT ramp.current_project(),
+  id uuid NOT NULL,
+  intent_id uuid NOT NULL,
+  status text NOT NULL CHECK (status IN ('PENDING', 'IN_PROGRESS', 'SUCCESS', 'FAILED', 'CANCELLED')),
+  provider_reference text,
+  instructions jsonb NOT NULL DEFAULT '[]',
+  failure_reason text,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (project_id, id),
+  -- One per intent, for life.
+  UNIQUE (project_id, intent_id),
+  FOREIGN KEY (project_id, intent_id) REFERENCES ramp.intents (project_id, id)
+);
+
+CREATE FUNCTION ramp.guard_status() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  allowed boolean;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    IF NEW.status <> 'PENDING' AND TG_TABLE_NAME <> 'requirements' THEN
+      RAISE EXCEPTION '% starts as PENDING, not as %', TG_TABLE_NAME, NEW.status USING ERRCODE = 'RW001';
+    END IF;
+    RETURN NEW;
+  END IF;
+  IF NEW.status IS DISTINCT FROM OLD.status THEN
+    allowed := CASE TG_TABLE_NAME
+      WHEN 'intents' THEN ramp.intent_may_move(OLD.status, NEW.status)
+      WHEN 'transactions' THEN ramp.transaction_may_move(OLD.status, NEW.status)
+      ELSE ramp.requirement_may_move(OLD.status, NEW.status)
+    END;
+    IF NOT allowed THEN
+      RAISE EXCEPTION '% cannot go from % to %', TG_TABLE_NAME, OLD.status, NEW.status USING ERRCODE = 'RW001';
+    END IF;
+  END IF;
+  RETURN NEW;
+END
+$$;
+CREATE TRIGGER guard_status BEFORE INSERT OR UPDATE OF status ON ramp.intents FOR EACH ROW EXECUTE FUNCTION ramp.guard_status();
+CREATE TRIGGER guard_status BEFORE INSERT OR UPDATE OF status ON ramp.requirements FOR EACH ROW EXECUTE FUNCTION ramp.guard_status();
+CREATE TRIGGER guard_status BEFORE INSERT OR UPDATE OF status ON ramp.transactions FOR EACH ROW EXECUTE FUNCTION ramp.guard_status();
+
+CREATE TABLE ramp.idempotency_claims (
+  project_id uuid NOT NULL DEFAULT ramp.current_project() REFERENCES ramp.projects (id),
+  key text NOT NULL,
+  fingerprint bytea NOT NULL,
+  -- What the request made, committed together with the claim: who takes over goes on from here.
+  resource_id text NOT NULL,
+  owner uuid NOT NULL,
+  owned_until timestamptz NOT NULL,
+  response_status integer,
+  -- Encrypted: an answer may hold a token.
+  response_body bytea,
+  expires_at timestamptz NOT NULL,
+  PRIMARY KEY (project_id, key),
+  CHECK ((response_status IS NULL) = (response_body IS NULL))
+);
+CREATE INDEX ON ramp.idempotency_claims (expires_at);
+
+CREATE TABLE ramp.events (
+  project_id uuid NOT NULL DEFAULT ramp.current_project() REFERENCES ramp.projects (id),
+  id uuid NOT NULL,
+  type text NOT NULL,
+  -- Text, so that every delivery sends the same bytes.
+  body text NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (project_id, id)
+);
+
+CREATE TABLE ramp.webhook_endpoints (
+  project_id uuid NOT NULL DEFAULT ramp.current_project() REFERENCES ramp.projects (id),
+  id uuid NOT NULL,
+  url text NOT NULL,
+  secret bytea NOT NULL,
+  allow_private boolean NOT NULL DEFAULT false,
+  enabled boolean NOT NULL DEFAULT true,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (project_id, id)
+);
+
+CREATE TABLE ramp.webhook_deliveries (
+  project_id uuid NOT NULL DEFAULT ramp.current_project(),
+  id uuid NOT NULL DEFAULT gen_random_uuid(),
+  event_id uuid NOT NULL,
+  endpoint_id uuid NOT NULL,
+  status text NOT NULL DEFAULT 'PENDING' CHECK (status IN ('PENDING', 'DELIVERED', 'EXHAUSTED')),
+  attempts integer NOT NULL DEFAULT 0,
+  -- When the next attempt is due.
+  attempt_at timestamptz,
+  -- While an attempt is under way: when it counts as lost.
+  attempted_until timestamptz,
+  -- HTTP status of the last attempt, or what went wrong.
+  last_result text,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (project_id, id),
+  UNIQUE (project_id, event_id, endpoint_id),
+  FOREIGN KEY (project_id, event_id) REFERENCES ramp.events (project_id, id),
+  FOREIGN KEY (project_id, endpoint_id) REFERENCES ramp.webhook_endpoints (project_id, id),
+  CHECK ((status = 'PENDING') = (attempt_at IS NOT NULL))
+);
+CREATE INDEX ON ramp.webhook_deliveries (attempt_at) WHERE status = 'PENDING';
+
+-- Row-level security, also for a table's owner: no project named, no rows.
+ALTER TABLE ramp.projects ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ramp.projects FORCE ROW LEVEL SECURITY;
+CREATE POLICY own ON ramp.projects USING (id = ramp.current_project());
+CREATE POLICY operator ON ramp.projects USING (ramp.is_operator());
+DO $$
+DECLARE
+  name text;
+BEGIN
+  FOR name IN
+    SELECT table_name FROM information_schema.columns
+    WHERE table_schema = 'ramp' AND column_name = 'project_id'
+  LOOP
+    EXECUTE format('ALTER TABLE ramp.%I ENABLE ROW LEVEL SECURITY', name);
+    EXECUTE format('ALTER TABLE ramp.%I FORCE ROW LEVEL SECURITY', name);
+    EXECUTE format('CREATE POLICY own ON ramp.%I USING (project_id = ramp.current_project())', name);
+    EXECUTE format('CREATE POLICY operator ON ramp.%I USING (ramp.is_operator())', name);
+  END LOOP;
+END
+$$;
+
+-- Puts a job into the queue in the transaction that makes it necessary; the role of a project has no way into the queue's
+-- own tables.
+CREATE FUNCTION ramp.enqueue(task text, payload json, key text) RETURNS void LANGUAGE sql SECURITY DEFINER
+  SET search_path = pg_catalog, pg_temp
+  AS $$ SELECT ramp_jobs.add_job(task, payload => payload, job_key => key, max_attempts => 1) $$;
+
+-- What the role of a project may do; nothing is ever deleted by it.
+DO $$
+BEGIN
+  IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'routewright_ramp_project')
+    AND (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user) THEN
+    GRANT USAGE ON SCHEMA ramp TO routewright_ramp_project;
+    GRANT SELECT ON ramp.projects, ramp.blockchains, ramp.currencies TO routewright_ramp_project;
+    GRANT SELECT, INSERT, UPDATE ON ramp.customers, ramp.identity_providers, ramp.customer_identities,
+      ramp.provider_connections, ramp.external_accounts, ramp.intents, ramp.requirements, ramp.transactions,
+      ramp.idempotency_claims, ramp.events, ramp.webhook_endpoints, ramp.webhook_deliveries
+      TO routewright_ramp_project;
+  END IF;
+END
+$$;

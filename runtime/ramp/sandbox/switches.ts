@@ -1,0 +1,47 @@
+import { type Static, Type } from "@sinclair/typebox";
+
+const Milliseconds = Type.Integer({ minimum: 0, maximum: 600_000 });
+
+/** What can go wrong at a provider, to be switched on by whoever tries the ramp out. */
+export const Switches = Type.Object(
+  {
+    /** How long a deposit takes to arrive, and again to settle. */
+    settleMs: Milliseconds,
+    /** Added to every answer. */
+    slowMs: Milliseconds,
+    /** So many of the next calls are answered with 500. */
+    failNext: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
+    /** So many of the next orders are carried out, but the answer is lost. */
+    loseNextAnswers: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
+    /** What becomes of an execution. */
+    execution: Type.Union([Type.Literal("settle"), Type.Literal("fail"), Type.Literal("refuse"), Type.Literal("stall")]),
+    /** What becomes of an identity check that nobody submits. */
+    onboarding: Type.Union([Type.Literal("wait"), Type.Literal("approve"), Type.Literal("reject"), Type.Literal("refuse")]),
+    /** Extra copies of every callback. */
+    duplicates: Type.Integer({ minimum: 0, maximum: 20 }),
+    /** Callbacks are sent this much later. */
+    lateMs: Milliseconds,
+    /** The callbacks of an order are sent last first. */
+    outOfOrder: Type.Boolean(),
+    /** No callbacks at all. */
+    mute: Type.Boolean(),
+  },
+  { additionalProperties: false },
+);
+export type Switches = Static<typeof Switches>;
+
+export const SwitchChange = Type.Partial(Switches, { additionalProperties: false });
+export type SwitchChange = Static<typeof SwitchChange>;
+
+export const DEFAULT_SWITCHES: Switches = {
+  settleMs: 1_500,
+  slowMs: 0,
+  failNext: 0,
+  loseNextAnswers: 0,
+  execution: "settle",
+  onboarding: "wait",
+  duplicates: 0,
+  lateMs: 0,
+  outOfOrder: false,
+  mute: false,
+};

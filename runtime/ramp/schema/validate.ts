@@ -1,0 +1,72 @@
+import type { Static, TSchema } from "@sinclair/typebox";
+import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { isValidIBAN } from "ibantools";
+
+/** Levels that a JSON value may be nested. */
+const MAX_DEPTH = 32;
+
+const ajv = new Ajv2020({ allErrors: true, strict: false });
+addFormats.default(ajv);
+ajv.addFormat("iban", { type: "string", validate: (text: string) => isValidIBAN(text.replaceAll(" ", "").toUpperCase()) });
+
+ajv.addFormat("redirect-url", { type: "string", validate: isRedirectUrl });
+
+/** A browser may be sent there: http or https, no credentials, nothing that is read differently by different parsers. */
+function isRedirectUrl(text: string): boolean {
+  if (!/^https?:\/\/[^\s\\]+$/i.test(text) || !URL.canParse(text)) return false;
+  const { username, password } = new URL(text);
+  return username === "" && password === "";
+}
+
+const compiled = new WeakMap<object, ValidateFunction>();
+
+function validatorOf(schema: object): ValidateFunction {
+  let validator = compiled.get(schema);
+  if (!validator) compiled.set(schema, (validator = ajv.compile(schema)));
+  return validator;
+}
+
+/** One thing that is wrong with a value, and where. */
+export interface Violation {
+  /** JSON pointer; empty for the value itself. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Whether a value is what the schema says. */
+export function check<S extends TSchema>(schema: S, value: unknown): value is Static<S> {
+  return validatorOf(schema)(value) === true;
+}
+
+/** What is wrong with a value; nothing when it is what the schema says. The value itself is never repeated. */
+export function violations(schema: object, value: unknown): readonly Violation[] {
+  const validator = validatorOf(schema);
+  if (validator(value) === true) return [];
+  return (validator.errors ?? []).map(violationOf);
+}
+
+function violationOf({ instancePath, keyword, message = "is not valid", params }: ErrorObject): Violation {
+  const extra = params as { additionalProperty?: string; allowedValues?: readonly string[] };
+  if (keyword === "additionalProperties")
+    return { path: `${instancePath}/${(extra.additionalProperty ?? "").slice(0, 100)}`, message: "is not a known field" };
+  if (keyword === "enum") return { path: instancePath, message: `must be one of ${(extra.allowedValues ?? []).join(", ")}` };
+  return { path: instancePath, message };
+}
+
+/** The value of a JSON text; undefined when it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether all texts of a value can be stored (no U+0000, no lone surrogate) and it is not nested too deep. */
+export function isStorable(value: unknown, depth = 0): boolean {
+  if (typeof value === "string") return !value.includes("\0") && value.isWellFormed();
+  if (typeof value !== "object" || value === null) return true;
+  if (depth >= MAX_DEPTH) return false;
+  return Object.entries(value).every(([key, item]) => isStorable(key) && isStorable(item, depth + 1));
+}

@@ -1,0 +1,69 @@
+import { Logger as QueueLogger, run, type Runner, type TaskList } from "graphile-worker";
+import pg from "pg";
+import type { Logger } from "../../http/logger.js";
+
+/** Where the queue keeps its tables. */
+export const QUEUE_SCHEMA = "ramp_jobs";
+
+/** Jobs done at once by one process; each waits for somebody else's server most of the time. */
+const CONCURRENCY = 10;
+/** New jobs are announced by the database; this is for those that were announced while nobody listened. */
+const POLL_MS = 2_000;
+/** Pause before the queue is taken up again after it broke, as when the database restarts. */
+const RESTART_MS = 1_000;
+
+export const SILENT_QUEUE_LOG = new QueueLogger(() => () => undefined);
+
+/** Work that is done soon and by one process: the queue holds no state of its own, rows with a due time do (sweep.ts). */
+export interface Queue {
+  stop(): Promise<void>;
+}
+
+/** Takes jobs from the queue until it is stopped; goes on by itself after the database was away. */
+export function startQueue(databaseUrl: string, taskList: TaskList, log: Logger): Queue {
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    max: CONCURRENCY + 2,
+    application_name: "routewright-ramp queue",
+    connectionTimeoutMillis: 10_000,
+  });
+  pool.on("error", (error) => log.warn({ err: error }, "queue connection lost"));
+  // The queue keeps one to listen on and reports its loss itself: without a listener here the process would end.
+  pool.on("connect", (client) => client.on("error", () => undefined));
+  let stopping = false;
+  let runner: Runner | null = null;
+  const loop = (async () => {
+    while (!stopping) {
+      try {
+        runner = await start(pool, taskList, log);
+        if (stopping) await runner.stop();
+        await runner.promise;
+      } catch (error) {
+        log.warn({ err: error }, "queue broke and is taken up again");
+      }
+      if (!stopping) await new Promise((resolve) => setTimeout(resolve, RESTART_MS));
+    }
+  })();
+  return {
+    async stop() {
+      stopping = true;
+      await runner?.stop().catch(() => undefined);
+      await loop;
+      await pool.end();
+    },
+  };
+}
+
+function start(pgPool: pg.Pool, taskList: TaskList, log: Logger): Promise<Runner> {
+  return run({
+    pgPool,
+    taskList,
+    schema: QUEUE_SCHEMA,
+    concurrency: CONCURRENCY,
+    pollInterval: POLL_MS,
+    noHandleSignals: true,
+    logger: new QueueLogger(() => (level, message) => {
+      if (level === "error") log.warn({ queue: message }, "queue");
+    }),
+  });
+}

@@ -1,0 +1,53 @@
+/**
+ * An identity provider in a process of its own, made with oidc-provider. Prints its issuer first. Its keys are turned by
+ * `POST /rotate`; `POST /token` gives an ID token for the claims in the body, signed as the provider signs its own.
+ */
+import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from "jose";
+import { createServer, type IncomingMessage } from "node:http";
+import Provider from "oidc-provider";
+
+const alg = process.env["OIDC_ALG"] ?? "RS256";
+let serial = 0;
+let signing: JWK;
+let published: JWK[] = [];
+let keySetRequests = 0;
+
+async function rotate(): Promise<void> {
+  const { privateKey } = await generateKeyPair(alg, { extractable: true });
+  signing = { ...(await exportJWK(privateKey)), kid: `key-${String(++serial)}`, alg, use: "sig" };
+  published = [signing, ...published].slice(0, 2);
+}
+
+async function body(request: IncomingMessage): Promise<Record<string, unknown>> {
+  let text = "";
+  for await (const chunk of request) text += String(chunk);
+  return text === "" ? {} : (JSON.parse(text) as Record<string, unknown>);
+}
+
+await rotate();
+const server = createServer((request, response) => {
+  void (async () => {
+    if (request.url === "/rotate") return rotate().then(() => response.end());
+    if (request.url === "/requests") return response.end(String(keySetRequests));
+    if (request.url === "/token") {
+      const claims = await body(request);
+      const token = await new SignJWT(claims)
+        .setProtectedHeader({ alg, kid: signing.kid ?? "" })
+        .sign(await importJWK(signing, alg));
+      return response.end(token);
+    }
+    if (request.url === "/jwks") keySetRequests++;
+    // The provider's own pages: discovery and key set, as any relying party would get them.
+    return providerFor()(request, response);
+  })();
+});
+await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+const { port } = server.address() as { port: number };
+const issuer = `http://127.0.0.1:${String(port)}`;
+
+function providerFor(): ReturnType<Provider["callback"]> {
+  return new Provider(issuer, { jwks: { keys: published }, clients: [] }).callback();
+}
+
+console.log(issuer);
+process.stdin.resume().on("end", () => process.exit(0));

@@ -1,0 +1,23 @@
+/** The ramp in a process of its own, which ends like a crash at the point that `RAMP_FAULT` names. Prints its address first. */
+import { clientAddress } from "../../../runtime/http/client-address.js";
+import { openLog } from "../../../runtime/http/logger.js";
+import { arm, type FaultPoint } from "../../../runtime/ramp/fault/points.js";
+import { RHYTHM } from "../../../runtime/ramp/intent/attention.js";
+import { startRamp } from "../../../runtime/ramp/start.js";
+
+const { RAMP_TEST_DATABASE = "", RAMP_TEST_PORT = "0", RAMP_FAULT = "" } = process.env;
+const ramp = await startRamp({
+  databaseUrl: RAMP_TEST_DATABASE,
+  secretsKey: Buffer.alloc(32, 7),
+  host: "127.0.0.1",
+  port: Number(RAMP_TEST_PORT),
+  publicUrl: null,
+  addressOf: clientAddress("false"),
+  metricsPublic: false,
+  log: openLog("silent"),
+  rhythm: { ...RHYTHM, holdMs: 1_500, complianceMs: 500, executionMs: 300, setbackMs: 100, maxSetbackMs: 500 },
+  limits: { perProject: 1_000_000, failedLoginsPerAddress: 1_000_000, publicPerAddress: 1_000_000 },
+});
+if (RAMP_FAULT !== "") arm(RAMP_FAULT as FaultPoint);
+console.log(ramp.url);
+process.stdin.resume().on("end", () => process.exit(0));

@@ -1,0 +1,44 @@
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import { afterAll } from "vitest";
+import { Webhook } from "standardwebhooks";
+
+export interface Received {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+export interface Receiver {
+  readonly url: string;
+  readonly received: Received[];
+  /** Status of the next answers. */
+  status: number;
+  /** Events that verify with the secret, by the order in which they came. */
+  verified(secret: string): { readonly id: string; readonly type: string; readonly data: Record<string, unknown> }[];
+}
+
+/** A webhook receiver of a test file's own. */
+export async function ownReceiver(): Promise<Receiver> {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+    request.on("end", () => {
+      received.push({ headers: request.headers, body });
+      response.writeHead(receiver.status, { location: "http://127.0.0.1:1/" }).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  afterAll(() => void server.close());
+  const { port } = server.address() as { port: number };
+  const receiver: Receiver = {
+    url: `http://127.0.0.1:${String(port)}/hook`,
+    received,
+    status: 204,
+    verified: (secret) =>
+      received.map(({ headers, body }) => {
+        const event = new Webhook(secret).verify(body, headers as Record<string, string>) as { type: string; data: Record<string, unknown> };
+        return { id: String(headers["webhook-id"]), ...event };
+      }),
+  };
+  return receiver;
+}

@@ -1,0 +1,226 @@
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import { afterAll } from "vitest";
+import { openLog } from "../../../runtime/http/logger.js";
+import { clientAddress } from "../../../runtime/http/client-address.js";
+import { type Rhythm, RHYTHM } from "../../../runtime/ramp/intent/attention.js";
+import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/server.js";
+import type { SwitchChange } from "../../../runtime/ramp/sandbox/switches.js";
+import { Vault } from "../../../runtime/ramp/secrets/vault.js";
+import { addIdentityProvider, connectProvider, setWebhook } from "../../../runtime/ramp/set-up/connections.js";
+import type { SetUp } from "../../../runtime/ramp/set-up/outcome.js";
+import { createOrganization, createProject, findProject, type ProjectCredentials } from "../../../runtime/ramp/set-up/projects.js";
+import type { ProjectId } from "../../../runtime/ramp/project/project.js";
+import { openDatabase, type RampDatabase } from "../../../runtime/ramp/store/database.js";
+import { migrate } from "../../../runtime/ramp/store/migrate.js";
+import { type RampOptions, startRamp } from "../../../runtime/ramp/start.js";
+import { databaseUrl } from "../../support/database.js";
+import { startProcess } from "./processes.js";
+
+export const SECRETS_KEY = Buffer.alloc(32, 7);
+
+/** The ordinary rhythm, but fast enough to wait for. */
+export const FAST: Rhythm = { ...RHYTHM, holdMs: 3_000, complianceMs: 500, executionMs: 300, setbackMs: 100, maxSetbackMs: 500 };
+
+/** A database of a test file's own on the real server, dropped at the end. */
+export async function ownDatabase(): Promise<string> {
+  const name = `ramp_test_${randomBytes(6).toString("hex")}`;
+  await onServer(`CREATE DATABASE ${name}`);
+  afterAll(() => onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+  const url = new URL(databaseUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+async function onServer(sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
+}
+
+/** Rows as the database's owner sees them. */
+export async function ownerRows(url: string, sql: string, values: readonly unknown[] = []): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql, [...values])).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+export interface OwnSandbox {
+  readonly url: string;
+  set(switches: SwitchChange): Promise<void>;
+  /** Ids of the executions that were really made. */
+  executed(): Promise<string[]>;
+}
+
+/** The sandbox's two providers in a process of their own. */
+export async function ownSandbox(): Promise<OwnSandbox> {
+  const { said: url, kill } = await startProcess("./sandbox-process.ts");
+  afterAll(() => kill());
+  return {
+    url,
+    async set(switches) {
+      const response = await fetch(`${url}/switches`, { method: "POST", body: JSON.stringify(switches) });
+      if (!response.ok) throw new Error(await response.text());
+    },
+    executed: async () => (await (await fetch(`${url}/executed`)).json()) as string[],
+  };
+}
+
+export function made<T>(outcome: SetUp<T>): T {
+  if (!outcome.ok) throw new Error(outcome.problem);
+  return outcome.value;
+}
+
+export interface TestProject extends ProjectCredentials {
+  readonly id: ProjectId;
+  readonly basic: string;
+}
+
+export interface World {
+  readonly databaseUrl: string;
+  /** The ramp's address. */
+  readonly url: string;
+  readonly database: RampDatabase;
+  readonly vault: Vault;
+  readonly sandbox: OwnSandbox;
+  project(options?: { readonly providers?: readonly string[]; readonly ttl?: number }): Promise<TestProject>;
+  identityProvider(project: TestProject, issuer: string, audience: string, skew?: number): Promise<void>;
+  webhook(project: TestProject, url: string): Promise<string>;
+  call(method: "GET" | "POST" | "HEAD" | "PUT", path: string, options?: CallOptions): Promise<Reply>;
+  stop(): Promise<void>;
+}
+
+export interface CallOptions {
+  readonly auth?: string;
+  readonly key?: string;
+  readonly body?: unknown;
+  /** A body as it is sent. */
+  readonly text?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // The tests say what they expect of it.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly json: any;
+}
+
+/** A ramp on a database of its own with both sandbox providers at hand; stopped at the end of the test file. */
+export async function ownWorld(options: Partial<RampOptions> = {}): Promise<World> {
+  const url = await ownDatabase();
+  const sandbox = await ownSandbox();
+  await migrate(url);
+  const database = await openDatabase({ url, onIdleError: () => undefined, maxConnections: 4 });
+  const vault = new Vault(SECRETS_KEY);
+  const ramp = await startRamp({
+    databaseUrl: url,
+    secretsKey: SECRETS_KEY,
+    host: "127.0.0.1",
+    port: 0,
+    publicUrl: null,
+    addressOf: clientAddress("false"),
+    metricsPublic: false,
+    log: openLog(process.env["RAMP_TEST_LOG"] ?? "silent"),
+    rhythm: FAST,
+    limits: { perProject: 1_000_000, failedLoginsPerAddress: 1_000_000, publicPerAddress: 1_000_000 },
+    ...options,
+  });
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopped ??= ramp.stop().then(() => database.close()));
+  afterAll(stop);
+  return {
+    databaseUrl: url,
+    url: ramp.url,
+    database,
+    vault,
+    sandbox,
+    stop,
+    call: (method, path, more) => call(ramp.url, method, path, more),
+    project: (given) => newProject(database, vault, sandbox, given),
+    async identityProvider(project, issuer, audience, skew = 0) {
+      made(await addIdentityProvider(database, project.id, { issuer, audiences: [audience], clockSkewSeconds: skew }));
+    },
+    webhook: async (project, target) => made(await setWebhook(database, vault, project.id, { url: target, allowPrivate: true })).secret,
+  };
+}
+
+export async function newProject(
+  database: RampDatabase,
+  vault: Vault,
+  sandbox: OwnSandbox,
+  { providers = SANDBOX_PROVIDERS.map(({ code }) => code), ttl = 0 }: { readonly providers?: readonly string[]; readonly ttl?: number } = {},
+): Promise<TestProject> {
+  const { organizationId } = made(await createOrganization(database, "Test"));
+  const credentials = made(
+    await createProject(database, { organizationId, name: "Test", tokenTtlSeconds: ttl, pageOrigins: [] }),
+  );
+  const id = made(await findProject(database, credentials.projectId));
+  for (const { code, path, keyId, secret } of SANDBOX_PROVIDERS.filter(({ code }) => providers.includes(code)))
+    made(await connectProvider(database, vault, id, { provider: code, url: sandbox.url + path, keyId, secret }));
+  const { clientId, clientSecret } = credentials;
+  return { ...credentials, id, basic: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}` };
+}
+
+/** One request, and its answer whole. */
+export async function call(base: string, method: string, path: string, options: CallOptions = {}): Promise<Reply> {
+  const { auth, key, body, text, headers = {} } = options;
+  const sent = text ?? (body === undefined ? undefined : JSON.stringify(body));
+  const response = await fetch(base + path, {
+    method,
+    redirect: "manual",
+    headers: {
+      ...(auth === undefined ? {} : { authorization: auth }),
+      ...(key === undefined ? {} : { "idempotency-key": key }),
+      ...(sent === undefined ? {} : { "content-type": "application/json" }),
+      ...headers,
+    },
+    ...(sent === undefined ? {} : { body: sent }),
+  });
+  const answer = await response.text();
+  return { status: response.status, headers: response.headers, text: answer, json: parsed(answer) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A bearer header of a new customer. */
+export async function newCustomer(world: World, project: TestProject, id = `customer-${randomBytes(4).toString("hex")}`): Promise<string> {
+  const { status, json, text } = await world.call("POST", "/v1/customers", { auth: project.basic, body: { id } });
+  if (status !== 201) throw new Error(text);
+  return `Bearer ${String((json as { accessToken: string }).accessToken)}`;
+}
+
+export const WALLET = "0x52908400098527886E0F7030069857D2E4169EE7";
+
+/** The body of an on-ramp that Sandbox South executes without an identity check when it is small. */
+export function onramp(more: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  return {
+    src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH", provider: "sandbox-south" } },
+    dest: { currencyCode: "USDC_POLYGON", details: { address: WALLET } },
+    srcAmount: "100.00",
+    ...more,
+  };
+}
+
+/** Asks until the answer is as wanted. */
+export async function eventually<T>(ask: () => Promise<T>, isWanted: (value: T) => boolean, patienceMs = 15_000): Promise<T> {
+  const deadline = Date.now() + patienceMs;
+  for (;;) {
+    const value = await ask();
+    if (isWanted(value)) return value;
+    if (Date.now() > deadline) throw new Error(`It did not come about: ${JSON.stringify(value)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,236 @@
+import jwt from "jsonwebtoken";
+import { afterAll, describe, expect, it } from "vitest";
+import { generateKeyPairSync } from "node:crypto";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { createSiweMessage } from "viem/siwe";
+import { rotateKey } from "../../runtime/ramp/set-up/keys.js";
+import { revokeSecret, addSecret, listSecrets } from "../../runtime/ramp/set-up/projects.js";
+import { startProcess } from "./support/processes.js";
+import { eventually, made, newCustomer, onramp, ownWorld, type Reply, type TestProject } from "./support/world.js";
+
+const world = await ownWorld();
+const project = await world.project({ ttl: 600 });
+const { said: issuer, kill } = await startProcess("./oidc-process.ts");
+afterAll(() => kill());
+await world.identityProvider(project, issuer, "app");
+
+const now = (): number => Math.floor(Date.now() / 1000);
+
+async function idToken(claims: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  const full = { iss: issuer, aud: "app", sub: "user-1", iat: now(), exp: now() + 300, ...claims };
+  return (await fetch(`${issuer}/token`, { method: "POST", body: JSON.stringify(full) })).text();
+}
+
+let serial = 0;
+const exchange = (token: string, id = `oidc-${String(++serial)}`, within: TestProject = project): Promise<Reply> =>
+  world.call("POST", "/v1/customers", { auth: within.basic, body: { id, subject_token: token } });
+
+describe("a customer's token", () => {
+  it("is a JWT with subject, project, issuer, audience, expiry, id and key id, good for an hour", async () => {
+    const auth = await newCustomer(world, project, "plain");
+    const decoded = jwt.decode(auth.slice(7), { complete: true });
+    expect(decoded?.header).toMatchObject({ alg: "ES256", kid: expect.any(String) });
+    const claims = decoded?.payload as jwt.JwtPayload;
+    expect(claims).toMatchObject({ sub: "plain", pid: project.id, iss: world.url, aud: "routewright-ramp", jti: expect.any(String) });
+    expect((claims.exp ?? 0) - now()).toBeGreaterThan(3_590);
+    expect((claims.exp ?? 0) - now()).toBeLessThanOrEqual(3_600);
+  });
+
+  it("stays good when the signing key is rotated, and new ones are signed with the new key", async () => {
+    const before = await newCustomer(world, project);
+    const { kid } = await rotateKey(world.database, world.vault);
+    const after = await eventually(
+      () => newCustomer(world, project),
+      (auth) => jwt.decode(auth.slice(7), { complete: true })?.header.kid === kid,
+    );
+    for (const auth of [before, after]) expect((await world.call("GET", "/v1/intent", { auth })).status).toBe(200);
+  });
+
+  it("is refused when it is forged, unsigned, for others, expired or cut", async () => {
+    const auth = await newCustomer(world, project);
+    const token = auth.slice(7);
+    const payload = jwt.decode(token) as jwt.JwtPayload;
+    const kid = jwt.decode(token, { complete: true })?.header.kid ?? "";
+    const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const [head = "", , signature = ""] = token.split(".");
+    const other = Buffer.from(JSON.stringify({ ...payload, sub: "another" })).toString("base64url");
+    const forged = [
+      jwt.sign(payload, privateKey, { algorithm: "ES256", keyid: kid }),
+      jwt.sign(payload, publicKey.export({ type: "spki", format: "pem" }), { algorithm: "HS256", keyid: kid, allowInvalidAsymmetricKeyTypes: true }),
+      jwt.sign(payload, "", { algorithm: "none", keyid: kid }),
+      jwt.sign(payload, privateKey, { algorithm: "ES256", keyid: "unknown" }),
+      `${head}.${other}.${signature}`,
+      token.slice(0, -3),
+      "",
+      "x",
+    ];
+    for (const bad of forged) {
+      const reply = await world.call("GET", "/v1/intent", { auth: `Bearer ${bad}` });
+      expect([reply.status, reply.json.error]).toEqual([401, "INVALID_TOKEN"]);
+    }
+  });
+});
+
+describe("a subject token", () => {
+  it("of a registered provider binds the customer; the access token lives as long as it, and the project's time to live", async () => {
+    const expiresAt = now() + 300;
+    const reply = await exchange(await idToken({ sub: "alice", exp: expiresAt }));
+    expect(reply.status, reply.text).toBe(201);
+    expect((jwt.decode(reply.json.accessToken) as jwt.JwtPayload).exp).toBe(expiresAt + 600);
+  });
+
+  it("for another audience, of no registered issuer, or of another project's, is rejected with 401", async () => {
+    const other = await world.project();
+    const replies = [
+      await exchange(await idToken({ aud: "other-app" })),
+      await exchange(await idToken({ iss: "https://other.example.com" })),
+      await exchange(await idToken(), "x", other),
+    ];
+    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(replies.map(() => [401, "SUBJECT_TOKEN_REJECTED"]));
+  });
+
+  it("that is expired, not yet valid, badly signed, unsigned, symmetric or no token at all is refused with 400", async () => {
+    const good = await idToken();
+    const claims = jwt.decode(good) as jwt.JwtPayload;
+    const tokens = [
+      await idToken({ exp: now() - 1 }),
+      await idToken({ nbf: now() + 100 }),
+      await idToken({ sub: undefined }),
+      await idToken({ exp: undefined }),
+      `${good.slice(0, -6)}AAAAAA`,
+      jwt.sign(claims, "", { algorithm: "none" }),
+      jwt.sign(claims, "secret", { algorithm: "HS256" }),
+      "not-a-token",
+      "a.b.c",
+    ];
+    for (const token of tokens) {
+      const reply = await exchange(token);
+      expect([reply.status, reply.json.error], token).toEqual([400, "INVALID_SUBJECT_TOKEN"]);
+    }
+  });
+
+  it("is given the clock skew that the project allows, and no more", async () => {
+    const lenient = await world.project();
+    await world.identityProvider(lenient, issuer, "app", 60);
+    expect((await exchange(await idToken({ sub: "late", exp: now() - 30 }), "late", lenient)).status).toBe(201);
+    expect((await exchange(await idToken({ sub: "later", exp: now() - 90 }), "later", lenient)).status).toBe(400);
+  });
+
+  it("belongs to one customer, and the customer to one user", async () => {
+    const first = await exchange(await idToken({ sub: "bob" }), "bob");
+    expect(first.status).toBe(201);
+    expect((await exchange(await idToken({ sub: "bob" }), "bob")).status).toBe(201);
+    const replies = [await exchange(await idToken({ sub: "bob" }), "not-bob"), await exchange(await idToken({ sub: "carol" }), "bob")];
+    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(replies.map(() => [409, "IDENTITY_CONFLICT"]));
+    const list = await world.call("GET", "/v1/customers", { auth: project.basic });
+    expect(list.json.map(({ id }: { id: string }) => id)).not.toContain("not-bob");
+  });
+
+  it("signed with a new key has the key set fetched again, but not for every unknown key", async () => {
+    const { said: own, kill: end } = await startProcess("./oidc-process.ts", { OIDC_ALG: "ES256" });
+    const fresh = await world.project();
+    await world.identityProvider(fresh, own, "app");
+    const token = async (sub: string): Promise<string> => {
+      const claims = { iss: own, aud: "app", sub, iat: now(), exp: now() + 300 };
+      return (await fetch(`${own}/token`, { method: "POST", body: JSON.stringify(claims) })).text();
+    };
+    expect((await exchange(await token("a"), "a", fresh)).status).toBe(201);
+    await fetch(`${own}/rotate`, { method: "POST" });
+    // Within a minute of the last fetch a new key stays unknown: that is the price of not being made to fetch at will.
+    for (let i = 0; i < 5; i++) expect((await exchange(await token(`b${String(i)}`), "b", fresh)).status).toBe(400);
+    expect(await (await fetch(`${own}/requests`)).text()).toBe("1");
+    await end();
+  });
+
+  it("is never told back, and the id that came with it is not stored when it is refused", async () => {
+    const token = await idToken({ aud: "nobody" });
+    const reply = await exchange(token, "never-stored");
+    expect(reply.text).not.toContain(token);
+    const list = await world.call("GET", "/v1/customers?limit=100", { auth: project.basic });
+    expect(list.text).not.toContain("never-stored");
+  });
+});
+
+describe("a wallet", () => {
+  const account = privateKeyToAccount(generatePrivateKey());
+
+  async function signIn(more: Readonly<Record<string, unknown>> = {}, signer = account): Promise<Reply> {
+    const nonce = await world.call("GET", "/v1/auth/wallet/nonce");
+    expect(nonce.headers.get("content-type")).toMatch(/^text\/plain/);
+    const message = createSiweMessage({
+      address: account.address,
+      chainId: 100,
+      domain: "app.example.com",
+      nonce: nonce.text,
+      uri: "https://app.example.com/sign-in",
+      version: "1",
+      ...more,
+    });
+    const signature = await signer.signMessage({ message });
+    return world.call("POST", "/v1/auth/wallet/challenge", { body: { message, signature } });
+  }
+
+  it("signs in and is accepted as a subject token by a project that has registered its domain", async () => {
+    await world.identityProvider(project, `${world.url}/v1/auth/wallet`, "app.example.com");
+    const { status, json, text } = await signIn();
+    expect(status, text).toBe(200);
+    const customer = await exchange(json.token as string, "wallet-customer");
+    expect(customer.status, customer.text).toBe(201);
+    const elsewhere = await signIn({ domain: "evil.example.com" });
+    expect((await exchange(elsewhere.json.token as string, "phished")).status).toBe(401);
+  });
+
+  it("cannot use a nonce twice, nor one that was not given out, nor another's signature", async () => {
+    const nonce = (await world.call("GET", "/v1/auth/wallet/nonce")).text;
+    expect((await signIn({ nonce })).status).toBe(200);
+    const replies = [
+      await signIn({ nonce }),
+      await signIn({ nonce: "0123456789abcdef" }),
+      await signIn({}, privateKeyToAccount(generatePrivateKey())),
+      await signIn({ expirationTime: new Date(Date.now() - 1_000) }),
+      await world.call("POST", "/v1/auth/wallet/challenge", { body: { message: "hello", signature: `0x${"0".repeat(130)}` } }),
+    ];
+    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(replies.map(() => [400, "INVALID_WALLET_SIGNATURE"]));
+  });
+
+  it("whose identity a provider has checked carries that to a new customer", async () => {
+    const checked = await world.project({ providers: ["sandbox-north"] });
+    await world.identityProvider(checked, `${world.url}/v1/auth/wallet`, "app.example.com");
+    const body = onramp({ srcAmount: "500.00", src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH" } } });
+    const create = async (id: string): Promise<Reply> => {
+      const { json } = await exchange((await signIn()).json.token as string, id, checked);
+      return world.call("POST", "/v1/intent", { auth: `Bearer ${String(json.accessToken)}`, body });
+    };
+    await world.sandbox.set({ onboarding: "approve" });
+    const first = await create("checked");
+    expect(first.json.intent.status).toBe("COMPLIANCE_IN_PROGRESS");
+    const auth = `Bearer ${String((await exchange((await signIn()).json.token as string, "checked", checked)).json.accessToken)}`;
+    await eventually(
+      () => world.call("GET", `/v1/intent/${first.json.intent.id}`, { auth }),
+      ({ json }) => json.intent.status === "PENDING_PAYMENT",
+    );
+    await world.sandbox.set({ onboarding: "wait" });
+    const other = await world.project({ providers: ["sandbox-north"] });
+    await world.identityProvider(other, `${world.url}/v1/auth/wallet`, "app.example.com");
+    const { json } = await exchange((await signIn()).json.token as string, "elsewhere", other);
+    const second = await world.call("POST", "/v1/intent", { auth: `Bearer ${String(json.accessToken)}`, body });
+    expect(second.json).toMatchObject({ intent: { status: "PENDING_PAYMENT" }, onboardingUrl: null });
+  });
+});
+
+describe("a client secret", () => {
+  it("can be rotated: two are good at once, a third is not made, a revoked one is refused", async () => {
+    const own = await world.project();
+    const { secretId, clientSecret } = made(await addSecret(world.database, own.id));
+    expect(await addSecret(world.database, own.id)).toMatchObject({ ok: false });
+    const second = `Basic ${Buffer.from(`${own.clientId}:${clientSecret}`).toString("base64")}`;
+    const list = (auth: string): Promise<Reply> => world.call("GET", "/v1/customers", { auth });
+    await eventually(() => list(second), ({ status }) => status === 200);
+    expect((await list(own.basic)).status).toBe(200);
+    const [first] = await listSecrets(world.database, own.id);
+    made(await revokeSecret(world.database, own.id, first?.secretId ?? ""));
+    await eventually(() => list(own.basic), ({ status }) => status === 401);
+    expect((await list(second)).status).toBe(200);
+    expect(secretId).not.toBe(first?.secretId);
+  });
+});
