@@ -1,6 +1,13 @@
 #!/usr/bin/env node
 import { existsSync } from "node:fs";
 
+// A reader that has seen enough, such as `head`, closes the pipe: that is no fault.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error) => {
+    if (error.code !== "EPIPE") throw error;
+  });
+}
+
 const cli = new URL("../dist/cli.js", import.meta.url);
 if (existsSync(cli)) {
   const { run } = await import(cli.href);

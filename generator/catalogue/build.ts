@@ -15,21 +15,22 @@ export interface CatalogueOptions {
 
 /** What a manifest publishes, and every published model that it cannot. Pure: same manifest, same catalogue. */
 export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}): Catalogue {
-  const entries = new Map<string, CatalogueEntry>();
+  const entries: CatalogueEntry[] = [];
   const skipped: Skipped[] = [];
   const warnings: Problem[] = [];
   const context = {
     defaultTier: options.defaultTier ?? "tier0",
     nullableByDefault: manifest.nullableByDefault,
+    holders: new Map<string, string>(),
   };
   for (const model of manifest.models) {
     if (!isPublished(model.tags)) continue;
-    const outcome = readModel(model, context, entries);
+    const outcome = readModel(model, context);
     warnings.push(...outcome.warnings);
     if ("skipped" in outcome) skipped.push(outcome.skipped);
-    else entries.set(outcome.entry.endpoint.path, outcome.entry);
+    else entries.push(outcome.entry);
   }
-  return { entries: [...entries.values()].sort(inDocumentedOrder), skipped, warnings };
+  return { entries: entries.sort(inDocumentedOrder), skipped, warnings };
 }
 
 type Outcome = { readonly warnings: readonly Problem[] } & (
@@ -40,15 +41,17 @@ type Outcome = { readonly warnings: readonly Problem[] } & (
 interface Context {
   readonly defaultTier: Tier;
   readonly nullableByDefault: boolean;
+  /** The model that each path belongs to: the first, though it be invalid, so that mending it moves nobody's path. */
+  readonly holders: Map<string, string>;
 }
 
-function readModel(model: Model, context: Context, taken: ReadonlyMap<string, CatalogueEntry>): Outcome {
+function readModel(model: Model, context: Context): Outcome {
   if (isExcluded(model)) return { warnings: [], skipped: skip(model, "excluded", []) };
   const tags = readTags(model.tags);
-  const { settings, descriptions, problems, warnings } = checkModel(model, tags);
-  if (settings === null) return { warnings, skipped: skip(model, "invalid", problems) };
-  const other = taken.get(pathOf(tags));
-  if (other) return { warnings, skipped: skip(model, "path-taken", [pathTaken(model, other)]) };
+  const { path, settings, descriptions, problems, warnings } = checkModel(model, tags);
+  const taken = path === null ? [] : takePath(path, model, context);
+  if (settings === null) return { warnings, skipped: skip(model, "invalid", [...problems, ...taken]) };
+  if (taken.length > 0) return { warnings, skipped: skip(model, "path-taken", taken) };
   const entry = {
     ...placeOf(tags),
     uniqueId: model.uniqueId,
@@ -57,15 +60,22 @@ function readModel(model: Model, context: Context, taken: ReadonlyMap<string, Ca
   return { warnings, entry: { ...entry, endpoint: endpointOf(model, tags, settings, context) } };
 }
 
+/** The first model by `unique_id` keeps a path (decisions.md §A). */
+function takePath(path: string, model: Model, { holders }: Context): Problem[] {
+  const holder = holders.get(path);
+  if (holder === undefined) holders.set(path, model.uniqueId);
+  return holder === undefined ? [] : [pathTaken(model, path, holder)];
+}
+
 function skip(model: Model, reason: SkipReason, problems: readonly Problem[]): Skipped {
   return { model: model.uniqueId, file: model.file, reason, problems };
 }
 
-function pathTaken(model: Model, { endpoint, uniqueId }: CatalogueEntry): Problem {
+function pathTaken(model: Model, path: string, holder: string): Problem {
   return {
     model: model.uniqueId,
     path: "$.tags",
-    message: `The path ${endpoint.path} belongs to ${uniqueId} already.`,
+    message: `The path ${path} belongs to ${holder} already.`,
     hint: "Give one of the two another resource, granularity or window tag, or set meta.api.exclude_from_api.",
   };
 }

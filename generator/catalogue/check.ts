@@ -5,11 +5,13 @@ import type { Fault } from "./meta-api/fault.js";
 import { checkRules } from "./meta-api/rules.js";
 import type { MetaApi } from "./meta-api/schema.js";
 import { checkShape, unknownKeys } from "./meta-api/shape.js";
-import { pathProblems } from "./path.js";
+import { pathOf, pathProblems } from "./path.js";
 import { LEGACY, settingsOf, type Settings } from "./settings.js";
 import type { ModelTags } from "./tags.js";
 
 export interface CheckedModel {
+  /** Null when the tags make none that could be served. */
+  readonly path: string | null;
   /** Null when a problem forbids an endpoint. */
   readonly settings: Settings | null;
   /** What the author says of the parameters, by name. */
@@ -27,12 +29,14 @@ export function isExcluded(model: Model): boolean {
 /** Finds every problem of a published model: of its tags, its relation and its `meta.api`. */
 export function checkModel(model: Model, tags: ModelTags): CheckedModel {
   const { api, faults } = checkApi(model);
+  const badPath = pathProblems(tags);
   const problems: Problem[] = [
-    ...pathProblems(tags).map((problem) => ({ model: model.uniqueId, path: "$.tags", ...problem })),
+    ...badPath.map((problem) => ({ model: model.uniqueId, path: "$.tags", ...problem })),
     ...relationProblems(model),
     ...faults.map((fault) => problemOf(model, fault)),
   ];
   return {
+    path: badPath.length > 0 ? null : pathOf(tags),
     settings: problems.length > 0 ? null : api === null ? LEGACY : settingsOf(api),
     descriptions: descriptionsOf(api),
     problems,
@@ -44,9 +48,9 @@ function checkApi(model: Model): { api: MetaApi | null; faults: readonly Fault[]
   if (model.api === null) return { api: null, faults: [] };
   // `meta.api:` with nothing behind it means an empty record, not a legacy model (decisions.md §A).
   const shape = checkShape(model.api.value ?? {});
-  if (!shape.ok) return { api: null, faults: shape.faults };
   const names = model.columns.map(({ name }) => name);
-  return { api: shape.value, faults: checkRules(shape.value, names) };
+  const faults = [...shape.faults, ...(shape.sound ? checkRules(shape.sound, names) : [])];
+  return { api: faults.length === 0 ? (shape.sound as MetaApi) : null, faults };
 }
 
 function descriptionsOf(api: MetaApi | null): ReadonlyMap<string, string> {

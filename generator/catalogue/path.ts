@@ -1,6 +1,10 @@
+import { shown } from "./meta-api/fault.js";
 import type { ModelTags } from "./tags.js";
 
-/** A segment becomes part of a file name, and file systems end at 255 bytes for three of them and an ending. */
+/**
+ * A segment becomes part of a file name, where capitals and dots take two characters; file systems end at 255 bytes for
+ * three segments and an ending.
+ */
 const MAX_SEGMENT = 80;
 
 /** Paths that the service itself answers. */
@@ -41,21 +45,28 @@ export function pathProblems(tags: ModelTags): { message: string; hint: string }
 }
 
 function isSegment(text: string): boolean {
-  return /^[A-Za-z0-9_.-]+$/.test(text) && text !== "." && text !== ".." && text.length <= MAX_SEGMENT;
+  return /^[A-Za-z0-9_.-]+$/.test(text) && text !== "." && text !== ".." && widthOf(text) <= MAX_SEGMENT;
+}
+
+function widthOf(segment: string): number {
+  return segment.replace(/[.A-Z]/g, "..").length;
 }
 
 function badSegment(tag: string, value: string): { message: string; hint: string } {
-  const shown = JSON.stringify(tag.length > 60 ? `${tag.slice(0, 60)}…` : tag);
-  if (value === "")
-    return { message: `The tag ${shown} has no value.`, hint: "Write a value behind the colon." };
-  if (value.length > MAX_SEGMENT) {
+  if (value === "") {
     return {
-      message: `The tag ${shown} gives a path segment of ${value.length} characters.`,
-      hint: `Use at most ${MAX_SEGMENT} characters.`,
+      message: `The tag ${shown(tag)} has no value.`,
+      hint: tag === "" ? "Remove it." : "Write a value behind the colon.",
+    };
+  }
+  if (widthOf(value) > MAX_SEGMENT) {
+    return {
+      message: `The tag ${shown(tag)} gives a path segment of ${String(value.length)} characters.`,
+      hint: `Use at most ${String(MAX_SEGMENT)}, where capitals and dots count twice.`,
     };
   }
   return {
-    message: `The tag ${shown} cannot be a path segment.`,
+    message: `The tag ${shown(tag)} cannot be a path segment.`,
     hint: "Use only letters, digits, `_`, `-` and `.` (and not `.` or `..` alone).",
   };
 }

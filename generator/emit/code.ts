@@ -1,3 +1,5 @@
+import { visible } from "../manifest/hidden.js";
+
 /** Longest line of generated code, in characters. */
 const WIDTH = 110;
 
@@ -45,16 +47,7 @@ function itemsOf(
 
 /** A string literal that stays one, whatever is in the text: JSON's escapes, and `\u` for what a reviewer cannot see. */
 export function stringLiteral(text: string): string {
-  return JSON.stringify(text).replace(HIDDEN, (hidden) =>
-    Array.from({ length: hidden.length }, (_, i) => escape(hidden.charCodeAt(i))).join(""),
-  );
-}
-
-/** Control and format characters, among them the ones that turn the writing direction, and line separators. */
-export const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-function escape(codeUnit: number): string {
-  return `\\u${codeUnit.toString(16).padStart(4, "0")}`;
+  return visible(JSON.stringify(text));
 }
 
 /** The key of an object literal. `__proto__: …` would set the prototype; computed, it is a name like any other. */

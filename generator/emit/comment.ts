@@ -1,4 +1,4 @@
-import { HIDDEN } from "./code.js";
+import { HIDDEN } from "../manifest/hidden.js";
 
 /** A doc comment of some paragraphs, each line behind `indent` spaces; empty without text. Ends with a line break. */
 export function docComment(paragraphs: readonly string[], indent: number): string {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, type Dirent } from "node:fs";
 import { join } from "node:path";
 import { byText } from "../manifest/json.js";
 import type { FileSet } from "./render.js";
@@ -7,38 +7,50 @@ import type { FileSet } from "./render.js";
 export interface Folder {
   readonly path: string;
   readonly files: FileSet;
-  /** Symbolic links: nothing is ever written through one, as it could lead out of the folder. */
-  readonly links: ReadonlySet<string>;
+  readonly folders: ReadonlySet<string>;
+  /**
+   * Symbolic links, sockets and the like. Nothing is ever read or written through one: a link could lead out of the
+   * folder, a pipe would be waited for.
+   */
+  readonly others: ReadonlySet<string>;
 }
 
 /** One way in which a folder differs from what a catalogue renders to. */
 export interface Drift {
   readonly file: string;
-  /** `stale`: generated once, and no longer. `blocked`: somebody else's file or link is in the way. */
+  /** `stale`: generated once, and no longer. `blocked`: what somebody else put there is in the way. */
   readonly kind: "missing" | "changed" | "stale" | "blocked";
 }
 
 /** Reads a generated folder; one that does not exist is empty. */
 export function readFolder(path: string): Folder {
-  const files = new Map<string, string>();
-  const links = new Set<string>();
-  const visit = (name: string, entry: { isSymbolicLink(): boolean; isDirectory(): boolean }): void => {
-    if (entry.isSymbolicLink()) links.add(name);
-    else if (entry.isDirectory())
-      list(join(path, name)).forEach((child) => visit(`${name}/${child.name}`, child));
-    else files.set(name, readFileSync(join(path, name), "utf8"));
+  const found = { files: new Map<string, string>(), folders: new Set<string>(), others: new Set<string>() };
+  const visit = (name: string, entry: Dirent): void => {
+    if (entry.isDirectory()) {
+      found.folders.add(name);
+      for (const child of list(join(path, name))) visit(`${name}/${child.name}`, child);
+    } else if (entry.isFile()) found.files.set(name, readFileSync(join(path, name), "utf8"));
+    else found.others.add(name);
   };
   for (const entry of list(path)) {
     if (["index.ts", "openapi.json", "routes"].includes(entry.name)) visit(entry.name, entry);
   }
-  return { path, files, links };
+  return { path, ...found };
 }
 
-function list(path: string) {
-  return existsSync(path) ? readdirSync(path, { withFileTypes: true }) : [];
+function list(path: string): Dirent[] {
+  try {
+    return readdirSync(path, { withFileTypes: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
 }
 
-/** Looks for drift both ways: what is missing or different, and what should be gone. */
+/**
+ * Looks for drift both ways: what is missing or different, and what should be gone. Every byte counts, line ends too:
+ * a checkout that turns them into CRLF needs `generated/** text eol=lf` in its `.gitattributes`.
+ */
 export function compare(folder: Folder, fresh: FileSet): Drift[] {
   const drift: Drift[] = [];
   for (const [file, text] of fresh) {
@@ -53,10 +65,10 @@ export function compare(folder: Folder, fresh: FileSet): Drift[] {
   return drift.sort((a, b) => byText(a.file, b.file));
 }
 
-function isBlocked({ links, files }: Folder, file: string, present: string | undefined): boolean {
+function isBlocked({ files, folders, others }: Folder, file: string, present: string | undefined): boolean {
   const parents = file.split("/").map((_, i, parts) => parts.slice(0, i + 1).join("/"));
-  if (parents.some((parent) => links.has(parent))) return true;
-  if (parents.slice(0, -1).some((parent) => files.has(parent))) return true;
+  if (parents.some((parent) => others.has(parent))) return true;
+  if (folders.has(file) || parents.slice(0, -1).some((parent) => files.has(parent))) return true;
   return present !== undefined && !isMarked(present);
 }
 

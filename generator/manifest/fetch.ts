@@ -89,7 +89,8 @@ function withoutLogin(address: string): string {
 async function bodyText(response: Response, shown: string, maxBytes: number): Promise<Source> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of response.body ?? []) {
+  const body = response.body as AsyncIterable<Uint8Array> | null;
+  for await (const chunk of body ?? []) {
     size += chunk.byteLength;
     if (size > maxBytes) return tooLarge(shown, maxBytes);
     chunks.push(chunk);

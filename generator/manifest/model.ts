@@ -67,9 +67,12 @@ export function firstOfEachName(columns: readonly ModelColumn[]): readonly Model
 
 /** The constraints of a column, or of a whole model with the columns named in them, that forbid null. */
 function constraintsOf({ constraints }: JsonObject): readonly JsonObject[] {
-  const all = Array.isArray(constraints) ? constraints.map(objectOr) : [];
-  return all.filter(({ type }) => type === "not_null" || type === "primary_key");
+  if (!Array.isArray(constraints) || constraints.length === 0) return NO_CONSTRAINTS;
+  return constraints.map(objectOr).filter(({ type }) => type === "not_null" || type === "primary_key");
 }
+
+/** Most columns have none, and there are tens of thousands. */
+const NO_CONSTRAINTS: readonly JsonObject[] = [];
 
 /** `config.meta.api` wins over `meta.api` (decisions.md §A). */
 function apiOf(node: JsonObject, config: JsonObject): Model["api"] {

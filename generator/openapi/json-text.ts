@@ -16,36 +16,53 @@ export type JsonMap = ReadonlyMap<string, Json>;
  * a reviewer sees what a consumer gets.
  */
 export function jsonText(value: Json): string {
-  return print(value, "\n");
+  const printer = new Printer();
+  printer.print(value, "\n");
+  return printer.text;
 }
 
-/** `margin` is the line break and the spaces in front of the value's closing bracket. */
-function print(value: Json, margin: string): string {
-  if (value === null || typeof value !== "object") return scalar(value);
-  return isList(value) ? printList(value, margin) : printObject(value, margin);
+/** Adds piece by piece to one text, which is a megabyte or more: to join texts level by level costs twice as much. */
+class Printer {
+  text = "";
+
+  /** `margin` is the line break and the spaces in front of the value's closing bracket. */
+  print(value: Json, margin: string): void {
+    if (value === null || typeof value !== "object") this.text += scalar(value);
+    else if (isList(value)) this.#list(value, margin);
+    else this.#members(value instanceof Map ? (value as JsonMap) : Object.entries(value), margin);
+  }
+
+  #list(value: readonly Json[], margin: string): void {
+    let before = "[";
+    for (const item of value) {
+      this.text += before + margin + INDENT;
+      this.print(item, margin + INDENT);
+      before = ",";
+    }
+    this.text += before === "[" ? "[]" : `${margin}]`;
+  }
+
+  #members(members: Iterable<readonly [string, Json]>, margin: string): void {
+    let before = "{";
+    for (const [key, item] of members) {
+      this.text += `${before}${margin}${INDENT}${scalar(key)}: `;
+      this.print(item, margin + INDENT);
+      before = ",";
+    }
+    this.text += before === "{" ? "{}" : `${margin}}`;
+  }
 }
+
+const INDENT = "  ";
 
 function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-/** Text is added piece by piece, as it is a megabyte or more: lists of pieces to join cost several times as much. */
-function printList(value: readonly Json[], margin: string): string {
-  const inner = `${margin}  `;
-  let text = "";
-  for (const item of value) text += `${text === "" ? "" : ","}${inner}${print(item, inner)}`;
-  return text === "" ? "[]" : `[${text}${margin}]`;
-}
-
-function printObject(value: JsonRecord | JsonMap, margin: string): string {
-  const inner = `${margin}  `;
-  let text = "";
-  for (const [key, item] of value instanceof Map ? (value as JsonMap) : Object.entries(value as JsonRecord)) {
-    text += `${text === "" ? "" : ","}${inner}${scalar(key)}: ${print(item, inner)}`;
-  }
-  return text === "" ? "{}" : `{${text}${margin}}`;
-}
+/** Most texts hold nothing that is to be escaped. */
+const PLAIN = /^[ !#-[\]-~]*$/;
 
 function scalar(value: string | number | boolean | null): string {
+  if (typeof value === "string" && PLAIN.test(value)) return `"${value}"`;
   return visible(JSON.stringify(value));
 }

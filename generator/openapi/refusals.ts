@@ -30,17 +30,15 @@ export function refusalsOf(operation: Operation): readonly RefusalSet[] {
 const known = new Map<string, readonly RefusalSet[]>();
 
 function refusalSets(holding: ReadonlySet<Condition>): readonly RefusalSet[] {
-  return STATUSES.map((status) => refusalSet(status, holding)).filter((set) => set.codes.length > 0);
+  return STATUSES.map((row) => refusalSet(row, holding)).filter((set) => set.codes.length > 0);
 }
 
-function refusalSet(status: Status, holding: ReadonlySet<Condition>): RefusalSet {
-  const possible = CODES.filter((code) => ERRORS[code].status === status);
+function refusalSet({ status, possible, isTelling }: StatusRow, holding: ReadonlySet<Condition>): RefusalSet {
   const codes = possible.filter((code) => holding.has(APPLIES[code]));
-  const telling = new Set(possible.map((code) => APPLIES[code])).size > 1;
-  const labels = [...new Set(codes.map((code) => APPLIES[code]))].filter(
-    (label) => telling && !UNTOLD.has(label),
+  const labels = new Set(
+    codes.map((code) => APPLIES[code]).filter((label) => isTelling && !UNTOLD.has(label)),
   );
-  return { status, name: [TITLES[status], ...labels.map(capitalised)].join(""), codes };
+  return { status, name: [TITLES[status], ...[...labels].map(capitalised)].join(""), codes };
 }
 
 /** When each row of the table can be met. A row that is added there does not compile until it is placed here. */
@@ -129,7 +127,19 @@ const TITLES: Readonly<Record<Status, string>> = {
   503: "ServiceUnavailable",
 };
 
-const STATUSES = [...new Set(CODES.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
+interface StatusRow {
+  readonly status: Status;
+  readonly possible: readonly ErrorCode[];
+  /** Whether the name has to tell which of the possible codes there are. */
+  readonly isTelling: boolean;
+}
+
+const STATUSES: readonly StatusRow[] = [...new Set(CODES.map((code) => ERRORS[code].status))]
+  .sort((a, b) => a - b)
+  .map((status) => {
+    const possible = CODES.filter((code) => ERRORS[code].status === status);
+    return { status, possible, isTelling: new Set(possible.map((code) => APPLIES[code])).size > 1 };
+  });
 
 function capitalised(label: string): string {
   return label.charAt(0).toUpperCase() + label.slice(1);

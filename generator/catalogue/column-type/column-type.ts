@@ -24,13 +24,23 @@ export const MAX_TYPE_TEXT = 65_536;
  * Null is allowed only where the text says so: `Nullable(String)`, or `text null` as in a column definition.
  */
 export function parseColumnType(text: string | undefined): ColumnType {
-  const bare = text?.replace(/\s(not\s)?null\s*$/i, "");
-  const type = parseBareType(bare);
-  return text !== undefined && /(?<!\snot)\snull\s*$/i.test(text) ? nullable(type) : type;
+  if (text === undefined) return UNKNOWN;
+  const type = known.get(text) ?? readColumnType(text);
+  if (known.size < MAX_KNOWN && text.length < 100) known.set(text, type);
+  return type;
 }
 
-function parseBareType(text: string | undefined): ColumnType {
-  if (text === undefined || text.length > MAX_TYPE_TEXT) return UNKNOWN;
+/** Thousands of columns share few types, and each is read for its interface and for OpenAPI. */
+const known = new Map<string, ColumnType>();
+const MAX_KNOWN = 1000;
+
+function readColumnType(text: string): ColumnType {
+  const type = parseBareType(text.replace(/\s(not\s)?null\s*$/i, ""));
+  return /(?<!\snot)\snull\s*$/i.test(text) ? nullable(type) : type;
+}
+
+function parseBareType(text: string): ColumnType {
+  if (text.length > MAX_TYPE_TEXT) return UNKNOWN;
   const tokens = tokensOf(text);
   const expression = tokens && expressionOf(tokens);
   return expression === undefined ? UNKNOWN : readType(expression);

@@ -1,3 +1,4 @@
+import { visible } from "../../manifest/hidden.js";
 import type { ColumnType, EnumType, RecordType } from "./kinds.js";
 
 /**
@@ -66,13 +67,7 @@ function recordOf({ fields }: RecordType): string {
 
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/u;
 
-/** JSON's escapes, and `\u` ones for what a reviewer cannot see: line separators, bidirectional marks, fillers. */
+/** JSON's escapes, and `\u` ones for what a reviewer cannot see. */
 function literal(text: string): string {
-  return JSON.stringify(text).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (hidden) =>
-    Array.from({ length: hidden.length }, (_, index) => unicodeEscape(hidden.charCodeAt(index))).join(""),
-  );
-}
-
-function unicodeEscape(codeUnit: number): string {
-  return `\\u${codeUnit.toString(16).padStart(4, "0")}`;
+  return visible(JSON.stringify(text));
 }

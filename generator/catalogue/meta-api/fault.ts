@@ -1,3 +1,6 @@
+import { visible } from "../../manifest/hidden.js";
+import { isObject } from "../../manifest/json.js";
+
 /** A problem within one `meta.api`, with its place relative to it: `parameters[0].column`. */
 export interface Fault {
   readonly at: string;
@@ -5,13 +8,17 @@ export interface Fault {
   readonly hint: string;
 }
 
-/** How a value from a manifest is shown in a message: quoted, on one line, never at full length. */
+/** How a value from a manifest is shown in a message: on one line, never at full length or depth. */
 export function shown(value: unknown): string {
-  const text = JSON.stringify(value ?? null);
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+  if (Array.isArray(value)) return value.length === 0 ? "[]" : "[…]";
+  if (isObject(value)) return Object.keys(value).length === 0 ? "{}" : "{…}";
+  const text = visible(JSON.stringify(typeof value === "string" ? value.slice(0, MAX_SHOWN) : value));
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
 
-/** The known name that a misspelled one most likely means: at most a third of its letters differ. */
+const MAX_SHOWN = 80;
+
+/** The known name that a misspelled one most likely means: at most a third of its letters, rounded up, differ. */
 export function closest(name: string, known: readonly string[]): string | null {
   const near = known
     .filter((other) => Math.abs(other.length - name.length) <= 3 && name.length <= 100)

@@ -1,19 +1,25 @@
 import { PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
 import { closest, shown, type Fault } from "./fault.js";
 import type { MetaApi, MetaPagination, MetaParameter } from "./schema.js";
+import type { Sound } from "./shape.js";
 
-/** The rules of data-api.md §2.3 that say what one value must be to another. */
-export function checkRules(api: MetaApi, columns: readonly string[]): Fault[] {
-  const parameters = api.parameters ?? [];
+type SoundParameter = Sound<MetaParameter>;
+
+/**
+ * The rules of data-api.md §2.3 that say what one value must be to another. Where one of the two is unsound by itself,
+ * that is told already, and nothing is said here.
+ */
+export function checkRules(api: Sound<MetaApi>, columns: readonly string[]): Fault[] {
+  const parameters = (api.parameters ?? []).map((parameter) => parameter ?? {});
+  const unknown = (column: string | undefined, at: string): Fault[] => unknownColumn(column, at, columns);
   return [
-    ...parameters.flatMap((parameter, i) => parameterFaults(parameter, `parameters[${i}]`, columns)),
+    ...parameters.flatMap(({ column }, i) => unknown(column, `parameters[${String(i)}].column`)),
+    ...parameters.flatMap((parameter, i) => pairingFaults(parameter, `parameters[${String(i)}]`)),
     ...duplicates(parameters),
-    ...reservedNames(api),
-    ...(api.sort ?? []).flatMap(({ column }, i) => unknownColumn(column, `sort[${i}].column`, columns)),
-    ...(api.sortable_fields ?? []).flatMap((column, i) =>
-      unknownColumn(column, `sortable_fields[${i}]`, columns),
-    ),
-    ...undeclared(api),
+    ...reservedNames(api, parameters),
+    ...(api.sort ?? []).flatMap((key, i) => unknown(key?.column, `sort[${String(i)}].column`)),
+    ...(api.sortable_fields ?? []).flatMap((column, i) => unknown(column, `sortable_fields[${String(i)}]`)),
+    ...undeclared(api, parameters),
     ...nothingToFilterBy(api),
     ...(api.pagination ? limitFaults(api.pagination) : []),
   ];
@@ -27,21 +33,21 @@ const TYPE_OF_OPERATOR = {
   IN: "string_list",
 } as const;
 
-function parameterFaults(parameter: MetaParameter, at: string, columns: readonly string[]): Fault[] {
-  const { column, operator, type } = parameter;
-  const faults = unknownColumn(column, `${at}.column`, columns);
-  const expected = TYPE_OF_OPERATOR[operator];
-  if (type !== expected) {
+function pairingFaults({ operator, type, case: letterCase, max_items }: SoundParameter, at: string): Fault[] {
+  if (type === undefined) return [];
+  const faults: Fault[] = [];
+  const expected = operator && TYPE_OF_OPERATOR[operator];
+  if (expected && type !== expected) {
     faults.push({
       at: `${at}.type`,
       message: `The operator ${shown(operator)} does not take ${shown(type)}.`,
       hint: `Write type ${shown(expected)}, or use an operator that takes ${shown(type)}.`,
     });
   }
-  if (parameter.case !== undefined && type === "date") {
+  if (letterCase !== undefined && type === "date") {
     faults.push({ at: `${at}.case`, message: "`case` does not apply to a date.", hint: "Leave `case` out." });
   }
-  if (parameter.max_items !== undefined && type !== "string_list") {
+  if (max_items !== undefined && type !== "string_list") {
     faults.push({
       at: `${at}.max_items`,
       message: `\`max_items\` does not apply to ${shown(type)}.`,
@@ -51,8 +57,8 @@ function parameterFaults(parameter: MetaParameter, at: string, columns: readonly
   return faults;
 }
 
-function unknownColumn(column: string, at: string, columns: readonly string[]): Fault[] {
-  if (columns.includes(column)) return [];
+function unknownColumn(column: string | undefined, at: string, columns: readonly string[]): Fault[] {
+  if (column === undefined || columns.includes(column)) return [];
   const near = closest(column, columns);
   const hint = near
     ? `Did you mean ${shown(near)}? Otherwise list the column in the model's schema.yml, or pass --catalog.`
@@ -60,51 +66,45 @@ function unknownColumn(column: string, at: string, columns: readonly string[]): 
   return [{ at, message: `The model has no column ${shown(column)}.`, hint }];
 }
 
-function duplicates(parameters: readonly MetaParameter[]): Fault[] {
+function duplicates(parameters: readonly SoundParameter[]): Fault[] {
   const names = parameters.map(({ name }) => name);
+  const hint = "Give each parameter its own name.";
   return names.flatMap((name, i) => {
-    if (names.indexOf(name) === i) return [];
-    const hint = "Give each parameter its own name.";
-    return [{ at: `parameters[${i}].name`, message: `The name ${shown(name)} is used twice.`, hint }];
+    if (name === undefined || names.indexOf(name) === i) return [];
+    return [{ at: `parameters[${String(i)}].name`, message: `The name ${shown(name)} is used twice.`, hint }];
   });
 }
 
 /** A parameter cannot share its name with a field that the endpoint takes anyway. */
-function reservedNames({ parameters = [], pagination, sortable_fields = [] }: MetaApi): Fault[] {
-  const reserved: readonly string[] = [
+function reservedNames(
+  { pagination, sortable_fields = [] }: Sound<MetaApi>,
+  parameters: readonly SoundParameter[],
+): Fault[] {
+  const reserved: readonly (string | undefined)[] = [
     ...(pagination?.enabled ? PAGE_FIELDS : []),
     ...(sortable_fields.length > 0 ? SORT_FIELDS : []),
   ];
-  return parameters.flatMap(({ name }, i) =>
-    reserved.includes(name)
-      ? [
-          {
-            at: `parameters[${i}].name`,
-            message: `${shown(name)} is a field of every endpoint with this setting.`,
-            hint: "Choose another name.",
-          },
-        ]
-      : [],
-  );
+  return parameters.flatMap(({ name }, i) => {
+    if (!reserved.includes(name)) return [];
+    const message = `${shown(name)} is a field of every endpoint with this setting.`;
+    return [{ at: `parameters[${String(i)}].name`, message, hint: "Choose another name." }];
+  });
 }
 
-function undeclared({ parameters = [], require_any_of = [] }: MetaApi): Fault[] {
+function undeclared(api: Sound<MetaApi>, parameters: readonly SoundParameter[]): Fault[] {
   const names = parameters.map(({ name }) => name);
-  return require_any_of.flatMap((name, i) =>
-    names.includes(name)
-      ? []
-      : [
-          {
-            at: `require_any_of[${i}]`,
-            message: `No parameter is named ${shown(name)}.`,
-            hint: `Declare it, or use one of: ${names.map(shown).join(", ") || "none are declared"}.`,
-          },
-        ],
-  );
+  if (isUnsound(api, "parameters") || names.includes(undefined)) return [];
+  const declared = names.map(shown).join(", ") || "none are declared";
+  return (api.require_any_of ?? []).flatMap((name, i) => {
+    if (name === undefined || names.includes(name)) return [];
+    const hint = `Declare it, or use one of: ${declared}.`;
+    return [{ at: `require_any_of[${String(i)}]`, message: `No parameter is named ${shown(name)}.`, hint }];
+  });
 }
 
-function nothingToFilterBy({ allow_unfiltered = false, parameters = [] }: MetaApi): Fault[] {
-  if (allow_unfiltered || parameters.length > 0) return [];
+function nothingToFilterBy(api: Sound<MetaApi>): Fault[] {
+  if (isUnsound(api, "parameters") || isUnsound(api, "allow_unfiltered")) return [];
+  if (api.allow_unfiltered || (api.parameters ?? []).length > 0) return [];
   return [
     {
       at: "allow_unfiltered",
@@ -114,12 +114,17 @@ function nothingToFilterBy({ allow_unfiltered = false, parameters = [] }: MetaAp
   ];
 }
 
-function limitFaults({ enabled, default_limit = 0, max_limit = 0 }: MetaPagination): Fault[] {
-  if (!enabled || default_limit <= max_limit) return [];
+function isUnsound(api: Sound<MetaApi>, key: keyof MetaApi): boolean {
+  return Object.hasOwn(api, key) && api[key] === undefined;
+}
+
+function limitFaults({ enabled, default_limit, max_limit }: Sound<MetaPagination>): Fault[] {
+  if (!enabled || default_limit === undefined || max_limit === undefined) return [];
+  if (default_limit <= max_limit) return [];
   return [
     {
       at: "pagination.max_limit",
-      message: `\`max_limit\` (${max_limit}) is below \`default_limit\` (${default_limit}).`,
+      message: `\`max_limit\` (${String(max_limit)}) is below \`default_limit\` (${String(default_limit)}).`,
       hint: "Raise `max_limit` or lower `default_limit`.",
     },
   ];

@@ -1,25 +1,42 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import type { ErrorObject } from "ajv";
 import { isObject } from "../../manifest/json.js";
 import { closest, shown, type Fault } from "./fault.js";
-import { KNOWN_KEYS, META_API_SCHEMA, type MetaApi } from "./schema.js";
+import { KNOWN_KEYS, type MetaApi } from "./schema.js";
+import { validate } from "./validate.js";
 
-let compiled: ValidateFunction<MetaApi> | undefined;
+/** A value whose parts may be missing, as each that has a fault of its own is left out; a list keeps its places. */
+export type Sound<T> = T extends readonly (infer Item)[]
+  ? readonly (Sound<Item> | undefined)[]
+  : T extends object
+    ? { readonly [Key in keyof T]?: Sound<T[Key]> | undefined }
+    : T;
 
-/** Compiled at first use: a manifest without `meta.api` does not pay for it. */
-function validator(): ValidateFunction<MetaApi> {
-  compiled ??= new Ajv({ allErrors: true, verbose: true }).compile<MetaApi>(META_API_SCHEMA);
-  return compiled;
+export interface Shape {
+  /** What can be checked further, `undefined` where a part is unsound; null when the value is no object at all. */
+  readonly sound: Sound<MetaApi> | null;
+  readonly faults: readonly Fault[];
 }
-
-export type Shape =
-  { readonly ok: true; readonly value: MetaApi } | { readonly ok: false; readonly faults: Fault[] };
 
 /** Checks the shape of a `meta.api`; every fault is told, not only the first. */
 export function checkShape(value: unknown): Shape {
-  const validate = validator();
-  if (validate(value)) return { ok: true, value };
-  const faults = (validate.errors ?? []).filter(({ keyword }) => keyword !== "if").map(faultOf);
-  return { ok: false, faults };
+  if (validate(value)) return { sound: value, faults: [] };
+  const errors = (validate.errors ?? []).filter(({ keyword }) => keyword !== "if");
+  const unsound = errors.filter(({ keyword }) => keyword !== "required").map((error) => error.instancePath);
+  const sound = isObject(value) ? (prune(value, "", new Set(unsound)) as Sound<MetaApi>) : null;
+  return { sound, faults: errors.map(faultOf) };
+}
+
+/** `meta.api` → `parameters` → a parameter → its keys: the rules look no deeper. */
+const MAX_DEPTH = 3;
+
+function prune(value: unknown, pointer: string, unsound: ReadonlySet<string>, depth = 0): unknown {
+  if (unsound.has(pointer)) return undefined;
+  if (depth === MAX_DEPTH) return value;
+  const part = (item: unknown, key: string | number): unknown =>
+    prune(item, `${pointer}/${String(key)}`, unsound, depth + 1);
+  if (Array.isArray(value)) return value.map(part);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, part(item, key)]));
 }
 
 function faultOf(error: ErrorObject): Fault {

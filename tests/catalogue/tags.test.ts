@@ -1,0 +1,161 @@
+import { describe, expect, it } from "vitest";
+import { TIERS } from "../../runtime/auth/tier.js";
+import { catalogueFrom, catalogueOfText, onlySkipped, pathsOf, told } from "./catalogues.js";
+
+const SYSTEM_TAGS = [
+  "view",
+  "table",
+  "incremental",
+  "staging",
+  "intermediate",
+  "daily",
+  "weekly",
+  "monthly",
+  "hourly",
+  "latest",
+  "in_ranges",
+  "last_30d",
+  "last_7d",
+  "all_time",
+];
+
+function pathOf(...tags: string[]): string | undefined {
+  return pathsOf(catalogueFrom([{ name: "a", tags }]))[0];
+}
+
+describe("a model is published", () => {
+  it.each([
+    ["with `production` and `api:`", ["production", "api:a"], 1],
+    ["without `production`", ["api:a", "bridges"], 0],
+    ["without `api:`", ["production", "bridges"], 0],
+    ["with `Production`, which is another tag", ["Production", "api:a"], 0],
+    ["without tags", [], 0],
+  ])("%s", (_, tags, count) => {
+    const { entries, skipped } = catalogueFrom([{ name: "a", tags }]);
+    expect(entries.length + skipped.length).toBe(count);
+  });
+});
+
+describe("the path", () => {
+  it.each([
+    ["the first tag that is nothing else", ["api:r", "production", "bridges", "other"], "/v1/bridges/r"],
+    ["lower-cased", ["production", "RevShare", "api:r"], "/v1/revshare/r"],
+    ["`general` where no tag is left", ["production", "tier1", "api:r", "owner:me"], "/v1/general/r"],
+    ["`general` among system tags alone", ["production", ...SYSTEM_TAGS, ...TIERS, "api:r"], "/v1/general/r"],
+    ["a tag that looks like a tier and is none", ["production", "tier4", "api:r"], "/v1/tier4/r"],
+  ])("has as category %s", (_, tags, path) => {
+    expect(pathOf(...tags)).toBe(path);
+  });
+
+  it.each([...SYSTEM_TAGS, ...TIERS])("does not take the tag %s for a category", (tag) => {
+    expect(pathOf("production", tag, "bridges", "api:r")).toBe("/v1/bridges/r");
+  });
+
+  it.each([
+    ["keeps the resource as it is", ["api:NetFlow.v2-x"], "/v1/c/NetFlow.v2-x"],
+    ["takes a resource without the space behind the colon", ["api: flow"], "/v1/c/flow"],
+    ["takes the first of several resources", ["api:first", "api:second"], "/v1/c/first"],
+    [
+      "takes the first granularity, lower-cased",
+      ["api:r", "granularity:Daily", "granularity:weekly"],
+      "/v1/c/r/daily",
+    ],
+    ["takes any granularity", ["api:r", "granularity:rolling_180d"], "/v1/c/r/rolling_180d"],
+    [
+      "appends the first window, lower-cased",
+      ["api:r", "granularity:last_7d", "window:7D", "window:30d"],
+      "/v1/c/r/last_7d/7d",
+    ],
+    [
+      "leaves out a window that says what the granularity says",
+      ["api:r", "granularity:last_7d", "window:LAST_7D"],
+      "/v1/c/r/last_7d",
+    ],
+    ["has a window without a granularity", ["api:r", "window:7d"], "/v1/c/r/7d"],
+  ])("%s", (_, tags, path) => {
+    expect(pathOf("production", "c", ...tags)).toBe(path);
+  });
+
+  it.each([
+    ["api:a/b", '"api:a/b" cannot be a path segment.'],
+    ["api:..", '"api:.." cannot be a path segment.'],
+    ["api:.", '"api:." cannot be a path segment.'],
+    ["api:", '"api:" has no value.'],
+    ["api:naïve", '"api:naïve" cannot be a path segment.'],
+    ["api:a b", '"api:a b" cannot be a path segment.'],
+    ["api:a%2e", '"api:a%2e" cannot be a path segment.'],
+    ["api:a?b", '"api:a?b" cannot be a path segment.'],
+    ["api:a\nb", String.raw`"api:a\nb" cannot be a path segment.`],
+    [`api:${"x".repeat(81)}`, `"api:${"x".repeat(75)}… gives a path segment of 81 characters.`],
+    [`api:${"X".repeat(41)}`, `"api:${"X".repeat(41)}" gives a path segment of 41 characters.`],
+  ])("is refused with the tag %j", (tag, message) => {
+    const catalogue = catalogueFrom([{ name: "a", tags: ["production", "c", tag] }]);
+    expect(catalogue.entries).toEqual([]);
+    expect(told(onlySkipped(catalogue).problems)).toEqual([`$.tags: The tag ${message}`]);
+  });
+
+  it("tells every bad tag", () => {
+    const tags = ["production", "my category", "api:..", "granularity:", "window:a/b"];
+    expect(onlySkipped(catalogueFrom([{ name: "a", tags }])).problems).toHaveLength(4);
+  });
+
+  it("tells what to do about an empty tag", () => {
+    const { problems } = onlySkipped(catalogueFrom([{ name: "a", tags: ["production", "", "api:a"] }]));
+    expect(problems).toMatchObject([{ message: 'The tag "" has no value.', hint: "Remove it." }]);
+  });
+
+  it("may be as long as 80 characters a segment", () => {
+    expect(pathOf("production", "c", `api:${"x".repeat(80)}`)).toBe(`/v1/c/${"x".repeat(80)}`);
+  });
+
+  it("is never one of the service's own", () => {
+    const tags = ["production", "system", "api:manifest", "granularity:refresh"];
+    const { problems } = onlySkipped(catalogueFrom([{ name: "a", tags }]));
+    expect(told(problems)).toEqual([
+      "$.tags: The path /v1/system/manifest/refresh belongs to the service itself.",
+    ]);
+    expect(pathOf("production", "system", "api:manifest")).toBe("/v1/system/manifest");
+  });
+});
+
+describe("the tier", () => {
+  const tierOf = (tags: readonly string[], defaultTier?: "tier2"): string | undefined =>
+    catalogueFrom([{ name: "a", tags: ["production", "api:a", ...tags] }], defaultTier && { defaultTier })
+      .entries[0]?.endpoint.tier;
+
+  it("is that of the first tier tag", () => {
+    expect(tierOf(["tier3", "tier1"])).toBe("tier3");
+  });
+
+  it("is tier0 without one, or the default that is set", () => {
+    expect(tierOf([])).toBe("tier0");
+    expect(tierOf([], "tier2")).toBe("tier2");
+    expect(tierOf(["tier0"], "tier2")).toBe("tier0");
+  });
+});
+
+describe("tags", () => {
+  const manifest = (node: object): string =>
+    JSON.stringify({
+      metadata: { dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json" },
+      nodes: { "model.t.a": { resource_type: "model", name: "a", schema: "s", ...node } },
+    });
+  const configured = { config: { tags: ["production", "configured", "api:a"] } };
+
+  it("are those of the node", () => {
+    const node = { tags: ["production", "own", "api:a"], ...configured };
+    expect(pathsOf(catalogueOfText(manifest(node)))).toEqual(["/v1/own/a"]);
+  });
+
+  it.each([
+    ["absent", {}],
+    ["empty", { tags: [] }],
+  ])("are those of its configuration where its own are %s", (_, tags) => {
+    expect(pathsOf(catalogueOfText(manifest({ ...tags, ...configured })))).toEqual(["/v1/configured/a"]);
+  });
+
+  it("that are no text are passed over", () => {
+    const tags = [null, 7, "production", {}, "c", ["api:b"], "api:a"];
+    expect(pathsOf(catalogueOfText(manifest({ tags })))).toEqual(["/v1/c/a"]);
+  });
+});

@@ -1,0 +1,233 @@
+import { spawnSync } from "node:child_process";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { filesIn } from "../support/files.js";
+import { manifestOf } from "../support/manifest.js";
+import { ownFolder } from "../support/service.js";
+import { BAD, CLI, GENERATE, GOOD, project, routewright } from "./run.js";
+
+describe("routewright generate", () => {
+  it("writes the folder and tells each file, then tells that nothing changed", () => {
+    const folder = project(GOOD);
+    expect(routewright(folder, GENERATE)).toEqual({
+      exit: 0,
+      out: [
+        "added    generated/index.ts",
+        "added    generated/openapi.json",
+        "added    generated/routes/bridges/volume.ts",
+        "1 endpoint; 3 files changed; no model skipped\n",
+      ].join("\n"),
+      err: "",
+    });
+    expect(routewright(folder, GENERATE).out).toBe("1 endpoint; no file changed; no model skipped\n");
+  });
+
+  it("tells each model that it skips with every problem, and exits 0 all the same", () => {
+    const { exit, out } = routewright(project(GOOD, BAD), GENERATE);
+    expect(exit).toBe(0);
+    expect(out).toContain("skipped  model.test.bad (models/bad.sql): invalid\n");
+    expect(out).toContain(
+      "$.config.meta.api.methods: The list is empty. List at least one, or leave the key out.\n",
+    );
+    expect(out).toContain("$.config.meta.api.allow_unfiltered: It is false");
+  });
+
+  it("exits 1 with --strict where a model is invalid or its path is taken, not where it is excluded", () => {
+    const strict = [...GENERATE, "--strict"];
+    const excluded = { ...BAD, api: { exclude_from_api: true } };
+    expect(routewright(project(GOOD, excluded), strict).exit).toBe(0);
+    expect(routewright(project(GOOD, { ...GOOD, name: "twin" }), strict).exit).toBe(1);
+    const folder = project(GOOD, BAD);
+    expect(routewright(folder, strict).exit).toBe(1);
+    expect(Object.keys(filesIn(join(folder, "generated")))).toHaveLength(3);
+  });
+
+  it("reports as JSON", () => {
+    const folder = project(GOOD, BAD, {
+      ...GOOD,
+      name: "warned",
+      tags: ["production", "c", "api:w"],
+      api: { allow_unfiltered: true, sorted: 1 },
+    });
+    const { exit, out } = routewright(folder, [...GENERATE, "--json"]);
+    expect(exit).toBe(0);
+    expect(JSON.parse(out)).toEqual({
+      endpoints: 2,
+      added: ["index.ts", "openapi.json", "routes/bridges/volume.ts", "routes/c/w.ts"],
+      changed: [],
+      removed: [],
+      skipped: [
+        {
+          model: "model.test.bad",
+          file: "models/bad.sql",
+          reason: "invalid",
+          problems: [
+            expect.objectContaining({
+              path: "$.config.meta.api.methods",
+              hint: "List at least one, or leave the key out.",
+            }),
+            expect.objectContaining({ path: "$.config.meta.api.allow_unfiltered" }),
+          ],
+        },
+      ],
+      warnings: [
+        {
+          model: "model.test.warned",
+          path: "$.config.meta.api",
+          message: 'The key "sorted" means nothing here and is ignored.',
+          hint: "Did you mean `sort`?",
+        },
+      ],
+    });
+  });
+
+  it("takes columns and types from dbt's catalog", () => {
+    const api = { allow_unfiltered: true, sort: [{ column: "day", direction: "ASC" }] };
+    const folder = project({ ...GOOD, columns: {}, api });
+    const catalog = {
+      metadata: { dbt_schema_version: "https://schemas.getdbt.com/dbt/catalog/v1.json" },
+      nodes: {
+        "model.test.volume": { columns: { day: { name: "day", type: "date", index: 1, comment: "Day." } } },
+      },
+    };
+    writeFileSync(join(folder, "catalog.json"), JSON.stringify(catalog));
+    expect(routewright(folder, [...GENERATE, "--strict"]).exit).toBe(1);
+    expect(routewright(folder, [...GENERATE, "--strict", "--catalog", "catalog.json"]).exit).toBe(0);
+    expect(filesIn(join(folder, "generated"))["routes/bridges/volume.ts"]).toContain(
+      "  /** Day. */\n  day: string | null;\n",
+    );
+    expect(routewright(folder, [...GENERATE, "--catalog", "manifest.json"])).toMatchObject({
+      exit: 2,
+      err: expect.stringMatching(/^error: manifest\.json is not a dbt catalog\./),
+    });
+  });
+});
+
+describe("routewright generate --check", () => {
+  it("exits 0 where the folder is up to date", () => {
+    const folder = project(GOOD);
+    routewright(folder, GENERATE);
+    expect(routewright(folder, [...GENERATE, "--check"])).toEqual({
+      exit: 0,
+      out: "1 endpoint; the folder is up to date; no model skipped\n",
+      err: "",
+    });
+  });
+
+  it("exits 1, names each file with what is wrong with it, and writes nothing", () => {
+    const folder = project(GOOD, { ...GOOD, name: "gone", tags: ["production", "c", "api:gone"] });
+    routewright(folder, GENERATE);
+    writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifestOf([GOOD])));
+    rmSync(join(folder, "generated/routes/bridges/volume.ts"));
+    const before = filesIn(folder);
+    const { exit, out } = routewright(folder, [...GENERATE, "--check"]);
+    expect(exit).toBe(1);
+    expect(out).toBe(
+      [
+        "out of date          generated/index.ts",
+        "out of date          generated/openapi.json",
+        "missing              generated/routes/bridges/volume.ts",
+        "no longer generated  generated/routes/c/gone.ts",
+        "1 endpoint; 4 files not up to date: run `routewright generate`; no model skipped\n",
+      ].join("\n"),
+    );
+    expect(filesIn(folder)).toEqual(before);
+  });
+
+  it("exits 1 where there is no folder yet, and makes none", () => {
+    const folder = project(GOOD);
+    expect(routewright(folder, [...GENERATE, "--check", "--out", "a/b"]).exit).toBe(1);
+    expect(Object.keys(filesIn(folder))).toEqual(["manifest.json"]);
+  });
+});
+
+describe("where the manifest is", () => {
+  const name = { DBT_MANIFEST_PATH: "manifest.json" };
+
+  it("is told by a flag, which wins over DBT_MANIFEST_PATH, which wins over DBT_MANIFEST_URL", () => {
+    const folder = project(GOOD);
+    const nowhere = { DBT_MANIFEST_PATH: "none.json", DBT_MANIFEST_URL: "http://127.0.0.1:1/m.json" };
+    expect(routewright(folder, GENERATE, nowhere).exit).toBe(0);
+    expect(routewright(folder, ["generate"], { ...nowhere, ...name }).exit).toBe(0);
+    const { DBT_MANIFEST_URL } = nowhere;
+    expect(routewright(folder, ["generate"], { DBT_MANIFEST_URL })).toMatchObject({
+      exit: 2,
+      err: expect.stringMatching(/^error: Cannot fetch http:\/\/127\.0\.0\.1:1\/m\.json: .+\n$/),
+    });
+  });
+
+  it("has to be told", () => {
+    expect(routewright(ownFolder(), ["generate"])).toEqual({
+      exit: 2,
+      out: "",
+      err: "error: Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL.\n",
+    });
+  });
+
+  it("has to be one", () => {
+    const folder = ownFolder();
+    expect(routewright(folder, GENERATE)).toMatchObject({
+      exit: 2,
+      err: "error: Cannot read manifest.json: there is no such file. `dbt parse` or `dbt build` writes it to target/.\n",
+    });
+    writeFileSync(join(folder, "manifest.json"), "{");
+    expect(routewright(folder, GENERATE)).toMatchObject({
+      exit: 2,
+      err: expect.stringMatching(/^error: .+\n$/),
+    });
+  });
+
+  it.each([
+    [{ DBT_MANIFEST_URL: "ftp://me:hidden@host/m.json" }, /^error: DBT_MANIFEST_URL must be an http/],
+    [
+      { ...name, DEFAULT_ENDPOINT_TIER: "tier9" },
+      /^error: DEFAULT_ENDPOINT_TIER must be one of tier0, tier1, tier2, tier3\.\n$/,
+    ],
+  ])("and the rest of the environment have to be sound: %j", (variables, complaint) => {
+    const { exit, err } = routewright(project(GOOD), ["generate"], variables);
+    expect(exit).toBe(2);
+    expect(err).toMatch(complaint);
+    expect(err).not.toContain("hidden");
+  });
+
+  it("DEFAULT_ENDPOINT_TIER is the tier of a model without one", () => {
+    const folder = project(GOOD);
+    routewright(folder, GENERATE, { DEFAULT_ENDPOINT_TIER: "tier2" });
+    expect(filesIn(join(folder, "generated"))["routes/bridges/volume.ts"]).toContain('tier: "tier2"');
+  });
+});
+
+describe("bad usage", () => {
+  it.each([
+    [["generate", "--manifset", "x"], /unknown option '--manifset'/],
+    [["generate", "--manifest"], /argument missing/],
+    [["generate", "extra"], /too many arguments/],
+    [["generat"], /unknown command 'generat'/],
+    [["--nonsense"], /unknown option '--nonsense'/],
+  ])("%j exits 2 and says what is wrong", (args, complaint) => {
+    const { exit, out, err } = routewright(ownFolder(), args);
+    expect(exit).toBe(2);
+    expect(out).toBe("");
+    expect(err).toMatch(complaint);
+  });
+
+  it("no command exits 2 with the help; asking for help exits 0", () => {
+    expect(routewright(ownFolder(), [])).toMatchObject({ exit: 2, err: expect.stringContaining("generate") });
+    expect(routewright(ownFolder(), ["generate", "--help"])).toMatchObject({
+      exit: 0,
+      out: expect.stringContaining("--manifest"),
+    });
+  });
+});
+
+describe("a reader that has seen enough", () => {
+  it("closes the pipe without a complaint", () => {
+    const folder = project(GOOD);
+    const piped = spawnSync("sh", ["-c", `"${process.execPath}" "${CLI}" generate --help | true`], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    expect({ status: piped.status, err: piped.stderr }).toEqual({ status: 0, err: "" });
+  });
+});

@@ -1,0 +1,54 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { render } from "../../generator/emit/render.js";
+import { catalogueOfText } from "../catalogue/catalogues.js";
+import { addedLines, changedFiles } from "../support/line-diff.js";
+
+const STARTER = readFileSync(
+  fileURLToPath(new URL("../../templates/starter/manifest.json", import.meta.url)),
+  "utf8",
+);
+
+const ADDED = {
+  resource_type: "model",
+  name: "api_bridges_fees_daily",
+  alias: "api_bridges_fees_daily",
+  schema: "analytics",
+  original_file_path: "models/api_bridges_fees_daily.sql",
+  description: "Fees by day.",
+  tags: ["production", "bridges", "tier1", "api:fees", "granularity:daily"],
+  columns: { date: { name: "date", data_type: "date", description: "Day." } },
+  config: {
+    meta: { api: { parameters: [{ name: "start_date", column: "date", operator: ">=", type: "date" }] } },
+  },
+};
+
+function starterWith(nodes: Readonly<Record<string, object>>): ReadonlyMap<string, string> {
+  const manifest = JSON.parse(STARTER) as { nodes: object };
+  return render(catalogueOfText(JSON.stringify({ ...manifest, nodes: { ...nodes, ...manifest.nodes } })));
+}
+
+describe("a model that is added to the starter", () => {
+  const before = starterWith({});
+  const after = starterWith({ "model.starter.api_bridges_fees_daily": ADDED });
+
+  it("changes its own file, the index and the OpenAPI document", () => {
+    expect(changedFiles(before, after)).toEqual({
+      added: ["routes/bridges/fees.daily.ts"],
+      changed: ["index.ts", "openapi.json"],
+      removed: [],
+    });
+  });
+
+  it.each(["index.ts", "openapi.json"])("only adds lines to %s, which tell of it", (file) => {
+    const lines = addedLines(before.get(file) ?? "", after.get(file) ?? "");
+    expect(lines).not.toBeNull();
+    expect(lines?.join("\n")).toContain("fees");
+    expect(lines?.length).toBeLessThan(file === "index.ts" ? 3 : 200);
+  });
+
+  it("leaves every byte as it was once it is removed again", () => {
+    expect(starterWith({})).toEqual(before);
+  });
+});

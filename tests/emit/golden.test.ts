@@ -1,0 +1,74 @@
+/**
+ * `tests/golden/<case>/`: the smallest manifest that shows a behaviour, beside what `generate` makes of it: `stdout.txt`,
+ * and either the whole of `expected/` or `stderr.txt`. All of it is compared, also what should not be there. After a
+ * change that is meant, `UPDATE_GOLDEN=1 npm test -- golden` makes them anew, for reading in the diff.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { EXIT } from "../../generator/commands/outcome.js";
+import { generate } from "../../generator/commands/generate.js";
+import { filesIn } from "../support/files.js";
+import { ownFolder } from "../support/service.js";
+import { complaintsOf } from "./compiler.js";
+
+const GOLDEN = fileURLToPath(new URL("../golden/", import.meta.url));
+const CASES = readdirSync(GOLDEN, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+
+/** What stands in a case's folder once its manifest is generated from, its manifest left out. */
+async function made(name: string): Promise<Record<string, string>> {
+  const out = ownFolder();
+  const outcome = await generate({
+    manifest: join(GOLDEN, name, "manifest.json"),
+    out,
+    check: false,
+    strict: false,
+    json: false,
+    defaultTier: "tier0",
+  });
+  const plain = (text: string): string => text.replaceAll(out, "generated").replaceAll(GOLDEN, "");
+  const files = Object.entries(filesIn(out)).map(([file, text]) => [`expected/${file}`, text]);
+  return {
+    ...Object.fromEntries(files),
+    ...(outcome.output && { "stdout.txt": plain(outcome.output) }),
+    ...(outcome.exit === EXIT.error && { "stderr.txt": plain(`${(outcome.errors ?? []).join("\n")}\n`) }),
+  };
+}
+
+function rewrite(name: string, files: Readonly<Record<string, string>>): void {
+  for (const old of readdirSync(join(GOLDEN, name))) {
+    if (old !== "manifest.json") rmSync(join(GOLDEN, name, old), { recursive: true });
+  }
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(GOLDEN, name, file)), { recursive: true });
+    writeFileSync(join(GOLDEN, name, file), text);
+  }
+}
+
+describe("generate, from the manifest of", () => {
+  it.each(CASES)("%s, gives what is expected", async (name) => {
+    const files = await made(name);
+    if (process.env["UPDATE_GOLDEN"]) rewrite(name, files);
+    const manifest = readFileSync(join(GOLDEN, name, "manifest.json"), "utf8");
+    expect({ ...files, "manifest.json": manifest }).toEqual(filesIn(join(GOLDEN, name)));
+  });
+});
+
+it("what is expected compiles under strict", () => {
+  const folders = CASES.filter((name) => existsSync(join(GOLDEN, name, "expected"))).map(
+    (name) => new Map(Object.entries(filesIn(join(GOLDEN, name, "expected")))),
+  );
+  expect(folders.length).toBeGreaterThan(20);
+  expect(complaintsOf(folders)).toEqual([]);
+}, 120_000);
+
+it("a case says what it expects", () => {
+  for (const name of CASES) {
+    expect(readFileSync(join(GOLDEN, name, "manifest.json"), "utf8")).not.toBe("");
+    const found = readdirSync(join(GOLDEN, name));
+    expect(found.includes("expected") || found.includes("stderr.txt"), name).toBe(true);
+  }
+});

@@ -1,0 +1,189 @@
+import { describe, expect, it } from "vitest";
+import { type Manifest, parseManifest } from "../../generator/manifest/manifest.js";
+
+const TAGS = ["production", "bridges", "api:volume"];
+const API = { allow_unfiltered: true };
+
+/** What dbt wrote from 1.0 on (v4): the SQL under `raw_sql`, the project's own root beside each path. */
+const MODEL_V4 = {
+  raw_sql: "select 1",
+  compiled: true,
+  resource_type: "model",
+  depends_on: { macros: [], nodes: [] },
+  config: { enabled: true, alias: null, schema: null, tags: TAGS, meta: { api: API }, materialized: "table" },
+  database: "warehouse",
+  schema: "dbt",
+  fqn: ["shop", "api_volume"],
+  unique_id: "model.shop.api_volume",
+  package_name: "shop",
+  root_path: "/usr/app",
+  path: "api_volume.sql",
+  original_file_path: "models/api_volume.sql",
+  name: "api_volume",
+  alias: "volume_v1",
+  tags: TAGS,
+  refs: [],
+  description: "Volume.",
+  columns: {
+    day: { name: "day", description: "Day.", meta: {}, data_type: "date", quote: null, tags: [] },
+    value: { name: "value", description: "", meta: {}, data_type: null, quote: null, tags: [] },
+  },
+  meta: { api: API },
+  docs: { show: true },
+  relation_name: '"warehouse"."dbt"."volume_v1"',
+};
+
+/** 1.3 (v7) renamed the SQL for models that are none, 1.4 (v8) dropped the root. */
+const { raw_sql, ...MODEL_WITHOUT_SQL } = MODEL_V4;
+const MODEL_V7 = { ...MODEL_WITHOUT_SQL, raw_code: raw_sql, language: "sql" };
+const MODEL_V8 = { ...MODEL_V7, root_path: undefined };
+/** 1.5 (v9) brought contracts and constraints, 1.6 and later access and versions. */
+const MODEL_V9 = {
+  ...MODEL_V8,
+  columns: {
+    day: { ...MODEL_V4.columns.day, constraints: [{ type: "not_null", name: null, expression: null }] },
+    value: { ...MODEL_V4.columns.value, constraints: [] },
+  },
+  constraints: [],
+  contract: { enforced: true, alias_types: true, checksum: "0" },
+  access: "protected",
+  version: null,
+  latest_version: null,
+};
+
+/** A `not_null` test as v4 has it, and with the model named, as later versions do. */
+const TEST_V4 = {
+  resource_type: "test",
+  unique_id: "test.shop.not_null_api_volume_day.1",
+  test_metadata: { name: "not_null", kwargs: { column_name: "day" }, namespace: null },
+  column_name: "day",
+  depends_on: { macros: ["macro.dbt.test_not_null"], nodes: ["model.shop.api_volume"] },
+  config: { severity: "ERROR", where: null, enabled: true },
+};
+const TEST_V8 = { ...TEST_V4, attached_node: "model.shop.api_volume", file_key_name: "models.api_volume" };
+
+const VERSIONS: readonly (readonly [version: number, model: object, test: object])[] = [
+  [4, MODEL_V4, TEST_V4],
+  [5, MODEL_V4, TEST_V4],
+  [6, MODEL_V4, TEST_V4],
+  [7, MODEL_V7, TEST_V4],
+  [8, MODEL_V8, TEST_V8],
+  [9, MODEL_V9, TEST_V8],
+  [10, MODEL_V9, TEST_V8],
+  [11, MODEL_V9, TEST_V8],
+  [12, MODEL_V9, TEST_V8],
+];
+
+function manifestText(schema: unknown, nodes: object, metadata: object = {}): string {
+  return JSON.stringify({
+    metadata: { dbt_schema_version: schema, adapter_type: "postgres", ...metadata },
+    nodes,
+  });
+}
+
+function read(text: string): Manifest {
+  const reading = parseManifest(text, "manifest.json");
+  if (!reading.ok) throw new Error(reading.problem);
+  return reading.manifest;
+}
+
+const address = (version: number | string): string =>
+  `https://schemas.getdbt.com/dbt/manifest/${version}.json`;
+
+describe("a manifest of schema", () => {
+  it.each(VERSIONS)("v%i is read as dbt wrote it", (version, model, test) => {
+    const nodes = {
+      "model.shop.api_volume": model,
+      "test.shop.not_null_api_volume_day.1": test,
+      "seed.shop.colours": { ...model, resource_type: "seed", unique_id: "seed.shop.colours" },
+      "snapshot.shop.past": { ...model, resource_type: "snapshot", unique_id: "snapshot.shop.past" },
+    };
+    expect(read(manifestText(address(`v${String(version)}`), nodes))).toEqual({
+      models: [
+        {
+          uniqueId: "model.shop.api_volume",
+          name: "api_volume",
+          file: "models/api_volume.sql",
+          description: "Volume.",
+          tags: TAGS,
+          schema: "dbt",
+          alias: "volume_v1",
+          columns: [
+            { name: "day", type: "date", notNull: true, description: "Day." },
+            { name: "value", type: null, notNull: false, description: "" },
+          ],
+          api: { value: API, path: "$.config.meta.api" },
+        },
+      ],
+      nullableByDefault: true,
+      warnings: [],
+    });
+  });
+
+  it.each(["v3", "v13", "v20", "vNext", "v1000000"])(
+    "%s is unknown: it is read, with a warning",
+    (version) => {
+      const { models, warnings } = read(
+        manifestText(address(version), { "model.shop.api_volume": MODEL_V9 }),
+      );
+      expect(models).toHaveLength(1);
+      expect(warnings).toEqual([
+        `The manifest's schema is "${address(version)}"; v4 to v12 are known. It is read as if it were the newest of them.`,
+      ]);
+    },
+  );
+
+  it("that is no version at all is shown in a warning without its line breaks", () => {
+    const { warnings } = read(manifestText("evil\n::error::\u001b[31m/dbt/manifest/v99.json", {}));
+    expect(warnings[0]).toContain(String.raw`"evil\n::error::\u001b[31m/dbt/manifest/v99.json"`);
+  });
+
+  it("is read where the ending .json is missing", () => {
+    expect(read(manifestText("https://schemas.getdbt.com/dbt/manifest/v12", {})).warnings).toEqual([]);
+  });
+});
+
+describe("a model", () => {
+  const modelOf = (node: object) =>
+    read(manifestText(address("v12"), { "model.shop.x": { resource_type: "model", ...node } })).models[0];
+
+  it("without an alias, or with an empty one, has its name as relation", () => {
+    expect(modelOf({ name: "orders" })?.alias).toBe("orders");
+    expect(modelOf({ name: "orders", alias: "" })?.alias).toBe("orders");
+    expect(modelOf({ name: "orders", alias: null })?.alias).toBe("orders");
+  });
+
+  it("is known by the key that the manifest keeps it under, which is there only once", () => {
+    expect(modelOf({ unique_id: "model.other.y" })?.uniqueId).toBe("model.shop.x");
+  });
+
+  it("has nothing but what is of the right kind", () => {
+    const odd = { name: 1, tags: "t", schema: null, columns: [1], meta: [], config: "c", description: {} };
+    expect(modelOf(odd)).toEqual({
+      uniqueId: "model.shop.x",
+      name: "",
+      file: "",
+      description: "",
+      tags: [],
+      schema: "",
+      alias: "",
+      columns: [],
+      api: null,
+    });
+  });
+
+  it("has its columns in the order of schema.yml, of two with the same name the first", () => {
+    const columns = {
+      b: { name: "b", data_type: " text " },
+      a: { data_type: "date" },
+      B: { name: "b", data_type: "int" },
+      ["__proto__"]: { name: "__proto__" },
+    };
+    const text = JSON.stringify({ columns }).replace('"B"', '"__proto__":{"name":"__proto__"},"B"');
+    expect(modelOf(JSON.parse(text) as object)?.columns.map(({ name, type }) => [name, type])).toEqual([
+      ["b", "text"],
+      ["a", "date"],
+      ["__proto__", null],
+    ]);
+  });
+});
