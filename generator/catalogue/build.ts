@@ -30,7 +30,17 @@ export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}):
     if ("skipped" in outcome) skipped.push(outcome.skipped);
     else entries.push(outcome.entry);
   }
-  return { entries: entries.sort(inDocumentedOrder), skipped, warnings };
+  return { entries: withSuccessors(entries, manifest).sort(inDocumentedOrder), skipped, warnings };
+}
+
+/** Points older versions of a model to the endpoint of the latest one, where that has one. */
+function withSuccessors(entries: readonly CatalogueEntry[], { models }: Manifest): CatalogueEntry[] {
+  const paths = new Map(entries.map(({ uniqueId, endpoint }) => [uniqueId, endpoint.path]));
+  const successors = new Map(models.map(({ uniqueId, successor }) => [uniqueId, paths.get(successor ?? "")]));
+  return entries.map((entry) => {
+    const successor = successors.get(entry.uniqueId) ?? null;
+    return successor === null ? entry : { ...entry, endpoint: { ...entry.endpoint, successor } };
+  });
 }
 
 type Outcome = { readonly warnings: readonly Problem[] } & (
@@ -92,6 +102,8 @@ function endpointOf(model: Model, tags: ModelTags, settings: Settings, context: 
     relation: [model.schema, model.alias],
     columns: model.columns.map((column) => ({ name: column.name, type: typeOf(column, context) })),
     ...settings,
+    deprecationDate: model.deprecationDate,
+    successor: null,
   };
 }
 

@@ -33,7 +33,11 @@ export async function diff(options: DiffOptions): Promise<Outcome> {
   ]);
   const problems = [base, head, accept].flatMap((reading) => (reading.ok ? [] : reading.problems));
   if (!base.ok || !head.ok || !accept.ok) return { exit: EXIT.error, errors: [...new Set(problems)] };
-  const judgement = judge(compareSnapshots(base.snapshot, head.snapshot), accept.entries, options.today);
+  const judgement = judge(
+    compareSnapshots(base.snapshot, head.snapshot, options.today),
+    accept.entries,
+    options.today,
+  );
   const report = {
     ...judgement,
     base: shownSide(options.base),

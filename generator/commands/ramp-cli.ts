@@ -16,7 +16,8 @@ interface Flags {
 function whole(min: number, max: number): (text: string) => number {
   return (text) => {
     const number = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
-    if (!(number >= min && number <= max)) throw new InvalidArgumentError(`A whole number from ${String(min)} to ${String(max)}.`);
+    if (!(number >= min && number <= max))
+      throw new InvalidArgumentError(`A whole number from ${String(min)} to ${String(max)}.`);
     return number;
   };
 }
@@ -25,7 +26,9 @@ const collect = (value: string, before: readonly string[] = []): readonly string
 
 /** `routewright ramp …`: what a dashboard would do, on the ramp's database (decisions.md §B, Set-up). */
 export function addRamp(command: Command, then: Then): void {
-  command.description("set up the ramp: organizations, projects, providers, identity providers, webhooks, keys");
+  command.description(
+    "set up the ramp: organizations, projects, providers, identity providers, webhooks, keys",
+  );
   addOrganizations(group(command, "org", "organizations"), then);
   addProjects(group(command, "project", "projects"), then);
   addSecrets(group(command, "secret", "client secrets; two of a project may be valid at once"), then);
@@ -57,7 +60,11 @@ const run =
 function addOrganizations(parent: Command, then: Then): void {
   leaf(parent, "create", "make an organization")
     .requiredOption("--name <name>", "its name")
-    .action(run<Flags & { name: string }>(then, (r, flags) => r.setUp(flags, ({ database }) => r.createOrganization(database, flags.name))));
+    .action(
+      run<Flags & { name: string }>(then, (r, flags) =>
+        r.setUp(flags, ({ database }) => r.createOrganization(database, flags.name)),
+      ),
+    );
   leaf(parent, "list", "list organizations").action(
     run<Flags>(then, (r, flags) => r.setUp(flags, ({ database }) => r.listed(r.listOrganizations(database)))),
   );
@@ -92,10 +99,14 @@ function newProject({ org, name, ttlSeconds, pageOrigin = [] }: ProjectFlags) {
 
 function addSecrets(parent: Command, then: Then): void {
   projectLeaf(parent, "add", "make a second secret and print it, this once").action(
-    run<Flags>(then, (r, flags) => r.setUpProject(flags, ({ database }, id) => r.addSecret(database, id), SHOWN_ONCE)),
+    run<Flags>(then, (r, flags) =>
+      r.setUpProject(flags, ({ database }, id) => r.addSecret(database, id), SHOWN_ONCE),
+    ),
   );
   projectLeaf(parent, "list", "list secrets by id").action(
-    run<Flags>(then, (r, flags) => r.setUpProject(flags, ({ database }, id) => r.listed(r.listSecrets(database, id)))),
+    run<Flags>(then, (r, flags) =>
+      r.setUpProject(flags, ({ database }, id) => r.listed(r.listSecrets(database, id))),
+    ),
   );
   projectLeaf(parent, "revoke", "make a secret invalid")
     .requiredOption("--secret <id>", "the secret's id")
@@ -129,7 +140,9 @@ function addIdentityProviders(parent: Command, then: Then): void {
       ),
     );
   projectLeaf(parent, "list", "list identity providers").action(
-    run<Flags>(then, (r, flags) => r.setUpProject(flags, ({ database }, id) => r.listed(r.listIdentityProviders(database, id)))),
+    run<Flags>(then, (r, flags) =>
+      r.setUpProject(flags, ({ database }, id) => r.listed(r.listIdentityProviders(database, id))),
+    ),
   );
 }
 
@@ -152,7 +165,9 @@ function addProviders(parent: Command, then: Then): void {
       ),
     );
   projectLeaf(parent, "list", "list connections").action(
-    run<Flags>(then, (r, flags) => r.setUpProject(flags, ({ database }, id) => r.listed(r.listConnections(database, id)))),
+    run<Flags>(then, (r, flags) =>
+      r.setUpProject(flags, ({ database }, id) => r.listed(r.listConnections(database, id))),
+    ),
   );
   projectLeaf(parent, "disconnect", "take no new intents to a provider")
     .requiredOption("--provider <code>", "the provider's code")
@@ -174,7 +189,11 @@ function addWebhooks(parent: Command, then: Then): void {
     .option("--allow-private", "let events go to private addresses", false)
     .action(
       run<WebhookFlags>(then, (r, flags) =>
-        r.setUpProject(flags, ({ database, vault }, id) => r.setWebhook(database, vault, id, flags), SHOWN_ONCE),
+        r.setUpProject(
+          flags,
+          ({ database, vault }, id) => r.setWebhook(database, vault, id, flags),
+          SHOWN_ONCE,
+        ),
       ),
     );
   projectLeaf(parent, "replay", "deliver once more what is exhausted, or all of one event")
@@ -188,7 +207,9 @@ function addWebhooks(parent: Command, then: Then): void {
 
 function addKeys(parent: Command, then: Then): void {
   leaf(parent, "rotate", "sign new customer tokens with a new key; those before it go on verifying").action(
-    run<Flags>(then, (r, flags) => r.setUp(flags, ({ database, vault }) => r.listed(r.rotateKey(database, vault)))),
+    run<Flags>(then, (r, flags) =>
+      r.setUp(flags, ({ database, vault }) => r.listed(r.rotateKey(database, vault))),
+    ),
   );
   leaf(parent, "list", "list signing keys by id").action(
     run<Flags>(then, (r, flags) => r.setUp(flags, ({ database }) => r.listed(r.listKeys(database)))),

@@ -60,13 +60,16 @@ function textOf(value: Printed): string {
 }
 
 function linesOf(record: object): string[] {
-  return Object.entries(record).map(([name, value]) => `${name}: ${value instanceof Date ? value.toISOString() : String(value)}`);
+  return Object.entries(record).map(
+    ([name, value]) => `${name}: ${value instanceof Date ? value.toISOString() : String(value)}`,
+  );
 }
 
 /** `routewright ramp sandbox`: two made-up providers, until a signal stops them. */
 export async function sandbox(flags: { readonly host: string; readonly port: string }): Promise<Outcome> {
   const port = /^\d{1,5}$/.test(flags.port) ? Number(flags.port) : NaN;
-  if (!(port <= 65_535)) return { exit: EXIT.error, errors: ["--port must be a whole number from 0 to 65535."] };
+  if (!(port <= 65_535))
+    return { exit: EXIT.error, errors: ["--port must be a whole number from 0 to 65535."] };
   const server = await ramp.startSandbox({ host: flags.host, port });
   process.stdout.write(`${sandboxGreeting(server.url)}\n`);
   await new Promise<void>((resolve) => {
@@ -81,5 +84,8 @@ function sandboxGreeting(url: string): string {
     ({ code, path, keyId, secret }) =>
       `  routewright ramp provider connect --project <id> --provider ${code} --url ${url}${path} --key-id ${keyId} --secret ${secret}`,
   );
-  return [`Sandbox providers on ${url}; misbehaviour is switched on at ${url}/switches. To connect a project:`, ...connections].join("\n");
+  return [
+    `Sandbox providers on ${url}; misbehaviour is switched on at ${url}/switches. To connect a project:`,
+    ...connections,
+  ].join("\n");
 }

@@ -56,7 +56,7 @@ class Watcher {
       const look = await this.#source.look(this.#written);
       if (look.kind === "unchanged") return null;
       if (look.kind === "error") return problem(look.detail);
-      const news = this.#write(look.text);
+      const news = this.#write(look.text, look.shown);
       if (news.ok) this.#written = look.hash;
       return news.text;
     } catch (error) {
@@ -65,9 +65,9 @@ class Watcher {
     }
   }
 
-  #write(text: string): { readonly ok: boolean; readonly text: string } {
-    const { manifest, out, defaultTier } = this.#options;
-    const reading = parseManifest(text, manifest);
+  #write(text: string, shown: string): { readonly ok: boolean; readonly text: string } {
+    const { out, defaultTier } = this.#options;
+    const reading = parseManifest(text, shown);
     if (!reading.ok) return { ok: false, text: problem(reading.problem) };
     const catalogue = catalogueOf(reading.manifest, { defaultTier });
     const fresh = render(catalogue);

@@ -10,6 +10,7 @@ export const SEVERITIES = ["breaking", "warning", "compatible"] as const satisfi
 /** Everything that can be told of two catalogues. A new kind is added here, and the build names what must handle it. */
 export type ChangeKind =
   | "endpoint-removed"
+  | "endpoint-retired"
   | "endpoint-added"
   | "path-moved"
   | "model-changed"
@@ -48,11 +49,17 @@ export type ChangeKind =
   | "sort-extended"
   | "sortable-field-removed"
   | "sortable-field-added"
+  | "endpoint-deprecated"
+  | "deprecation-lifted"
+  | "sunset-brought-forward"
+  | "sunset-put-off"
+  | "successor-changed"
   | "description-changed";
 
 /** How serious a kind is, and its name for people. */
 export const KINDS: Readonly<Record<ChangeKind, { readonly severity: Severity; readonly title: string }>> = {
   "endpoint-removed": { severity: "breaking", title: "Endpoint removed" },
+  "endpoint-retired": { severity: "compatible", title: "Endpoint removed after its sunset" },
   "endpoint-added": { severity: "compatible", title: "Endpoint added" },
   "path-moved": { severity: "breaking", title: "Path moved" },
   "model-changed": { severity: "warning", title: "Served from another model" },
@@ -91,6 +98,11 @@ export const KINDS: Readonly<Record<ChangeKind, { readonly severity: Severity; r
   "sort-extended": { severity: "compatible", title: "Fixed sort extended" },
   "sortable-field-removed": { severity: "breaking", title: "Sortable field removed" },
   "sortable-field-added": { severity: "compatible", title: "Sortable field added" },
+  "endpoint-deprecated": { severity: "warning", title: "Endpoint deprecated" },
+  "deprecation-lifted": { severity: "compatible", title: "No longer deprecated" },
+  "sunset-brought-forward": { severity: "warning", title: "Sunset brought forward" },
+  "sunset-put-off": { severity: "compatible", title: "Sunset put off" },
+  "successor-changed": { severity: "compatible", title: "Successor changed" },
   "description-changed": { severity: "compatible", title: "Description changed" },
 };
 

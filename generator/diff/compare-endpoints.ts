@@ -1,6 +1,7 @@
 import { type Endpoint, TIERS } from "@routewright/runtime/model";
 import type { Difference } from "./change.js";
 import { compareColumns } from "./compare-columns.js";
+import { compareDeprecation } from "./compare-deprecation.js";
 import { compareFiltering } from "./compare-filtering.js";
 import { comparePagination } from "./compare-pagination.js";
 import { compareParameters } from "./compare-parameters.js";
@@ -17,6 +18,7 @@ export function compareEndpoints(base: Endpoint, head: Endpoint): readonly Diffe
     ...comparePagination(base.pagination, head.pagination),
     ...compareColumns(base.columns, head.columns),
     ...compareSorting(base, head),
+    ...compareDeprecation(base, head),
   ];
 }
 

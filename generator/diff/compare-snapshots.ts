@@ -5,12 +5,15 @@ import { compareEndpoints } from "./compare-endpoints.js";
 import { matchEndpoints, type Pair } from "./match.js";
 import type { Published, Snapshot } from "./snapshot.js";
 
-/** All that consumers of the base will notice in the head, in order. Pure. */
-export function compareSnapshots(base: Snapshot, head: Snapshot): readonly Change[] {
+/**
+ * All that consumers of the base will notice in the head, in order. Pure: `today`, `YYYY-MM-DD`, is for telling whether
+ * an endpoint has gone before its sunset or after.
+ */
+export function compareSnapshots(base: Snapshot, head: Snapshot, today: string): readonly Change[] {
   const { pairs, removed, added } = matchEndpoints(base.published, head.published);
   const changes = [
     ...pairs.flatMap(comparePair),
-    ...removed.map((published) => removal(published, head.skipped)),
+    ...removed.map((published) => removal(published, head.skipped, today)),
     ...added.map((published) => place(published, { kind: "endpoint-added", after: published.endpoint.path })),
   ];
   return changes.sort(inOrder);
@@ -27,11 +30,13 @@ function comparePair({ base, head }: Pair): readonly Change[] {
   return differences.map((difference) => ({ ...place(head, difference), endpoint: path, tier, file }));
 }
 
-function removal(published: Published, skipped: readonly Skipped[]): Change {
+function removal(published: Published, skipped: readonly Skipped[], today: string): Change {
+  const { path, deprecationDate } = published.endpoint;
+  const isDue = deprecationDate !== null && deprecationDate.slice(0, 10) <= today;
   const reason = skipped.find(({ model }) => isOf(published, model));
   const change = place(published, {
-    kind: "endpoint-removed",
-    before: published.endpoint.path,
+    kind: isDue ? "endpoint-retired" : "endpoint-removed",
+    before: path,
     details: reason === undefined ? [] : detailsOf(reason),
   });
   return { ...change, file: reason?.file || published.file };

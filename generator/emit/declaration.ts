@@ -31,6 +31,8 @@ function declaredValues(endpoint: Endpoint): Readonly<Record<string, Literal | u
     pagination: pagination === null ? undefined : new Properties(Object.entries(pagination)),
     sort: unlessEmpty(endpoint.sort),
     sortableFields: unlessEmpty(endpoint.sortableFields),
+    deprecationDate: endpoint.deprecationDate ?? undefined,
+    successor: endpoint.successor ?? undefined,
   };
 }
 

@@ -22,6 +22,10 @@ export interface Model {
   /** Name of the relation in the warehouse. */
   readonly alias: string;
   readonly columns: readonly ModelColumn[];
+  /** When the model may be gone, as dbt's `deprecation_date` says: an RFC 3339 instant in UTC, or null. */
+  readonly deprecationDate: string | null;
+  /** For a model with versions: what names the latest one's `unique_id`; null for the latest itself, or without versions. */
+  readonly successor: string | null;
   /** `meta.api` as written, and where; absent for a legacy model. */
   readonly api: { readonly value: unknown; readonly path: string } | null;
 }
@@ -39,9 +43,25 @@ export function modelOf(uniqueId: string, node: JsonObject, promises: ReadonlySe
     tags: tags.length > 0 ? tags : textsOf(config["tags"]),
     schema: textOr(node["schema"], ""),
     alias: textOr(node["alias"], "") || name,
+    deprecationDate: instantOf(node["deprecation_date"]),
+    successor: successorOf(uniqueId, node),
     columns: columnsOf(node, (column) => promises.has(`${uniqueId}\n${column}`)),
     api: apiOf(node, config),
   };
+}
+
+/** dbt writes a date, or a date and time with its zone; what is neither is passed over. */
+function instantOf(value: unknown): string | null {
+  const date = new Date(textOr(value, ""));
+  return Number.isNaN(date.getTime()) ? null : `${date.toISOString().slice(0, 19)}Z`;
+}
+
+/** `model.project.name.v1` → `model.project.name.v2`, where 2 is the latest version. */
+function successorOf(uniqueId: string, { version, latest_version: latest }: JsonObject): string | null {
+  if (version === null || version === undefined || latest === null || latest === undefined) return null;
+  const ending = `.v${String(version as string | number)}`;
+  if (version === latest || !uniqueId.endsWith(ending)) return null;
+  return `${uniqueId.slice(0, -ending.length)}.v${String(latest as string | number)}`;
 }
 
 /** The columns in the order of `schema.yml`. */

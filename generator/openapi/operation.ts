@@ -21,6 +21,7 @@ function dataOperation(entry: CatalogueEntry, method: Method): JsonRecord {
     tags: [category],
     summary: titleOf(entry) + (method === "POST" ? " (POST)" : ""),
     description: descriptionOf(entry),
+    ...(endpoint.deprecationDate !== null && { deprecated: true }),
     "x-tier": endpoint.tier,
     "x-dbt-model": endpoint.model,
     security: securityOf(endpoint.tier),
@@ -58,13 +59,15 @@ function titleOf({ resource, granularity, window }: CatalogueEntry): string {
 
 /** What the model's author says, then what the endpoint asks for. */
 function descriptionOf(entry: CatalogueEntry): string {
-  const { legacy, sort, tier } = entry.endpoint;
+  const { legacy, sort, tier, deprecationDate, successor } = entry.endpoint;
   const needed = neededFilters(entry);
   return paragraphs(
     entry.documentation.description,
     legacy ? "The whole table: no parameters are taken." : "",
     needed.length === 0 ? "" : `At least one of these parameters is required: ${codeList(needed)}.`,
     sort.length === 0 ? "" : `Sorted by ${codeList(sort.map((key) => key.join(" ")))}.`,
+    deprecationDate === null ? "" : `Deprecated: it may be gone from ${deprecationDate} on.`,
+    successor === null ? "" : `The latest version is served by \`${successor}\`.`,
     `Access: ${tier} (${TIER_NAMES[tier]}).`,
   );
 }

@@ -4,7 +4,13 @@ import { readIfModified } from "../manifest/source.js";
 
 /** What a look at the manifest found. */
 export type Look =
-  | { readonly kind: "text"; readonly text: string; readonly hash: string }
+  | {
+      readonly kind: "text";
+      readonly text: string;
+      readonly hash: string;
+      /** Where it is from, fit to be shown. */
+      readonly shown: string;
+    }
   /** The manifest is the one that the caller knows. */
   | { readonly kind: "unchanged" }
   | { readonly kind: "error"; readonly detail: string };
@@ -25,9 +31,9 @@ export class ManifestSource {
     const source = await readIfModified(this.#location, has);
     if (!source.ok) return { kind: "error", detail: source.problem };
     if ("notModified" in source) return { kind: "unchanged" };
-    const { text, validators = null } = source;
+    const { text, shown, validators = null } = source;
     const hash = createHash("sha256").update(text).digest("hex");
     this.#last = validators && { hash, validators };
-    return hash === known ? { kind: "unchanged" } : { kind: "text", text, hash };
+    return hash === known ? { kind: "unchanged" } : { kind: "text", text, hash, shown };
   }
 }

@@ -27,11 +27,11 @@ export class RenderJob {
 
   /** `inService`: hash of the manifest that is in service. */
   async render(inService: string | null): Promise<Rendered> {
-    const { manifest: location, title, defaultTier } = this.#options;
+    const { title, defaultTier } = this.#options;
     const look = await this.#source.look(inService);
     if (look.kind !== "text") return look;
-    const { text, hash } = look;
-    const reading = parseManifest(text, location);
+    const { text, hash, shown } = look;
+    const reading = parseManifest(text, shown);
     if (!reading.ok) return { kind: "error", detail: reading.problem };
     const catalogue = catalogueOf(reading.manifest, { defaultTier });
     const files = render(catalogue, title === null ? {} : { title });

@@ -25,6 +25,9 @@ export interface Declaration<Query, Row> {
   readonly pagination?: Pagination;
   readonly sort?: readonly (readonly [column: keyof Row & string, direction: Direction])[];
   readonly sortableFields?: readonly (keyof Row & string)[];
+  /** RFC 3339, in UTC. */
+  readonly deprecationDate?: string;
+  readonly successor?: `/v1/${string}`;
 }
 
 /** A page of rows with its place, for an endpoint whose `response` is `envelope` (decisions.md §A). */
@@ -81,5 +84,7 @@ function endpointOf<Query, Row>(declaration: Declaration<Query, Row>): Endpoint 
     pagination: declaration.pagination ?? null,
     sort: declaration.sort ?? [],
     sortableFields: declaration.sortableFields ?? [],
+    deprecationDate: declaration.deprecationDate ?? null,
+    successor: declaration.successor ?? null,
   };
 }

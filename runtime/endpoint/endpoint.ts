@@ -70,6 +70,10 @@ export interface Endpoint {
   readonly sort: readonly SortKey[];
   /** Columns that a caller may sort by, ahead of the fixed order. */
   readonly sortableFields: readonly string[];
+  /** When the endpoint may be gone, as an RFC 3339 instant in UTC (dbt's `deprecation_date`); null: it is there to stay. */
+  readonly deprecationDate: string | null;
+  /** Path of the endpoint that serves the latest version of the model; null for the latest one, or without versions. */
+  readonly successor: string | null;
 }
 
 /** Names that a paginated or sortable endpoint takes besides its own parameters. */

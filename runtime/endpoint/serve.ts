@@ -5,6 +5,7 @@ import type { Rows } from "../warehouse/warehouse.js";
 import { requestIdOf } from "../http/request-id.js";
 import { admit, glance, tierRefusal, type Admission } from "./admission.js";
 import { methodsOf, send, sendOptions, sendRefusal } from "./answer.js";
+import { deprecationHeaders } from "./deprecation.js";
 import type { Endpoint } from "./endpoint.js";
 import { refuse, type Refusal } from "./errors.js";
 import { readFields, type DataRequest } from "./fields.js";
@@ -64,8 +65,12 @@ async function answer(exchange: Exchange): Promise<Admission> {
   const admitted = admit(gateway, request);
   const admission = admitted instanceof Promise ? await admitted : admitted;
   const outcome = admission.refusal ?? (await outcomeOf(exchange, admission));
-  if (typeof outcome === "string") send(response, { status: 200, body: outcome }, admission, requestId);
-  else if (outcome !== null) sendRefusal(response, outcome, methodsOf(endpoint), admission, requestId);
+  if (typeof outcome === "string") {
+    const more = endpoint === null ? [] : deprecationHeaders(endpoint);
+    send(response, { status: 200, body: outcome }, admission, requestId, more);
+  }
+  if (typeof outcome === "object" && outcome !== null)
+    sendRefusal(response, outcome, methodsOf(endpoint), admission, requestId);
   return admission;
 }
 

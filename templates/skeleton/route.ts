@@ -24,4 +24,6 @@ export const { spec, get, post } = defineEndpoint<Query, Row>({
   pagination: { defaultLimit: 1, maxLimit: 1, response: "list" },
   sort: [["$column", "DESC"]],
   sortableFields: ["$column"],
+  deprecationDate: "2000-01-01T00:00:00Z",
+  successor: "/v1/$path",
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { compareSnapshots } from "../../generator/diff/compare-snapshots.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";
-import { changesBetween, filesOf, readBack, snapshotFrom } from "./sides.js";
+import { changesBetween, filesOf, readBack, snapshotFrom, TODAY } from "./sides.js";
 
 function model(name: string, resource: string, more: Partial<TestModel> = {}): TestModel {
   return { name, tags: ["production", `api:${resource}`], columns: { a: "UInt8" }, ...more };
@@ -9,7 +9,7 @@ function model(name: string, resource: string, more: Partial<TestModel> = {}): T
 
 /** Kind, path and what it becomes. */
 function told(base: readonly TestModel[], head: readonly TestModel[]): readonly string[] {
-  return compareSnapshots(snapshotFrom(manifestOf(base)), snapshotFrom(manifestOf(head))).map(
+  return compareSnapshots(snapshotFrom(manifestOf(base)), snapshotFrom(manifestOf(head)), TODAY).map(
     ({ kind, endpoint, after }) => `${kind} ${endpoint} ${after ?? ""}`.trim(),
   );
 }
@@ -52,12 +52,12 @@ describe("which endpoint is which", () => {
     const [base, head] = [side("x", "y"), side("v", "w")];
     const kinds = (changes: ReturnType<typeof compareSnapshots>) =>
       changes.map(({ kind, after }) => `${kind} ${after ?? ""}`);
-    expect(kinds(compareSnapshots(snapshotFrom(base), snapshotFrom(head)))).toEqual([
+    expect(kinds(compareSnapshots(snapshotFrom(base), snapshotFrom(head), TODAY))).toEqual([
       "path-moved /v1/general/v",
       "path-moved /v1/general/w",
     ]);
     const folder = readBack(filesOf(base));
-    expect(kinds(compareSnapshots(folder, snapshotFrom(head)))).toEqual([
+    expect(kinds(compareSnapshots(folder, snapshotFrom(head), TODAY))).toEqual([
       "endpoint-removed ",
       "endpoint-removed ",
       "endpoint-added /v1/general/v",
@@ -73,7 +73,7 @@ describe("why an endpoint is gone", () => {
     ["a manifest", snapshotFrom(manifestOf([model("a", "x")]))],
     ["a generated folder", readBack(filesOf(manifestOf([model("a", "x")])))],
   ])("is told with the head's reasons, from %s", (_, base) => {
-    const [change] = compareSnapshots(base, snapshotFrom(manifestOf([invalid])));
+    const [change] = compareSnapshots(base, snapshotFrom(manifestOf([invalid])), TODAY);
     expect(change?.details[0]).toBe("The model is invalid, so it has no endpoint any more:");
     expect(change?.details[1]).toMatch(/^\$\.config\.meta\.api\.methods: /);
     expect(change?.file).toBe("models/a.sql");
@@ -81,14 +81,20 @@ describe("why an endpoint is gone", () => {
 
   it("is told where another model has its new path", () => {
     const head = snapshotFrom(manifestOf([model("a", "y"), model("b", "y")]));
-    const [change] = compareSnapshots(snapshotFrom(manifestOf([model("a", "z"), model("b", "x")])), head);
+    const [change] = compareSnapshots(
+      snapshotFrom(manifestOf([model("a", "z"), model("b", "x")])),
+      head,
+      TODAY,
+    );
     expect(change?.kind).toBe("endpoint-removed");
     expect(change?.details.join(" ")).toContain("Another model has taken its path");
   });
 
   it("is nothing of what another model of the head lacks", () => {
     const head = snapshotFrom(manifestOf([{ ...invalid, name: "another_a" }]));
-    expect(compareSnapshots(snapshotFrom(manifestOf([model("a", "x")])), head)[0]?.details).toEqual([]);
+    expect(compareSnapshots(snapshotFrom(manifestOf([model("a", "x")])), head, TODAY)[0]?.details).toEqual(
+      [],
+    );
   });
 });
 

@@ -6,6 +6,9 @@ import { type Snapshot, snapshotOfManifest } from "../../generator/diff/snapshot
 import { parseManifest, type Manifest } from "../../generator/manifest/manifest.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";
 
+/** The day on which tests compare. */
+export const TODAY = "2030-01-31";
+
 /** A manifest's JSON, read. */
 export function manifestFrom(json: unknown): Manifest {
   const reading = parseManifest(JSON.stringify(json), "manifest.json");
@@ -39,7 +42,7 @@ export function changesBetween(base: readonly TestModel[], head: readonly TestMo
   const clickhouse = { adapter_type: "clickhouse" };
   const [was, is] = [base, head].map((models) => snapshotFrom(manifestOf(models, clickhouse)));
   if (was === undefined || is === undefined) return [];
-  return compareSnapshots(was, is).map(({ kind, subject }) =>
+  return compareSnapshots(was, is, TODAY).map(({ kind, subject }) =>
     subject === null ? kind : `${kind} ${subject}`,
   );
 }

@@ -45,6 +45,8 @@ const PLAIN = {
   pagination: null,
   sort: [],
   sortableFields: [],
+  deprecationDate: null,
+  successor: null,
 } as const satisfies Partial<Endpoint>;
 
 export function catalogue(...entries: readonly CatalogueEntry[]): Catalogue {

@@ -19,6 +19,7 @@ function fromWhereTheyPart(before: string, after: string): readonly [string, str
 /** Kinds whose values only repeat the endpoint or the subject. */
 const TOLD_BY_NAME: ReadonlySet<ChangeKind> = new Set([
   "endpoint-removed",
+  "endpoint-retired",
   "endpoint-added",
   "method-removed",
   "method-added",

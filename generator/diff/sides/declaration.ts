@@ -38,6 +38,8 @@ export function endpointOf(declared: Properties): EndpointReading {
     pagination: fields.take("pagination", asPagination, null),
     sort: fields.take("sort", asSort, []),
     sortableFields: fields.take("sortableFields", asTexts, []),
+    deprecationDate: fields.take("deprecationDate", asText, null),
+    successor: fields.take("successor", asPath, null),
   };
   const bad = fields.bad();
   // Without a bad field none of them is undefined.
