@@ -11,8 +11,8 @@ export interface Skeletons {
   readonly index: readonly Part[];
 }
 
-/** Where the build puts the cut templates: in the package's `dist/`, for this file as built and as source alike. */
-const SKELETONS_FILE = new URL(import.meta.url.replace(/\/(dist\/)?emit\/[^/]*$/, "/dist/skeletons.json"));
+/** Where the build puts the cut templates: in the package's `dist/`, for the sources and the bundle alike. */
+const SKELETONS_FILE = new URL(import.meta.url.replace(/^(.*\/generator\/).*$/, "$1dist/skeletons.json"));
 
 let loaded: Skeletons | undefined;
 

@@ -3,11 +3,14 @@ import { Worker } from "node:worker_threads";
 import type { Rendered, Renderer } from "@routewright/runtime/server";
 import type { RenderJobOptions } from "./render-job.js";
 
+/** The bundled worker, in the package's `dist/`, for the sources and the bundle alike. */
+const WORKER = new URL(import.meta.url.replace(/^(.*\/generator\/).*$/, "$1dist/render-worker.js"));
+
 /** Renders in a thread of its own, started at the first refresh. A thread that dies is replaced at the next one. */
 export function workerRenderer(options: RenderJobOptions): Renderer {
   let worker: Worker | null = null;
   const start = (): Worker => {
-    const started = new Worker(new URL("./render-worker.js", import.meta.url), { workerData: options });
+    const started = new Worker(WORKER, { workerData: options });
     started.once("exit", () => (worker = worker === started ? null : worker));
     return started;
   };

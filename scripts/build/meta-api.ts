@@ -1,4 +1,4 @@
-/** Compiles the schema of `meta.api` into plain code: a step of `npm run build`. */
+/** Compiles the schema of `meta.api` into plain code (a step of `npm run build`). */
 import { writeFileSync } from "node:fs";
 import { Ajv } from "ajv";
 import standalone from "ajv/dist/standalone/index.js";

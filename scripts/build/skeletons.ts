@@ -1,4 +1,4 @@
-/** Cuts the templates at their holes: the last step of `npm run build`. */
+/** Cuts the templates at their holes (a step of `npm run build`). */
 import { readFileSync, writeFileSync } from "node:fs";
 import { cutSkeletons } from "../../generator/emit/skeleton.js";
 

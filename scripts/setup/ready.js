@@ -16,7 +16,14 @@ export function makeReady() {
     console.log("Installing dependencies (npm ci) …");
     run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
   }
-  if (isStale("generator/dist/skeletons.json", ["generator", "runtime", "templates/skeleton"])) {
+  if (
+    isStale("generator/dist/meta-api-validator.cjs", [
+      "generator",
+      "runtime",
+      "templates/skeleton",
+      "scripts/build",
+    ])
+  ) {
     console.log("Building (npm run build) …");
     run("npm", ["run", "--silent", "build"]);
   }
