@@ -5,11 +5,12 @@ import { dirname, resolve } from "node:path";
 import { readOptions, type Options } from "./options.js";
 import { isMet, type Findings } from "./report.js";
 import { generate } from "./sections/generate.js";
+import { refresh } from "./sections/refresh.js";
 import type { Section } from "./sections/section.js";
 import { serve } from "./sections/serve.js";
 import { barsText, tableText } from "./table.js";
 
-const SECTIONS: Readonly<Record<string, Section>> = { serve, generate };
+const SECTIONS: Readonly<Record<string, Section>> = { serve, generate, refresh };
 
 /** Everything is bounded by itself; should something hang all the same, nobody waits for ever. */
 const LIMIT_MS = 8 * 60_000;
