@@ -28,10 +28,10 @@ export async function steady(job: SteadyJob, until: Promise<unknown>): Promise<S
   const latencies: number[] = [];
   const wrong: string[] = [];
   const pending = new Set<Promise<void>>();
-  let isOver = false;
-  void until.finally(() => (isOver = true));
+  const end = new AbortController();
+  void until.finally(() => end.abort());
   const started = performance.now();
-  for (let sent = 0; !isOver; await sleep(TICK_MS)) {
+  for (let sent = 0; !end.signal.aborted; await sleep(TICK_MS)) {
     const due = ((performance.now() - started) / 1000) * job.perSecond;
     for (; sent < due; sent++) {
       const dueAt = started + (sent / job.perSecond) * 1000;
