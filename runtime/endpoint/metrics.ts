@@ -8,24 +8,24 @@ const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 /** Methods that get a label of their own; a caller may send any word. */
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "OPTIONS"]);
 
+/** Requests of one kind. */
+interface Count {
+  readonly labels: { readonly tier: string; readonly method: string; readonly status: string };
+  number: number;
+}
+
 /** What `/metrics` shows (decisions.md §A). Labels come from closed sets, never from what a caller sends. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #requests: Counter<"tier" | "method" | "status">;
+  /** Counted here and handed over when somebody looks: a request must not pay for the labels. */
+  readonly #counts = new Map<string, Count>();
   readonly #durations: Histogram<"tier">;
-  /** Looking a labelled counter up costs more than counting: each is looked up once. */
-  readonly #counters = new Map<string, Counter.Internal>();
   readonly #timers = new Map<string, Histogram.Internal<"tier">>();
 
   constructor(live: Live) {
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry });
-    this.#requests = new Counter({
-      name: "routewright_requests_total",
-      help: "Requests to the data API by the caller's tier, method and status.",
-      labelNames: ["tier", "method", "status"],
-      registers,
-    });
+    describeRequests(this.#counts, registers);
     this.#durations = new Histogram({
       name: "routewright_request_duration_seconds",
       help: "Time from request to answer by the caller's tier.",
@@ -37,17 +37,24 @@ export class Metrics {
   }
 
   count({ tier, method, status, milliseconds }: Observation): void {
-    this.#counter(tier, METHODS.has(method) ? method : "other", String(status)).inc();
+    const key = `${tier} ${method} ${status}`;
+    const count = this.#counts.get(key) ?? this.#newCount(key, tier, method, status);
+    count.number++;
     let timer = this.#timers.get(tier);
     if (!timer) this.#timers.set(tier, (timer = this.#durations.labels(tier)));
     timer.observe(milliseconds / 1000);
   }
 
-  #counter(tier: string, method: string, status: string): Counter.Internal {
-    const key = `${tier} ${method} ${status}`;
-    let counter = this.#counters.get(key);
-    if (!counter) this.#counters.set(key, (counter = this.#requests.labels(tier, method, status)));
-    return counter;
+  /** Of a method that nobody knows, only that it was another one is kept. */
+  #newCount(key: string, tier: string, method: string, status: number): Count {
+    const known = METHODS.has(method) ? method : "other";
+    const kept = METHODS.has(method) ? key : `${tier} other ${status}`;
+    const count = this.#counts.get(kept) ?? {
+      labels: { tier, method: known, status: String(status) },
+      number: 0,
+    };
+    this.#counts.set(kept, count);
+    return count;
   }
 
   /** Prometheus text. */
@@ -58,6 +65,19 @@ export class Metrics {
   get contentType(): string {
     return this.#registry.contentType;
   }
+}
+
+function describeRequests(counts: ReadonlyMap<string, Count>, registers: Registry[]): void {
+  new Counter({
+    name: "routewright_requests_total",
+    help: "Requests to the data API by the caller's tier, method and status.",
+    labelNames: ["tier", "method", "status"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { labels, number } of counts.values()) this.inc(labels, number);
+    },
+  });
 }
 
 /** What is in service; the hash tells replicas apart that serve different manifests. */

@@ -7,8 +7,17 @@ export type { Logger };
  * given to it.
  */
 export function openLog(level: string): Logger {
-  return pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination({ sync: false }),
-  );
+  return pino({ level, base: null, timestamp: isoTime() }, pino.destination({ sync: false }));
+}
+
+/** RFC 3339 times for log lines. Writing a date down takes as long as the rest of a line, and many share a millisecond. */
+function isoTime(): () => string {
+  let last = 0;
+  let text = "";
+  return () => {
+    const now = Date.now();
+    if (now !== last) text = `,"time":"${new Date(now).toISOString()}"`;
+    last = now;
+    return text;
+  };
 }

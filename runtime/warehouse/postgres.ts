@@ -112,11 +112,8 @@ class PostgresWarehouse implements Warehouse {
   async #select(relation: Relation, shape: RelationShape, selection: Selection): Promise<Rows> {
     const { text, values } = postgresDialect.select(relation, shape, selection);
     const name = this.#names.of(text);
-    const result = await this.#pool.query<{ rows: string | null; found: number }>({
-      ...(name === null ? {} : { name }),
-      text,
-      values: values as unknown[],
-    });
+    const query = name === null ? { text, values } : { name, text, values };
+    const result = await this.#pool.query<{ rows: string | null; found: number }>(query as pg.QueryConfig);
     const { rows = null, found = 0 } = result.rows[0] ?? {};
     const limit = selection.page?.limit ?? found;
     return { json: rows ?? "", returned: Math.min(found, limit), hasMore: found > limit };
