@@ -16,7 +16,11 @@ export interface Ramp {
   readonly customerTokens: CustomerTokens;
   readonly subjectTokens: SubjectTokens;
   /** What signs wallet tokens. */
-  readonly walletTokens: { readonly database: RampDatabase; readonly keys: SigningKeys; readonly issuer: string };
+  readonly walletTokens: {
+    readonly database: RampDatabase;
+    readonly keys: SigningKeys;
+    readonly issuer: string;
+  };
   readonly vault: Vault;
   readonly log: Logger;
   readonly rhythm: Rhythm;

@@ -28,7 +28,9 @@ async function findPlace({ environment, dataDir, log }: RampServiceOptions): Pro
   const named = rampDatabaseUrl ?? dataUrl;
   if (named !== null) {
     if (rampSecretsKey === null)
-      throw new Error("Set RAMP_SECRETS_KEY, for example to the output of `openssl rand -hex 32`: it encrypts the ramp's secrets in the database.");
+      throw new Error(
+        "Set RAMP_SECRETS_KEY, for example to the output of `openssl rand -hex 32`: it encrypts the ramp's secrets in the database.",
+      );
     return { databaseUrl: named, secretsKey: rampSecretsKey, leave: () => Promise.resolve() };
   }
   const embedded = await startEmbeddedPostgres({ dataDir, log: (line) => log.info(line) });
@@ -41,7 +43,15 @@ export async function startRampService(options: RampServiceOptions): Promise<Run
   const place = await findPlace(options);
   const { host, rampPort: port, rampPublicUrl: publicUrl, addressOf, metricsPublic } = options.environment;
   try {
-    const server = await startRamp({ ...place, host, port, publicUrl, addressOf, metricsPublic, log: options.log });
+    const server = await startRamp({
+      ...place,
+      host,
+      port,
+      publicUrl,
+      addressOf,
+      metricsPublic,
+      log: options.log,
+    });
     return { url: server.url, stop: () => server.stop().then(() => place.leave()) };
   } catch (error) {
     await place.leave();
@@ -62,7 +72,11 @@ export async function openSetUp(options: RampServiceOptions): Promise<SetUpDesk>
   const place = await findPlace(options);
   try {
     const migrated = await migrate(place.databaseUrl);
-    const database = await openDatabase({ url: place.databaseUrl, onIdleError: () => undefined, maxConnections: 2 });
+    const database = await openDatabase({
+      url: place.databaseUrl,
+      onIdleError: () => undefined,
+      maxConnections: 2,
+    });
     const vault = new Vault(place.secretsKey);
     await ensureSigningKey(database, vault);
     return { database, vault, migrated, close: () => database.close().then(() => place.leave()) };

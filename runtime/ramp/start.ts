@@ -56,13 +56,23 @@ async function serve(options: RampOptions, database: RampDatabase): Promise<Runn
   const rates = new MemoryStore();
   // The address is part of what is set up, and known for certain only once the port is had.
   let handler: ReturnType<typeof rampApp> | null = null;
-  const server = await listen((request, response) => {
-    if (handler) handler(request, response);
-    else response.writeHead(503, { "Retry-After": "1" }).end();
-  }, host, port);
+  const server = await listen(
+    (request, response) => {
+      if (handler) handler(request, response);
+      else response.writeHead(503, { "Retry-After": "1" }).end();
+    },
+    host,
+    port,
+  );
   try {
     const ramp = await openRamp(options, database, options.publicUrl ?? server.url);
-    const gate = { signIn: new ProjectSignIn(database), customerTokens: ramp.customerTokens, rates, addressOf, limits: options.limits ?? RAMP_LIMITS };
+    const gate = {
+      signIn: new ProjectSignIn(database),
+      customerTokens: ramp.customerTokens,
+      rates,
+      addressOf,
+      limits: options.limits ?? RAMP_LIMITS,
+    };
     handler = rampApp({ ramp, gate, metrics: new RampMetrics(), metricsPublic });
     const queue = startQueue(databaseUrl, tasksOf(ramp), log);
     const sweep = startSweep(ramp);
@@ -112,7 +122,7 @@ export async function openRamp(
 /** Our own signing keys in the form in which others publish theirs. */
 function ownKeys(keys: SigningKeys): JWTVerifyGetKey {
   return async (header, token) => {
-    const key = header?.kid === undefined ? null : await keys.find(header.kid);
+    const key = header.kid === undefined ? null : await keys.find(header.kid);
     const jwks = key === null ? [] : [{ ...(await exportJWK(key.publicKey)), kid: key.kid }];
     return createLocalJWKSet({ keys: jwks })(header, token);
   };

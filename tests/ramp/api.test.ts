@@ -1,33 +1,19 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ERRORS } from "../../runtime/ramp/api/errors.js";
 import { refusalsOf } from "../../runtime/ramp/api/openapi.js";
 import { ROUTES } from "../../runtime/ramp/api/routes.js";
-import { newCustomer, onramp, ownerRows, ownWorld, type Reply, WALLET } from "./support/world.js";
+import { newCustomer, onramp, ownWorld, type Reply } from "./support/world.js";
 
 const world = await ownWorld();
 const [project, other] = [await world.project(), await world.project()];
-const [mine, neighbour, stranger] = [await newCustomer(world, project), await newCustomer(world, project), await newCustomer(world, other)];
-
-/** Everything that a caller may have stored. */
-async function stored(): Promise<unknown> {
-  const tables = ["customers", "intents", "transactions", "external_accounts", "events", "idempotency_claims", "customer_identities"];
-  return Promise.all(tables.map((table) => ownerRows(world.databaseUrl, `SELECT count(*) FROM ramp.${table}`)));
-}
-
-async function refusesAll(requests: readonly (() => Promise<Reply>)[], allowed: readonly number[]): Promise<void> {
-  const before = await stored();
-  for (const request of requests) {
-    const { status, json, text } = await request();
-    expect(allowed, text).toContain(status);
-    expect(ERRORS).toHaveProperty(json.error);
-    expect(Object.keys(json).sort().filter((name) => name !== "details")).toEqual(["error", "message"]);
-  }
-  expect(await stored()).toEqual(before);
-}
+const [mine, neighbour, stranger] = [
+  await newCustomer(world, project),
+  await newCustomer(world, project),
+  await newCustomer(world, other),
+];
 
 describe("credentials", () => {
   const wrong: readonly (readonly [string, string | undefined])[] = [
@@ -38,7 +24,10 @@ describe("credentials", () => {
     ["no colon", `Basic ${Buffer.from("nothing").toString("base64")}`],
     ["an unknown client", `Basic ${Buffer.from("ramp_x:y").toString("base64")}`],
     ["a wrong secret", `Basic ${Buffer.from(`${project.clientId}:x`).toString("base64")}`],
-    ["another project's secret", `Basic ${Buffer.from(`${project.clientId}:${other.clientSecret}`).toString("base64")}`],
+    [
+      "another project's secret",
+      `Basic ${Buffer.from(`${project.clientId}:${other.clientSecret}`).toString("base64")}`,
+    ],
     ["no token", "Bearer"],
     ["a token that is none", "Bearer x"],
     ["a token with three parts of nothing", "Bearer a.b.c"],
@@ -51,7 +40,11 @@ describe("credentials", () => {
         ...(auth === undefined ? {} : { auth }),
         ...(method === "POST" ? { body: {} } : {}),
       });
-      expect([path, reply.status, reply.json.error]).toEqual([path, 401, access === "project" ? "INVALID_CREDENTIALS" : "INVALID_TOKEN"]);
+      expect([path, reply.status, reply.json.error]).toEqual([
+        path,
+        401,
+        access === "project" ? "INVALID_CREDENTIALS" : "INVALID_TOKEN",
+      ]);
       expect(reply.headers.get("www-authenticate")).toMatch(access === "project" ? /^Basic/ : /^Bearer/);
     }
   });
@@ -59,7 +52,10 @@ describe("credentials", () => {
   it("of a customer do not open the project's endpoints, nor the other way round", async () => {
     for (const { method, path, access } of closed) {
       const auth = access === "project" ? mine : project.basic;
-      const reply = await world.call(method, path.replace("{id}", crypto.randomUUID()), { auth, ...(method === "POST" ? { body: {} } : {}) });
+      const reply = await world.call(method, path.replace("{id}", crypto.randomUUID()), {
+        auth,
+        ...(method === "POST" ? { body: {} } : {}),
+      });
       expect([path, reply.status]).toEqual([path, 401]);
     }
   });
@@ -74,7 +70,9 @@ describe("credentials", () => {
         await world.call("POST", `${path}/transaction`, { auth }),
         await world.call("POST", `${path}/transaction`, { auth, key: "foreign" }),
       ];
-      expect(replies.map(({ status, json: body }) => [status, body.error])).toEqual(replies.map(() => [404, "NOT_FOUND"]));
+      expect(replies.map(({ status, json: body }) => [status, body.error])).toEqual(
+        replies.map(() => [404, "NOT_FOUND"]),
+      );
       expect((await world.call("GET", "/v1/intent", { auth })).json).toEqual([]);
       const start = await world.call("GET", `/v1/intent?starting_after=${json.intent.id}`, { auth });
       expect(start.status).toBe(400);
@@ -84,122 +82,13 @@ describe("credentials", () => {
   });
 });
 
-describe("a bad request", () => {
-  it.each(["1e3", "-1", "1.", ".5", "", " 1", "1 ", "0x10", "１", "1,5", "NaN", "9".repeat(500), "0", "00", "0.00", "1.001", "9".repeat(31)])(
-    "with the amount %j is refused and nothing is stored",
-    async (srcAmount) => refusesAll([() => world.call("POST", "/v1/intent", { auth: mine, body: onramp({ srcAmount }) })], [400]),
-  );
-
-  it("with an amount that is no text is refused", async () => {
-    const amounts = [100, 100.5, null, true, ["100"], { value: "100" }];
-    await refusesAll(amounts.map((srcAmount) => () => world.call("POST", "/v1/intent", { auth: mine, body: onramp({ srcAmount }) })), [400]);
-  });
-
-  it("with a redirect to nowhere good is refused", async () => {
-    const urls = [
-      "javascript:alert(1)",
-      "data:text/html,x",
-      "https://user:secret@example.com/",
-      "//example.com",
-      "/path",
-      "ftp://example.com",
-      "https://exa mple.com",
-      "https://",
-      "https:\\\\example.com",
-      `https://example.com/${"x".repeat(10_000)}`,
-      "",
-      1,
-    ];
-    const names = ["onboardingRedirectUrl", "checkoutRedirectUrl"];
-    const requests = names.flatMap((name) => urls.map((url) => () => world.call("POST", "/v1/intent", { auth: mine, body: onramp({ [name]: url }) })));
-    await refusesAll(requests, [400]);
-  });
-
-  it("with accounts that do not match the requirements is refused", async () => {
-    const bank = (more: object): object => ({ src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH", ...more } } });
-    const wallet = (details: object): object => ({ dest: { currencyCode: "USDC_POLYGON", details } });
-    const changes = [
-      bank({ routingNumber: "123" }),
-      bank({ accountNumber: "12345678901234567890" }),
-      bank({ rail: "WIRE" }),
-      bank({ rail: ["ACH"] }),
-      bank({ rail: "PIX" }),
-      bank({ countryCode: "XX" }),
-      bank({ countryCode: 1 }),
-      bank({ countryCode: "DE" }),
-      bank({ unknown: "x" }),
-      bank({ provider: "nobody" }),
-      wallet({}),
-      wallet({ address: "0x1" }),
-      wallet({ address: `${WALLET}0` }),
-      wallet({ address: [WALLET] }),
-      wallet({ address: WALLET, extra: { deep: true } }),
-      { src: { currencyCode: "XYZ", details: {} } },
-      { src: { currencyCode: "USDC_POLYGON", details: { address: WALLET } } },
-      { src: { currencyCode: "USD" } },
-      { src: null },
-      { dest: [] },
-      { srcAmount: "1000000" },
-      { providerId: "" },
-      { autoExecute: "true" },
-      { unknown: 1 },
-    ];
-    await refusesAll(changes.map((change) => () => world.call("POST", "/v1/intent", { auth: mine, body: onramp({ ...change }) })), [400]);
-  });
-
-  it("whose body is not what it says is refused", async () => {
-    const send = (text: string, type = "application/json") => () =>
-      world.call("POST", "/v1/intent", { auth: mine, text, headers: { "content-type": type } });
-    await refusesAll(
-      [
-        send("{"),
-        send("[]"),
-        send("null"),
-        send('"x"'),
-        send("{}"),
-        send("x=1", "application/x-www-form-urlencoded"),
-        send(JSON.stringify(onramp()), "text/plain"),
-        send("[".repeat(200_000)),
-        send(`{"srcAmount":${"[".repeat(100_000)}${"]".repeat(100_000)}}`),
-        send(JSON.stringify(onramp({ src: { currencyCode: "USD", details: { label: "a\u0000b" } } }))),
-        send('{"srcAmount":"\\ud800"}'),
-        send(`{"srcAmount":"1","__proto__":{"x":1}}`),
-        send(JSON.stringify({ pad: "x".repeat(2_000_000) })),
-      ],
-      [400, 413, 415],
-    );
-  });
-
-  it("for a customer is refused", async () => {
-    const bodies = [{}, { id: "" }, { id: " " }, { id: 1 }, { id: null }, { id: "x".repeat(257) }, { id: "a\0b" }, { id: "x", metadata: [] }, { id: "x", x: 1 }, { id: "x", subject_token: "" }];
-    await refusesAll(bodies.map((body) => () => world.call("POST", "/v1/customers", { auth: project.basic, body })), [400]);
-  });
-
-  it("with an id that is none finds nothing", async () => {
-    const ids = ["x", "%00", "..%2f", crypto.randomUUID(), "%E0%A4%A", "' OR 1=1 --", "00000000-0000-0000-0000-000000000000"];
-    const requests = ids.flatMap((id) => [
-      () => world.call("GET", `/v1/intent/${id}`, { auth: mine }),
-      () => world.call("POST", `/v1/intent/${id}/transaction`, { auth: mine }),
-    ]);
-    await refusesAll(requests, [404, 400]);
-  });
-
-  it("of any kind gets an answer of the closed list", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.jsonValue({ maxDepth: 4 }), fc.constantFrom("src", "dest", "srcAmount", "providerId", "autoExecute"), async (value, field) => {
-        const { status, json } = await world.call("POST", "/v1/intent", { auth: mine, body: { ...onramp({ srcAmount: "500" }), [field]: value } });
-        expect([201, 400]).toContain(status);
-        if (status === 400) expect(ERRORS).toHaveProperty(json.error);
-      }),
-      { numRuns: 60 },
-    );
-  });
-});
-
 describe("customers", () => {
   it("are made once and found again, in any script", async () => {
     const id = "Ünïcode 客户 🙂";
-    const first = await world.call("POST", "/v1/customers", { auth: project.basic, body: { id, metadata: { plan: "gold" } } });
+    const first = await world.call("POST", "/v1/customers", {
+      auth: project.basic,
+      body: { id, metadata: { plan: "gold" } },
+    });
     const second = await world.call("POST", "/v1/customers", { auth: project.basic, body: { id } });
     expect(first.status).toBe(201);
     const { accessToken: one, ...customer } = first.json;
@@ -207,25 +96,39 @@ describe("customers", () => {
     expect(again).toEqual(customer);
     expect(customer).toMatchObject({ id, metadata: { plan: "gold" }, projectId: project.projectId });
     expect(two).not.toBe(one);
-    for (const token of [one, two]) expect((await world.call("GET", "/v1/intent", { auth: `Bearer ${String(token)}` })).status).toBe(200);
+    for (const token of [one, two])
+      expect((await world.call("GET", "/v1/intent", { auth: `Bearer ${String(token)}` })).status).toBe(200);
   });
 });
 
 describe("the service", () => {
   it("tells its status, its health and its documentation", async () => {
-    expect((await world.call("GET", "/")).json).toEqual({ status: "online", service: "Routewright Ramp API", docs: "/docs" });
+    expect((await world.call("GET", "/")).json).toEqual({
+      status: "online",
+      service: "Routewright Ramp API",
+      docs: "/docs",
+    });
     expect((await world.call("GET", "/health")).json).toEqual({ status: "ok", database_connected: true });
-    for (const path of ["/docs", "/redoc"]) expect((await world.call("GET", path)).headers.get("content-type")).toMatch(/^text\/html/);
+    for (const path of ["/docs", "/redoc"])
+      expect((await world.call("GET", path)).headers.get("content-type")).toMatch(/^text\/html/);
     const metrics = await world.call("GET", "/metrics");
     expect(metrics.text).toContain('routewright_ramp_requests_total{path="/v1/intent"');
-    expect((await world.call("GET", "/metrics", { headers: { "x-forwarded-for": "1.1.1.1" } })).json.error).toBe("METRICS_FORBIDDEN");
+    expect(
+      (await world.call("GET", "/metrics", { headers: { "x-forwarded-for": "1.1.1.1" } })).json.error,
+    ).toBe("METRICS_FORBIDDEN");
   });
 
   it("describes itself in valid OpenAPI 3.1 that names every endpoint and every refusal", async () => {
     const { json } = await world.call("GET", "/openapi.json");
-    expect(await new Validator().validate(structuredClone(json) as Record<string, unknown>)).toEqual({ valid: true });
-    const operations = Object.entries(json.paths as Record<string, object>).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`));
-    expect(operations.sort()).toEqual(ROUTES.map(({ method, path }) => `${method.toLowerCase()} ${path}`).sort());
+    expect(await new Validator().validate(structuredClone(json) as Record<string, unknown>)).toEqual({
+      valid: true,
+    });
+    const operations = Object.entries(json.paths as Record<string, object>).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method} ${path}`),
+    );
+    expect(operations.sort()).toEqual(
+      ROUTES.map(({ method, path }) => `${method.toLowerCase()} ${path}`).sort(),
+    );
     const used = new Set(ROUTES.flatMap((route) => refusalsOf(route)));
     const elsewhere = ["METRICS_FORBIDDEN", "METHOD_NOT_ALLOWED", "NOT_FOUND"];
     expect([...new Set([...used, ...elsewhere])].sort()).toEqual(Object.keys(ERRORS).sort());
@@ -237,27 +140,61 @@ describe("the service", () => {
     addFormats.default(ajv);
     ajv.addSchema(document as object, "api");
     const conforms = (path: string, method: string, { status, json }: Reply): void => {
-      const pointer = ["paths", path, method, "responses", String(status), "content", "application/json", "schema"];
-      const escaped = pointer.map((part) => encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/");
+      const pointer = [
+        "paths",
+        path,
+        method,
+        "responses",
+        String(status),
+        "content",
+        "application/json",
+        "schema",
+      ];
+      const escaped = pointer
+        .map((part) => encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1")))
+        .join("/");
       const validate = ajv.compile({ $ref: `api#/${escaped}` });
       expect(validate(json), JSON.stringify(validate.errors)).toBe(true);
     };
-    const created = await world.call("POST", "/v1/intent", { auth: mine, body: onramp({ autoExecute: true }) });
+    const created = await world.call("POST", "/v1/intent", {
+      auth: mine,
+      body: onramp({ autoExecute: true }),
+    });
     conforms("/v1/intent", "post", created);
     conforms("/v1/intent", "post", await world.call("POST", "/v1/intent", { auth: mine, body: {} }));
     conforms("/v1/intent", "get", await world.call("GET", "/v1/intent", { auth: mine }));
-    conforms("/v1/intent/{id}", "get", await world.call("GET", `/v1/intent/${created.json.intent.id}`, { auth: mine }));
-    conforms("/v1/intent/{id}/transaction", "get", await world.call("GET", `/v1/intent/${created.json.intent.id}/transaction`, { auth: mine }));
+    conforms(
+      "/v1/intent/{id}",
+      "get",
+      await world.call("GET", `/v1/intent/${created.json.intent.id}`, { auth: mine }),
+    );
+    conforms(
+      "/v1/intent/{id}/transaction",
+      "get",
+      await world.call("GET", `/v1/intent/${created.json.intent.id}/transaction`, { auth: mine }),
+    );
     conforms("/v1/customers", "get", await world.call("GET", "/v1/customers", { auth: project.basic }));
-    conforms("/v1/customers", "post", await world.call("POST", "/v1/customers", { auth: project.basic, body: { id: "doc" } }));
+    conforms(
+      "/v1/customers",
+      "post",
+      await world.call("POST", "/v1/customers", { auth: project.basic, body: { id: "doc" } }),
+    );
     conforms("/v1/providers", "get", await world.call("GET", "/v1/providers", { auth: project.basic }));
-    conforms("/v1/currencies/supported", "get", await world.call("GET", "/v1/currencies/supported", { auth: project.basic }));
+    conforms(
+      "/v1/currencies/supported",
+      "get",
+      await world.call("GET", "/v1/currencies/supported", { auth: project.basic }),
+    );
   });
 
   it("knows no other paths and methods", async () => {
     expect((await world.call("GET", "/v1/nothing")).json.error).toBe("NOT_FOUND");
     const wrong = await world.call("PUT", "/v1/intent", { auth: mine });
-    expect([wrong.status, wrong.json.error, wrong.headers.get("allow")]).toEqual([405, "METHOD_NOT_ALLOWED", "POST, GET, HEAD, OPTIONS"]);
+    expect([wrong.status, wrong.json.error, wrong.headers.get("allow")]).toEqual([
+      405,
+      "METHOD_NOT_ALLOWED",
+      "POST, GET, HEAD, OPTIONS",
+    ]);
     const head = await world.call("HEAD", "/v1/intent", { auth: mine });
     expect([head.status, head.text]).toEqual([200, ""]);
   });
@@ -270,7 +207,9 @@ describe("the service", () => {
 
 describe("limits", () => {
   it("hold a project and failed logins down, with Retry-After", async () => {
-    const small = await ownWorld({ limits: { perProject: 5, failedLoginsPerAddress: 3, publicPerAddress: 4 } });
+    const small = await ownWorld({
+      limits: { perProject: 5, failedLoginsPerAddress: 3, publicPerAddress: 4 },
+    });
     const [limited, free] = [await small.project(), await small.project()];
     const list = (auth: string): Promise<Reply> => small.call("GET", "/v1/customers", { auth });
     for (let i = 0; i < 5; i++) expect((await list(limited.basic)).status).toBe(200);

@@ -3,7 +3,15 @@ import { RETRY_SECONDS } from "../../runtime/ramp/event/deliver.js";
 import { isPublicAddress } from "../../runtime/ramp/outbound/private-address.js";
 import { replayWebhooks, setWebhook } from "../../runtime/ramp/set-up/connections.js";
 import { ownReceiver } from "./support/receiver.js";
-import { eventually, made, newCustomer, onramp, ownerRows, ownWorld, type TestProject } from "./support/world.js";
+import {
+  eventually,
+  made,
+  newCustomer,
+  onramp,
+  ownerRows,
+  ownWorld,
+  type TestProject,
+} from "./support/world.js";
 
 const world = await ownWorld();
 
@@ -21,7 +29,10 @@ describe("events", () => {
     const secret = await world.webhook(project, receiver.url);
     const auth = await newCustomer(world, project, "told");
     const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp({ autoExecute: true }) });
-    await eventually(() => deliveries(project), (rows) => rows.length === 9 && rows.every(({ status }) => status === "DELIVERED"));
+    await eventually(
+      () => deliveries(project),
+      (rows) => rows.length === 9 && rows.every(({ status }) => status === "DELIVERED"),
+    );
     const events = receiver.verified(secret);
     const told = events.map(({ type, data }) => `${type} ${String(data["status"])}`).sort();
     expect(told).toEqual(
@@ -38,7 +49,8 @@ describe("events", () => {
       ].sort(),
     );
     expect(new Set(events.map(({ id }) => id)).size).toBe(9);
-    for (const { data } of events) expect(data).toMatchObject({ intentId: json.intent.id, customerId: "told", projectId: project.id });
+    for (const { data } of events)
+      expect(data).toMatchObject({ intentId: json.intent.id, customerId: "told", projectId: project.id });
   });
 
   it("hold no account details", async () => {
@@ -46,9 +58,18 @@ describe("events", () => {
     const receiver = await ownReceiver();
     await world.webhook(project, receiver.url);
     const auth = await newCustomer(world, project);
-    const details = { countryCode: "US", rail: "ACH", provider: "sandbox-south", routingNumber: "021000021", accountNumber: "987654321" };
+    const details = {
+      countryCode: "US",
+      rail: "ACH",
+      provider: "sandbox-south",
+      routingNumber: "021000021",
+      accountNumber: "987654321",
+    };
     await world.call("POST", "/v1/intent", { auth, body: onramp({ src: { currencyCode: "USD", details } }) });
-    await eventually(() => Promise.resolve(receiver.received.length), (count) => count >= 4);
+    await eventually(
+      () => Promise.resolve(receiver.received.length),
+      (count) => count >= 4,
+    );
     expect(receiver.received.map(({ body }) => body).join()).not.toContain("987654321");
   });
 
@@ -63,17 +84,27 @@ describe("events", () => {
       rows.length > 0 && rows.every((row) => row["attempts"] === attempts && row["attempted_until"] === null);
     for (const [tries, seconds] of RETRY_SECONDS.entries()) {
       const rows = await eventually(() => deliveries(project), all(tries + 1));
-      for (const row of rows) expect(row).toMatchObject({ status: "PENDING", pause: seconds, last_result: "500" });
-      await ownerRows(world.databaseUrl, "UPDATE ramp.webhook_deliveries SET attempt_at = now() WHERE project_id = $1", [project.id]);
+      for (const row of rows)
+        expect(row).toMatchObject({ status: "PENDING", pause: seconds, last_result: "500" });
+      await ownerRows(
+        world.databaseUrl,
+        "UPDATE ramp.webhook_deliveries SET attempt_at = now() WHERE project_id = $1",
+        [project.id],
+      );
     }
     const rows = await eventually(() => deliveries(project), all(RETRY_SECONDS.length + 1));
     for (const row of rows) expect(row).toMatchObject({ status: "EXHAUSTED", attempt_at: null });
     const ids = new Set(receiver.received.map(({ headers }) => headers["webhook-id"]));
-    const copies = new Set(receiver.received.map(({ headers, body }) => `${String(headers["webhook-id"])} ${body}`));
+    const copies = new Set(
+      receiver.received.map(({ headers, body }) => `${String(headers["webhook-id"])} ${body}`),
+    );
     expect(copies.size).toBe(ids.size);
     receiver.status = 200;
     expect(made(await replayWebhooks(world.database, project.id, null))).toEqual({ replayed: rows.length });
-    await eventually(() => deliveries(project), (now) => now.every(({ status }) => status === "DELIVERED"));
+    await eventually(
+      () => deliveries(project),
+      (now) => now.every(({ status }) => status === "DELIVERED"),
+    );
   });
 
   it("do not follow a redirect", async () => {
@@ -83,7 +114,10 @@ describe("events", () => {
     await world.webhook(project, receiver.url);
     const auth = await newCustomer(world, project);
     await world.call("POST", "/v1/intent", { auth, body: onramp({ srcAmount: "500.00" }) });
-    await eventually(() => deliveries(project), (rows) => rows.some((row) => row["last_result"] === "302"));
+    await eventually(
+      () => deliveries(project),
+      (rows) => rows.some((row) => row["last_result"] === "302"),
+    );
   });
 
   it("do not go to private addresses unless the operator allows that, not even by a name", async () => {
@@ -94,13 +128,25 @@ describe("events", () => {
     made(await setWebhook(world.database, world.vault, project.id, named));
     const auth = await newCustomer(world, project);
     await world.call("POST", "/v1/intent", { auth, body: onramp({ srcAmount: "500.00" }) });
-    await eventually(() => deliveries(project), (rows) => rows.some((row) => row["last_result"] === "EPRIVATE"));
+    await eventually(
+      () => deliveries(project),
+      (rows) => rows.some((row) => row["last_result"] === "EPRIVATE"),
+    );
   });
 
-  it.each(["127.0.0.1", "10.1.2.3", "192.168.0.1", "169.254.169.254", "::1", "fd00::1", "::ffff:127.0.0.1", "0.0.0.0", "100.64.0.1"])(
-    "take %s for private",
-    (address) => expect(isPublicAddress(address)).toBe(false),
-  );
+  it.each([
+    "127.0.0.1",
+    "10.1.2.3",
+    "192.168.0.1",
+    "169.254.169.254",
+    "::1",
+    "fd00::1",
+    "::ffff:127.0.0.1",
+    "0.0.0.0",
+    "100.64.0.1",
+  ])("take %s for private", (address) => expect(isPublicAddress(address)).toBe(false));
 
-  it.each(["1.1.1.1", "2606:4700:4700::1111"])("take %s for public", (address) => expect(isPublicAddress(address)).toBe(true));
+  it.each(["1.1.1.1", "2606:4700:4700::1111"])("take %s for public", (address) =>
+    expect(isPublicAddress(address)).toBe(true),
+  );
 });

@@ -10,18 +10,24 @@ async function payable(auth: string): Promise<string> {
   return json.intent.id as string;
 }
 
-const times = <T>(count: number, act: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: count }, act));
-const bodies = (replies: readonly Reply[]): Set<string> => new Set(replies.map(({ status, text }) => `${String(status)} ${text}`));
+const times = <T>(count: number, act: () => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, act));
+const bodies = (replies: readonly Reply[]): Set<string> =>
+  new Set(replies.map(({ status, text }) => `${String(status)} ${text}`));
 
 describe("fifty identical requests to execute at once", () => {
   it("with a key give one execution and fifty identical answers", async () => {
     const auth = await newCustomer(world, project);
     const id = await payable(auth);
     const before = await world.sandbox.executed();
-    const replies = await times(50, () => world.call("POST", `/v1/intent/${id}/transaction`, { auth, key: `execute-${id}` }));
+    const replies = await times(50, () =>
+      world.call("POST", `/v1/intent/${id}/transaction`, { auth, key: `execute-${id}` }),
+    );
     expect(bodies(replies).size).toBe(1);
     expect(replies[0]?.status).toBe(202);
-    expect(replies.filter(({ headers }) => headers.get("x-idempotency-replayed") === "true")).toHaveLength(49);
+    expect(replies.filter(({ headers }) => headers.get("x-idempotency-replayed") === "true")).toHaveLength(
+      49,
+    );
     expect((await world.sandbox.executed()).length - before.length).toBe(1);
   });
 
@@ -31,7 +37,9 @@ describe("fifty identical requests to execute at once", () => {
     const before = await world.sandbox.executed();
     const replies = await times(50, () => world.call("POST", `/v1/intent/${id}/transaction`, { auth }));
     expect(replies.filter(({ status }) => status === 202)).toHaveLength(1);
-    expect(replies.filter(({ status, json }) => status === 400 && json.error === "TRANSACTION_EXISTS")).toHaveLength(49);
+    expect(
+      replies.filter(({ status, json }) => status === 400 && json.error === "TRANSACTION_EXISTS"),
+    ).toHaveLength(49);
     expect((await world.sandbox.executed()).length - before.length).toBe(1);
   });
 });
@@ -39,7 +47,9 @@ describe("fifty identical requests to execute at once", () => {
 describe("a key", () => {
   it("creates one intent for thirty identical requests at once", async () => {
     const auth = await newCustomer(world, project);
-    const replies = await times(30, () => world.call("POST", "/v1/intent", { auth, key: "thirty", body: onramp() }));
+    const replies = await times(30, () =>
+      world.call("POST", "/v1/intent", { auth, key: "thirty", body: onramp() }),
+    );
     expect(bodies(replies).size).toBe(1);
     const list = await world.call("GET", "/v1/intent", { auth });
     expect(list.json).toHaveLength(1);
@@ -78,7 +88,9 @@ describe("a key", () => {
       await world.call("POST", "/v1/intent", { auth: stranger, key: "other", body: onramp() }),
       await world.call("POST", "/v1/customers", { auth: project.basic, key: "other", body: { id: "x" } }),
     ];
-    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(replies.map(() => [422, "IDEMPOTENCY_KEY_REUSED"]));
+    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(
+      replies.map(() => [422, "IDEMPOTENCY_KEY_REUSED"]),
+    );
   });
 
   it("of another project is another key", async () => {
@@ -92,11 +104,21 @@ describe("a key", () => {
 
   it("is not used up by a request that is refused before work begins", async () => {
     const auth = await newCustomer(world, project);
-    const refused = await world.call("POST", "/v1/intent", { auth, key: "mended", body: onramp({ srcAmount: "0" }) });
+    const refused = await world.call("POST", "/v1/intent", {
+      auth,
+      key: "mended",
+      body: onramp({ srcAmount: "0" }),
+    });
     expect([refused.status, refused.json.error]).toEqual([400, "INVALID_AMOUNT"]);
-    const unknown = await world.call("POST", "/v1/intent", { auth: "Bearer x.y.z", key: "mended", body: onramp() });
+    const unknown = await world.call("POST", "/v1/intent", {
+      auth: "Bearer x.y.z",
+      key: "mended",
+      body: onramp(),
+    });
     expect(unknown.status).toBe(401);
-    expect((await world.call("POST", "/v1/intent", { auth, key: "mended", body: onramp() })).status).toBe(201);
+    expect((await world.call("POST", "/v1/intent", { auth, key: "mended", body: onramp() })).status).toBe(
+      201,
+    );
   });
 
   it("is not used up by an execution that is refused, and serves once that is possible", async () => {
@@ -121,7 +143,9 @@ describe("a key", () => {
 
   it("of 256 characters is taken", async () => {
     const auth = await newCustomer(world, project);
-    expect((await world.call("POST", "/v1/intent", { auth, key: "k".repeat(256), body: onramp() })).status).toBe(201);
+    expect(
+      (await world.call("POST", "/v1/intent", { auth, key: "k".repeat(256), body: onramp() })).status,
+    ).toBe(201);
   });
 
   it("replays the token of a customer's creation", async () => {
@@ -134,8 +158,15 @@ describe("a key", () => {
   });
 
   it("keeps its answer unreadable in the database", async () => {
-    await world.call("POST", "/v1/customers", { auth: project.basic, key: "sealed", body: { id: "sealed-customer" } });
-    const [row] = await ownerRows(world.databaseUrl, "SELECT response_body FROM ramp.idempotency_claims WHERE key = 'sealed'");
+    await world.call("POST", "/v1/customers", {
+      auth: project.basic,
+      key: "sealed",
+      body: { id: "sealed-customer" },
+    });
+    const [row] = await ownerRows(
+      world.databaseUrl,
+      "SELECT response_body FROM ramp.idempotency_claims WHERE key = 'sealed'",
+    );
     const stored = (row?.["response_body"] as Buffer).toString("latin1");
     expect(stored).not.toContain("sealed-customer");
     expect(stored).not.toContain("accessToken");
@@ -161,7 +192,10 @@ describe("a twin", () => {
     const request = { auth, key: `crashed-${id}` };
     const first = await world.call("POST", `/v1/intent/${id}/transaction`, request);
     const before = await world.sandbox.executed();
-    await claim(request.key, "response_status = NULL, response_body = NULL, owned_until = now() - interval '1 s'");
+    await claim(
+      request.key,
+      "response_status = NULL, response_body = NULL, owned_until = now() - interval '1 s'",
+    );
     const replies = await times(5, () => world.call("POST", `/v1/intent/${id}/transaction`, request));
     expect(bodies(replies).size).toBe(1);
     expect(replies[0]?.json).toMatchObject({ id: first.json.id });
@@ -172,7 +206,11 @@ describe("a twin", () => {
     const auth = await newCustomer(world, project);
     const first = await world.call("POST", "/v1/intent", { auth, key: "old", body: onramp() });
     await claim("old", "expires_at = now() - interval '1 s'");
-    const second = await world.call("POST", "/v1/intent", { auth, key: "old", body: onramp({ srcAmount: "50" }) });
+    const second = await world.call("POST", "/v1/intent", {
+      auth,
+      key: "old",
+      body: onramp({ srcAmount: "50" }),
+    });
     expect(second.status).toBe(201);
     expect(second.json.intent.id).not.toBe(first.json.intent.id);
   });

@@ -1,7 +1,9 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterEach, describe, expect, it } from "vitest";
 import { SANDBOX_PROVIDERS } from "../../runtime/ramp/sandbox/server.js";
 import { DEFAULT_SWITCHES } from "../../runtime/ramp/sandbox/switches.js";
-import { callbackHeaders } from "../../runtime/ramp/provider/signature.js";
+import { OPERATIONS } from "../../runtime/ramp/provider/protocol.js";
+import { callbackHeaders, requestSignature } from "../../runtime/ramp/provider/signature.js";
 import { eventually, newCustomer, onramp, ownerRows, ownWorld, type Reply } from "./support/world.js";
 
 const world = await ownWorld();
@@ -9,15 +11,23 @@ const project = await world.project();
 
 afterEach(() => world.sandbox.set({ ...DEFAULT_SWITCHES, settleMs: 50 }));
 
-async function started(more: Readonly<Record<string, unknown>> = {}): Promise<{ auth: string; id: string; created: Reply }> {
+async function started(
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<{ auth: string; id: string; created: Reply }> {
   const auth = await newCustomer(world, project);
-  const created = await world.call("POST", "/v1/intent", { auth, body: onramp({ autoExecute: true, ...more }) });
+  const created = await world.call("POST", "/v1/intent", {
+    auth,
+    body: onramp({ autoExecute: true, ...more }),
+  });
   expect(created.status, created.text).toBe(201);
   return { auth, id: created.json.intent.id as string, created };
 }
 
 const reaches = ({ auth, id }: { auth: string; id: string }, status: string): Promise<Reply> =>
-  eventually(() => world.call("GET", `/v1/intent/${id}`, { auth }), ({ json }) => json.intent.status === status);
+  eventually(
+    () => world.call("GET", `/v1/intent/${id}`, { auth }),
+    ({ json }) => json.intent.status === status,
+  );
 
 /** Statuses that the events of an intent tell, in order. */
 async function history(id: string): Promise<unknown[]> {
@@ -29,7 +39,13 @@ async function history(id: string): Promise<unknown[]> {
   return rows.map(({ status }) => status);
 }
 
-const WHOLE_WAY = ["PENDING", "COMPLIANCE_APPROVED", "PENDING_PAYMENT", "TRANSACTION_IN_PROGRESS", "COMPLETED"];
+const WHOLE_WAY = [
+  "PENDING",
+  "COMPLIANCE_APPROVED",
+  "PENDING_PAYMENT",
+  "TRANSACTION_IN_PROGRESS",
+  "COMPLETED",
+];
 
 describe("callbacks", () => {
   it.each([
@@ -48,7 +64,9 @@ describe("callbacks", () => {
   it("that are forged, unsigned, too old or another provider's are refused", async () => {
     await world.sandbox.set({ execution: "stall", mute: true });
     const { id, created } = await started();
-    const [row] = await ownerRows(world.databaseUrl, "SELECT connection_id FROM ramp.intents WHERE id = $1", [id]);
+    const [row] = await ownerRows(world.databaseUrl, "SELECT connection_id FROM ramp.intents WHERE id = $1", [
+      id,
+    ]);
     const path = `/v1/provider-callbacks/${project.id}/${String(row?.["connection_id"])}`;
     const text = JSON.stringify({ type: "execution.updated", onboardingId: id });
     const [north, south] = SANDBOX_PROVIDERS;
@@ -65,7 +83,9 @@ describe("callbacks", () => {
       await send(good, text, `/v1/provider-callbacks/${project.id}/${id}`),
       await send(good, text, "/v1/provider-callbacks/x/y"),
     ];
-    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(replies.map(() => [401, "INVALID_SIGNATURE"]));
+    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(
+      replies.map(() => [401, "INVALID_SIGNATURE"]),
+    );
     expect((await send(good)).status).toBe(200);
     expect(created.json.intent.status).toBe("TRANSACTION_IN_PROGRESS");
   });
@@ -73,11 +93,14 @@ describe("callbacks", () => {
   it("replayed after the end change nothing", async () => {
     const intent = await started();
     await reaches(intent, "COMPLETED");
-    const [row] = await ownerRows(world.databaseUrl, "SELECT connection_id FROM ramp.intents WHERE id = $1", [intent.id]);
+    const [row] = await ownerRows(world.databaseUrl, "SELECT connection_id FROM ramp.intents WHERE id = $1", [
+      intent.id,
+    ]);
     const text = JSON.stringify({ type: "execution.updated", onboardingId: intent.id });
     const headers = callbackHeaders(SANDBOX_PROVIDERS[1]?.secret ?? "", "cb", new Date(), text);
     const path = `/v1/provider-callbacks/${project.id}/${String(row?.["connection_id"])}`;
-    for (let i = 0; i < 3; i++) expect((await world.call("POST", path, { text, headers: { ...headers } })).status).toBe(200);
+    for (let i = 0; i < 3; i++)
+      expect((await world.call("POST", path, { text, headers: { ...headers } })).status).toBe(200);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(await history(intent.id)).toEqual(WHOLE_WAY);
   });
@@ -123,9 +146,55 @@ describe("a provider", () => {
       const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp({ src, providerId }) });
       expect(json.intent.provider).toBe("Sandbox North");
     }
-    const best = await world.call("POST", "/v1/intent", { auth, body: onramp({ src, srcAmount: "5000", providerId: null }) });
+    const best = await world.call("POST", "/v1/intent", {
+      auth,
+      body: onramp({ src, srcAmount: "5000", providerId: null }),
+    });
     expect(best.json.intent.provider).toBe("Sandbox South");
-    const refused = await world.call("POST", "/v1/intent", { auth, body: onramp({ src, providerId: "nobody" }) });
+    const refused = await world.call("POST", "/v1/intent", {
+      auth,
+      body: onramp({ src, providerId: "nobody" }),
+    });
     expect([refused.status, refused.json.error]).toEqual([400, "PROVIDER_NOT_AVAILABLE"]);
+  });
+});
+
+describe("the provider protocol", () => {
+  it("is described in valid OpenAPI 3.1 by the sandbox's server", async () => {
+    const document = (await (await fetch(`${world.sandbox.url}/openapi.json`)).json()) as Record<
+      string,
+      unknown
+    >;
+    expect(await new Validator().validate(structuredClone(document))).toEqual({ valid: true });
+    const paths = Object.keys(document["paths"] as object).sort();
+    expect(paths).toEqual([...new Set(Object.values(OPERATIONS).map(({ path }) => path))].sort());
+  });
+
+  it("is refused to whoever does not sign, or signs something else", async () => {
+    const [provider] = SANDBOX_PROVIDERS;
+    const { path = "", keyId = "", secret = "" } = provider ?? {};
+    const target = `${path}/executions`;
+    const timestamp = String(Math.floor(Date.now() / 1000));
+    const request = { timestamp, method: "POST", target, idempotencyKey: "k", body: "{}" };
+    const send = (signature: string, more: Record<string, string> = {}): Promise<number> =>
+      fetch(world.sandbox.url + target, {
+        method: "POST",
+        body: "{}",
+        headers: {
+          "x-provider-key-id": keyId,
+          "x-provider-timestamp": timestamp,
+          "idempotency-key": "k",
+          "x-provider-signature": signature,
+          ...more,
+        },
+      }).then(({ status }) => status);
+    const good = requestSignature(secret, request);
+    expect(await send(good)).toBe(422);
+    expect(await send("")).toBe(401);
+    expect(await send(requestSignature("guessed", request))).toBe(401);
+    expect(await send(requestSignature(secret, { ...request, body: "{ }" }))).toBe(401);
+    expect(await send(requestSignature(secret, { ...request, target: `${path}/onboardings` }))).toBe(401);
+    expect(await send(good, { "idempotency-key": "other" })).toBe(401);
+    expect(await send(good, { "x-provider-timestamp": String(Number(timestamp) - 1000) })).toBe(401);
   });
 });

@@ -22,24 +22,32 @@ describe("moves", () => {
     ["intent_may_move", INTENT_MOVES],
     ["transaction_may_move", TRANSACTION_MOVES],
     ["requirement_may_move", REQUIREMENT_MOVES],
-  ])("are the same in the code and in the database: %s", async (name, moves: Readonly<Record<string, readonly string[]>>) => {
-    const statuses = Object.keys(moves);
-    const rows = await ownerRows(
-      world.databaseUrl,
-      `SELECT a AS from_status, b AS to_status FROM unnest($1::text[]) a, unnest($1::text[]) b WHERE ramp.${name}(a, b)`,
-      [statuses],
-    );
-    const inDatabase = rows.map(({ from_status, to_status }) => `${String(from_status)} ${String(to_status)}`).sort();
-    const inCode = Object.entries(moves).flatMap(([from, tos]) => tos.map((to) => `${from} ${to}`));
-    expect(inDatabase).toEqual(inCode.sort());
-  });
+  ])(
+    "are the same in the code and in the database: %s",
+    async (name, moves: Readonly<Record<string, readonly string[]>>) => {
+      const statuses = Object.keys(moves);
+      const rows = await ownerRows(
+        world.databaseUrl,
+        `SELECT a AS from_status, b AS to_status FROM unnest($1::text[]) a, unnest($1::text[]) b WHERE ramp.${name}(a, b)`,
+        [statuses],
+      );
+      const inDatabase = rows
+        .map(({ from_status, to_status }) => `${String(from_status)} ${String(to_status)}`)
+        .sort();
+      const inCode = Object.entries(moves).flatMap(([from, tos]) => tos.map((to) => `${from} ${to}`));
+      expect(inDatabase).toEqual(inCode.sort());
+    },
+  );
 
   it("that are not allowed fail in the database", async () => {
     const project = await world.project();
     const auth = await newCustomer(world, project);
     const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp() });
     const move = (status: string): Promise<unknown> =>
-      ownerRows(world.databaseUrl, "UPDATE ramp.intents SET status = $2 WHERE id = $1", [json.intent.id, status]);
+      ownerRows(world.databaseUrl, "UPDATE ramp.intents SET status = $2 WHERE id = $1", [
+        json.intent.id,
+        status,
+      ]);
     await expect(move("COMPLETED")).rejects.toMatchObject({ code: "RW001" });
     await expect(move("PENDING")).rejects.toMatchObject({ code: "RW001" });
     await move("CANCELLED");
@@ -91,12 +99,17 @@ describe("the scope of a project", () => {
       );
       expect([table, seen.length]).toEqual([table, 0]);
       const changed = world.database.inProject(mine.id, (tx) =>
-        tx.rows(`UPDATE ramp.${String(table)} SET project_id = project_id WHERE project_id = $1 RETURNING 1`, [theirs.id]),
+        tx.rows(
+          `UPDATE ramp.${String(table)} SET project_id = project_id WHERE project_id = $1 RETURNING 1`,
+          [theirs.id],
+        ),
       );
       expect([table, (await changed).length]).toEqual([table, 0]);
     }
     const smuggled = world.database.inProject(mine.id, (tx) =>
-      tx.rows("INSERT INTO ramp.customers (project_id, id, reference) VALUES ($1, 'x', gen_random_uuid())", [theirs.id]),
+      tx.rows("INSERT INTO ramp.customers (project_id, id, reference) VALUES ($1, 'x', gen_random_uuid())", [
+        theirs.id,
+      ]),
     );
     await expect(smuggled).rejects.toMatchObject({ code: "42501" });
   });
@@ -129,14 +142,22 @@ describe("the scope of a project", () => {
     plain.password = "x";
     await migrate(plain.href);
     const database = await openDatabase({ url: plain.href, onIdleError: () => undefined });
-    const [mine, theirs] = ["00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"] as [ProjectId, ProjectId];
+    const [mine, theirs] = [
+      "00000000-0000-4000-8000-000000000001",
+      "00000000-0000-4000-8000-000000000002",
+    ] as [ProjectId, ProjectId];
     await database.asOperator(async (tx) => {
       await tx.rows("INSERT INTO ramp.organizations (id, name) VALUES ($1, 'x')", [mine]);
       for (const id of [mine, theirs])
-        await tx.rows("INSERT INTO ramp.projects (id, organization_id, name, client_id) VALUES ($1, $2, 'x', $3)", [id, mine, id]);
+        await tx.rows(
+          "INSERT INTO ramp.projects (id, organization_id, name, client_id) VALUES ($1, $2, 'x', $3)",
+          [id, mine, id],
+        );
     });
     for (const id of [mine, theirs])
-      await database.inProject(id, (tx) => tx.rows("INSERT INTO ramp.customers (id, reference) VALUES ('c', gen_random_uuid())"));
+      await database.inProject(id, (tx) =>
+        tx.rows("INSERT INTO ramp.customers (id, reference) VALUES ('c', gen_random_uuid())"),
+      );
     const seen = await database.inProject(mine, (tx) => tx.rows("SELECT project_id FROM ramp.customers"));
     expect(seen).toEqual([{ project_id: mine }]);
     const client = new pg.Client({ connectionString: plain.href });

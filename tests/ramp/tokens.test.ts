@@ -6,7 +6,15 @@ import { createSiweMessage } from "viem/siwe";
 import { rotateKey } from "../../runtime/ramp/set-up/keys.js";
 import { revokeSecret, addSecret, listSecrets } from "../../runtime/ramp/set-up/projects.js";
 import { startProcess } from "./support/processes.js";
-import { eventually, made, newCustomer, onramp, ownWorld, type Reply, type TestProject } from "./support/world.js";
+import {
+  eventually,
+  made,
+  newCustomer,
+  onramp,
+  ownWorld,
+  type Reply,
+  type TestProject,
+} from "./support/world.js";
 
 const world = await ownWorld();
 const project = await world.project({ ttl: 600 });
@@ -22,7 +30,11 @@ async function idToken(claims: Readonly<Record<string, unknown>> = {}): Promise<
 }
 
 let serial = 0;
-const exchange = (token: string, id = `oidc-${String(++serial)}`, within: TestProject = project): Promise<Reply> =>
+const exchange = (
+  token: string,
+  id = `oidc-${String(++serial)}`,
+  within: TestProject = project,
+): Promise<Reply> =>
   world.call("POST", "/v1/customers", { auth: within.basic, body: { id, subject_token: token } });
 
 describe("a customer's token", () => {
@@ -31,7 +43,13 @@ describe("a customer's token", () => {
     const decoded = jwt.decode(auth.slice(7), { complete: true });
     expect(decoded?.header).toMatchObject({ alg: "ES256", kid: expect.any(String) });
     const claims = decoded?.payload as jwt.JwtPayload;
-    expect(claims).toMatchObject({ sub: "plain", pid: project.id, iss: world.url, aud: "routewright-ramp", jti: expect.any(String) });
+    expect(claims).toMatchObject({
+      sub: "plain",
+      pid: project.id,
+      iss: world.url,
+      aud: "routewright-ramp",
+      jti: expect.any(String),
+    });
     expect((claims.exp ?? 0) - now()).toBeGreaterThan(3_590);
     expect((claims.exp ?? 0) - now()).toBeLessThanOrEqual(3_600);
   });
@@ -43,7 +61,8 @@ describe("a customer's token", () => {
       () => newCustomer(world, project),
       (auth) => jwt.decode(auth.slice(7), { complete: true })?.header.kid === kid,
     );
-    for (const auth of [before, after]) expect((await world.call("GET", "/v1/intent", { auth })).status).toBe(200);
+    for (const auth of [before, after])
+      expect((await world.call("GET", "/v1/intent", { auth })).status).toBe(200);
   });
 
   it("is refused when it is forged, unsigned, for others, expired or cut", async () => {
@@ -56,7 +75,11 @@ describe("a customer's token", () => {
     const other = Buffer.from(JSON.stringify({ ...payload, sub: "another" })).toString("base64url");
     const forged = [
       jwt.sign(payload, privateKey, { algorithm: "ES256", keyid: kid }),
-      jwt.sign(payload, publicKey.export({ type: "spki", format: "pem" }), { algorithm: "HS256", keyid: kid, allowInvalidAsymmetricKeyTypes: true }),
+      jwt.sign(payload, publicKey.export({ type: "spki", format: "pem" }), {
+        algorithm: "HS256",
+        keyid: kid,
+        allowInvalidAsymmetricKeyTypes: true,
+      }),
       jwt.sign(payload, "", { algorithm: "none", keyid: kid }),
       jwt.sign(payload, privateKey, { algorithm: "ES256", keyid: "unknown" }),
       `${head}.${other}.${signature}`,
@@ -86,7 +109,9 @@ describe("a subject token", () => {
       await exchange(await idToken({ iss: "https://other.example.com" })),
       await exchange(await idToken(), "x", other),
     ];
-    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(replies.map(() => [401, "SUBJECT_TOKEN_REJECTED"]));
+    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(
+      replies.map(() => [401, "SUBJECT_TOKEN_REJECTED"]),
+    );
   });
 
   it("that is expired, not yet valid, badly signed, unsigned, symmetric or no token at all is refused with 400", async () => {
@@ -112,16 +137,25 @@ describe("a subject token", () => {
   it("is given the clock skew that the project allows, and no more", async () => {
     const lenient = await world.project();
     await world.identityProvider(lenient, issuer, "app", 60);
-    expect((await exchange(await idToken({ sub: "late", exp: now() - 30 }), "late", lenient)).status).toBe(201);
-    expect((await exchange(await idToken({ sub: "later", exp: now() - 90 }), "later", lenient)).status).toBe(400);
+    expect((await exchange(await idToken({ sub: "late", exp: now() - 30 }), "late", lenient)).status).toBe(
+      201,
+    );
+    expect((await exchange(await idToken({ sub: "later", exp: now() - 90 }), "later", lenient)).status).toBe(
+      400,
+    );
   });
 
   it("belongs to one customer, and the customer to one user", async () => {
     const first = await exchange(await idToken({ sub: "bob" }), "bob");
     expect(first.status).toBe(201);
     expect((await exchange(await idToken({ sub: "bob" }), "bob")).status).toBe(201);
-    const replies = [await exchange(await idToken({ sub: "bob" }), "not-bob"), await exchange(await idToken({ sub: "carol" }), "bob")];
-    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(replies.map(() => [409, "IDENTITY_CONFLICT"]));
+    const replies = [
+      await exchange(await idToken({ sub: "bob" }), "not-bob"),
+      await exchange(await idToken({ sub: "carol" }), "bob"),
+    ];
+    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(
+      replies.map(() => [409, "IDENTITY_CONFLICT"]),
+    );
     const list = await world.call("GET", "/v1/customers", { auth: project.basic });
     expect(list.json.map(({ id }: { id: string }) => id)).not.toContain("not-bob");
   });
@@ -137,7 +171,8 @@ describe("a subject token", () => {
     expect((await exchange(await token("a"), "a", fresh)).status).toBe(201);
     await fetch(`${own}/rotate`, { method: "POST" });
     // Within a minute of the last fetch a new key stays unknown: that is the price of not being made to fetch at will.
-    for (let i = 0; i < 5; i++) expect((await exchange(await token(`b${String(i)}`), "b", fresh)).status).toBe(400);
+    for (let i = 0; i < 5; i++)
+      expect((await exchange(await token(`b${String(i)}`), "b", fresh)).status).toBe(400);
     expect(await (await fetch(`${own}/requests`)).text()).toBe("1");
     await end();
   });
@@ -188,15 +223,22 @@ describe("a wallet", () => {
       await signIn({ nonce: "0123456789abcdef" }),
       await signIn({}, privateKeyToAccount(generatePrivateKey())),
       await signIn({ expirationTime: new Date(Date.now() - 1_000) }),
-      await world.call("POST", "/v1/auth/wallet/challenge", { body: { message: "hello", signature: `0x${"0".repeat(130)}` } }),
+      await world.call("POST", "/v1/auth/wallet/challenge", {
+        body: { message: "hello", signature: `0x${"0".repeat(130)}` },
+      }),
     ];
-    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(replies.map(() => [400, "INVALID_WALLET_SIGNATURE"]));
+    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(
+      replies.map(() => [400, "INVALID_WALLET_SIGNATURE"]),
+    );
   });
 
   it("whose identity a provider has checked carries that to a new customer", async () => {
     const checked = await world.project({ providers: ["sandbox-north"] });
     await world.identityProvider(checked, `${world.url}/v1/auth/wallet`, "app.example.com");
-    const body = onramp({ srcAmount: "500.00", src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH" } } });
+    const body = onramp({
+      srcAmount: "500.00",
+      src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH" } },
+    });
     const create = async (id: string): Promise<Reply> => {
       const { json } = await exchange((await signIn()).json.token as string, id, checked);
       return world.call("POST", "/v1/intent", { auth: `Bearer ${String(json.accessToken)}`, body });
@@ -213,7 +255,10 @@ describe("a wallet", () => {
     const other = await world.project({ providers: ["sandbox-north"] });
     await world.identityProvider(other, `${world.url}/v1/auth/wallet`, "app.example.com");
     const { json } = await exchange((await signIn()).json.token as string, "elsewhere", other);
-    const second = await world.call("POST", "/v1/intent", { auth: `Bearer ${String(json.accessToken)}`, body });
+    const second = await world.call("POST", "/v1/intent", {
+      auth: `Bearer ${String(json.accessToken)}`,
+      body,
+    });
     expect(second.json).toMatchObject({ intent: { status: "PENDING_PAYMENT" }, onboardingUrl: null });
   });
 });
@@ -225,11 +270,17 @@ describe("a client secret", () => {
     expect(await addSecret(world.database, own.id)).toMatchObject({ ok: false });
     const second = `Basic ${Buffer.from(`${own.clientId}:${clientSecret}`).toString("base64")}`;
     const list = (auth: string): Promise<Reply> => world.call("GET", "/v1/customers", { auth });
-    await eventually(() => list(second), ({ status }) => status === 200);
+    await eventually(
+      () => list(second),
+      ({ status }) => status === 200,
+    );
     expect((await list(own.basic)).status).toBe(200);
     const [first] = await listSecrets(world.database, own.id);
     made(await revokeSecret(world.database, own.id, first?.secretId ?? ""));
-    await eventually(() => list(own.basic), ({ status }) => status === 401);
+    await eventually(
+      () => list(own.basic),
+      ({ status }) => status === 401,
+    );
     expect((await list(second)).status).toBe(200);
     expect(secretId).not.toBe(first?.secretId);
   });

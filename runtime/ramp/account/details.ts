@@ -18,14 +18,23 @@ const BANK_FIELDS: Readonly<Record<Rail, FieldSet>> = {
   ACH: {
     properties: {
       routingNumber: { type: "string", pattern: "^[0-9]{9}$", description: "Routing number, 9 digits." },
-      accountNumber: { type: "string", pattern: "^[0-9]{4,17}$", description: "Account number, 4 to 17 digits." },
+      accountNumber: {
+        type: "string",
+        pattern: "^[0-9]{4,17}$",
+        description: "Account number, 4 to 17 digits.",
+      },
       accountType: { type: "string", enum: ["checking", "savings"] },
     },
     required: ["routingNumber", "accountNumber"],
   },
   SEPA: {
     properties: {
-      iban: { type: "string", pattern: "^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$", format: "iban", description: "IBAN with right check digits, without spaces." },
+      iban: {
+        type: "string",
+        pattern: "^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$",
+        format: "iban",
+        description: "IBAN with right check digits, without spaces.",
+      },
       bic: { type: "string", pattern: "^[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?$" },
     },
     required: ["iban"],
@@ -52,14 +61,36 @@ const BANK_FIELDS: Readonly<Record<Rail, FieldSet>> = {
 /** What any account may say. */
 const COMMON_FIELDS = {
   countryCode: { type: "string", pattern: "^[A-Z]{2}$", description: "ISO 3166-1 alpha-2." },
-  provider: { type: "string", minLength: 1, maxLength: 64, description: "Code of the provider that should serve the account." },
+  provider: {
+    type: "string",
+    minLength: 1,
+    maxLength: 64,
+    description: "Code of the provider that should serve the account.",
+  },
   accountHolderName: { type: "string", minLength: 1, maxLength: 140 },
   label: { type: "string", minLength: 1, maxLength: 140 },
 } as const;
 
+/** Schemas that were made: compiling one costs more than a request, and there are only so many. */
+const made = new Map<string, DetailsSchema>();
+
+function once(name: string, make: () => DetailsSchema): DetailsSchema {
+  const known = made.get(name);
+  if (known) return known;
+  const schema = make();
+  made.set(name, schema);
+  return schema;
+}
+
 /** The schema of an account of a currency over the rails that the candidates offer. */
 export function detailsSchema(currency: Currency, rails: readonly Rail[]): DetailsSchema {
-  const schemas = currency.blockchain ? [walletSchema(currency)] : rails.map((rail) => bankSchema(currency, rail));
+  return once(`${currency.code} ${rails.join(" ")}`, () => makeSchema(currency, rails));
+}
+
+function makeSchema(currency: Currency, rails: readonly Rail[]): DetailsSchema {
+  const schemas = currency.blockchain
+    ? [walletSchema(currency)]
+    : rails.map((rail) => bankSchema(currency, rail));
   const [only, ...others] = schemas;
   return { $schema: DRAFT, ...(others.length === 0 ? only : { type: "object", anyOf: schemas }) };
 }
@@ -95,6 +126,6 @@ function walletSchema({ code, blockchain }: Currency): DetailsSchema {
  * left open. What is given is checked all the same.
  */
 export function payerSchema(currency: Currency, rail: Rail): DetailsSchema {
-  const schema = detailsSchema(currency, [rail]);
-  return currency.blockchain ? schema : { ...schema, required: [] };
+  if (currency.blockchain) return detailsSchema(currency, [rail]);
+  return once(`payer ${currency.code} ${rail}`, () => ({ ...detailsSchema(currency, [rail]), required: [] }));
 }

@@ -25,9 +25,14 @@ export interface Gate {
 }
 
 /** Who calls, or why they may not: too many failures from there, unknown credentials, or a used-up window. */
-export async function admit(gate: Gate, access: Access, request: IncomingMessage): Promise<Project | Customer | null | Refusal> {
+export async function admit(
+  gate: Gate,
+  access: Access,
+  request: IncomingMessage,
+): Promise<Project | Customer | null | Refusal> {
   const address = gate.addressOf(request);
-  if (access === "public") return (await overLimit(gate, `public:${address}`, gate.limits.publicPerAddress)) ?? null;
+  if (access === "public")
+    return (await overLimit(gate, `public:${address}`, gate.limits.publicPerAddress)) ?? null;
   const failures = await gate.rates.look(`failed:${address}`);
   if (failures.count >= gate.limits.failedLoginsPerAddress) return tooMany(failures.resetAt);
   const caller = await callerOf(gate, access, request.headers.authorization);
@@ -39,8 +44,14 @@ export async function admit(gate: Gate, access: Access, request: IncomingMessage
   return (await overLimit(gate, `project:${project}`, gate.limits.perProject)) ?? caller;
 }
 
-function callerOf(gate: Gate, access: "project" | "customer", authorization: string | undefined): Promise<Project | Customer | null> {
-  return access === "project" ? gate.signIn.projectOf(authorization) : gate.customerTokens.customerOf(authorization);
+function callerOf(
+  gate: Gate,
+  access: "project" | "customer",
+  authorization: string | undefined,
+): Promise<Project | Customer | null> {
+  return access === "project"
+    ? gate.signIn.projectOf(authorization)
+    : gate.customerTokens.customerOf(authorization);
 }
 
 async function overLimit({ rates }: Gate, name: string, limit: number): Promise<Refusal | null> {

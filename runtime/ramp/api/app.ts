@@ -33,15 +33,20 @@ export function rampApp(service: Service): Express {
   for (const system of SYSTEM_PATHS) addSystem(app, service, system);
   app.use(docsApp(TITLE));
   app.use((request, response) => send(service, request, response, null, refuse("NOT_FOUND")));
-  app.use((error: unknown, request: Request, response: Response, _next: express.NextFunction) =>
-    send(service, request, response, null, refusalOf(service, request, error)),
-  );
+  app.use((error: unknown, request: Request, response: Response, next: express.NextFunction) => {
+    if (response.headersSent) next(error);
+    else send(service, request, response, null, refusalOf(service, request, error));
+  });
   return app;
 }
 
 const commonHeaders: express.RequestHandler = (request, response, next) => {
-  for (let i = 0; i < COMMON_HEADERS.length; i += 2) response.setHeader(COMMON_HEADERS[i] ?? "", COMMON_HEADERS[i + 1] ?? "");
-  response.setHeader("Access-Control-Expose-Headers", "Retry-After, X-Request-Id, X-Idempotency-Replayed, Link");
+  for (let i = 0; i < COMMON_HEADERS.length; i += 2)
+    response.setHeader(COMMON_HEADERS[i] ?? "", COMMON_HEADERS[i + 1] ?? "");
+  response.setHeader(
+    "Access-Control-Expose-Headers",
+    "Retry-After, X-Request-Id, X-Idempotency-Replayed, Link",
+  );
   response.setHeader("X-Request-Id", requestIdOf(request));
   response.locals["started"] = performance.now();
   next();
@@ -70,18 +75,23 @@ const PREFLIGHT = {
 };
 
 function refuseOtherMethods(app: Express, service: Service, path: string): void {
-  const methods = ROUTES.filter((route) => route.path === path).map(({ method }) => (method === "GET" ? "GET, HEAD" : method));
+  const methods = ROUTES.filter((route) => route.path === path).map(({ method }) =>
+    method === "GET" ? "GET, HEAD" : method,
+  );
   const allow = [...methods, "OPTIONS"].join(", ");
   app.all(expressPath(path), (request, response) => {
     response.setHeader("Allow", allow);
-    if (request.method !== "OPTIONS") return send(service, request, response, path, refuse("METHOD_NOT_ALLOWED"));
+    if (request.method !== "OPTIONS")
+      return send(service, request, response, path, refuse("METHOD_NOT_ALLOWED"));
     response.status(204).set(PREFLIGHT).end();
   });
 }
 
 function addSystem(app: Express, service: Service, { path, handle }: SystemPath): void {
   app.get(path, async (request, response) => {
-    const outcome = await handle(service, request).catch((error: unknown) => refusalOf(service, request, error));
+    const outcome = await handle(service, request).catch((error: unknown) =>
+      refusalOf(service, request, error),
+    );
     send(service, request, response, path, outcome);
   });
 }
@@ -93,16 +103,27 @@ function refusalOf({ ramp }: Service, request: Request, error: unknown): Refusal
   const { code = "", message = "" } = error as { code?: string; message?: string };
   if (error instanceof URIError) return refuse("NOT_FOUND");
   ramp.log.error({ requestId: requestIdOf(request), method: request.method, err: error }, "request failed");
-  const isLost = DATABASE_LOST.test(code) || /timeout exceeded when trying to connect|Connection terminated/.test(message);
+  const isLost =
+    DATABASE_LOST.test(code) || /timeout exceeded when trying to connect|Connection terminated/.test(message);
   return isLost ? refuse("SERVICE_UNAVAILABLE", { retryAfter: 1 }) : refuse("INTERNAL_ERROR");
 }
 
-function send({ ramp, metrics }: Service, request: Request, response: Response, path: string | null, outcome: Answer | Refusal): void {
+function send(
+  { ramp, metrics }: Service,
+  request: Request,
+  response: Response,
+  path: string | null,
+  outcome: Answer | Refusal,
+): void {
   const { status, body, headers = {} } = isRefusal(outcome) ? refusalAnswer(outcome) : outcome;
   if (!response.destroyed && !response.headersSent) {
     for (const list of [NO_STORE, TEXT_POLICY]) response.setHeader(list[0] ?? "", list[1] ?? "");
     const length = String(Buffer.byteLength(body));
-    response.writeHead(status, { "Content-Type": "application/json; charset=utf-8", "Content-Length": length, ...headers });
+    response.writeHead(status, {
+      "Content-Type": "application/json; charset=utf-8",
+      "Content-Length": length,
+      ...headers,
+    });
     response.end(body);
   }
   const milliseconds = performance.now() - (response.locals["started"] as number);
@@ -115,7 +136,8 @@ function refusalAnswer(refusal: Refusal): Answer {
   const { status } = ERRORS[refusal.refusal];
   const headers: Record<string, string> = {};
   if (refusal.retryAfter !== null) headers["Retry-After"] = String(refusal.retryAfter);
-  if (refusal.refusal === "INVALID_CREDENTIALS") headers["WWW-Authenticate"] = 'Basic realm="ramp", charset="UTF-8"';
+  if (refusal.refusal === "INVALID_CREDENTIALS")
+    headers["WWW-Authenticate"] = 'Basic realm="ramp", charset="UTF-8"';
   if (refusal.refusal === "INVALID_TOKEN") headers["WWW-Authenticate"] = 'Bearer realm="ramp"';
   // The rest of the body is not worth reading: the connection ends with the answer.
   if (refusal.refusal === "BODY_TOO_LARGE") headers["Connection"] = "close";

@@ -16,8 +16,15 @@ import type { CreateIntentBody } from "./schemas.js";
 type Way = Pick<NewIntent, "connectionId" | "provider" | "type" | "src" | "dest" | "srcAmount" | "rail">;
 
 /** Checks what is to be moved and chooses who moves it. Changes nothing. */
-export async function chooseWay(ramp: Ramp, projectId: ProjectId, body: CreateIntentBody): Promise<Way | Refusal> {
-  const pair = readPair(ramp, body.src.currencyCode, body.dest.currencyCode, ["/src/currencyCode", "/dest/currencyCode"]);
+export async function chooseWay(
+  ramp: Ramp,
+  projectId: ProjectId,
+  body: CreateIntentBody,
+): Promise<Way | Refusal> {
+  const pair = readPair(ramp, body.src.currencyCode, body.dest.currencyCode, [
+    "/src/currencyCode",
+    "/dest/currencyCode",
+  ]);
   if (isRefusal(pair)) return pair;
   const reading = readAmount(body.srcAmount, pair.src);
   if (!reading.ok) return refuse("INVALID_AMOUNT", { message: reading.problem });
@@ -27,7 +34,10 @@ export async function chooseWay(ramp: Ramp, projectId: ProjectId, body: CreateIn
   if (isRefusal(candidates)) return candidates;
   const chosen = await chooseCandidate(ramp, candidates, path);
   if (isRefusal(chosen)) return chosen;
-  const wrong = [...detailViolations("src", pair, body, chosen.rail), ...detailViolations("dest", pair, body, chosen.rail)];
+  const wrong = [
+    ...detailViolations("src", pair, body, chosen.rail),
+    ...detailViolations("dest", pair, body, chosen.rail),
+  ];
   if (wrong.length > 0) return refuse("INVALID_ACCOUNT_DETAILS", { details: wrong });
   return {
     connectionId: chosen.connection.id,
@@ -41,22 +51,41 @@ export async function chooseWay(ramp: Ramp, projectId: ProjectId, body: CreateIn
 }
 
 /** Rail and country are those of the bank account. */
-function readPath({ src, dest, type }: CurrencyPair, body: CreateIntentBody, srcAmount: string): (Path & { srcAmount: string }) | Refusal {
+function readPath(
+  { src, dest, type }: CurrencyPair,
+  body: CreateIntentBody,
+  srcAmount: string,
+): (Path & { srcAmount: string }) | Refusal {
   const side: Side = type === "ONRAMP" ? "src" : "dest";
   const { rail, countryCode } = body[side].details;
   if (rail !== undefined && !check(Rail, rail))
-    return refuse("INVALID_ACCOUNT_DETAILS", { details: [{ path: `/${side}/details/rail`, message: "must be one of ACH, SEPA, PIX" }] });
+    return refuse("INVALID_ACCOUNT_DETAILS", {
+      details: [{ path: `/${side}/details/rail`, message: "must be one of ACH, SEPA, PIX" }],
+    });
   if (countryCode !== undefined && typeof countryCode !== "string")
-    return refuse("INVALID_ACCOUNT_DETAILS", { details: [{ path: `/${side}/details/countryCode`, message: "must be a text" }] });
+    return refuse("INVALID_ACCOUNT_DETAILS", {
+      details: [{ path: `/${side}/details/countryCode`, message: "must be a text" }],
+    });
   const country = countryCode === undefined ? null : readCountry(countryCode, `/${side}/details/countryCode`);
   if (isRefusal(country)) return country;
-  return { srcCurrencyCode: src.code, destCurrencyCode: dest.code, srcAmount, countryCode: country, rail: rail ?? null };
+  return {
+    srcCurrencyCode: src.code,
+    destCurrencyCode: dest.code,
+    srcAmount,
+    countryCode: country,
+    rail: rail ?? null,
+  };
 }
 
 /** The candidates that the caller accepts: `providerId`, or the provider that an account names. */
-function preferred(candidates: readonly Candidate[], { providerId, src, dest }: CreateIntentBody): readonly Candidate[] | Refusal {
+function preferred(
+  candidates: readonly Candidate[],
+  { providerId, src, dest }: CreateIntentBody,
+): readonly Candidate[] | Refusal {
   if (candidates.length === 0) return refuse("UNSUPPORTED_PATH");
-  const names = [providerId, src.details["provider"], dest.details["provider"]].filter((name) => typeof name === "string");
+  const names = [providerId, src.details["provider"], dest.details["provider"]].filter(
+    (name) => typeof name === "string",
+  );
   const accepted = candidates.filter(({ connection }) => names.every((name) => isNamed(connection, name)));
   return accepted.length === 0 ? refuse("PROVIDER_NOT_AVAILABLE") : accepted;
 }
@@ -74,12 +103,21 @@ async function chooseCandidate(
 ): Promise<Chosen | Refusal> {
   const [first, ...others] = candidates;
   const [pair, ...otherPairs] = first?.pairs ?? [];
-  if (first && pair && others.length === 0 && otherPairs.length === 0) return { connection: first.connection, rail: pair.rail };
+  if (first && pair && others.length === 0 && otherPairs.length === 0)
+    return { connection: first.connection, rail: pair.rail };
   const [best] = await askQuotes(log, candidates, path);
   return best ?? refuse("PROVIDER_UNAVAILABLE");
 }
 
-function detailViolations(side: Side, pair: CurrencyPair, body: CreateIntentBody, rail: Rail): readonly Violation[] {
+function detailViolations(
+  side: Side,
+  pair: CurrencyPair,
+  body: CreateIntentBody,
+  rail: Rail,
+): readonly Violation[] {
   const schema = side === "src" ? payerSchema(pair.src, rail) : detailsSchema(pair.dest, [rail]);
-  return violations(schema, body[side].details).map(({ path, message }) => ({ path: `/${side}/details${path}`, message }));
+  return violations(schema, body[side].details).map(({ path, message }) => ({
+    path: `/${side}/details${path}`,
+    message,
+  }));
 }

@@ -39,7 +39,11 @@ export class RampMetrics {
 
   count({ path, method, status, milliseconds }: Served): void {
     const name = path ?? "other";
-    this.#requests.inc({ path: name, method: METHODS.has(method) ? method : "other", status: String(status) });
+    this.#requests.inc({
+      path: name,
+      method: METHODS.has(method) ? method : "other",
+      status: String(status),
+    });
     this.#durations.observe({ path: name }, milliseconds / 1000);
   }
 

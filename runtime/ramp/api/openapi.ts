@@ -14,21 +14,34 @@ const ACCESS_REFUSALS: Readonly<Record<Access, readonly ErrorCode[]>> = {
 };
 
 const ANY_REFUSALS: readonly ErrorCode[] = ["RATE_LIMITED", "INTERNAL_ERROR", "SERVICE_UNAVAILABLE"];
-const KEY_REFUSALS: readonly ErrorCode[] = ["INVALID_IDEMPOTENCY_KEY", "IDEMPOTENCY_IN_PROGRESS", "IDEMPOTENCY_KEY_REUSED"];
+const KEY_REFUSALS: readonly ErrorCode[] = [
+  "INVALID_IDEMPOTENCY_KEY",
+  "IDEMPOTENCY_IN_PROGRESS",
+  "IDEMPOTENCY_KEY_REUSED",
+];
 const BODY_REFUSALS: readonly ErrorCode[] = ["INVALID_REQUEST", "BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"];
 
 /** The ramp's own OpenAPI 3.1 document, made from the routes and their schemas. */
 export function openApiDocument(publicUrl: string): Json {
   return {
     openapi: "3.1.0",
-    info: { title: "Routewright Ramp API", version: "1.0.0", description: "Payment intents between bank money and tokens." },
+    info: {
+      title: "Routewright Ramp API",
+      version: "1.0.0",
+      description: "Payment intents between bank money and tokens.",
+    },
     servers: [{ url: publicUrl }],
     paths: pathsOf(ROUTES),
     components: {
       schemas: componentSchemas(),
       securitySchemes: {
         project: { type: "http", scheme: "basic", description: "Client id and client secret of a project." },
-        customer: { type: "http", scheme: "bearer", bearerFormat: "JWT", description: "Access token of a customer." },
+        customer: {
+          type: "http",
+          scheme: "bearer",
+          bearerFormat: "JWT",
+          description: "Access token of a customer.",
+        },
       },
     },
   };
@@ -48,7 +61,14 @@ function operationOf(route: Route): Json {
     ...(description === undefined ? {} : { description }),
     security: access === "public" ? [] : [{ [access]: [] }],
     parameters: parametersOf(route),
-    ...(body === null ? {} : { requestBody: { required: Object.keys(body["properties"] as object).length > 0, content: jsonContent(body) } }),
+    ...(body === null
+      ? {}
+      : {
+          requestBody: {
+            required: Object.keys(body["properties"] as object).length > 0,
+            content: jsonContent(body),
+          },
+        }),
     responses: responsesOf(route),
   };
 }
@@ -59,30 +79,55 @@ function operationId({ method, path }: Route): string {
 }
 
 function parametersOf({ path, query, run }: Route): readonly Json[] {
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: "path", required: true, schema: { type: "string" } }));
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
   const properties = (query?.["properties"] ?? {}) as Record<string, TSchema>;
   const required = (query?.["required"] ?? []) as readonly string[];
-  const inQuery = Object.entries(properties).map(([name, schema]) => ({ name, in: "query", required: required.includes(name), schema: plain(schema) }));
-  const key = { name: "Idempotency-Key", in: "header", required: false, schema: { type: "string", minLength: 1, maxLength: 256 } };
+  const inQuery = Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: "query",
+    required: required.includes(name),
+    schema: plain(schema),
+  }));
+  const key = {
+    name: "Idempotency-Key",
+    in: "header",
+    required: false,
+    schema: { type: "string", minLength: 1, maxLength: 256 },
+  };
   return [...inPath, ...inQuery, ...(run.kind === "once" ? [key] : [])];
 }
 
 function responsesOf(route: Route): Json {
   const { answer, run } = route;
-  const replayed = { "X-Idempotency-Replayed": { description: "`true` on a repeated answer.", schema: { type: "string", enum: ["true"] } } };
+  const replayed = {
+    "X-Idempotency-Replayed": {
+      description: "`true` on a repeated answer.",
+      schema: { type: "string", enum: ["true"] },
+    },
+  };
   const good = {
     description: answer.description,
     ...(run.kind === "once" ? { headers: replayed } : {}),
     ...(answer.schema === null ? {} : { content: contentOf(route, answer.schema) }),
   };
   const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of refusalsOf(route)) byStatus.set(ERRORS[code].status, [...(byStatus.get(ERRORS[code].status) ?? []), code]);
-  const bad = [...byStatus].sort(([left], [right]) => left - right).map(([status, codes]) => [String(status), refusalResponse(codes)]);
+  for (const code of refusalsOf(route))
+    byStatus.set(ERRORS[code].status, [...(byStatus.get(ERRORS[code].status) ?? []), code]);
+  const bad = [...byStatus]
+    .sort(([left], [right]) => left - right)
+    .map(([status, codes]) => [String(status), refusalResponse(codes)] as const);
   return { [String(answer.status)]: good, ...Object.fromEntries(bad) };
 }
 
 function contentOf({ answer }: Route, schema: TSchema): Json {
-  return answer.description.includes("text/plain") ? { "text/plain": { schema: plain(schema) } } : jsonContent(schema);
+  return answer.description.includes("text/plain")
+    ? { "text/plain": { schema: plain(schema) } }
+    : jsonContent(schema);
 }
 
 /** Every refusal that the endpoint can answer with. */
@@ -93,17 +138,31 @@ export function refusalsOf({ access, body, query, run, refusals }: Route): reado
 }
 
 function refusalResponse(codes: readonly ErrorCode[]): Json {
-  const schema = { allOf: [{ $ref: "#/components/schemas/Error" }, { properties: { error: { enum: codes } } }] };
-  return { description: codes.map((code) => `\`${code}\`: ${ERRORS[code].when}.`).join(" "), content: { "application/json": { schema } } };
+  const schema = {
+    allOf: [{ $ref: "#/components/schemas/Error" }, { properties: { error: { enum: codes } } }],
+  };
+  return {
+    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].when}.`).join(" "),
+    content: { "application/json": { schema } },
+  };
 }
 
 function jsonContent(schema: TSchema): Json {
-  return { "application/json": { schema: schema.$id === undefined ? plain(schema) : { $ref: `#/components/schemas/${schema.$id}` } } };
+  return {
+    "application/json": {
+      schema: schema.$id === undefined ? plain(schema) : { $ref: `#/components/schemas/${schema.$id}` },
+    },
+  };
 }
 
 function componentSchemas(): Json {
-  const named = Object.values(schemas as Readonly<Record<string, TSchema>>).filter(({ $id }) => $id !== undefined);
-  return { ...Object.fromEntries(named.map((schema) => [schema.$id, plain(schema)])), Error: ERROR };
+  const named = Object.values(schemas as Readonly<Record<string, TSchema>>).filter(
+    ({ $id }) => $id !== undefined,
+  );
+  return {
+    ...Object.fromEntries(named.map((schema) => [schema.$id ?? "", plain(schema)] as const)),
+    Error: ERROR,
+  };
 }
 
 const ERROR: Json = {
@@ -114,14 +173,18 @@ const ERROR: Json = {
     message: { type: "string" },
     details: {
       type: "array",
-      items: { type: "object", required: ["path", "message"], properties: { path: { type: "string" }, message: { type: "string" } } },
+      items: {
+        type: "object",
+        required: ["path", "message"],
+        properties: { path: { type: "string" }, message: { type: "string" } },
+      },
     },
   },
 };
 
 /** A schema as OpenAPI has it: references point into the document, and formats of our own are left to their patterns. */
 function plain(schema: TSchema): Json {
-  const text = JSON.stringify(schema, (key, value: unknown) => {
+  const text = JSON.stringify(schema, (key, value: unknown): unknown => {
     if (key === "$id") return undefined;
     if (key === "$ref") return `#/components/schemas/${String(value)}`;
     return key === "format" && value === "redirect-url" ? "uri" : value;

@@ -7,7 +7,10 @@ import type { PageQuery } from "./schemas.js";
 const DEFAULT_LIMIT = 50;
 
 export function pageOf({ limit, starting_after }: PageQuery): Page {
-  return { limit: limit === undefined ? DEFAULT_LIMIT : Number(limit), startingAfter: starting_after ?? null };
+  return {
+    limit: limit === undefined ? DEFAULT_LIMIT : Number(limit),
+    startingAfter: starting_after ?? null,
+  };
 }
 
 export const UNKNOWN_START: Refusal = refuse("INVALID_REQUEST", {
@@ -15,8 +18,8 @@ export const UNKNOWN_START: Refusal = refuse("INVALID_REQUEST", {
 });
 
 /** A bare array, with a link to the next page where there is one; `found` may hold one item more than the page. */
-export function listAnswer<T extends { readonly id: string }>(
-  found: readonly T[],
+export function listAnswer(
+  found: readonly { readonly id: string }[],
   { limit }: Page,
   path: string,
   view: readonly unknown[],

@@ -19,7 +19,10 @@ export interface ReadBody {
 }
 
 /** Reads a request's body; "gone" when the client has left in the middle. */
-export async function readRequestBody(request: IncomingMessage, route: Route): Promise<ReadBody | Refusal | "gone"> {
+export async function readRequestBody(
+  request: IncomingMessage,
+  route: Route,
+): Promise<ReadBody | Refusal | "gone"> {
   const body = await readBody(request);
   switch (body.kind) {
     case "gone":
@@ -38,9 +41,16 @@ function understand(request: IncomingMessage, { body: schema }: Route, text: str
   const isJson = /^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? "");
   if (text !== "" && !isJson) return refuse("UNSUPPORTED_MEDIA_TYPE");
   const value = text.trim() === "" ? {} : parseJson(text);
-  if (value === undefined) return { text, value: text, invalid: refuseFields([{ path: "", message: "is not JSON" }]) };
+  if (value === undefined)
+    return { text, value: text, invalid: refuseFields([{ path: "", message: "is not JSON" }]) };
   if (!isStorable(value))
-    return { text, value: text, invalid: refuseFields([{ path: "", message: "holds U+0000 or half a character, or is nested too deep" }]) };
+    return {
+      text,
+      value: text,
+      invalid: refuseFields([
+        { path: "", message: "holds U+0000 or half a character, or is nested too deep" },
+      ]),
+    };
   const wrong = violations(schema, value);
   return { text, value, invalid: wrong.length === 0 ? null : refuseFields(wrong) };
 }
@@ -63,7 +73,12 @@ export function readQuery(url: URL, { query: schema }: Route): Readonly<Record<s
 }
 
 /** The `Idempotency-Key`, or null without one. */
-export function readKey(request: IncomingMessage, path: string, value: unknown, customerId: string | null): Key | null | Refusal {
+export function readKey(
+  request: IncomingMessage,
+  path: string,
+  value: unknown,
+  customerId: string | null,
+): Key | null | Refusal {
   const given = request.headersDistinct["idempotency-key"];
   if (given === undefined) return null;
   const [key = ""] = given;

@@ -51,7 +51,10 @@ export interface Route extends Description {
 
 /** A handler, or, where `Idempotency-Key` is taken, the request as a work that can be done once. */
 export type Run =
-  | { readonly kind: "direct"; readonly handle: (call: Call<never, never, never>) => Promise<Answer | Refusal> }
+  | {
+      readonly kind: "direct";
+      readonly handle: (call: Call<never, never, never>) => Promise<Answer | Refusal>;
+    }
   | { readonly kind: "once"; readonly work: (call: Call<never, never, never>) => Work };
 
 type Fields<B extends TSchema | null, Q extends TSchema | null> = { readonly body?: B; readonly query?: Q };
@@ -60,7 +63,8 @@ type Of<S> = S extends TSchema ? Static<S> : null;
 /** Declares an endpoint whose handler is typed by its access and its schemas. */
 export function route<A extends Access, B extends TSchema | null = null, Q extends TSchema | null = null>(
   access: A,
-  declaration: Description & Fields<B, Q> & { readonly handle: (call: Call<A, Of<B>, Of<Q>>) => Promise<Answer | Refusal> },
+  declaration: Description &
+    Fields<B, Q> & { readonly handle: (call: Call<A, Of<B>, Of<Q>>) => Promise<Answer | Refusal> },
 ): Route {
   const { handle, body = null, query = null, ...rest } = declaration;
   return { ...rest, access, body, query, run: { kind: "direct", handle } };
@@ -77,4 +81,3 @@ export function onceRoute<A extends "project" | "customer", B extends TSchema>(
 
 export type ProjectCall<B = null, Q = null> = Call<"project", B, Q>;
 export type CustomerCall<B = null, Q = null> = Call<"customer", B, Q>;
-

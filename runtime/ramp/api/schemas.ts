@@ -12,16 +12,36 @@ const literals = <const T extends string>(values: readonly T[]) =>
 
 const CurrencyCode = Type.String({ minLength: 2, maxLength: 20, pattern: "^[A-Za-z0-9_]+$" });
 /** Longer ones are no amount of anything; the pattern is the specification's. */
-const DecimalAmount = Type.String({ maxLength: 80, pattern: "^[0-9]+(\\.[0-9]+)?$", description: "Decimal string." });
-const CountryCode = Type.String({ minLength: 2, maxLength: 2, pattern: "^[A-Za-z]{2}$", description: "ISO 3166-1 alpha-2." });
+const DecimalAmount = Type.String({
+  maxLength: 80,
+  pattern: "^[0-9]+(\\.[0-9]+)?$",
+  description: "Decimal string.",
+});
+const CountryCode = Type.String({
+  minLength: 2,
+  maxLength: 2,
+  pattern: "^[A-Za-z]{2}$",
+  description: "ISO 3166-1 alpha-2.",
+});
 const RedirectUrl = Nullable(
-  Type.String({ format: "redirect-url", maxLength: 2048, description: "http or https, without credentials." }),
+  Type.String({
+    format: "redirect-url",
+    maxLength: 2048,
+    description: "http or https, without credentials.",
+  }),
 );
 
 export const CreateCustomerBody = Type.Object(
   {
-    id: Type.String({ minLength: 1, maxLength: 256, pattern: "\\S", description: "The caller's own id of the customer." }),
-    subject_token: Type.Optional(Type.String({ minLength: 1, maxLength: 16_384, description: "OIDC ID token, or a wallet token." })),
+    id: Type.String({
+      minLength: 1,
+      maxLength: 256,
+      pattern: "\\S",
+      description: "The caller's own id of the customer.",
+    }),
+    subject_token: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 16_384, description: "OIDC ID token, or a wallet token." }),
+    ),
     metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { maxProperties: 100 })),
   },
   { additionalProperties: false },
@@ -36,15 +56,21 @@ export const CustomerView = Type.Object(
     organizationId: Uuid,
     projectId: Uuid,
     metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-    accessToken: Type.Optional(Nullable(Type.String({ description: "Customer JWT; only in the answer to a creation." }))),
+    accessToken: Type.Optional(
+      Nullable(Type.String({ description: "Customer JWT; only in the answer to a creation." })),
+    ),
   },
   { $id: "Customer" },
 );
 
 export const PageQuery = Type.Object(
   {
-    limit: Type.Optional(Type.String({ pattern: "^([1-9][0-9]?|100)$", description: "1 to 100; 50 when left out." })),
-    starting_after: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: "Id of the last item seen." })),
+    limit: Type.Optional(
+      Type.String({ pattern: "^([1-9][0-9]?|100)$", description: "1 to 100; 50 when left out." }),
+    ),
+    starting_after: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 256, description: "Id of the last item seen." }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -68,8 +94,12 @@ export const CreateIntentBody = Type.Object(
     srcAmount: DecimalAmount,
     onboardingRedirectUrl: Type.Optional(RedirectUrl),
     checkoutRedirectUrl: Type.Optional(RedirectUrl),
-    autoExecute: Type.Optional(Type.Boolean({ default: false, description: "Execute once compliance is complete." })),
-    providerId: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 64, description: "Preferred provider." }))),
+    autoExecute: Type.Optional(
+      Type.Boolean({ default: false, description: "Execute once compliance is complete." }),
+    ),
+    providerId: Type.Optional(
+      Nullable(Type.String({ minLength: 1, maxLength: 64, description: "Preferred provider." })),
+    ),
   },
   { additionalProperties: false },
 );
@@ -154,7 +184,9 @@ export const QuoteView = Type.Object(
   { $id: "Quote" },
 );
 
-export const QuotesView = Type.Object({ quotes: Type.Array(Type.Unsafe<Static<typeof QuoteView>>(Type.Ref("Quote"))) });
+export const QuotesView = Type.Object({
+  quotes: Type.Array(Type.Unsafe<Static<typeof QuoteView>>(Type.Ref("Quote"))),
+});
 
 export const RequirementsQuery = Type.Object(
   {

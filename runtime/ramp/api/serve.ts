@@ -12,7 +12,12 @@ import type { Call, Route } from "./route.js";
  * Answers one request to an endpoint: who calls, how often, the body, the key, the fields, the work. "gone" when the client
  * has left and nothing was begun.
  */
-export async function serveRoute(ramp: Ramp, gate: Gate, route: Route, request: Request): Promise<Answer | Refusal | "gone"> {
+export async function serveRoute(
+  ramp: Ramp,
+  gate: Gate,
+  route: Route,
+  request: Request,
+): Promise<Answer | Refusal | "gone"> {
   const caller = await admit(gate, route.access, request);
   if (isRefusal(caller)) return caller;
   const url = new URL(request.originalUrl, "http://localhost");

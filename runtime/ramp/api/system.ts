@@ -13,19 +13,31 @@ export interface SystemPath {
 }
 
 export const SYSTEM_PATHS: readonly SystemPath[] = [
-  { path: "/", handle: () => Promise.resolve(json(200, { status: "online", service: TITLE, docs: "/docs" })) },
+  {
+    path: "/",
+    handle: () => Promise.resolve(json(200, { status: "online", service: TITLE, docs: "/docs" })),
+  },
   { path: "/health", handle: health },
-  { path: "/openapi.json", handle: ({ ramp }) => Promise.resolve(json(200, openApiDocument(ramp.publicUrl))) },
+  {
+    path: "/openapi.json",
+    handle: ({ ramp }) => Promise.resolve(json(200, openApiDocument(ramp.publicUrl))),
+  },
   { path: "/metrics", handle: metrics },
 ];
 
 async function health({ ramp }: Service): Promise<Answer> {
   const connected = await ramp.database.isReachable();
-  return json(connected ? 200 : 503, { status: connected ? "ok" : "unavailable", database_connected: connected });
+  return json(connected ? 200 : 503, {
+    status: connected ? "ok" : "unavailable",
+    database_connected: connected,
+  });
 }
 
 /** Open to this machine; a forwarded request comes from elsewhere. */
-async function metrics({ gate, metrics: shown, metricsPublic }: Service, request: Request): Promise<Answer | Refusal> {
+async function metrics(
+  { gate, metrics: shown, metricsPublic }: Service,
+  request: Request,
+): Promise<Answer | Refusal> {
   const isLocal = isLoopback(gate.addressOf(request)) && request.headers["x-forwarded-for"] === undefined;
   if (!metricsPublic && !isLocal) return refuse("METRICS_FORBIDDEN");
   return { status: 200, body: await shown.text(), headers: { "Content-Type": shown.contentType } };

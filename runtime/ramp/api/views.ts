@@ -7,7 +7,14 @@ import { pageUrl } from "../page/link.js";
 import type { Project, ProjectId } from "../project/project.js";
 import type { Quote } from "../provider/quotes.js";
 import type { Ramp } from "../ramp.js";
-import type { CustomerView, ExternalAccountView, IntentEnvelope, IntentView, QuoteView, TransactionView } from "./schemas.js";
+import type {
+  CustomerView,
+  ExternalAccountView,
+  IntentEnvelope,
+  IntentView,
+  QuoteView,
+  TransactionView,
+} from "./schemas.js";
 
 /** What callers see of the records. */
 
@@ -81,7 +88,10 @@ export function transactionView(transaction: Transaction): TransactionView {
   };
 }
 
-export function quoteView(type: "ONRAMP" | "OFFRAMP", { connection, rail, hasIndicativePrice, destAmount, exchangeRate, fees }: Quote): QuoteView {
+export function quoteView(
+  type: "ONRAMP" | "OFFRAMP",
+  { connection, rail, hasIndicativePrice, destAmount, exchangeRate, fees }: Quote,
+): QuoteView {
   return { providerId: connection.id, type, rail, hasIndicativePrice, destAmount, exchangeRate, fees };
 }
 

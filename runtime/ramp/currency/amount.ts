@@ -15,7 +15,8 @@ export function readAmount(text: string, { code, decimals }: Currency): AmountRe
   const [whole = "", fraction = ""] = text.split(".");
   if (fraction.length > decimals)
     return { ok: false, problem: `An amount in ${code} has at most ${String(decimals)} decimals.` };
-  if (whole.replace(/^0+/, "").length > MAX_WHOLE_DIGITS) return { ok: false, problem: "The amount is too large." };
+  if (whole.replace(/^0+/, "").length > MAX_WHOLE_DIGITS)
+    return { ok: false, problem: "The amount is too large." };
   const amount = new Big(text);
   if (amount.eq(0)) return { ok: false, problem: "The amount must be more than zero." };
   return { ok: true, amount: amount.toFixed(decimals) };

@@ -72,5 +72,15 @@ function currencyOf({ created_at, updated_at, blockchain, ...row }: CurrencyRow)
     addressPattern: blockchain.address_pattern,
   };
   const { id, code, ticker, name, decimals, type } = row;
-  return { id, code, ticker, name, decimals, type, createdAt: created_at, updatedAt: updated_at, blockchain: chain };
+  return {
+    id,
+    code,
+    ticker,
+    name,
+    decimals,
+    type,
+    createdAt: created_at,
+    updatedAt: updated_at,
+    blockchain: chain,
+  };
 }

@@ -16,7 +16,12 @@ const CHAINS = [
 
 /** Decimals as decisions.md §B (Shapes) has them: stablecoins 6, native tokens 18, bitcoin 8. */
 const TOKENS = [
-  { ticker: "USDC", name: "USD Coin", decimals: 6, chains: ["ETHEREUM", "POLYGON", "GNOSIS", "BASE", "ARBITRUM"] },
+  {
+    ticker: "USDC",
+    name: "USD Coin",
+    decimals: 6,
+    chains: ["ETHEREUM", "POLYGON", "GNOSIS", "BASE", "ARBITRUM"],
+  },
   { ticker: "USDT", name: "Tether USD", decimals: 6, chains: ["ETHEREUM", "POLYGON", "GNOSIS", "ARBITRUM"] },
   { ticker: "EURe", name: "Monerium EUR", decimals: 6, chains: ["ETHEREUM", "POLYGON", "GNOSIS"] },
   { ticker: "ETH", name: "Ether", decimals: 18, chains: ["ETHEREUM", "BASE", "ARBITRUM"] },

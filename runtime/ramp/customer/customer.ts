@@ -39,10 +39,14 @@ export async function createOrGet(
 }
 
 /** Binds a customer and an identity provider's user to each other; false when one of them is bound to another. */
-export async function bind(tx: ProjectTransaction, customerId: string, { issuer, subject }: Subject): Promise<boolean> {
-  await tx.rows(
-    "INSERT INTO ramp.customer_identities (customer_id, issuer, subject) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-    [customerId, issuer, subject],
+export async function bind(
+  tx: ProjectTransaction,
+  customerId: string,
+  { issuer, subject, isWallet }: Subject,
+): Promise<boolean> {
+  tx.write(
+    "INSERT INTO ramp.customer_identities (customer_id, issuer, subject, is_wallet) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+    [customerId, issuer, subject, isWallet],
   );
   const bound = await tx.row(
     "SELECT FROM ramp.customer_identities WHERE customer_id = $1 AND issuer = $2 AND subject = $3",

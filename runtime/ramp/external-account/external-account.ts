@@ -28,6 +28,8 @@ export async function addExternalAccount(
 /** A label for an account that was given none: enough to tell it from others, too little to pay with. */
 export function labelOf(metadata: Readonly<Record<string, unknown>>, currencyCode: string): string {
   if (typeof metadata["label"] === "string") return metadata["label"];
-  const number = ["accountNumber", "iban", "key", "address"].map((name) => metadata[name]).find((value) => typeof value === "string");
+  const number = ["accountNumber", "iban", "key", "address"]
+    .map((name) => metadata[name])
+    .find((value) => typeof value === "string");
   return number === undefined ? currencyCode : `${currencyCode} …${number.slice(-4)}`;
 }

@@ -1,6 +1,6 @@
 /** The step boundaries at which a crash is tried out. */
 export const FAULT_POINTS = [
-  "create.recorded",
+  "request.recorded",
   "onboarding.answered",
   "onboarding.recorded",
   "execution.opened",

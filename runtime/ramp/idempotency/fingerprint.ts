@@ -11,7 +11,9 @@ export interface Fingerprinted {
 
 /** SHA-256 over a request; white space and the order of keys make no other request (decisions.md §B). */
 export function fingerprintOf({ method, path, body, customerId }: Fingerprinted): Buffer {
-  return createHash("sha256").update(JSON.stringify([method, path, customerId, canonical(body)])).digest();
+  return createHash("sha256")
+    .update(JSON.stringify([method, path, customerId, canonical(body)]))
+    .digest();
 }
 
 function canonical(value: unknown): unknown {

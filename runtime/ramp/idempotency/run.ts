@@ -13,8 +13,8 @@ const TWIN_WAIT_MS = 5_000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;
 
-/** Stores the answer in the transaction that makes it true. */
-export type Store = (tx: ProjectTransaction, answer: Answer) => Promise<Answer>;
+/** Stores the answer in the transaction that makes it true, and gives it back. */
+export type Store = (tx: ProjectTransaction, answer: Answer) => Answer;
 
 /** What a request does first, once its fields are checked. */
 export interface Start {
@@ -50,12 +50,17 @@ export async function runOnce(
   return new KeyedRun(ramp, projectId, key, work).run(start);
 }
 
-async function runUnkeyed(ramp: Ramp, projectId: ProjectId, start: Start, work: Work): Promise<Answer | Refusal> {
+async function runUnkeyed(
+  ramp: Ramp,
+  projectId: ProjectId,
+  start: Start,
+  work: Work,
+): Promise<Answer | Refusal> {
   const begun = await ramp.database.inProject(projectId, async (tx) => undoRefusal(await start.begin(tx)));
   if (begun instanceof Undone) return begun.value;
   if (begun !== null) return begun;
-  reach("create.recorded");
-  return work.finish(start.resourceId, (_tx, answer) => Promise.resolve(answer));
+  reach("request.recorded");
+  return work.finish(start.resourceId, (_tx, answer) => answer);
 }
 
 function undoRefusal(begun: Answer | Refusal | null): Answer | null | Undone<Refusal> {
@@ -85,7 +90,7 @@ class KeyedRun {
     if (begun === "claimed") return this.#join(refuse("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 }));
     if (begun instanceof Undone) return begun.value;
     if (begun !== null) return begun;
-    reach("create.recorded");
+    reach("request.recorded");
     return this.#finish(start.resourceId);
   }
 
@@ -130,15 +135,17 @@ class KeyedRun {
   }
 
   async #finish(resourceId: string): Promise<Answer | Refusal> {
-    let isStored = false;
+    let stored = Promise.resolve(false);
     try {
-      const answer = await this.#work.finish(resourceId, async (tx, made) => {
-        isStored = await this.#store(tx, made);
+      const answer = await this.#work.finish(resourceId, (tx, made) => {
+        stored = this.#store(tx, made);
+        // Not waited for here: should it fail, so does the transaction.
+        stored.catch(() => undefined);
         return made;
       });
       reach("response.stored");
       // Somebody took the claim over in the meantime: its answer is the one that everybody gets.
-      return isStored ? answer : await this.#join(refuse("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 }));
+      return (await stored) ? answer : await this.#join(refuse("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 }));
     } catch (error) {
       await this.#abandon();
       throw error;
@@ -146,7 +153,10 @@ class KeyedRun {
   }
 
   #store(tx: ProjectTransaction, { status, body }: Answer): Promise<boolean> {
-    return storeResponse(tx, this.#key.key, this.#owner, { status, body: this.#ramp.vault.seal(this.#purpose, body) });
+    return storeResponse(tx, this.#key.key, this.#owner, {
+      status,
+      body: this.#ramp.vault.seal(this.#purpose, body),
+    });
   }
 
   /** A claim that cannot be given up is taken over when its time has passed. */

@@ -2,24 +2,26 @@ import type { Execution, Onboarding, ProviderRequirement } from "../provider/pro
 import type { ProjectTransaction } from "../store/database.js";
 import type { Intent, Transaction } from "./intent.js";
 import { addRequirement, moveIntent, moveRequirement, updateTransaction } from "./move.js";
-import { canMove, isTerminal, REQUIREMENT_MOVES, type RequirementStatus, TRANSACTION_MOVES } from "./status.js";
+import {
+  canMove,
+  isTerminal,
+  REQUIREMENT_MOVES,
+  type RequirementStatus,
+  TRANSACTION_MOVES,
+} from "./status.js";
 
 /**
  * What a provider's answer changes. The intent is locked and as it is now; an answer that is older than what is known moves
  * nothing, so answers may come twice and in any order.
  */
-export async function applyOnboarding(
+export function applyOnboarding(
   tx: ProjectTransaction,
   intent: Intent,
   { requirements }: Onboarding,
-): Promise<Intent> {
+): Intent {
+  if (intent.status !== "PENDING" && intent.status !== "COMPLIANCE_IN_PROGRESS") return intent;
   let now = intent;
-  if (!now.isOnboarded) {
-    await tx.rows("UPDATE ramp.intents SET onboarding_reference = $1 WHERE id = $1", [now.id]);
-    now = { ...now, isOnboarded: true };
-  }
-  if (now.status !== "PENDING" && now.status !== "COMPLIANCE_IN_PROGRESS") return now;
-  for (const requirement of requirements) now = await applyRequirement(tx, now, requirement);
+  for (const requirement of requirements) now = applyRequirement(tx, now, requirement);
   return conclude(tx, now, requirements);
 }
 
@@ -31,7 +33,7 @@ const REQUIREMENT_PATH: Readonly<Record<RequirementStatus, readonly RequirementS
   FAILED: ["IN_PROGRESS", "FAILED"],
 };
 
-async function applyRequirement(tx: ProjectTransaction, intent: Intent, told: ProviderRequirement): Promise<Intent> {
+function applyRequirement(tx: ProjectTransaction, intent: Intent, told: ProviderRequirement): Intent {
   const { code, title, form } = told;
   const known = intent.requirements.find((requirement) => requirement.code === code);
   if (!known) return addRequirement(tx, intent, { code, title, form, status: told.status });
@@ -39,24 +41,20 @@ async function applyRequirement(tx: ProjectTransaction, intent: Intent, told: Pr
   let status = known.status;
   for (const next of REQUIREMENT_PATH[told.status]) {
     if (!canMove(REQUIREMENT_MOVES, status, next)) continue;
-    now = await moveRequirement(tx, now, code, next);
+    now = moveRequirement(tx, now, code, next);
     status = next;
   }
   return now;
 }
 
-async function conclude(
-  tx: ProjectTransaction,
-  intent: Intent,
-  told: readonly ProviderRequirement[],
-): Promise<Intent> {
+function conclude(tx: ProjectTransaction, intent: Intent, told: readonly ProviderRequirement[]): Intent {
   const failed = intent.requirements.find(({ status }) => status === "FAILED");
   if (failed) {
     const reason = told.find(({ code }) => code === failed.code)?.failureReason;
     return moveIntent(tx, intent, "COMPLIANCE_FAILED", reason ?? `${failed.title} failed.`);
   }
   if (intent.requirements.every(({ status }) => status === "COMPLETED")) {
-    const approved = await moveIntent(tx, intent, "COMPLIANCE_APPROVED");
+    const approved = moveIntent(tx, intent, "COMPLIANCE_APPROVED");
     return moveIntent(tx, approved, "PENDING_PAYMENT");
   }
   return intent.status === "PENDING" ? moveIntent(tx, intent, "COMPLIANCE_IN_PROGRESS") : intent;
@@ -72,25 +70,31 @@ const EXECUTION_PATH = {
 } as const satisfies Readonly<Record<Execution["status"], readonly Transaction["status"][]>>;
 
 /** The same for an execution. SUCCESS completes the intent, FAILED fails it. */
-export async function applyExecution(tx: ProjectTransaction, intent: Intent, told: Execution): Promise<Intent> {
+export function applyExecution(tx: ProjectTransaction, intent: Intent, told: Execution): Intent {
   let now = intent;
   for (const status of EXECUTION_PATH[told.status]) {
     const transaction = now.transaction;
-    if (transaction === null || isTerminal(now.status) || !canMove(TRANSACTION_MOVES, transaction.status, status)) continue;
-    const failureReason = status === "FAILED" ? (told.failureReason ?? "The provider did not say why.") : null;
+    if (
+      transaction === null ||
+      isTerminal(now.status) ||
+      !canMove(TRANSACTION_MOVES, transaction.status, status)
+    )
+      continue;
+    const failureReason =
+      status === "FAILED" ? (told.failureReason ?? "The provider did not say why.") : null;
     const { reference: providerReference, instructions } = told;
-    now = await updateTransaction(tx, now, transaction, { status, failureReason, providerReference, instructions });
-    now = await followTransaction(tx, now, status, failureReason);
+    now = updateTransaction(tx, now, transaction, { status, failureReason, providerReference, instructions });
+    now = followTransaction(tx, now, status, failureReason);
   }
   return now;
 }
 
-async function followTransaction(
+function followTransaction(
   tx: ProjectTransaction,
   intent: Intent,
   status: "IN_PROGRESS" | "SUCCESS" | "FAILED" | "CANCELLED",
   failureReason: string | null,
-): Promise<Intent> {
+): Intent {
   switch (status) {
     case "IN_PROGRESS":
       return moveIntent(tx, intent, "TRANSACTION_IN_PROGRESS");
@@ -104,15 +108,15 @@ async function followTransaction(
 }
 
 /** A refusal ends the intent: the provider will not do what it was asked to. */
-export async function applyRefusal(tx: ProjectTransaction, intent: Intent, reason: string): Promise<Intent> {
+export function applyRefusal(tx: ProjectTransaction, intent: Intent, reason: string): Intent {
   const { transaction } = intent;
   if (isTerminal(intent.status)) return intent;
   if (transaction === null) return moveIntent(tx, intent, "COMPLIANCE_FAILED", reason);
-  const failed = await updateTransaction(tx, intent, transaction, { status: "FAILED", failureReason: reason });
+  const failed = updateTransaction(tx, intent, transaction, { status: "FAILED", failureReason: reason });
   return moveIntent(tx, failed, "TRANSACTION_FAILED", reason);
 }
 
 /** Ends an intent that nobody has paid for in time. */
-export function applyExpiry(tx: ProjectTransaction, intent: Intent): Promise<Intent> {
-  return isTerminal(intent.status) ? Promise.resolve(intent) : moveIntent(tx, intent, "EXPIRED");
+export function applyExpiry(tx: ProjectTransaction, intent: Intent): Intent {
+  return moveIntent(tx, intent, "EXPIRED");
 }

@@ -14,15 +14,13 @@ const BUSY_TRIES = 8;
 export async function attend(ramp: Ramp, projectId: ProjectId, id: string): Promise<void> {
   const driver = newId();
   for (let tries = 0; tries < BUSY_TRIES; tries++) {
-    const seen = await ramp.database.inProject(projectId, async (tx) => {
-      const isHeld = await hold(tx, id, driver, ramp.rhythm);
-      const intent = await readIntent(tx, id);
-      return { isHeld, intent };
-    });
-    if (seen.intent === null) return;
-    if (seen.isHeld) return drive(ramp, projectId, seen.intent, driver, () => Promise.resolve());
+    const [isHeld, intent] = await ramp.database.inProject(projectId, (tx) =>
+      Promise.all([hold(tx, id, driver, ramp.rhythm), readIntent(tx, id)]),
+    );
+    if (intent === null) return;
+    if (isHeld) return drive(ramp, projectId, intent, driver, () => undefined);
     // Neither free nor held: it is at its end.
-    if (seen.intent.attendedBy === null) return;
+    if (intent.attendedBy === null) return;
     await sleep(BUSY_PAUSE_MS);
   }
 }

@@ -31,7 +31,12 @@ export const RHYTHM: Rhythm = {
 };
 
 /** Takes an intent if nobody holds it; whether it did. */
-export async function hold(tx: ProjectTransaction, id: string, driver: string, { holdMs }: Rhythm): Promise<boolean> {
+export async function hold(
+  tx: ProjectTransaction,
+  id: string,
+  driver: string,
+  { holdMs }: Rhythm,
+): Promise<boolean> {
   const now = Date.now();
   const held = await tx.row(
     `UPDATE ramp.intents SET attended_by = $2, attended_until = $3, attend_at = $3
@@ -42,17 +47,31 @@ export async function hold(tx: ProjectTransaction, id: string, driver: string, {
 }
 
 /** Takes an intent from whoever holds it: for a step that was not there to be done before. Not for one that is at its end. */
-export async function seize(tx: ProjectTransaction, id: string, driver: string, { holdMs }: Rhythm): Promise<void> {
-  await tx.rows("UPDATE ramp.intents SET attended_by = $2, attended_until = $3, attend_at = $3 WHERE id = $1", [
+export function seize(tx: ProjectTransaction, id: string, driver: string, { holdMs }: Rhythm): void {
+  tx.write("UPDATE ramp.intents SET attended_by = $2, attended_until = $3, attend_at = $3 WHERE id = $1", [
     id,
     driver,
     new Date(Date.now() + holdMs),
   ]);
 }
 
+/** Whether the driver still holds the intent; then it does so until the transaction ends, and for another while after it. */
+export async function keep(
+  tx: ProjectTransaction,
+  id: string,
+  driver: string,
+  { holdMs }: Rhythm,
+): Promise<boolean> {
+  const kept = await tx.row(
+    "UPDATE ramp.intents SET attended_until = $3 WHERE id = $1 AND attended_by = $2 RETURNING id",
+    [id, driver, new Date(Date.now() + holdMs)],
+  );
+  return kept !== null;
+}
+
 /** Lets an intent go and sets when it is looked at next: never again, once it is at its end. */
-export async function letGo(tx: ProjectTransaction, intent: Intent, rhythm: Rhythm): Promise<void> {
-  await tx.rows(
+export function letGo(tx: ProjectTransaction, intent: Intent, rhythm: Rhythm): void {
+  tx.write(
     "UPDATE ramp.intents SET attended_by = NULL, attended_until = NULL, attend_at = $2, setbacks = $3 WHERE id = $1",
     [intent.id, nextLook(intent, rhythm, Date.now()), intent.setbacks],
   );
@@ -61,11 +80,18 @@ export async function letGo(tx: ProjectTransaction, intent: Intent, rhythm: Rhyt
 function nextLook(intent: Intent, rhythm: Rhythm, now: number): Date | null {
   if (isTerminal(intent.status)) return null;
   const { setbacks } = intent;
-  if (setbacks > 0) return new Date(now + Math.min(rhythm.setbackMs * 2 ** Math.min(setbacks - 1, 20), rhythm.maxSetbackMs));
-  const pause = intent.transaction ? rhythm.executionMs : intent.isOnboarded && intent.status !== "PENDING_PAYMENT" ? rhythm.complianceMs : rhythm.lifetimeMs;
+  if (setbacks > 0)
+    return new Date(now + Math.min(rhythm.setbackMs * 2 ** Math.min(setbacks - 1, 20), rhythm.maxSetbackMs));
+  const pause = pauseOf(intent, rhythm);
   // What outlives its time does so because the provider has the money: it is asked as often as before.
   const expiry = intent.expiresAt.getTime();
   return new Date(expiry > now ? Math.min(now + pause, expiry) : now + pause);
+}
+
+/** How long to wait for news of its own accord: a customer who does not pay makes no news. */
+function pauseOf({ status, transaction }: Intent, { executionMs, complianceMs, lifetimeMs }: Rhythm): number {
+  if (transaction !== null) return executionMs;
+  return status === "PENDING_PAYMENT" ? lifetimeMs : complianceMs;
 }
 
 /** Has an intent of a connection looked at as soon as somebody can. One that is at its end, or another's, is let be. */
@@ -75,11 +101,11 @@ export async function callFor(tx: ProjectTransaction, id: string, connectionId: 
      WHERE id = $1 AND connection_id = $2 AND attend_at IS NOT NULL RETURNING id`,
     [id, connectionId],
   );
-  if (called !== null) await enqueueAttention(tx, id);
+  if (called !== null) enqueueAttention(tx, id);
 }
 
-async function enqueueAttention(tx: ProjectTransaction, id: string): Promise<void> {
-  await tx.rows(
+function enqueueAttention(tx: ProjectTransaction, id: string): void {
+  tx.write(
     `SELECT ramp.enqueue('attend', json_build_object('projectId', $1::text, 'intentId', $2::text), 'attend:' || $2)`,
     [tx.projectId, id],
   );

@@ -29,6 +29,10 @@ export interface Transaction {
 export interface Intent {
   readonly id: string;
   readonly customerId: string;
+  /** What providers know the customer by. */
+  readonly customerReference: string;
+  /** Wallets that the customer has proven to hold, as CAIP-10 accounts. */
+  readonly wallets: readonly string[];
   readonly connectionId: string;
   /** The provider's name. */
   readonly provider: string;
@@ -42,8 +46,6 @@ export interface Intent {
   readonly onboardingRedirectUrl: string | null;
   readonly checkoutRedirectUrl: string | null;
   readonly failureReason: string | null;
-  /** Whether the provider knows the intent. */
-  readonly isOnboarded: boolean;
   readonly expiresAt: Date;
   readonly attendedBy: string | null;
   readonly setbacks: number;

@@ -6,30 +6,30 @@ import type { IntentStatus, RequirementStatus, TransactionStatus } from "./statu
 
 /** Changes of state. Each writes the row and its event in one transaction, and returns the intent as it is then. */
 
-export async function moveIntent(
+export function moveIntent(
   tx: ProjectTransaction,
   intent: Intent,
   status: IntentStatus,
   failureReason: string | null = null,
-): Promise<Intent> {
+): Intent {
   const moved = { ...intent, status, failureReason, updatedAt: new Date() };
-  await tx.rows("UPDATE ramp.intents SET status = $2, failure_reason = $3, updated_at = $4 WHERE id = $1", [
+  tx.write("UPDATE ramp.intents SET status = $2, failure_reason = $3, updated_at = $4 WHERE id = $1", [
     intent.id,
     status,
     failureReason,
     moved.updatedAt,
   ]);
-  await recordIntentEvent(tx, moved, intent.status);
+  recordIntentEvent(tx, moved, intent.status);
   return moved;
 }
 
 /** Tells of an intent's status; `previous` is null for a new one. */
-export async function recordIntentEvent(
+export function recordIntentEvent(
   tx: ProjectTransaction,
   { id, customerId, type, status, failureReason }: Intent,
   previous: IntentStatus | null,
-): Promise<void> {
-  await recordEvent(tx, "intent.status_changed", {
+): void {
+  recordEvent(tx, "intent.status_changed", {
     intentId: id,
     customerId,
     type,
@@ -39,31 +39,27 @@ export async function recordIntentEvent(
   });
 }
 
-export async function addRequirement(
-  tx: ProjectTransaction,
-  intent: Intent,
-  requirement: Requirement,
-): Promise<Intent> {
+export function addRequirement(tx: ProjectTransaction, intent: Intent, requirement: Requirement): Intent {
   const { code, status, title, form } = requirement;
-  await tx.rows(
+  tx.write(
     "INSERT INTO ramp.requirements (intent_id, code, status, position, title, form) VALUES ($1, $2, $3, $4, $5, $6)",
     [intent.id, code, status, intent.requirements.length, title, form],
   );
-  await recordRequirementEvent(tx, intent, code, status);
+  recordRequirementEvent(tx, intent, code, status);
   return { ...intent, requirements: [...intent.requirements, requirement] };
 }
 
-export async function moveRequirement(
+export function moveRequirement(
   tx: ProjectTransaction,
   intent: Intent,
   code: string,
   status: RequirementStatus,
-): Promise<Intent> {
-  await tx.rows(
+): Intent {
+  tx.write(
     "UPDATE ramp.requirements SET status = $3, updated_at = now() WHERE intent_id = $1 AND code = $2",
     [intent.id, code, status],
   );
-  await recordRequirementEvent(tx, intent, code, status);
+  recordRequirementEvent(tx, intent, code, status);
   const requirements = intent.requirements.map((item) => (item.code === code ? { ...item, status } : item));
   return { ...intent, requirements };
 }
@@ -73,12 +69,12 @@ function recordRequirementEvent(
   { id, customerId }: Intent,
   requirementCode: string,
   status: RequirementStatus,
-): Promise<void> {
-  return recordEvent(tx, "compliance.updated", { intentId: id, customerId, requirementCode, status });
+): void {
+  recordEvent(tx, "compliance.updated", { intentId: id, customerId, requirementCode, status });
 }
 
 /** Opens the intent's one transaction. Fails in the database when there is one already. */
-export async function openTransaction(tx: ProjectTransaction, intent: Intent): Promise<Intent> {
+export function openTransaction(tx: ProjectTransaction, intent: Intent): Intent {
   const now = new Date();
   const transaction: Transaction = {
     id: newId(),
@@ -89,38 +85,42 @@ export async function openTransaction(tx: ProjectTransaction, intent: Intent): P
     createdAt: now,
     updatedAt: now,
   };
-  await tx.rows(
+  tx.write(
     "INSERT INTO ramp.transactions (id, intent_id, status, created_at, updated_at) VALUES ($1, $2, 'PENDING', $3, $3)",
     [transaction.id, intent.id, now],
   );
-  await recordTransactionEvent(tx, intent, transaction);
+  recordTransactionEvent(tx, intent, transaction);
   return { ...intent, transaction };
 }
 
 /** Writes a transaction's new status or instructions; an event is due for the status alone. */
-export async function updateTransaction(
+export function updateTransaction(
   tx: ProjectTransaction,
   intent: Intent,
   before: Transaction,
   change: Partial<Pick<Transaction, "status" | "providerReference" | "instructions" | "failureReason">>,
-): Promise<Intent> {
+): Intent {
   const transaction: Transaction = { ...before, ...change, updatedAt: new Date() };
   const { id, status, providerReference, instructions, failureReason, updatedAt } = transaction;
-  await tx.rows(
+  tx.write(
     `UPDATE ramp.transactions SET status = $2, provider_reference = $3, instructions = $4, failure_reason = $5, updated_at = $6
      WHERE id = $1`,
     [id, status, providerReference, JSON.stringify(instructions), failureReason, updatedAt],
   );
-  if (status !== before.status) await recordTransactionEvent(tx, intent, transaction);
+  if (status !== before.status) recordTransactionEvent(tx, intent, transaction);
   return { ...intent, transaction };
 }
 
 function recordTransactionEvent(
   tx: ProjectTransaction,
   { id, customerId }: Intent,
-  transaction: { readonly id: string; readonly status: TransactionStatus; readonly failureReason: string | null },
-): Promise<void> {
-  return recordEvent(tx, "transaction.updated", {
+  transaction: {
+    readonly id: string;
+    readonly status: TransactionStatus;
+    readonly failureReason: string | null;
+  },
+): void {
+  recordEvent(tx, "transaction.updated", {
     intentId: id,
     customerId,
     transactionId: transaction.id,

@@ -8,6 +8,8 @@ interface IntentRow {
   readonly customer_id: string;
   readonly connection_id: string;
   readonly provider: string;
+  readonly customer_reference: string;
+  readonly wallets: readonly string[];
   readonly type: "ONRAMP" | "OFFRAMP";
   readonly status: IntentStatus;
   readonly src_currency: string;
@@ -20,7 +22,6 @@ interface IntentRow {
   readonly onboarding_redirect_url: string | null;
   readonly checkout_redirect_url: string | null;
   readonly failure_reason: string | null;
-  readonly onboarding_reference: string | null;
   readonly expires_at: Date;
   readonly attended_by: string | null;
   readonly setbacks: number;
@@ -36,7 +37,12 @@ interface IntentRow {
   readonly t_updated_at: Date;
 }
 
-const SELECT = `SELECT i.*, c.capabilities ->> 'name' AS provider,
+/** What a provider is told of the customer of `i`. */
+export const HOLDER = `(SELECT reference FROM ramp.customers u WHERE u.project_id = i.project_id AND u.id = i.customer_id) AS customer_reference,
+    ARRAY(SELECT w.subject FROM ramp.customer_identities w
+      WHERE w.project_id = i.project_id AND w.customer_id = i.customer_id AND w.is_wallet) AS wallets`;
+
+const SELECT = `SELECT i.*, c.capabilities ->> 'name' AS provider, ${HOLDER},
     (SELECT jsonb_agg(jsonb_build_object('code', r.code, 'status', r.status, 'title', r.title, 'form', r.form) ORDER BY r.position)
      FROM ramp.requirements r WHERE r.project_id = i.project_id AND r.intent_id = i.id) AS requirements,
     t.id AS t_id, t.status AS t_status, t.provider_reference AS t_provider_reference, t.instructions AS t_instructions,
@@ -50,7 +56,11 @@ export async function readIntent(tx: ProjectTransaction, id: string): Promise<In
 }
 
 /** An intent of a customer's own; another's does not exist for them. */
-export async function readOwnIntent(tx: ProjectTransaction, customerId: string, id: string): Promise<Intent | null> {
+export async function readOwnIntent(
+  tx: ProjectTransaction,
+  customerId: string,
+  id: string,
+): Promise<Intent | null> {
   const row = await tx.row<IntentRow>(`${SELECT} WHERE i.id = $1 AND i.customer_id = $2`, [id, customerId]);
   return row && intentOf(row);
 }
@@ -58,7 +68,7 @@ export async function readOwnIntent(tx: ProjectTransaction, customerId: string, 
 /** Reads an intent and keeps it from changing until the transaction ends. It must exist. */
 export async function lockIntent(tx: ProjectTransaction, id: string): Promise<Intent> {
   // The lock first, the rest after: what one statement reads beside a lock that it waited for can be old.
-  await tx.row("SELECT FROM ramp.intents WHERE id = $1 FOR UPDATE", [id]);
+  tx.write("SELECT FROM ramp.intents WHERE id = $1 FOR UPDATE", [id]);
   const intent = await readIntent(tx, id);
   if (intent === null) throw new Error(`The intent ${id} does not exist.`);
   return intent;
@@ -91,6 +101,8 @@ function intentOf(row: IntentRow): Intent {
   return {
     id: row.id,
     customerId: row.customer_id,
+    customerReference: row.customer_reference,
+    wallets: row.wallets,
     connectionId: row.connection_id,
     provider: row.provider,
     type: row.type,
@@ -103,7 +115,6 @@ function intentOf(row: IntentRow): Intent {
     onboardingRedirectUrl: row.onboarding_redirect_url,
     checkoutRedirectUrl: row.checkout_redirect_url,
     failureReason: row.failure_reason,
-    isOnboarded: row.onboarding_reference !== null,
     expiresAt: row.expires_at,
     attendedBy: row.attended_by,
     setbacks: row.setbacks,

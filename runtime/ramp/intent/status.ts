@@ -45,7 +45,11 @@ export function isTerminal(status: IntentStatus): boolean {
 }
 
 /** Whether `to` comes later than `from`: news that does not is old and is left alone. */
-export function canMove<S extends string>(moves: Readonly<Record<S, readonly string[]>>, from: S, to: S): boolean {
+export function canMove<S extends string>(
+  moves: Readonly<Record<S, readonly string[]>>,
+  from: S,
+  to: S,
+): boolean {
   return moves[from].includes(to);
 }
 

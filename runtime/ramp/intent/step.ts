@@ -25,7 +25,7 @@ export function nextStep(intent: Intent, now: Date, progress: Progress): Step {
     case "COMPLIANCE_IN_PROGRESS":
       if (isOver) return "expire";
       if (progress === "answered") return "rest";
-      return intent.isOnboarded ? "checkOnboarding" : "startOnboarding";
+      return intent.status === "PENDING" ? "startOnboarding" : "checkOnboarding";
     case "COMPLIANCE_APPROVED":
     case "PENDING_PAYMENT":
       return paymentStep(intent, isOver);

@@ -130,6 +130,8 @@ CREATE TABLE ramp.customer_identities (
   customer_id text NOT NULL,
   issuer text NOT NULL,
   subject text NOT NULL,
+  -- Proven by a signature of the wallet itself, through our own sign-in.
+  is_wallet boolean NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (project_id, customer_id, issuer),
   UNIQUE (project_id, issuer, subject),
@@ -211,8 +213,6 @@ CREATE TABLE ramp.intents (
   onboarding_redirect_url text,
   checkout_redirect_url text,
   failure_reason text,
-  -- The provider's name for the onboarding.
-  onboarding_reference text,
   expires_at timestamptz NOT NULL,
   -- When background work should look next; null once nothing is left to do (work/sweep.ts).
   attend_at timestamptz,

@@ -36,9 +36,9 @@ export function send(request: OutboundRequest): Promise<OutboundResult> {
     outgoing.on("response", (response) => {
       collect(response).then(
         (body) => resolve({ kind: "answered", status: response.statusCode ?? 0, body }),
-        (error: Error) => {
+        (error: unknown) => {
           outgoing.destroy();
-          fail(error.message);
+          fail(error instanceof Error ? error.message : "answer cut off");
         },
       );
     });
@@ -48,7 +48,8 @@ export function send(request: OutboundRequest): Promise<OutboundResult> {
 
 function open({ url, method, headers, body, lookup }: OutboundRequest): http.ClientRequest {
   const secure = url.protocol === "https:";
-  const length: Record<string, string> = method === "POST" ? { "content-length": String(Buffer.byteLength(body)) } : {};
+  const length: Record<string, string> =
+    method === "POST" ? { "content-length": String(Buffer.byteLength(body)) } : {};
   const options: http.RequestOptions = {
     method,
     headers: { ...headers, ...length },

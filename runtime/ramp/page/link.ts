@@ -24,9 +24,14 @@ export function pageUrl(publicUrl: string, vault: Vault, target: PageTarget): st
 export function readPageToken(vault: Vault, kind: PageKind, token: string, now: Date): PageTarget | null {
   const [payload = "", given = "", ...rest] = token.split(".");
   const expected = Buffer.from(signature(vault, payload));
-  const isOurs = rest.length === 0 && expected.length === Buffer.byteLength(given) && timingSafeEqual(expected, Buffer.from(given));
+  const isOurs =
+    rest.length === 0 &&
+    expected.length === Buffer.byteLength(given) &&
+    timingSafeEqual(expected, Buffer.from(given));
   if (!isOurs) return null;
-  const [named, project = "", intentId = "", seconds = ""] = Buffer.from(payload, "base64url").toString().split("|");
+  const [named, project = "", intentId = "", seconds = ""] = Buffer.from(payload, "base64url")
+    .toString()
+    .split("|");
   const expiresAt = new Date(Number(seconds) * 1000);
   if (named !== kind || expiresAt <= now) return null;
   return { kind, projectId: projectId(project), intentId, expiresAt };

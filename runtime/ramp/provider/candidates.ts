@@ -24,7 +24,10 @@ export function candidatesFor(connections: readonly Connection[], path: Path): r
   });
 }
 
-function offers(pair: Pair, { srcCurrencyCode, destCurrencyCode, srcAmount, countryCode, rail }: Path): boolean {
+function offers(
+  pair: Pair,
+  { srcCurrencyCode, destCurrencyCode, srcAmount, countryCode, rail }: Path,
+): boolean {
   return (
     pair.srcCurrencyCode === srcCurrencyCode &&
     pair.destCurrencyCode === destCurrencyCode &&

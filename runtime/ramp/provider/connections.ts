@@ -119,10 +119,10 @@ export async function refreshCapabilities(
       continue;
     }
     await database.inProject(projectId, (tx) =>
-      tx.rows("UPDATE ramp.provider_connections SET capabilities = $2, capabilities_at = now() WHERE id = $1", [
-        id,
-        JSON.stringify(reply.value),
-      ]),
+      tx.rows(
+        "UPDATE ramp.provider_connections SET capabilities = $2, capabilities_at = now() WHERE id = $1",
+        [id, JSON.stringify(reply.value)],
+      ),
     );
   }
 }

@@ -1,4 +1,10 @@
-import { circuitBreaker, ConsecutiveBreaker, BrokenCircuitError, handleWhenResult, type CircuitBreakerPolicy } from "cockatiel";
+import {
+  circuitBreaker,
+  ConsecutiveBreaker,
+  BrokenCircuitError,
+  handleWhenResult,
+  type CircuitBreakerPolicy,
+} from "cockatiel";
 import { setTimeout as sleep } from "node:timers/promises";
 import { send } from "../outbound/request.js";
 import { check, parseJson } from "../schema/validate.js";
@@ -69,7 +75,13 @@ export class HttpProvider implements Provider {
   }
 
   async #call<N extends OperationName>(name: N, given: Partial<Call>): Promise<Reply<AnswerOf<N>>> {
-    const call: Call = { target: OPERATIONS[name].path, body: null, idempotencyKey: "", timeoutMs: TIMEOUT_MS, ...given };
+    const call: Call = {
+      target: OPERATIONS[name].path,
+      body: null,
+      idempotencyKey: "",
+      timeoutMs: TIMEOUT_MS,
+      ...given,
+    };
     const pauses = given.timeoutMs === undefined ? PAUSES_MS : [];
     let reply = await this.#guarded(name, call);
     for (const pause of pauses) {
@@ -103,7 +115,7 @@ export class HttpProvider implements Provider {
     if (result.kind === "failed") return { kind: "unavailable", reason: result.reason };
     const value = parseJson(result.body);
     if (result.status >= 200 && result.status < 300) {
-      if (check(answer, value)) return { kind: "answer", value: value as AnswerOf<N> };
+      if (check(answer, value)) return { kind: "answer", value };
       return { kind: "unavailable", reason: "answer not of the protocol" };
     }
     return refusalOf(result.status, value);
@@ -112,7 +124,13 @@ export class HttpProvider implements Provider {
   #headers(method: string, url: URL, body: string, idempotencyKey: string): Record<string, string> {
     const timestamp = String(Math.floor(Date.now() / 1000));
     const target = url.pathname + url.search;
-    const signature = requestSignature(this.#options.secret, { timestamp, method, target, idempotencyKey, body });
+    const signature = requestSignature(this.#options.secret, {
+      timestamp,
+      method,
+      target,
+      idempotencyKey,
+      body,
+    });
     return {
       accept: "application/json",
       ...(body === "" ? {} : { "content-type": "application/json" }),
@@ -129,6 +147,7 @@ const REFUSALS: ReadonlySet<number> = new Set([400, 403, 404, 409, 410, 422]);
 
 function refusalOf(status: number, value: unknown): Reply<never> {
   if (!REFUSALS.has(status)) return { kind: "unavailable", reason: `status ${String(status)}` };
-  if (!check(ProviderError, value)) return { kind: "unavailable", reason: `status ${String(status)} without an error of the protocol` };
+  if (!check(ProviderError, value))
+    return { kind: "unavailable", reason: `status ${String(status)} without an error of the protocol` };
   return { kind: "refused", code: value.error, message: value.message };
 }

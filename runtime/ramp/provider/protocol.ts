@@ -10,7 +10,10 @@ const Id = Type.String({ minLength: 1, maxLength: 128 });
 const Code = Type.String({ pattern: "^[A-Za-z0-9_]{2,40}$" });
 const Decimal = Type.String({ pattern: "^[0-9]{1,40}(\\.[0-9]{1,18})?$" });
 const Text = Type.String({ maxLength: 500 });
-const CallbackUrl = Type.String({ format: "uri", description: "Where the provider tells of news about the order." });
+const CallbackUrl = Type.String({
+  format: "uri",
+  description: "Where the provider tells of news about the order.",
+});
 
 /** JSON Schema of the fields that a requirement asks for, as the hosted page shows them. */
 const Form = Type.Record(Type.String(), Type.Unknown());
@@ -64,7 +67,9 @@ export const ProviderQuote = Type.Object({
 export type ProviderQuote = Static<typeof ProviderQuote>;
 
 export const QuoteAnswer = Type.Object({
-  quote: Type.Union([ProviderQuote, Type.Null()], { description: "Null when the provider does not offer the path." }),
+  quote: Type.Union([ProviderQuote, Type.Null()], {
+    description: "Null when the provider does not offer the path.",
+  }),
 });
 
 const Account = Type.Object({ currencyCode: Code, details: Type.Record(Type.String(), Type.Unknown()) });
@@ -83,7 +88,8 @@ export const OnboardingOrder = Type.Object({
   id: Id,
   customerReference: Id,
   wallets: Type.Array(Type.String({ maxLength: 200 }), {
-    description: "Wallets that the customer has proven to hold; identity checks of a wallet hold for the customer.",
+    description:
+      "Wallets that the customer has proven to hold; identity checks of a wallet hold for the customer.",
   }),
   movement: Movement,
   callbackUrl: CallbackUrl,
@@ -104,7 +110,10 @@ export const ProviderRequirement = Type.Object({
 });
 export type ProviderRequirement = Static<typeof ProviderRequirement>;
 
-export const Onboarding = Type.Object({ id: Id, requirements: Type.Array(ProviderRequirement, { maxItems: 20 }) });
+export const Onboarding = Type.Object({
+  id: Id,
+  requirements: Type.Array(ProviderRequirement, { maxItems: 20 }),
+});
 export type Onboarding = Static<typeof Onboarding>;
 
 export const Submission = Type.Object({ fields: Type.Record(Type.String(), Type.Unknown()) });
@@ -151,7 +160,13 @@ export const ProviderError = Type.Object({ error: Code, message: Text });
 export const OPERATIONS = {
   capabilities: { method: "GET", path: "/capabilities", request: null, answer: Capabilities, keyed: false },
   quote: { method: "POST", path: "/quotes", request: QuoteRequest, answer: QuoteAnswer, keyed: false },
-  startOnboarding: { method: "POST", path: "/onboardings", request: OnboardingOrder, answer: Onboarding, keyed: true },
+  startOnboarding: {
+    method: "POST",
+    path: "/onboardings",
+    request: OnboardingOrder,
+    answer: Onboarding,
+    keyed: true,
+  },
   onboarding: { method: "GET", path: "/onboardings/{id}", request: null, answer: Onboarding, keyed: false },
   submit: {
     method: "POST",

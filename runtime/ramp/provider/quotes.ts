@@ -20,7 +20,9 @@ export async function askQuotes(
   const { srcCurrencyCode, destCurrencyCode, srcAmount, countryCode, rail } = path;
   const request: QuoteRequest = { srcCurrencyCode, destCurrencyCode, srcAmount, countryCode, rail };
   const quotes = await Promise.all(candidates.map(({ connection }) => askOne(log, connection, request)));
-  return quotes.filter((quote) => quote !== null).sort((left, right) => byLargest(left.destAmount, right.destAmount));
+  return quotes
+    .filter((quote) => quote !== null)
+    .sort((left, right) => byLargest(left.destAmount, right.destAmount));
 }
 
 async function askOne(log: Logger, connection: Connection, request: QuoteRequest): Promise<Quote | null> {

@@ -35,7 +35,9 @@ export function isSigned(secret: string, request: SignedRequest, signature: stri
   const expected = Buffer.from(requestSignature(secret, request));
   const given = Buffer.from(signature);
   const age = Math.abs(nowMs / 1000 - Number(request.timestamp));
-  return expected.length === given.length && timingSafeEqual(expected, given) && age <= SIGNATURE_TOLERANCE_SECONDS;
+  return (
+    expected.length === given.length && timingSafeEqual(expected, given) && age <= SIGNATURE_TOLERANCE_SECONDS
+  );
 }
 
 /** Callbacks are signed as Standard Webhooks are, with the credential's secret. */

@@ -41,7 +41,13 @@ export class Callbacks {
   }
 }
 
-async function deliver(url: string, secret: string, id: string, callback: Callback, lateMs: number): Promise<void> {
+async function deliver(
+  url: string,
+  secret: string,
+  id: string,
+  callback: Callback,
+  lateMs: number,
+): Promise<void> {
   if (lateMs > 0) await sleep(lateMs, undefined, { ref: false });
   const body = JSON.stringify(callback);
   for (let tries = 0; tries < TRIES; tries++) {

@@ -1,6 +1,13 @@
 import Big from "big.js";
 import { isDeepStrictEqual } from "node:util";
-import type { Execution, ExecutionOrder, Instruction, Onboarding, OnboardingOrder, ProviderRequirement } from "../provider/protocol.js";
+import type {
+  Execution,
+  ExecutionOrder,
+  Instruction,
+  Onboarding,
+  OnboardingOrder,
+  ProviderRequirement,
+} from "../provider/protocol.js";
 import type { Callbacks } from "./callbacks.js";
 import type { Profile } from "./profile.js";
 import type { Switches } from "./switches.js";
@@ -62,7 +69,12 @@ export class Desk {
     const filed = this.#onboardings.get(order.id);
     if (filed) return isDeepStrictEqual(filed.order, order) ? onboardingOf(filed) : CONFLICT;
     const { onboarding } = this.#switches();
-    if (onboarding === "refuse") return { status: 422, error: "CUSTOMER_REFUSED", message: "The provider does not serve this customer." };
+    if (onboarding === "refuse")
+      return {
+        status: 422,
+        error: "CUSTOMER_REFUSED",
+        message: "The provider does not serve this customer.",
+      };
     const isKnown = this.#isKnown(order);
     const requirement: ProviderRequirement = {
       code: "KYC_VERIFICATION",
@@ -116,7 +128,8 @@ export class Desk {
 
   execute(order: ExecutionOrder): Execution | Declined {
     const filed = this.#executions.get(order.id);
-    if (filed) return filed.order === null || isDeepStrictEqual(filed.order, order) ? filed.execution : CONFLICT;
+    if (filed)
+      return filed.order === null || isDeepStrictEqual(filed.order, order) ? filed.execution : CONFLICT;
     const onboarding = this.#onboardings.get(order.onboardingId);
     if (onboarding?.requirement.status !== "COMPLETED")
       return { status: 422, error: "NOT_ONBOARDED", message: "The customer is not onboarded." };
@@ -124,7 +137,13 @@ export class Desk {
       return { status: 422, error: "REFUSED", message: "The provider does not take this order." };
     const reference = `${this.#profile.capabilities.code}-${String(this.#executions.size + 1).padStart(6, "0")}`;
     const instructions = [instructionOf(this.#profile, order, reference)];
-    const execution: Execution = { id: order.id, reference, status: "AWAITING_FUNDS", failureReason: null, instructions };
+    const execution: Execution = {
+      id: order.id,
+      reference,
+      status: "AWAITING_FUNDS",
+      failureReason: null,
+      instructions,
+    };
     const made = { order, execution };
     this.#executions.set(order.id, made);
     if (this.#switches().execution !== "stall") this.#later(() => this.#receiveFunds(made, order));
@@ -150,7 +169,8 @@ export class Desk {
   cancel(id: string): Execution {
     const filed = this.#executions.get(id) ?? { order: null, execution: NEVER_MADE(id) };
     // Once the money is here it goes its way.
-    if (filed.execution.status === "AWAITING_FUNDS") filed.execution = { ...filed.execution, status: "CANCELLED" };
+    if (filed.execution.status === "AWAITING_FUNDS")
+      filed.execution = { ...filed.execution, status: "CANCELLED" };
     this.#executions.set(id, filed);
     return filed.execution;
   }
@@ -180,11 +200,20 @@ function onboardingOf({ order, requirement }: FiledOnboarding): Onboarding {
 }
 
 /** Where the customer sends the money. */
-function instructionOf({ bankName, capabilities }: Profile, { movement }: ExecutionOrder, reference: string): Instruction {
+function instructionOf(
+  { bankName, capabilities }: Profile,
+  { movement }: ExecutionOrder,
+  reference: string,
+): Instruction {
   const { type, rail, srcAmount, src } = movement;
   if (type === "OFFRAMP") {
     const [currency = "", chain = ""] = src.currencyCode.split("_");
-    const details = { address: "0x00000000000000000000000000000000005a4d00", chain, amount: srcAmount, currency };
+    const details = {
+      address: "0x00000000000000000000000000000000005a4d00",
+      chain,
+      amount: srcAmount,
+      currency,
+    };
     return { encoding: "DISPLAY", type: "CRYPTO", details };
   }
   const account = {
@@ -192,6 +221,14 @@ function instructionOf({ bankName, capabilities }: Profile, { movement }: Execut
     SEPA: { iban: "DE89370400440532013000", bic: "COBADEFFXXX" },
     PIX: { key: "5a4d0000-0000-4000-8000-000000000001" },
   }[rail];
-  const details = { beneficiary: capabilities.name, bankName, ...account, reference, rail, amount: srcAmount, currency: src.currencyCode };
+  const details = {
+    beneficiary: capabilities.name,
+    bankName,
+    ...account,
+    reference,
+    rail,
+    amount: srcAmount,
+    currency: src.currencyCode,
+  };
   return { encoding: "DISPLAY", type: "BANK", details };
 }

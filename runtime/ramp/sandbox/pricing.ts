@@ -3,7 +3,13 @@ import type { Pair, ProviderQuote, QuoteRequest } from "../provider/protocol.js"
 import type { Profile } from "./profile.js";
 
 /** Prices in dollars, made up and fixed. */
-const DOLLARS: Readonly<Record<string, string>> = { USD: "1", EUR: "1.08", BRL: "0.18", USDC: "1", EURe: "1.08" };
+const DOLLARS: Readonly<Record<string, string>> = {
+  USD: "1",
+  EUR: "1.08",
+  BRL: "0.18",
+  USDC: "1",
+  EURe: "1.08",
+};
 
 const FIAT_DECIMALS = 2;
 const TOKEN_DECIMALS = 6;
@@ -37,11 +43,17 @@ export function quoteFor(profile: Profile, request: QuoteRequest): ProviderQuote
   if (pair === null) return null;
   const { srcCurrencyCode, destCurrencyCode } = request;
   const decimals = decimalsOf(srcCurrencyCode);
-  const processing = new Big(request.srcAmount).times(profile.fees.rate).plus(profile.fees.processing).round(decimals, Big.roundUp);
+  const processing = new Big(request.srcAmount)
+    .times(profile.fees.rate)
+    .plus(profile.fees.processing)
+    .round(decimals, Big.roundUp);
   const network = new Big(profile.fees.network);
   const total = processing.plus(network);
   const rate = priceOf(srcCurrencyCode).div(priceOf(destCurrencyCode));
-  const dest = new Big(request.srcAmount).minus(total).times(rate).round(decimalsOf(destCurrencyCode), Big.roundDown);
+  const dest = new Big(request.srcAmount)
+    .minus(total)
+    .times(rate)
+    .round(decimalsOf(destCurrencyCode), Big.roundDown);
   if (dest.lte(0)) return null;
   return {
     rail: pair.rail,

@@ -3,7 +3,15 @@ import express, { type Express, type Request, type Response } from "express";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readBody } from "../../http/body.js";
 import { listen, type RunningServer } from "../../http/server.js";
-import { ExecutionOrder, OnboardingOrder, OPERATIONS, type OperationName, QuoteRequest, Submission } from "../provider/protocol.js";
+import {
+  ExecutionOrder,
+  OnboardingOrder,
+  OPERATIONS,
+  type OperationName,
+  QuoteRequest,
+  Submission,
+} from "../provider/protocol.js";
+import { protocolDocument } from "../provider/protocol-document.js";
 import { isSigned, REQUEST_HEADERS } from "../provider/signature.js";
 import { check, parseJson } from "../schema/validate.js";
 import { Callbacks } from "./callbacks.js";
@@ -26,12 +34,14 @@ export interface SandboxProvider {
   readonly secret: string;
 }
 
-export const SANDBOX_PROVIDERS: readonly SandboxProvider[] = PROFILES.map(({ capabilities: { code }, keyId, secret }) => ({
-  code,
-  path: `/${code}`,
-  keyId,
-  secret,
-}));
+export const SANDBOX_PROVIDERS: readonly SandboxProvider[] = PROFILES.map(
+  ({ capabilities: { code }, keyId, secret }) => ({
+    code,
+    path: `/${code}`,
+    keyId,
+    secret,
+  }),
+);
 
 /**
  * A server with two made-up providers that speak the provider protocol, each below a path of its own, and `/switches`, where
@@ -59,7 +69,11 @@ function sandboxApp(initial: Switches): Express {
     if (!check(SwitchChange, change.value)) return decline(response, 400, "INVALID_REQUEST", "Not a switch.");
     response.json((sandbox.switches = { ...sandbox.switches, ...change.value }));
   });
-  app.get("/executed", (_request, response) => void response.json(desks.flatMap(({ desk }) => desk.executed)));
+  app.get("/openapi.json", (_request, response) => void response.json(protocolDocument()));
+  app.get(
+    "/executed",
+    (_request, response) => void response.json(desks.flatMap(({ desk }) => desk.executed)),
+  );
   app.use((_request, response) => decline(response, 404, "NOT_FOUND", "There is nothing here."));
   return app;
 }
@@ -67,19 +81,28 @@ function sandboxApp(initial: Switches): Express {
 type Handle = (desk: Desk, profile: Profile, body: unknown, request: Request) => unknown;
 
 /** Reads a message, or declines what is none. */
-function reading<S extends TSchema>(schema: S, handle: (desk: Desk, message: Static<S>, request: Request, profile: Profile) => unknown): Handle {
+function reading<S extends TSchema>(
+  schema: S,
+  handle: (desk: Desk, message: Static<S>, request: Request, profile: Profile) => unknown,
+): Handle {
   return (desk, profile, body, request) =>
-    check(schema, body) ? handle(desk, body, request, profile) : { status: 422, error: "INVALID_REQUEST", message: "Not a message of the protocol." };
+    check(schema, body)
+      ? handle(desk, body, request, profile)
+      : { status: 422, error: "INVALID_REQUEST", message: "Not a message of the protocol." };
 }
 
 const parameter = (request: Request, name: string): string => String(request.params[name]);
 
 const HANDLERS: Readonly<Record<OperationName, Handle>> = {
   capabilities: (_desk, { capabilities }) => capabilities,
-  quote: reading(QuoteRequest, (_desk, message, _request, profile) => ({ quote: quoteFor(profile, message) })),
+  quote: reading(QuoteRequest, (_desk, message, _request, profile) => ({
+    quote: quoteFor(profile, message),
+  })),
   startOnboarding: reading(OnboardingOrder, (desk, order) => desk.startOnboarding(order)),
   onboarding: (desk, _profile, _body, request) => desk.onboarding(parameter(request, "id")),
-  submit: reading(Submission, (desk, { fields }, request) => desk.submit(parameter(request, "id"), parameter(request, "code"), fields)),
+  submit: reading(Submission, (desk, { fields }, request) =>
+    desk.submit(parameter(request, "id"), parameter(request, "code"), fields),
+  ),
   execute: reading(ExecutionOrder, (desk, order) => desk.execute(order)),
   execution: (desk, _profile, _body, request) => desk.execution(parameter(request, "id")),
   cancel: (desk, _profile, _body, request) => desk.cancel(parameter(request, "id")),
@@ -91,13 +114,16 @@ function addProvider(app: Express, sandbox: Sandbox, profile: Profile, desk: Des
     const address = `/${profile.capabilities.code}${path.replace(/\{(\w+)\}/g, ":$1")}`;
     app[method === "GET" ? "get" : "post"](address, async (request, response) => {
       const { text, value } = await bodyOf(request);
-      if (!isFrom(profile, request, text)) return decline(response, 401, "UNAUTHORIZED", "The request is not signed.");
+      if (!isFrom(profile, request, text))
+        return decline(response, 401, "UNAUTHORIZED", "The request is not signed.");
       if (keyed && request.get("idempotency-key") === undefined)
         return decline(response, 422, "KEY_MISSING", "An order needs an Idempotency-Key.");
       await sleep(sandbox.switches.slowMs);
-      if (take(sandbox, "failNext")) return decline(response, 500, "OUT_OF_ORDER", "The sandbox was told to fail.");
+      if (take(sandbox, "failNext"))
+        return decline(response, 500, "OUT_OF_ORDER", "The sandbox was told to fail.");
       const answer = HANDLERS[name](desk, profile, value, request);
-      if (method === "POST" && name !== "quote" && take(sandbox, "loseNextAnswers")) return void response.destroy();
+      if (method === "POST" && name !== "quote" && take(sandbox, "loseNextAnswers"))
+        return void response.destroy();
       if (isDeclined(answer)) decline(response, answer.status, answer.error, answer.message);
       else response.json(answer);
     });

@@ -14,9 +14,19 @@ export const Switches = Type.Object(
     /** So many of the next orders are carried out, but the answer is lost. */
     loseNextAnswers: Type.Integer({ minimum: 0, maximum: 1_000_000 }),
     /** What becomes of an execution. */
-    execution: Type.Union([Type.Literal("settle"), Type.Literal("fail"), Type.Literal("refuse"), Type.Literal("stall")]),
+    execution: Type.Union([
+      Type.Literal("settle"),
+      Type.Literal("fail"),
+      Type.Literal("refuse"),
+      Type.Literal("stall"),
+    ]),
     /** What becomes of an identity check that nobody submits. */
-    onboarding: Type.Union([Type.Literal("wait"), Type.Literal("approve"), Type.Literal("reject"), Type.Literal("refuse")]),
+    onboarding: Type.Union([
+      Type.Literal("wait"),
+      Type.Literal("approve"),
+      Type.Literal("reject"),
+      Type.Literal("refuse"),
+    ]),
     /** Extra copies of every callback. */
     duplicates: Type.Integer({ minimum: 0, maximum: 20 }),
     /** Callbacks are sent this much later. */

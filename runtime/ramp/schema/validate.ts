@@ -8,7 +8,10 @@ const MAX_DEPTH = 32;
 
 const ajv = new Ajv2020({ allErrors: true, strict: false });
 addFormats.default(ajv);
-ajv.addFormat("iban", { type: "string", validate: (text: string) => isValidIBAN(text.replaceAll(" ", "").toUpperCase()) });
+ajv.addFormat("iban", {
+  type: "string",
+  validate: (text: string) => isValidIBAN(text.replaceAll(" ", "").toUpperCase()),
+});
 
 ajv.addFormat("redirect-url", { type: "string", validate: isRedirectUrl });
 
@@ -36,21 +39,25 @@ export interface Violation {
 
 /** Whether a value is what the schema says. */
 export function check<S extends TSchema>(schema: S, value: unknown): value is Static<S> {
-  return validatorOf(schema)(value) === true;
+  return validatorOf(schema)(value);
 }
 
 /** What is wrong with a value; nothing when it is what the schema says. The value itself is never repeated. */
 export function violations(schema: object, value: unknown): readonly Violation[] {
   const validator = validatorOf(schema);
-  if (validator(value) === true) return [];
+  if (validator(value)) return [];
   return (validator.errors ?? []).map(violationOf);
 }
 
 function violationOf({ instancePath, keyword, message = "is not valid", params }: ErrorObject): Violation {
   const extra = params as { additionalProperty?: string; allowedValues?: readonly string[] };
   if (keyword === "additionalProperties")
-    return { path: `${instancePath}/${(extra.additionalProperty ?? "").slice(0, 100)}`, message: "is not a known field" };
-  if (keyword === "enum") return { path: instancePath, message: `must be one of ${(extra.allowedValues ?? []).join(", ")}` };
+    return {
+      path: `${instancePath}/${(extra.additionalProperty ?? "").slice(0, 100)}`,
+      message: "is not a known field",
+    };
+  if (keyword === "enum")
+    return { path: instancePath, message: `must be one of ${(extra.allowedValues ?? []).join(", ")}` };
   return { path: instancePath, message };
 }
 

@@ -27,17 +27,26 @@ export async function connectProvider(
 ): Promise<SetUp<{ providerId: string; code: string; name: string }>> {
   if (!isHttpUrl(url)) return problem("The URL is not an http:// or https:// address without credentials.");
   const reply = await new HttpProvider({ url, keyId, secret }).capabilities();
-  if (reply.kind === "unavailable") return problem(`The provider at ${url} does not answer as it should: ${reply.reason}.`);
+  if (reply.kind === "unavailable")
+    return problem(`The provider at ${url} does not answer as it should: ${reply.reason}.`);
   if (reply.kind === "refused") return problem(`The provider at ${url} refused: ${reply.message}`);
   const { value: capabilities } = reply;
-  if (capabilities.code !== code) return problem(`The provider at ${url} is ${capabilities.code}, not ${code}.`);
+  if (capabilities.code !== code)
+    return problem(`The provider at ${url} is ${capabilities.code}, not ${code}.`);
   const row = await database.inProject(projectId, (tx) =>
     tx.row<{ id: string }>(
       `INSERT INTO ramp.provider_connections (id, code, url, key_id, secret, capabilities) VALUES ($1, $2, $3, $4, $5, $6)
        ON CONFLICT (project_id, code) DO UPDATE SET url = excluded.url, key_id = excluded.key_id, secret = excluded.secret,
          capabilities = excluded.capabilities, capabilities_at = now(), enabled = true
        RETURNING id`,
-      [newId(), code, url, keyId, vault.seal(credentialPurpose(projectId, code), secret), JSON.stringify(capabilities)],
+      [
+        newId(),
+        code,
+        url,
+        keyId,
+        vault.seal(credentialPurpose(projectId, code), secret),
+        JSON.stringify(capabilities),
+      ],
     ),
   );
   return done({ providerId: row?.id ?? "", code, name: capabilities.name });
@@ -60,7 +69,11 @@ export function listConnections(database: RampDatabase, projectId: ProjectId): P
 }
 
 /** Takes no new intents to the provider; those under way go on. */
-export async function disconnectProvider(database: RampDatabase, projectId: ProjectId, code: string): Promise<SetUp<{ code: string }>> {
+export async function disconnectProvider(
+  database: RampDatabase,
+  projectId: ProjectId,
+  code: string,
+): Promise<SetUp<{ code: string }>> {
   const row = await database.inProject(projectId, (tx) =>
     tx.row("UPDATE ramp.provider_connections SET enabled = false WHERE code = $1 RETURNING id", [code]),
   );
@@ -79,7 +92,8 @@ export async function addIdentityProvider(
   projectId: ProjectId,
   { issuer, audiences, clockSkewSeconds }: NewIdentityProvider,
 ): Promise<SetUp<{ identityProviderId: string; issuer: string }>> {
-  if (!isFetchable(issuer)) return problem("The issuer is not an https:// address (http:// on this machine).");
+  if (!isFetchable(issuer))
+    return problem("The issuer is not an https:// address (http:// on this machine).");
   if (audiences.length === 0) return problem("Name at least one audience.");
   const row = await database.inProject(projectId, (tx) =>
     tx.row<{ id: string }>(
@@ -96,7 +110,10 @@ export interface IdentityProviderSummary extends NewIdentityProvider {
   readonly identityProviderId: string;
 }
 
-export function listIdentityProviders(database: RampDatabase, projectId: ProjectId): Promise<IdentityProviderSummary[]> {
+export function listIdentityProviders(
+  database: RampDatabase,
+  projectId: ProjectId,
+): Promise<IdentityProviderSummary[]> {
   return database.inProject(projectId, (tx) =>
     tx.rows<IdentityProviderSummary>(
       `SELECT id AS "identityProviderId", issuer, audiences, clock_skew_seconds AS "clockSkewSeconds"
@@ -119,18 +136,20 @@ export async function setWebhook(
   const secret = `whsec_${randomBytes(32).toString("base64")}`;
   await database.inProject(projectId, async (tx) => {
     await tx.rows("UPDATE ramp.webhook_endpoints SET enabled = false WHERE enabled");
-    await tx.rows("INSERT INTO ramp.webhook_endpoints (id, url, secret, allow_private) VALUES ($1, $2, $3, $4)", [
-      webhookId,
-      url,
-      vault.seal(webhookPurpose(projectId, webhookId), secret),
-      allowPrivate,
-    ]);
+    await tx.rows(
+      "INSERT INTO ramp.webhook_endpoints (id, url, secret, allow_private) VALUES ($1, $2, $3, $4)",
+      [webhookId, url, vault.seal(webhookPurpose(projectId, webhookId), secret), allowPrivate],
+    );
   });
   return done({ webhookId, secret });
 }
 
 /** Has deliveries attempted once more that are exhausted, or all of one event. Returns how many. */
-export async function replayWebhooks(database: RampDatabase, projectId: ProjectId, eventId: string | null): Promise<SetUp<{ replayed: number }>> {
+export async function replayWebhooks(
+  database: RampDatabase,
+  projectId: ProjectId,
+  eventId: string | null,
+): Promise<SetUp<{ replayed: number }>> {
   const rows = await database.inProject(projectId, (tx) =>
     tx.rows(
       `UPDATE ramp.webhook_deliveries d SET status = 'PENDING', attempts = 0, attempt_at = now(), attempted_until = NULL, updated_at = now()

@@ -21,7 +21,9 @@ export async function createOrganization(database: RampDatabase, name: string): 
 
 export function listOrganizations(database: RampDatabase): Promise<Organization[]> {
   return database.asOperator((tx) =>
-    tx.rows<Organization>(`SELECT id AS "organizationId", name FROM ramp.organizations ORDER BY created_at, id`),
+    tx.rows<Organization>(
+      `SELECT id AS "organizationId", name FROM ramp.organizations ORDER BY created_at, id`,
+    ),
   );
 }
 
@@ -40,13 +42,18 @@ export interface ProjectCredentials {
   readonly clientSecret: string;
 }
 
-export async function createProject(database: RampDatabase, given: NewProject): Promise<SetUp<ProjectCredentials>> {
+export async function createProject(
+  database: RampDatabase,
+  given: NewProject,
+): Promise<SetUp<ProjectCredentials>> {
   const { organizationId, name, tokenTtlSeconds, pageOrigins } = given;
   if (name.trim() === "") return problem("The name is empty.");
   const bad = pageOrigins.find((origin) => !isOrigin(origin));
   if (bad !== undefined) return problem(`${bad} is not an origin such as https://app.example.com.`);
   return database.asOperator(async (tx) => {
-    const organization = isUuid(organizationId) && (await tx.row("SELECT FROM ramp.organizations WHERE id = $1", [organizationId]));
+    const organization =
+      isUuid(organizationId) &&
+      (await tx.row("SELECT FROM ramp.organizations WHERE id = $1", [organizationId]));
     if (!organization) return problem(`There is no organization ${organizationId}.`);
     const id = newId();
     const clientId = `ramp_${randomBytes(12).toString("hex")}`;
@@ -63,7 +70,10 @@ function isOrigin(text: string): boolean {
   return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }
 
-async function insertSecret(tx: OperatorTransaction, project: string): Promise<{ secretId: string; clientSecret: string }> {
+async function insertSecret(
+  tx: OperatorTransaction,
+  project: string,
+): Promise<{ secretId: string; clientSecret: string }> {
   const secretId = newId();
   const clientSecret = `rws_${randomBytes(32).toString("base64url")}`;
   await tx.rows("INSERT INTO ramp.client_secrets (id, project_id, hash) VALUES ($1, $2, $3)", [
@@ -93,12 +103,17 @@ export function listProjects(database: RampDatabase): Promise<ProjectSummary[]> 
 
 /** The id of a project that exists. */
 export async function findProject(database: RampDatabase, id: string): Promise<SetUp<ProjectId>> {
-  const found = isUuid(id) && (await database.asOperator((tx) => tx.row("SELECT FROM ramp.projects WHERE id = $1", [id])));
+  const found =
+    isUuid(id) &&
+    (await database.asOperator((tx) => tx.row("SELECT FROM ramp.projects WHERE id = $1", [id])));
   return found ? done(projectId(id.toLowerCase())) : problem(`There is no project ${id}.`);
 }
 
 /** A second secret beside the one in use, to change over to (decisions.md §B, Keys and tokens). */
-export async function addSecret(database: RampDatabase, id: ProjectId): Promise<SetUp<{ secretId: string; clientSecret: string }>> {
+export async function addSecret(
+  database: RampDatabase,
+  id: ProjectId,
+): Promise<SetUp<{ secretId: string; clientSecret: string }>> {
   try {
     return done(await database.asOperator((tx) => insertSecret(tx, id)));
   } catch (error) {
@@ -124,10 +139,19 @@ export function listSecrets(database: RampDatabase, id: ProjectId): Promise<Secr
   );
 }
 
-export async function revokeSecret(database: RampDatabase, id: ProjectId, secretId: string): Promise<SetUp<{ secretId: string }>> {
-  const revoked = isUuid(secretId) && (await database.asOperator((tx) =>
-    tx.row("UPDATE ramp.client_secrets SET revoked_at = now() WHERE project_id = $1 AND id = $2 AND revoked_at IS NULL RETURNING id", [id, secretId]),
-  ));
+export async function revokeSecret(
+  database: RampDatabase,
+  id: ProjectId,
+  secretId: string,
+): Promise<SetUp<{ secretId: string }>> {
+  const revoked =
+    isUuid(secretId) &&
+    (await database.asOperator((tx) =>
+      tx.row(
+        "UPDATE ramp.client_secrets SET revoked_at = now() WHERE project_id = $1 AND id = $2 AND revoked_at IS NULL RETURNING id",
+        [id, secretId],
+      ),
+    ));
   return revoked ? done({ secretId }) : problem(`The project has no valid secret ${secretId}.`);
 }
 

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { StatementNames } from "../../warehouse/statement-names.js";
 import type { ProjectId } from "../project/project.js";
+import { batchingSocket } from "./batching-socket.js";
 
 /** Connections of one process; a request holds one only while its short transaction runs. */
 const MAX_CONNECTIONS = 20;
@@ -30,6 +31,10 @@ interface Transaction {
   rows<R extends object = Row>(text: string, values?: readonly unknown[]): Promise<R[]>;
   /** The only row, or null. */
   row<R extends object = Row>(text: string, values?: readonly unknown[]): Promise<R | null>;
+  /** Sends a statement whose result nobody needs. When it fails, so does the transaction. */
+  write(text: string, values?: readonly unknown[]): void;
+  /** Has something done right before the commit, when all the rest is written. */
+  beforeCommit(act: () => void): void;
 }
 
 declare const scope: unique symbol;
@@ -66,6 +71,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<RampDataba
     connectionString: options.url,
     max: options.maxConnections ?? MAX_CONNECTIONS,
     connectionTimeoutMillis: 10_000,
+    // A statement does not wait for the answer to the one before it: a transaction costs as many round trips as it has questions.
+    pipeline: true,
+    stream: () => batchingSocket(),
     application_name: "routewright-ramp",
     // The pool waits for it before it gives the connection out, though its type does not say so.
     onConnect: (client) => client.query(SESSION_SETTINGS) as unknown as undefined,
@@ -111,28 +119,21 @@ class PooledDatabase implements RampDatabase {
 
   async #run<T>(begin: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
+    const session = new Session(client, this.#names);
     let broken: Error | undefined;
     try {
-      await client.query(begin);
-      const result = await work(this.#transaction(client));
-      await client.query(result instanceof Undone ? "ROLLBACK" : "COMMIT");
+      void session.send(begin);
+      const result = await work(session.transaction);
+      if (result instanceof Undone) await session.send("ROLLBACK");
+      else await session.commit();
       return result;
     } catch (error) {
       // A connection that cannot even roll back is not given to the next request.
-      await client.query("ROLLBACK").catch((lost: Error) => (broken = lost));
-      throw error;
+      await client.query("ROLLBACK").catch((lost: unknown) => (broken = lost as Error));
+      throw session.failure ?? error;
     } finally {
       client.release(broken);
     }
-  }
-
-  #transaction(client: pg.PoolClient): Transaction {
-    const rows = async <R extends object>(text: string, values: readonly unknown[] = []): Promise<R[]> => {
-      const name = this.#names.of(text);
-      const result = await client.query<R>({ ...(name === null ? {} : { name }), text, values: [...values] });
-      return result.rows;
-    };
-    return { rows, row: async (text, values) => (await rows<never>(text, values))[0] ?? null };
   }
 
   async isReachable(): Promise<boolean> {
@@ -145,4 +146,46 @@ class PooledDatabase implements RampDatabase {
   close(): Promise<void> {
     return this.#pool.end();
   }
+}
+
+/** One transaction on its connection. */
+class Session {
+  readonly #client: pg.PoolClient;
+  readonly #names: StatementNames;
+  readonly #atEnd: (() => void)[] = [];
+  /** What failed first: the statements after it only fail because of it. */
+  failure: Error | undefined;
+
+  constructor(client: pg.PoolClient, names: StatementNames) {
+    this.#client = client;
+    this.#names = names;
+  }
+
+  send<R extends object>(text: string, values?: readonly unknown[]): Promise<pg.QueryResult<R>> {
+    const name = values === undefined ? null : this.#names.of(text);
+    const result = this.#client.query<R>({
+      text,
+      ...(name === null ? {} : { name }),
+      ...(values === undefined ? {} : { values: [...values] }),
+    });
+    result.catch((error: unknown) => (this.failure ??= error as Error));
+    return result;
+  }
+
+  /** A commit of a transaction in which something failed rolls back, and says so only here. */
+  async commit(): Promise<void> {
+    for (const act of this.#atEnd) act();
+    const { command } = await this.send("COMMIT");
+    if (this.failure !== undefined) throw this.failure;
+    if (command !== "COMMIT") throw new Error("The transaction was rolled back.");
+  }
+
+  readonly transaction: Transaction = {
+    rows: async <R extends object>(text: string, values: readonly unknown[] = []) =>
+      (await this.send<R>(text, values)).rows,
+    row: async <R extends object>(text: string, values: readonly unknown[] = []) =>
+      (await this.send<R>(text, values)).rows[0] ?? null,
+    write: (text, values = []) => void this.send(text, values),
+    beforeCommit: (act) => void this.#atEnd.push(act),
+  };
 }

@@ -38,21 +38,25 @@ export class SigningKeys {
   }
 
   async current(): Promise<SigningKey> {
-    const usable = (keys: readonly SigningKey[]): SigningKey | undefined => keys.find(({ isRetired }) => !isRetired);
+    const usable = (keys: readonly SigningKey[]): SigningKey | undefined =>
+      keys.find(({ isRetired }) => !isRetired);
     const key = usable(await this.#read(FRESH_MS)) ?? usable(await this.#read(0));
     if (!key) throw new Error("There is no signing key.");
     return key;
   }
 
   async find(kid: string): Promise<SigningKey | null> {
-    const named = (keys: readonly SigningKey[]): SigningKey | undefined => keys.find((key) => key.kid === kid);
+    const named = (keys: readonly SigningKey[]): SigningKey | undefined =>
+      keys.find((key) => key.kid === kid);
     return named(await this.#read(FRESH_MS)) ?? named(await this.#read(UNKNOWN_KID_MS)) ?? null;
   }
 
   #read(freshMs: number): Promise<readonly SigningKey[]> {
     if (this.#keys && Date.now() - this.#readAt < freshMs) return this.#keys;
     this.#readAt = Date.now();
-    const keys = this.#database.asOperator((tx) => readKeys(tx)).then((rows) => rows.map((row) => this.#keyOf(row)));
+    const keys = this.#database
+      .asOperator((tx) => readKeys(tx))
+      .then((rows) => rows.map((row) => this.#keyOf(row)));
     keys.catch(() => (this.#keys = null));
     return (this.#keys = keys);
   }
@@ -65,7 +69,9 @@ export class SigningKeys {
 }
 
 function readKeys(tx: OperatorTransaction): Promise<KeyRow[]> {
-  return tx.rows<KeyRow>("SELECT kid, private_key, public_key, retired_at FROM ramp.signing_keys ORDER BY created_at DESC, kid DESC");
+  return tx.rows<KeyRow>(
+    "SELECT kid, private_key, public_key, retired_at FROM ramp.signing_keys ORDER BY created_at DESC, kid DESC",
+  );
 }
 
 function keyPurpose(kid: string): string {

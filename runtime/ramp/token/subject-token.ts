@@ -1,4 +1,12 @@
-import { createRemoteJWKSet, customFetch, decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
+import {
+  createRemoteJWKSet,
+  customFetch,
+  decodeJwt,
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from "jose";
 import { isRefusal, refuse, type Refusal } from "../api/errors.js";
 import type { ProjectId } from "../project/project.js";
 import type { ProjectTransaction, RampDatabase } from "../store/database.js";
@@ -18,6 +26,8 @@ const TIMEOUT_MS = 5_000;
 export interface Subject {
   readonly issuer: string;
   readonly subject: string;
+  /** Whether the subject is a wallet that signed in here. */
+  readonly isWallet: boolean;
   /** Seconds since 1970. */
   readonly expiresAt: number;
 }
@@ -56,7 +66,7 @@ export class SubjectTokens {
         clockTolerance: provider.clock_skew_seconds,
         requiredClaims: ["exp", "sub", "iat"],
       });
-      return subjectOf(issuer, payload);
+      return subjectOf(issuer, payload, issuer === this.#own.issuer);
     } catch (error) {
       return refusalOf(error);
     }
@@ -67,7 +77,11 @@ export class SubjectTokens {
     if (!known || known.staleAt < Date.now()) {
       const uri = await discoverKeySet(issuer);
       // A provider that cannot be asked at the moment is believed to have the keys it had.
-      if (uri === null) return known?.keys ?? refuse("INVALID_SUBJECT_TOKEN", { message: "The identity provider cannot be reached." });
+      if (uri === null)
+        return (
+          known?.keys ??
+          refuse("INVALID_SUBJECT_TOKEN", { message: "The identity provider cannot be reached." })
+        );
       const keys = known?.uri === uri ? known.keys : remoteKeySet(uri);
       this.#keySets.set(issuer, (known = { uri, keys, staleAt: Date.now() + STALE_MS }));
     }
@@ -97,7 +111,8 @@ function remoteKeySet(uri: string): JWTVerifyGetKey {
 /** `jwks_uri` of the issuer's discovery document (OpenID Connect Discovery 1.0 §4); null when there is none to be had. */
 async function discoverKeySet(issuer: string): Promise<string | null> {
   const text = await getJson(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
-  const document = text === null ? null : (parseJson(text) as { issuer?: unknown; jwks_uri?: unknown } | null | undefined);
+  const document =
+    text === null ? null : (parseJson(text) as { issuer?: unknown; jwks_uri?: unknown } | null | undefined);
   if (document?.issuer !== issuer || typeof document.jwks_uri !== "string") return null;
   return isFetchable(document.jwks_uri) ? document.jwks_uri : null;
 }
@@ -117,7 +132,9 @@ async function getJson(url: string): Promise<string | null> {
 export function isFetchable(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { protocol, hostname } = new URL(address);
-  return protocol === "https:" || (protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname));
+  return (
+    protocol === "https:" || (protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname))
+  );
 }
 
 function issuerOf(token: string): string | null {
@@ -129,15 +146,19 @@ function issuerOf(token: string): string | null {
   }
 }
 
-function subjectOf(issuer: string, { sub, exp }: JWTPayload): Subject | Refusal {
-  const isUsable = sub !== undefined && sub !== "" && sub.length <= 256 && !sub.includes("\0") && exp !== undefined;
-  return isUsable ? { issuer, subject: sub, expiresAt: Math.floor(exp) } : refuse("INVALID_SUBJECT_TOKEN");
+function subjectOf(issuer: string, { sub, exp }: JWTPayload, isWallet: boolean): Subject | Refusal {
+  const isUsable =
+    sub !== undefined && sub !== "" && sub.length <= 256 && !sub.includes("\0") && exp !== undefined;
+  return isUsable
+    ? { issuer, subject: sub, isWallet, expiresAt: Math.floor(exp) }
+    : refuse("INVALID_SUBJECT_TOKEN");
 }
 
 function refusalOf(error: unknown): Refusal {
   if (error instanceof errors.JWTClaimValidationFailed && (error.claim === "aud" || error.claim === "iss"))
     return refuse("SUBJECT_TOKEN_REJECTED");
-  if (error instanceof errors.JWTExpired) return refuse("INVALID_SUBJECT_TOKEN", { message: "The subject token has expired." });
+  if (error instanceof errors.JWTExpired)
+    return refuse("INVALID_SUBJECT_TOKEN", { message: "The subject token has expired." });
   if (error instanceof errors.JOSEError) return refuse("INVALID_SUBJECT_TOKEN");
   throw error;
 }
@@ -148,4 +169,3 @@ function readIdentityProvider(tx: ProjectTransaction, issuer: string): Promise<I
     [issuer],
   );
 }
-

@@ -18,7 +18,10 @@ export function walletIssuer(publicUrl: string): string {
 export async function newNonce(database: RampDatabase): Promise<string> {
   const nonce = randomBytes(16).toString("hex");
   await database.asOperator((tx) =>
-    tx.rows(`INSERT INTO ramp.wallet_nonces (nonce, expires_at) VALUES ($1, now() + interval '${String(NONCE_MINUTES)} min')`, [nonce]),
+    tx.rows(
+      `INSERT INTO ramp.wallet_nonces (nonce, expires_at) VALUES ($1, now() + interval '${String(NONCE_MINUTES)} min')`,
+      [nonce],
+    ),
   );
   return nonce;
 }
@@ -35,7 +38,11 @@ export interface Challenge {
  * to as its audience: only a project that has registered the domain accepts it as a subject token.
  */
 export async function walletToken(
-  { database, keys, issuer }: { readonly database: RampDatabase; readonly keys: SigningKeys; readonly issuer: string },
+  {
+    database,
+    keys,
+    issuer,
+  }: { readonly database: RampDatabase; readonly keys: SigningKeys; readonly issuer: string },
   { message, signature, ttlSeconds }: Challenge,
   now: Date,
 ): Promise<string | null> {

@@ -1,4 +1,5 @@
 import { Logger as QueueLogger, run, type Runner, type TaskList } from "graphile-worker";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "../../http/logger.js";
 
@@ -30,28 +31,31 @@ export function startQueue(databaseUrl: string, taskList: TaskList, log: Logger)
   pool.on("error", (error) => log.warn({ err: error }, "queue connection lost"));
   // The queue keeps one to listen on and reports its loss itself: without a listener here the process would end.
   pool.on("connect", (client) => client.on("error", () => undefined));
-  let stopping = false;
-  let runner: Runner | null = null;
-  const loop = (async () => {
-    while (!stopping) {
-      try {
-        runner = await start(pool, taskList, log);
-        if (stopping) await runner.stop();
-        await runner.promise;
-      } catch (error) {
-        log.warn({ err: error }, "queue broke and is taken up again");
-      }
-      if (!stopping) await new Promise((resolve) => setTimeout(resolve, RESTART_MS));
-    }
-  })();
+  const life = new AbortController();
+  const loop = keepRunning(() => start(pool, taskList, log), life.signal, log);
   return {
     async stop() {
-      stopping = true;
-      await runner?.stop().catch(() => undefined);
+      life.abort();
       await loop;
       await pool.end();
     },
   };
+}
+
+async function keepRunning(begin: () => Promise<Runner>, life: AbortSignal, log: Logger): Promise<void> {
+  const isOver = (): boolean => life.aborted;
+  while (!isOver()) {
+    try {
+      const runner = await begin();
+      const stop = (): void => void runner.stop().catch(() => undefined);
+      life.addEventListener("abort", stop);
+      if (isOver()) stop();
+      await runner.promise.finally(() => life.removeEventListener("abort", stop));
+    } catch (error) {
+      log.warn({ err: error }, "queue broke and is taken up again");
+    }
+    await sleep(RESTART_MS, undefined, { signal: life }).catch(() => undefined);
+  }
 }
 
 function start(pgPool: pg.Pool, taskList: TaskList, log: Logger): Promise<Runner> {
@@ -63,7 +67,7 @@ function start(pgPool: pg.Pool, taskList: TaskList, log: Logger): Promise<Runner
     pollInterval: POLL_MS,
     noHandleSignals: true,
     logger: new QueueLogger(() => (level, message) => {
-      if (level === "error") log.warn({ queue: message }, "queue");
+      if ((level as string) === "error") log.warn({ queue: message }, "queue");
     }),
   });
 }

@@ -11,7 +11,10 @@ export interface OwnProcess {
 }
 
 /** Starts a TypeScript file as a process of its own and waits for its first line. */
-export async function startProcess(file: string, environment: Readonly<Record<string, string>> = {}): Promise<OwnProcess> {
+export async function startProcess(
+  file: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<OwnProcess> {
   const path = fileURLToPath(new URL(file, import.meta.url));
   const child = spawn(process.execPath, ["--import", "tsx", path], {
     stdio: ["pipe", "pipe", "inherit"],

@@ -15,7 +15,14 @@ const ramp = await startRamp({
   addressOf: clientAddress("false"),
   metricsPublic: false,
   log: openLog("silent"),
-  rhythm: { ...RHYTHM, holdMs: 1_500, complianceMs: 500, executionMs: 300, setbackMs: 100, maxSetbackMs: 500 },
+  rhythm: {
+    ...RHYTHM,
+    holdMs: 1_500,
+    complianceMs: 500,
+    executionMs: 300,
+    setbackMs: 100,
+    maxSetbackMs: 500,
+  },
   limits: { perProject: 1_000_000, failedLoginsPerAddress: 1_000_000, publicPerAddress: 1_000_000 },
 });
 if (RAMP_FAULT !== "") arm(RAMP_FAULT as FaultPoint);

@@ -13,7 +13,9 @@ export interface Receiver {
   /** Status of the next answers. */
   status: number;
   /** Events that verify with the secret, by the order in which they came. */
-  verified(secret: string): { readonly id: string; readonly type: string; readonly data: Record<string, unknown> }[];
+  verified(
+    secret: string,
+  ): { readonly id: string; readonly type: string; readonly data: Record<string, unknown> }[];
 }
 
 /** A webhook receiver of a test file's own. */
@@ -36,7 +38,10 @@ export async function ownReceiver(): Promise<Receiver> {
     status: 204,
     verified: (secret) =>
       received.map(({ headers, body }) => {
-        const event = new Webhook(secret).verify(body, headers as Record<string, string>) as { type: string; data: Record<string, unknown> };
+        const event = new Webhook(secret).verify(body, headers as Record<string, string>) as {
+          type: string;
+          data: Record<string, unknown>;
+        };
         return { id: String(headers["webhook-id"]), ...event };
       }),
   };

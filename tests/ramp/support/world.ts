@@ -7,9 +7,18 @@ import { type Rhythm, RHYTHM } from "../../../runtime/ramp/intent/attention.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/server.js";
 import type { SwitchChange } from "../../../runtime/ramp/sandbox/switches.js";
 import { Vault } from "../../../runtime/ramp/secrets/vault.js";
-import { addIdentityProvider, connectProvider, setWebhook } from "../../../runtime/ramp/set-up/connections.js";
+import {
+  addIdentityProvider,
+  connectProvider,
+  setWebhook,
+} from "../../../runtime/ramp/set-up/connections.js";
 import type { SetUp } from "../../../runtime/ramp/set-up/outcome.js";
-import { createOrganization, createProject, findProject, type ProjectCredentials } from "../../../runtime/ramp/set-up/projects.js";
+import {
+  createOrganization,
+  createProject,
+  findProject,
+  type ProjectCredentials,
+} from "../../../runtime/ramp/set-up/projects.js";
 import type { ProjectId } from "../../../runtime/ramp/project/project.js";
 import { openDatabase, type RampDatabase } from "../../../runtime/ramp/store/database.js";
 import { migrate } from "../../../runtime/ramp/store/migrate.js";
@@ -20,7 +29,14 @@ import { startProcess } from "./processes.js";
 export const SECRETS_KEY = Buffer.alloc(32, 7);
 
 /** The ordinary rhythm, but fast enough to wait for. */
-export const FAST: Rhythm = { ...RHYTHM, holdMs: 3_000, complianceMs: 500, executionMs: 300, setbackMs: 100, maxSetbackMs: 500 };
+export const FAST: Rhythm = {
+  ...RHYTHM,
+  holdMs: 3_000,
+  complianceMs: 500,
+  executionMs: 300,
+  setbackMs: 100,
+  maxSetbackMs: 500,
+};
 
 /** A database of a test file's own on the real server, dropped at the end. */
 export async function ownDatabase(): Promise<string> {
@@ -39,7 +55,11 @@ async function onServer(sql: string): Promise<void> {
 }
 
 /** Rows as the database's owner sees them. */
-export async function ownerRows(url: string, sql: string, values: readonly unknown[] = []): Promise<Record<string, unknown>[]> {
+export async function ownerRows(
+  url: string,
+  sql: string,
+  values: readonly unknown[] = [],
+): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
@@ -145,9 +165,16 @@ export async function ownWorld(options: Partial<RampOptions> = {}): Promise<Worl
     call: (method, path, more) => call(ramp.url, method, path, more),
     project: (given) => newProject(database, vault, sandbox, given),
     async identityProvider(project, issuer, audience, skew = 0) {
-      made(await addIdentityProvider(database, project.id, { issuer, audiences: [audience], clockSkewSeconds: skew }));
+      made(
+        await addIdentityProvider(database, project.id, {
+          issuer,
+          audiences: [audience],
+          clockSkewSeconds: skew,
+        }),
+      );
     },
-    webhook: async (project, target) => made(await setWebhook(database, vault, project.id, { url: target, allowPrivate: true })).secret,
+    webhook: async (project, target) =>
+      made(await setWebhook(database, vault, project.id, { url: target, allowPrivate: true })).secret,
   };
 }
 
@@ -155,21 +182,37 @@ export async function newProject(
   database: RampDatabase,
   vault: Vault,
   sandbox: OwnSandbox,
-  { providers = SANDBOX_PROVIDERS.map(({ code }) => code), ttl = 0 }: { readonly providers?: readonly string[]; readonly ttl?: number } = {},
+  {
+    providers = SANDBOX_PROVIDERS.map(({ code }) => code),
+    ttl = 0,
+  }: { readonly providers?: readonly string[]; readonly ttl?: number } = {},
 ): Promise<TestProject> {
   const { organizationId } = made(await createOrganization(database, "Test"));
   const credentials = made(
     await createProject(database, { organizationId, name: "Test", tokenTtlSeconds: ttl, pageOrigins: [] }),
   );
   const id = made(await findProject(database, credentials.projectId));
-  for (const { code, path, keyId, secret } of SANDBOX_PROVIDERS.filter(({ code }) => providers.includes(code)))
-    made(await connectProvider(database, vault, id, { provider: code, url: sandbox.url + path, keyId, secret }));
+  for (const { code, path, keyId, secret } of SANDBOX_PROVIDERS.filter(({ code }) =>
+    providers.includes(code),
+  ))
+    made(
+      await connectProvider(database, vault, id, { provider: code, url: sandbox.url + path, keyId, secret }),
+    );
   const { clientId, clientSecret } = credentials;
-  return { ...credentials, id, basic: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}` };
+  return {
+    ...credentials,
+    id,
+    basic: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`,
+  };
 }
 
 /** One request, and its answer whole. */
-export async function call(base: string, method: string, path: string, options: CallOptions = {}): Promise<Reply> {
+export async function call(
+  base: string,
+  method: string,
+  path: string,
+  options: CallOptions = {},
+): Promise<Reply> {
   const { auth, key, body, text, headers = {} } = options;
   const sent = text ?? (body === undefined ? undefined : JSON.stringify(body));
   const response = await fetch(base + path, {
@@ -196,10 +239,17 @@ function parsed(text: string): unknown {
 }
 
 /** A bearer header of a new customer. */
-export async function newCustomer(world: World, project: TestProject, id = `customer-${randomBytes(4).toString("hex")}`): Promise<string> {
-  const { status, json, text } = await world.call("POST", "/v1/customers", { auth: project.basic, body: { id } });
+export async function newCustomer(
+  world: World,
+  project: TestProject,
+  id = `customer-${randomBytes(4).toString("hex")}`,
+): Promise<string> {
+  const { status, json, text } = await world.call("POST", "/v1/customers", {
+    auth: project.basic,
+    body: { id },
+  });
   if (status !== 201) throw new Error(text);
-  return `Bearer ${String((json as { accessToken: string }).accessToken)}`;
+  return `Bearer ${(json as { accessToken: string }).accessToken}`;
 }
 
 export const WALLET = "0x52908400098527886E0F7030069857D2E4169EE7";
@@ -215,7 +265,11 @@ export function onramp(more: Readonly<Record<string, unknown>> = {}): Record<str
 }
 
 /** Asks until the answer is as wanted. */
-export async function eventually<T>(ask: () => Promise<T>, isWanted: (value: T) => boolean, patienceMs = 15_000): Promise<T> {
+export async function eventually<T>(
+  ask: () => Promise<T>,
+  isWanted: (value: T) => boolean,
+  patienceMs = 15_000,
+): Promise<T> {
   const deadline = Date.now() + patienceMs;
   for (;;) {
     const value = await ask();

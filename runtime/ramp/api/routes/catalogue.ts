@@ -10,7 +10,14 @@ import type { Ramp } from "../../ramp.js";
 import { json } from "../answer.js";
 import { isRefusal, refuse, type Refusal } from "../errors.js";
 import { route } from "../route.js";
-import { ProviderView, QuoteQuery, QuotesView, RequirementsQuery, RequirementsView, SupportedPairView } from "../schemas.js";
+import {
+  ProviderView,
+  QuoteQuery,
+  QuotesView,
+  RequirementsQuery,
+  RequirementsView,
+  SupportedPairView,
+} from "../schemas.js";
 import { quoteView } from "../views.js";
 
 export const getSupportedCurrencies = route("project", {
@@ -55,12 +62,21 @@ export interface CurrencyPair {
 }
 
 /** Reads the codes of a path. Bank money to bank money, or token to token, is no ramp. */
-export function readPair({ currencies }: Ramp, srcCode: string, destCode: string, paths: readonly [string, string]): CurrencyPair | Refusal {
+export function readPair(
+  { currencies }: Ramp,
+  srcCode: string,
+  destCode: string,
+  paths: readonly [string, string],
+): CurrencyPair | Refusal {
   const src = currencies.find(srcCode);
   const dest = currencies.find(destCode);
   if (src === null || dest === null) {
-    const unknown = [src === null ? paths[0] : null, dest === null ? paths[1] : null].filter((path) => path !== null);
-    return refuse("UNKNOWN_CURRENCY", { details: unknown.map((path) => ({ path, message: "is not a known currency code" })) });
+    const unknown = [src === null ? paths[0] : null, dest === null ? paths[1] : null].filter(
+      (path) => path !== null,
+    );
+    return refuse("UNKNOWN_CURRENCY", {
+      details: unknown.map((path) => ({ path, message: "is not a known currency code" })),
+    });
   }
   if (src.type === dest.type) return refuse("UNSUPPORTED_PATH");
   return { src, dest, type: src.type === "FIAT" ? "ONRAMP" : "OFFRAMP" };
@@ -70,7 +86,9 @@ export function readPair({ currencies }: Ramp, srcCode: string, destCode: string
 export function readCountry(code: string, path: string): string | Refusal {
   const upper = code.toUpperCase();
   if (countries.isValid(upper)) return upper;
-  return refuse("UNKNOWN_COUNTRY", { details: [{ path, message: "is not a country code of ISO 3166-1 alpha-2" }] });
+  return refuse("UNKNOWN_COUNTRY", {
+    details: [{ path, message: "is not a country code of ISO 3166-1 alpha-2" }],
+  });
 }
 
 export const getQuote = route("project", {
@@ -81,7 +99,10 @@ export const getQuote = route("project", {
   answer: { status: 200, schema: QuotesView, description: "One quote per available provider, best first." },
   refusals: ["UNKNOWN_CURRENCY", "UNKNOWN_COUNTRY", "INVALID_AMOUNT"],
   async handle({ ramp, caller, query }) {
-    const pair = readPair(ramp, query.srcCurrencyCode, query.destCurrencyCode, ["/srcCurrencyCode", "/destCurrencyCode"]);
+    const pair = readPair(ramp, query.srcCurrencyCode, query.destCurrencyCode, [
+      "/srcCurrencyCode",
+      "/destCurrencyCode",
+    ]);
     // A path that nobody offers is asked for in vain, not wrongly (decisions.md §B, Shapes).
     if (isRefusal(pair)) return pair.refusal === "UNSUPPORTED_PATH" ? json(200, { quotes: [] }) : pair;
     const countryCode = readCountry(query.countryCode, "/countryCode");
@@ -108,7 +129,10 @@ export const getRequirements = route("project", {
   answer: { status: 200, schema: RequirementsView, description: "A JSON Schema (draft 2020-12) per side." },
   refusals: ["UNKNOWN_CURRENCY", "UNSUPPORTED_PATH", "PROVIDER_NOT_AVAILABLE"],
   async handle({ ramp, caller, query }) {
-    const pair = readPair(ramp, query.srcCurrencyCode, query.destCurrencyCode, ["/srcCurrencyCode", "/destCurrencyCode"]);
+    const pair = readPair(ramp, query.srcCurrencyCode, query.destCurrencyCode, [
+      "/srcCurrencyCode",
+      "/destCurrencyCode",
+    ]);
     if (isRefusal(pair)) return pair;
     const connections = await ramp.providers.list(caller.id);
     const requirements = requirementsOf(connections, pair, query);
@@ -126,11 +150,22 @@ export function requirementsOf(
   connections: readonly Connection[],
   { src, dest }: CurrencyPair,
   { rail, providerId }: Choice,
-): { src: { currencyCode: string; schema: object }; dest: { currencyCode: string; schema: object } } | Refusal {
-  const path = { srcCurrencyCode: src.code, destCurrencyCode: dest.code, srcAmount: null, countryCode: null, rail: rail ?? null };
+):
+  | { src: { currencyCode: string; schema: object }; dest: { currencyCode: string; schema: object } }
+  | Refusal {
+  const path = {
+    srcCurrencyCode: src.code,
+    destCurrencyCode: dest.code,
+    srcAmount: null,
+    countryCode: null,
+    rail: rail ?? null,
+  };
   const candidates = candidatesFor(connections, path);
   if (candidates.length === 0) return refuse("UNSUPPORTED_PATH");
-  const chosen = providerId === undefined ? candidates : candidates.filter(({ connection }) => isNamed(connection, providerId));
+  const chosen =
+    providerId === undefined
+      ? candidates
+      : candidates.filter(({ connection }) => isNamed(connection, providerId));
   if (chosen.length === 0) return refuse("PROVIDER_NOT_AVAILABLE");
   const rails = [...new Set(chosen.flatMap(({ pairs }) => pairs.map((pair) => pair.rail)))].sort();
   return {

@@ -36,11 +36,18 @@ class CustomerCreation implements Work {
     if (isRefusal(subject)) return subject;
     // Signed here, where no connection is held: the key may have to be read.
     const expiresAt = expiryOf(subject, caller.tokenTtlSeconds, ramp.now());
-    const accessToken = await ramp.customerTokens.sign({ projectId: caller.id, customerId: body.id }, expiresAt);
+    const accessToken = await ramp.customerTokens.sign(
+      { projectId: caller.id, customerId: body.id },
+      expiresAt,
+    );
     return { resourceId: body.id, begin: (tx) => this.#begin(tx, subject, accessToken) };
   }
 
-  async #begin(tx: ProjectTransaction, subject: Subject | null, accessToken: string): Promise<Answer | Refusal> {
+  async #begin(
+    tx: ProjectTransaction,
+    subject: Subject | null,
+    accessToken: string,
+  ): Promise<Answer | Refusal> {
     const { body, caller } = this.#call;
     const customer = await createOrGet(tx, body.id, body.metadata ?? null);
     if (subject !== null && !(await bind(tx, body.id, subject))) return refuse("IDENTITY_CONFLICT");
@@ -63,7 +70,11 @@ export const getCustomers = route("project", {
   path: "/v1/customers",
   summary: "List the project's customers, newest first",
   query: PageQuery,
-  answer: { status: 200, schema: Type.Array(Type.Ref("Customer")), description: "Customers, without tokens." },
+  answer: {
+    status: 200,
+    schema: Type.Array(Type.Ref("Customer")),
+    description: "Customers, without tokens.",
+  },
   refusals: [],
   async handle({ ramp, caller, query, path }) {
     const page = pageOf(query);

@@ -20,16 +20,30 @@ export const createExternalAccounts = route("customer", {
     const requirements = requirementsOf(await ramp.providers.list(caller.projectId), pair, {});
     if (isRefusal(requirements)) return requirements;
     const details = [
-      ...violations(requirements.src.schema, body.source).map(({ path, message }) => ({ path: `/source${path}`, message })),
-      ...violations(requirements.dest.schema, body.destination).map(({ path, message }) => ({ path: `/destination${path}`, message })),
+      ...violations(requirements.src.schema, body.source).map(({ path, message }) => ({
+        path: `/source${path}`,
+        message,
+      })),
+      ...violations(requirements.dest.schema, body.destination).map(({ path, message }) => ({
+        path: `/destination${path}`,
+        message,
+      })),
     ];
     if (details.length > 0) return refuse("INVALID_ACCOUNT_DETAILS", { details });
     const { customerId } = caller;
     return ramp.database.inProject(caller.projectId, async (tx) => {
       const add = (metadata: Record<string, unknown>, currencyCode: string) =>
-        addExternalAccount(tx, { customerId, currencyCode, metadata, label: labelOf(metadata, currencyCode) });
+        addExternalAccount(tx, {
+          customerId,
+          currencyCode,
+          metadata,
+          label: labelOf(metadata, currencyCode),
+        });
       const source = externalAccountView(await add(body.source, pair.src.code), pair.src);
-      return json(201, { source, destination: externalAccountView(await add(body.destination, pair.dest.code), pair.dest) });
+      return json(201, {
+        source,
+        destination: externalAccountView(await add(body.destination, pair.dest.code), pair.dest),
+      });
     });
   },
 });

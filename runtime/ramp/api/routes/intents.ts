@@ -22,7 +22,11 @@ export const createIntent = onceRoute("customer", {
   path: "/v1/intent",
   summary: "Create a payment intent",
   body: CreateIntentBody,
-  answer: { status: 201, schema: IntentEnvelope, description: "The intent; with its transaction when that was executed at once." },
+  answer: {
+    status: 201,
+    schema: IntentEnvelope,
+    description: "The intent; with its transaction when that was executed at once.",
+  },
   refusals: [
     "UNKNOWN_CURRENCY",
     "UNKNOWN_COUNTRY",
@@ -83,10 +87,9 @@ export async function driveIfFree<T>(
   settle: Settle<T>,
 ): Promise<T> {
   const held = await ramp.database.inProject(projectId, async (tx) => {
-    const isHeld = await hold(tx, id, driver, ramp.rhythm);
-    const intent = await readIntent(tx, id);
+    const [isHeld, intent] = await Promise.all([hold(tx, id, driver, ramp.rhythm), readIntent(tx, id)]);
     if (intent === null) throw new Error(`The intent ${id} does not exist.`);
-    return isHeld ? { intent } : { settled: await settle(tx, intent) };
+    return isHeld ? { intent } : { settled: settle(tx, intent) };
   });
   return "settled" in held ? held.settled : drive(ramp, projectId, held.intent, driver, settle);
 }
@@ -101,7 +104,9 @@ export const getIntents = route("customer", {
   async handle({ ramp, caller, query, path }) {
     const page = pageOf(query);
     if (page.startingAfter !== null && !isUuid(page.startingAfter)) return UNKNOWN_START;
-    const found = await ramp.database.inProject(caller.projectId, (tx) => listIntents(tx, caller.customerId, page));
+    const found = await ramp.database.inProject(caller.projectId, (tx) =>
+      listIntents(tx, caller.customerId, page),
+    );
     if (found === null) return UNKNOWN_START;
     const shown = found.slice(0, page.limit);
     const view = shown.map((intent) => intentEnvelope(ramp, caller.projectId, intent));
@@ -113,12 +118,18 @@ export const getIntent = route("customer", {
   method: "GET",
   path: "/v1/intent/{id}",
   summary: "Get an intent",
-  answer: { status: 200, schema: IntentEnvelope, description: "The intent, and its transaction once there is one." },
+  answer: {
+    status: 200,
+    schema: IntentEnvelope,
+    description: "The intent, and its transaction once there is one.",
+  },
   refusals: ["NOT_FOUND"],
   async handle({ ramp, caller, parameters }) {
     const id = parameters["id"] ?? "";
     if (!isUuid(id)) return refuse("NOT_FOUND");
-    const intent = await ramp.database.inProject(caller.projectId, (tx) => readOwnIntent(tx, caller.customerId, id));
+    const intent = await ramp.database.inProject(caller.projectId, (tx) =>
+      readOwnIntent(tx, caller.customerId, id),
+    );
     return intent === null ? refuse("NOT_FOUND") : json(200, intentEnvelope(ramp, caller.projectId, intent));
   },
 });

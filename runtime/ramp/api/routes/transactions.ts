@@ -1,3 +1,4 @@
+import { reach } from "../../fault/points.js";
 import type { Start, Store, Work } from "../../idempotency/run.js";
 import { seize } from "../../intent/attention.js";
 import { drive, type Settle } from "../../intent/drive.js";
@@ -20,7 +21,11 @@ export const executeTransaction = onceRoute("customer", {
   summary: "Execute the intent's transaction",
   description: "Takes no body. An intent has one transaction, for life.",
   body: EmptyBody,
-  answer: { status: 202, schema: TransactionView, description: "The transaction, with what the customer has to do." },
+  answer: {
+    status: 202,
+    schema: TransactionView,
+    description: "The transaction, with what the customer has to do.",
+  },
   refusals: ["NOT_FOUND", "COMPLIANCE_NOT_COMPLETE", "TRANSACTION_EXISTS", "INTENT_CLOSED"],
   work: (call) => new TransactionExecution(call),
 });
@@ -49,8 +54,8 @@ class TransactionExecution implements Work {
     if (awaitsCompliance(intent.status)) return refuse("COMPLIANCE_NOT_COMPLETE");
     if (intent.status !== "PENDING_PAYMENT" || intent.expiresAt <= ramp.now()) return refuse("INTENT_CLOSED");
     // Whoever holds the intent did not see this transaction: it is ours to execute.
-    await seize(tx, id, this.#driver, ramp.rhythm);
-    this.#begun = { ...(await openTransaction(tx, intent)), attendedBy: this.#driver };
+    seize(tx, id, this.#driver, ramp.rhythm);
+    this.#begun = { ...openTransaction(tx, intent), attendedBy: this.#driver };
     return null;
   }
 
@@ -60,6 +65,7 @@ class TransactionExecution implements Work {
       if (transaction === null) throw new Error("The transaction was not opened.");
       return store(tx, json(202, transactionView(transaction)));
     };
+    reach("execution.opened");
     if (this.#begun) return drive(ramp, caller.projectId, this.#begun, this.#driver, settle);
     return driveIfFree(ramp, caller.projectId, id, this.#driver, settle);
   }
@@ -74,7 +80,9 @@ export const getTransaction = route("customer", {
   async handle({ ramp, caller, parameters }) {
     const id = parameters["id"] ?? "";
     if (!isUuid(id)) return refuse("NOT_FOUND");
-    const intent = await ramp.database.inProject(caller.projectId, (tx) => readOwnIntent(tx, caller.customerId, id));
+    const intent = await ramp.database.inProject(caller.projectId, (tx) =>
+      readOwnIntent(tx, caller.customerId, id),
+    );
     return intent?.transaction ? json(200, transactionView(intent.transaction)) : refuse("NOT_FOUND");
   },
 });

@@ -1,0 +1,141 @@
+import { describe, expect, it } from "vitest";
+import { run } from "../../generator/cli.js";
+import { ownDatabase, ownSandbox } from "./support/world.js";
+import { SANDBOX_PROVIDERS } from "../../runtime/ramp/sandbox/server.js";
+
+process.env["DATABASE_URL"] = await ownDatabase();
+process.env["RAMP_SECRETS_KEY"] = "ab".repeat(32);
+const sandbox = await ownSandbox();
+
+interface Printed {
+  readonly exit: number;
+  readonly out: string;
+  readonly error: string;
+}
+
+/** Runs a command in this process and takes what it prints. */
+async function routewright(...argv: readonly string[]): Promise<Printed> {
+  const taken = { out: "", error: "" };
+  const streams = { out: process.stdout, error: process.stderr };
+  const writes = { out: streams.out.write.bind(streams.out), error: streams.error.write.bind(streams.error) };
+  for (const name of ["out", "error"] as const)
+    streams[name].write = (text: string | Uint8Array) => ((taken[name] += String(text)), true);
+  try {
+    return { exit: await run(["ramp", ...argv]), ...taken };
+  } finally {
+    for (const name of ["out", "error"] as const) streams[name].write = writes[name];
+  }
+}
+
+async function json(...argv: readonly string[]): Promise<Record<string, string>> {
+  const { exit, out, error } = await routewright(...argv, "--json");
+  expect(exit, error).toBe(0);
+  return JSON.parse(out) as Record<string, string>;
+}
+
+describe("routewright ramp", () => {
+  it("sets a project up from nothing, showing each secret once", async () => {
+    const { organizationId = "" } = await json("org", "create", "--name", "Acme");
+    const project = await json(
+      "project",
+      "create",
+      "--org",
+      organizationId,
+      "--name",
+      "Shop",
+      "--ttl-seconds",
+      "60",
+    );
+    expect(Object.keys(project)).toEqual(["projectId", "clientId", "clientSecret"]);
+    const { projectId = "", clientSecret = "" } = project;
+    await json(
+      "idp",
+      "add",
+      "--project",
+      projectId,
+      "--issuer",
+      "https://id.example.com",
+      "--audience",
+      "a",
+      "--audience",
+      "b",
+    );
+    const [north] = SANDBOX_PROVIDERS;
+    const connect = [
+      "provider",
+      "connect",
+      "--project",
+      projectId,
+      "--provider",
+      north?.code ?? "",
+      "--url",
+      sandbox.url + (north?.path ?? ""),
+    ];
+    await json(...connect, "--key-id", north?.keyId ?? "", "--secret", north?.secret ?? "");
+    const { secret = "" } = await json(
+      "webhook",
+      "set",
+      "--project",
+      projectId,
+      "--url",
+      "https://shop.example.com/hook",
+    );
+    expect(secret).toMatch(/^whsec_/);
+    for (const list of [
+      ["project", "list"],
+      ["secret", "list", "--project", projectId],
+      ["provider", "list", "--project", projectId],
+      ["key", "list"],
+    ]) {
+      const { out } = await routewright(...list, "--json");
+      for (const hidden of [clientSecret, secret, north?.secret ?? ""]) expect(out).not.toContain(hidden);
+    }
+    expect(await json("idp", "list", "--project", projectId)).toMatchObject([
+      { audiences: ["a", "b"], clockSkewSeconds: 0 },
+    ]);
+  });
+
+  it("rotates client secrets and signing keys", async () => {
+    const { organizationId = "" } = await json("org", "create", "--name", "Acme");
+    const { projectId = "" } = await json("project", "create", "--org", organizationId, "--name", "Shop");
+    const { secretId = "" } = await json("secret", "add", "--project", projectId);
+    expect(await routewright("secret", "add", "--project", projectId)).toMatchObject({ exit: 2, out: "" });
+    await json("secret", "revoke", "--project", projectId, "--secret", secretId);
+    expect((await routewright("secret", "revoke", "--project", projectId, "--secret", secretId)).exit).toBe(
+      2,
+    );
+    const { kid } = await json("key", "rotate");
+    expect(JSON.parse((await routewright("key", "list", "--json")).out)).toContainEqual(
+      expect.objectContaining({ kid, retiredAt: null }),
+    );
+  });
+
+  it.each([
+    [["project", "create", "--org", "x", "--name", "Shop"], "There is no organization x."],
+    [["org", "create", "--name", " "], "The name is empty."],
+    [["idp", "list", "--project", "x"], "There is no project x."],
+    [["sandbox", "--port", "x"], "--port must be"],
+    [["org", "create"], "required option"],
+    [["project", "create", "--org", "x", "--name", "y", "--ttl-seconds", "-1"], "whole number"],
+    [
+      ["project", "create", "--org", "x", "--name", "y", "--page-origin", "https://a.example.com/path"],
+      "not an origin",
+    ],
+  ])("refuses %j with exit 2 and a clear line", async (argv, line) => {
+    const { exit, error } = await routewright(...argv);
+    expect(exit).toBe(2);
+    expect(error).toContain(line);
+  });
+
+  it("asks for the secrets key where a database is named", async () => {
+    const key = process.env["RAMP_SECRETS_KEY"];
+    delete process.env["RAMP_SECRETS_KEY"];
+    const without = await routewright("migrate");
+    process.env["RAMP_SECRETS_KEY"] = "short";
+    const wrong = await routewright("migrate");
+    process.env["RAMP_SECRETS_KEY"] = key;
+    expect(without.error).toContain("Set RAMP_SECRETS_KEY");
+    expect(wrong.error).toContain("RAMP_SECRETS_KEY must be 32 bytes");
+    expect([without.exit, wrong.exit]).toEqual([2, 2]);
+  });
+});
