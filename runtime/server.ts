@@ -1,5 +1,6 @@
 /** The servers, for the command line. */
 export { readEnvironment, type Environment, type EnvironmentReading } from "./environment/environment.js";
+export { openLog } from "./http/logger.js";
 export type { RunningServer } from "./http/server.js";
 export type { Rendered, Renderer, Rendering } from "./endpoint/refresh.js";
 export { startService, type RunningService, type ServiceOptions } from "./start.js";

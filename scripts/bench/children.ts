@@ -14,7 +14,7 @@ export interface Server {
 export interface Program {
   /** For messages. */
   readonly name: string;
-  /** What follows `node`: nobody gets flags of its own. */
+  /** What follows `node`: nobody gets flags of its own. A `{port}` in it is the port. */
   readonly args: readonly string[];
   readonly folder: string;
   readonly environment?: Readonly<Record<string, string>>;
@@ -31,7 +31,8 @@ process.once("exit", () => living.forEach((child) => child.kill("SIGKILL")));
 /** Starts a server on a free port, which it gets as `PORT`, and waits until it answers. */
 export async function startServer(program: Program): Promise<Server> {
   const port = await freePort();
-  const child = start({ ...program, environment: { ...program.environment, PORT: String(port) } });
+  const args = program.args.map((argument) => argument.replace("{port}", String(port)));
+  const child = start({ ...program, args, environment: { ...program.environment, PORT: String(port) } });
   const deadline = Date.now() + START_MS;
   while (!(await answers(port))) {
     if (child.exitCode !== null || Date.now() > deadline) {

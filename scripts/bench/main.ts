@@ -5,12 +5,13 @@ import { dirname, resolve } from "node:path";
 import { readOptions, type Options } from "./options.js";
 import { isMet, type Findings } from "./report.js";
 import { generate } from "./sections/generate.js";
+import { ramp } from "./sections/ramp.js";
 import { refresh } from "./sections/refresh.js";
 import type { Section } from "./sections/section.js";
 import { serve } from "./sections/serve.js";
 import { barsText, tableText } from "./table.js";
 
-const SECTIONS: Readonly<Record<string, Section>> = { serve, generate, refresh };
+const SECTIONS: Readonly<Record<string, Section>> = { serve, generate, refresh, ramp };
 
 /** Everything is bounded by itself; should something hang all the same, nobody waits for ever. */
 const LIMIT_MS = 8 * 60_000;

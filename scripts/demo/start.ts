@@ -1,8 +1,14 @@
 /** The demo: the starter's manifest generated, its relations built, served until Ctrl-C. */
-import { readEnvironment, startEmbeddedPostgres, startService } from "@routewright/runtime/server";
+import {
+  type Environment,
+  readEnvironment,
+  startEmbeddedPostgres,
+  startService,
+} from "@routewright/runtime/server";
 import { mkdirSync } from "node:fs";
 import { run } from "../../generator/dist/cli.js";
 import { demoKeys } from "./keys.js";
+import { startDemoRamp } from "./ramp.js";
 import { buildDemoRelations } from "./relations.js";
 import { welcome } from "./welcome.js";
 
@@ -19,27 +25,38 @@ async function start(): Promise<void> {
   console.log("Generating handlers and OpenAPI from the starter's manifest …");
   if ((await run(["generate", "--manifest", `${STARTER}/manifest.json`])) !== 0)
     throw new Error("Generating failed.");
-  console.log(
-    environment.databaseUrl === null ? "Starting the embedded PostgreSQL …" : "Using DATABASE_URL.",
-  );
-  const database =
-    environment.databaseUrl === null ? await startEmbeddedPostgres({ dataDir: DATA_DIR }) : null;
-  const databaseUrl = database?.url ?? environment.databaseUrl ?? "";
+  const stops: (() => Promise<unknown>)[] = [];
   try {
+    const databaseUrl = await openDatabase(environment, stops);
     const { built } = await buildDemoRelations(databaseUrl, STARTER);
     console.log(built > 0 ? `Built ${String(built)} demo relations.` : "The demo relations are up to date.");
-    const service = await startService({
-      environment: { ...environment, databaseUrl },
-      generated: "generated",
-      dataDir: DATA_DIR,
-    });
-    console.log(welcome(service.url, keys));
+    const named = { ...environment, databaseUrl };
+    const service = await startService({ environment: named, generated: "generated", dataDir: DATA_DIR });
+    stops.push(() => service.stop());
+    const ramp = hasRamp(environment) ? await startDemoRamp(environment, DATA_DIR) : null;
+    if (ramp !== null) stops.push(() => ramp.stop());
+    console.log(welcome(service.url, keys, ramp));
     await stopSignal();
     console.log("Stopping …");
-    await service.stop();
   } finally {
-    await database?.stop();
+    for (const stop of stops.reverse()) await stop();
   }
+}
+
+async function openDatabase(environment: Environment, stops: (() => Promise<unknown>)[]): Promise<string> {
+  if (environment.databaseUrl !== null) {
+    console.log("Using DATABASE_URL.");
+    return environment.databaseUrl;
+  }
+  console.log("Starting the embedded PostgreSQL …");
+  const database = await startEmbeddedPostgres({ dataDir: DATA_DIR });
+  stops.push(() => database.stop());
+  return database.url;
+}
+
+/** In a database that was named, the ramp wants a key that was named too. */
+function hasRamp({ databaseUrl, rampDatabaseUrl, rampSecretsKey }: Environment): boolean {
+  return (rampDatabaseUrl ?? databaseUrl) === null || rampSecretsKey !== null;
 }
 
 function stopSignal(): Promise<void> {

@@ -1,8 +1,9 @@
 import { TIER_NAMES, TIERS } from "@routewright/runtime/model";
 import type { DemoKeys } from "./keys.js";
+import type { DemoRamp } from "./ramp.js";
 
 /** What `npm start` ends with: where things are, a key per tier, and three calls to paste. */
-export function welcome(url: string, keys: DemoKeys): string {
+export function welcome(url: string, keys: DemoKeys, ramp: DemoRamp | null): string {
   const names = TIERS.map((tier) => `  ${tier}  ${TIER_NAMES[tier].padEnd(9)} ${keys[tier]}`);
   return `
 The data API is at ${url}
@@ -26,6 +27,32 @@ Three calls to try:
     -d '{"token": "USDC", "sort_by": "amount_usd", "sort_direction": "desc", "limit": 2}' \\
     ${url}/v1/bridges/transactions
 
+${ramp === null ? NO_RAMP : rampWalk(ramp)}
 Ctrl-C stops it. The data stay in .data/.
+`;
+}
+
+const NO_RAMP = "The ramp is not served: set RAMP_SECRETS_KEY beside DATABASE_URL.\n";
+
+/** From customer to a completed on-ramp: 50 dollars by bank transfer become USDC, at the provider that asks for no papers. */
+function rampWalk({ url, sandboxUrl, credentials }: DemoRamp): string {
+  const { clientId, clientSecret } = credentials;
+  const json = `-H 'Content-Type: application/json'`;
+  const take = (field: string): string => `node -p 'JSON.parse(require("fs").readFileSync(0)).${field}'`;
+  return `The ramp API is at ${url} (documentation: ${url}/docs), its sandbox providers at ${sandboxUrl}.
+An on-ramp from customer to COMPLETED; events are printed here:
+
+  RAMP=${url}
+  TOKEN=$(curl -s -u ${clientId}:${clientSecret} ${json} \\
+    -d '{"id": "alice"}' $RAMP/v1/customers | ${take("accessToken")})
+
+  INTENT=$(curl -s -H "Authorization: Bearer $TOKEN" ${json} -H "Idempotency-Key: $(date +%s)" \\
+    -d '{"src": {"currencyCode": "USD", "details": {"countryCode": "US", "rail": "ACH", "provider": "sandbox-south"}},
+         "dest": {"currencyCode": "USDC_POLYGON", "details": {"address": "0x52908400098527886E0F7030069857D2E4169EE7"}},
+         "srcAmount": "50.00"}' $RAMP/v1/intent | ${take("intent.id")})
+
+  curl -s -X POST -H "Authorization: Bearer $TOKEN" $RAMP/v1/intent/$INTENT/transaction
+
+  sleep 5; curl -s -H "Authorization: Bearer $TOKEN" $RAMP/v1/intent/$INTENT
 `;
 }

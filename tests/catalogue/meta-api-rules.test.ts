@@ -162,6 +162,8 @@ describe("a rule of meta.api", () => {
       pagination: null,
       sort: [],
       sortableFields: [],
+      deprecationDate: null,
+      successor: null,
     });
   });
 });

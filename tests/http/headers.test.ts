@@ -49,7 +49,7 @@ describe("a browser's page from anywhere", () => {
     expect(headers["access-control-allow-origin"]).toBe("*");
     expect(headers["access-control-allow-credentials"]).toBeUndefined();
     expect(headers["access-control-expose-headers"]).toBe(
-      "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Request-Id",
+      "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Request-Id, Deprecation, Sunset, Link",
     );
   });
 

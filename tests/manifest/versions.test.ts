@@ -112,6 +112,8 @@ describe("a manifest of schema", () => {
             { name: "day", type: "date", notNull: true, description: "Day." },
             { name: "value", type: null, notNull: false, description: "" },
           ],
+          deprecationDate: null,
+          successor: null,
           api: { value: API, path: "$.config.meta.api" },
         },
       ],
@@ -157,6 +159,33 @@ describe("a model", () => {
     expect(modelOf({ unique_id: "model.other.y" })?.uniqueId).toBe("model.shop.x");
   });
 
+  it.each([
+    ["2031-06-30", "2031-06-30T00:00:00Z"],
+    ["2031-06-30T00:00:00+02:00", "2031-06-29T22:00:00Z"],
+    ["2031-06-30T12:30:15.5Z", "2031-06-30T12:30:15Z"],
+    ["soon", null],
+    [20310630, null],
+    [null, null],
+  ])("with the deprecation date %j may be gone from %j on", (deprecation_date, expected) => {
+    expect(modelOf({ deprecation_date })?.deprecationDate).toBe(expected);
+  });
+
+  it.each([
+    [1, 2, "model.shop.x.v1", "model.shop.x.v2"],
+    ["beta", 3, "model.shop.x.vbeta", "model.shop.x.v3"],
+    [2, 2, "model.shop.x.v2", null],
+    [null, null, "model.shop.x", null],
+    [1, 2, "model.shop.x", null],
+  ])(
+    "of version %j, where %j is the latest, is followed by the latest: %s → %s",
+    (version, latest_version, id, successor) => {
+      const text = manifestText(address("v12"), {
+        [id]: { resource_type: "model", name: "x", version, latest_version },
+      });
+      expect(read(text).models[0]?.successor).toBe(successor);
+    },
+  );
+
   it("has nothing but what is of the right kind", () => {
     const odd = { name: 1, tags: "t", schema: null, columns: [1], meta: [], config: "c", description: {} };
     expect(modelOf(odd)).toEqual({
@@ -168,6 +197,8 @@ describe("a model", () => {
       schema: "",
       alias: "",
       columns: [],
+      deprecationDate: null,
+      successor: null,
       api: null,
     });
   });
