@@ -32,7 +32,7 @@ export async function startDemoRamp(environment: Environment, dataDir: string): 
     const sandbox = await ramp.startSandbox({ host: environment.host, port: SANDBOX_PORT });
     stops.push(() => sandbox.stop());
     const receiver = await startReceiver();
-    stops.push(receiver.stop);
+    stops.push(() => receiver.stop());
     const credentials = await setUp(options, `${dataDir}/demo_ramp.json`, sandbox.url, receiver.url);
     const server = await ramp.startRampService(options);
     stops.push(() => server.stop());
@@ -50,7 +50,8 @@ async function setUp(
   sandboxUrl: string,
   webhookUrl: string,
 ): Promise<Credentials> {
-  const { database, vault, close } = await ramp.openSetUp(options);
+  const desk = await ramp.openSetUp(options);
+  const { database, vault } = desk;
   try {
     const credentials = existsSync(file)
       ? (JSON.parse(readFileSync(file, "utf8")) as Credentials)
@@ -63,7 +64,7 @@ async function setUp(
     made(await ramp.setWebhook(database, vault, projectId, { url: webhookUrl, allowPrivate: true }));
     return credentials;
   } finally {
-    await close();
+    await desk.close();
   }
 }
 
