@@ -1,5 +1,6 @@
 import * as ramp from "@routewright/runtime/ramp";
 import { EXIT, type Outcome } from "./outcome.js";
+import { stopSignal } from "./stop-signal.js";
 
 /** What the ramp keeps on this machine where no database is named. */
 const DATA_DIR = ".data";
@@ -72,9 +73,7 @@ export async function sandbox(flags: { readonly host: string; readonly port: str
     return { exit: EXIT.error, errors: ["--port must be a whole number from 0 to 65535."] };
   const server = await ramp.startSandbox({ host: flags.host, port });
   process.stdout.write(`${sandboxGreeting(server.url)}\n`);
-  await new Promise<void>((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
-  });
+  await stopSignal();
   await server.stop();
   return { exit: EXIT.ok };
 }

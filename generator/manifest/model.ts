@@ -58,10 +58,14 @@ function instantOf(value: unknown): string | null {
 
 /** `model.project.name.v1` → `model.project.name.v2`, where 2 is the latest version. */
 function successorOf(uniqueId: string, { version, latest_version: latest }: JsonObject): string | null {
-  if (version === null || version === undefined || latest === null || latest === undefined) return null;
-  const ending = `.v${String(version as string | number)}`;
-  if (version === latest || !uniqueId.endsWith(ending)) return null;
-  return `${uniqueId.slice(0, -ending.length)}.v${String(latest as string | number)}`;
+  const ending = versionEnding(version);
+  const latestEnding = versionEnding(latest);
+  if (ending === null || latestEnding === null || ending === latestEnding) return null;
+  return uniqueId.endsWith(ending) ? uniqueId.slice(0, -ending.length) + latestEnding : null;
+}
+
+function versionEnding(version: unknown): string | null {
+  return typeof version === "string" || typeof version === "number" ? `.v${version}` : null;
 }
 
 /** The columns in the order of `schema.yml`. */

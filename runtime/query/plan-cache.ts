@@ -17,7 +17,7 @@ export class PlanCache {
     make: () => Plan<Selection>,
   ): Plan<Selection> {
     let plans = this.#plans.get(shape);
-    if (!plans) this.#plans.set(shape, (plans = new Map()));
+    if (!plans) this.#plans.set(shape, (plans = new Map<string, Plan<Selection>>()));
     const form = formOf(relation, selection);
     const known = plans.get(form);
     if (known) return known;

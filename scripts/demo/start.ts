@@ -6,6 +6,7 @@ import {
   startService,
 } from "@routewright/runtime/server";
 import { mkdirSync } from "node:fs";
+import { stopSignal } from "../../generator/commands/stop-signal.js";
 import { run } from "../../generator/dist/cli.js";
 import { demoKeys } from "./keys.js";
 import { startDemoRamp } from "./ramp.js";
@@ -57,12 +58,6 @@ async function openDatabase(environment: Environment, stops: (() => Promise<unkn
 /** In a database that was named, the ramp wants a key that was named too. */
 function hasRamp({ databaseUrl, rampDatabaseUrl, rampSecretsKey }: Environment): boolean {
   return (rampDatabaseUrl ?? databaseUrl) === null || rampSecretsKey !== null;
-}
-
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
-  });
 }
 
 try {
