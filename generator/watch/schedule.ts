@@ -18,23 +18,23 @@ export interface Schedule {
 
 /** Calls `look` every interval, and at once when a local file changes. Returns what ends it, once a look under way is done. */
 export function follow({ source, intervalSeconds, look }: Schedule): () => Promise<void> {
-  const end = new AbortController();
+  let ended = false;
+  const isOver = (): boolean => ended;
   let looking: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
   const round = (): void => {
     clearTimeout(timer);
     looking = looking.then(async () => {
-      if (end.signal.aborted) return;
+      if (isOver()) return;
       await look();
       clearTimeout(timer);
-      if (!end.signal.aborted)
-        timer = setTimeout(round, intervalSeconds * 1000 * (1 + JITTER * (Math.random() - 0.5)));
+      if (!isOver()) timer = setTimeout(round, intervalSeconds * 1000 * (1 + JITTER * (Math.random() - 0.5)));
     });
   };
   const unwatch = isAddress(source) ? () => undefined : watchFile(source, round);
   round();
   return () => {
-    end.abort();
+    ended = true;
     clearTimeout(timer);
     unwatch();
     return looking;
