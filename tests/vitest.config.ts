@@ -15,7 +15,7 @@ export default defineConfig({
     include: ["tests/**/*.test.ts"],
     globalSetup: source("tests/support/global-setup.ts"),
     // Some start servers and compilers, on machines with few cores.
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
   },

@@ -268,7 +268,7 @@ export function onramp(more: Readonly<Record<string, unknown>> = {}): Record<str
 export async function eventually<T>(
   ask: () => Promise<T>,
   isWanted: (value: T) => boolean,
-  patienceMs = 15_000,
+  patienceMs = 40_000,
 ): Promise<T> {
   const deadline = Date.now() + patienceMs;
   for (;;) {
