@@ -1,7 +1,8 @@
+import { isTier, TIERS } from "@routewright/runtime/model";
 import { isObject } from "../manifest/json.js";
 import type { Model } from "../manifest/model.js";
 import type { Problem } from "./catalogue.js";
-import type { Fault } from "./meta-api/fault.js";
+import { type Fault, shown } from "./meta-api/fault.js";
 import { checkRules } from "./meta-api/rules.js";
 import type { MetaApi } from "./meta-api/schema.js";
 import { checkShape, unknownKeys } from "./meta-api/shape.js";
@@ -40,8 +41,22 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
     settings: problems.length > 0 ? null : api === null ? LEGACY : settingsOf(api),
     descriptions: descriptionsOf(api),
     problems,
-    warnings: unknownKeys(model.api?.value).map((fault) => problemOf(model, fault)),
+    warnings: [
+      ...unknownKeys(model.api?.value).map((fault) => problemOf(model, fault)),
+      ...nearTiers(model, tags),
+    ],
   };
+}
+
+/** A tag that was meant for a tier and names none is told: it would leave the endpoint open to more than was meant. */
+function nearTiers({ uniqueId, tags }: Model, { tier }: ModelTags): Problem[] {
+  const near = tags.filter((tag) => /^tier[\s_-]*\d+$/i.test(tag) && !isTier(tag));
+  return near.map((tag) => ({
+    model: uniqueId,
+    path: "$.tags",
+    message: `The tag ${shown(tag)} names no tier, so the endpoint is ${tier ?? "of the default tier"}.`,
+    hint: `Write one of ${TIERS.join(", ")}.`,
+  }));
 }
 
 function checkApi(model: Model): { api: MetaApi | null; faults: readonly Fault[] } {
