@@ -32,7 +32,7 @@ export function reportText(report: GenerateReport): string {
 
 function skippedLines({ model, file, reason, problems }: Skipped): string[] {
   return [
-    `skipped  ${model} (${file}): ${REASONS[reason]}`,
+    `skipped  ${model}${file === "" ? "" : ` (${file})`}: ${REASONS[reason]}`,
     ...problems.map((problem) => `           ${problemText(problem)}`),
   ];
 }

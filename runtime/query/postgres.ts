@@ -134,6 +134,8 @@ function outputValue(column: Sql, type: string): Sql {
   switch (type) {
     case "float4":
     case "float8":
+      // False for NaN, and for an infinity, which taken from itself is none: one look instead of three.
+      return sql`CASE WHEN ${column} - ${column} = 0 THEN ${column} END`;
     case "numeric":
       return sql`nullif(nullif(nullif(${column}, 'NaN'), 'Infinity'), '-Infinity')`;
     case "date":

@@ -232,7 +232,7 @@ describe("a selection", () => {
 
   it.each([
     ["int4", `s."v"`],
-    ["float8", `nullif(nullif(nullif(s."v", 'NaN'), 'Infinity'), '-Infinity')`],
+    ["float8", `CASE WHEN s."v" - s."v" = 0 THEN s."v" END`],
     ["date", `CASE WHEN isfinite(s."v") THEN s."v" END`],
     ["timestamp", `CASE WHEN isfinite(s."v") THEN replace(s."v"::timestamp::text, ' ', 'T') || 'Z' END`],
     [
