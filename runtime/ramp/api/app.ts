@@ -7,6 +7,7 @@ import type { Gate } from "./access.js";
 import type { Answer } from "./answer.js";
 import { ERRORS, errorBody, isRefusal, refuse, type Refusal } from "./errors.js";
 import type { RampMetrics } from "./metrics.js";
+import { addPages } from "./pages.js";
 import type { Route } from "./route.js";
 import { ROUTES } from "./routes.js";
 import { serveRoute } from "./serve.js";
@@ -31,6 +32,10 @@ export function rampApp(service: Service): Express {
   for (const route of ROUTES) addRoute(app, service, route);
   for (const path of new Set(ROUTES.map((route) => route.path))) refuseOtherMethods(app, service, path);
   for (const system of SYSTEM_PATHS) addSystem(app, service, system);
+  addPages(app, service, {
+    send: (request, response, path, answer) => send(service, request, response, path, answer),
+    refusalOf: (request, error) => refusalOf(service, request, error),
+  });
   app.use(docsApp(TITLE));
   app.use((request, response) => send(service, request, response, null, refuse("NOT_FOUND")));
   app.use((error: unknown, request: Request, response: Response, next: express.NextFunction) => {
@@ -98,13 +103,14 @@ function addSystem(app: Express, service: Service, { path, handle }: SystemPath)
 
 /** SQLSTATE classes and driver errors that mean: the database is not there. */
 const DATABASE_LOST = /^(08|53|57)|^ECONN|^EPIPE$|^ENOENT$/;
+/** What the driver says without a code. */
+const CONNECTION_LOST = /timeout exceeded when trying to connect|Connection terminated|is not queryable/;
 
 function refusalOf({ ramp }: Service, request: Request, error: unknown): Refusal {
   const { code = "", message = "" } = error as { code?: string; message?: string };
   if (error instanceof URIError) return refuse("NOT_FOUND");
   ramp.log.error({ requestId: requestIdOf(request), method: request.method, err: error }, "request failed");
-  const isLost =
-    DATABASE_LOST.test(code) || /timeout exceeded when trying to connect|Connection terminated/.test(message);
+  const isLost = DATABASE_LOST.test(code) || CONNECTION_LOST.test(message);
   return isLost ? refuse("SERVICE_UNAVAILABLE", { retryAfter: 1 }) : refuse("INTERNAL_ERROR");
 }
 

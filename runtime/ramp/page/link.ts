@@ -20,23 +20,36 @@ export function pageUrl(publicUrl: string, vault: Vault, target: PageTarget): st
   return `${publicUrl}/${target.kind}/${payload}.${signature(vault, payload)}`;
 }
 
-/** What the last part of a page's address stands for; null when it was not signed here, has expired or is another kind's. */
-export function readPageToken(vault: Vault, kind: PageKind, token: string, now: Date): PageTarget | null {
+/** What the last part of a page's address stands for. */
+export type PageLink =
+  | { readonly kind: "valid"; readonly target: PageTarget; readonly formToken: string }
+  | { readonly kind: "expired" }
+  /** Not signed here, or for another kind of page. */
+  | { readonly kind: "unknown" };
+
+export function readPageLink(vault: Vault, kind: PageKind, token: string, now: Date): PageLink {
   const [payload = "", given = "", ...rest] = token.split(".");
-  const expected = Buffer.from(signature(vault, payload));
-  const isOurs =
-    rest.length === 0 &&
-    expected.length === Buffer.byteLength(given) &&
-    timingSafeEqual(expected, Buffer.from(given));
-  if (!isOurs) return null;
+  if (rest.length > 0 || !isSame(signature(vault, payload), given)) return { kind: "unknown" };
   const [named, project = "", intentId = "", seconds = ""] = Buffer.from(payload, "base64url")
     .toString()
     .split("|");
+  if (named !== kind) return { kind: "unknown" };
   const expiresAt = new Date(Number(seconds) * 1000);
-  if (named !== kind || expiresAt <= now) return null;
-  return { kind, projectId: projectId(project), intentId, expiresAt };
+  if (expiresAt <= now) return { kind: "expired" };
+  const target: PageTarget = { kind, projectId: projectId(project), intentId, expiresAt };
+  return { kind: "valid", target, formToken: mac(vault, "page-forms", payload) };
+}
+
+/** Compares without telling by the time it takes how much of it was right. */
+export function isSame(expected: string, given: string): boolean {
+  const [left, right] = [Buffer.from(expected), Buffer.from(given)];
+  return left.length === right.length && timingSafeEqual(left, right);
 }
 
 function signature(vault: Vault, payload: string): string {
-  return createHmac("sha256", vault.derive("page-links")).update(payload).digest("base64url");
+  return mac(vault, "page-links", payload);
+}
+
+function mac(vault: Vault, purpose: string, text: string): string {
+  return createHmac("sha256", vault.derive(purpose)).update(text).digest("base64url");
 }

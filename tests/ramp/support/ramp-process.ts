@@ -5,13 +5,13 @@ import { arm, type FaultPoint } from "../../../runtime/ramp/fault/points.js";
 import { RHYTHM } from "../../../runtime/ramp/intent/attention.js";
 import { startRamp } from "../../../runtime/ramp/start.js";
 
-const { RAMP_TEST_DATABASE = "", RAMP_TEST_PORT = "0", RAMP_FAULT = "" } = process.env;
+const { RAMP_TEST_DATABASE = "", RAMP_TEST_PORT = "0", RAMP_TEST_PUBLIC_URL, RAMP_FAULT = "" } = process.env;
 const ramp = await startRamp({
   databaseUrl: RAMP_TEST_DATABASE,
   secretsKey: Buffer.alloc(32, 7),
   host: "127.0.0.1",
   port: Number(RAMP_TEST_PORT),
-  publicUrl: null,
+  publicUrl: RAMP_TEST_PUBLIC_URL ?? null,
   addressOf: clientAddress("false"),
   metricsPublic: false,
   log: openLog("silent"),

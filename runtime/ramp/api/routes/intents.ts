@@ -43,7 +43,7 @@ export const createIntent = onceRoute("customer", {
 class IntentCreation implements Work {
   readonly #call: CustomerCall<CreateIntentBody>;
   readonly #driver = newId();
-  #begun: Intent | null = null;
+  #begun: { readonly id: string; readonly intent: Promise<Intent> } | null = null;
 
   constructor(call: CustomerCall<CreateIntentBody>) {
     this.#call = call;
@@ -64,16 +64,20 @@ class IntentCreation implements Work {
     return { resourceId: intent.id, begin: (tx) => this.#begin(tx, intent) };
   }
 
-  async #begin(tx: ProjectTransaction, intent: NewIntent): Promise<null> {
-    this.#begun = await recordIntent(tx, intent, this.#driver, this.#call.ramp.rhythm);
-    return null;
+  #begin(tx: ProjectTransaction, given: NewIntent): Promise<null> {
+    const intent = recordIntent(tx, given, this.#driver, this.#call.ramp.rhythm);
+    // Not waited for here, so that the commit goes along: should it fail, so does the transaction.
+    intent.catch(() => undefined);
+    this.#begun = { id: given.id, intent };
+    return Promise.resolve(null);
   }
 
-  finish(id: string, store: Store): Promise<Answer> {
+  async finish(id: string, store: Store): Promise<Answer> {
     const { ramp, caller } = this.#call;
     const settle: Settle<Answer> = (tx, intent) =>
       store(tx, json(201, intentEnvelope(ramp, caller.projectId, intent)));
-    if (this.#begun?.id === id) return drive(ramp, caller.projectId, this.#begun, this.#driver, settle);
+    const begun = this.#begun?.id === id ? await this.#begun.intent : null;
+    if (begun) return drive(ramp, caller.projectId, begun, this.#driver, settle);
     return driveIfFree(ramp, caller.projectId, id, this.#driver, settle);
   }
 }

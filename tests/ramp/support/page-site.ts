@@ -1,0 +1,81 @@
+import { mkdirSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { afterAll } from "vitest";
+import { onramp, WALLET } from "./world.js";
+
+export interface Site {
+  readonly origin: string;
+  /** Paths with queries, as they were asked for. */
+  readonly visited: string[];
+}
+
+/** The site of a project: `/frame` and `/popup` open the page that the query names, and show what it posts; all else is a landing page. */
+export async function ownSite(): Promise<Site> {
+  const visited: string[] = [];
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? "/", "http://localhost");
+    visited.push(url.pathname + url.search);
+    const target = JSON.stringify(url.searchParams.get("page") ?? "");
+    const listen = `<pre id=heard></pre><script>addEventListener("message", (event) => { heard.textContent += JSON.stringify([event.origin, event.data]) });`;
+    const bodies: Record<string, string> = {
+      "/frame": `${listen} const frame = document.createElement("iframe"); frame.width = 500; frame.height = 900; frame.src = ${target}; document.body.append(frame);</script>`,
+      "/popup": `${listen}</script><button onclick='window.open(${target})'>Open</button>`,
+    };
+    response.setHeader("content-type", "text/html");
+    response.end(`<!doctype html><body>${bodies[url.pathname] ?? "<h1>Landed</h1>"}`);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  afterAll(() => void server.close());
+  return { origin: `http://127.0.0.1:${String((server.address() as { port: number }).port)}`, visited };
+}
+
+/** An on-ramp for which Sandbox North checks the customer's identity. */
+export const north = (more: Readonly<Record<string, unknown>> = {}): Record<string, unknown> =>
+  onramp({
+    src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH", provider: "sandbox-north" } },
+    ...more,
+  });
+
+/** The way back, for the same. */
+export const offramp = (more: Readonly<Record<string, unknown>> = {}): Record<string, unknown> => ({
+  src: { currencyCode: "USDC_POLYGON", details: { address: WALLET } },
+  dest: {
+    currencyCode: "USD",
+    details: {
+      countryCode: "US",
+      rail: "ACH",
+      provider: "sandbox-north",
+      routingNumber: "021000021",
+      accountNumber: "000987654321",
+    },
+  },
+  srcAmount: "50",
+  ...more,
+});
+
+/** Where screenshots go, for whoever wants to look at the pages. */
+const SHOTS = process.env["PAGE_SCREENSHOTS"];
+
+/** Fills the sandbox's identity check in and hands it in. */
+export async function fillIn(
+  page: Page,
+  decision: "Approve" | "Reject",
+  name = "Ada Lovelace",
+): Promise<void> {
+  await page.getByLabel("Full name").fill(name);
+  await page.getByLabel("Date of birth").fill("1990-12-31");
+  await page.getByLabel(decision).check();
+  await page.getByRole("button", { name: "Continue" }).click();
+}
+
+export async function shoot(page: Page, name: string): Promise<void> {
+  if (SHOTS === undefined) return;
+  mkdirSync(SHOTS, { recursive: true });
+  await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true });
+}
+
+/** Waits for a page of this heading. */
+export const titled = (page: Page, title: string | RegExp) =>
+  page.getByRole("heading", { level: 1, name: title }).waitFor({ timeout: 20_000 });
