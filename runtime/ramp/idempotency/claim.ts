@@ -22,14 +22,14 @@ export interface Claim {
   readonly response: { readonly status: number; readonly body: Buffer } | null;
 }
 
-/** Claims a key for an owner, with what the request is about to make; false when it is claimed already. */
-export async function claimKey(
+/** Claims a key for an owner, with what the request is about to make; the transaction is missed when it is claimed already. */
+export function claimKey(
   tx: ProjectTransaction,
   { key, fingerprint }: Key,
   owner: string,
   resourceId: string,
-): Promise<boolean> {
-  const claimed = await tx.row(
+): void {
+  tx.insist(
     `INSERT INTO ramp.idempotency_claims AS c (key, fingerprint, resource_id, owner, owned_until, expires_at)
      VALUES ($1, $2, $3, $4, now() + interval '${String(TAKE_OVER_SECONDS)} s', now() + interval '${String(LIFETIME_SECONDS)} s')
      ON CONFLICT (project_id, key) DO UPDATE SET fingerprint = excluded.fingerprint, resource_id = excluded.resource_id,
@@ -39,7 +39,6 @@ export async function claimKey(
      RETURNING key`,
     [key, fingerprint, resourceId, owner],
   );
-  return claimed !== null;
 }
 
 interface ClaimRow {

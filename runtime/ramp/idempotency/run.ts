@@ -4,7 +4,7 @@ import { isRefusal, refuse, type Refusal } from "../api/errors.js";
 import { reach } from "../fault/points.js";
 import type { ProjectId } from "../project/project.js";
 import type { Ramp } from "../ramp.js";
-import { type ProjectTransaction, Undone } from "../store/database.js";
+import { Missed, type ProjectTransaction, Undone } from "../store/database.js";
 import { newId } from "../store/id.js";
 import { abandon, claimKey, type Key, readClaim, storeResponse, takeOver } from "./claim.js";
 
@@ -94,13 +94,18 @@ class KeyedRun {
     return this.#finish(start.resourceId);
   }
 
-  #begin(start: Start): Promise<Answer | null | Undone<Refusal> | "claimed"> {
-    return this.#ramp.database.inProject(this.#projectId, async (tx) => {
-      if (!(await claimKey(tx, this.#key, this.#owner, start.resourceId))) return "claimed";
-      const begun = undoRefusal(await start.begin(tx));
-      if (begun !== null && !(begun instanceof Undone)) await this.#store(tx, begun);
-      return begun;
-    });
+  async #begin(start: Start): Promise<Answer | null | Undone<Refusal> | "claimed"> {
+    try {
+      return await this.#ramp.database.inProject(this.#projectId, async (tx) => {
+        claimKey(tx, this.#key, this.#owner, start.resourceId);
+        const begun = undoRefusal(await start.begin(tx));
+        if (begun !== null && !(begun instanceof Undone)) await this.#store(tx, begun);
+        return begun;
+      });
+    } catch (error) {
+      if (error instanceof Missed) return "claimed";
+      throw error;
+    }
   }
 
   /** Waits for another's answer; `otherwise` when there is nobody to wait for. */

@@ -55,18 +55,14 @@ export function seize(tx: ProjectTransaction, id: string, driver: string, { hold
   ]);
 }
 
-/** Whether the driver still holds the intent; then it does so until the transaction ends, and for another while after it. */
-export async function keep(
-  tx: ProjectTransaction,
-  id: string,
-  driver: string,
-  { holdMs }: Rhythm,
-): Promise<boolean> {
-  const kept = await tx.row(
-    "UPDATE ramp.intents SET attended_until = $3 WHERE id = $1 AND attended_by = $2 RETURNING id",
-    [id, driver, new Date(Date.now() + holdMs)],
-  );
-  return kept !== null;
+/** Sees to it that the driver still holds the intent, until the transaction ends; the transaction is missed if it does not. */
+export function keep(tx: ProjectTransaction, id: string, driver: string): void {
+  tx.insist("SELECT FROM ramp.intents WHERE id = $1 AND attended_by = $2 FOR UPDATE", [id, driver]);
+}
+
+/** Holds a kept intent for another while. */
+export function holdOn(tx: ProjectTransaction, id: string, { holdMs }: Rhythm): void {
+  tx.write("UPDATE ramp.intents SET attended_until = $2 WHERE id = $1", [id, new Date(Date.now() + holdMs)]);
 }
 
 /** Lets an intent go and sets when it is looked at next: never again, once it is at its end. */

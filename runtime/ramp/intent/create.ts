@@ -20,7 +20,7 @@ export type NewIntent = Pick<
   | "checkoutRedirectUrl"
 >;
 
-/** Records an intent, held by the driver that is about to onboard it. */
+/** Records an intent, held by the driver that is about to onboard it. All is sent before it waits. */
 export async function recordIntent(
   tx: ProjectTransaction,
   given: NewIntent,
@@ -40,6 +40,7 @@ export async function recordIntent(
     requirements: [],
     transaction: null,
   };
+  recordIntentEvent(tx, intent, null);
   const holder = await tx.row<{ customer_reference: string; wallets: readonly string[] }>(
     `INSERT INTO ramp.intents AS i (id, customer_id, connection_id, type, status, src_currency, src_details, dest_currency, dest_details,
        src_amount, rail, auto_execute, onboarding_redirect_url, checkout_redirect_url, expires_at, attended_by, attended_until,
@@ -67,7 +68,5 @@ export async function recordIntent(
     ],
   );
   if (holder === null) throw new Error("The intent was not stored.");
-  const recorded = { ...intent, customerReference: holder.customer_reference, wallets: holder.wallets };
-  recordIntentEvent(tx, recorded, null);
-  return recorded;
+  return { ...intent, customerReference: holder.customer_reference, wallets: holder.wallets };
 }

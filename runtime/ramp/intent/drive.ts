@@ -2,10 +2,10 @@ import { reach } from "../fault/points.js";
 import type { Movement } from "../provider/protocol.js";
 import type { Reply } from "../provider/provider.js";
 import type { ProjectId } from "../project/project.js";
-import type { ProjectTransaction } from "../store/database.js";
+import { Missed, type ProjectTransaction } from "../store/database.js";
 import type { Ramp } from "../ramp.js";
 import { applyExecution, applyExpiry, applyOnboarding, applyRefusal } from "./apply.js";
-import { keep, letGo } from "./attention.js";
+import { holdOn, keep, letGo } from "./attention.js";
 import type { Intent } from "./intent.js";
 import { openTransaction } from "./move.js";
 import { lockIntent } from "./read.js";
@@ -32,23 +32,54 @@ export async function drive<T>(
   for (;;) {
     const step = nextStep(intent, ramp.now(), progress);
     const result = await act(ramp, projectId, intent, step);
-    const recorded = await ramp.database.inProject(projectId, async (tx) => {
-      // Only the holder writes: what is known of an intent that is still held is how it is.
-      if (!(await keep(tx, intent.id, driver, ramp.rhythm))) {
-        const taken = await lockIntent(tx, intent.id);
-        return { intent: taken, done: { value: settle(tx, taken) } };
-      }
-      const applied = result.record(tx, intent);
-      if (nextStep(applied, ramp.now(), result.progress(progress)) !== "rest")
-        return { intent: applied, done: null };
-      letGo(tx, applied, ramp.rhythm);
-      return { intent: applied, done: { value: settle(tx, applied) } };
-    });
+    progress = result.progress(progress);
+    const recorded = await ramp.database
+      .inProject(projectId, (tx) => {
+        // Only the holder writes: what is known of an intent that is still held is how it is.
+        keep(tx, intent.id, driver);
+        return Promise.resolve(recordResult(ramp, tx, result.record(tx, intent), progress, settle));
+      })
+      .catch((error: unknown) => settleTaken(ramp, projectId, intent.id, settle, error));
     reachRecorded(step);
     if (recorded.done) return recorded.done.value;
     intent = recorded.intent;
-    progress = result.progress(progress);
   }
+}
+
+/** An intent as it was recorded, and what it was settled with if it has come to rest. */
+interface Recorded<T> {
+  readonly intent: Intent;
+  readonly done: { readonly value: T } | null;
+}
+
+function recordResult<T>(
+  { now, rhythm }: Ramp,
+  tx: ProjectTransaction,
+  intent: Intent,
+  progress: Progress,
+  settle: Settle<T>,
+): Recorded<T> {
+  if (nextStep(intent, now(), progress) !== "rest") {
+    holdOn(tx, intent.id, rhythm);
+    return { intent, done: null };
+  }
+  letGo(tx, intent, rhythm);
+  return { intent, done: { value: settle(tx, intent) } };
+}
+
+/** Settles with an intent that somebody else has taken, as it is now; any other fault is none of that. */
+async function settleTaken<T>(
+  { database }: Ramp,
+  projectId: ProjectId,
+  id: string,
+  settle: Settle<T>,
+  error: unknown,
+): Promise<Recorded<T>> {
+  if (!(error instanceof Missed)) throw error;
+  return database.inProject(projectId, async (tx) => {
+    const intent = await lockIntent(tx, id);
+    return { intent, done: { value: settle(tx, intent) } };
+  });
 }
 
 /** What a step has brought, ready to be recorded. */

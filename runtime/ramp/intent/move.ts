@@ -26,7 +26,7 @@ export function moveIntent(
 /** Tells of an intent's status; `previous` is null for a new one. */
 export function recordIntentEvent(
   tx: ProjectTransaction,
-  { id, customerId, type, status, failureReason }: Intent,
+  { id, customerId, type, status, failureReason }: Omit<Intent, "customerReference" | "wallets">,
   previous: IntentStatus | null,
 ): void {
   recordEvent(tx, "intent.status_changed", {

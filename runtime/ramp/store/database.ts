@@ -9,7 +9,10 @@ const MAX_CONNECTIONS = 20;
 /** A statement of the ramp touches few rows by key: one that runs longer waits for a lock that nobody frees. */
 const STATEMENT_TIMEOUT_MS = 15_000;
 
-const SESSION_SETTINGS = `SET timezone = 'UTC'; SET jit = off; SET statement_timeout = ${String(STATEMENT_TIMEOUT_MS)}`;
+/** Every statement goes by key, with whatever values: planning it once for each connection is enough. */
+const SESSION_SETTINGS =
+  "SET timezone = 'UTC'; SET jit = off; SET plan_cache_mode = force_generic_plan; " +
+  `SET statement_timeout = ${String(STATEMENT_TIMEOUT_MS)}`;
 
 /** The role that row-level security binds (migrations/0001_base.sql). */
 const PROJECT_ROLE = "routewright_ramp_project";
@@ -26,6 +29,16 @@ export class Undone<T> {
   }
 }
 
+/** Somebody else had what a transaction insisted on: it is rolled back. */
+export class Missed extends Error {
+  constructor() {
+    super("What the transaction insisted on was not there.");
+  }
+}
+
+/** SQLSTATE of `ramp.insist` (migrations/0002_insist.sql). */
+const MISSED = "RW003";
+
 interface Transaction {
   /** Runs one statement; values go in as bind parameters only. */
   rows<R extends object = Row>(text: string, values?: readonly unknown[]): Promise<R[]>;
@@ -33,6 +46,11 @@ interface Transaction {
   row<R extends object = Row>(text: string, values?: readonly unknown[]): Promise<R | null>;
   /** Sends a statement whose result nobody needs. When it fails, so does the transaction. */
   write(text: string, values?: readonly unknown[]): void;
+  /**
+   * Sends a statement that has to return a row, and does not wait for it: without one the transaction fails with `Missed`,
+   * and nothing of what was sent behind it is done.
+   */
+  insist(text: string, values?: readonly unknown[]): void;
   /** Has something done right before the commit, when all the rest is written. */
   beforeCommit(act: () => void): void;
 }
@@ -79,6 +97,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<RampDataba
     onConnect: (client) => client.query(SESSION_SETTINGS) as unknown as undefined,
   });
   pool.on("error", options.onIdleError);
+  // A connection can be lost between two statements of a transaction too: the next one says so, nobody else need.
+  pool.on("connect", (client) => client.on("error", () => undefined));
   try {
     return new PooledDatabase(pool, await stepsDown(pool));
   } catch (error) {
@@ -124,7 +144,7 @@ class PooledDatabase implements RampDatabase {
     try {
       void session.send(begin);
       const result = await work(session.transaction);
-      if (result instanceof Undone) await session.send("ROLLBACK");
+      if (result instanceof Undone) await session.undo();
       else await session.commit();
       return result;
     } catch (error) {
@@ -168,7 +188,7 @@ class Session {
       ...(name === null ? {} : { name }),
       ...(values === undefined ? {} : { values: [...values] }),
     });
-    result.catch((error: unknown) => (this.failure ??= error as Error));
+    result.catch((error: unknown) => (this.failure ??= failureOf(error as pg.DatabaseError)));
     return result;
   }
 
@@ -180,12 +200,24 @@ class Session {
     if (command !== "COMMIT") throw new Error("The transaction was rolled back.");
   }
 
+  /** What was undone may rest on something that was not there: then that is what came of it. */
+  async undo(): Promise<void> {
+    await this.send("ROLLBACK");
+    if (this.failure instanceof Missed) throw this.failure;
+  }
+
   readonly transaction: Transaction = {
     rows: async <R extends object>(text: string, values: readonly unknown[] = []) =>
       (await this.send<R>(text, values)).rows,
     row: async <R extends object>(text: string, values: readonly unknown[] = []) =>
       (await this.send<R>(text, values)).rows[0] ?? null,
     write: (text, values = []) => void this.send(text, values),
+    insist: (text, values = []) =>
+      void this.send(`WITH found AS (${text}) SELECT ramp.insist(count(*) > 0) FROM found`, values),
     beforeCommit: (act) => void this.#atEnd.push(act),
   };
+}
+
+function failureOf(error: pg.DatabaseError): Error {
+  return error.code === MISSED ? new Missed() : error;
 }

@@ -49,6 +49,8 @@ async function keepRunning(begin: () => Promise<Runner>, life: AbortSignal, log:
       const runner = await begin();
       const stop = (): void => void runner.stop().catch(() => undefined);
       life.addEventListener("abort", stop);
+      // A worker that could not write down how its job ended is gone for good, and no other takes its place.
+      runner.events.once("worker:fatalError", stop);
       if (isOver()) stop();
       await runner.promise.finally(() => life.removeEventListener("abort", stop));
     } catch (error) {

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import pg from "pg";
-import type { BareJob, JobResult } from "./job.js";
+import type { BareJob, JobResult, Owner } from "./job.js";
 import { keepUp } from "./pace.js";
 
 /** As many as the ramp holds. */
@@ -10,7 +10,7 @@ type Values = readonly unknown[];
 
 interface Statement {
   readonly text: string;
-  readonly values: (job: BareJob, id: string) => Values;
+  readonly values: (owner: Owner, id: string) => Values;
 }
 
 const event = (type: string, status: string): Statement => ({
@@ -74,19 +74,21 @@ const NAMED = STATEMENTS.map((statement, i) => ({ ...statement, name: `s${String
 export async function writeBare(job: BareJob): Promise<JobResult> {
   const pool = new pg.Pool({ connectionString: job.databaseUrl, max: POOL_SIZE });
   try {
-    return await keepUp(job, () => writeOne(pool, job));
+    let intents = 0;
+    return await keepUp(job, () => writeOne(pool, job.owners[intents++ % job.owners.length]));
   } finally {
     await pool.end();
   }
 }
 
-async function writeOne(pool: pg.Pool, job: BareJob): Promise<void> {
+async function writeOne(pool: pg.Pool, owner: Owner | undefined): Promise<void> {
+  if (!owner) throw new Error("There is nobody to write for.");
   const id = randomUUID();
   const client = await pool.connect();
   try {
     await client.query("BEGIN");
     for (const { name, text, values } of NAMED)
-      await client.query({ name, text, values: [...values(job, id)] });
+      await client.query({ name, text, values: [...values(owner, id)] });
     await client.query("COMMIT");
   } finally {
     client.release();

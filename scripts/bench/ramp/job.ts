@@ -17,6 +17,11 @@ export interface CreateJob extends Stretch {
 export interface BareJob extends Stretch {
   readonly kind: "bare";
   readonly databaseUrl: string;
+  /** Whose intents they are, in turn: as many as there are tokens, so that neither side has rows all to itself. */
+  readonly owners: readonly Owner[];
+}
+
+export interface Owner {
   readonly projectId: string;
   readonly customerId: string;
   readonly connectionId: string;

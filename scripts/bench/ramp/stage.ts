@@ -11,6 +11,7 @@ import { migrate } from "../../../runtime/ramp/store/migrate.js";
 import { startEmbeddedPostgres } from "../../../runtime/warehouse/embedded/embedded-postgres.js";
 import { ROUTEWRIGHT } from "../api-folder.js";
 import { type Server, startServer } from "../children.js";
+import type { Owner } from "./job.js";
 
 /** A project may make 600 requests a minute: with so many in turn, the ramp is not fast enough to refuse one. */
 const PROJECTS = 100;
@@ -22,8 +23,8 @@ export interface Stage {
   readonly databaseUrl: string;
   /** A customer of each project. */
   readonly tokens: readonly string[];
-  /** Whose rows the bare transactions write. */
-  readonly bare: { readonly projectId: string; readonly customerId: string; readonly connectionId: string };
+  /** The same customers, as the bare transactions name them. */
+  readonly owners: readonly Owner[];
   stop(): Promise<void>;
 }
 
@@ -58,10 +59,12 @@ export async function openStage(folder: string): Promise<Stage> {
     });
     ends.push(() => ramp.stop());
     const tokens = await Promise.all(projects.map(({ basic }) => newCustomer(ramp, basic)));
-    const [first] = projects;
-    if (!first) throw new Error("There is no project.");
-    const bare = { projectId: first.id, customerId: CUSTOMER, connectionId: first.connectionId };
-    return { ramp, databaseUrl, tokens, bare, stop };
+    const owners = projects.map(({ id, connectionId }) => ({
+      projectId: id,
+      customerId: CUSTOMER,
+      connectionId,
+    }));
+    return { ramp, databaseUrl, tokens, owners, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -30,7 +30,7 @@ export async function ramp(setting: Setting): Promise<Findings> {
 }
 
 async function race(
-  { ramp: server, databaseUrl, tokens, bare }: Stage,
+  { ramp: server, databaseUrl, tokens, owners }: Stage,
   worker: Worker,
   { effort: { rounds, roundMs, warmUpMs } }: Setting,
 ): Promise<Results> {
@@ -43,7 +43,7 @@ async function race(
   };
   const write = async (milliseconds: number): Promise<Lap> => {
     const stretch = { connections: CONNECTIONS, milliseconds };
-    const result = await worker.run({ kind: "bare", databaseUrl, ...bare, ...stretch });
+    const result = await worker.run({ kind: "bare", databaseUrl, owners, ...stretch });
     return { ...result, cpu: (result.load * 1e6) / result.intentsPerSecond };
   };
   await create(warmUpMs);
