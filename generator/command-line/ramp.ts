@@ -1,9 +1,11 @@
 import { type Command, InvalidArgumentError } from "commander";
-import type { Outcome } from "./outcome.js";
+import type { Outcome } from "../commands/outcome.js";
+import type { Then } from "./then.js";
 
-type Then = (outcome: Promise<Outcome>) => Promise<void>;
-
-const load = async () => ({ ...(await import("./ramp.js")), ...(await import("@routewright/runtime/ramp")) });
+const load = async () => ({
+  ...(await import("../commands/ramp.js")),
+  ...(await import("@routewright/runtime/ramp")),
+});
 type Loaded = Awaited<ReturnType<typeof load>>;
 
 const SHOWN_ONCE = "The secret is shown this once.";

@@ -1,0 +1,33 @@
+import type { Command } from "commander";
+import type { Outcome } from "../commands/outcome.js";
+import { manifestOption, withManifest } from "./manifest.js";
+import type { Then } from "./then.js";
+
+interface WatchFlags {
+  readonly manifest?: string;
+  readonly out: string;
+  readonly interval?: string;
+}
+
+export function addWatch(command: Command, then: Then): void {
+  command
+    .description("regenerate whenever the manifest changes")
+    .addOption(manifestOption())
+    .option("--out <folder>", "the generated folder", "generated")
+    .option(
+      "--interval <seconds>",
+      "how often to look (default: DBT_MANIFEST_REFRESH_INTERVAL_SECONDS or 300)",
+    )
+    .action((flags: WatchFlags) => then(startWatch(flags)));
+}
+
+function startWatch({ manifest: named, out, interval }: WatchFlags): Promise<Outcome> {
+  const overridden = interval === undefined ? {} : { DBT_MANIFEST_REFRESH_INTERVAL_SECONDS: interval };
+  return withManifest(named, { ...process.env, ...overridden }, async (manifest, environment) => {
+    const { watch } = await import("../commands/watch.js");
+    const { stopSignal } = await import("../commands/stop-signal.js");
+    const { defaultTier, refreshIntervalSeconds: intervalSeconds } = environment;
+    const tell = (text: string): void => void process.stdout.write(text);
+    return watch({ manifest, out, intervalSeconds, defaultTier, tell, until: stopSignal() });
+  });
+}
