@@ -47,15 +47,18 @@ export const WALLS = {
   "runtime/rate-limit": ["runtime/auth"],
   "runtime/query": ["runtime/endpoint"],
   "runtime/warehouse": ["runtime/endpoint", "runtime/query"],
+  "runtime/answers": ["runtime/query", "runtime/warehouse"],
   "runtime/environment": ["runtime/auth", "runtime/http"],
   "runtime/endpoint": [
     "runtime/auth",
     "runtime/rate-limit",
     "runtime/query",
     "runtime/warehouse",
+    "runtime/answers",
     "runtime/http",
     "runtime",
   ],
+  "runtime/usage": ["runtime/auth", "runtime/endpoint", "runtime/http"],
   "runtime/ramp": [
     "runtime/http",
     "runtime/rate-limit",
@@ -71,6 +74,7 @@ export const WALLS = {
     "runtime/endpoint",
     "runtime/warehouse",
     "runtime/environment",
+    "runtime/usage",
     "runtime/ramp",
   ],
 };

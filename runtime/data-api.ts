@@ -69,7 +69,7 @@ async function serveDocs(
   if (request.method === "OPTIONS")
     return sendOptions(response, request, SYSTEM_METHODS, admission, requestId);
   const refusal = admission.refusal ?? readOnly(request);
-  if (refusal) return sendRefusal(response, refusal, SYSTEM_METHODS, admission, requestId);
+  if (refusal) return void sendRefusal(response, refusal, SYSTEM_METHODS, admission, requestId);
   const headers = [...callerHeaders(admission, requestId), ...COMMON_HEADERS];
   for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] ?? "", headers[i + 1] ?? "");
   docs(request as Request, response as Response, (error?: unknown) => {

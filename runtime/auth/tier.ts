@@ -22,3 +22,6 @@ export function isTier(text: unknown): text is Tier {
 export function allows(held: Tier, required: Tier): boolean {
   return RANK[held] >= RANK[required];
 }
+
+/** Something for each tier. */
+export type PerTier<T> = Record<Tier, T>;

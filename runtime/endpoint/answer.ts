@@ -35,15 +35,16 @@ export function callerHeaders({ limit, window }: Admission, requestId: string): 
   ];
 }
 
-/** Sends an answer in one write. */
+/** Sends an answer in one write; returns the bytes of its body. */
 export function send(
   response: ServerResponse,
   { status, body, contentType = "application/json; charset=utf-8" }: Reply,
   admission: Admission,
   requestId: string,
   more: readonly string[] = [],
-): void {
-  if (response.destroyed) return;
+): number {
+  if (response.destroyed) return 0;
+  const bytes = Buffer.byteLength(body);
   response.writeHead(status, [
     ...callerHeaders(admission, requestId),
     ...COMMON_HEADERS,
@@ -53,21 +54,24 @@ export function send(
     "Content-Type",
     contentType,
     "Content-Length",
-    String(Buffer.byteLength(body)),
+    String(bytes),
   ]);
   response.end(body);
+  return bytes;
 }
 
-/** Sends a refusal: `{"detail": …}` and the headers that go with its kind (data-api.md §7). */
+/**
+ * Sends a refusal: `{"detail": …}` and the headers that go with its kind (data-api.md §7). Returns the bytes of its body.
+ */
 export function sendRefusal(
   response: ServerResponse,
   refusal: Refusal,
   allowed: AllowedMethods,
   admission: Admission,
   requestId: string,
-): void {
+): number {
   const reply = { status: refusal.status, body: JSON.stringify({ detail: refusal.detail }) };
-  send(response, reply, admission, requestId, refusalHeaders(refusal, allowed));
+  return send(response, reply, admission, requestId, refusalHeaders(refusal, allowed));
 }
 
 function refusalHeaders({ code, retryAfter }: Refusal, allowed: AllowedMethods): readonly string[] {
@@ -82,7 +86,7 @@ const PREFLIGHT = [
   "Access-Control-Allow-Methods",
   "GET, HEAD, POST, OPTIONS",
   "Access-Control-Allow-Headers",
-  "X-API-Key, Content-Type, X-Request-Id",
+  "X-API-Key, Content-Type, X-Request-Id, Traceparent, Tracestate",
   "Access-Control-Max-Age",
   "7200",
 ];
@@ -97,7 +101,7 @@ export function sendOptions(
 ): void {
   const isPreflight = request.headers["access-control-request-method"] !== undefined;
   if (!isPreflight && allowed === null)
-    return sendRefusal(response, refuse("notFound"), null, admission, requestId);
+    return void sendRefusal(response, refuse("notFound"), null, admission, requestId);
   const allow = allowed === null ? [] : ["Allow", allowed];
   response.writeHead(204, [
     ...callerHeaders(admission, requestId),

@@ -28,6 +28,8 @@ export interface Declaration<Query, Row> {
   /** RFC 3339, in UTC. */
   readonly deprecationDate?: string;
   readonly successor?: `/v1/${string}`;
+  /** dbt nodes whose builds alone change the rows. */
+  readonly builtFrom?: readonly string[];
 }
 
 /** A page of rows with its place, for an endpoint whose `response` is `envelope` (decisions.md §A). */
@@ -86,5 +88,6 @@ function endpointOf<Query, Row>(declaration: Declaration<Query, Row>): Endpoint 
     sortableFields: declaration.sortableFields ?? [],
     deprecationDate: declaration.deprecationDate ?? null,
     successor: declaration.successor ?? null,
+    builtFrom: declaration.builtFrom ?? null,
   };
 }

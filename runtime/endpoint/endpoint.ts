@@ -74,6 +74,11 @@ export interface Endpoint {
   readonly deprecationDate: string | null;
   /** Path of the endpoint that serves the latest version of the model; null for the latest one, or without versions. */
   readonly successor: string | null;
+  /**
+   * dbt nodes (`unique_id`, sorted) whose builds alone change the rows: the model and, through views, the tables, seeds
+   * and snapshots under it. Null when something else may change them too, such as a source that a view reads.
+   */
+  readonly builtFrom: readonly string[] | null;
 }
 
 /** Names that a paginated or sortable endpoint takes besides its own parameters. */

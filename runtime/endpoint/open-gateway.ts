@@ -1,36 +1,54 @@
+import { Answers } from "../answers/answers.js";
+import { AnswerCache } from "../answers/cache.js";
 import { Keyring } from "../auth/keyring.js";
+import type { PerTier } from "../auth/tier.js";
 import { clientAddress, type ClientAddress } from "../http/client-address.js";
 import { openLog, type Logger } from "../http/logger.js";
-import { MemoryStore } from "../rate-limit/memory-store.js";
+import { openRates } from "../rate-limit/open.js";
 import { openPostgres } from "../warehouse/postgres.js";
+import { spread } from "../warehouse/replicas/spread.js";
+import type { Warehouse } from "../warehouse/warehouse.js";
+import { Builds } from "./builds.js";
 import type { Gateway, Observation } from "./gateway.js";
+import { Versions } from "./versions.js";
 
 export interface GatewayOptions {
   /** A `postgres://` address. */
   readonly databaseUrl: string;
+  /** Addresses of databases that follow it and take its questions as long as they can; none when left out. */
+  readonly replicaUrls?: readonly string[];
+  /** A `redis://` or `rediss://` address, where rate limits are counted for all processes together; null, or left out: in each by itself. */
+  readonly redisUrl?: string | null;
   /** Without keys only tier0 endpoints can be called. */
   readonly keys?: Keyring;
   readonly addressOf?: ClientAddress;
-  /** A statement that runs longer is cancelled; 30 s when left out. */
-  readonly statementTimeoutMs?: number;
+  /** A query that runs longer is cancelled, for all tiers or by the caller's; 0: no limit, 30 s when left out. */
+  readonly statementTimeoutMs?: number | Readonly<PerTier<number>>;
+  /** How long an answer is kept whose version is not known; 0, or left out: no answer is kept at all. */
+  readonly cacheTtlSeconds?: number;
+  /** Memory for answers that are kept; 64 when left out. */
+  readonly cacheMaxMegabytes?: number;
+  /** What dbt has built, where somebody follows that. */
+  readonly builds?: Builds;
   readonly log?: Logger;
   readonly observe?: (observation: Observation) => void;
 }
 
-/** Opens what all handlers of a process share. Connections are made when the first request needs one. */
+/** Opens what all handlers of a process share. The first request that needs a database connection makes it. */
 export function openGateway(options: GatewayOptions): Gateway & { close(): Promise<void> } {
   const log = options.log ?? openLog("info");
-  const rates = new MemoryStore();
-  const warehouse = openPostgres({
-    url: options.databaseUrl,
-    statementTimeoutMs: options.statementTimeoutMs ?? 30_000,
-    onIdleError: (error) => log.warn({ err: error }, "database connection lost"),
-  });
+  const rates = openRates(options.redisUrl ?? null, log);
+  const timeouts = timeoutsOf(options.statementTimeoutMs ?? 30_000);
+  const warehouse = openWarehouse(options, longestOf(timeouts), log);
+  const hasReplicas = (options.replicaUrls ?? []).length > 0;
   return {
     keys: options.keys ?? new Keyring(new Map()),
     addressOf: options.addressOf ?? clientAddress("false"),
     rates,
     warehouse,
+    timeouts,
+    answers: new Answers(warehouse, openCache(options)),
+    versions: new Versions(options.builds ?? new Builds(), hasReplicas),
     log,
     observe: options.observe ?? (() => undefined),
     async close() {
@@ -38,4 +56,43 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
       await warehouse.close();
     },
   };
+}
+
+function openCache({ cacheTtlSeconds = 0, cacheMaxMegabytes = 64 }: GatewayOptions): AnswerCache | null {
+  if (cacheTtlSeconds === 0) return null;
+  return new AnswerCache({ ttlSeconds: cacheTtlSeconds, maxBytes: cacheMaxMegabytes * 1024 * 1024 });
+}
+
+function timeoutsOf(given: number | Readonly<PerTier<number>>): Readonly<PerTier<number>> {
+  return typeof given === "number" ? { tier0: given, tier1: given, tier2: given, tier3: given } : given;
+}
+
+/** The longest of them; 0 where one has no limit. */
+function longestOf(timeouts: Readonly<PerTier<number>>): number {
+  const all = Object.values(timeouts);
+  return all.includes(0) ? 0 : Math.max(...all);
+}
+
+function openWarehouse(options: GatewayOptions, statementTimeoutMs: number, log: Logger): Warehouse {
+  const { databaseUrl, replicaUrls = [] } = options;
+  const primary = openPostgres({
+    url: databaseUrl,
+    statementTimeoutMs,
+    onIdleError: (error) => log.warn({ err: error }, "database connection lost"),
+  });
+  const replicas = replicaUrls.map((url) => {
+    // Of a replica that is gone one line tells, and not one for each connection.
+    const warehouse = openPostgres({ url, statementTimeoutMs, onIdleError: () => undefined });
+    return { address: addressIn(url), warehouse };
+  });
+  return spread(primary, replicas, ({ address, isInService, why }) => {
+    if (isInService) log.info({ replica: address }, "replica in service");
+    else log.warn({ replica: address, why }, "replica out of service");
+  });
+}
+
+/** Host and port alone: the rest of the address is secret. */
+function addressIn(url: string): string {
+  const { hostname, port } = new URL(url);
+  return `${hostname || "localhost"}:${port || "5432"}`;
 }

@@ -1,7 +1,9 @@
 import type { Keyring } from "../auth/keyring.js";
+import type { PerTier } from "../auth/tier.js";
 import { clientAddress, type ClientAddress } from "../http/client-address.js";
-import { generationOf, type GenerationEnvironment } from "./generation.js";
+import { generationOf, type GenerationEnvironment, runResultsOf } from "./generation.js";
 import { readKeys } from "./keys.js";
+import { DEFAULT_TIMEOUTS, readTimeouts, TIMEOUTS_EXPECTED } from "./timeouts.js";
 import { SECRETS_KEY_EXPECTED, secretsKey } from "./secrets-key.js";
 import { Variables } from "./variables.js";
 
@@ -11,16 +13,26 @@ const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"
 export interface Environment extends GenerationEnvironment {
   /** Null: the embedded PostgreSQL. */
   readonly databaseUrl: string | null;
-  /** Null: the title of the OpenAPI document. */
-  readonly apiTitle: string | null;
+  /** Databases that follow the one at `databaseUrl`. */
+  readonly replicaUrls: readonly string[];
+  /** Where rate limits are counted for all processes together; null: in each by itself. */
+  readonly redisUrl: string | null;
+  /** File or address of dbt's `run_results.json`; null: nobody tells when something was built. */
+  readonly runResults: string | null;
   readonly keys: Keyring;
   readonly host: string;
   readonly port: number;
   readonly addressOf: ClientAddress;
-  /** 0: no limit. */
-  readonly statementTimeoutMs: number;
+  /** By the caller's tier; 0: no limit. */
+  readonly statementTimeoutMs: Readonly<PerTier<number>>;
+  /** How long an answer is kept whose version is not known; 0: no answer is kept at all. */
+  readonly cacheTtlSeconds: number;
+  /** Memory for answers that are kept. */
+  readonly cacheMaxMegabytes: number;
   readonly logLevel: (typeof LOG_LEVELS)[number];
   readonly metricsPublic: boolean;
+  /** Whether who called what is written into the database. */
+  readonly usageEnabled: boolean;
   readonly rampPort: number;
   /** Null: the data API's. */
   readonly rampDatabaseUrl: string | null;
@@ -40,14 +52,24 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
   const environment: Environment = {
     ...generationOf(variables),
     databaseUrl: variables.parsed("DATABASE_URL", null, "a postgres:// address", postgresAddress),
-    apiTitle: variables.text("API_TITLE"),
+    replicaUrls: replicaUrls(variables),
+    redisUrl: variables.parsed("REDIS_URL", null, "a redis:// or rediss:// address", redisAddress),
+    runResults: runResultsOf(variables),
     keys: readKeys(variables),
     host: variables.text("HOST") ?? "127.0.0.1",
     port: variables.whole("PORT", 8000, { min: 0, max: 65_535 }),
     addressOf: variables.parsed("TRUST_PROXY", clientAddress("false"), TRUST_EXPECTED, trustProxy),
-    statementTimeoutMs: variables.whole("STATEMENT_TIMEOUT_MS", 30_000, { min: 0, max: 2_147_483_647 }),
+    statementTimeoutMs: variables.parsed(
+      "STATEMENT_TIMEOUT_MS",
+      DEFAULT_TIMEOUTS,
+      TIMEOUTS_EXPECTED,
+      readTimeouts,
+    ),
+    cacheTtlSeconds: variables.whole("CACHE_TTL_SECONDS", 0, { min: 0, max: 31_536_000 }),
+    cacheMaxMegabytes: variables.whole("CACHE_MAX_MEGABYTES", 64, { min: 1, max: 65_536 }),
     logLevel: variables.oneOf("LOG_LEVEL", "info", LOG_LEVELS),
     metricsPublic: variables.oneOf("METRICS_PUBLIC", "false", ["true", "false"]) === "true",
+    usageEnabled: variables.oneOf("USAGE_ENABLED", "true", ["true", "false"]) === "true",
     rampPort: variables.whole("RAMP_PORT", 8001, { min: 0, max: 65_535 }),
     rampDatabaseUrl: variables.parsed("RAMP_DATABASE_URL", null, "a postgres:// address", postgresAddress),
     rampPublicUrl: variables.parsed("RAMP_PUBLIC_URL", null, "an http:// or https:// address", publicUrl),
@@ -57,8 +79,21 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
   return problems.length > 0 ? { ok: false, problems } : { ok: true, environment };
 }
 
+/** Nothing follows the embedded database. */
+function replicaUrls(variables: Variables): readonly string[] {
+  const urls = variables.parsedList("DATABASE_REPLICA_URLS", "a postgres:// address", postgresAddress);
+  if (urls.length > 0 && variables.text("DATABASE_URL") === null)
+    variables.problems.push("DATABASE_REPLICA_URLS needs DATABASE_URL, the database that they follow.");
+  return urls;
+}
+
 function postgresAddress(text: string): string | null {
   return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text) ? text : null;
+}
+
+/** The path, if any, is the number of a database. */
+function redisAddress(text: string): string | null {
+  return /^rediss?:\/\/[^/?#]+(\/\d*)?$/.test(text) && URL.canParse(text) ? text : null;
 }
 
 /** An origin, and a path where a proxy serves the ramp below one. */

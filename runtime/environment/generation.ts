@@ -14,6 +14,8 @@ export interface GenerationEnvironment extends ManifestFollowing {
   readonly manifest: string | null;
   /** Tier of an endpoint whose model names none. */
   readonly defaultTier: Tier;
+  /** Null: the title that the OpenAPI document has without one. */
+  readonly apiTitle: string | null;
 }
 
 /** Reads the variables that `generate` goes by, and only those: a server's settings do not stop a pipeline. */
@@ -26,17 +28,26 @@ export function readGenerationEnvironment(source: Readonly<Record<string, string
 }
 
 export function generationOf(variables: Variables): GenerationEnvironment {
-  const expected = "an http:// or https:// address";
-  const address = variables.parsed("DBT_MANIFEST_URL", null, expected, (text) =>
-    /^https?:\/\//i.test(text) && URL.canParse(text) ? text : null,
-  );
   return {
-    manifest: variables.text("DBT_MANIFEST_PATH") ?? address,
+    manifest: artifactOf(variables, "DBT_MANIFEST"),
     defaultTier: variables.oneOf("DEFAULT_ENDPOINT_TIER", "tier0", TIERS),
+    apiTitle: variables.text("API_TITLE"),
     refreshEnabled: variables.oneOf("DBT_MANIFEST_REFRESH_ENABLED", "false", ["true", "false"]) === "true",
     refreshIntervalSeconds: variables.whole("DBT_MANIFEST_REFRESH_INTERVAL_SECONDS", 300, {
       min: 1,
       max: 86_400,
     }),
   };
+}
+
+/** File or address of dbt's `run_results.json`, which a server follows; the file wins where both are set. */
+export function runResultsOf(variables: Variables): string | null {
+  return artifactOf(variables, "DBT_RUN_RESULTS");
+}
+
+function artifactOf(variables: Variables, name: string): string | null {
+  const address = variables.parsed(`${name}_URL`, null, "an http:// or https:// address", (text) =>
+    /^https?:\/\//i.test(text) && URL.canParse(text) ? text : null,
+  );
+  return variables.text(`${name}_PATH`) ?? address;
 }

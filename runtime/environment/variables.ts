@@ -21,6 +21,16 @@ export class Variables {
     return value ?? fallback;
   }
 
+  /** As `parsed`, for texts with commas between them; each one that is wrong is named by its place. */
+  parsedList<T>(name: string, expected: string, parse: (text: string) => T | null): readonly T[] {
+    const texts = this.text(name)?.split(",") ?? [];
+    return texts.flatMap((text, i) => {
+      const value = parse(text.trim());
+      if (value === null) this.problems.push(`${name}: entry ${String(i + 1)} must be ${expected}.`);
+      return value ?? [];
+    });
+  }
+
   whole(name: string, fallback: number, range: { readonly min: number; readonly max: number }): number {
     const expected = `a whole number from ${String(range.min)} to ${String(range.max)}`;
     return this.parsed(name, fallback, expected, (text) => {

@@ -1,5 +1,5 @@
 import type { Relation } from "../endpoint/endpoint.js";
-import type { Selection } from "./selection.js";
+import type { RowFormat, Selection } from "./selection.js";
 import type { Statement } from "./sql.js";
 
 /** A column as the warehouse has it, which need not be as the manifest says. */
@@ -17,8 +17,13 @@ export interface Dialect {
   /** Asks for the columns of a relation: rows of `name`, `type`. */
   describe(relation: Relation): Statement;
   /**
-   * Asks for one row: `rows`, the JSON objects of the selected rows with commas between them (or null), and `found`,
-   * how many rows there are, one past the page at most.
+   * Asks for one row: `rows`, the selected rows in the format with its separator between them (or null), and `found`, how
+   * many rows there are: one past the page at most, and one past `WHOLE_ROWS` at most.
    */
-  select(relation: Relation, shape: RelationShape, selection: Selection): Statement;
+  whole(relation: Relation, shape: RelationShape, selection: Selection, format: RowFormat): Statement;
+  /** Asks for the selected rows one by one, in one text column: one past the page at most where the page looks ahead. */
+  each(relation: Relation, shape: RelationShape, selection: Selection, format: RowFormat): Statement;
 }
+
+/** Rows that are answered in one piece at most; longer answers come piece by piece. */
+export const WHOLE_ROWS = 1000;

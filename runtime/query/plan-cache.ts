@@ -10,7 +10,9 @@ const MAX_FORMS = 200;
 export class PlanCache {
   readonly #plans = new WeakMap<RelationShape, Map<string, Plan<Selection>>>();
 
+  /** `use`: what the plan is for, besides the selection. */
   of(
+    use: string,
     relation: Relation,
     shape: RelationShape,
     selection: Selection,
@@ -18,7 +20,7 @@ export class PlanCache {
   ): Plan<Selection> {
     let plans = this.#plans.get(shape);
     if (!plans) this.#plans.set(shape, (plans = new Map<string, Plan<Selection>>()));
-    const form = formOf(relation, selection);
+    const form = formOf(use, relation, selection);
     const known = plans.get(form);
     if (known) return known;
     const made = make();
@@ -28,8 +30,8 @@ export class PlanCache {
 }
 
 /** No name holds the separator: PostgreSQL knows no such character, and a catalogue with one is refused. */
-function formOf([schema, name]: Relation, { conditions, sort, page }: Selection): string {
-  let form = `${schema}\0${name}\0`;
+function formOf(use: string, [schema, name]: Relation, { conditions, sort, page }: Selection): string {
+  let form = `${use}\0${schema}\0${name}\0`;
   form += page === null ? "" : page.lookAhead ? "envelope" : "page";
   for (const { column, operator, ...filter } of conditions) {
     form += `\0${column}\0${operator}\0${"case" in filter ? (filter.case ?? "") : ""}`;

@@ -1,15 +1,18 @@
 import type { Relation, SortKey } from "../endpoint/endpoint.js";
-import type { Dialect, RealColumn, RelationShape } from "./dialect.js";
-import type { Condition, Selection } from "./selection.js";
+import { type Dialect, type RelationShape, WHOLE_ROWS } from "./dialect.js";
 import { PlanCache } from "./plan-cache.js";
+import { outputColumns, record } from "./postgres-output.js";
+import type { Condition, RowFormat, Selection } from "./selection.js";
 import {
   bind,
+  constant,
   type BindValue,
   DIRECTIONS,
   EMPTY,
   identifier,
   join,
   plan,
+  type Plan,
   sql,
   statement,
   type Sql,
@@ -17,7 +20,7 @@ import {
 } from "./sql.js";
 
 /** SQL as PostgreSQL (14 and newer) speaks it. The session's time zone is UTC and its date style ISO. */
-export const postgresDialect: Dialect = { describe, select };
+export const postgresDialect: Dialect = { describe, whole, each };
 
 const placeholder = (position: number): string => `$${position}`;
 
@@ -38,37 +41,74 @@ function describe([schema, name]: Relation): Statement {
   return statement(plan(body, placeholder), undefined);
 }
 
-function select(relation: Relation, shape: RelationShape, selection: Selection): Statement {
-  const body = (): Sql<Selection> => selectRows(relation, shape, selection);
-  return statement(
-    plans.of(relation, shape, selection, () => plan(body(), placeholder)),
-    selection,
-  );
+function whole(relation: Relation, shape: RelationShape, selection: Selection, format: RowFormat): Statement {
+  const make = (): Plan<Selection> => plan(wholeAnswer(relation, shape, selection, format), placeholder);
+  return statement(plans.of(`whole ${format}`, relation, shape, selection, make), selection);
+}
+
+function each(relation: Relation, shape: RelationShape, selection: Selection, format: RowFormat): Statement {
+  const make = (): Plan<Selection> => plan(eachRow(relation, shape, selection, format), placeholder);
+  return statement(plans.of(`each ${format}`, relation, shape, selection, make), selection);
 }
 
 /** Putting a statement together takes longer than the rest of a small request: it is done once for each form. */
 const plans = new PlanCache();
 
-function selectRows(relation: Relation, shape: RelationShape, selection: Selection): Sql<Selection> {
-  const columns = join(shape.map(outputColumn), ", ");
-  const rows = sql`SELECT ${columns} FROM ${identifier(...relation)} AS s${tail(shape, selection)}`;
-  // `t.*` is the row whatever its columns are called; a bare `t` would be a column of that name.
+const SEPARATORS: Readonly<Record<RowFormat, Sql>> = {
+  json: sql`','`,
+  ndjson: sql`E'\\n'`,
+  csv: sql`E'\\r\\n'`,
+};
+
+function wholeAnswer(
+  relation: Relation,
+  shape: RelationShape,
+  selection: Selection,
+  format: RowFormat,
+): Sql<Selection> {
+  const rows = sql`${selectRows(relation, shape, selection)}${upToWhole(selection)}`;
+  const row = record(shape, format);
+  const separator = SEPARATORS[format];
   if (!selection.page?.lookAhead) {
-    return sql`SELECT string_agg(j, ',') AS rows, count(*)::int AS found FROM (SELECT row_to_json(t.*)::text AS j FROM (${rows}) t) r`;
+    return sql`SELECT string_agg(j, ${separator}) AS rows, count(*)::int AS found FROM (SELECT ${row} AS j FROM (${rows}) t) r`;
   }
-  return sql`SELECT string_agg(j, ',') FILTER (WHERE n <= ${bind(limitOf)}) AS rows, count(*)::int AS found FROM (SELECT row_to_json(t.*)::text AS j, row_number() OVER () AS n FROM (${rows}) t) r`;
+  return sql`SELECT string_agg(j, ${separator}) FILTER (WHERE n <= ${bind(limitOf)}) AS rows, count(*)::int AS found FROM (SELECT ${row} AS j, row_number() OVER () AS n FROM (${rows}) t) r`;
 }
 
-function tail(shape: RelationShape, { conditions, sort, page }: Selection): Sql<Selection> {
+function eachRow(
+  relation: Relation,
+  shape: RelationShape,
+  selection: Selection,
+  format: RowFormat,
+): Sql<Selection> {
+  const rows = sql`${selectRows(relation, shape, selection)}${upToPage(selection)}`;
+  return sql`SELECT ${record(shape, format)} FROM (${rows}) t`;
+}
+
+function selectRows(relation: Relation, shape: RelationShape, selection: Selection): Sql<Selection> {
+  const filtered = tail(shape, selection);
+  return sql`SELECT ${outputColumns(shape)} FROM ${identifier(...relation)} AS s${filtered}`;
+}
+
+/** The page, if there is one. */
+function upToPage({ page }: Selection): Sql<Selection> {
+  return page === null ? EMPTY : sql` LIMIT ${bind(mostOf)} OFFSET ${bind(offsetOf)}`;
+}
+
+/** The same, but no more than may be answered in one piece, and one that tells that there is more. */
+function upToWhole({ page }: Selection): Sql<Selection> {
+  if (page === null) return sql` LIMIT ${constant(WHOLE_ROWS + 1)}`;
+  return sql` LIMIT ${bind(mostOfWhole)} OFFSET ${bind(offsetOf)}`;
+}
+
+function tail(shape: RelationShape, { conditions, sort }: Selection): Sql<Selection> {
   const types = new Map(shape.map(({ name, type }) => [name, type]));
   const wheres = conditions.map((condition, i) =>
     where(condition, bind(valueOf(i)), types.get(condition.column)),
   );
   const filter = wheres.length > 0 ? sql` WHERE ${join(wheres, " AND ")}` : EMPTY;
   const order = sort.length > 0 ? sql` ORDER BY ${join(sort.map(orderBy), ", ")}` : EMPTY;
-  return page === null
-    ? sql`${filter}${order}`
-    : sql`${filter}${order} LIMIT ${bind(mostOf)} OFFSET ${bind(offsetOf)}`;
+  return sql`${filter}${order}`;
 }
 
 const valueOf =
@@ -77,7 +117,8 @@ const valueOf =
     conditions[position]?.value ?? "";
 const limitOf = ({ page }: Selection): BindValue => page?.limit ?? 0;
 const offsetOf = ({ page }: Selection): BindValue => page?.offset ?? 0;
-const mostOf = ({ page }: Selection): BindValue => (page?.limit ?? 0) + (page?.lookAhead ? 1 : 0);
+const mostOf = ({ page }: Selection): number => (page?.limit ?? 0) + (page?.lookAhead ? 1 : 0);
+const mostOfWhole = (selection: Selection): number => Math.min(mostOf(selection), WHOLE_ROWS + 1);
 
 function orderBy([column, direction]: SortKey): Sql {
   return sql`s.${identifier(column)} ${DIRECTIONS[direction]}`;
@@ -122,45 +163,4 @@ function asText(column: Sql, type: string, letterCase?: "lower" | "upper"): Sql 
     case "upper":
       return sql`upper(${text})`;
   }
-}
-
-function outputColumn({ name, type }: RealColumn): Sql {
-  const column = sql`s.${identifier(name)}`;
-  return sql`${type.startsWith("_") ? outputArray(column, type.slice(1)) : outputValue(column, type)} AS ${identifier(name)}`;
-}
-
-/** A value as the API shows it (decisions.md §A, Responses): what JSON cannot hold is null, times are RFC 3339 in UTC. */
-function outputValue(column: Sql, type: string): Sql {
-  switch (type) {
-    case "float4":
-    case "float8":
-      // False for NaN, and for an infinity, which taken from itself is none: one look instead of three.
-      return sql`CASE WHEN ${column} - ${column} = 0 THEN ${column} END`;
-    case "numeric":
-      return sql`nullif(nullif(nullif(${column}, 'NaN'), 'Infinity'), '-Infinity')`;
-    case "date":
-      return sql`CASE WHEN isfinite(${column}) THEN ${column} END`;
-    case "timestamp":
-      // The cast is for a column that has become a `timestamptz` since its type was looked up.
-      return sql`CASE WHEN isfinite(${column}) THEN replace(${column}::timestamp::text, ' ', 'T') || 'Z' END`;
-    case "timestamptz":
-      return sql`CASE WHEN isfinite(${column}) THEN replace((${column} AT TIME ZONE 'UTC')::text, ' ', 'T') || 'Z' END`;
-    default:
-      return column;
-  }
-}
-
-const REWRITTEN: ReadonlySet<string> = new Set([
-  "float4",
-  "float8",
-  "numeric",
-  "date",
-  "timestamp",
-  "timestamptz",
-]);
-
-function outputArray(column: Sql, element: string): Sql {
-  if (!REWRITTEN.has(element)) return column;
-  const items = sql`SELECT json_agg(${outputValue(sql`e`, element)}) FROM unnest(${column}) AS e`;
-  return sql`CASE WHEN ${column} IS NOT NULL THEN coalesce((${items}), '[]') END`;
 }

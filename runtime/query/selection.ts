@@ -18,3 +18,12 @@ export interface Selection {
   readonly sort: readonly SortKey[];
   readonly page: Page | null;
 }
+
+/** How rows are written: JSON objects with commas, JSON objects on lines (NDJSON), or CSV records (RFC 4180). */
+export type RowFormat = "json" | "ndjson" | "csv";
+
+/** What stands between two rows. */
+export const ROW_SEPARATORS = { json: ",", ndjson: "\n", csv: "\r\n" } as const satisfies Record<
+  RowFormat,
+  string
+>;

@@ -36,13 +36,21 @@ export function bind<From>(value: ValueOf<From>): Sql<From> {
   return piece(["", ""], [value]);
 }
 
+/** A whole number of this code's own, as it stands in the text. */
+export function constant(number: number): Sql {
+  return piece([String(Math.trunc(number))], []);
+}
+
 /** A quoted identifier: doubling the quote is all that standard SQL asks for. */
 export function identifier(...names: readonly string[]): Sql {
   return piece([names.map((name) => `"${name.replaceAll('"', '""')}"`).join(".")], []);
 }
 
 /** Pieces with a separator between them. */
-export function join<From>(parts: readonly Sql<From>[], separator: " AND " | ", "): Sql<From> {
+export function join<From>(
+  parts: readonly Sql<From>[],
+  separator: " AND " | ", " | " || ',' || ",
+): Sql<From> {
   if (parts.length === 0) return piece([""], []);
   const between = Array.from({ length: parts.length - 1 }, () => separator);
   return concat(["", ...between, ""], parts);

@@ -1,17 +1,26 @@
-import pg from "pg";
+import type pg from "pg";
 import type { Relation } from "../endpoint/endpoint.js";
+import { type RealColumn, type RelationShape, WHOLE_ROWS } from "../query/dialect.js";
 import { postgresDialect } from "../query/postgres.js";
-import type { Selection } from "../query/selection.js";
+import type { Statement } from "../query/sql.js";
+import { isStatementFault, queryOf, run, take, type Terms, Unwanted } from "./connection.js";
+import { LargeAnswers } from "./large-answers.js";
+import { Patrol } from "./patrol.js";
+import { openRowStream } from "./row-stream.js";
+import { openPingPool, openPool } from "./session.js";
 import { ShapeCache } from "./shape-cache.js";
 import { StatementNames } from "./statement-names.js";
-import type { Rows, Warehouse } from "./warehouse.js";
-import type { RealColumn, RelationShape } from "../query/dialect.js";
+import type { Question, Rows, RowStream, Wanted, Warehouse, WholeRows } from "./warehouse.js";
 
 /** Queries that may wait for a connection; beyond it a caller is told to come back. */
 const MAX_WAITING = 1000;
 
 /** Connections held at most: more than the cores of an ordinary database server only adds switching. */
 const MAX_CONNECTIONS = 20;
+
+/** Connections for long answers, which clients may read as slowly as they like: short ones never wait for those. */
+const MAX_STREAMS = 10;
+const MAX_WAITING_STREAMS = 50;
 
 /** How long a health check waits for the database. */
 const PING_TIMEOUT_MS = 2000;
@@ -27,108 +36,134 @@ const SHAPE_CHANGED: ReadonlySet<string> = new Set([
 
 export interface PostgresOptions {
   readonly url: string;
-  /** A query that runs longer is cancelled. */
+  /** The longest that any query may run, whatever a question allows; 0: no limit. */
   readonly statementTimeoutMs: number;
   /** Told of a connection that broke while nobody used it. */
   readonly onIdleError: (error: Error) => void;
 }
 
 /** The PostgreSQL warehouse: JSON is made by the database, so that no digit is lost and no row is printed twice. */
-export function openPostgres(options: PostgresOptions): Warehouse {
-  const pool = new pg.Pool({
-    connectionString: options.url,
-    max: MAX_CONNECTIONS,
-    connectionTimeoutMillis: 10_000,
-    application_name: "routewright",
-    // Awaited, though the type does not say so. Settings are not sent at start-up, where poolers refuse unknown ones.
-    onConnect: (client) => client.query(sessionSettings(options.statementTimeoutMs)) as never,
-  });
-  // A health check must not wait behind the queries: a database that is busy is not out of reach.
-  const pings = new pg.Pool({
-    connectionString: options.url,
-    max: 1,
-    connectionTimeoutMillis: PING_TIMEOUT_MS,
-    query_timeout: PING_TIMEOUT_MS,
-    application_name: "routewright health",
-  });
-  for (const each of [pool, pings]) each.on("error", (error) => options.onIdleError(withoutClient(error)));
-  return new PostgresWarehouse(pool, pings);
+export function openPostgres({ url, statementTimeoutMs, onIdleError }: PostgresOptions): Warehouse {
+  const shared = { url, statementTimeoutMs, onIdleError };
+  return new PostgresWarehouse(
+    {
+      queries: openPool({ ...shared, max: MAX_CONNECTIONS }),
+      streams: openPool({ ...shared, max: MAX_STREAMS }),
+      // A health check must not wait behind the queries: a database that is busy is not out of reach.
+      pings: openPingPool(url, PING_TIMEOUT_MS, onIdleError),
+    },
+    new Patrol(statementTimeoutMs),
+  );
 }
 
-/**
- * Fixes what decides how a value is written, whatever the database or the role has set. Read-only is a second wall:
- * nothing that this program sends writes.
- */
-function sessionSettings(statementTimeoutMs: number): string {
-  const settings = [
-    "timezone = 'UTC'",
-    "datestyle = 'ISO'",
-    "intervalstyle = 'postgres'",
-    "bytea_output = 'hex'",
-    "extra_float_digits = 1",
-    "default_transaction_read_only = on",
-    "jit = off",
-    `statement_timeout = ${Math.trunc(statementTimeoutMs)}`,
-  ];
-  return settings.map((setting) => `SET ${setting}`).join("; ");
+interface Pools {
+  readonly queries: pg.Pool;
+  readonly streams: pg.Pool;
+  readonly pings: pg.Pool;
 }
 
-/** The pool hangs the whole client on the error, which is nothing for a log. */
-function withoutClient(error: Error & { client?: unknown }): Error {
-  delete error.client;
-  return error;
-}
+/** The look-up of a relation's columns is for all who ask. */
+const FOR_ALL: Terms = { timeoutMs: 0, wanted: () => true };
 
 class PostgresWarehouse implements Warehouse {
-  readonly #pool: pg.Pool;
-  readonly #pings: pg.Pool;
+  readonly #pools: Pools;
+  readonly #patrol: Patrol;
   readonly #names = new StatementNames();
+  readonly #large = new LargeAnswers();
   readonly #shapes = new ShapeCache((relation) => this.#describe(relation));
 
-  constructor(pool: pg.Pool, pings: pg.Pool) {
-    this.#pool = pool;
-    this.#pings = pings;
+  constructor(pools: Pools, patrol: Patrol) {
+    this.#pools = pools;
+    this.#patrol = patrol;
   }
 
-  async rows(relation: Relation, selection: Selection): Promise<Rows | "overloaded"> {
-    if (this.#pool.waitingCount >= MAX_WAITING) return "overloaded";
-    const known = this.#shapes.get(relation);
+  async rows(question: Question, wanted: Wanted): Promise<Rows | "overloaded"> {
+    if (this.#pools.queries.waitingCount >= MAX_WAITING) return "overloaded";
+    const known = this.#shapes.get(question.relation);
     try {
-      return await this.#select(relation, known instanceof Promise ? await known : known, selection);
+      return await this.#select(question, known instanceof Promise ? await known : known, wanted);
     } catch (error) {
-      if (this.#isFull(error)) return "overloaded";
+      if (isFull(error, this.#pools.queries) || isFull(error, this.#pools.streams)) return "overloaded";
       if (!SHAPE_CHANGED.has((error as pg.DatabaseError).code ?? "")) throw error;
-      return this.#select(relation, await this.#shapes.renew(relation), selection);
+      return this.#select(question, await this.#shapes.renew(question.relation), wanted);
     }
   }
 
-  /** Whether a query has waited in vain for one of the connections, all of which were at work. */
-  #isFull(error: unknown): boolean {
-    const { totalCount, idleCount } = this.#pool;
-    const isTimeout = error instanceof Error && /timeout exceeded when trying to connect/.test(error.message);
-    return isTimeout && totalCount >= MAX_CONNECTIONS && idleCount === 0;
+  /** In one piece, unless that turns out to be too much. */
+  async #select(question: Question, shape: RelationShape, wanted: Wanted): Promise<Rows | "overloaded"> {
+    const { relation, selection, format } = question;
+    const statement = postgresDialect.whole(relation, shape, selection, format);
+    if (!this.#large.isExpected(statement.text)) {
+      const rows = await this.#whole(question, shape, statement, wanted);
+      if (rows !== null) return rows;
+    }
+    if (this.#pools.streams.waitingCount >= MAX_WAITING_STREAMS) return "overloaded";
+    return this.#stream(question, shape, wanted);
   }
 
-  async #select(relation: Relation, shape: RelationShape, selection: Selection): Promise<Rows> {
-    const { text, values } = postgresDialect.select(relation, shape, selection);
-    const name = this.#names.of(text);
-    const query = name === null ? { text, values } : { name, text, values };
-    const result = await this.#pool.query<{ rows: string | null; found: number }>(query as pg.QueryConfig);
-    const { rows = null, found = 0 } = result.rows[0] ?? {};
-    const limit = selection.page?.limit ?? found;
-    return { json: rows ?? "", returned: Math.min(found, limit), hasMore: found > limit };
+  /** Null when there are more rows than one piece may hold. */
+  async #whole(
+    { selection: { page }, timeoutMs }: Question,
+    shape: RelationShape,
+    statement: Statement,
+    wanted: Wanted,
+  ): Promise<WholeRows | null> {
+    const started = performance.now();
+    const query = queryOf(statement, this.#names.of(statement.text));
+    const [row] = await this.#run<{ rows: string | null; found: number }>(query, { timeoutMs, wanted });
+    const { rows = null, found = 0 } = row ?? {};
+    const text = rows ?? "";
+    const limit = page?.limit ?? Infinity;
+    const isTooMuch = found > WHOLE_ROWS && limit > WHOLE_ROWS;
+    if (isTooMuch || text.length > LargeAnswers.CHARACTERS) this.#large.note(statement.text);
+    if (isTooMuch) return null;
+    const milliseconds = performance.now() - started;
+    const returned = Math.min(found, limit);
+    return { kind: "whole", columns: shape, text, returned, hasMore: found > limit, milliseconds };
+  }
+
+  async #stream(
+    { relation, selection, format, timeoutMs }: Question,
+    shape: RelationShape,
+    wanted: Wanted,
+  ): Promise<RowStream> {
+    const statement = postgresDialect.each(relation, shape, selection, format);
+    const limit = selection.page?.limit ?? Infinity;
+    const client = await take(this.#pools.streams);
+    return openRowStream(
+      client,
+      { columns: shape, statement, format, limit },
+      { timeoutMs, wanted },
+      this.#patrol,
+    );
+  }
+
+  async #run<Row extends pg.QueryResultRow>(query: pg.QueryConfig, terms: Terms): Promise<Row[]> {
+    const client = await take(this.#pools.queries);
+    // It may have waited for long.
+    if (!terms.wanted()) {
+      client.release();
+      throw new Unwanted();
+    }
+    try {
+      const { rows } = await run<Row>(client, query, terms, this.#patrol);
+      client.release();
+      return rows;
+    } catch (error) {
+      client.release(!isStatementFault(error));
+      throw error;
+    }
   }
 
   async #describe(relation: Relation): Promise<RelationShape> {
-    const { text, values } = postgresDialect.describe(relation);
-    const { rows } = await this.#pool.query<RealColumn>({ text, values: values as unknown[] });
+    const rows = await this.#run<RealColumn>(queryOf(postgresDialect.describe(relation)), FOR_ALL);
     if (rows.length > 0) return rows;
     throw new Error(`The relation ${relation.join(".")} does not exist in the database, or has no columns.`);
   }
 
   async isReachable(): Promise<boolean> {
     const late = new Promise<false>((resolve) => setTimeout(resolve, PING_TIMEOUT_MS, false).unref());
-    const answer = this.#pings.query("SELECT 1").then(
+    const answer = this.#pools.pings.query("SELECT 1").then(
       () => true,
       () => false,
     );
@@ -136,6 +171,14 @@ class PostgresWarehouse implements Warehouse {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#pool.end(), this.#pings.end()]);
+    const { queries, streams, pings } = this.#pools;
+    await Promise.all([queries.end(), streams.end(), pings.end()]);
+    this.#patrol.close();
   }
+}
+
+/** Whether a query has waited in vain for one of a pool's connections, all of which were at work. */
+function isFull(error: unknown, { totalCount, idleCount, options: { max } }: pg.Pool): boolean {
+  const isTimeout = error instanceof Error && /timeout exceeded when trying to connect/.test(error.message);
+  return isTimeout && totalCount >= max && idleCount === 0;
 }

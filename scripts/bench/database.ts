@@ -52,5 +52,5 @@ async function statementText(client: pg.Client, rows: TableRows): Promise<string
   const relation = [SCHEMA, tableName(rows)] as const;
   const describe = postgresDialect.describe(relation);
   const shape = await client.query<RealColumn>(describe.text, [...describe.values]);
-  return postgresDialect.select(relation, shape.rows, { conditions: [], sort: [], page: null }).text;
+  return postgresDialect.whole(relation, shape.rows, { conditions: [], sort: [], page: null }, "json").text;
 }

@@ -13,6 +13,14 @@ const schema = await ownSchema(`
   CREATE TABLE @.locked AS SELECT 1 AS id;`);
 
 const NAMES = ["dividing", "slow", "late", "locked", "missing"];
+/** As `locked`, but each value of `id` is a question of its own. */
+const HELD = {
+  name: "locked",
+  schema,
+  tags: ["production", "failing", "api:held"],
+  columns: { id: "integer" },
+  api: { allow_unfiltered: true, parameters: [{ name: "id", column: "id", operator: "=", type: "string" }] },
+};
 const manifest = manifestOf(
   NAMES.map((name) => ({ name, schema, tags: ["production", "failing", `api:${name}`] })),
 );
@@ -89,8 +97,11 @@ async function whileLocked(during: () => Promise<void>): Promise<void> {
 /** Sends many requests over one connection; the promise is of the status lines, once all answers are there. */
 function pipeline(url: string, count: number): { sent: Promise<void>; statuses: Promise<readonly string[]> } {
   const socket = createConnection(Number(new URL(url).port), "127.0.0.1");
-  const one = `GET /v1/failing/locked HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n\r\n`;
-  const last = one.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+  const one = (i: number, more = ""): string =>
+    `GET /v1/failing/held?id=${String(i)} HTTP/1.1\r\nHost: x\r\nX-API-Key: ${key}\r\n${more}\r\n`;
+  const text = Array.from({ length: count }, (_, i) =>
+    one(i, i === count - 1 ? "Connection: close\r\n" : ""),
+  );
   const statuses = new Promise<readonly string[]>((resolve, reject) => {
     let text = "";
     socket.on("data", (chunk) => (text += chunk.toString()));
@@ -100,7 +111,7 @@ function pipeline(url: string, count: number): { sent: Promise<void>; statuses: 
     });
   });
   return {
-    sent: new Promise((resolve) => socket.write(one.repeat(count - 1) + last, () => resolve())),
+    sent: new Promise((resolve) => socket.write(text.join(""), () => resolve())),
     statuses,
   };
 }
@@ -110,8 +121,8 @@ describe("a service with more queries than it can hold", () => {
     "answers 503 with Retry-After, is healthy, and answers those that wait",
     { timeout: 60_000 },
     async () => {
-      const url = await serveManifest(manifest);
-      await ask(url, "/v1/failing/locked", { key });
+      const url = await serveManifest(manifestOf([HELD]));
+      await ask(url, "/v1/failing/held", { key });
       const held = 1020;
       let statuses: Promise<readonly string[]> = Promise.resolve([]);
       await whileLocked(async () => {
@@ -122,7 +133,7 @@ describe("a service with more queries than it can hold", () => {
           .poll(
             async () => {
               const reply = await Promise.race([
-                ask(url, "/v1/failing/locked", { key }),
+                ask(url, "/v1/failing/held?id=other", { key }),
                 new Promise<null>((resolve) => setTimeout(resolve, 300, null)),
               ]);
               return reply && [...told(reply), reply.headers["retry-after"]];
@@ -131,13 +142,13 @@ describe("a service with more queries than it can hold", () => {
           )
           .toEqual([...refusal(503, "The service is overloaded. Try again in 1 seconds."), "1"]);
         expect(told(await ask(url, "/health"))).toEqual([200, { status: "ok", database_connected: true }]);
-        expect((await ask(url, "/v1/failing/locked?x=1", { key })).status).toBe(400);
+        expect((await ask(url, "/v1/failing/held?x=1", { key })).status).toBe(400);
       });
       const counted = await statuses;
       expect(counted).toHaveLength(held);
       expect(counted.filter((status) => status === "200").length).toBeGreaterThanOrEqual(1000);
       expect(new Set(counted)).toEqual(new Set(counted.includes("503") ? ["200", "503"] : ["200"]));
-      expect((await ask(url, "/v1/failing/locked", { key })).status).toBe(200);
+      expect((await ask(url, "/v1/failing/held", { key })).status).toBe(200);
     },
   );
 });

@@ -49,7 +49,7 @@ describe("a browser's page from anywhere", () => {
     expect(headers["access-control-allow-origin"]).toBe("*");
     expect(headers["access-control-allow-credentials"]).toBeUndefined();
     expect(headers["access-control-expose-headers"]).toBe(
-      "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Request-Id, Deprecation, Sunset, Link",
+      "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Request-Id, Deprecation, Sunset, Link, Traceparent",
     );
   });
 
@@ -66,7 +66,7 @@ describe("a browser's page from anywhere", () => {
     expect(headers).toMatchObject({
       "access-control-allow-origin": "*",
       "access-control-allow-methods": "GET, HEAD, POST, OPTIONS",
-      "access-control-allow-headers": "X-API-Key, Content-Type, X-Request-Id",
+      "access-control-allow-headers": "X-API-Key, Content-Type, X-Request-Id, Traceparent, Tracestate",
       "access-control-max-age": "7200",
     });
     expect(headers["x-ratelimit-limit"]).toBe("100");
@@ -91,17 +91,19 @@ describe("OPTIONS without a browser", () => {
 });
 
 describe("an answer with data", () => {
-  it.each(["/v1/shop/legacy", "/v1/none", "/", "/openapi.json"])(
-    "is not cached, guessed at or shown as a page: %s",
-    async (target) => {
-      expect((await ask(url, target, { key })).headers).toMatchObject({
-        "cache-control": "no-store",
-        "x-content-type-options": "nosniff",
-        "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-        "content-type": "application/json; charset=utf-8",
-      });
-    },
-  );
+  it.each([
+    ["/v1/shop/legacy", "private, no-cache"],
+    ["/v1/none", "no-store"],
+    ["/", "no-store"],
+    ["/openapi.json", "no-store"],
+  ])("is not kept by others, guessed at or shown as a page: %s", async (target, cacheControl) => {
+    expect((await ask(url, target, { key })).headers).toMatchObject({
+      "cache-control": cacheControl,
+      "x-content-type-options": "nosniff",
+      "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+      "content-type": "application/json; charset=utf-8",
+    });
+  });
 
   it.each(EVERYWHERE)("does not tell what serves it: %s", async (target) => {
     const { headers } = await ask(url, target, { key });

@@ -22,6 +22,9 @@ const schema = await ownSchema(`
 const NOTHING: Selection = { conditions: [], sort: [], page: null };
 const ID_SHAPE = SHAPE.slice(0, 1);
 /** What goes around every selection of the column `id`. */
+const wholeJson = (shape: RelationShape, selection: Selection) =>
+  postgresDialect.whole(["sch", "rel"], shape, selection, "json");
+
 const around = (tail: string): string =>
   `SELECT string_agg(j, ',') AS rows, count(*)::int AS found FROM (SELECT row_to_json(t.*)::text AS j FROM (SELECT s."id" AS "id" FROM "sch"."rel" AS s${tail}) t) r`;
 
@@ -32,7 +35,12 @@ interface Found {
 
 /** The same statement on the real relation. */
 async function found(selection: Partial<Selection>, shape: RelationShape = SHAPE): Promise<Found> {
-  const { text, values } = postgresDialect.select([schema, "plain"], shape, { ...NOTHING, ...selection });
+  const { text, values } = postgresDialect.whole(
+    [schema, "plain"],
+    shape,
+    { ...NOTHING, ...selection },
+    "json",
+  );
   const [row] = await query(`SET timezone = 'UTC'; SET datestyle = 'ISO'`).then(() => query(text, values));
   return { rows: JSON.parse(`[${String(row?.["rows"] ?? "")}]`), found: Number(row?.["found"]) };
 }
@@ -148,11 +156,10 @@ const FILTERS: readonly (readonly [
 
 describe("a filter", () => {
   it.each(FILTERS)("is written with its value beside it: %s", (_, condition, where, value) => {
-    const { text, values } = postgresDialect.select(["sch", "rel"], SHAPE, {
-      ...NOTHING,
-      conditions: [condition],
-    });
-    expect(text.slice(text.indexOf(' FROM "sch"'))).toBe(` FROM "sch"."rel" AS s WHERE ${where}) t) r`);
+    const { text, values } = wholeJson(SHAPE, { ...NOTHING, conditions: [condition] });
+    expect(text.slice(text.indexOf(' FROM "sch"'))).toBe(
+      ` FROM "sch"."rel" AS s WHERE ${where} LIMIT 1001) t) r`,
+    );
     expect(values).toEqual([value]);
   });
 
@@ -161,22 +168,22 @@ describe("a filter", () => {
   });
 
   it("beside others is joined by AND, with the values in order", () => {
-    const { text, values } = postgresDialect.select(["sch", "rel"], ID_SHAPE, {
+    const { text, values } = wholeJson(ID_SHAPE, {
       ...NOTHING,
       conditions: [
         { column: "id", operator: "=", type: "string", value: "1" },
         { column: "id", operator: "IN", type: "string_list", value: ["1", "2"] },
       ],
     });
-    expect(text).toBe(around(` WHERE s."id"::text = $1 AND s."id"::text = ANY($2::text[])`));
+    expect(text).toBe(around(` WHERE s."id"::text = $1 AND s."id"::text = ANY($2::text[]) LIMIT 1001`));
     expect(values).toEqual(["1", ["1", "2"]]);
   });
 });
 
 describe("a selection", () => {
-  it("of everything has no tail", () => {
-    expect(postgresDialect.select(["sch", "rel"], ID_SHAPE, NOTHING)).toMatchObject({
-      text: around(""),
+  it("of everything asks for one row more than is answered in one piece", () => {
+    expect(wholeJson(ID_SHAPE, NOTHING)).toMatchObject({
+      text: around(" LIMIT 1001"),
       values: [],
     });
   });
@@ -186,8 +193,8 @@ describe("a selection", () => {
       ["name", "DESC"],
       ["id", "ASC"],
     ] as const;
-    expect(postgresDialect.select(["sch", "rel"], ID_SHAPE, { ...NOTHING, sort }).text).toBe(
-      around(` ORDER BY s."name" DESC, s."id" ASC`),
+    expect(wholeJson(ID_SHAPE, { ...NOTHING, sort }).text).toBe(
+      around(` ORDER BY s."name" DESC, s."id" ASC LIMIT 1001`),
     );
     expect((await found({ sort: [["id", "DESC"]] }, ID_SHAPE)).rows).toEqual([
       { id: 3 },
@@ -198,7 +205,7 @@ describe("a selection", () => {
 
   it("of a page has its limit and offset as values", async () => {
     const page = { limit: 1, offset: 1, lookAhead: false };
-    const { text, values } = postgresDialect.select(["sch", "rel"], ID_SHAPE, { ...NOTHING, page });
+    const { text, values } = wholeJson(ID_SHAPE, { ...NOTHING, page });
     expect(text).toBe(around(" LIMIT $1 OFFSET $2"));
     expect(values).toEqual([1, 1]);
     expect(await found({ sort: [["id", "ASC"]], page }, ID_SHAPE)).toEqual({ rows: [{ id: 2 }], found: 1 });
@@ -206,7 +213,7 @@ describe("a selection", () => {
 
   it("that looks ahead asks for one row more, counts it and does not give it", async () => {
     const page = { limit: 2, offset: 0, lookAhead: true };
-    const { text, values } = postgresDialect.select(["sch", "rel"], ID_SHAPE, { ...NOTHING, page });
+    const { text, values } = wholeJson(ID_SHAPE, { ...NOTHING, page });
     expect(text).toBe(
       `SELECT string_agg(j, ',') FILTER (WHERE n <= $1) AS rows, count(*)::int AS found FROM (SELECT row_to_json(t.*)::text AS j, row_number() OVER () AS n FROM (SELECT s."id" AS "id" FROM "sch"."rel" AS s LIMIT $2 OFFSET $3) t) r`,
     );
@@ -245,19 +252,24 @@ describe("a selection", () => {
       `CASE WHEN s."v" IS NOT NULL THEN coalesce((SELECT json_agg(CASE WHEN isfinite(e) THEN e END) FROM unnest(s."v") AS e), '[]') END`,
     ],
   ])("writes a column of type %s as %s", (type, expression) => {
-    const { text } = postgresDialect.select(["sch", "rel"], [{ name: "v", type }], NOTHING);
+    const { text } = wholeJson([{ name: "v", type }], NOTHING);
     expect(text).toContain(`(SELECT ${expression} AS "v" FROM`);
   });
 
   it("quotes every name", () => {
     const hostile = 'a"b; DROP TABLE x; --';
-    const { text, values } = postgresDialect.select([hostile, hostile], [{ name: hostile, type: "text" }], {
-      conditions: [{ column: hostile, operator: "=", type: "string", value: hostile }],
-      sort: [[hostile, "DESC"]],
-      page: null,
-    });
+    const { text, values } = postgresDialect.whole(
+      [hostile, hostile],
+      [{ name: hostile, type: "text" }],
+      {
+        conditions: [{ column: hostile, operator: "=", type: "string", value: hostile }],
+        sort: [[hostile, "DESC"]],
+        page: null,
+      },
+      "json",
+    );
     expect(text.replaceAll('"a""b; DROP TABLE x; --"', "Q")).toBe(
-      "SELECT string_agg(j, ',') AS rows, count(*)::int AS found FROM (SELECT row_to_json(t.*)::text AS j FROM (SELECT s.Q AS Q FROM Q.Q AS s WHERE s.Q = $1 ORDER BY s.Q DESC) t) r",
+      "SELECT string_agg(j, ',') AS rows, count(*)::int AS found FROM (SELECT row_to_json(t.*)::text AS j FROM (SELECT s.Q AS Q FROM Q.Q AS s WHERE s.Q = $1 ORDER BY s.Q DESC LIMIT 1001) t) r",
     );
     expect(values).toEqual([hostile]);
   });
@@ -274,5 +286,54 @@ describe("the question for a relation's columns", () => {
   it("finds nothing for a relation that is not there", async () => {
     const { text, values } = postgresDialect.describe([schema, "none'; DROP TABLE plain; --"]);
     expect(await query(text, values)).toEqual([]);
+  });
+
+  it("of a page longer than one piece asks for one row more than that", () => {
+    const page = { limit: 5000, offset: 0, lookAhead: true };
+    expect(wholeJson(ID_SHAPE, { ...NOTHING, page }).values).toEqual([5000, 1001, 0]);
+  });
+
+  it("row by row has all of the page, and one row that tells whether more follow", () => {
+    const page = { limit: 5000, offset: 3, lookAhead: true };
+    const { text, values } = postgresDialect.each(["sch", "rel"], ID_SHAPE, { ...NOTHING, page }, "json");
+    expect(text).toBe(
+      'SELECT row_to_json(t.*)::text FROM (SELECT s."id" AS "id" FROM "sch"."rel" AS s LIMIT $1 OFFSET $2) t',
+    );
+    expect(values).toEqual([5001, 3]);
+  });
+});
+
+describe("a row", () => {
+  const row = async (expression: string, type: string, format: "csv" | "ndjson"): Promise<unknown> => {
+    await query(
+      `DROP TABLE IF EXISTS "${schema}".one; CREATE TABLE "${schema}".one AS SELECT ${expression} AS v`,
+    );
+    const { text } = postgresDialect.each([schema, "one"], [{ name: "v", type }], NOTHING, format);
+    const [found] = await query(`SET timezone = 'UTC'; SET datestyle = 'ISO'`).then(() => query(text));
+    return Object.values(found ?? {})[0];
+  };
+
+  it.each([
+    ["null::text", "text", ""],
+    ["''", "text", '""'],
+    ["'plain'", "text", '"plain"'],
+    [`'say "hi", twice' || E'\\r\\n' || 'please'`, "text", '"say ""hi"", twice\r\nplease"'],
+    ["18446744073709551615::numeric", "numeric", "18446744073709551615"],
+    ["'NaN'::float8", "float8", ""],
+    ["0.1::float8", "float8", "0.1"],
+    ["true", "bool", "true"],
+    ["date '2024-02-29'", "date", "2024-02-29"],
+    ["timestamptz '2024-02-29 12:00:00.5+02'", "timestamptz", "2024-02-29T10:00:00.5Z"],
+    ["ARRAY['a', 'b\"c']", "_text", String.raw`"[""a"",""b\""c""]"`],
+    [`'{"a": [1, 2]}'::jsonb`, "jsonb", '"{""a"": [1, 2]}"'],
+    ["interval '1 day'", "interval", '"1 day"'],
+  ])("of CSV has %s as RFC 4180 asks for it", async (expression, type, field) => {
+    expect(await row(expression, type, "csv")).toBe(field);
+  });
+
+  it("of NDJSON is one line, whatever white space a column of type json holds", async () => {
+    const line = await row(`E'{\\r\\n "a":\\t"x\\\\n"}'::json`, "json", "ndjson");
+    expect(line).not.toMatch(/[\r\n]/);
+    expect(JSON.parse(String(line))).toEqual({ v: { a: "x\n" } });
   });
 });

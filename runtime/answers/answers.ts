@@ -1,0 +1,91 @@
+import type { Question, RowStream, Wanted, Warehouse } from "../warehouse/warehouse.js";
+import type { AnswerCache } from "./cache.js";
+import { type Frame, frameOf } from "./frame.js";
+import { WholeAnswer } from "./whole-answer.js";
+
+/** An answer that is fetched while it is sent. */
+export interface StreamedAnswer {
+  readonly kind: "stream";
+  readonly frame: Frame;
+  readonly stream: RowStream;
+}
+
+export interface Answered {
+  readonly answer: WholeAnswer | StreamedAnswer;
+  /** Whether this very request asked the database. */
+  readonly asked: boolean;
+}
+
+/** A query under way, with all who wait for it. */
+interface Flight {
+  readonly answer: Promise<WholeAnswer | StreamedAnswer | "overloaded">;
+  readonly waiting: Wanted[];
+}
+
+/** Answers questions: out of the cache, by a query that is under way already, or by one of its own. */
+export class Answers {
+  readonly #warehouse: Warehouse;
+  readonly #cache: AnswerCache | null;
+  readonly #flights = new Map<string, Flight>();
+
+  /** Without a cache nothing is kept once it is answered. */
+  constructor(warehouse: Warehouse, cache: AnswerCache | null) {
+    this.#warehouse = warehouse;
+    this.#cache = cache;
+  }
+
+  /**
+   * `key`: the question's (`keyOf`); `version`: of the rows, where it is known. Rejects when the database fails.
+   */
+  async of(
+    key: string,
+    question: Question,
+    version: string | null,
+    wanted: Wanted,
+  ): Promise<Answered | "overloaded"> {
+    const cached = this.#cache?.get(key, version);
+    if (cached) return { answer: cached, asked: false };
+    const shared = this.#flights.get(key);
+    if (shared) {
+      shared.waiting.push(wanted);
+      const answer = await shared.answer;
+      // A stream has one reader; whoever else asks reads his own.
+      if (answer === "overloaded") return answer;
+      if (answer.kind === "whole") return { answer, asked: false };
+      return this.#own(question, wanted);
+    }
+    return this.#lead(key, question, version, wanted);
+  }
+
+  async #lead(
+    key: string,
+    question: Question,
+    version: string | null,
+    wanted: Wanted,
+  ): Promise<Answered | "overloaded"> {
+    const waiting = [wanted];
+    const flight = { answer: this.#ask(question, () => waiting.some((each) => each())), waiting };
+    this.#flights.set(key, flight);
+    try {
+      const answer = await flight.answer;
+      if (answer === "overloaded") return answer;
+      if (answer.kind === "whole") this.#cache?.set(key, answer, version);
+      return { answer, asked: true };
+    } finally {
+      this.#flights.delete(key);
+    }
+  }
+
+  async #own(question: Question, wanted: Wanted): Promise<Answered | "overloaded"> {
+    const answer = await this.#ask(question, wanted);
+    return answer === "overloaded" ? answer : { answer, asked: true };
+  }
+
+  async #ask(question: Question, wanted: Wanted): Promise<WholeAnswer | StreamedAnswer | "overloaded"> {
+    const rows = await this.#warehouse.rows(question, wanted);
+    if (rows === "overloaded") return rows;
+    const frame = frameOf(question.format, question.selection.page, rows.columns);
+    if (rows.kind === "stream") return { kind: "stream", frame, stream: rows };
+    return new WholeAnswer(frame.head + rows.text + frame.tail(rows), rows.returned, rows.milliseconds);
+  }
+}

@@ -1,0 +1,85 @@
+import type { IncomingMessage } from "node:http";
+import type { Transform } from "node:stream";
+import { promisify } from "node:util";
+import * as zlib from "node:zlib";
+import Negotiator from "negotiator";
+
+/** A content coding (RFC 9110 §8.4.1). */
+export type Encoding = "br" | "gzip" | "zstd";
+
+/**
+ * Shorter answers are sent as they are: that much goes out in a connection's first round trip (RFC 6928), so there is
+ * nothing to win.
+ */
+export const COMPRESSED_FROM_BYTES = 14 * 1024;
+
+/** What `node:zlib` has from Node 22.15 on. */
+interface Zstd {
+  readonly zstdCompress?: (data: Buffer, callback: (error: Error | null, result: Buffer) => void) => void;
+  readonly createZstdCompress?: () => Transform;
+}
+
+const { zstdCompress, createZstdCompress } = zlib as Zstd;
+
+/** Levels at which compressing keeps up with a database that writes JSON. */
+const BROTLI: zlib.BrotliOptions = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
+const GZIP: zlib.ZlibOptions = { level: 5 };
+
+const brotli: (body: Buffer, options: zlib.BrotliOptions) => Promise<Buffer> = promisify(zlib.brotliCompress);
+const gzip: (body: Buffer, options: zlib.ZlibOptions) => Promise<Buffer> = promisify(zlib.gzip);
+const zstd = zstdCompress ? promisify(zstdCompress) : zstdByWebAssembly;
+
+/** The fastest of equally welcome ones first. */
+const WHOLE: readonly Encoding[] = zstdCompress ? ["zstd", "br", "gzip"] : ["br", "gzip", "zstd"];
+const STREAMED: readonly Encoding[] = createZstdCompress ? WHOLE : ["br", "gzip"];
+
+interface Encodings {
+  encodings(available: readonly string[], options: { readonly preferred: readonly string[] }): string[];
+}
+
+/** The coding that a client likes best; null: as it is. */
+export function encodingOf(
+  { headers }: Pick<IncomingMessage, "headers">,
+  kind: "whole" | "stream",
+): Encoding | null {
+  const accepted = headers["accept-encoding"];
+  if (accepted === undefined) return null;
+  const ours = kind === "whole" ? WHOLE : STREAMED;
+  // Its types know of no second argument.
+  const negotiator = new Negotiator({ headers: { "accept-encoding": accepted } }) as unknown as Encodings;
+  const [best] = negotiator.encodings([...ours, "identity"], { preferred: ours });
+  return ours.find((encoding) => encoding === best) ?? null;
+}
+
+/** Compresses off the event loop, but for zstd before Node 22.15. */
+export function compress(encoding: Encoding, body: Buffer): Promise<Buffer> {
+  switch (encoding) {
+    case "br":
+      return brotli(body, {
+        params: { ...BROTLI.params, [zlib.constants.BROTLI_PARAM_SIZE_HINT]: body.length },
+      });
+    case "gzip":
+      return gzip(body, GZIP);
+    case "zstd":
+      return zstd(body);
+  }
+}
+
+/** Compresses what is written to it. */
+export function compressor(encoding: Encoding): Transform {
+  switch (encoding) {
+    case "br":
+      return zlib.createBrotliCompress(BROTLI);
+    case "gzip":
+      return zlib.createGzip(GZIP);
+    case "zstd":
+      if (createZstdCompress) return createZstdCompress();
+      throw new Error("This version of Node.js streams no zstd.");
+  }
+}
+
+/** A megabyte takes a few milliseconds: answers in one piece are never much longer. */
+async function zstdByWebAssembly(body: Buffer): Promise<Buffer> {
+  const { Zstd } = await import("@hpcc-js/wasm-zstd");
+  return Buffer.from((await Zstd.load()).compress(body));
+}

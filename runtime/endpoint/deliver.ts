@@ -1,0 +1,107 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Answered, StreamedAnswer } from "../answers/answers.js";
+import { COMPRESSED_FROM_BYTES, compressor, encodingOf } from "../answers/encoding.js";
+import { CONTENT_TYPES } from "../answers/format.js";
+import { sendPieces } from "../answers/send-pieces.js";
+import { isNamed } from "../answers/validator.js";
+import type { WholeAnswer } from "../answers/whole-answer.js";
+import { COMMON_HEADERS, TEXT_POLICY } from "../http/headers.js";
+import type { RowFormat } from "../query/selection.js";
+import type { Version } from "./versions.js";
+
+/** What a request came to. */
+export interface Sent {
+  /** Null where the answer is none of rows. */
+  readonly rows: number | null;
+  /** Bytes of the body, as sent. */
+  readonly bytes: number;
+  /** Null when the database was not asked. */
+  readonly databaseMs: number | null;
+}
+
+export const NO_ROWS: Sent = { rows: null, bytes: 0, databaseMs: null };
+
+/** Rows on their way to a client. */
+export interface Delivery {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly format: RowFormat;
+  /** What the answer says of the caller and of the endpoint, as flat name and value pairs. */
+  readonly headers: readonly string[];
+  readonly version: Version | null;
+  /** Of the answer, where the version gives it. */
+  readonly tag: string | null;
+}
+
+/** Rows may be kept by the client alone, who must ask whether they are still good. */
+const REVALIDATED: readonly string[] = [
+  ...COMMON_HEADERS,
+  ...TEXT_POLICY,
+  "Cache-Control",
+  "private, no-cache",
+  "Vary",
+  "Accept, Accept-Encoding",
+];
+
+/** Answers 304 when the client has what the tag names; else nothing is sent, and null returned. */
+export function sendNotModified(delivery: Delivery, tag: string): Sent | null {
+  const { request, response } = delivery;
+  const isRead = request.method === "GET" || request.method === "HEAD";
+  if (!isRead || !isNamed(tag, request.headers["if-none-match"])) return null;
+  response.writeHead(304, [...headersOf(delivery), "ETag", tag]);
+  response.end();
+  return NO_ROWS;
+}
+
+/** Sends an answer. Resolves once it is handed over, a streamed one once it has ended. */
+export async function deliver(delivery: Delivery, { answer, asked }: Answered): Promise<Sent> {
+  if (answer.kind === "stream") return sendStream(delivery, answer);
+  const databaseMs = asked ? answer.databaseMs : null;
+  const tag = delivery.tag ?? answer.tag;
+  const notModified = sendNotModified(delivery, tag);
+  return { ...(notModified ?? (await sendWhole(delivery, answer, tag))), databaseMs };
+}
+
+async function sendWhole(delivery: Delivery, answer: WholeAnswer, tag: string): Promise<Sent> {
+  const { request, response, format } = delivery;
+  const encoding = answer.bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(request, "whole");
+  const body = encoding === null ? answer.body : await answer.compressed(encoding);
+  const bytes = encoding === null ? answer.bytes : body.length;
+  if (response.destroyed) return { rows: answer.rows, bytes: 0, databaseMs: null };
+  response.writeHead(200, [
+    ...headersOf(delivery),
+    "ETag",
+    tag,
+    "Content-Type",
+    CONTENT_TYPES[format],
+    ...(encoding === null ? [] : ["Content-Encoding", encoding]),
+    "Content-Length",
+    String(bytes),
+  ]);
+  response.end(body);
+  return { rows: answer.rows, bytes, databaseMs: null };
+}
+
+async function sendStream(delivery: Delivery, { frame, stream }: StreamedAnswer): Promise<Sent> {
+  const { request, response, format, tag } = delivery;
+  const encoding = encodingOf(request, "stream");
+  response.writeHead(200, [
+    ...headersOf(delivery),
+    ...(tag === null ? [] : ["ETag", tag]),
+    "Content-Type",
+    CONTENT_TYPES[format],
+    ...(encoding === null ? [] : ["Content-Encoding", encoding]),
+  ]);
+  if (request.method === "HEAD") {
+    const { value } = await stream.pieces.return();
+    response.end();
+    return { rows: null, bytes: 0, databaseMs: value.milliseconds };
+  }
+  const end = await sendPieces(response, frame, stream, encoding === null ? null : compressor(encoding));
+  return { rows: end.returned, bytes: end.bytes, databaseMs: end.milliseconds };
+}
+
+function headersOf({ headers, version }: Delivery): string[] {
+  const asOf = version === null ? [] : ["X-Data-As-Of", version.asOf];
+  return [...headers, ...REVALIDATED, ...asOf];
+}

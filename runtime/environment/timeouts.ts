@@ -1,0 +1,34 @@
+import { type PerTier, TIERS } from "../auth/tier.js";
+
+/** What `STATEMENT_TIMEOUT_MS` must be, for a message. */
+export const TIMEOUTS_EXPECTED =
+  "a number of milliseconds from 0 to 2147483647, or such numbers by tier, as in tier0=5000,tier3=60000";
+
+const MAX_MS = 2_147_483_647;
+const DEFAULT_MS = 30_000;
+
+export const DEFAULT_TIMEOUTS = forAll(DEFAULT_MS);
+
+/** Reads one number for all tiers, or one for each tier that is named; null when the text is neither. */
+export function readTimeouts(text: string): PerTier<number> | null {
+  const single = millisecondsOf(text);
+  if (single !== null) return forAll(single);
+  const timeouts = { ...DEFAULT_TIMEOUTS };
+  for (const part of text.split(",")) {
+    const [name, number = "", ...more] = part.split("=").map((side) => side.trim());
+    const tier = TIERS.find((each) => each === name);
+    const milliseconds = millisecondsOf(number);
+    if (tier === undefined || milliseconds === null || more.length > 0) return null;
+    timeouts[tier] = milliseconds;
+  }
+  return timeouts;
+}
+
+function forAll(milliseconds: number): PerTier<number> {
+  return { tier0: milliseconds, tier1: milliseconds, tier2: milliseconds, tier3: milliseconds };
+}
+
+function millisecondsOf(text: string): number | null {
+  const number = /^\d{1,10}$/.test(text) ? Number(text) : Infinity;
+  return number <= MAX_MS ? number : null;
+}
