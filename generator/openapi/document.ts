@@ -4,14 +4,16 @@ import { type Json, type JsonMap, type JsonRecord, jsonText } from "./json-text.
 import { rowNameOf } from "./names.js";
 import { dataPathItem } from "./operation.js";
 import type { Operation } from "./refusals.js";
-import { ERROR_SCHEMA, HEADERS, refusalComponents } from "./responses.js";
-import { PAGINATION_SCHEMA, rowSchema } from "./rows.js";
+import { ERROR_SCHEMA, HEADERS, NOT_MODIFIED, refusalComponents } from "./responses.js";
+import { FORMAT_SCHEMAS, PAGINATION_SCHEMA, rowSchema } from "./rows.js";
 import { SYSTEM_OPERATIONS, SYSTEM_SCHEMAS, SYSTEM_TAG, systemPaths } from "./system.js";
 
 export interface OpenApiOptions {
-  /** Title of the API (`API_TITLE`). */
-  readonly title?: string;
+  /** Title of the API (`API_TITLE`); null: the default. */
+  readonly title?: string | null;
 }
+
+const DEFAULT_TITLE = "Routewright Data API";
 
 /** An OpenAPI 3.1 document whose keys are in order; `openApiText` prints it. */
 export type OpenApiDocument = Readonly<
@@ -28,16 +30,13 @@ export const OPENAPI_MARKER = "Routewright. Do not edit: change the models, run 
  * Describes what a catalogue publishes, its entries in the order they come in, then the system endpoints. The same
  * catalogue gives the same document.
  */
-export function openApiOf(
-  catalogue: Catalogue,
-  { title = "Routewright Data API" }: OpenApiOptions = {},
-): OpenApiDocument {
+export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}): OpenApiDocument {
   const { entries } = catalogue;
   const categories = [...new Set(entries.map(({ category }) => category))];
   return {
     openapi: "3.1.0",
     "x-generated-by": OPENAPI_MARKER,
-    info: { title, version: "v1", description: API_DESCRIPTION },
+    info: { title: options.title ?? DEFAULT_TITLE, version: "v1", description: API_DESCRIPTION },
     servers: [{ url: "/" }],
     tags: tagsOf(categories),
     "x-tagGroups": tagGroupsOf(categories),
@@ -69,11 +68,14 @@ function tagGroupsOf(categories: readonly string[]): readonly Json[] {
 
 function componentsOf(entries: readonly CatalogueEntry[]): JsonRecord {
   const rows = entries.map((entry) => [rowNameOf(entry.endpoint.path), rowSchema(entry)] as const);
-  const shared = { Error: ERROR_SCHEMA, Pagination: PAGINATION_SCHEMA, ...SYSTEM_SCHEMAS };
+  const shared = { Error: ERROR_SCHEMA, Pagination: PAGINATION_SCHEMA, ...FORMAT_SCHEMAS, ...SYSTEM_SCHEMAS };
   return {
     securitySchemes: { ApiKeyAuth: { type: "apiKey", in: "header", name: "X-API-Key" } },
     headers: HEADERS,
-    responses: refusalComponents([...entries.flatMap(operationsOf), ...SYSTEM_OPERATIONS]),
+    responses: new Map<string, Json>([
+      ...(entries.length > 0 ? [["NotModified", NOT_MODIFIED] as const] : []),
+      ...refusalComponents([...entries.flatMap(operationsOf), ...SYSTEM_OPERATIONS]),
+    ]),
     schemas: new Map<string, Json>([...rows, ...Object.entries(shared)]),
   };
 }

@@ -3,7 +3,7 @@ import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import type { Json, JsonMap, JsonRecord } from "./json-text.js";
 import { operationIdOf } from "./names.js";
 import { neededFilters, queryParameters, requestBody } from "./parameters.js";
-import { refusalReferences } from "./responses.js";
+import { ref, refusalReferences } from "./responses.js";
 import { rowsResponse } from "./rows.js";
 import { codeList, paragraphs } from "./text.js";
 
@@ -28,6 +28,7 @@ function dataOperation(entry: CatalogueEntry, method: Method): JsonRecord {
     ...inputOf(entry, method),
     responses: new Map<string, Json>([
       ["200", rowsResponse(entry)],
+      ...(method === "GET" ? [["304", ref("responses", "NotModified")] as const] : []),
       ...refusalReferences({ kind: "data", endpoint, method }),
     ]),
   };

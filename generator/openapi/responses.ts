@@ -12,6 +12,13 @@ export const HEADERS = {
   "X-Request-Id": header("Name of the request in the service's log.", { type: "string" }),
   "Retry-After": header("Seconds to wait before trying again.", { type: "integer" }),
   Allow: header("The methods that the path has.", { type: "string" }),
+  ETag: header("Names the rows: sent back in `If-None-Match`, it brings 304 while they are the same.", {
+    type: "string",
+  }),
+  "X-Data-As-Of": header("When dbt last built the rows, where that is known.", {
+    type: "string",
+    format: "date-time",
+  }),
 } as const;
 
 type HeaderName = keyof typeof HEADERS;
@@ -38,12 +45,29 @@ export function response(
   content: JsonRecord,
   more: readonly HeaderName[] = [],
 ) {
-  const headers = [...ON_EVERY_RESPONSE, ...more].map((name) => [name, ref("headers", name)] as const);
-  return {
-    description,
-    headers: Object.fromEntries(headers),
-    content: { [mediaType]: content },
-  } satisfies JsonRecord;
+  return responseIn(description, { [mediaType]: content }, more);
+}
+
+/** The same where the caller chooses between media types. */
+export function responseIn<Content extends JsonRecord>(
+  description: string,
+  content: Content,
+  more: readonly HeaderName[] = [],
+) {
+  return { description, headers: headersOf(more), content } satisfies JsonRecord;
+}
+
+/** Headers of what is said of rows. */
+export const ROWS_HEADERS: readonly HeaderName[] = ["ETag", "X-Data-As-Of"];
+
+/** The answer to a caller who has the rows already. */
+export const NOT_MODIFIED: JsonRecord = {
+  description: "The rows are still those that `If-None-Match` names.",
+  headers: headersOf(ROWS_HEADERS),
+};
+
+function headersOf(more: readonly HeaderName[]): Record<string, JsonRecord> {
+  return Object.fromEntries([...ON_EVERY_RESPONSE, ...more].map((name) => [name, ref("headers", name)]));
 }
 
 /** The refusals of an operation, by status, each a reference to its component. */

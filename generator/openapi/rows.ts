@@ -3,7 +3,7 @@ import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import { jsonSchemaOf, parseColumnType } from "../catalogue/column-type/column-type.js";
 import type { Json, JsonMap, JsonRecord } from "./json-text.js";
 import { rowNameOf } from "./names.js";
-import { ref, response } from "./responses.js";
+import { ref, responseIn, ROWS_HEADERS } from "./responses.js";
 
 /** Fields of an envelope's `pagination` (decisions.md §A, Responses). */
 export const PAGINATION_SCHEMA: JsonRecord = {
@@ -46,8 +46,21 @@ export function rowsResponse({ endpoint }: CatalogueEntry): JsonRecord {
   const rows = { type: "array", items: ref("schemas", rowNameOf(endpoint.path)) };
   const isEnvelope = endpoint.pagination?.response === "envelope";
   const description = isEnvelope ? "A page of rows." : "The rows.";
-  return response(description, "application/json", { schema: isEnvelope ? envelope(rows) : rows });
+  const content = { "application/json": { schema: isEnvelope ? envelope(rows) : rows }, ...OTHER_FORMATS };
+  return responseIn(description, content, ROWS_HEADERS);
 }
+
+/** What else `Accept` may ask for. */
+const OTHER_FORMATS = {
+  "text/csv": { schema: ref("schemas", "CsvRows") },
+  "application/x-ndjson": { schema: ref("schemas", "NdjsonRows") },
+};
+
+/** The rows in the other formats, which have no room for an envelope. */
+export const FORMAT_SCHEMAS: Readonly<Record<string, JsonRecord>> = {
+  CsvRows: { type: "string", description: "The rows as CSV (RFC 4180), with a header record." },
+  NdjsonRows: { type: "string", description: "The rows as JSON objects, one on each line." },
+};
 
 function envelope(rows: JsonRecord): JsonRecord {
   return {

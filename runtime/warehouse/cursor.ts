@@ -4,7 +4,7 @@ import { type Connection, queryOf, run, type Terms } from "./connection.js";
 import type { Patrol } from "./patrol.js";
 
 /** Characters of a fetch, about: enough that it is worth its round trip, few enough to hold two of them. */
-const FETCH_CHARACTERS = 128 * 1024;
+const FETCH_CHARACTERS = 64 * 1024;
 
 /** Rows of the first fetch: how long they are is known only then. */
 const FIRST_ROWS = 32;

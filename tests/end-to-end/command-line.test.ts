@@ -142,6 +142,7 @@ describe("routewright serve that cannot start", () => {
   it("because variables are wrong names every one at once, without their values", async () => {
     const lines = await fails(project(), [], {
       DATABASE_URL: "mysql://user:hush@db/x",
+      REDIS_URL: "http://:hush@cache",
       PORT: "80000",
       TRUST_PROXY: "everybody",
       STATEMENT_TIMEOUT_MS: "soon",
@@ -153,6 +154,7 @@ describe("routewright serve that cannot start", () => {
     });
     for (const name of [
       "DATABASE_URL",
+      "REDIS_URL",
       "PORT",
       "TRUST_PROXY",
       "STATEMENT_TIMEOUT_MS",

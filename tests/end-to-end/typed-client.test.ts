@@ -15,7 +15,7 @@ import createClient from "openapi-fetch";
 import type { paths } from "./api.js";
 
 export async function run(baseUrl: string, key: string) {
-  const client = createClient<paths>({ baseUrl, headers: { "X-API-Key": key } });
+  const client = createClient<paths, "application/json">({ baseUrl, headers: { "X-API-Key": key } });
 
   const volume = await client.GET("/v1/bridges/volume/last_7d");
   const figure: number | null | undefined = volume.data?.[0]?.value;

@@ -33,7 +33,7 @@ describe("X-Request-Id", () => {
     expect((await ask(url, target, { key, headers })).headers["x-request-id"]).toBe("trace-1.a_B");
   });
 
-  it.each(["a b", "x".repeat(129), '"', "a;b", "é", "{}", "\t"])(
+  it.each(["a b", "x".repeat(129), '"', "a;b", "é", "{}", "\t", "sk_live_x", "id-sk_live_x"])(
     "is made where the given one is not fit: %j",
     async (id) => {
       expect((await ask(url, "/", { headers: { "x-request-id": id } })).headers["x-request-id"]).toMatch(
@@ -49,7 +49,7 @@ describe("a browser's page from anywhere", () => {
     expect(headers["access-control-allow-origin"]).toBe("*");
     expect(headers["access-control-allow-credentials"]).toBeUndefined();
     expect(headers["access-control-expose-headers"]).toBe(
-      "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Request-Id, Deprecation, Sunset, Link, Traceparent",
+      "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Request-Id, ETag, X-Data-As-Of, Deprecation, Sunset, Link, Traceparent",
     );
   });
 
@@ -66,7 +66,8 @@ describe("a browser's page from anywhere", () => {
     expect(headers).toMatchObject({
       "access-control-allow-origin": "*",
       "access-control-allow-methods": "GET, HEAD, POST, OPTIONS",
-      "access-control-allow-headers": "X-API-Key, Content-Type, X-Request-Id, Traceparent, Tracestate",
+      "access-control-allow-headers":
+        "X-API-Key, Content-Type, If-None-Match, X-Request-Id, Traceparent, Tracestate",
       "access-control-max-age": "7200",
     });
     expect(headers["x-ratelimit-limit"]).toBe("100");

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createConnection } from "node:net";
 import { describe, expect, it } from "vitest";
 import { askRaw } from "./ask.js";
 import { serveOrders } from "./orders.js";
@@ -71,6 +73,20 @@ describe("what is not HTTP", () => {
   });
 });
 
+describe("a caller that hangs up before the answer", () => {
+  it.each([
+    ["a request for a tunnel", "CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n"],
+    ["nonsense", "nonsense\r\n\r\n"],
+    ["a request without Host", "GET / HTTP/1.1\r\n\r\n"],
+  ])("does no harm: %s", async (_, text) => {
+    const socket = createConnection(Number(new URL(url).port), "127.0.0.1");
+    await new Promise<void>((resolve) => socket.write(text, () => resolve()));
+    await once(socket, "readable");
+    socket.resetAndDestroy();
+    expect(await askRaw(url, `GET / HTTP/1.1\r\n${WELL}`)).toMatch(/^HTTP\/1\.1 200/);
+  });
+});
+
 describe("what is unusual, but HTTP", () => {
   it.each([
     ["HTTP/1.0 without Host", "GET /v1/shop/legacy HTTP/1.0\r\n\r\n"],
@@ -96,7 +112,6 @@ describe("what is unusual, but HTTP", () => {
   });
 
   it("as a body that the client never finishes is no answer for others to wait for", async () => {
-    const { createConnection } = await import("node:net");
     const socket = createConnection(Number(new URL(url).port), "127.0.0.1");
     socket.write("POST /v1/shop/filters HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{");
     await new Promise((resolve) => setTimeout(resolve, 50));

@@ -32,12 +32,12 @@ describe("the metrics of a running service", () => {
   });
 
   it("put all paths that no endpoint has together", async () => {
-    for (const path of ["/v1/one", "/v1/two", "/v1/shop/legacy%00"]) await ask(url, path);
+    for (const path of ["/v1/made-up", "/v1/invented", "/v1/shop/legacy%00"]) await ask(url, path);
     const lines = await metric("routewright_requests_total");
     expect(lines).toContain(
       'routewright_requests_total{route="none",tier="tier0",method="GET",status="404"} 3',
     );
-    expect(lines.join("")).not.toMatch(/one"|two|%00/);
+    expect(lines.join("")).not.toMatch(/made-up|invented|%00/);
   });
 
   it("add up rows, bytes and what the database took", async () => {

@@ -84,7 +84,9 @@ describe("/metrics", () => {
     const { status, text, headers } = await ask(url, "/metrics");
     expect(status).toBe(200);
     expect(headers["content-type"]).toMatch(/^text\/plain; version=/);
-    expect(text).toContain('routewright_requests_total{tier="tier0",method="GET",status="400"}');
+    expect(text).toContain(
+      'routewright_requests_total{route="/v1/shop/pages",tier="tier0",method="GET",status="400"}',
+    );
     expect(text).toMatch(/^routewright_endpoints 12$/m);
   });
 

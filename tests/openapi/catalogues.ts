@@ -47,6 +47,7 @@ const PLAIN = {
   sortableFields: [],
   deprecationDate: null,
   successor: null,
+  builtFrom: null,
 } as const satisfies Partial<Endpoint>;
 
 export function catalogue(...entries: readonly CatalogueEntry[]): Catalogue {

@@ -9,7 +9,7 @@ const PAGED = { defaultLimit: 1, maxLimit: 2, response: "list" } as const;
 
 describe("the table of errors and the document", () => {
   const rich = documentOf(FULL, LEGACY, PLAIN);
-  const described = Object.values<Parsed>(rich.components.responses);
+  const described = Object.values<Parsed>(rich.components.responses).filter((one) => "content" in one);
 
   it("describes every row of the table in some response", () => {
     const codes = described.flatMap((one) => Object.keys(examplesOf(one)));
@@ -28,6 +28,17 @@ describe("the table of errors and the document", () => {
         expect(one.description).toContain(`- ${ERRORS[code].when}: \`${ERRORS[code].detail}\``);
       }
     }
+  });
+
+  it("tells a caller who has the rows already that they are the same", () => {
+    const { get, post } = rich.paths[FULL.endpoint.path];
+    expect(get.responses["304"]).toEqual({ $ref: "#/components/responses/NotModified" });
+    expect(post.responses["304"]).toBeUndefined();
+    expect(Object.keys(get.responses["200"].content)).toEqual([
+      "application/json",
+      "text/csv",
+      "application/x-ndjson",
+    ]);
   });
 
   it("has no component that no operation refers to", () => {
@@ -145,7 +156,9 @@ function examplesOf(one: Parsed): Record<string, Parsed> {
 }
 
 function expectFromTable(document: Parsed, operation: Parsed): void {
-  const refusals = Object.entries<Parsed>(operation.responses).filter(([, one]) => "$ref" in one);
+  const refusals = Object.entries<Parsed>(operation.responses).filter(
+    ([status, one]) => "$ref" in one && status !== "304",
+  );
   expect(refusals.length).toBeGreaterThan(0);
   for (const [status, { $ref }] of refusals) {
     const component = document.components.responses[$ref.split("/").at(-1)];

@@ -8,7 +8,7 @@ const CLIENT = `
 import createClient from "openapi-fetch";
 import type { components, paths } from "./api.js";
 
-export const client = createClient<paths>({ baseUrl: "http://localhost:8000" });
+export const client = createClient<paths, "application/json">({ baseUrl: "http://localhost:8000" });
 
 export async function total(): Promise<number> {
   const { data, error } = await client.GET("/v1/bridges/netflow_per_token/daily", {

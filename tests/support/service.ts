@@ -8,7 +8,7 @@ import { render } from "../../generator/emit/render.js";
 import { writeDrift } from "../../generator/emit/write.js";
 import { parseManifest } from "../../generator/manifest/manifest.js";
 import { readEnvironment } from "../../runtime/environment/environment.js";
-import { startService } from "../../runtime/start.js";
+import { type RunningService, startService } from "../../runtime/start.js";
 import { databaseUrl } from "./database.js";
 
 /** A key per tier that every test service knows. */
@@ -48,6 +48,14 @@ export async function serveManifest(
   manifest: unknown,
   variables: Readonly<Record<string, string>> = {},
 ): Promise<string> {
+  return (await startManifest(manifest, variables)).url;
+}
+
+/** As `serveManifest`, with the service itself. */
+export async function startManifest(
+  manifest: unknown,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<RunningService> {
   const folder = ownFolder();
   generateInto(folder, manifest);
   const owners = Object.entries(KEYS).map(([tier, key]) => [
@@ -59,6 +67,8 @@ export async function serveManifest(
     API_KEYS: JSON.stringify(Object.fromEntries(owners)),
     PORT: "0",
     LOG_LEVEL: "silent",
+    // It would write into the database that all tests share.
+    USAGE_ENABLED: "false",
     ...variables,
   });
   if (!reading.ok) throw new Error(reading.problems.join("\n"));
@@ -68,5 +78,5 @@ export async function serveManifest(
     dataDir: ownFolder(),
   });
   atEnd(() => service.stop());
-  return service.url;
+  return service;
 }

@@ -1,0 +1,233 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { ownSchema, query } from "../support/database.js";
+import { manifestOf } from "../support/manifest.js";
+import { KEYS, serveManifest, startManifest } from "../support/service.js";
+import { ask, post } from "./ask.js";
+
+const key = KEYS.tier3;
+
+/** A schema whose one table the test may change, and a manifest with an endpoint for it that dbt builds as a table. */
+async function changing() {
+  const schema = await ownSchema(`
+    CREATE TABLE @.numbers AS SELECT 1 AS id;
+    CREATE SEQUENCE @.asked;
+    CREATE VIEW @.counted AS SELECT id FROM @.numbers;`);
+  const api = {
+    allow_unfiltered: true,
+    methods: ["GET", "POST"],
+    parameters: [{ name: "id", column: "id", operator: "=", type: "string" }],
+  };
+  const manifest = manifestOf([
+    {
+      name: "numbers",
+      schema,
+      tags: ["production", "changing", "api:numbers"],
+      columns: { id: "integer" },
+      api,
+    },
+  ]) as { nodes: Record<string, { config: Record<string, unknown> }> };
+  for (const node of Object.values(manifest.nodes)) node.config["materialized"] = "table";
+  return { schema, manifest, change: () => query(`UPDATE "${schema}".numbers SET id = id + 1`) };
+}
+
+const NODE = "model.test.numbers";
+const PATH = "/v1/changing/numbers";
+const at = (iso: string) => [{ node: NODE, completedAt: Date.parse(iso) }];
+
+describe("an answer's ETag", () => {
+  it("brings 304 without a body until the rows change", async () => {
+    const { manifest, change } = await changing();
+    const url = await serveManifest(manifest);
+    const first = await ask(url, PATH, { key });
+    const tag = first.headers["etag"] ?? "";
+    expect(tag).toMatch(/^W\/"[\w-]{27}"$/);
+    const again = await ask(url, PATH, { key, headers: { "if-none-match": tag } });
+    expect([again.status, again.text, again.headers["etag"]]).toEqual([304, "", tag]);
+    expect(again.headers).toMatchObject({
+      "cache-control": "private, no-cache",
+      vary: "Accept, Accept-Encoding",
+    });
+    expect(again.headers["x-ratelimit-remaining"]).toBe("9998");
+    expect(again.headers["content-type"]).toBeUndefined();
+    await change();
+    const changed = await ask(url, PATH, { key, headers: { "if-none-match": tag } });
+    expect([changed.status, changed.text]).toEqual([200, '[{"id":2}]']);
+    expect(changed.headers["etag"]).not.toBe(tag);
+  });
+
+  it.each([
+    ["several tags", (tag: string) => `"a", ${tag}, W/"b"`, 304],
+    ["the tag as a strong one", (tag: string) => tag.slice(2), 304],
+    ["any", () => "*", 304],
+    ["another tag", () => 'W/"other"', 200],
+    ["what is no tag", () => "nonsense", 200],
+  ])("is matched by %s as RFC 9110 says", async (_, header, status) => {
+    const { manifest } = await changing();
+    const url = await serveManifest(manifest);
+    const tag = (await ask(url, PATH, { key })).headers["etag"] ?? "";
+    expect((await ask(url, PATH, { key, headers: { "if-none-match": header(tag) } })).status).toBe(status);
+  });
+
+  it("differs from question to question and from format to format", async () => {
+    const { manifest } = await changing();
+    const service = await startManifest(manifest);
+    service.built(at("2026-01-01T00:00:00Z"));
+    const tags = await Promise.all([
+      ask(service.url, PATH, { key }),
+      ask(service.url, `${PATH}?id=1`, { key }),
+      ask(service.url, `${PATH}?id=2`, { key }),
+      ask(service.url, PATH, { key, headers: { accept: "text/csv" } }),
+    ]);
+    expect(new Set(tags.map(({ headers }) => headers["etag"])).size).toBe(4);
+  });
+
+  it("is on HEAD and POST too, and only reading is answered with 304", async () => {
+    const { manifest } = await changing();
+    const url = await serveManifest(manifest);
+    const { etag = "" } = (await ask(url, PATH, { key })).headers;
+    const headers = { "if-none-match": etag };
+    expect((await ask(url, PATH, { key, method: "HEAD", headers })).status).toBe(304);
+    const posted = await post(url, PATH, {}, { key, headers });
+    expect([posted.status, posted.headers["etag"]]).toEqual([200, etag]);
+  });
+
+  it("is not on refusals", async () => {
+    const { manifest } = await changing();
+    const url = await serveManifest(manifest);
+    const refused = await ask(url, `${PATH}?x=1`, { key, headers: { "if-none-match": "*" } });
+    expect([refused.status, refused.headers["etag"]]).toEqual([400, undefined]);
+  });
+});
+
+describe("an endpoint whose builds are known", () => {
+  it("tells when its data was built, and has no such header before", async () => {
+    const { manifest } = await changing();
+    const service = await startManifest(manifest);
+    expect((await ask(service.url, PATH, { key })).headers["x-data-as-of"]).toBeUndefined();
+    service.built(at("2026-03-01T04:05:06.789Z"));
+    const { headers } = await ask(service.url, PATH, { key });
+    expect(headers["x-data-as-of"]).toBe("2026-03-01T04:05:06.789Z");
+  });
+
+  it("answers 304 without asking the database, which may even be gone", async () => {
+    const { manifest } = await changing();
+    const service = await startManifest(manifest, { DATABASE_URL: "postgres://nobody:x@127.0.0.1:1/none" });
+    service.built(at("2026-03-01T00:00:00Z"));
+    const other = await startManifest(manifest);
+    other.built(at("2026-03-01T00:00:00Z"));
+    const { etag = "" } = (await ask(other.url, PATH, { key })).headers;
+    const { status, headers } = await ask(service.url, PATH, { key, headers: { "if-none-match": etag } });
+    expect([status, headers["x-data-as-of"]]).toEqual([304, "2026-03-01T00:00:00.000Z"]);
+    expect((await ask(service.url, PATH, { key })).status).toBe(500);
+  });
+
+  it("has a new version with each build, and never an older one", async () => {
+    const { manifest } = await changing();
+    const service = await startManifest(manifest);
+    const tagNow = async () => (await ask(service.url, PATH, { key })).headers["etag"];
+    service.built(at("2026-03-01T00:00:00Z"));
+    const first = await tagNow();
+    service.built(at("2026-03-02T00:00:00Z"));
+    const second = await tagNow();
+    service.built(at("2026-03-01T00:00:00Z"));
+    expect(second).not.toBe(first);
+    expect(await tagNow()).toBe(second);
+  });
+
+  it("still checks key, limit, tier and parameters first", async () => {
+    const { manifest } = await changing();
+    const service = await startManifest(manifest);
+    service.built(at("2026-03-01T00:00:00Z"));
+    const headers = { "if-none-match": "*" };
+    expect((await ask(service.url, PATH, { key: "sk_live_nobody", headers })).status).toBe(403);
+    expect((await ask(service.url, `${PATH}?x=1`, { key, headers })).status).toBe(400);
+  });
+});
+
+describe("the answer cache", () => {
+  const rowsOf = async (url: string) => (await ask(url, PATH, { key })).text;
+
+  it("is off unless asked for", async () => {
+    const { manifest, change } = await changing();
+    const url = await serveManifest(manifest);
+    expect(await rowsOf(url)).toBe('[{"id":1}]');
+    await change();
+    expect(await rowsOf(url)).toBe('[{"id":2}]');
+  });
+
+  it("keeps an answer for its time", async () => {
+    const { manifest, change } = await changing();
+    const url = await serveManifest(manifest, { CACHE_TTL_SECONDS: "1" });
+    const first = await ask(url, PATH, { key });
+    await change();
+    expect(await rowsOf(url)).toBe('[{"id":1}]');
+    expect((await ask(url, PATH, { key })).headers["etag"]).toBe(first.headers["etag"]);
+    await sleep(1100);
+    expect(await rowsOf(url)).toBe('[{"id":2}]');
+  });
+
+  it("keeps an answer until the next build where builds are known", async () => {
+    const { manifest, change } = await changing();
+    const service = await startManifest(manifest, { CACHE_TTL_SECONDS: "1" });
+    service.built(at("2026-03-01T00:00:00Z"));
+    expect(await rowsOf(service.url)).toBe('[{"id":1}]');
+    await change();
+    await sleep(1200);
+    expect(await rowsOf(service.url)).toBe('[{"id":1}]');
+    service.built(at("2026-03-02T00:00:00Z"));
+    expect(await rowsOf(service.url)).toBe('[{"id":2}]');
+  });
+
+  it("tells questions and formats apart", async () => {
+    const { manifest } = await changing();
+    const url = await serveManifest(manifest, { CACHE_TTL_SECONDS: "60" });
+    for (let round = 0; round < 2; round++) {
+      expect((await ask(url, `${PATH}?id=1`, { key })).text).toBe('[{"id":1}]');
+      expect((await ask(url, `${PATH}?id=2`, { key })).text).toBe("[]");
+      expect((await ask(url, PATH, { key, headers: { accept: "text/csv" } })).text).toBe("id\r\n1\r\n");
+    }
+  });
+});
+
+describe("the same question by many at once", () => {
+  it("is asked of the database once", async () => {
+    const schema = await ownSchema(`
+      CREATE TABLE @.asked (n int);
+      CREATE VIEW @.slow AS SELECT 1 AS id FROM pg_sleep(0.5)`);
+    const url = await serveManifest(
+      manifestOf([{ name: "slow", schema, tags: ["production", "changing", "api:slow"] }]),
+    );
+    await ask(url, "/v1/changing/slow", { key });
+    const sleeping = async () => {
+      const [row] = await query(
+        "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE '%' || $1 || '%'",
+        [schema],
+      );
+      return Number(row?.["n"]);
+    };
+    const asked = Array.from({ length: 50 }, () => ask(url, "/v1/changing/slow", { key }));
+    await expect.poll(sleeping, { interval: 20 }).toBeGreaterThan(0);
+    expect(await sleeping()).toBe(1);
+    const answers = await Promise.all(asked);
+    expect(new Set(answers.map(({ status, text }) => `${String(status)} ${text}`))).toEqual(
+      new Set(['200 [{"id":1}]']),
+    );
+    expect(new Set(answers.map(({ headers }) => headers["x-ratelimit-remaining"])).size).toBe(50);
+  });
+
+  it("goes on for the others when whoever asked first goes away", async () => {
+    const schema = await ownSchema(`CREATE VIEW @.slow AS SELECT 1 AS id FROM pg_sleep(1)`);
+    const url = await serveManifest(
+      manifestOf([{ name: "slow", schema, tags: ["production", "changing", "api:slow"] }]),
+    );
+    const gone = new AbortController();
+    const first = fetch(`${url}/v1/changing/slow`, { headers: { "X-API-Key": key }, signal: gone.signal });
+    first.catch(() => undefined);
+    await sleep(200);
+    const second = ask(url, "/v1/changing/slow", { key });
+    await sleep(200);
+    gone.abort();
+    expect((await second).text).toBe('[{"id":1}]');
+  });
+});

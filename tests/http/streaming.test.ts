@@ -1,0 +1,164 @@
+import { readFileSync } from "node:fs";
+import { get, type IncomingMessage } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { databaseUrl, ownSchema, query } from "../support/database.js";
+import { serve } from "../support/command.js";
+import { manifestOf } from "../support/manifest.js";
+import { generateInto, KEYS, ownFolder, serveManifest } from "../support/service.js";
+import { ask } from "./ask.js";
+import { bigTables, LONG } from "./big-table.js";
+
+const { schema, manifest } = await bigTables();
+const key = KEYS.tier3;
+
+/** The answer to a request as soon as its head is there; its body is left to the test. */
+function begin(url: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers: { "X-API-Key": key, ...headers }, agent: false }, resolve).on("error", reject);
+  });
+}
+
+/** Queries of the service under way or waiting for their reader, other than this one. */
+async function readers(of: string): Promise<number> {
+  const [row] = await query(
+    `SELECT count(*)::int AS n FROM pg_stat_activity
+     WHERE state <> 'idle' AND pid <> pg_backend_pid() AND (query LIKE '%' || $1 || '%' OR query LIKE '%answer%')`,
+    [of],
+  );
+  return Number(row?.["n"]);
+}
+
+describe("an answer of any length", () => {
+  it("is complete, without a Content-Length", async () => {
+    const url = await serveManifest(manifest);
+    const { status, headers, text } = await ask(url, `/v1/big/long?limit=${String(LONG)}`, { key });
+    expect([status, headers["content-length"], headers["transfer-encoding"]]).toEqual([
+      200,
+      undefined,
+      "chunked",
+    ]);
+    const { items, pagination } = JSON.parse(text) as { items: { id: number }[]; pagination: unknown };
+    expect(items.map(({ id }) => id)).toEqual(Array.from({ length: LONG }, (_, i) => i + 1));
+    expect(pagination).toEqual({ limit: LONG, offset: 0, returned: LONG, has_more: false });
+  });
+
+  it("is one write with its length where it is short", async () => {
+    const url = await serveManifest(manifest);
+    const { headers, text } = await ask(url, "/v1/big/middle", { key });
+    expect(headers["content-length"]).toBe(String(Buffer.byteLength(text)));
+    expect(JSON.parse(text)).toHaveLength(900);
+  });
+
+  it("has no body for HEAD, and holds nothing", async () => {
+    const url = await serveManifest(manifest);
+    for (let i = 0; i < 15; i++) {
+      const { status, text } = await ask(url, "/v1/big/long?limit=9000", { key, method: "HEAD" });
+      expect([status, text]).toEqual([200, ""]);
+    }
+    await expect.poll(() => readers(schema)).toBe(0);
+  });
+
+  it("whose query fails in the middle ends with its connection, never as if it were complete", async () => {
+    const url = await serveManifest(manifest);
+    const response = await begin(`${url}/v1/big/late`);
+    expect(response.statusCode).toBe(200);
+    let text = "";
+    await expect(async () => {
+      for await (const chunk of response) text += String(chunk);
+    }).rejects.toThrow();
+    expect(() => JSON.parse(text) as unknown).toThrow();
+    expect((await ask(url, "/v1/big/short", { key })).status).toBe(200);
+  });
+
+  it("makes the database wait for a client that does not read, and gives way when it goes", async () => {
+    const wide = await ownSchema(
+      `CREATE VIEW @.wide AS SELECT i, repeat('x', 10000) AS filling FROM generate_series(1, 100000) i`,
+    );
+    const url = await serveManifest(
+      manifestOf([{ name: "wide", schema: wide, tags: ["production", "big", "api:wide"] }]),
+    );
+    const response = await begin(`${url}/v1/big/wide`);
+    await sleep(500);
+    const fetched = async () => {
+      const [row] = await query(
+        "SELECT state FROM pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE '%answer%'",
+      );
+      return row?.["state"];
+    };
+    await expect.poll(fetched).toBe("idle in transaction");
+    response.destroy();
+    await expect.poll(() => readers(wide), { timeout: 5000 }).toBe(0);
+  });
+
+  it("is cancelled in the database when its client goes before the first row", async () => {
+    const slow = await ownSchema(`CREATE VIEW @.slow AS SELECT 1 AS i FROM pg_sleep(60)`);
+    const url = await serveManifest(
+      manifestOf([{ name: "slow", schema: slow, tags: ["production", "big", "api:slow"] }]),
+    );
+    const request = get(`${url}/v1/big/slow`, { headers: { "X-API-Key": key }, agent: false });
+    request.on("error", () => undefined);
+    await expect.poll(() => readers(slow)).toBe(1);
+    request.destroy();
+    await expect.poll(() => readers(slow), { timeout: 5000 }).toBe(0);
+  });
+
+  it("vanishing clients leave no connection behind", async () => {
+    const url = await serveManifest(manifest);
+    for (let round = 0; round < 40; round++) {
+      const response = await begin(
+        `${url}/v1/big/long?limit=${String(LONG)}`,
+        round % 2 ? { "accept-encoding": "gzip" } : {},
+      );
+      if (round % 3 === 0) response.resume();
+      await sleep(Math.random() * 20);
+      response.destroy();
+    }
+    await expect.poll(() => readers(schema), { timeout: 5000 }).toBe(0);
+    expect((await ask(url, "/v1/big/long?limit=2000", { key })).status).toBe(200);
+  });
+});
+
+/** Resident memory of a process, in bytes. */
+function residentBytes(pid: number): number {
+  const pages = Number(readFileSync(`/proc/${String(pid)}/statm`, "utf8").split(" ")[1]);
+  return pages * 4096;
+}
+
+describe.skipIf(process.platform !== "linux")("a million rows", () => {
+  it("take no more than 64 MB above an idle server, read fast or slowly", { timeout: 120_000 }, async () => {
+    const huge = await ownSchema(`CREATE TABLE @.huge AS
+      SELECT i AS id, md5(i::text) AS label, timestamptz '2025-01-01 00:00:00Z' + i * interval '1 minute' AS at, i * 1.5 AS value
+      FROM generate_series(1, 1000000) i`);
+    const folder = ownFolder();
+    generateInto(
+      `${folder}/generated`,
+      manifestOf([{ name: "huge", schema: huge, tags: ["production", "big", "api:huge"] }]),
+    );
+    const server = await serve(folder, ["--only", "data"], {
+      DATABASE_URL: databaseUrl,
+      API_KEYS: JSON.stringify({ [key]: "tier3" }),
+    });
+    const pid = server.child.pid ?? 0;
+    await ask(server.url, "/health");
+    await sleep(500);
+    const idle = residentBytes(pid);
+    let most = 0;
+    const watch = setInterval(() => (most = Math.max(most, residentBytes(pid))), 20);
+    const response = await begin(`${server.url}/v1/big/huge`);
+    let bytes = 0;
+    let rows = 0;
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      for (let at = chunk.indexOf('"id":'); at !== -1; at = chunk.indexOf('"id":', at + 1)) rows++;
+      if (rows < 100_000) await sleep(1);
+    }
+    clearInterval(watch);
+    console.log(
+      `a million rows: ${(bytes / 1e6).toFixed(0)} MB, at most ${((most - idle) / 1e6).toFixed(1)} MB above ${(idle / 1e6).toFixed(0)} MB idle`,
+    );
+    // A row's mark may lie across two chunks.
+    expect(rows).toBeGreaterThan(990_000);
+    expect(most - idle).toBeLessThan(64 * 1024 * 1024);
+  });
+});
