@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { apiFolder, ROUTEWRIGHT } from "./api-folder.js";
-import { startServer, type Server } from "./children.js";
+import { type Program, startServer, type Server } from "./children.js";
 import type { Database } from "./database.js";
-import { SCHEMA, syntheticEndpoints, tableName } from "./synthetic-manifest.js";
+import { SCHEMA, syntheticEndpoints } from "./synthetic-manifest.js";
 
 /** A tier3 key may call 10,000 times a minute: with so many in turn, no server is fast enough to refuse one. */
 export const KEYS: readonly string[] = Array.from({ length: 400 }, (_, i) => `sk_live_bench_${String(i)}`);
@@ -16,10 +16,10 @@ export function startBaseline(
   count: number,
 ): Promise<Server> {
   const file = join(folder, "endpoints.json");
-  const endpoints = syntheticEndpoints(count).map(({ path, rows }) => ({
+  const endpoints = syntheticEndpoints(count).map(({ path, view }) => ({
     path,
-    relation: `"${SCHEMA}"."${tableName(rows)}"`,
-    statement: database.statements[rows],
+    relation: `"${SCHEMA}"."${view}"`,
+    statement: database.statementOf(view),
   }));
   writeFileSync(file, JSON.stringify(endpoints));
   const args = [resolve(`scripts/bench/baselines/${name}.js`)];
@@ -32,12 +32,22 @@ export function startBaseline(
 }
 
 /** Starts `routewright serve` as an operator does: keys and limits on, the log on standard output. */
-export async function startRoutewright(folder: string, database: Database, count: number): Promise<Server> {
+export async function startRoutewright(
+  folder: string,
+  database: Database,
+  count: number,
+  { args = [], environment = {} }: Pick<Partial<Program>, "args" | "environment"> = {},
+): Promise<Server> {
   const keys = Object.fromEntries(KEYS.map((key, i) => [key, { tier: "tier3", user: `user-${String(i)}` }]));
   return startServer({
     name: "serve",
-    args: [ROUTEWRIGHT, "serve"],
+    args: [ROUTEWRIGHT, "serve", "--only", "data", ...args],
     folder: await apiFolder(folder, count),
-    environment: { DATABASE_URL: database.url, API_KEYS: JSON.stringify(keys) },
+    environment: {
+      DATABASE_URL: database.url,
+      API_KEYS: JSON.stringify(keys),
+      USAGE_ENABLED: "true",
+      ...environment,
+    },
   });
 }

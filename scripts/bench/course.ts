@@ -43,7 +43,8 @@ export async function race<Name extends string>(
   return interleave(runs, rounds);
 }
 
-async function lap(load: Load, job: Job, pid: number): Promise<Lap> {
+/** One round of load, with the processor time that the server took for it. */
+export async function lap(load: Load, job: Job, pid: number): Promise<Lap> {
   const before = cpuSeconds(pid);
   const result = await load.run(job);
   return { ...result, cpu: ((cpuSeconds(pid) - before) * 1e6) / result.allAnswers };

@@ -1,14 +1,23 @@
 import pg from "pg";
 import { postgresDialect } from "../../runtime/query/postgres.js";
-import type { RealColumn } from "../../runtime/query/dialect.js";
+import type { RealColumn, RelationShape } from "../../runtime/query/dialect.js";
+import type { Selection } from "../../runtime/query/selection.js";
 import { startEmbeddedPostgres } from "../../runtime/warehouse/embedded/embedded-postgres.js";
-import { SCHEMA, TABLE_ROWS, tableName, type TableRows } from "./synthetic-manifest.js";
+import {
+  rowsOfView,
+  SCHEMA,
+  TABLE_ROWS,
+  tableName,
+  type TableRows,
+  VIEWS,
+  viewName,
+} from "./synthetic-manifest.js";
 
 /** The database that all servers under test share. */
 export interface Database {
   readonly url: string;
-  /** What Routewright sends for a whole table, word for word. */
-  readonly statements: Readonly<Record<TableRows, string>>;
+  /** What Routewright sends for all of a view, word for word. */
+  statementOf(view: string): string;
   stop(): Promise<void>;
 }
 
@@ -20,10 +29,13 @@ export async function openDatabase(dataDir: string): Promise<Database> {
     await client.connect();
     await client.query(`DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE; CREATE SCHEMA ${SCHEMA}`);
     for (const rows of TABLE_ROWS) await client.query(tableSql(rows));
-    const texts = [];
-    for (const rows of TABLE_ROWS) texts.push([rows, await statementText(client, rows)]);
-    const statements = Object.fromEntries(texts) as Record<TableRows, string>;
-    return { url: embedded.url, statements, stop: () => embedded.stop() };
+    await client.query(Array.from({ length: VIEWS }, (_, view) => viewSql(view)).join("; "));
+    const shape = await shapeOf(client);
+    return {
+      url: embedded.url,
+      statementOf: (view) => postgresDialect.whole([SCHEMA, view], shape, EVERYTHING, "json").text,
+      stop: () => embedded.stop(),
+    };
   } catch (error) {
     await embedded.stop();
     throw error;
@@ -48,9 +60,15 @@ function tableSql(rows: TableRows): string {
     ANALYZE ${table}`;
 }
 
-async function statementText(client: pg.Client, rows: TableRows): Promise<string> {
-  const relation = [SCHEMA, tableName(rows)] as const;
-  const describe = postgresDialect.describe(relation);
+function viewSql(view: number): string {
+  return `CREATE VIEW ${SCHEMA}.${viewName(view)} AS SELECT * FROM ${SCHEMA}.${tableName(rowsOfView(view))}`;
+}
+
+const EVERYTHING: Selection = { conditions: [], sort: [], page: null };
+
+/** All have the same columns. */
+async function shapeOf(client: pg.Client): Promise<RelationShape> {
+  const describe = postgresDialect.describe([SCHEMA, viewName(0)]);
   const shape = await client.query<RealColumn>(describe.text, [...describe.values]);
-  return postgresDialect.whole(relation, shape.rows, { conditions: [], sort: [], page: null }, "json").text;
+  return shape.rows;
 }

@@ -5,16 +5,29 @@ import { dirname, resolve } from "node:path";
 import { readOptions, type Options } from "./options.js";
 import { isMet, type Findings } from "./report.js";
 import { generate } from "./sections/generate.js";
+import { notModified } from "./sections/not-modified.js";
 import { ramp } from "./sections/ramp.js";
 import { refresh } from "./sections/refresh.js";
 import type { Section } from "./sections/section.js";
 import { serve } from "./sections/serve.js";
+import { soak } from "./sections/soak.js";
+import { stream } from "./sections/stream.js";
+import { workers } from "./sections/workers.js";
 import { barsText, tableText } from "./table.js";
 
-const SECTIONS: Readonly<Record<string, Section>> = { serve, generate, refresh, ramp };
+const SECTIONS: Readonly<Record<string, Section>> = {
+  serve,
+  "not-modified": notModified,
+  workers,
+  stream,
+  generate,
+  refresh,
+  ramp,
+  soak,
+};
 
 /** Everything is bounded by itself; should something hang all the same, nobody waits for ever. */
-const LIMIT_MS = 8 * 60_000;
+const LIMIT_MS = 12 * 60_000;
 
 async function bench(options: Options): Promise<void> {
   const folder = resolve(".data/bench");
@@ -24,7 +37,7 @@ async function bench(options: Options): Promise<void> {
   const sections: Record<string, Findings> = {};
   for (const [name, section] of Object.entries(SECTIONS)) {
     if (!options.sections.includes(name)) continue;
-    sections[name] = await section({ effort: options.effort, folder, progress });
+    sections[name] = await section({ effort: options.effort, minutes: options.minutes, folder, progress });
     for (const table of sections[name].tables) console.log(`\n${tableText(table)}`);
   }
   const bars = Object.values(sections).flatMap((findings) => findings.bars);
@@ -56,13 +69,17 @@ function keep({ json, effort }: Options, sections: Readonly<Record<string, Findi
   console.log(`  As JSON: ${json}`);
 }
 
-const limit = setTimeout(() => {
+function giveUp(): void {
   console.error("error: The benchmark hangs; giving up.");
   process.exit(2);
-}, LIMIT_MS);
+}
+
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(2));
+let limit: NodeJS.Timeout | undefined;
 try {
-  await bench(readOptions(process.argv.slice(2), Object.keys(SECTIONS)));
+  const options = readOptions(process.argv.slice(2), Object.keys(SECTIONS));
+  limit = setTimeout(giveUp, LIMIT_MS + options.minutes * 60_000);
+  await bench(options);
 } catch (error) {
   console.error(`error: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 2;

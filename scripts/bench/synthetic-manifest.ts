@@ -5,6 +5,14 @@ export type TableRows = (typeof TABLE_ROWS)[number];
 export const SCHEMA = "bench";
 export const tableName = (rows: TableRows): string => `rows_${String(rows)}`;
 
+/**
+ * Views on the tables, so that endpoints do not all ask the same question, which Routewright would ask the database once
+ * for all of them. A multiple of the tables, and more than there are connections under load.
+ */
+export const VIEWS = 501;
+export const rowsOfView = (view: number): TableRows => TABLE_ROWS[view % TABLE_ROWS.length] ?? 1;
+export const viewName = (view: number): string => `${tableName(rowsOfView(view))}_${String(view)}`;
+
 /** Columns of the tables, as a manifest declares them. */
 export const COLUMNS = {
   day: "date",
@@ -21,6 +29,8 @@ export const COLUMNS = {
 export interface SyntheticEndpoint {
   readonly path: string;
   readonly rows: TableRows;
+  /** Name of its relation. */
+  readonly view: string;
 }
 
 /** Categories, so that no folder holds everything. */
@@ -30,13 +40,14 @@ const CATEGORIES = 20;
 export function syntheticEndpoints(count: number): SyntheticEndpoint[] {
   return Array.from({ length: count }, (_, i) => ({
     path: `/v1/${categoryOf(i)}/${resourceOf(i)}/daily`,
-    rows: TABLE_ROWS[i % TABLE_ROWS.length] ?? 1,
+    rows: rowsOfView(i % VIEWS),
+    view: viewName(i % VIEWS),
   }));
 }
 
 /** A dbt manifest that generates those endpoints. */
 export function syntheticManifest(count: number): unknown {
-  const models = syntheticEndpoints(count).map(({ rows }, i) => model(i, rows));
+  const models = syntheticEndpoints(count).map(({ view }, i) => model(i, view));
   return {
     metadata: {
       dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json",
@@ -50,14 +61,14 @@ export function syntheticManifest(count: number): unknown {
 const categoryOf = (i: number): string => `category_${String(i % CATEGORIES)}`;
 const resourceOf = (i: number): string => `series_${String(i).padStart(5, "0")}`;
 
-function model(i: number, rows: TableRows) {
+function model(i: number, view: string) {
   const name = `api_${resourceOf(i)}_daily`;
   const tags = ["production", "tier1", categoryOf(i), `api:${resourceOf(i)}`, "granularity:daily"];
   return {
     resource_type: "model",
     unique_id: `model.bench.${name}`,
     name,
-    alias: tableName(rows),
+    alias: view,
     schema: SCHEMA,
     description: `Series ${String(i)} by day.`,
     original_file_path: `models/${name}.sql`,
@@ -68,7 +79,7 @@ function model(i: number, rows: TableRows) {
         { name: column, data_type: type, description: `The ${column.replace("_", " ")} of the series.` },
       ]),
     ),
-    config: { tags, meta: { api: API } },
+    config: { tags, materialized: "table", meta: { api: API } },
   };
 }
 

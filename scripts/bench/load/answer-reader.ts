@@ -41,9 +41,10 @@ export class AnswerReader {
 
   #begin(head: string, bytesOfBody: number): void {
     const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
-    if (!head.startsWith("HTTP/1.1 ") || length === undefined)
+    const status = Number(head.slice(9, 12));
+    if (!head.startsWith("HTTP/1.1 ") || (length === undefined && status !== 304))
       throw new Error(`not an answer with a Content-Length: ${head.slice(0, 200)}`);
-    this.#answer = { status: Number(head.slice(9, 12)), bodyBytes: Number(length) };
+    this.#answer = { status, bodyBytes: Number(length ?? 0) };
     this.#missing = this.#answer.bodyBytes - bytesOfBody;
   }
 }

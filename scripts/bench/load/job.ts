@@ -5,8 +5,12 @@ export interface Job {
   readonly paths: readonly string[];
   /** API keys, used in turn. */
   readonly keys: readonly string[];
-  /** Bytes of the one right answer to all of the paths. */
+  /** Status of the one right answer to all of the paths; 200 when left out. */
+  readonly status?: number;
+  /** Bytes of its body. */
   readonly bodyBytes: number;
+  /** Sent with each path in turn besides the key, as a header line without its end; none when left out. */
+  readonly headerLines?: readonly string[];
   /** Each has one request under way at a time. */
   readonly connections: number;
   readonly milliseconds: number;

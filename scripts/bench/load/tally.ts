@@ -17,7 +17,11 @@ export class Tally {
 
   constructor(job: Job) {
     this.#job = job;
-    this.#heads = job.paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: `);
+    this.#heads = job.paths.map((path, i) => {
+      const line = job.headerLines?.[i];
+      const more = line === undefined ? "" : `${line}\r\n`;
+      return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${more}X-API-Key: `;
+    });
     this.#tails = job.keys.map((key) => `${key}\r\n\r\n`);
   }
 
@@ -39,7 +43,7 @@ export class Tally {
     const now = performance.now();
     const isCounted = ++this.#answers > this.#job.connections && now < this.#endsAt;
     if (this.#answers === this.#job.connections) this.#endsAt = now + this.#job.milliseconds;
-    if (status !== 200 || bodyBytes !== this.#job.bodyBytes)
+    if (status !== (this.#job.status ?? 200) || bodyBytes !== this.#job.bodyBytes)
       this.fail(`status ${String(status)} with ${String(bodyBytes)} bytes`);
     else if (isCounted) this.#latencies.push(now - sentAt);
   }

@@ -1,5 +1,5 @@
 import type { Server } from "../children.js";
-import { entrant, LOAD_COLUMNS, loadNote, loadRow, race, speeds } from "../course.js";
+import { type Entrant, entrant, LOAD_COLUMNS, loadNote, loadRow, race, speeds } from "../course.js";
 import type { Load } from "../load/load.js";
 import type { Findings } from "../report.js";
 import { ratioOf } from "../statistics.js";
@@ -16,7 +16,7 @@ export async function compareSizes(
 ): Promise<Findings> {
   progress(`serve: ${sizes.map(({ endpoints }) => String(endpoints)).join(", ")} endpoints, 1 row`);
   const entrants = Object.fromEntries(
-    sizes.map(({ endpoints, server }) => [String(endpoints), entrant(server, endpoints, 1)]),
+    sizes.map(({ endpoints, server }) => [String(endpoints), varied(entrant(server, endpoints, 1))]),
   );
   const results = await race(entrants, 1, load, effort);
   const of = (endpoints: number) => results[String(endpoints)] ?? [];
@@ -44,9 +44,24 @@ export async function compareSizes(
       {
         what: `requests/s of routewright, ${String(most)} endpoints to ${String(fewest)}`,
         ...toFewest(most),
-        // Leaves room for noise: what is ruled out is going through the paths one by one, which costs most of the speed.
-        expected: { atLeast: 0.8 },
+        expected: { atLeast: 0.95 },
       },
     ],
   };
+}
+
+/** Requests of the same cycle. */
+const CYCLE = 500;
+const DAY_MS = 86_400_000;
+
+/**
+ * The same paths, each time with another filter that keeps all rows: with few endpoints the same question would otherwise
+ * be under way many times at once, which is asked once.
+ */
+function varied({ server, paths }: Entrant): Entrant {
+  const cycle = Array.from({ length: Math.max(CYCLE, paths.length) }, (_, i) => {
+    const day = new Date(Date.UTC(2030, 0, 1) + (i % CYCLE) * DAY_MS).toISOString().slice(0, 10);
+    return `${paths[i % paths.length] ?? ""}?end_date=${day}`;
+  });
+  return { server, paths: cycle };
 }
