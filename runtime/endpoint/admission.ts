@@ -2,6 +2,7 @@ import type { Keyring, KeyOwner } from "../auth/keyring.js";
 import { allows, type Tier } from "../auth/tier.js";
 import type { ClientAddress, Origin } from "../http/client-address.js";
 import { RATE_LIMITS } from "../rate-limit/limits.js";
+import { networkOf } from "../rate-limit/network.js";
 import type { RateLimitStore, RateWindow } from "../rate-limit/store.js";
 import { refuse, type Refusal } from "./errors.js";
 
@@ -52,7 +53,7 @@ function identify({ keys, addressOf }: Gate, request: Origin): Caller {
     const owner = keys.find(key);
     if (owner) return { owner, known: true, tier: owner.tier, counter: `key:${owner.id}` };
   }
-  return { owner: null, known: !key, tier: "tier0", counter: `ip:${addressOf(request)}` };
+  return { owner: null, known: !key, tier: "tier0", counter: `ip:${networkOf(addressOf(request))}` };
 }
 
 function judge(caller: Caller, window: RateWindow): Admission {
@@ -63,14 +64,7 @@ function judge(caller: Caller, window: RateWindow): Admission {
 }
 
 function admission({ owner, tier }: Caller, window: RateWindow, refusal: Refusal | null): Admission {
-  // The store's window goes on counting; what this request saw is what it is told.
-  return {
-    owner,
-    tier,
-    limit: RATE_LIMITS[tier],
-    window: { count: window.count, resetAt: window.resetAt },
-    refusal,
-  };
+  return { owner, tier, limit: RATE_LIMITS[tier], window, refusal };
 }
 
 /** Whole seconds until a window ends, at least one. */

@@ -5,16 +5,21 @@ import { glance, type Admission } from "./admission.js";
 import { send, sendOptions, sendRefusal, SYSTEM_METHODS, type Reply } from "./answer.js";
 import { refuse, type Refusal } from "./errors.js";
 import type { Gateway } from "./gateway.js";
-import type { Metrics } from "./metrics.js";
 
 /** What the system endpoints tell of the service. */
 export interface Service {
   readonly title: string;
   /** The OpenAPI document, as text. */
   readonly openApi: () => string;
-  readonly metrics: Metrics;
+  readonly metrics: MetricsText;
   /** Whether everybody may read `/metrics`. */
   readonly metricsPublic: boolean;
+}
+
+/** What `/metrics` shows. */
+export interface MetricsText {
+  readonly contentType: string;
+  text(): Promise<string>;
 }
 
 type SystemHandler = (context: Context) => Reply | Refusal | Promise<Reply | Refusal>;
@@ -82,9 +87,11 @@ function status({ service }: Context): Reply {
 
 async function health({ gateway }: Context): Promise<Reply> {
   const connected = await gateway.warehouse.isReachable();
+  const { degraded } = gateway.rates;
   return json(connected ? 200 : 503, {
     status: connected ? "ok" : "unavailable",
     database_connected: connected,
+    ...(degraded !== null && { detail: degraded }),
   });
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { ClientAddress } from "../../http/client-address.js";
+import { networkOf } from "../../rate-limit/network.js";
 import type { RateLimitStore } from "../../rate-limit/store.js";
 import type { ProjectSignIn } from "../project/sign-in.js";
 import type { Project } from "../project/project.js";
@@ -30,7 +31,7 @@ export async function admit(
   access: Access,
   request: IncomingMessage,
 ): Promise<Project | Customer | null | Refusal> {
-  const address = gate.addressOf(request);
+  const address = networkOf(gate.addressOf(request));
   if (access === "public")
     return (await overLimit(gate, `public:${address}`, gate.limits.publicPerAddress)) ?? null;
   const failures = await gate.rates.look(`failed:${address}`);

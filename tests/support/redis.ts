@@ -1,0 +1,92 @@
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { Redis } from "ioredis";
+import { atEnd, ownFolder } from "./service.js";
+
+/** The Redis on this machine. */
+const REDIS_SERVER = process.env["REDIS_SERVER_PATH"] ?? "redis-server";
+
+/** Whether it is there; where it is not, the tests are skipped, but never on a build server. */
+export function hasRedis(): boolean {
+  if (spawnSync(REDIS_SERVER, ["--version"]).status === 0) return true;
+  if (process.env["CI"] === "true")
+    throw new Error(`No ${REDIS_SERVER} here: install redis-server, or set REDIS_SERVER_PATH.`);
+  console.warn(
+    `SKIPPED: no ${REDIS_SERVER} here. Install redis-server, or set REDIS_SERVER_PATH, to test rate limits across processes.`,
+  );
+  return false;
+}
+
+/** A real Redis of a test's own, on a free port. */
+export interface RedisProcess {
+  readonly url: string;
+  /** Ends it at once, and all that it held with it. */
+  kill(): Promise<void>;
+  /** Starts it again, empty, where it was. */
+  start(): Promise<void>;
+  /** Stops it in its tracks: connections stay, and nothing answers. */
+  hang(): void;
+  /** Lets it go on after `hang`. */
+  goOn(): void;
+  /** A connection for the test to look at what is there, and to change it. */
+  client(): Redis;
+}
+
+/** Starts a Redis; ends at the end of the test, or of the file. `password`: what it asks for, if anything. */
+export async function startRedis(password = ""): Promise<RedisProcess> {
+  const port = await freePort();
+  const folder = ownFolder();
+  let child = await spawnRedis(port, folder, password);
+  const kill = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  };
+  atEnd(kill);
+  const url = `redis://${password === "" ? "" : `:${encodeURIComponent(password)}@`}127.0.0.1:${String(port)}`;
+  return {
+    url,
+    kill,
+    async start() {
+      child = await spawnRedis(port, folder, password);
+    },
+    hang: () => void child.kill("SIGSTOP"),
+    goOn: () => void child.kill("SIGCONT"),
+    client() {
+      const client = new Redis(url);
+      atEnd(() => client.disconnect());
+      return client;
+    },
+  };
+}
+
+/** Starts it without a file of settings, and without anything on disk. */
+async function spawnRedis(port: number, folder: string, password: string): Promise<ChildProcess> {
+  const settings = {
+    port,
+    bind: "127.0.0.1",
+    dir: folder,
+    save: "",
+    appendonly: "no",
+    requirepass: password,
+  };
+  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const child = spawn(REDIS_SERVER, args, { stdio: ["ignore", "pipe", "inherit"] });
+  let printed = "";
+  child.stdout.on("data", (chunk: Buffer) => (printed += chunk.toString()));
+  while (!printed.includes("Ready to accept connections")) {
+    if (child.exitCode !== null) throw new Error(`Redis ended: ${printed}`);
+    await Promise.race([once(child.stdout, "data"), once(child, "exit")]);
+  }
+  return child;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
