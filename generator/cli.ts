@@ -5,6 +5,7 @@ import { addKeys } from "./command-line/keys.js";
 import { addLint } from "./command-line/lint.js";
 import { addRamp } from "./command-line/ramp.js";
 import { addServe } from "./command-line/serve.js";
+import { addUsage } from "./command-line/usage.js";
 import { addWatch } from "./command-line/watch.js";
 import { EXIT, type Outcome } from "./commands/outcome.js";
 
@@ -23,6 +24,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   addWatch(command("watch"), then);
   addServe(command("serve"), then);
   addKeys(command("keys"), then);
+  addUsage(command("usage"), then);
   addRamp(command("ramp"), then);
   try {
     await program.parseAsync(argv, { from: "user" });

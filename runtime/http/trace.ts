@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
 /** A request's place in its caller's trace (W3C Trace Context). */
@@ -36,8 +36,10 @@ function parse(header: string): Trace | null {
   return { traceId, spanId: newSpanId(), parentId, flags: known };
 }
 
+/** Of a UUID, whose digits at both ends are random: Node keeps these in stock, and random bytes take ten times as long. */
 function newSpanId(): string {
-  return randomBytes(8).toString("hex");
+  const uuid = randomUUID();
+  return uuid.slice(0, 8) + uuid.slice(-8);
 }
 
 /** What the answer's `traceparent` says: the caller's trace, and our span in it. */

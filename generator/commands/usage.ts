@@ -1,0 +1,100 @@
+import { existsSync } from "node:fs";
+import {
+  readEnvironment,
+  readUsage,
+  startEmbeddedPostgres,
+  type Grouping,
+  type UsageLine,
+  type UsageQuestion,
+  type UsageReading,
+} from "@routewright/runtime/server";
+import { visible } from "../manifest/hidden.js";
+import { EXIT, type Outcome } from "./outcome.js";
+
+export interface UsageFlags {
+  readonly by: Grouping;
+  readonly since?: string;
+  readonly key?: string;
+  readonly json: boolean;
+}
+
+/** Where the embedded database is kept, as `serve` keeps it. */
+const DATA_DIR = ".data";
+
+/** `routewright usage`: who called what, as the servers have written it into the database. */
+export async function usage(flags: UsageFlags): Promise<Outcome> {
+  const reading = readEnvironment(process.env);
+  if (!reading.ok) return failed(reading.problems);
+  const problems = problemsOf(flags);
+  if (problems.length > 0) return failed(problems);
+  const question = { by: flags.by, since: flags.since ?? null, key: flags.key?.toLowerCase() ?? null };
+  const answer = await inDatabase(reading.environment.databaseUrl, (url) => readUsage(url, question));
+  if (!answer.ok) return failed([answer.problem]);
+  const { lines } = answer;
+  const output = flags.json ? `${JSON.stringify(lines, null, 2)}\n` : tableOf(lines);
+  return { exit: EXIT.ok, output, ...(lines.length === 0 && { notes: [nothing(question)] }) };
+}
+
+function failed(errors: readonly string[]): Outcome {
+  return { exit: EXIT.error, errors };
+}
+
+/** The values are not repeated: somebody may have given the key itself. */
+function problemsOf({ since, key }: UsageFlags): string[] {
+  return [
+    ...(since === undefined || isDay(since) ? [] : ["--since must be a day in UTC, such as 2026-01-31."]),
+    ...(key === undefined || /^([0-9a-f]{1,12}|none)$/i.test(key)
+      ? []
+      : [
+          "--key must be a key's id, as `routewright keys list` shows it, or none for callers without a key.",
+        ]),
+  ];
+}
+
+function isDay(text: string): boolean {
+  const day = new Date(`${text}T00:00:00Z`);
+  return /^\d{4}-\d\d-\d\d$/.test(text) && !isNaN(day.valueOf()) && day.toISOString().startsWith(text);
+}
+
+/** Without an address, the embedded database: the one that a server uses just now, or else brought up for this. */
+async function inDatabase(
+  url: string | null,
+  read: (url: string) => Promise<UsageReading>,
+): Promise<UsageReading> {
+  if (url !== null) return read(url);
+  // To make a database only to find nothing in it would take a while.
+  if (!existsSync(`${DATA_DIR}/postgres`)) return { ok: true, lines: [] };
+  const embedded = await startEmbeddedPostgres({ dataDir: DATA_DIR });
+  try {
+    return await read(embedded.url);
+  } finally {
+    await embedded.stop();
+  }
+}
+
+function nothing({ since, key }: UsageQuestion): string {
+  const asked = [key === null ? "" : ` of the key ${key}`, since === null ? "" : ` since ${since}`].join("");
+  return `No usage${asked} yet. A server writes it within ten seconds, unless USAGE_ENABLED is false.`;
+}
+
+/** Columns side by side, numbers to the right; nothing in it moves a terminal's cursor. */
+function tableOf(lines: readonly UsageLine[]): string {
+  const [first] = lines;
+  if (first === undefined) return "";
+  const names = Object.keys(first);
+  const header = names.map((name) => (name === "lastSeen" ? "last seen" : name));
+  const cells = [header, ...lines.map((line) => names.map((name) => visible(String(line[name]))))];
+  const widths = names.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const isNumber = names.map((name) => typeof first[name] === "number");
+  const texts = cells.map((row) =>
+    row
+      .map((cell, column) => pad(cell, widths[column] ?? 0, isNumber[column] ?? false))
+      .join("  ")
+      .trimEnd(),
+  );
+  return `${texts.join("\n")}\n`;
+}
+
+function pad(cell: string, width: number, toTheRight: boolean): string {
+  return toTheRight ? cell.padStart(width) : cell.padEnd(width);
+}
