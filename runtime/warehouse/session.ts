@@ -35,6 +35,8 @@ export function openPingPool(url: string, timeoutMs: number, onIdleError: (error
     max: 1,
     connectionTimeoutMillis: timeoutMs,
     query_timeout: timeoutMs,
+    // Regular checks would keep a process alive that has nothing else to do.
+    allowExitOnIdle: true,
     application_name: "routewright health",
   });
   pool.on("error", (error) => onIdleError(withoutClient(error)));

@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { OwnServer } from "../support/own-server.js";
+import { startLoad } from "./load.js";
+import { health, RELATIONS, serveFrom } from "./world.js";
+
+const STATEMENT_TIMEOUT_MS = 2000;
+/** So long may a request wait for a connection, and so long is a database given that should have cancelled by itself. */
+const CONNECTION_MS = 10_000;
+const GRACE_MS = 2000;
+/** A machine with few cores, all of them at work. */
+const SLACK_MS = 2000;
+
+const server = await OwnServer.create();
+await server.query(RELATIONS);
+const base = await serveFrom({
+  DATABASE_URL: server.url,
+  STATEMENT_TIMEOUT_MS: String(STATEMENT_TIMEOUT_MS),
+});
+
+const SECONDS = { timeout: 20_000, interval: 50 };
+
+/** Breaks the database under load, sees that everything is refused, mends it, and sees that everything is answered. */
+async function outage(
+  name: string,
+  breakIt: () => Promise<void>,
+  mendIt: () => Promise<void>,
+): Promise<void> {
+  const load = startLoad(base);
+  await load.settled();
+  await breakIt();
+  await expect.poll(() => health(base), SECONDS).toBe(503);
+  const before = load.refused();
+  await expect.poll(load.refused, SECONDS).toBeGreaterThan(before + 10);
+  await mendIt();
+  const mended = performance.now();
+  await expect.poll(() => health(base), SECONDS).toBe(200);
+  const healthyMs = Math.round(performance.now() - mended);
+  await load.settled();
+  const settledMs = Math.round(performance.now() - mended);
+  const tally = await load.stop();
+  console.log(`${name}:`, JSON.stringify({ ...tally, healthyMs, settledMs }));
+  expect(tally.wrong).toEqual([]);
+  expect(tally.slowestMs).toBeLessThan(CONNECTION_MS + STATEMENT_TIMEOUT_MS + GRACE_MS + SLACK_MS);
+}
+
+it.each(["fast", "immediate"] as const)(
+  "refuses all while PostgreSQL is stopped (%s), and answers again once it is there",
+  (mode) =>
+    outage(
+      `stopped, ${mode}`,
+      () => server.stop(mode),
+      () => server.start(),
+    ),
+);
+
+it("refuses all while PostgreSQL is gone after a crash, and answers again once it has recovered", () =>
+  outage(
+    "killed",
+    () => server.kill(),
+    () => server.start(),
+  ));
+
+it("never answers wrongly while PostgreSQL is restarted again and again", async () => {
+  const load = startLoad(base);
+  await load.settled();
+  for (const mode of ["fast", "immediate", "fast"] as const) {
+    await server.stop(mode);
+    await server.start();
+    await load.settled();
+  }
+  const tally = await load.stop();
+  console.log("restarted three times:", JSON.stringify(tally));
+  expect(tally.wrong).toEqual([]);
+});
+
+it(
+  "refuses in bounded time while PostgreSQL hangs, and answers again once it goes on",
+  () =>
+    outage(
+      "hung",
+      async () => {
+        server.freeze();
+        await sleep(CONNECTION_MS + STATEMENT_TIMEOUT_MS + GRACE_MS);
+      },
+      () => {
+        server.thaw();
+        return Promise.resolve();
+      },
+    ),
+  90_000,
+);

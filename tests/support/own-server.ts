@@ -1,0 +1,228 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { appendFile, chown, cp, mkdir, mkdtemp, open, readdir, rm, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { serverAccount } from "../../runtime/warehouse/embedded/account.js";
+import { placesForCopy, program, runnableTree } from "../../runtime/warehouse/embedded/binaries.js";
+import {
+  type Cluster,
+  dataArguments,
+  openCluster,
+  SUPERUSER,
+} from "../../runtime/warehouse/embedded/cluster.js";
+import { findNativeTree } from "../../runtime/warehouse/embedded/native-tree.js";
+import { atEnd } from "./service.js";
+
+/** Signals of PostgreSQL's first process that ask it to end. */
+const STOP = { fast: "SIGINT", immediate: "SIGQUIT" } as const;
+
+/** Settings for servers that are there to be broken: what they hold is never worth keeping. */
+const SETTINGS = [
+  "fsync=off",
+  "wal_keep_size=256MB",
+  "max_standby_streaming_delay=200ms",
+  "wal_receiver_timeout=5s",
+];
+
+/**
+ * A PostgreSQL server of a test file's own, to be treated badly: a child of this process, so that no signal can meet
+ * another's. Linux only, where `/proc` tells which processes are its.
+ */
+export class OwnServer {
+  readonly port: number;
+  readonly url: string;
+  readonly #cluster: Cluster;
+  #process: ChildProcess | null = null;
+
+  private constructor(cluster: Cluster, port: number) {
+    this.#cluster = cluster;
+    this.port = port;
+    this.url = `postgres://${SUPERUSER}:${cluster.password}@127.0.0.1:${String(port)}/postgres?sslmode=disable`;
+  }
+
+  /** A new and empty server, running; it is gone at the end of the test, or of the file. `parent`: a folder for it. */
+  static async create(parent = tmpdir()): Promise<OwnServer> {
+    const folder = await mkdtemp(join(parent, "own-server-"));
+    const account = await serverAccount(join(folder, "postgres"));
+    const tree = await runnableTree(await findNativeTree(), account, placesForCopy(account, folder));
+    return OwnServer.#run(await openCluster(folder, tree, account, () => undefined), folder);
+  }
+
+  static async #run(cluster: Cluster, folder: string): Promise<OwnServer> {
+    const server = new OwnServer(cluster, await freePort());
+    atEnd(async () => {
+      await server.kill();
+      await rm(folder, { recursive: true, force: true });
+    });
+    await server.start();
+    return server;
+  }
+
+  /** A new standby that follows this server, with all that it holds already. */
+  async follow(): Promise<OwnServer> {
+    const folder = await mkdtemp(join(tmpdir(), "own-server-"));
+    const data = join(folder, "data");
+    await this.#copyTo(data);
+    const { hostname, port, username, password } = new URL(this.url);
+    const source = `host=${hostname} port=${port} user=${username} password=${password}`;
+    await appendFile(join(data, "postgresql.auto.conf"), `primary_conninfo = '${source} sslmode=disable'\n`);
+    await writeFile(join(data, "standby.signal"), "");
+    const { account } = this.#cluster;
+    if (account) for (const path of await filesBelow(data)) await chown(path, account.uid, account.gid);
+    const standby = await OwnServer.#run({ ...this.#cluster, data, log: join(folder, "log") }, folder);
+    await this.caughtUp(standby);
+    return standby;
+  }
+
+  /** What pg_basebackup would do. */
+  async #copyTo(data: string): Promise<void> {
+    const client = new pg.Client(this.url);
+    await client.connect();
+    await client.query("SELECT pg_backup_start('copy', true)");
+    const isCopied = (path: string): boolean => !/\/(postmaster\.(pid|opts)|pg_wal\/[^/]+)$/.test(path);
+    await cp(this.#cluster.data, data, { recursive: true, filter: isCopied });
+    await mkdir(join(data, "pg_wal", "archive_status"));
+    const { rows } = await client.query<{ labelfile: string }>("SELECT labelfile FROM pg_backup_stop(false)");
+    await writeFile(join(data, "backup_label"), rows[0]?.labelfile ?? "");
+    await client.end();
+  }
+
+  /** Resolves once a standby has all that this server has now. */
+  async caughtUp(standby: OwnServer): Promise<void> {
+    const [now] = await this.query("SELECT pg_current_wal_lsn() AS lsn");
+    for (let tries = 0; tries < 200; tries++) {
+      const [there] = await standby.query("SELECT pg_last_wal_replay_lsn() >= $1 AS yes", [now?.["lsn"]]);
+      if (there?.["yes"] === true) return;
+      await sleep(50);
+    }
+    throw new Error("The standby does not catch up.");
+  }
+
+  /** Runs SQL and returns the rows of the last statement. */
+  async query(sql: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]> {
+    const client = new pg.Client({ connectionString: this.url, connectionTimeoutMillis: 5000 });
+    client.on("error", () => undefined);
+    await client.connect();
+    try {
+      const result = (values ? await client.query(sql, [...values]) : await client.query(sql)) as
+        pg.QueryResult | pg.QueryResult[];
+      return (Array.isArray(result) ? result.at(-1)?.rows : result.rows) ?? [];
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** How often its log says something. */
+  logged(text: string): number {
+    return readFileSync(this.#cluster.log, "utf8").split(text).length - 1;
+  }
+
+  /** Starts it unless it runs, and waits until it answers. */
+  async start(): Promise<void> {
+    if (this.#process !== null) return;
+    const { data, account, tree, log } = this.#cluster;
+    const output = await open(log, "a");
+    const settings = [`port=${String(this.port)}`, ...SETTINGS].flatMap((setting) => ["-c", setting]);
+    const child = spawn(program(tree, "postgres"), [...dataArguments(this.#cluster), ...settings], {
+      ...account,
+      cwd: data,
+      env: { LC_ALL: "C", TZ: "UTC" },
+      stdio: ["ignore", output.fd, output.fd],
+      detached: true,
+    });
+    await output.close();
+    this.#process = child;
+    for (let tries = 0; child.exitCode === null && child.signalCode === null; tries++) {
+      const failure = await this.query("SELECT 1").then(() => null, asError);
+      if (failure === null) return;
+      if (tries === 300) throw failure;
+      await sleep(100);
+    }
+    throw new Error(`PostgreSQL did not start: ${readFileSync(log, "utf8").slice(-1000)}`);
+  }
+
+  /** Ends it as its operator would: `fast` cuts sessions off, `immediate` recovers at the next start. */
+  async stop(mode: keyof typeof STOP): Promise<void> {
+    this.#process?.kill(STOP[mode]);
+    await this.#gone();
+  }
+
+  /** Ends all of its processes as a power failure would. May be called again, or when it does not run. */
+  async kill(): Promise<void> {
+    const children = this.#children();
+    this.#process?.kill("SIGKILL");
+    for (const pid of children) signal(pid, "SIGKILL");
+    await this.#gone();
+    // Until they are gone their shared memory is in the way of the next start.
+    for (let tries = 0; children.some(isAlive) && tries < 100; tries++) await sleep(20);
+  }
+
+  /** Stops all of its processes in their tracks: it neither answers nor closes a connection. */
+  freeze(): void {
+    this.#process?.kill("SIGSTOP");
+    for (const pid of this.#children()) signal(pid, "SIGSTOP");
+  }
+
+  thaw(): void {
+    for (const pid of this.#children()) signal(pid, "SIGCONT");
+    this.#process?.kill("SIGCONT");
+  }
+
+  async #gone(): Promise<void> {
+    const child = this.#process;
+    if (child !== null && child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    this.#process = null;
+  }
+
+  #children(): readonly number[] {
+    const parent = this.#process?.pid;
+    if (parent === undefined) return [];
+    const pids = readdirSync("/proc").map(Number).filter(Number.isInteger);
+    return pids.filter((pid) => parentOf(pid) === parent);
+  }
+}
+
+/** From `/proc/<pid>/stat`: id, name in brackets, state, parent's id, … */
+function parentOf(pid: number): number | null {
+  try {
+    const stat = readFileSync(`/proc/${String(pid)}/stat`, "utf8");
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+  } catch {
+    return null;
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+function isAlive(pid: number): boolean {
+  return parentOf(pid) !== null;
+}
+
+async function filesBelow(folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder, { recursive: true });
+  return [join(folder, ".."), folder, ...names.map((name) => join(folder, name))];
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const { port } = probe.address() as AddressInfo;
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
