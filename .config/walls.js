@@ -66,7 +66,15 @@ export const WALLS = {
     "runtime/environment",
     "runtime/docs",
   ],
+  "runtime/workers": [
+    "runtime/endpoint",
+    "runtime/environment",
+    "runtime/http",
+    "runtime/warehouse",
+    "runtime",
+  ],
   runtime: [
+    "runtime/workers",
     "runtime/http",
     "runtime/docs",
     "runtime/auth",

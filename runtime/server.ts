@@ -12,4 +12,5 @@ export {
   type UsageQuestion,
   type UsageReading,
 } from "./usage/report.js";
+export { Supervisor, type SupervisorOptions } from "./workers/supervisor.js";
 export { startEmbeddedPostgres, type EmbeddedPostgres } from "./warehouse/embedded/embedded-postgres.js";

@@ -1,12 +1,13 @@
-import { dataApiListener, strangerHeaders } from "./data-api.js";
-import { inService, Live } from "./endpoint/live.js";
-import { loadGenerated } from "./endpoint/load.js";
-import { Metrics } from "./endpoint/metrics.js";
-import { openGateway } from "./endpoint/open-gateway.js";
-import { noManifest, type RefreshAnswer, Refresher, type Renderer } from "./endpoint/refresh.js";
+import { startDataService } from "./data-service.js";
+import type { Build } from "./endpoint/builds.js";
+import { bringUp } from "./endpoint/edition.js";
+import { Live } from "./endpoint/live.js";
+import { noManifest, type RefreshAnswer, Refresher, type Renderer, stageOf } from "./endpoint/refresh.js";
+import { RefreshLog } from "./endpoint/refresh-log.js";
 import type { Environment } from "./environment/environment.js";
+import { readGeneratedEdition } from "./generated-edition.js";
 import { type Logger, openLog } from "./http/logger.js";
-import { listen, type RunningServer } from "./http/server.js";
+import type { RunningServer } from "./http/server.js";
 import { startEmbeddedPostgres } from "./warehouse/embedded/embedded-postgres.js";
 
 export interface ServiceOptions {
@@ -23,6 +24,8 @@ export interface ServiceOptions {
 export interface RunningService extends RunningServer {
   /** Re-reads the manifest and swaps what has changed into service; what came of it is logged. */
   refresh(): Promise<RefreshAnswer>;
+  /** Takes what dbt has built: answers of the endpoints made from it have a new version from here on. */
+  built(builds: readonly Build[]): void;
 }
 
 /** Brings the service up. Rejects with a clear line when it cannot be; then nothing is left running. */
@@ -50,74 +53,28 @@ async function openDatabase({ environment, dataDir }: ServiceOptions, log: Logge
 }
 
 async function startDataApi(
-  options: ServiceOptions,
+  { environment, generated, dataDir, renderer = null }: ServiceOptions,
   databaseUrl: string,
   log: Logger,
 ): Promise<RunningService> {
-  const { environment, generated, dataDir, renderer = null } = options;
-  const { endpoints, openApi } = await loadGenerated(generated, `${dataDir}/cache`);
-  const { title, text } = titled(openApi, environment.apiTitle);
-  const live = new Live(inService(endpoints, text, null));
-  const metrics = new Metrics(live);
-  const gateway = openGateway({
-    ...environment,
-    databaseUrl,
-    log,
-    observe(observation) {
-      metrics.count(observation);
-      log.info(observation, "request");
-    },
-  });
+  const { apiTitle } = environment;
+  const { title, edition } = await readGeneratedEdition({ generated, dataDir, apiTitle });
+  const live = new Live(bringUp(edition, null));
   const refresh = refreshing(live, renderer, log);
-  const service = {
-    title,
-    openApi: () => live.current.openApi,
-    metrics,
-    metricsPublic: environment.metricsPublic,
-  };
-  const listener = dataApiListener({ gateway, service, routes: () => live.current.routes, refresh });
-  const server = await listen(listener, environment.host, environment.port, strangerHeaders({ gateway }));
-  log.info({ url: server.url, endpoints: endpoints.length, keys: environment.keys.size }, "listening");
+  const service = await startDataService({ environment, databaseUrl, title, live, refresh, log });
+  const { url, builds } = service;
+  log.info({ url, endpoints: edition.modules.length, keys: environment.keys.size }, "listening");
   const stop = async (): Promise<void> => {
-    await server.stop();
+    await service.stop();
     await renderer?.close();
-    await gateway.close();
   };
-  return { url: server.url, stop, refresh };
+  return { url, stop, refresh, built: (news) => builds.record(news) };
 }
 
-/** `API_TITLE` renames the document; the generated file stays as it was reviewed. */
-function titled(openApi: string, title: string | null): { title: string; text: string } {
-  const document = JSON.parse(openApi) as { info: { title: string } };
-  if (title === null) return { title: document.info.title, text: openApi };
-  return { title, text: JSON.stringify({ ...document, info: { ...document.info, title } }) };
-}
-
-/** A refresh that logs what came of it; a problem that lasts is told once, not every time. */
 function refreshing(live: Live, renderer: Renderer | null, log: Logger): () => Promise<RefreshAnswer> {
-  if (renderer === null) return () => Promise.resolve(noManifest(live.current));
-  const refresher = new Refresher(live, renderer);
-  let told = "";
-  return async () => {
-    const answer = await refresher.refresh();
-    if (answer.status === "error") {
-      if (answer.detail !== told) log.warn({ detail: answer.detail }, "manifest not refreshed");
-      told = answer.detail;
-    } else {
-      told = "";
-      if (answer.status === "reloaded") log.info(countsOf(answer), "manifest refreshed");
-    }
-    return answer;
-  };
-}
-
-function countsOf(answer: Exclude<RefreshAnswer, { status: "error" }>) {
-  const { endpoints, added, removed, changed, skipped, manifest_hash } = answer;
-  const counts = {
-    added: added.length,
-    removed: removed.length,
-    changed: changed.length,
-    skipped: skipped.length,
-  };
-  return { endpoints, ...counts, manifest_hash };
+  const stage = stageOf(live);
+  if (renderer === null) return () => Promise.resolve(noManifest(stage.standing));
+  const refresher = new Refresher(stage, renderer);
+  const told = new RefreshLog(log);
+  return async () => told.tell(await refresher.refresh());
 }

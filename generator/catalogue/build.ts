@@ -2,6 +2,7 @@ import type { Endpoint, Tier } from "@routewright/runtime/model";
 import { byText } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
 import type { Model, ModelColumn } from "../manifest/model.js";
+import { builtFromOf } from "./built-from.js";
 import type { Catalogue, CatalogueEntry, Documentation, Problem, Skipped, SkipReason } from "./catalogue.js";
 import { checkModel, isExcluded } from "./check.js";
 import { granularityRank, pathOf } from "./path.js";
@@ -30,7 +31,8 @@ export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}):
     if ("skipped" in outcome) skipped.push(outcome.skipped);
     else entries.push(outcome.entry);
   }
-  return { entries: withSuccessors(entries, manifest).sort(inDocumentedOrder), skipped, warnings };
+  const linked = withBuilds(withSuccessors(entries, manifest), manifest);
+  return { entries: linked.sort(inDocumentedOrder), skipped, warnings };
 }
 
 /** Points older versions of a model to the endpoint of the latest one, where that has one. */
@@ -40,6 +42,18 @@ function withSuccessors(entries: readonly CatalogueEntry[], { models }: Manifest
   return entries.map((entry) => {
     const successor = successors.get(entry.uniqueId) ?? null;
     return successor === null ? entry : { ...entry, endpoint: { ...entry.endpoint, successor } };
+  });
+}
+
+/** Tells each endpoint the builds that alone change its rows. */
+function withBuilds(entries: readonly CatalogueEntry[], { graph }: Manifest): CatalogueEntry[] {
+  const builds = builtFromOf(
+    entries.map(({ uniqueId }) => uniqueId),
+    graph,
+  );
+  return entries.map((entry) => {
+    const builtFrom = builds.get(entry.uniqueId) ?? null;
+    return { ...entry, endpoint: { ...entry.endpoint, builtFrom } };
   });
 }
 
@@ -104,6 +118,7 @@ function endpointOf(model: Model, tags: ModelTags, settings: Settings, context: 
     ...settings,
     deprecationDate: model.deprecationDate,
     successor: null,
+    builtFrom: null,
   };
 }
 

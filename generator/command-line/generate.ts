@@ -25,8 +25,8 @@ export function addGenerate(command: Command, then: Then): void {
 }
 
 function startGenerate(flags: GenerateFlags): Promise<Outcome> {
-  return withManifest(flags.manifest, process.env, async (manifest, { defaultTier }) => {
+  return withManifest(flags.manifest, process.env, async (manifest, { defaultTier, apiTitle: title }) => {
     const { generate } = await import("../commands/generate.js");
-    return generate({ ...flags, manifest, defaultTier });
+    return generate({ ...flags, manifest, defaultTier, title });
   });
 }

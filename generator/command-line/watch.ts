@@ -26,8 +26,8 @@ function startWatch({ manifest: named, out, interval }: WatchFlags): Promise<Out
   return withManifest(named, { ...process.env, ...overridden }, async (manifest, environment) => {
     const { watch } = await import("../commands/watch.js");
     const { stopSignal } = await import("../commands/stop-signal.js");
-    const { defaultTier, refreshIntervalSeconds: intervalSeconds } = environment;
+    const { defaultTier, apiTitle: title, refreshIntervalSeconds: intervalSeconds } = environment;
     const tell = (text: string): void => void process.stdout.write(text);
-    return watch({ manifest, out, intervalSeconds, defaultTier, tell, until: stopSignal() });
+    return watch({ manifest, out, intervalSeconds, defaultTier, title, tell, until: stopSignal() });
   });
 }

@@ -22,6 +22,8 @@ export interface GenerateOptions {
   readonly strict: boolean;
   readonly json: boolean;
   readonly defaultTier: Tier;
+  /** Title of the OpenAPI document; null for its own. */
+  readonly title: string | null;
 }
 
 /** What a run found and did. */
@@ -38,7 +40,7 @@ export async function generate(options: GenerateOptions): Promise<Outcome> {
   const reading = await readModels(options);
   if (!reading.ok) return { exit: EXIT.error, errors: [reading.problem] };
   const catalogue = catalogueOf(reading.manifest, { defaultTier: options.defaultTier });
-  const settled = settle(options, render(catalogue));
+  const settled = settle(options, render(catalogue, { title: options.title }));
   if ("errors" in settled) return { exit: EXIT.error, errors: settled.errors };
   const report = { ...options, warnings: reading.manifest.warnings, catalogue, drift: settled.drift };
   const output = options.json ? reportJson(report) : reportText(report);

@@ -3,7 +3,8 @@ import { catalogueOf } from "../catalogue/build.js";
 import { compare, readFolder } from "../emit/folder.js";
 import { render } from "../emit/render.js";
 import { parseManifest } from "../manifest/manifest.js";
-import { ManifestSource } from "../watch/manifest-source.js";
+import { shownLocation } from "../manifest/source.js";
+import { FollowedSource } from "../watch/followed-source.js";
 import { recoverFolder, replaceFolder } from "../watch/replace.js";
 import { follow } from "../watch/schedule.js";
 import { EXIT, type Outcome } from "./outcome.js";
@@ -15,6 +16,8 @@ export interface WatchOptions {
   readonly out: string;
   readonly intervalSeconds: number;
   readonly defaultTier: Tier;
+  /** Title of the OpenAPI document; null for its own. */
+  readonly title: string | null;
   /** Takes what is worth telling. */
   readonly tell: (text: string) => void;
   /** Resolves when it is time to stop. */
@@ -32,7 +35,7 @@ export async function watch(options: WatchOptions): Promise<Outcome> {
     if (news !== null && news !== told) tell(news);
     told = news ?? told;
   };
-  tell(`Watching ${manifest}, every ${String(intervalSeconds)} s.\n`);
+  tell(`Watching ${shownLocation(manifest)}, every ${String(intervalSeconds)} s.\n`);
   const unfollow = follow({ source: manifest, intervalSeconds, look });
   await until;
   await unfollow();
@@ -41,13 +44,13 @@ export async function watch(options: WatchOptions): Promise<Outcome> {
 
 class Watcher {
   readonly #options: WatchOptions;
-  readonly #source: ManifestSource;
+  readonly #source: FollowedSource;
   /** Hash of the manifest that the folder was last brought up to date with. */
   #written: string | null = null;
 
   constructor(options: WatchOptions) {
     this.#options = options;
-    this.#source = new ManifestSource(options.manifest);
+    this.#source = new FollowedSource(options.manifest);
   }
 
   /** One look at the manifest; what is worth telling of it, or null. */
@@ -66,11 +69,11 @@ class Watcher {
   }
 
   #write(text: string, shown: string): { readonly ok: boolean; readonly text: string } {
-    const { out, defaultTier } = this.#options;
+    const { out, defaultTier, title } = this.#options;
     const reading = parseManifest(text, shown);
     if (!reading.ok) return { ok: false, text: problem(reading.problem) };
     const catalogue = catalogueOf(reading.manifest, { defaultTier });
-    const fresh = render(catalogue);
+    const fresh = render(catalogue, { title });
     const drift = compare(readFolder(out), fresh);
     const blocked = drift.filter(({ kind }) => kind === "blocked");
     if (blocked.length > 0)

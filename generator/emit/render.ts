@@ -21,6 +21,7 @@ export function render(catalogue: Catalogue, options: OpenApiOptions = {}): File
 
 /** `index.ts`: imports all modules and lists them in the documented order. */
 function indexModule(entries: readonly CatalogueEntry[]): string {
+  if (entries.length === 0) return fill(skeletons().index, EMPTY_INDEX);
   const imports = entries.map((entry) => {
     const file = `./${routeFile(entry).replace(/\.ts$/, ".js")}`;
     return `import * as ${moduleName(entry)} from ${stringLiteral(file)};\n`;
@@ -28,6 +29,12 @@ function indexModule(entries: readonly CatalogueEntry[]): string {
   const names = entries.map((entry) => `  ${moduleName(entry)},\n`);
   return fill(skeletons().index, {
     imports: imports.join("").trimEnd(),
-    endpoints: names.length === 0 ? "[]" : `[\n${names.join("")}]`,
+    endpoints: ` = [\n${names.join("")}]`,
   });
 }
+
+/** What an empty list would hold cannot be inferred. */
+const EMPTY_INDEX = {
+  imports: 'import type { EndpointModule } from "@routewright/runtime";',
+  endpoints: ": readonly EndpointModule[] = []",
+};

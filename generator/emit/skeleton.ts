@@ -39,9 +39,10 @@ function routeHoles(file: SourceFile): Hole[] {
 }
 
 function indexHoles(file: SourceFile): Hole[] {
+  const list = file.getVariableDeclarationOrThrow("endpoints");
   return [
     spanOf("imports", file.getFirstDescendantOrThrow(Node.isImportDeclaration)),
-    spanOf("endpoints", file.getFirstDescendantOrThrow(Node.isArrayLiteralExpression)),
+    { hole: "endpoints", start: list.getNameNode().getEnd(), end: list.getEnd() },
   ];
 }
 

@@ -22,7 +22,7 @@ export async function fetchText(
   const request = requestOf(address);
   if (!request) {
     return fail(
-      `Not a valid address: ${withoutLogin(address)}. Write it as https://host/path/manifest.json.`,
+      `Not a valid address: ${shownAddress(address)}. Write it as https://host/path/manifest.json.`,
     );
   }
   const { url, shown, headers } = request;
@@ -54,7 +54,6 @@ function validatorsOf({ headers }: Response): Validators {
 
 interface Request {
   readonly url: string;
-  /** The address as messages show it: without login, and without the query, where signed addresses carry theirs. */
   readonly shown: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -68,7 +67,7 @@ function requestOf(address: string): Request | null {
   const authorization = `Basic ${Buffer.from(login).toString("base64")}`;
   return {
     url: url.href,
-    shown: url.origin + url.pathname,
+    shown: shownAddress(address),
     headers: { accept: "application/json", ...(login !== ":" && { authorization }) },
   };
 }
@@ -82,8 +81,12 @@ function decoded(text: string): string {
   }
 }
 
-function withoutLogin(address: string): string {
-  return address.replace(/\/\/.*@/s, "//");
+/** An address as messages show it: without login, and without the query, where signed addresses carry theirs. */
+export function shownAddress(address: string): string {
+  // In one that cannot be taken apart, there is no telling where a secret ends.
+  if (!URL.canParse(address)) return address.replace(/\/\/.*[@?#].*$/s, "//…");
+  const { origin, pathname } = new URL(address);
+  return origin + pathname;
 }
 
 async function bodyText(response: Response, shown: string, maxBytes: number): Promise<Source> {

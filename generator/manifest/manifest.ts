@@ -1,3 +1,4 @@
+import { type Graph, graphOf } from "./graph.js";
 import { byText, isObject, objectOr, textOr, textsOf, type JsonObject } from "./json.js";
 import { modelOf, type Model } from "./model.js";
 import { fail, readSource, type Failure } from "./source.js";
@@ -8,6 +9,8 @@ const KNOWN_VERSIONS = { first: 4, last: 12 };
 /** A dbt manifest, reduced to its models in order of `unique_id`. */
 export interface Manifest {
   readonly models: readonly Model[];
+  /** What each model is made from. */
+  readonly graph: Graph;
   /** Whether a column may be null although its type does not say so: everywhere but in ClickHouse. */
   readonly nullableByDefault: boolean;
   readonly warnings: readonly string[];
@@ -39,7 +42,8 @@ export function manifestOfJson(value: unknown, location: string): ManifestReadin
     .map(([id, node]) => modelOf(id, node as JsonObject, promises))
     .sort((a, b) => byText(a.uniqueId, b.uniqueId));
   const nullableByDefault = objectOr(metadata)["adapter_type"] !== "clickhouse";
-  return { ok: true, manifest: { models, nullableByDefault, warnings: versionWarnings(version[1], schema) } };
+  const warnings = versionWarnings(version[1], schema);
+  return { ok: true, manifest: { models, graph: graphOf(nodes), nullableByDefault, warnings } };
 }
 
 /** Parses JSON text; a problem names the place and what it probably is instead. */

@@ -1,6 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
+import { basename } from "node:path";
 import { fail, tooLarge, type Failure } from "./failure.js";
-import { type Fetched, fetchText, type Validators } from "./fetch.js";
+import { type Fetched, fetchText, shownAddress, type Validators } from "./fetch.js";
 
 export { fail, type Failure } from "./failure.js";
 
@@ -19,7 +20,9 @@ export type Source = { readonly ok: true; readonly text: string; readonly shown:
 /** Reads a file or an http(s) address whole. Never throws for what a user can get wrong. */
 export async function readSource(location: string, limits: Partial<SourceLimits> = {}): Promise<Source> {
   const source = await readIfModified(location, null, limits);
-  return "notModified" in source ? fail(`${location} answered 304 to a first request.`) : source;
+  return "notModified" in source
+    ? fail(`${shownLocation(location)} answered 304 to a first request.`)
+    : source;
 }
 
 /** As `readSource`; a server is told which version the caller has, and need not send that one again. */
@@ -31,6 +34,11 @@ export async function readIfModified(
   const all = { ...SOURCE_LIMITS, ...limits };
   const source = await (isAddress(location) ? fetchText(location, all, known) : readText(location, all));
   return "text" in source ? { ...source, text: withoutMark(source.text) } : source;
+}
+
+/** A location as messages show it: nothing secret of an address is in it. */
+export function shownLocation(location: string): string {
+  return isAddress(location) ? shownAddress(location) : location;
 }
 
 /** Whether a source is fetched rather than read from this machine. */
@@ -46,7 +54,7 @@ async function readText(file: string, { maxBytes }: SourceLimits): Promise<Sourc
     const bytes = await readFile(file);
     return { ok: true, text: bytes.toString("utf8"), shown: file };
   } catch (error) {
-    return fail(`Cannot read ${file}: ${reasonOf(error as NodeJS.ErrnoException)}`);
+    return fail(`Cannot read ${file}: ${reasonOf(error as NodeJS.ErrnoException, file)}`);
   }
 }
 
@@ -55,9 +63,20 @@ function withoutMark(text: string): string {
   return text.startsWith("\ufeff") ? text.slice(1) : text;
 }
 
-function reasonOf({ code, message }: NodeJS.ErrnoException): string {
-  if (code === "ENOENT") return "there is no such file. `dbt parse` or `dbt build` writes it to target/.";
+function reasonOf({ code, message }: NodeJS.ErrnoException, file: string): string {
+  if (code === "ENOENT") return `there is no such file. ${writerOf(file)} writes it to target/.`;
   if (code === "EISDIR") return "it is a folder; name the file in it.";
   if (code === "EACCES") return "no permission to read it.";
   return message;
+}
+
+function writerOf(file: string): string {
+  switch (basename(file)) {
+    case "catalog.json":
+      return "`dbt docs generate`";
+    case "run_results.json":
+      return "`dbt build`";
+    default:
+      return "`dbt parse` or `dbt build`";
+  }
 }

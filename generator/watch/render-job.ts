@@ -4,7 +4,7 @@ import { catalogueOf } from "../catalogue/build.js";
 import type { Skipped } from "../catalogue/catalogue.js";
 import { render } from "../emit/render.js";
 import { parseManifest } from "../manifest/manifest.js";
-import { ManifestSource } from "./manifest-source.js";
+import { FollowedSource } from "./followed-source.js";
 
 export interface RenderJobOptions {
   /** File or http(s) address of the manifest. */
@@ -17,12 +17,12 @@ export interface RenderJobOptions {
 /** Renders a manifest again and again; a module that has not changed since the last time is not compiled. */
 export class RenderJob {
   readonly #options: RenderJobOptions;
-  readonly #source: ManifestSource;
+  readonly #source: FollowedSource;
   #scripts: ScriptCache = new Map();
 
   constructor(options: RenderJobOptions) {
     this.#options = options;
-    this.#source = new ManifestSource(options.manifest);
+    this.#source = new FollowedSource(options.manifest);
   }
 
   /** `inService`: hash of the manifest that is in service. */
@@ -34,7 +34,7 @@ export class RenderJob {
     const reading = parseManifest(text, shown);
     if (!reading.ok) return { kind: "error", detail: reading.problem };
     const catalogue = catalogueOf(reading.manifest, { defaultTier });
-    const files = render(catalogue, title === null ? {} : { title });
+    const files = render(catalogue, { title });
     const routes = new Map([...files].filter(([file]) => file.startsWith("routes/")));
     const modules = await compileModules(routes, this.#scripts);
     this.#scripts = new Map(modules.map(({ digest, script }) => [digest, script]));

@@ -75,8 +75,9 @@ export interface Endpoint {
   /** Path of the endpoint that serves the latest version of the model; null for the latest one, or without versions. */
   readonly successor: string | null;
   /**
-   * dbt nodes (`unique_id`, sorted) whose builds alone change the rows: the model and, through views, the tables, seeds
-   * and snapshots under it. Null when something else may change them too, such as a source that a view reads.
+   * dbt nodes (`unique_id`, sorted) whose builds alone change the rows: the model and, where that is a view, the views,
+   * tables, seeds and snapshots that it reads. Null when something else may change them too, such as a source that a
+   * view reads.
    */
   readonly builtFrom: readonly string[] | null;
 }

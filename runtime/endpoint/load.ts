@@ -8,6 +8,13 @@ import type { EndpointModule } from "./define.js";
 /** The one package that a generated module imports; it is given this very process's runtime. */
 const PACKAGE = "@routewright/runtime";
 
+/** A generated folder, compiled. */
+export interface GeneratedFolder {
+  readonly modules: readonly CompiledModule[];
+  /** The OpenAPI document, as text. */
+  readonly openApi: string;
+}
+
 /** A generated folder, ready to serve. */
 export interface Generated {
   readonly endpoints: readonly LoadedEndpoint[];
@@ -20,18 +27,24 @@ export interface LoadedEndpoint extends EndpointModule {
   readonly digest: string;
 }
 
-/**
- * Loads a generated folder straight from its TypeScript. What it compiles to is kept in `cacheDir` by the digest of
- * each source, so a start compiles only what has changed since the last one.
- */
+/** Loads a generated folder straight from its TypeScript. */
 export async function loadGenerated(folder: string, cacheDir: string): Promise<Generated> {
+  const { modules, openApi } = await readGenerated(folder, cacheDir);
+  return { endpoints: modules.map(evaluateModule), openApi };
+}
+
+/**
+ * Reads a generated folder and compiles its TypeScript. What it compiles to is kept in `cacheDir` by the digest of each
+ * source, so a start compiles only what has changed since the last one.
+ */
+export async function readGenerated(folder: string, cacheDir: string): Promise<GeneratedFolder> {
   const openApi = readOpenApi(folder);
   const cacheFile = join(cacheDir, "routes.json");
   const cache = readScriptCache(cacheFile);
   const known = cache.size;
   const modules = await compileModules(readRoutes(folder), cache);
   if (cache.size > known) writeScriptCache(cacheFile, modules);
-  return { endpoints: modules.map(evaluateModule), openApi };
+  return { modules, openApi };
 }
 
 function readOpenApi(folder: string): string {

@@ -1,6 +1,8 @@
 import type { CompiledModule } from "./compile.js";
-import { inService, type InService, type Live, type SkippedModel } from "./live.js";
-import { evaluateModule, type LoadedEndpoint } from "./load.js";
+import { bringUp, type Edition } from "./edition.js";
+import type { InService, Live, ManifestMark, SkippedModel } from "./live.js";
+import type { LoadedEndpoint } from "./load.js";
+import { SingleFlight } from "./single-flight.js";
 
 /** A manifest rendered and compiled: what `generate` would write, ready to be evaluated. */
 export interface Rendering {
@@ -42,59 +44,79 @@ export type RefreshAnswer = { readonly models: number; readonly endpoints: numbe
   | { readonly status: "error"; readonly detail: string }
 );
 
+/** What is in service, as far as an answer tells of it. */
+export interface Standing {
+  readonly manifest: ManifestMark | null;
+  /** How many endpoints. */
+  readonly endpoints: number;
+}
+
+/** Where editions are served: in this process, or in several. */
+export interface Stage {
+  readonly standing: Standing;
+  /** Puts an edition into service. Rejects, and leaves the old one there, when it does not load. */
+  adopt(edition: Edition): Promise<RefreshAnswer>;
+}
+
 /** Brings the manifest as it is now into service. */
 export class Refresher {
-  readonly #live: Live;
+  readonly #stage: Stage;
   readonly #renderer: Renderer;
-  #running: Promise<RefreshAnswer> | null = null;
-  #next: Promise<RefreshAnswer> | null = null;
+  readonly #flight = new SingleFlight(() => this.#run());
 
-  constructor(live: Live, renderer: Renderer) {
-    this.#live = live;
+  constructor(stage: Stage, renderer: Renderer) {
+    this.#stage = stage;
     this.#renderer = renderer;
   }
 
-  /**
-   * Never rejects. A refresh that arrives while one runs may be about a newer manifest than that one has read: all such
-   * share the run behind it.
-   */
+  /** Never rejects. A refresh that arrives while one runs may be about a newer manifest than that one has read. */
   refresh(): Promise<RefreshAnswer> {
-    if (this.#running === null) return this.#start();
-    this.#next ??= this.#running.then(() => this.#start());
-    return this.#next;
-  }
-
-  #start(): Promise<RefreshAnswer> {
-    this.#next = null;
-    this.#running = this.#run().finally(() => (this.#running = null));
-    return this.#running;
+    return this.#flight.run();
   }
 
   async #run(): Promise<RefreshAnswer> {
-    const before = this.#live.current;
+    const { standing } = this.#stage;
     try {
-      const rendered = await this.#renderer.render(before.manifest?.hash ?? null);
+      const rendered = await this.#renderer.render(standing.manifest?.hash ?? null);
       switch (rendered.kind) {
         case "rendered":
-          return this.#bringIn(rendered.rendering, before);
+          return await this.#stage.adopt(editionOf(rendered.rendering));
         case "unchanged":
-          return answerOf(before, before);
+          return unchanged(standing);
         case "error":
-          return failed(before, rendered.detail);
+          return failed(standing, rendered.detail);
       }
     } catch (error) {
-      return failed(before, error instanceof Error ? error.message : String(error));
+      return failed(standing, error instanceof Error ? error.message : String(error));
     }
   }
+}
 
-  /** All is ready before anything is swapped; a module that does not load leaves the old state in service. */
-  #bringIn({ hash, models, openApi, modules, skipped }: Rendering, before: InService): RefreshAnswer {
-    const known = new Map([...before.endpoints.values()].map((endpoint) => [endpoint.digest, endpoint]));
-    const endpoints = modules.map((module) => known.get(module.digest) ?? evaluateModule(module));
-    const after = inService(endpoints, openApi, { hash, models, skipped, loadedAt: Date.now() });
-    this.#live.swap(after);
-    return answerOf(before, after);
-  }
+function editionOf({ hash, models, openApi, modules, skipped }: Rendering): Edition {
+  return { openApi, modules, manifest: { hash, models, skipped, loadedAt: Date.now() } };
+}
+
+/** This process as a stage. */
+export function stageOf(live: Live): Stage {
+  return {
+    get standing() {
+      const { manifest, endpoints } = live.current;
+      return { manifest, endpoints: endpoints.size };
+    },
+    adopt: (edition) => new Promise((resolve) => resolve(adopt(live, edition))),
+  };
+}
+
+/**
+ * Swaps an edition into service. All is ready before anything is swapped.
+ *
+ * @throws when a module does not load; then the old edition stays in service
+ */
+export function adopt(live: Live, edition: Edition): RefreshAnswer {
+  const before = live.current;
+  const after = bringUp(edition, before);
+  live.swap(after);
+  return answerOf(before, after);
 }
 
 function answerOf(before: InService, after: InService): RefreshAnswer {
@@ -103,16 +125,8 @@ function answerOf(before: InService, after: InService): RefreshAnswer {
   const changed = [...after.endpoints.values()]
     .filter((endpoint) => isChanged(endpoint, before))
     .map(({ spec }) => spec.path);
-  const isSame = added.length + removed.length + changed.length === 0;
-  const { hash = "", models = 0, skipped = [], loadedAt = 0 } = after.manifest ?? {};
-  return {
-    status: isSame ? "unchanged" : "reloaded",
-    models,
-    endpoints: after.endpoints.size,
-    ...{ added, removed, changed, skipped },
-    manifest_hash: hash,
-    loaded_at: new Date(loadedAt).toISOString(),
-  };
+  const standing = { manifest: after.manifest, endpoints: after.endpoints.size };
+  return success(standing, { added, removed, changed });
 }
 
 function isChanged({ spec, digest }: LoadedEndpoint, before: InService): boolean {
@@ -120,11 +134,36 @@ function isChanged({ spec, digest }: LoadedEndpoint, before: InService): boolean
   return old !== undefined && old.digest !== digest;
 }
 
-/** The answer where no manifest is configured. */
-export function noManifest(service: InService): RefreshAnswer {
-  return failed(service, "No manifest is configured: set DBT_MANIFEST_PATH or DBT_MANIFEST_URL.");
+function unchanged(standing: Standing): RefreshAnswer {
+  return success(standing, { added: [], removed: [], changed: [] });
 }
 
-function failed({ manifest, endpoints }: InService, detail: string): RefreshAnswer {
-  return { status: "error", models: manifest?.models ?? endpoints.size, endpoints: endpoints.size, detail };
+/** Paths by what became of them. */
+interface Changes {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly changed: readonly string[];
+}
+
+function success({ manifest, endpoints }: Standing, changes: Changes): RefreshAnswer {
+  const { hash = "", models = 0, skipped = [], loadedAt = 0 } = manifest ?? {};
+  const isSame = Object.values(changes).flat().length === 0;
+  return {
+    status: isSame ? "unchanged" : "reloaded",
+    models,
+    endpoints,
+    ...changes,
+    skipped,
+    manifest_hash: hash,
+    loaded_at: new Date(loadedAt).toISOString(),
+  };
+}
+
+/** The answer where no manifest is configured. */
+export function noManifest(standing: Standing): RefreshAnswer {
+  return failed(standing, "No manifest is configured: set DBT_MANIFEST_PATH or DBT_MANIFEST_URL.");
+}
+
+function failed({ manifest, endpoints }: Standing, detail: string): RefreshAnswer {
+  return { status: "error", models: manifest?.models ?? endpoints, endpoints, detail };
 }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { Keyring, readKeyring } from "../auth/keyring.js";
-import type { Variables } from "./variables.js";
+import { Variables } from "./variables.js";
 
 const DEFAULT_KEYS_FILE = "./api_keys.json";
 
@@ -8,9 +8,8 @@ const DEFAULT_KEYS_FILE = "./api_keys.json";
 export function readKeys(variables: Variables): Keyring {
   const inline = variables.text("API_KEYS");
   if (inline !== null) return keyringOf(inline, "API_KEYS", variables);
-  const named = variables.text("API_KEYS_FILE");
-  const file = named ?? DEFAULT_KEYS_FILE;
-  if (named === null && !existsSync(file)) return new Keyring(new Map());
+  const file = keysFile(variables);
+  if (file === null) return new Keyring(new Map());
   try {
     return keyringOf(readFileSync(file, "utf8"), file, variables);
   } catch (error) {
@@ -19,6 +18,19 @@ export function readKeys(variables: Variables): Keyring {
     );
     return new Keyring(new Map());
   }
+}
+
+/** The same environment without its file: whoever reads it later has the keys of now. The file must be readable. */
+export function withKeysInline(source: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const variables = new Variables(source);
+  const file = variables.text("API_KEYS") === null ? keysFile(variables) : null;
+  return file === null ? { ...source } : { ...source, API_KEYS: readFileSync(file, "utf8") };
+}
+
+/** Null: there is none, and nobody has asked for one. */
+function keysFile(variables: Variables): string | null {
+  const named = variables.text("API_KEYS_FILE");
+  return named ?? (existsSync(DEFAULT_KEYS_FILE) ? DEFAULT_KEYS_FILE : null);
 }
 
 function keyringOf(text: string, source: string, variables: Variables): Keyring {

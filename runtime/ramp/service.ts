@@ -1,6 +1,6 @@
 import type { Environment } from "../environment/environment.js";
 import type { Logger } from "../http/logger.js";
-import type { RunningServer } from "../http/server.js";
+import type { Intake, RunningServer } from "../http/server.js";
 import { startEmbeddedPostgres } from "../warehouse/embedded/embedded-postgres.js";
 import { ownMasterKey } from "./secrets/master-key.js";
 import { Vault } from "./secrets/vault.js";
@@ -38,8 +38,11 @@ async function findPlace({ environment, dataDir, log }: RampServiceOptions): Pro
   return { databaseUrl: embedded.url, secretsKey, leave: () => embedded.stop() };
 }
 
-/** The ramp as `routewright serve` runs it. Rejects with a clear line when it cannot start; then nothing is left running. */
-export async function startRampService(options: RampServiceOptions): Promise<RunningServer> {
+/**
+ * The ramp as `routewright serve` runs it. Rejects with a clear line when it cannot start; then nothing is left running.
+ * `intake`: where connections come from; from the port of the environment when left out.
+ */
+export async function startRampService(options: RampServiceOptions, intake?: Intake): Promise<RunningServer> {
   const place = await findPlace(options);
   const { host, rampPort: port, rampPublicUrl: publicUrl, addressOf, metricsPublic } = options.environment;
   try {
@@ -51,6 +54,7 @@ export async function startRampService(options: RampServiceOptions): Promise<Run
       addressOf,
       metricsPublic,
       log: options.log,
+      ...(intake && { intake }),
     });
     return { url: server.url, stop: () => server.stop().then(() => place.leave()) };
   } catch (error) {

@@ -1,7 +1,7 @@
 import { createLocalJWKSet, exportJWK, type JWTVerifyGetKey } from "jose";
 import type { ClientAddress } from "../http/client-address.js";
 import type { Logger } from "../http/logger.js";
-import { listen, type RunningServer } from "../http/server.js";
+import { type Intake, listen, listening, type RunningServer } from "../http/server.js";
 import { MemoryStore } from "../rate-limit/memory-store.js";
 import { type RampLimits, RAMP_LIMITS } from "./api/access.js";
 import { rampApp } from "./api/app.js";
@@ -35,6 +35,8 @@ export interface RampOptions {
   readonly log: Logger;
   readonly limits?: RampLimits;
   readonly rhythm?: Rhythm;
+  /** Where connections come from; from the port when left out. */
+  readonly intake?: Intake;
 }
 
 /** Brings the ramp up: migrates, serves, works in the background. Rejects when it cannot; then nothing is left running. */
@@ -52,7 +54,7 @@ export async function startRamp(options: RampOptions): Promise<RunningServer> {
 }
 
 async function serve(options: RampOptions, database: RampDatabase): Promise<RunningServer> {
-  const { host, port, addressOf, log, metricsPublic, databaseUrl } = options;
+  const { host, port, addressOf, log, metricsPublic, databaseUrl, intake = listening } = options;
   const rates = new MemoryStore();
   // The address is part of what is set up, and known for certain only once the port is had.
   let handler: ReturnType<typeof rampApp> | null = null;
@@ -63,6 +65,8 @@ async function serve(options: RampOptions, database: RampDatabase): Promise<Runn
     },
     host,
     port,
+    undefined,
+    intake,
   );
   try {
     const ramp = await openRamp(options, database, options.publicUrl ?? server.url);

@@ -33,16 +33,59 @@ export function take(pool: pg.Pool): Promise<Connection> {
 export function run<Row extends pg.QueryResultRow>(
   client: Connection,
   statement: pg.QueryConfig | pg.QueryArrayConfig,
-  { timeoutMs, wanted }: Terms,
+  terms: Terms,
   patrol: Patrol,
 ): Promise<pg.QueryResult<Row>> {
   return new Promise((resolve, reject) => {
-    const watched = patrol.begin(client, timeoutMs, wanted);
-    client.query<Row>(statement as pg.QueryConfig, (error: Error | undefined, result) => {
-      patrol.end(watched);
-      if (error as Error | null) reject(error as Error);
-      else resolve(result);
+    watch<Row>(client, statement, terms, patrol, (error, result) => {
+      if (error === null) resolve(result);
+      else reject(error);
     });
+  });
+}
+
+/**
+ * Takes a connection, runs one statement under watch and gives the connection back, all in one promise: this is what most
+ * requests come to.
+ */
+export function runOnce<Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  statement: pg.QueryConfig,
+  terms: Terms,
+  patrol: Patrol,
+): Promise<Row[]> {
+  return new Promise((resolve, reject) => {
+    pool.connect((failure, taken) => {
+      if (failure) return reject(failure);
+      const client = taken as Connection;
+      // It may have waited for long.
+      if (!terms.wanted()) {
+        client.release();
+        return reject(new Unwanted());
+      }
+      watch<Row>(client, statement, terms, patrol, (error, result) => {
+        client.release(error !== null && !isStatementFault(error));
+        if (error === null) resolve(result.rows);
+        else reject(error);
+      });
+    });
+  });
+}
+
+/** There is a result unless there is an error. */
+type Told<Row extends pg.QueryResultRow> = (error: Error | null, result: pg.QueryResult<Row>) => void;
+
+function watch<Row extends pg.QueryResultRow>(
+  client: Connection,
+  statement: pg.QueryConfig | pg.QueryArrayConfig,
+  { timeoutMs, wanted }: Terms,
+  patrol: Patrol,
+  told: Told<Row>,
+): void {
+  const watched = patrol.begin(client, timeoutMs, wanted);
+  client.query<Row>(statement as pg.QueryConfig, (error: Error | null | undefined, result) => {
+    patrol.end(watched);
+    told(error ?? null, result);
   });
 }
 

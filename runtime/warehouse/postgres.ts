@@ -3,7 +3,7 @@ import type { Relation } from "../endpoint/endpoint.js";
 import { type RealColumn, type RelationShape, WHOLE_ROWS } from "../query/dialect.js";
 import { postgresDialect } from "../query/postgres.js";
 import type { Statement } from "../query/sql.js";
-import { isStatementFault, queryOf, run, take, type Terms, Unwanted } from "./connection.js";
+import { queryOf, runOnce, take, type Terms } from "./connection.js";
 import { LargeAnswers } from "./large-answers.js";
 import { Patrol } from "./patrol.js";
 import { openRowStream } from "./row-stream.js";
@@ -138,21 +138,8 @@ class PostgresWarehouse implements Warehouse {
     );
   }
 
-  async #run<Row extends pg.QueryResultRow>(query: pg.QueryConfig, terms: Terms): Promise<Row[]> {
-    const client = await take(this.#pools.queries);
-    // It may have waited for long.
-    if (!terms.wanted()) {
-      client.release();
-      throw new Unwanted();
-    }
-    try {
-      const { rows } = await run<Row>(client, query, terms, this.#patrol);
-      client.release();
-      return rows;
-    } catch (error) {
-      client.release(!isStatementFault(error));
-      throw error;
-    }
+  #run<Row extends pg.QueryResultRow>(query: pg.QueryConfig, terms: Terms): Promise<Row[]> {
+    return runOnce<Row>(this.#pools.queries, query, terms, this.#patrol);
   }
 
   async #describe(relation: Relation): Promise<RelationShape> {

@@ -196,6 +196,16 @@ describe("where the manifest is", () => {
     routewright(folder, GENERATE, { DEFAULT_ENDPOINT_TIER: "tier2" });
     expect(filesIn(join(folder, "generated"))["routes/bridges/volume.ts"]).toContain('tier: "tier2"');
   });
+
+  it("API_TITLE is the title of the document", () => {
+    const folder = project(GOOD);
+    const title = 'Shop <b>"& figures';
+    routewright(folder, GENERATE, { API_TITLE: title });
+    const document = filesIn(join(folder, "generated"))["openapi.json"] ?? "";
+    expect(JSON.parse(document)).toMatchObject({ info: { title } });
+    expect(routewright(folder, [...GENERATE, "--check"], { API_TITLE: title }).exit).toBe(0);
+    expect(routewright(folder, [...GENERATE, "--check"]).exit).toBe(1);
+  });
 });
 
 describe("bad usage", () => {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { defineEndpoint } from "../../runtime/endpoint/define.js";
 import type { FileSet } from "../../generator/emit/render.js";
+import { compareSnapshots } from "../../generator/diff/compare-snapshots.js";
 import { readGenerated } from "../../generator/diff/sides/generated.js";
 import { manifestOf } from "../support/manifest.js";
-import { filesOf, modelWith, readBack } from "./sides.js";
+import { filesOf, modelWith, readBack, TODAY } from "./sides.js";
 
 const api = {
   allow_unfiltered: true,
@@ -54,6 +55,15 @@ describe("a generated folder as a side", () => {
   });
 });
 
+it("what an endpoint is built from is no change to those who call it", () => {
+  const before = changed(MODULE, rename("});", '  builtFrom: ["model.shop.a"],\n});'));
+  const after = changed(MODULE, rename("});", '  builtFrom: ["model.shop.a", "model.shop.b"],\n});'));
+  const sides = [files, before, after].map(readBack);
+  for (const base of sides) {
+    for (const head of sides) expect(compareSnapshots(base, head, TODAY)).toEqual([]);
+  }
+});
+
 describe("what a declaration leaves out", () => {
   const spare = {
     model: "m",
@@ -68,6 +78,7 @@ describe("what a declaration leaves out", () => {
     ["everything", spare],
     ["all but its parameters", { ...spare, parameters }],
     ["all but a filter", { ...spare, parameters: {}, allowUnfiltered: true }],
+    ["all but its builds", { ...spare, builtFrom: ["model.shop.m", "seed.shop.s"] }],
   ])("has the default that the runtime gives it: %s", (_, declaration) => {
     const source = `export const { spec, get } = defineEndpoint<Query, Row>(${JSON.stringify(declaration)});\n`;
     const [read] = readBack(changed(MODULE, () => source)).published;
@@ -145,6 +156,12 @@ describe("a generated folder is refused", () => {
       MODULE,
       rename('type: "string"', 'type: "date"'),
       '"parameters"',
+    ],
+    [
+      "with builds that are no list of names",
+      MODULE,
+      rename("  tier:", "  builtFrom: [7],\n  tier:"),
+      'does not understand: "builtFrom"',
     ],
     ["without a relation", MODULE, (text: string) => text.replace(/ {2}relation: .*\n/, ""), '"relation"'],
   ])("%s", (_, file, change, problem) => {

@@ -103,6 +103,7 @@ const model = fc
     }),
     tier: fc.constantFrom("tier0", "tier1", "tier2", "tier3"),
     words: fc.record({ name, description: text, schema: name, alias: name }),
+    materialized: fc.constantFrom("table", "view"),
   })
   .chain((parts) => {
     const api = apiOf(parts.columns.map(([key]) => key));
@@ -114,10 +115,12 @@ interface Parts {
   readonly segments: readonly string[];
   readonly tier: string;
   readonly words: Readonly<Record<"name" | "description" | "schema" | "alias", string>>;
+  readonly materialized: string;
   readonly api: unknown;
 }
 
-function nodeOf({ columns, segments: [category, resource, grain, window], tier, words, api }: Parts) {
+function nodeOf({ columns, segments, tier, words, materialized, api }: Parts) {
+  const [category, resource, grain, window] = segments;
   const place = [
     `api:${resource ?? ""}`,
     ...(grain ? [`granularity:${grain}`] : []),
@@ -130,7 +133,7 @@ function nodeOf({ columns, segments: [category, resource, grain, window], tier, 
     columns: Object.fromEntries(
       columns.map(([key, data_type, description]) => [key, { name: key, data_type, description }]),
     ),
-    config: { meta: api === null ? {} : { api } },
+    config: { materialized, meta: api === null ? {} : { api } },
   };
 }
 
@@ -141,7 +144,7 @@ const manifest = fc
   })
   .map(({ models, adapter_type }) => ({
     metadata: { dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json", adapter_type },
-    nodes: Object.fromEntries(models.map((node, i) => [`model.test.m${String(i)}`, node])),
+    nodes: Object.fromEntries(models.map((node, i) => [`model.test.m${String(i)}.${node.name}`, node])),
   }));
 
 /** What a folder can tell. */

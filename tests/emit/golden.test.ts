@@ -28,6 +28,7 @@ async function made(name: string): Promise<Record<string, string>> {
     strict: false,
     json: false,
     defaultTier: "tier0",
+    title: null,
   });
   const plain = (text: string): string => text.replaceAll(out, "generated").replaceAll(GOLDEN, "");
   const files = Object.entries(filesIn(out)).map(([file, text]) => [`expected/${file}`, text]);

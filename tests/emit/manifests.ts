@@ -111,18 +111,33 @@ export const model: fc.Arbitrary<object> = columns.chain((all) =>
     })),
 );
 
+/** Where a model's rows come from: the places of its parents among all models. */
+const lineage = fc.record({
+  materialized: fc.constantFrom("table", "view"),
+  places: fc.array(fc.nat(7), { maxLength: 2 }),
+});
+
 /** Nodes of models that are all right, but for the path of another or a relation that cannot be. */
 export const soundNodes: fc.Arbitrary<Record<string, object>> = fc
-  .uniqueArray(fc.tuple(fc.string({ minLength: 1, maxLength: 8 }), model), {
+  .uniqueArray(fc.tuple(fc.oneof(fc.string({ minLength: 1, maxLength: 8 }), hostileText), model, lineage), {
     maxLength: 8,
     selector: ([id]) => id,
   })
-  .map((all) => Object.fromEntries(all.map(([id, node]) => [`model.t.${id}`, node])));
+  .map((all) => {
+    const ids = all.map(([id]) => `model.t.${id}`);
+    const nodes = all.map(([, node, { materialized, places }]) => {
+      const parents = places.flatMap((place) => ids[place] ?? []);
+      const { config } = node as { readonly config: object };
+      return { ...node, config: { ...config, materialized }, depends_on: { nodes: parents } };
+    });
+    return Object.fromEntries(nodes.map((node, i) => [ids[i], node]));
+  });
 
 const keys = fc.constantFrom(
   "resource_type", "name", "alias", "schema", "tags", "columns", "config", "meta", "api", "description", "unique_id",
   "parameters", "methods", "pagination", "sort", "sortable_fields", "require_any_of", "allow_unfiltered", "exclude_from_api",
   "operator", "type", "column", "enabled", "default_limit", "max_limit", "constraints", "data_type", "test_metadata",
+  "materialized", "depends_on", "nodes", "compiled_code",
 ); // prettier-ignore
 
 /** Any JSON, of the keys that mean something. */

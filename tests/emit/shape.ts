@@ -44,12 +44,13 @@ function strayInRoute([first, row, query, last, ...others]: readonly ts.Statemen
 
 function strayInIndex(statements: readonly ts.Statement[]): string[] {
   const last = statements.at(-1);
-  const imports = statements
-    .slice(0, -1)
-    .every((statement) => isImport(statement, /^\.\/routes\/[a-z0-9_~./-]+\.js$/));
   const declared = last && ts.isVariableStatement(last) ? last.declarationList.declarations : [];
   const list = declared.length === 1 ? declared[0]?.initializer : undefined;
   const names = list && ts.isArrayLiteralExpression(list) && list.elements.every(ts.isIdentifier);
+  // An empty list needs the runtime's type, and no module.
+  const isEmpty = names && list.elements.length === 0;
+  const from = isEmpty ? "@routewright/runtime" : /^\.\/routes\/[a-z0-9_~./-]+\.js$/;
+  const imports = statements.slice(0, -1).every((statement) => isImport(statement, from));
   return [
     ...(imports ? [] : ["an import of something else"]),
     ...(names ? [] : ["the last is not the list"]),

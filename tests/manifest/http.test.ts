@@ -169,12 +169,15 @@ describe("a password, or a signed address", () => {
     }
   });
 
-  it.each(["http://me:hidden@:1/", "http://me:hid@den@[bad]/", "https://me:hidden@host:999999/m.json"])(
-    "is never shown for the address %s, which is none",
-    async (address) => {
-      const reading = await readManifest(address);
-      expect(reading.ok).toBe(false);
-      expect(JSON.stringify(reading)).not.toMatch(/hid|den/);
-    },
-  );
+  it.each([
+    "http://me:hidden@:1/",
+    "http://me:hid@den@[bad]/",
+    "https://me:hidden@host:999999/m.json",
+    "http://[bad]/m.json?signature=hid@den",
+    "http://me:hid?den@[bad]/m.json",
+  ])("is never shown for the address %s, which is none", async (address) => {
+    const reading = await readManifest(address);
+    expect(reading.ok).toBe(false);
+    expect(JSON.stringify(reading)).not.toMatch(/hid|den/);
+  });
 });

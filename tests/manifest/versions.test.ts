@@ -6,10 +6,11 @@ const API = { allow_unfiltered: true };
 
 /** What dbt wrote from 1.0 on (v4): the SQL under `raw_sql`, the project's own root beside each path. */
 const MODEL_V4 = {
-  raw_sql: "select 1",
+  raw_sql: "select * from {{ ref('days') }}",
+  compiled_sql: "select * from dbt.days",
   compiled: true,
   resource_type: "model",
-  depends_on: { macros: [], nodes: [] },
+  depends_on: { macros: ["macro.dbt.ref"], nodes: ["model.shop.days", "model.shop.days", "model.shop.ages"] },
   config: { enabled: true, alias: null, schema: null, tags: TAGS, meta: { api: API }, materialized: "table" },
   database: "warehouse",
   schema: "dbt",
@@ -34,8 +35,8 @@ const MODEL_V4 = {
 };
 
 /** 1.3 (v7) renamed the SQL for models that are none, 1.4 (v8) dropped the root. */
-const { raw_sql, ...MODEL_WITHOUT_SQL } = MODEL_V4;
-const MODEL_V7 = { ...MODEL_WITHOUT_SQL, raw_code: raw_sql, language: "sql" };
+const { raw_sql, compiled_sql, ...MODEL_WITHOUT_SQL } = MODEL_V4;
+const MODEL_V7 = { ...MODEL_WITHOUT_SQL, raw_code: raw_sql, compiled_code: compiled_sql, language: "sql" };
 const MODEL_V8 = { ...MODEL_V7, root_path: undefined };
 /** 1.5 (v9) brought contracts and constraints, 1.6 and later access and versions. */
 const MODEL_V9 = {
@@ -61,6 +62,13 @@ const TEST_V4 = {
   config: { severity: "ERROR", where: null, enabled: true },
 };
 const TEST_V8 = { ...TEST_V4, attached_node: "model.shop.api_volume", file_key_name: "models.api_volume" };
+
+/** What all of them tell of where rows come from. */
+const MADE = {
+  materialized: "table",
+  parents: ["model.shop.ages", "model.shop.days"],
+  code: [compiled_sql, raw_sql],
+};
 
 const VERSIONS: readonly (readonly [version: number, model: object, test: object])[] = [
   [4, MODEL_V4, TEST_V4],
@@ -117,6 +125,11 @@ describe("a manifest of schema", () => {
           api: { value: API, path: "$.config.meta.api" },
         },
       ],
+      graph: new Map([
+        ["model.shop.api_volume", { kind: "model", ...MADE }],
+        ["seed.shop.colours", { kind: "seed", ...MADE }],
+        ["snapshot.shop.past", { kind: "snapshot", ...MADE }],
+      ]),
       nullableByDefault: true,
       warnings: [],
     });

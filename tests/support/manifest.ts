@@ -8,6 +8,8 @@ export interface TestModel {
   readonly columns?: Readonly<Record<string, string | null>>;
   readonly schema?: string;
   readonly description?: string;
+  /** How dbt keeps it; a view that does not say so when left out. */
+  readonly materialized?: string;
 }
 
 /** The JSON of a dbt manifest with these models, as dbt 1.x writes it. */
@@ -33,6 +35,7 @@ function nodeOf({
   columns = {},
   schema = "analytics",
   description = "",
+  materialized,
 }: TestModel): unknown {
   return {
     resource_type: "model",
@@ -49,6 +52,6 @@ function nodeOf({
         { name: column, data_type: type, description: "" },
       ]),
     ),
-    config: { tags, meta: api === undefined ? {} : { api } },
+    config: { tags, meta: api === undefined ? {} : { api }, ...(materialized && { materialized }) },
   };
 }

@@ -33,7 +33,7 @@ function ask(
   warehouse: Warehouse,
   name: string,
   selection: Selection = WHOLE,
-  { timeoutMs = 0, format = "json" as RowFormat, wanted = always } = {},
+  { timeoutMs = 0, format = "json", wanted = always } = {},
 ): Promise<Rows | "overloaded"> {
   return warehouse.rows({ relation: [schema, name], selection, format, timeoutMs }, wanted);
 }

@@ -7,6 +7,7 @@ import { recoverFolder } from "../../generator/watch/replace.js";
 import { start } from "../support/command.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";
+import { manifestServer } from "./manifest-server.js";
 
 /** Two catalogues of some hundred endpoints that share hardly a file. */
 const MANIFESTS = ["a", "b"].map((name) =>
@@ -24,8 +25,8 @@ function put(folder: string, manifest: unknown): void {
   renameSync(join(folder, "manifest.tmp"), join(folder, "manifest.json"));
 }
 
-function watch(folder: string) {
-  return start(folder, ["watch", "--manifest", "manifest.json", "--interval", "60"]);
+function watch(folder: string, variables: Readonly<Record<string, string>> = {}) {
+  return start(folder, ["watch", "--manifest", "manifest.json", "--interval", "60"], variables);
 }
 
 /** The whole tree, as text. */
@@ -65,6 +66,26 @@ describe("routewright watch", () => {
     writeFileSync(join(folder, "manifest.json"), whole.replaceAll("api_a", "api_c"));
     await command.until(/changed +generated\/routes\/general\/a\.ts/);
     await command.stop();
+  });
+
+  it("names the document after API_TITLE, as `generate` does", async () => {
+    const folder = ownFolder();
+    put(folder, manifestOf([{ name: "api_a", tags: ["production", "api:a"], columns: {} }]));
+    const command = watch(folder, { API_TITLE: "Shop" });
+    await command.until(/1 endpoint;/);
+    const document = readFolder(join(folder, "generated")).files.get("openapi.json") ?? "";
+    expect(JSON.parse(document)).toMatchObject({ info: { title: "Shop" } });
+    await command.stop();
+  });
+
+  it("never shows the password or the signature of an address", async () => {
+    const server = await manifestServer((_, response) => void response.writeHead(403).end());
+    const address = `${server.url.replace("//", "//me:hush@")}?signature=hush`;
+    const command = start(ownFolder(), ["watch", "--manifest", address]);
+    await command.until(/answered 403/);
+    const { stdout, stderr } = await command.stop();
+    expect(stdout).toContain(`Watching ${server.url}, every 300 s.`);
+    expect(stdout + stderr).not.toContain("hush");
   });
 
   it("leaves the whole old tree or the whole new one wherever it is killed", async () => {

@@ -45,4 +45,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
   },
   allowUnfiltered: false,
   sort: [["hour", "ASC"]],
+  builtFrom: ["model.starter.api_bridges_transfers_hourly"],
 });

@@ -45,4 +45,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
   },
   allowUnfiltered: true,
   sort: [["week", "DESC"]],
+  builtFrom: ["model.starter.api_bridges_volume_weekly"],
 });

@@ -1,8 +1,5 @@
+import { type GraphNode, graphNodeOf, type NodeKind } from "../../manifest/graph.js";
 import { isObject, objectOr, textOr, textsOf, type JsonObject } from "../../manifest/json.js";
-
-/** What of dbt's graph can feed an endpoint. */
-const KINDS = ["model", "seed", "snapshot", "source"] as const;
-export type NodeKind = (typeof KINDS)[number];
 
 /** A `meta` with its place in the node: dbt keeps it in `config` too, and some versions only there. */
 export interface Meta {
@@ -17,17 +14,12 @@ export interface NodeColumn {
 }
 
 /** A node of dbt's graph, with what the rules ask beyond the API's own `Model`. */
-export interface Node {
+export interface Node extends GraphNode {
   readonly uniqueId: string;
-  readonly kind: NodeKind;
   /** For people: the model's name, or `<source>.<table>`. */
   readonly name: string;
   readonly file: string | null;
   readonly tags: readonly string[];
-  /** `view` where nothing is said, as in dbt. */
-  readonly materialized: string;
-  /** By `unique_id`, in the same order on every machine; some may not be in the manifest. */
-  readonly parents: readonly string[];
   readonly columns: ReadonlyMap<string, NodeColumn>;
   readonly constraints: readonly JsonObject[];
   readonly metas: readonly Meta[];
@@ -36,18 +28,16 @@ export interface Node {
 
 /** Reads a node; null for what feeds no endpoint, such as a test. */
 export function nodeOf(uniqueId: string, json: JsonObject): Node | null {
-  const kind = KINDS.find((known) => known === json["resource_type"]);
-  if (kind === undefined) return null;
+  const node = graphNodeOf(json);
+  if (node === null) return null;
   const config = objectOr(json["config"]);
   const tags = textsOf(json["tags"]);
   return {
+    ...node,
     uniqueId,
-    kind,
-    name: nameOf(kind, json) || uniqueId,
+    name: nameOf(node.kind, json) || uniqueId,
     file: textOr(json["original_file_path"], textOr(json["path"], "")) || null,
     tags: tags.length > 0 ? tags : textsOf(config["tags"]),
-    materialized: textOr(config["materialized"], "") || "view",
-    parents: [...new Set(textsOf(objectOr(json["depends_on"])["nodes"]))].sort(),
     columns: columnsOf(json),
     constraints: objectsOf(json["constraints"]),
     metas: metasOf(json, "$"),

@@ -1,3 +1,4 @@
+import { isView } from "../../manifest/graph.js";
 import type { Node } from "./node.js";
 import type { Project } from "./project.js";
 
@@ -9,11 +10,6 @@ const STORED: ReadonlySet<string> = new Set([
   "distributed_table",
   "distributed_incremental",
 ]);
-
-/** Whether a node keeps no rows of its own. */
-export function isView({ kind, materialized }: Node): boolean {
-  return kind === "model" && (materialized === "view" || materialized === "ephemeral");
-}
 
 /**
  * The tables that a column's values are read from, through views by the column's name; null where the manifest does

@@ -1,8 +1,8 @@
+import { isView } from "../../manifest/graph.js";
 import { textsOf } from "../../manifest/json.js";
 import { splitList } from "./expression.js";
 import type { Node } from "./node.js";
 import type { Project } from "./project.js";
-import { isView } from "./storage.js";
 
 /** Columns of which no two rows have the same values. */
 export type UniqueKey = readonly string[];

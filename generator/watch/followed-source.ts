@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Validators } from "../manifest/fetch.js";
 import { readIfModified } from "../manifest/source.js";
 
-/** What a look at the manifest found. */
+/** What a look at a source found. */
 export type Look =
   | {
       readonly kind: "text";
@@ -11,12 +11,12 @@ export type Look =
       /** Where it is from, fit to be shown. */
       readonly shown: string;
     }
-  /** The manifest is the one that the caller knows. */
+  /** It is the one that the caller knows. */
   | { readonly kind: "unchanged" }
   | { readonly kind: "error"; readonly detail: string };
 
-/** A manifest that is looked at again and again: by its content's hash, and over HTTP with conditional requests. */
-export class ManifestSource {
+/** A file or address that is looked at again and again: by its content's hash, and over HTTP with conditional requests. */
+export class FollowedSource {
   readonly #location: string;
   /** The version last read, for recognising it. */
   #last: { readonly hash: string; readonly validators: Validators } | null = null;
@@ -25,7 +25,7 @@ export class ManifestSource {
     this.#location = location;
   }
 
-  /** `known`: hash of the manifest that the caller has; null for none. */
+  /** `known`: hash of what the caller has; null for nothing. */
   async look(known: string | null): Promise<Look> {
     const has = this.#last?.hash === known ? this.#last.validators : null;
     const source = await readIfModified(this.#location, has);

@@ -1,0 +1,50 @@
+import { type Environment, openLog, Supervisor } from "@routewright/runtime/server";
+import { EXIT, type Outcome } from "../outcome.js";
+import { stopSignal } from "../stop-signal.js";
+import { DATA_DIR, type ServeFlags } from "./flags.js";
+import { followManifest, rendererOf, runResultsOf } from "./following.js";
+import { isRampServed } from "./ramp.js";
+
+/**
+ * Serves in several processes, which this one looks after; SIGHUP renews them one by one. Returns once a signal has
+ * stopped them, or none of them can be kept alive.
+ */
+export async function serveWithWorkers(
+  flags: ServeFlags,
+  environment: Environment,
+  variables: NodeJS.ProcessEnv,
+): Promise<Outcome> {
+  const stopped = stopSignal();
+  const hasData = flags.only !== "ramp";
+  const supervisor = new Supervisor({
+    variables,
+    workers: flags.workers,
+    generated: hasData ? flags.generated : null,
+    ramp: isRampServed(flags, environment),
+    dataDir: DATA_DIR,
+    renderer: hasData ? rendererOf(environment) : null,
+    log: openLog(environment.logLevel),
+  });
+  const reload = (): void => void supervisor.reload();
+  process.on("SIGHUP", reload);
+  const unfollow: (() => Promise<void>)[] = [];
+  try {
+    const runResults = hasData ? await runResultsOf(environment) : null;
+    // Before there are workers: their first answers have their versions.
+    if (runResults !== null) unfollow.push(runResults.follow((builds) => supervisor.built(builds)));
+    const started = supervisor.start().then(() => true);
+    if (!(await Promise.race([started, stopped.then(() => false)]))) return { exit: EXIT.ok };
+    if (hasData) unfollow.push(followManifest(flags, environment, supervisor));
+    return await outcome(supervisor, stopped);
+  } finally {
+    await Promise.all(unfollow.map((end) => end()));
+    await supervisor.stop();
+    process.off("SIGHUP", reload);
+  }
+}
+
+async function outcome(supervisor: Supervisor, stopped: Promise<void>): Promise<Outcome> {
+  const reason = await Promise.race([supervisor.gaveUp, stopped]);
+  if (reason === undefined) return { exit: EXIT.ok };
+  return { exit: EXIT.error, errors: [`No worker process can be kept alive: ${reason}.`] };
+}

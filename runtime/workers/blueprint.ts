@@ -1,0 +1,34 @@
+import type { Edition } from "../endpoint/edition.js";
+import { type Environment, readEnvironment } from "../environment/environment.js";
+import { withKeysInline } from "../environment/keys.js";
+import { readGeneratedEdition } from "../generated-edition.js";
+import type { EnvironmentVariables } from "./messages.js";
+
+/**
+ * What workers are made from, as it was at one moment: a worker that takes the place of a dead one is like its siblings,
+ * whatever has happened to the files since.
+ */
+export interface Blueprint {
+  /** With the keys in them. */
+  readonly variables: EnvironmentVariables;
+  readonly environment: Environment;
+  /** What the generated folder has to serve; null where the data API is not served. */
+  readonly data: { readonly title: string; readonly edition: Edition } | null;
+}
+
+export interface BlueprintSource {
+  readonly variables: NodeJS.ProcessEnv;
+  /** The generated folder; null where the data API is not served. */
+  readonly generated: string | null;
+  readonly dataDir: string;
+}
+
+/** Reads the environment, the keys and the generated folder anew. Rejects with a clear line for each that is wrong. */
+export async function readBlueprint({ variables, generated, dataDir }: BlueprintSource): Promise<Blueprint> {
+  const reading = readEnvironment(variables);
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  const { environment } = reading;
+  const { apiTitle } = environment;
+  const data = generated === null ? null : await readGeneratedEdition({ generated, dataDir, apiTitle });
+  return { variables: withKeysInline(variables), environment, data };
+}

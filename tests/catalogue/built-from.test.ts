@@ -1,0 +1,277 @@
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { builtFromOf } from "../../generator/catalogue/built-from.js";
+import { variesByItself } from "../../generator/catalogue/volatile-sql.js";
+import type { GraphNode } from "../../generator/manifest/graph.js";
+import { catalogueOfText } from "./catalogues.js";
+
+/** A node by its materialisation, then what it reads; `seed`, `snapshot` and `source` say their kind as well. */
+type Nodes = Readonly<Record<string, string>>;
+
+const KINDS: readonly string[] = ["seed", "snapshot", "source"];
+const TAGS = ["production", "bridges", "api:volume"];
+
+/** What `volume`, the one published model, is built from; parents that are not among the nodes are in no manifest. */
+function builtFrom(nodes: Nodes, more: Readonly<Record<string, object>> = {}): readonly string[] | null {
+  const idOf = (name: string): string => {
+    const [kind = ""] = (nodes[name] ?? "").split(" ");
+    return `${KINDS.includes(kind) ? kind : "model"}.shop.${name}`;
+  };
+  const all = Object.entries(nodes).map(([name, text]) => {
+    const [materialized = "", ...parents] = text.split(" ");
+    const node = {
+      resource_type: KINDS.includes(materialized) ? materialized : "model",
+      name,
+      schema: "dbt",
+      tags: name === "volume" ? TAGS : [],
+      depends_on: { nodes: parents.map(idOf) },
+      config: { materialized },
+      ...more[name],
+    };
+    return [idOf(name), node] as const;
+  });
+  const isSource = ([, { resource_type: kind }]: (typeof all)[number]): boolean => kind === "source";
+  const manifest = {
+    metadata: { dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json" },
+    nodes: Object.fromEntries(all.filter((one) => !isSource(one))),
+    sources: Object.fromEntries(all.filter(isSource)),
+  };
+  const [entry] = catalogueOfText(JSON.stringify(manifest)).entries;
+  if (entry === undefined) throw new Error("volume is not published");
+  return entry.endpoint.builtFrom;
+}
+
+const VOLUME = "model.shop.volume";
+
+describe("an endpoint is built from", () => {
+  it.each<[string, Nodes, readonly string[]]>([
+    ["a table alone, whatever is under it", { volume: "table facts", facts: "view raw", raw: "source" }, []],
+    ["an incremental model alone", { volume: "incremental raw", raw: "source" }, []],
+    ["a table of ClickHouse's that is spread over shards", { volume: "distributed_table gone" }, []],
+    ["an incremental one", { volume: "distributed_incremental gone" }, []],
+    [
+      "a view and the table that it reads",
+      { volume: "view facts", facts: "table gone" },
+      ["model.shop.facts"],
+    ],
+    [
+      "a view and the incremental model that it reads",
+      { volume: "view f", f: "incremental" },
+      ["model.shop.f"],
+    ],
+    ["a view and the seed that it reads", { volume: "view names", names: "seed" }, ["seed.shop.names"]],
+    [
+      "a view and the snapshot that it reads",
+      { volume: "view past", past: "snapshot" },
+      ["snapshot.shop.past"],
+    ],
+    [
+      "a chain of views, each of which may be built anew by itself, and the table at its end",
+      { volume: "view a", a: "view b", b: "view c", c: "table d", d: "view raw", raw: "source" },
+      ["model.shop.a", "model.shop.b", "model.shop.c"],
+    ],
+    [
+      "a view and, through an ephemeral model, which dbt never builds, what that reads",
+      { volume: "view a", a: "ephemeral b facts", b: "ephemeral names", names: "seed", facts: "table" },
+      ["model.shop.facts", "seed.shop.names"],
+    ],
+    [
+      "all sides of a diamond, each once",
+      { volume: "view a b", a: "view c", b: "view c", c: "view facts", facts: "table" },
+      ["model.shop.a", "model.shop.b", "model.shop.c", "model.shop.facts"],
+    ],
+    [
+      "a table and what stands beside it",
+      { volume: "view facts names", facts: "table names", names: "seed" },
+      ["model.shop.facts", "seed.shop.names"],
+    ],
+  ])("%s", (_, nodes, others) => {
+    expect(builtFrom(nodes)).toEqual([...others, VOLUME].sort());
+  });
+
+  it("a view that does not say what it is", () => {
+    const nodes = { volume: "view facts", facts: "table" };
+    expect(builtFrom(nodes, { volume: { config: {} } })).toEqual(["model.shop.facts", VOLUME]);
+  });
+
+  it("a table in Python", () => {
+    const python = { language: "python", compiled_code: "def model(dbt, session): return now()" };
+    expect(builtFrom({ volume: "view facts", facts: "table" }, { facts: python })).toHaveLength(2);
+  });
+});
+
+describe("it is not known what an endpoint is built from", () => {
+  it.each<[string, Nodes]>([
+    ["where a view reads a source", { volume: "view raw", raw: "source" }],
+    ["where it does so beside a table", { volume: "view facts raw", facts: "table", raw: "source" }],
+    ["where a view further down does", { volume: "view a", a: "view b", b: "view raw", raw: "source" }],
+    ["where an ephemeral model does", { volume: "view a", a: "ephemeral raw", raw: "source" }],
+    ["where a view names nothing that it reads", { volume: "view" }],
+    ["where a parent is missing", { volume: "view gone" }],
+    ["where one is missing further down", { volume: "view a facts", a: "view gone", facts: "table" }],
+    ["of a materialized view", { volume: "materialized_view facts", facts: "table" }],
+    ["of a view on one", { volume: "view a", a: "materialized_view facts", facts: "table" }],
+    ["of a dynamic table", { volume: "dynamic_table facts", facts: "table" }],
+    ["of a dictionary", { volume: "view a", a: "dictionary facts", facts: "table" }],
+    ["of a materialisation that nobody knows", { volume: "view a", a: "insert_by_moon", facts: "table" }],
+    ["of an ephemeral model, which has no relation", { volume: "ephemeral facts", facts: "table" }],
+    [
+      "of views that go round in a circle with nothing known",
+      { volume: "view a", a: "view b gone", b: "view a" },
+    ],
+  ])("%s", (_, nodes) => {
+    expect(builtFrom(nodes)).toBeNull();
+  });
+
+  it("where a parent is turned off", () => {
+    const off = { config: { materialized: "table", enabled: false } };
+    expect(builtFrom({ volume: "view facts", facts: "table" }, { facts: off })).toBeNull();
+  });
+
+  it("where a parent is none of what holds rows", () => {
+    const nodes = { volume: "view total", total: "table" };
+    expect(builtFrom(nodes, { total: { resource_type: "analysis" } })).toBeNull();
+  });
+
+  it.each(["compiled_code", "raw_code", "compiled_sql", "raw_sql"])(
+    "where a view asks the clock in its %s, or one under it",
+    (key) => {
+      const nodes = { volume: "view a", a: "view facts", facts: "table" };
+      const asking = { [key]: "select * from facts where day > current_date - 7" };
+      expect(builtFrom(nodes, { volume: asking })).toBeNull();
+      expect(builtFrom(nodes, { a: asking })).toBeNull();
+      expect(builtFrom(nodes, { facts: asking })).toHaveLength(3);
+    },
+  );
+});
+
+it("ends where views go round in a circle", () => {
+  const nodes = { volume: "view a", a: "view volume facts", facts: "table" };
+  expect(builtFrom(nodes)).toEqual(["model.shop.a", "model.shop.facts", VOLUME]);
+});
+
+it.each([
+  "where t > now() - interval '1 day'",
+  "SELECT today()",
+  "CURRENT_TIMESTAMP",
+  "current_timestamp::date",
+  "where t > LocalTimestamp",
+  "clock_timestamp ( )",
+  "age(created)",
+  "where id = generateUUIDv4()",
+  "gen_random_uuid()",
+  "order by random()",
+  "dictGetOrNull('d', 'x', id)",
+  "from t tablesample system (1)",
+  "{{ dbt.current_timestamp() }}",
+  "getdate()",
+  "SYSDATE()",
+  "UTC_TIMESTAMP()",
+])("a view varies by itself with %s", (sql) => {
+  expect(variesByItself(sql)).toBe(true);
+});
+
+it.each([
+  "select today, now, random, brand(1), knowledge(2) from t",
+  "age(a, b)",
+  "stage(x)",
+  "current_dates",
+  "updated_now",
+  "date_trunc('day', t)",
+  "{{ run_started_at }}",
+])("a view does not vary by itself with %s", (sql) => {
+  expect(variesByItself(sql)).toBe(false);
+});
+
+describe("of any graph", () => {
+  const SIZE = 12;
+  const node = fc.record({
+    materialized: fc.constantFrom("view", "view", "ephemeral", "table", "seed", "moon"),
+    parents: fc.array(fc.nat(SIZE), { maxLength: 3 }),
+  });
+
+  /** The definition once more, by walking down from one model: the slow way. */
+  function slowly(id: number, nodes: readonly Drawn[], seen = new Set<number>()): ReadonlySet<number> | null {
+    const found = nodes[id];
+    if (found === undefined || found.materialized === "moon") return null;
+    if (found.materialized === "table" || found.materialized === "seed") return new Set([id]);
+    if (found.parents.length === 0) return null;
+    const all = new Set(found.materialized === "ephemeral" ? [] : [id]);
+    for (const parent of found.parents) {
+      if (seen.has(parent)) continue;
+      seen.add(parent);
+      const below = slowly(parent, nodes, seen);
+      if (below === null) return null;
+      for (const one of below) all.add(one);
+    }
+    return all;
+  }
+
+  interface Drawn {
+    readonly materialized: string;
+    readonly parents: readonly number[];
+  }
+
+  it("finds what walking down from each model finds", () => {
+    let known = 0;
+    const check = (nodes: readonly Drawn[]): void => {
+      const graph = new Map(
+        nodes.map(({ materialized, parents }, i) => {
+          const kind = materialized === "seed" ? "seed" : "model";
+          return [String(i), { kind, materialized, parents: parents.map(String), code: [] }] as const;
+        }),
+      );
+      const found = builtFromOf([...graph.keys()], graph);
+      known += found.size;
+      for (const [i, { materialized }] of nodes.entries()) {
+        const expected = materialized === "ephemeral" ? null : slowly(i, nodes, new Set([i]));
+        const list = expected === null ? undefined : [...expected].map(String).sort();
+        expect(found.get(String(i))).toEqual(list);
+      }
+    };
+    fc.assert(fc.property(fc.array(node, { minLength: 1, maxLength: SIZE }), check), { numRuns: 1000 });
+    expect(known).toBeGreaterThan(1000);
+  });
+
+  it("takes no square of the time: ten thousand models in one chain of views, on a source", () => {
+    const graph = new Map(
+      Array.from({ length: 10_000 }, (_, i) => {
+        const node = { kind: "model", materialized: "view", parents: [String(i + 1)], code: [] } as const;
+        return [String(i), node] as const;
+      }),
+    );
+    expect(builtFromOf([...graph.keys()], graph).size).toBe(0);
+  });
+
+  it("ten thousand models, each a view on views that they share", () => {
+    const shared = Array.from({ length: 100 }, (_, i) => {
+      const node = { kind: "model", materialized: "view", parents: [`t${String(i % 7)}`], code: [] } as const;
+      return [`s${String(i)}`, node] as const;
+    });
+    const tables = Array.from({ length: 7 }, (_, i) => {
+      return [`t${String(i)}`, { kind: "model", materialized: "table", parents: [], code: [] }] as const;
+    });
+    const models = Array.from({ length: 10_000 }, (_, i) => {
+      const parents = [`s${String(i % 100)}`, `s${String((i + 1) % 100)}`];
+      return [`m${String(i)}`, { kind: "model", materialized: "view", parents, code: [] }] as const;
+    });
+    const ids = models.map(([id]) => id);
+    const found = builtFromOf(ids, new Map<string, GraphNode>([...models, ...shared, ...tables]));
+    expect(found.size).toBe(10_000);
+    expect(found.get("m6")).toEqual(["m6", "s6", "s7", "t0", "t6"]);
+  });
+});
+
+const CATALOGUE = fileURLToPath(
+  new URL("../../../shared/catalogue/manifest-2026-05-21.json", import.meta.url),
+);
+
+it.skipIf(!existsSync(CATALOGUE))("is known of nearly all endpoints of a real catalogue of views", () => {
+  const { entries } = catalogueOfText(readFileSync(CATALOGUE, "utf8"));
+  const lists = entries.map(({ endpoint }) => endpoint.builtFrom);
+  const known = lists.filter((list) => list !== null);
+  expect([known.length, lists.length]).toEqual([309, 317]);
+  expect(Math.max(...known.map((list) => list.length))).toBeLessThan(20);
+});

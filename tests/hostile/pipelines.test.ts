@@ -1,0 +1,95 @@
+import type { RequestListener } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { readBody } from "../../runtime/http/body.js";
+import { Client, get, serveWith, SHORT } from "./client.js";
+
+const names = (count: number): readonly string[] => Array.from({ length: count }, (_, i) => `/${i}`);
+const all = (paths: readonly string[]): string => paths.map((path) => get(path)).join("");
+const bodies = (client: Client): readonly string[] => client.said.match(/\/\d+(?=HTTP|$)/g) ?? [];
+
+/** Answers a request with its path after a while, and tells how many were under way at once. */
+function waiting(): { readonly listener: RequestListener; readonly most: () => number } {
+  let open = 0;
+  let most = 0;
+  const listener: RequestListener = (request, response) => {
+    most = Math.max(most, ++open);
+    void sleep(5).then(() => {
+      open--;
+      response.end(request.url);
+    });
+  };
+  return { listener, most: () => most };
+}
+
+describe("requests that come on one connection without waiting for answers", () => {
+  it("are answered in their order, one after the other", async () => {
+    const { listener, most } = waiting();
+    const client = await Client.saying(await serveWith(listener, {}), all(names(100)));
+    await client.hears(/\/99$/);
+    expect(bodies(client)).toEqual(names(100));
+    expect(most()).toBe(1);
+  });
+
+  it("may have bodies", async () => {
+    const url = await serveWith((request, response) => {
+      void readBody(request).then((body) => response.end(body.kind === "text" ? body.text : body.kind));
+    }, {});
+    const post = (text: string): string =>
+      `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
+    const client = await Client.saying(url, post("/1") + post("/2") + post("/3"));
+    await client.hears(/\/3$/);
+    expect(bodies(client)).toEqual(["/1", "/2", "/3"]);
+  });
+
+  it("are too many at some number: the connection ends", async () => {
+    const { listener, most } = waiting();
+    const client = await Client.saying(await serveWith(listener, { pipelined: 10 }), all(names(1000)));
+    await client.closed;
+    expect(bodies(client).length).toBeLessThanOrEqual(1);
+    expect(most()).toBe(1);
+  });
+
+  it("wait while the answers are not read", async () => {
+    let asked = 0;
+    const body = Buffer.alloc(40 * 1024 * 1024);
+    const url = await serveWith((_, response) => {
+      asked++;
+      response.end(body);
+    }, {});
+    const client = new Client(url);
+    client.socket.pause();
+    client.send(all(names(50)));
+    await expect.poll(() => asked, { timeout: 10_000 }).toBe(1);
+    await sleep(300);
+    expect(asked).toBe(1);
+  });
+
+  it("are answered up to what is none, which is refused in its turn", async () => {
+    const { listener } = waiting();
+    const client = await Client.saying(await serveWith(listener, {}), `${all(names(3))}nonsense\r\n\r\n`);
+    await client.closed;
+    expect(client.statuses).toEqual([200, 200, 200, 400]);
+  });
+
+  it("end with one that asks to close", async () => {
+    const { listener } = waiting();
+    const last = get("/1", "Connection: close\r\n");
+    const client = await Client.saying(await serveWith(listener, {}), get("/0") + last + get("/2"));
+    await client.closed;
+    expect(bodies(client)).toEqual(["/0", "/1"]);
+  });
+
+  it("are forgotten when the client goes", async () => {
+    const seen: string[] = [];
+    const url = await serveWith((request, response) => {
+      seen.push(request.url ?? "");
+      void sleep(200).then(() => response.end());
+    }, SHORT);
+    const client = await Client.saying(url, all(names(20)));
+    await expect.poll(() => seen.length).toBe(1);
+    client.socket.resetAndDestroy();
+    await sleep(500);
+    expect(seen).toEqual(["/0"]);
+  });
+});

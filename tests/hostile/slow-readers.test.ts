@@ -1,0 +1,73 @@
+import { once } from "node:events";
+import type { RequestListener } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { Client, get, serveWith, SHORT } from "./client.js";
+
+/** More than both systems' buffers hold. */
+const BYTES = 40 * 1024 * 1024;
+const BODY = Buffer.alloc(BYTES, "x");
+
+/** Answers with all of it; `over` resolves once the connection is. */
+function large(): { readonly listener: RequestListener; readonly over: Promise<void> } {
+  let end: () => void = () => undefined;
+  const over = new Promise<void>((resolve) => (end = resolve));
+  const listener: RequestListener = ({ socket }, response) => {
+    socket.once("close", end);
+    response.end(BODY);
+  };
+  return { listener, over };
+}
+
+/** A client that takes a piece now and then, and closes once it has all. */
+async function sipping(url: string): Promise<{ readonly client: Client; readonly taken: () => number }> {
+  const client = new Client(url);
+  let taken = 0;
+  client.socket.removeAllListeners("data").on("data", (chunk: Buffer) => {
+    taken += chunk.length;
+    if (taken > BYTES) client.socket.end();
+    client.socket.pause();
+    setTimeout(() => client.socket.resume(), 2);
+  });
+  await once(client.socket, "connect");
+  client.send(get("/"));
+  return { client, taken: () => taken };
+}
+
+describe("a client that takes its answer slowly", () => {
+  it("or not at all is cut off", async () => {
+    const { listener, over } = large();
+    const client = new Client(await serveWith(listener, { ...SHORT, stalledMs: 200 }));
+    client.socket.pause();
+    client.send(get("/"));
+    await over;
+    client.socket.resume();
+    await client.closed;
+    expect(client.said.length).toBeLessThan(BYTES);
+  });
+
+  it("is not cut off as long as it takes some", async () => {
+    const { listener, over } = large();
+    const { taken } = await sipping(await serveWith(listener, { ...SHORT, stalledMs: 500 }));
+    await over;
+    expect(taken()).toBeGreaterThan(BYTES);
+  });
+
+  it("is cut off once that takes too long on the whole, though it sends empty lines", async () => {
+    const { listener, over } = large();
+    const { client, taken } = await sipping(await serveWith(listener, { ...SHORT, pieceMs: 200 }));
+    client.drip("\r\n", 50);
+    await over;
+    expect(taken()).toBeLessThan(BYTES);
+  });
+
+  it("is not who waits long for an answer", async () => {
+    const url = await serveWith((_, response) => void sleep(1000).then(() => response.end("late")), {
+      ...SHORT,
+      stalledMs: 100,
+    });
+    const client = await Client.saying(url, get("/"));
+    await client.hears(/late$/);
+    expect(client.statuses).toEqual([200]);
+  });
+});

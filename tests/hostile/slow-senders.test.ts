@@ -1,0 +1,111 @@
+import type { RequestListener } from "node:http";
+import { describe, expect, it } from "vitest";
+import { readBody } from "../../runtime/http/body.js";
+import { Client, get, serveWith, SHORT } from "./client.js";
+
+const POST = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n";
+const TIMED_OUT = /^HTTP\/1\.1 408 Request Timeout\r\n[^]*\r\n\r\n\{"detail":"Request Timeout"\}$/;
+
+/** Answers with the length of the body, once it is there. */
+const reading: RequestListener = (request, response) =>
+  void readBody(request).then((body) => response.end(body.kind === "text" ? `${body.text.length}` : ""));
+/** Answers at once, whatever else comes. */
+const refusing: RequestListener = (_, response) => response.end("no");
+
+describe("a connection on which a request comes too slowly", () => {
+  it("or not at all is closed without a word", async () => {
+    const client = new Client(await serveWith(reading, SHORT));
+    await client.closed;
+    expect(client.said).toBe("");
+  });
+
+  it.each([
+    ["in its first line", "GET /", "a"],
+    ["in its headers", "GET / HTTP/1.1\r\nHost: x\r\nX-A: ", "a"],
+    ["between its headers", "GET / HTTP/1.1\r\nHost: x\r\n", "X-A: a\r\n"],
+    ["in its body", `${POST}{`, " "],
+    ["in its chunked body", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n"],
+    [
+      "in an endless chunk",
+      "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nfffffff\r\n",
+      " ",
+    ],
+  ])("%s is told so and closed, though the client goes on", async (_, begin, more) => {
+    const client = await Client.saying(await serveWith(reading, SHORT), begin);
+    client.drip(more, 20);
+    await client.closed;
+    expect(client.said).toMatch(TIMED_OUT);
+  });
+
+  it("because its body never comes is told so and closed", async () => {
+    const client = await Client.saying(await serveWith(reading, SHORT), POST);
+    await client.closed;
+    expect(client.said).toMatch(TIMED_OUT);
+  });
+
+  it("is let go of by the server, though the client never closes its side", async () => {
+    let open = 0;
+    const url = await serveWith((request, response) => {
+      open++;
+      request.socket.once("close", () => open--);
+      reading(request, response);
+    }, SHORT);
+    const client = await Client.saying(url, POST);
+    await client.closed;
+    await expect.poll(() => open, { timeout: 10_000 }).toBe(0);
+    expect(client.statuses).toEqual([408]);
+  });
+
+  it("after its answer gets no second one", async () => {
+    const client = await Client.saying(await serveWith(refusing, SHORT), POST);
+    client.drip(" ", 20);
+    await client.closed;
+    expect(client.statuses).toEqual([200]);
+  });
+
+  it("behind another is told so in its turn", async () => {
+    const slow: RequestListener = (request, response) => {
+      if (request.method === "GET") setTimeout(() => response.end("first"), 1000);
+      else reading(request, response);
+    };
+    const url = await serveWith(slow, SHORT);
+    for (const second of [POST, "GET / HT"]) {
+      const client = await Client.saying(url, get("/") + second);
+      await client.closed;
+      expect(client.statuses).toEqual([200, 408]);
+      expect(client.said.indexOf("first")).toBeLessThan(client.said.indexOf(" 408 "));
+    }
+  });
+
+  it("does not keep others from being answered", async () => {
+    const url = await serveWith(reading, { ...SHORT, headersMs: 20_000, requestMs: 20_000 });
+    for (let i = 0; i < 100; i++) (await Client.saying(url, POST)).drip(" ", 50);
+    const client = await Client.saying(url, get("/"));
+    await client.hears(/\r\n\r\n/);
+    expect(client.statuses).toEqual([200]);
+  });
+});
+
+describe("an idle connection", () => {
+  it("is closed after its time", async () => {
+    const client = await Client.saying(await serveWith(refusing, { ...SHORT, keepAliveMs: 50 }), get("/"));
+    await client.closed;
+    expect(client.statuses).toEqual([200]);
+  });
+
+  it("is closed after its time also when empty lines keep it awake", async () => {
+    const client = await Client.saying(await serveWith(refusing, { ...SHORT, keepAliveMs: 50 }), get("/"));
+    client.drip("\r\n", 100);
+    await client.closed;
+    expect(client.statuses).toEqual([200]);
+  });
+
+  it("is kept until then", async () => {
+    const client = await Client.saying(await serveWith(refusing, SHORT), get("/"));
+    await client.hears(/no$/);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    client.send(get("/"));
+    await client.hears(/no[^]*no$/);
+    expect(client.statuses).toEqual([200, 200]);
+  });
+});

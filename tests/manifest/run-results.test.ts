@@ -1,0 +1,191 @@
+import { describe, expect, it } from "vitest";
+import { parseRunResults, type RunResultsReading } from "../../generator/manifest/run-results.js";
+
+const WRITTEN = "2026-05-21T04:00:00.000000Z";
+
+/** A result as dbt writes it since 1.0; what a test says of it wins. */
+function result(node: string, more: object = {}): object {
+  return {
+    unique_id: node,
+    status: "success",
+    timing: [
+      {
+        name: "compile",
+        started_at: "2026-05-21T03:00:00.000000Z",
+        completed_at: "2026-05-21T03:00:01.100000Z",
+      },
+      {
+        name: "execute",
+        started_at: "2026-05-21T03:00:01.200000Z",
+        completed_at: "2026-05-21T03:00:02.345678Z",
+      },
+    ],
+    thread_id: "Thread-1 (worker)",
+    execution_time: 2.3,
+    adapter_response: { _message: "SELECT 5", code: "SELECT", rows_affected: 5 },
+    message: "SELECT 5",
+    failures: null,
+    ...more,
+  };
+}
+
+/** What a test says of the file. */
+interface Said {
+  readonly version?: number;
+  readonly which?: unknown;
+  readonly metadata?: object;
+}
+
+function runResults(results: unknown, { version = 6, which = "build", metadata = {} }: Said = {}): string {
+  return JSON.stringify({
+    metadata: {
+      dbt_schema_version: `https://schemas.getdbt.com/dbt/run-results/v${String(version)}.json`,
+      dbt_version: "1.11.16",
+      generated_at: WRITTEN,
+      invocation_id: "3f1c",
+      env: {},
+      ...metadata,
+    },
+    results,
+    elapsed_time: 12.5,
+    args: { which },
+  });
+}
+
+const read = (text: string): RunResultsReading => parseRunResults(text, "run_results.json");
+const built = (more: object): readonly unknown[] => {
+  const reading = read(runResults([result("model.shop.a", more)]));
+  return reading.ok ? reading.builds : [reading.problem];
+};
+const DONE = { node: "model.shop.a", completedAt: Date.parse("2026-05-21T03:00:02.345Z") };
+
+describe("dbt's run_results.json", () => {
+  it.each([
+    [4, {}],
+    [5, { compiled: true, compiled_code: "select 1", relation_name: '"w"."dbt"."a"' }],
+    [6, { compiled: true, compiled_code: "select 1", batch_results: null }],
+    [7, { unheard_of: true }],
+  ])("of schema v%i tells what was built, and when", (version, more) => {
+    const text = runResults([result("model.shop.a", more), result("seed.shop.b", more)], { version });
+    expect(read(text)).toEqual({
+      ok: true,
+      builds: [DONE, { ...DONE, node: "seed.shop.b" }],
+      command: "build",
+    });
+  });
+
+  it.each(["success", "partial success"])("counts a node whose status is %j", (status) => {
+    expect(built({ status })).toEqual([DONE]);
+  });
+
+  it.each([
+    "error",
+    "skipped",
+    "fail",
+    "runtime error",
+    "pass",
+    "warn",
+    "no-op",
+    "reused",
+    "Success",
+    1,
+    null,
+  ])("does not count a node whose status is %j", (status) => {
+    expect(built({ status })).toEqual([]);
+  });
+
+  it.each(["build", "run", "seed", "snapshot", "retry", "clone", "unheard-of", null, 7])(
+    "counts what `dbt %s` has built",
+    (which) => {
+      expect(read(runResults([result("model.shop.a")], { which }))).toMatchObject({ builds: [DONE] });
+    },
+  );
+
+  it.each(["compile", "generate", "show", "test", "run-operation"])(
+    "does not take for built what `dbt %s` calls a success",
+    (which) => {
+      expect(read(runResults([result("model.shop.a")], { which }))).toEqual({
+        ok: true,
+        builds: [],
+        command: which,
+      });
+    },
+  );
+
+  it("has the end of the execution, else of the last phase, else the time of writing, as the time of a build", () => {
+    const compile = { name: "compile", completed_at: "2026-05-21T03:00:01.100000Z" };
+    const execute = { name: "execute", completed_at: "2026-05-21T03:00:02.345678Z" };
+    const timeOf = (timing: unknown): unknown => built({ timing })[0];
+    expect(timeOf([execute, compile])).toEqual(DONE);
+    expect(timeOf([compile])).toEqual({ ...DONE, completedAt: Date.parse("2026-05-21T03:00:01.100Z") });
+    for (const timing of [
+      [],
+      null,
+      "soon",
+      [7],
+      [{ name: "execute" }],
+      [compile, { ...execute, completed_at: "soon" }],
+    ])
+      expect(timeOf(timing)).toEqual({ ...DONE, completedAt: Date.parse(WRITTEN) });
+  });
+
+  it.each([
+    ["2026-05-21T03:00:02.345678Z", "2026-05-21T03:00:02.345Z"],
+    ["2026-05-21 03:00:02.345678Z", "2026-05-21T03:00:02.345Z"],
+    ["2026-05-21T03:00:02.345678", "2026-05-21T03:00:02.345Z"],
+    ["2026-05-21T03:00:02", "2026-05-21T03:00:02Z"],
+    ["2026-05-21T03:00:02+02:00", "2026-05-21T01:00:02Z"],
+  ])("takes the time %s for %s, wherever this machine is", (completed_at, instant) => {
+    expect(built({ timing: [{ name: "execute", completed_at }] })).toEqual([
+      { ...DONE, completedAt: Date.parse(instant) },
+    ]);
+  });
+
+  it.each([{ unique_id: undefined }, { unique_id: "" }, { unique_id: 7 }])(
+    "passes over a result without a node: %j",
+    (more) => {
+      expect(built(more)).toEqual([]);
+    },
+  );
+
+  it("passes over results that are none, and tells the rest", () => {
+    const text = runResults([null, 7, "x", [], {}, result("model.shop.a")]);
+    expect(read(text)).toMatchObject({ ok: true, builds: [DONE] });
+  });
+
+  it("may tell of nothing", () => {
+    expect(read(runResults([], { which: null }))).toEqual({ ok: true, builds: [], command: null });
+  });
+
+  it.each([
+    ["null", "null"],
+    ["a list", "[]"],
+    ["an empty object", "{}"],
+    ["without results", runResults(undefined)],
+    ["with results that are no list", runResults({ a: result("model.shop.a") })],
+    ["with no time", runResults([], { metadata: { generated_at: undefined } })],
+    ["with a time that is none", runResults([], { metadata: { generated_at: "soon" } })],
+    [
+      "a manifest",
+      '{"metadata":{"dbt_schema_version":"https://schemas.getdbt.com/dbt/manifest/v12.json"},"nodes":{}}',
+    ],
+    [
+      "the freshness of sources",
+      runResults([], { metadata: { dbt_schema_version: "https://schemas.getdbt.com/dbt/sources/v3.json" } }),
+    ],
+  ])("is refused when it is %s", (_, text) => {
+    expect(read(text)).toEqual({
+      ok: false,
+      problem:
+        "run_results.json is no dbt run_results.json. Give the one that `dbt build` writes to target/.",
+    });
+  });
+
+  it.each([
+    ["cut off", runResults([result("model.shop.a")]).slice(0, 200), /^run_results\.json is not JSON: .+$/],
+    ["empty", "", /^run_results\.json is not JSON: it is empty\.$/],
+    ["an HTML page", "<!doctype html>", /it looks like an HTML page/],
+  ])("is refused in one line when it is %s", (_, text, problem) => {
+    expect(read(text)).toEqual({ ok: false, problem: expect.stringMatching(problem) as string });
+  });
+});

@@ -1,0 +1,22 @@
+import type { KeyOwner } from "../../runtime/auth/keyring.js";
+import type { Observation } from "../../runtime/endpoint/gateway.js";
+
+export const ANN: KeyOwner = { id: "0123456789ab", user: "ann", org: "Acme", tier: "tier1" };
+
+/** What is told of an answer: a row to a caller without a key, but for what is given. */
+export function observation(given: Partial<Observation> = {}): Observation {
+  return {
+    requestId: "request-1",
+    method: "GET",
+    route: "/v1/shop/legacy",
+    status: 200,
+    milliseconds: 2,
+    rows: 1,
+    bytes: 100,
+    databaseMs: 1,
+    owner: null,
+    tier: given.owner?.tier ?? "tier0",
+    trace: null,
+    ...given,
+  };
+}

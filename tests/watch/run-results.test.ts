@@ -1,0 +1,173 @@
+import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { openRunResults } from "../../generator/watch/run-results.js";
+import { Builds } from "../../runtime/endpoint/builds.js";
+import { atEnd, ownFolder } from "../support/service.js";
+import { type Behaviour, manifestServer, serving } from "./manifest-server.js";
+
+/** What dbt writes after having built these nodes, each at a second of one minute. */
+function runResults(seconds: Readonly<Record<string, number>>, which = "build"): object {
+  return {
+    metadata: {
+      dbt_schema_version: "https://schemas.getdbt.com/dbt/run-results/v6.json",
+      generated_at: "2026-05-21T03:01:00.000000Z",
+    },
+    results: Object.entries(seconds).map(([name, second]) => ({
+      unique_id: `model.shop.${name}`,
+      status: "success",
+      timing: [{ name: "execute", completed_at: at(second) }],
+    })),
+    args: { which },
+  };
+}
+
+const at = (second: number): string => `2026-05-21T03:00:${String(second).padStart(2, "0")}.000000Z`;
+
+function put(file: string, content: unknown): void {
+  writeFileSync(`${file}.tmp`, JSON.stringify(content));
+  renameSync(`${file}.tmp`, file);
+}
+
+/** Follows a source with what it has told so far; ended with the test. */
+async function following(source: string, intervalSeconds = 60) {
+  const builds = new Builds();
+  const problems: string[] = [];
+  const runResults = await openRunResults({
+    source,
+    intervalSeconds,
+    onProblem: (problem) => problems.push(problem),
+  });
+  const end = runResults.follow((news) => builds.record(news));
+  atEnd(end);
+  const secondOf = (name: string): number | null => {
+    const time = builds.completedAt(`model.shop.${name}`);
+    return time === null ? null : new Date(time).getUTCSeconds();
+  };
+  return { builds, problems, secondOf, end };
+}
+
+describe("a run_results.json on this machine", () => {
+  it("is read before anything is served, and again as soon as dbt writes it anew", async () => {
+    const file = join(ownFolder(), "run_results.json");
+    put(file, runResults({ a: 1, b: 2 }));
+    const { secondOf, problems } = await following(file);
+    expect([secondOf("a"), secondOf("b"), secondOf("c")]).toEqual([1, 2, null]);
+    put(file, runResults({ b: 12, c: 13 }));
+    await expect.poll(() => secondOf("c")).toBe(13);
+    // A run of a part of the project: what others have built stays known.
+    expect([secondOf("a"), secondOf("b")]).toEqual([1, 12]);
+    expect(problems).toEqual([]);
+  });
+
+  it("may come later: that it is missing is told once", async () => {
+    const file = join(ownFolder(), "run_results.json");
+    const { secondOf, problems } = await following(file, 0.05);
+    await sleep(300);
+    put(file, runResults({ a: 1 }));
+    await expect.poll(() => secondOf("a")).toBe(1);
+    expect(problems).toEqual([
+      `Cannot read ${file}: there is no such file. \`dbt build\` writes it to target/.`,
+    ]);
+  });
+
+  it("that is half written, and then gone, takes nothing back", async () => {
+    const file = join(ownFolder(), "run_results.json");
+    put(file, runResults({ a: 1 }));
+    const { secondOf, problems } = await following(file, 0.05);
+    const next = JSON.stringify(runResults({ a: 11 }));
+    writeFileSync(file, next.slice(0, 100));
+    await expect.poll(() => problems).toHaveLength(1);
+    expect(problems[0]).toContain("is not JSON");
+    rmSync(file);
+    await expect.poll(() => problems).toHaveLength(2);
+    expect(secondOf("a")).toBe(1);
+    writeFileSync(file, next);
+    await expect.poll(() => secondOf("a")).toBe(11);
+    // A problem that comes back is told again.
+    rmSync(file);
+    await expect.poll(() => problems).toHaveLength(3);
+  });
+
+  it("that is no more than a compilation's is told, unless a build's has been read", async () => {
+    const file = join(ownFolder(), "run_results.json");
+    put(file, runResults({ a: 1 }, "compile"));
+    const { secondOf, problems } = await following(file);
+    expect(problems).toEqual([
+      `${file} tells of no successful build (it is of \`dbt compile\`): give the one that \`dbt build\` writes.`,
+    ]);
+    put(file, runResults({ a: 2 }));
+    await expect.poll(() => secondOf("a")).toBe(2);
+    put(file, runResults({ a: 3, b: 3 }, "generate"));
+    await sleep(500);
+    expect([secondOf("a"), secondOf("b"), problems.length]).toEqual([2, null, 1]);
+  });
+
+  it("is left alone once the following has ended", async () => {
+    const file = join(ownFolder(), "run_results.json");
+    put(file, runResults({ a: 1 }));
+    const { secondOf, end } = await following(file, 0.05);
+    await end();
+    put(file, runResults({ a: 11 }));
+    await sleep(500);
+    expect(secondOf("a")).toBe(1);
+  });
+});
+
+describe("a run_results.json at an address", () => {
+  it("is asked for with the validators of the one that is known", async () => {
+    const server = await manifestServer(serving(runResults({ a: 1 }), '"1"'));
+    const { secondOf, builds, problems } = await following(server.url, 0.05);
+    await expect.poll(() => server.conditions.length).toBeGreaterThan(3);
+    expect(server.conditions.slice(0, 3)).toEqual([undefined, '"1"', '"1"']);
+    expect([secondOf("a"), builds.changes]).toEqual([1, 1]);
+    server.behave(serving(runResults({ a: 11 }), '"2"'));
+    await expect.poll(() => secondOf("a")).toBe(11);
+    expect(problems).toEqual([]);
+  });
+
+  it.each<[string, Behaviour, RegExp]>([
+    ["answers 500", (_, response) => void response.writeHead(500).end(), /answered 500/],
+    ["sends HTML", (_, response) => void response.end("<!doctype html>"), /HTML page/],
+    ["sends half of it", half, /connection ended|terminated/],
+    ["sends a manifest", (_, response) => void response.end('{"nodes": {}}'), /is no dbt run_results/],
+  ])("keeps what is known while the server %s, and tells it once", async (_, fault, complaint) => {
+    const server = await manifestServer(serving(runResults({ a: 1 }), '"1"'));
+    const { secondOf, problems } = await following(server.url, 0.05);
+    await expect.poll(() => secondOf("a")).toBe(1);
+    server.behave(fault);
+    const asked = server.conditions.length;
+    await expect.poll(() => server.conditions.length).toBeGreaterThan(asked + 3);
+    expect(secondOf("a")).toBe(1);
+    expect(problems).toEqual([expect.stringMatching(complaint)]);
+    server.behave(serving(runResults({ a: 11 }), '"2"'));
+    await expect.poll(() => secondOf("a")).toBe(11);
+  });
+
+  it("holds nothing up when it is slow, and is not asked twice at a time", async () => {
+    const server = await manifestServer((request, response) => {
+      setTimeout(serving(runResults({ a: 1 }), '"1"'), 400, request, response);
+    });
+    const { secondOf } = await following(server.url, 0.05);
+    expect(secondOf("a")).toBeNull();
+    await sleep(200);
+    expect(server.conditions).toHaveLength(1);
+    await expect.poll(() => secondOf("a")).toBe(1);
+  });
+
+  it("never shows a password or a signature", async () => {
+    const server = await manifestServer((_, response) => void response.writeHead(403).end());
+    const secret = `${server.url.replace("//", "//me:hush@")}?signature=hush`;
+    const { problems } = await following(secret);
+    await expect.poll(() => problems).toHaveLength(1);
+    expect(problems[0]).toContain("answered 403");
+    expect(problems[0]).not.toContain("hush");
+  });
+});
+
+function half(_: unknown, response: Parameters<Behaviour>[1]): void {
+  response.writeHead(200, { "Content-Length": "100000" });
+  response.write('{"metadata":');
+  setTimeout(() => response.destroy(), 20);
+}

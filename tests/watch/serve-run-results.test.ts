@@ -1,0 +1,78 @@
+import { renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { type Served, serve } from "../support/command.js";
+import { databaseUrl, ownSchema } from "../support/database.js";
+import { manifestOf } from "../support/manifest.js";
+import { generateInto, ownFolder } from "../support/service.js";
+import { manifestServer } from "./manifest-server.js";
+
+const schema = await ownSchema("CREATE TABLE @.one AS SELECT 1 AS n");
+const model = { name: "one", schema, tags: ["production", "flows", "api:one"], columns: { n: "int" } };
+const manifest = manifestOf([{ ...model, materialized: "table" }]);
+
+const runResults = (completed_at: string): string =>
+  JSON.stringify({
+    metadata: {
+      dbt_schema_version: "https://schemas.getdbt.com/dbt/run-results/v6.json",
+      generated_at: "2026-05-21T04:00:00.000000Z",
+    },
+    results: [
+      { unique_id: "model.test.one", status: "success", timing: [{ name: "execute", completed_at }] },
+    ],
+    args: { which: "build" },
+  });
+
+function put(file: string, text: string): void {
+  writeFileSync(`${file}.tmp`, text);
+  renameSync(`${file}.tmp`, file);
+}
+
+/** The real server in this folder, with these variables. */
+function served(folder: string, variables: Readonly<Record<string, string>>): Promise<Served> {
+  generateInto(join(folder, "generated"), manifest);
+  return serve(folder, ["--only", "data"], { DATABASE_URL: databaseUrl, ...variables });
+}
+
+const asOf = async ({ url }: Served): Promise<string | null> =>
+  (await fetch(`${url}/v1/flows/one`)).headers.get("x-data-as-of");
+
+it("the first answer has the version of the last build, and a later one that of the next", async () => {
+  const folder = ownFolder();
+  const file = join(folder, "run_results.json");
+  put(file, runResults("2026-05-21T03:00:01.000000Z"));
+  const command = await served(folder, {
+    DBT_RUN_RESULTS_PATH: "run_results.json",
+    // The file wins.
+    DBT_RUN_RESULTS_URL: "http://127.0.0.1:1/run_results.json",
+  });
+  expect(await asOf(command)).toBe("2026-05-21T03:00:01.000Z");
+  put(file, runResults("2026-05-21T03:00:12.000000Z"));
+  await expect.poll(() => asOf(command)).toBe("2026-05-21T03:00:12.000Z");
+  expect((await command.stop()).code).toBe(0);
+});
+
+it("serves without versions, and says why, where the run results cannot be read; no secret of theirs is shown", async () => {
+  const results = await manifestServer((_, response) => void response.writeHead(403).end());
+  const address = `${results.url.replace("//", "//me:hush@")}?signature=hush`;
+  const command = await served(ownFolder(), { DBT_RUN_RESULTS_URL: address, LOG_LEVEL: "trace" });
+  await command.until(/answered 403.*"run results not read"/);
+  expect(await asOf(command)).toBeNull();
+  const { stdout, stderr } = await command.stop();
+  expect(stdout + stderr).not.toContain("hush");
+});
+
+it("a path that is not there is told before it listens", async () => {
+  const command = await served(ownFolder(), { DBT_RUN_RESULTS_PATH: "none/run_results.json" });
+  const { stdout } = await command.stop();
+  expect(stdout).toMatch(/there is no such file.*"run results not read"[^]*"msg":"listening"/);
+});
+
+it.each([["DBT_RUN_RESULTS_URL", "ftp://me:hush@host/run_results.json"]])(
+  "%s must be an http address",
+  async (name, value) => {
+    await expect(served(ownFolder(), { [name]: value })).rejects.toThrow(
+      new RegExp(`${name} must be an http:// or https:// address\\.(?![^]*hush)`),
+    );
+  },
+);

@@ -1,0 +1,76 @@
+import { Agent, get } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { atEnd, KEYS } from "../support/service.js";
+
+/** A caller who gets no answer for this long gives up. */
+const PATIENCE_MS = 8000;
+/** Between two requests of one caller. */
+const PAUSE_MS = 4;
+
+export interface Outcomes {
+  readonly answered: number;
+  /** The different answers, status and body. */
+  readonly answers: ReadonlySet<string>;
+  /** How requests failed that got no answer, by code. */
+  readonly failed: Readonly<Record<string, number>>;
+}
+
+/** Callers who ask again and again. */
+export interface Load {
+  /** Requests answered so far. */
+  answered(): number;
+  /** Lets the requests under way end. */
+  stop(): Promise<Outcomes>;
+}
+
+export interface LoadOptions {
+  readonly url: string;
+  /** Callers who make a connection for each request. */
+  readonly fresh: number;
+  /** Callers who keep theirs; nobody tries again, as a client might whose connection was closed just then. */
+  readonly kept: number;
+}
+
+/** Starts callers, each of whom asks one after the other. */
+export function load({ url, fresh, kept }: LoadOptions): Load {
+  let stopped = false;
+  const counts = { answered: 0, answers: new Set<string>(), failed: {} as Record<string, number> };
+  const call = async (agent: Agent | false): Promise<void> => {
+    while (!stopped) {
+      await ask(url, agent).then(
+        (answer) => {
+          counts.answered++;
+          counts.answers.add(answer);
+        },
+        ({ code = "unknown" }: NodeJS.ErrnoException) =>
+          (counts.failed[code] = (counts.failed[code] ?? 0) + 1),
+      );
+      await sleep(Math.random() * PAUSE_MS);
+    }
+    if (agent) agent.destroy();
+  };
+  const agents = Array.from({ length: kept }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+  const callers = [...Array.from({ length: fresh }, () => call(false)), ...agents.map(call)];
+  const stop = async (): Promise<Outcomes> => {
+    stopped = true;
+    await Promise.all(callers);
+    return counts;
+  };
+  atEnd(() => void (stopped = true));
+  return { answered: () => counts.answered, stop };
+}
+
+function ask(url: string, agent: Agent | false): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const request = get(url, { agent, headers: { "x-api-key": KEYS.tier3 } }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("error", reject);
+      response.on("end", () => resolve(`${String(response.statusCode)} ${Buffer.concat(chunks).toString()}`));
+    });
+    request.on("error", reject);
+    request.setTimeout(PATIENCE_MS, () =>
+      request.destroy(Object.assign(new Error("no answer"), { code: "NO_ANSWER" })),
+    );
+  });
+}
