@@ -135,7 +135,7 @@ export class UsageTable {
 
   /** Adds a batch, once, however often it is sent. Makes the table where there is none. Rejects when the database fails. */
   async add({ number, rows }: Batch): Promise<void> {
-    const values = [this.#writer, number, JSON.stringify(rows)];
+    const values = [this.#writer, number, JSON.stringify(rows.map(storable))];
     try {
       await this.#pool.query(ADD, values);
     } catch (error) {
@@ -150,4 +150,13 @@ export class UsageTable {
     if (isDone) await this.#pool.query(FORGET, [this.#writer]).catch(() => undefined);
     await this.#pool.end();
   }
+}
+
+/** PostgreSQL holds neither U+0000 nor halves of characters. */
+function storable(row: UsageRow): UsageRow {
+  return { ...row, user: plain(row.user), org: plain(row.org) };
+}
+
+function plain(text: string): string {
+  return text.replaceAll("\0", "").toWellFormed();
 }

@@ -90,16 +90,24 @@ export class Tally {
     if (isFull && route !== OTHER) return this.#row(key, OTHER, owner, tier);
     // There may be as many keys as routes, and as many days as the database is away.
     if (this.#rows.length >= 2 * this.#maxRows && key !== OTHER) return this.#row(OTHER, OTHER, null, "");
-    const row = { day: this.#day, key, route, user: plain(owner?.user), org: plain(owner?.org), tier };
-    const counted = { ...row, requests: 0, refused: 0, errors: 0, rows: 0, bytes: 0, lastSeen: 0 };
+    const counted: UsageRow = {
+      day: this.#day,
+      key,
+      route,
+      user: owner?.user ?? "",
+      org: owner?.org ?? "",
+      tier,
+      requests: 0,
+      refused: 0,
+      errors: 0,
+      rows: 0,
+      bytes: 0,
+      lastSeen: 0,
+    };
     this.#rows.push(counted);
-    const routes = this.#today.get(key) ?? new Map<string, UsageRow>();
-    this.#today.set(key, routes.set(route, counted));
+    const routes = this.#today.get(key);
+    if (routes) routes.set(route, counted);
+    else this.#today.set(key, new Map([[route, counted]]));
     return counted;
   }
-}
-
-/** A text as PostgreSQL can hold it. */
-function plain(text = ""): string {
-  return text.replaceAll("\0", "").toWellFormed();
 }

@@ -35,6 +35,8 @@ export class DataWorkers implements Stage {
   readonly crew: Crew;
   readonly #options: DataWorkersOptions;
   readonly #metrics = new MetricsBook();
+  /** Digests of the modules that a worker has, where it has told. */
+  readonly #known = new WeakMap<WorkerProcess, ReadonlySet<string>>();
   #blueprint: DataBlueprint;
   #edition: Edition;
 
@@ -102,8 +104,11 @@ export class DataWorkers implements Stage {
     };
   }
 
-  #offer(worker: WorkerProcess, edition: Edition, withinMs: number): Promise<Adoption | null> {
-    return worker.ask<Adoption>((id) => ({ kind: "adopt", id, edition }), withinMs);
+  async #offer(worker: WorkerProcess, edition: Edition, withinMs: number): Promise<Adoption | null> {
+    const news = without(this.#known.get(worker), edition);
+    const adoption = await worker.ask<Adoption>((id) => ({ kind: "adopt", id, edition: news }), withinMs);
+    if (adoption?.ok === true) this.#known.set(worker, digestsOf(edition));
+    return adoption;
   }
 
   /** Those that came up meanwhile serve already; the others take connections only behind the edition that is sent here. */
@@ -147,6 +152,17 @@ export class DataWorkers implements Stage {
 /** One that leaves answers on the connections that it still has. */
 function isUp({ state }: WorkerProcess): boolean {
   return state === "serving" || state === "leaving";
+}
+
+function digestsOf({ modules }: Edition): ReadonlySet<string> {
+  return new Set(modules.map(({ digest }) => digest));
+}
+
+/** An edition without the scripts of modules that a worker has: most of a catalogue stays as it is. */
+function without(known: ReadonlySet<string> | undefined, edition: Edition): Edition {
+  if (known === undefined) return edition;
+  const modules = edition.modules.map((each) => (known.has(each.digest) ? { ...each, script: "" } : each));
+  return { ...edition, modules };
 }
 
 function refusalOf(adoptions: readonly (Adoption | null)[]): string {

@@ -9,12 +9,12 @@ const BUFFER_BYTES = 64 * 1024;
 const SILENCE_MS = 10_000;
 
 /** One connection: request, answer, request, answer, until the time is up. Resolves when it is closed. */
-export function converse(port: number, tally: Tally): Promise<void> {
+export function converse(port: number, tally: Tally, connection: number): Promise<void> {
   const answers = new AnswerReader();
   let sentAt = 0;
   const send = (): void => {
     sentAt = performance.now();
-    socket.write(tally.nextRequest(), "latin1");
+    socket.write(tally.nextRequest(connection), "latin1");
   };
   const receive = (bytes: Buffer): void => {
     const answer = answers.take(bytes);

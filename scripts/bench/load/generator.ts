@@ -7,7 +7,7 @@ import { Tally } from "./tally.js";
 async function run(job: Job): Promise<JobResult> {
   const tally = new Tally(job);
   const before = process.cpuUsage();
-  await Promise.all(Array.from({ length: job.connections }, () => converse(job.port, tally)));
+  await Promise.all(Array.from({ length: job.connections }, (_, i) => converse(job.port, tally, i)));
   const { user, system } = process.cpuUsage(before);
   return tally.result((user + system) / 1000);
 }

@@ -3,7 +3,7 @@ export interface Job {
   readonly port: number;
   /** Asked for in turn. */
   readonly paths: readonly string[];
-  /** API keys, used in turn. */
+  /** API keys: one for each connection at a time. */
   readonly keys: readonly string[];
   /** Status of the one right answer to all of the paths; 200 when left out. */
   readonly status?: number;

@@ -2,6 +2,9 @@ import { quantile } from "../statistics.js";
 import type { Answer } from "./answer-reader.js";
 import type { Job, JobResult } from "./job.js";
 
+/** A caller has one key and one connection, until so many requests that all may be near their limits: then others come. */
+const REQUESTS_A_TURN = 100_000;
+
 /** What the connections of a job share: which request is next, and what has come of those before. */
 export class Tally {
   readonly #job: Job;
@@ -25,10 +28,14 @@ export class Tally {
     this.#tails = job.keys.map((key) => `${key}\r\n\r\n`);
   }
 
-  /** The next request, as it goes over the wire. */
-  nextRequest(): string {
+  /** The next request of a connection, by its number, as it goes over the wire. */
+  nextRequest(connection: number): string {
     const i = this.#requests++;
-    return (this.#heads[i % this.#heads.length] ?? "") + (this.#tails[i % this.#tails.length] ?? "");
+    const turn = Math.floor(i / REQUESTS_A_TURN) * this.#job.connections;
+    return (
+      (this.#heads[i % this.#heads.length] ?? "") +
+      (this.#tails[(connection + turn) % this.#tails.length] ?? "")
+    );
   }
 
   isOver(): boolean {
