@@ -106,6 +106,7 @@ export const SYSTEM_SCHEMAS: JsonRecord = {
     properties: {
       status: { type: "string", enum: ["ok", "unavailable"] },
       database_connected: { type: "boolean" },
+      detail: { type: "string", description: "What does not work as it should; absent when all does." },
     },
     required: ["status", "database_connected"],
   },

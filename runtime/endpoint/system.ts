@@ -87,11 +87,11 @@ function status({ service }: Context): Reply {
 
 async function health({ gateway }: Context): Promise<Reply> {
   const connected = await gateway.warehouse.isReachable();
-  const { degraded } = gateway.rates;
+  const details = [gateway.rates.degraded, gateway.warehouse.degraded].filter((text) => text !== null);
   return json(connected ? 200 : 503, {
     status: connected ? "ok" : "unavailable",
     database_connected: connected,
-    ...(degraded !== null && { detail: degraded }),
+    ...(details.length > 0 && { detail: details.join(" ") }),
   });
 }
 

@@ -44,7 +44,8 @@ async function findPlace({ environment, dataDir, log }: RampServiceOptions): Pro
  */
 export async function startRampService(options: RampServiceOptions, intake?: Intake): Promise<RunningServer> {
   const place = await findPlace(options);
-  const { host, rampPort: port, rampPublicUrl: publicUrl, addressOf, metricsPublic } = options.environment;
+  const { host, rampPort: port, rampPublicUrl: publicUrl } = options.environment;
+  const { addressOf, redisUrl, metricsPublic } = options.environment;
   try {
     const server = await startRamp({
       ...place,
@@ -52,6 +53,7 @@ export async function startRampService(options: RampServiceOptions, intake?: Int
       port,
       publicUrl,
       addressOf,
+      redisUrl,
       metricsPublic,
       log: options.log,
       ...(intake && { intake }),

@@ -2,7 +2,7 @@ import { createLocalJWKSet, exportJWK, type JWTVerifyGetKey } from "jose";
 import type { ClientAddress } from "../http/client-address.js";
 import type { Logger } from "../http/logger.js";
 import { type Intake, listen, listening, type RunningServer } from "../http/server.js";
-import { MemoryStore } from "../rate-limit/memory-store.js";
+import { openRates } from "../rate-limit/open.js";
 import { type RampLimits, RAMP_LIMITS } from "./api/access.js";
 import { rampApp } from "./api/app.js";
 import { RampMetrics } from "./api/metrics.js";
@@ -31,6 +31,8 @@ export interface RampOptions {
   /** Null: the address that the server listens on. */
   readonly publicUrl: string | null;
   readonly addressOf: ClientAddress;
+  /** Where callers are counted for all processes together; null: in this one. */
+  readonly redisUrl: string | null;
   readonly metricsPublic: boolean;
   readonly log: Logger;
   readonly limits?: RampLimits;
@@ -55,7 +57,7 @@ export async function startRamp(options: RampOptions): Promise<RunningServer> {
 
 async function serve(options: RampOptions, database: RampDatabase): Promise<RunningServer> {
   const { host, port, addressOf, log, metricsPublic, databaseUrl, intake = listening } = options;
-  const rates = new MemoryStore();
+  const rates = openRates(options.redisUrl, log);
   // The address is part of what is set up, and known for certain only once the port is had.
   let handler: ReturnType<typeof rampApp> | null = null;
   const server = await listen(

@@ -66,6 +66,7 @@ interface Pools {
 const FOR_ALL: Terms = { timeoutMs: 0, wanted: () => true };
 
 class PostgresWarehouse implements Warehouse {
+  readonly degraded = null;
   readonly #pools: Pools;
   readonly #patrol: Patrol;
   readonly #names = new StatementNames();

@@ -64,6 +64,8 @@ export interface Warehouse {
    * query that takes long is cancelled once nobody wants its answer any more; it then rejects.
    */
   rows(question: Question, wanted: Wanted): Promise<Rows | "overloaded">;
+  /** What does not work as it should while questions are answered all the same; null: nothing. */
+  readonly degraded: string | null;
   /** Whether the database answers within a short time. */
   isReachable(): Promise<boolean>;
   /** Ends the connections once the queries under way are done. */

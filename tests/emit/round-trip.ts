@@ -3,7 +3,7 @@ import type { Endpoint } from "@routewright/runtime/model";
 import { compare, readFolder } from "../../generator/emit/folder.js";
 import type { FileSet } from "../../generator/emit/render.js";
 import { writeDrift } from "../../generator/emit/write.js";
-import { loadGenerated } from "../../runtime/endpoint/load.js";
+import { evaluateModule, readGenerated } from "../../runtime/endpoint/load.js";
 
 /** The endpoints of a rendered folder once it is written to disk and loaded, as the server does, by path. */
 export async function loadedEndpoints(
@@ -12,8 +12,8 @@ export async function loadedEndpoints(
 ): Promise<ReadonlyMap<string, Endpoint>> {
   const generated = join(folder, "generated");
   writeDrift(generated, files, compare(readFolder(generated), files));
-  const { endpoints } = await loadGenerated(generated, join(folder, "cache"));
-  return new Map(endpoints.map(({ spec }) => [spec.path, inObjectOrder(spec)]));
+  const { modules } = await readGenerated(generated, join(folder, "cache"));
+  return new Map(modules.map(evaluateModule).map(({ spec }) => [spec.path, inObjectOrder(spec)]));
 }
 
 /**

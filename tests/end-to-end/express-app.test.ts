@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { loadGenerated } from "../../runtime/endpoint/load.js";
+import { evaluateModule, readGenerated } from "../../runtime/endpoint/load.js";
 import { openGateway, readKeyring, withGateway } from "../../runtime/index.js";
 import { ask, type Question, type Reply } from "../http/ask.js";
 import { databaseUrl } from "../support/database.js";
@@ -11,7 +11,8 @@ import { KEYS, ownFolder, serveManifest } from "../support/service.js";
 import { starterManifest } from "./starter.js";
 
 const generated = join(import.meta.dirname, "../../generated");
-const { endpoints } = await loadGenerated(generated, ownFolder());
+const { modules } = await readGenerated(generated, ownFolder());
+const endpoints = modules.map(evaluateModule);
 
 const keyring = readKeyring(
   Object.fromEntries(

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
-import type { RowFormat, Selection } from "../../runtime/query/selection.js";
+import type { Selection } from "../../runtime/query/selection.js";
 import { openPostgres } from "../../runtime/warehouse/postgres.js";
 import type { Rows, RowStream, Warehouse } from "../../runtime/warehouse/warehouse.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
@@ -33,9 +33,9 @@ function ask(
   warehouse: Warehouse,
   name: string,
   selection: Selection = WHOLE,
-  { timeoutMs = 0, format = "json", wanted = always } = {},
+  { timeoutMs = 0, wanted = always } = {},
 ): Promise<Rows | "overloaded"> {
-  return warehouse.rows({ relation: [schema, name], selection, format, timeoutMs }, wanted);
+  return warehouse.rows({ relation: [schema, name], selection, format: "json", timeoutMs }, wanted);
 }
 
 const page = (limit: number, offset: number, lookAhead: boolean): Selection => ({

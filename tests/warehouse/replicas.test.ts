@@ -228,8 +228,10 @@ describe("a replica that fails", () => {
     expect(news.slice(1)).toEqual([
       { address: addressOf(first), isInService: false, why: "no answer to the health check" },
     ]);
+    expect(warehouse.degraded).toBe("1 of 1 replicas are out of service.");
     first.thaw();
     await expect.poll(() => answeredBy(warehouse), SECONDS).toBe(first.port);
+    expect(warehouse.degraded).toBeNull();
   });
 
   it("fails a stream that has begun, and what is asked next is answered elsewhere", async () => {

@@ -42,8 +42,10 @@ export function load({ url, fresh, kept }: LoadOptions): Load {
           counts.answered++;
           counts.answers.add(answer);
         },
-        ({ code = "unknown" }: NodeJS.ErrnoException) =>
-          (counts.failed[code] = (counts.failed[code] ?? 0) + 1),
+        (error: unknown) => {
+          const { code = "unknown" } = error as NodeJS.ErrnoException;
+          counts.failed[code] = (counts.failed[code] ?? 0) + 1;
+        },
       );
       await sleep(Math.random() * PAUSE_MS);
     }

@@ -63,6 +63,11 @@ class Spread implements Warehouse {
     return best;
   }
 
+  get degraded(): string | null {
+    const out = this.#replicas.filter(({ isInService }) => !isInService).length;
+    return out === 0 ? null : `${String(out)} of ${String(this.#replicas.length)} replicas are out of service.`;
+  }
+
   /** Whether any of the servers answers: then this database can. */
   async isReachable(): Promise<boolean> {
     const servers = [this.#primary, ...this.#replicas];

@@ -13,6 +13,7 @@ const ramp = await startRamp({
   port: Number(RAMP_TEST_PORT),
   publicUrl: RAMP_TEST_PUBLIC_URL ?? null,
   addressOf: clientAddress("false"),
+  redisUrl: null,
   metricsPublic: false,
   log: openLog("silent"),
   rhythm: {

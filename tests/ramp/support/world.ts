@@ -146,6 +146,7 @@ export async function ownWorld(options: Partial<RampOptions> = {}): Promise<Worl
     port: 0,
     publicUrl: null,
     addressOf: clientAddress("false"),
+    redisUrl: null,
     metricsPublic: false,
     log: openLog(process.env["RAMP_TEST_LOG"] ?? "silent"),
     rhythm: FAST,
