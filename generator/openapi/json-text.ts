@@ -21,14 +21,33 @@ export function jsonText(value: Json): string {
   return printer.text;
 }
 
+/** Texts of shared values, by margin. */
+const sharedTexts = new WeakMap<object, Map<string, string>>();
+
+/** Marks a value that stands in many places and never changes: it is printed once for each depth. */
+export function shared<Value extends Json & object>(value: Value): Value {
+  sharedTexts.set(value, new Map());
+  return value;
+}
+
 /** Adds piece by piece to one text, which is a megabyte or more: to join texts level by level costs twice as much. */
 class Printer {
   text = "";
 
   /** `margin` is the line break and the spaces in front of the value's closing bracket. */
   print(value: Json, margin: string): void {
-    if (value === null || typeof value !== "object") this.text += scalar(value);
-    else if (isList(value)) this.#list(value, margin);
+    if (value === null || typeof value !== "object") {
+      this.text += scalar(value);
+      return;
+    }
+    const texts = sharedTexts.get(value);
+    if (texts) this.text += texts.get(margin) ?? sharedText(value, margin, texts);
+    else this.add(value, margin);
+  }
+
+  /** Prints a value that is not known to be shared. */
+  add(value: Json & object, margin: string): void {
+    if (isList(value)) this.#list(value, margin);
     else this.#members(value instanceof Map ? (value as JsonMap) : Object.entries(value), margin);
   }
 
@@ -51,6 +70,13 @@ class Printer {
     }
     this.text += before === "{" ? "{}" : `${margin}}`;
   }
+}
+
+function sharedText(value: Json & object, margin: string, texts: Map<string, string>): string {
+  const printer = new Printer();
+  printer.add(value, margin);
+  texts.set(margin, printer.text);
+  return printer.text;
 }
 
 const INDENT = "  ";

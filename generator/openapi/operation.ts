@@ -1,6 +1,6 @@
 import { type Method, type Tier, TIER_NAMES } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
-import type { Json, JsonMap, JsonRecord } from "./json-text.js";
+import { type Json, type JsonMap, type JsonRecord, shared } from "./json-text.js";
 import { operationIdOf } from "./names.js";
 import { neededFilters, queryParameters, requestBody } from "./parameters.js";
 import { ref, refusalReferences } from "./responses.js";
@@ -28,11 +28,13 @@ function dataOperation(entry: CatalogueEntry, method: Method): JsonRecord {
     ...inputOf(entry, method),
     responses: new Map<string, Json>([
       ["200", rowsResponse(entry)],
-      ...(method === "GET" ? [["304", ref("responses", "NotModified")] as const] : []),
+      ...(method === "GET" ? [["304", NOT_MODIFIED_REF] as const] : []),
       ...refusalReferences({ kind: "data", endpoint, method }),
     ]),
   };
 }
+
+const NOT_MODIFIED_REF = shared(ref("responses", "NotModified"));
 
 function inputOf(entry: CatalogueEntry, method: Method): JsonRecord {
   switch (method) {
@@ -45,9 +47,11 @@ function inputOf(entry: CatalogueEntry, method: Method): JsonRecord {
 
 /** Who may call: tier0 with or without a key, above it with one (data-api.md §5). */
 export function securityOf(tier: Tier): Json {
-  const withKey = { ApiKeyAuth: [] };
-  return tier === "tier0" ? [{}, withKey] : [withKey];
+  return tier === "tier0" ? KEY_OR_NONE : KEY;
 }
+
+const KEY = shared([{ ApiKeyAuth: [] }]);
+const KEY_OR_NONE = shared([{}, { ApiKeyAuth: [] }]);
 
 /** A title for people: `Netflow per token, last 7d`. */
 function titleOf({ resource, granularity, window }: CatalogueEntry): string {

@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode, RATE_WINDOW_SECONDS } from "@routewright/runtime/model";
-import type { Json, JsonMap, JsonRecord } from "./json-text.js";
+import { type Json, type JsonMap, type JsonRecord, shared } from "./json-text.js";
 import { type Operation, type RefusalSet, refusalsOf, type Status } from "./refusals.js";
 
 /** Headers of the data API (data-api.md §8, decisions.md §A). */
@@ -54,16 +54,20 @@ export function responseIn<Content extends JsonRecord>(
   content: Content,
   more: readonly HeaderName[] = [],
 ) {
-  return { description, headers: headersOf(more), content } satisfies JsonRecord;
+  const headers = more === ROWS_HEADERS ? HEADERS_OF_ROWS : headersOf(more);
+  return { description, headers, content } satisfies JsonRecord;
 }
 
 /** Headers of what is said of rows. */
 export const ROWS_HEADERS: readonly HeaderName[] = ["ETag", "X-Data-As-Of"];
 
+/** They stand with every operation. */
+const HEADERS_OF_ROWS = shared(headersOf(ROWS_HEADERS));
+
 /** The answer to a caller who has the rows already. */
 export const NOT_MODIFIED: JsonRecord = {
   description: "The rows are still those that `If-None-Match` names.",
-  headers: headersOf(ROWS_HEADERS),
+  headers: HEADERS_OF_ROWS,
 };
 
 function headersOf(more: readonly HeaderName[]): Record<string, JsonRecord> {
@@ -72,8 +76,16 @@ function headersOf(more: readonly HeaderName[]): Record<string, JsonRecord> {
 
 /** The refusals of an operation, by status, each a reference to its component. */
 export function refusalReferences(operation: Operation): readonly (readonly [string, Json])[] {
-  return refusalsOf(operation).map(({ status, name }) => [String(status), ref("responses", name)]);
+  const refusals = refusalsOf(operation);
+  const known = references.get(refusals);
+  if (known) return known;
+  const made = refusals.map(({ status, name }) => [String(status), sharedRef("responses", name)] as const);
+  references.set(refusals, made);
+  return made;
 }
+
+/** By the refusals, which are the same object wherever they are the same. */
+const references = new WeakMap<readonly RefusalSet[], readonly (readonly [string, Json])[]>();
 
 /** The components behind the references of these operations, by status and name. */
 export function refusalComponents(operations: readonly Operation[]): JsonMap {
@@ -117,6 +129,11 @@ function extraHeaders(status: Status): readonly HeaderName[] {
 /** A reference to a component. */
 export function ref(kind: "headers" | "responses" | "schemas", name: string): JsonRecord {
   return { $ref: `#/components/${kind}/${name}` };
+}
+
+/** A reference that stands in many places. */
+function sharedRef(kind: "headers" | "responses", name: string): JsonRecord {
+  return shared(ref(kind, name));
 }
 
 function header(description: string, schema: JsonRecord): JsonRecord {

@@ -1,7 +1,7 @@
 import type { Column } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import { jsonSchemaOf, parseColumnType } from "../catalogue/column-type/column-type.js";
-import type { Json, JsonMap, JsonRecord } from "./json-text.js";
+import { type Json, type JsonMap, type JsonRecord, shared } from "./json-text.js";
 import { rowNameOf } from "./names.js";
 import { ref, responseIn, ROWS_HEADERS } from "./responses.js";
 
@@ -52,8 +52,8 @@ export function rowsResponse({ endpoint }: CatalogueEntry): JsonRecord {
 
 /** What else `Accept` may ask for. */
 const OTHER_FORMATS = {
-  "text/csv": { schema: ref("schemas", "CsvRows") },
-  "application/x-ndjson": { schema: ref("schemas", "NdjsonRows") },
+  "text/csv": shared({ schema: ref("schemas", "CsvRows") }),
+  "application/x-ndjson": shared({ schema: ref("schemas", "NdjsonRows") }),
 };
 
 /** The rows in the other formats, which have no room for an envelope. */
