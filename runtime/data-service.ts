@@ -4,9 +4,9 @@ import type { Live } from "./endpoint/live.js";
 import { Metrics } from "./endpoint/metrics.js";
 import { openGateway } from "./endpoint/open-gateway.js";
 import type { RefreshAnswer } from "./endpoint/refresh.js";
-import { requestLine } from "./endpoint/request-line.js";
+import { requestFields } from "./endpoint/request-line.js";
 import type { Environment } from "./environment/environment.js";
-import type { Logger } from "./http/logger.js";
+import { infoLineOf, type Logger } from "./http/logger.js";
 import { type Intake, listen, listening, type RunningServer } from "./http/server.js";
 import { Usage } from "./usage/usage.js";
 
@@ -38,6 +38,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const builds = new Builds();
   const metrics = new Metrics(live);
   const usage = environment.usageEnabled ? new Usage({ databaseUrl, log }) : null;
+  const tell = infoLineOf(log);
   const gateway = openGateway({
     ...environment,
     databaseUrl,
@@ -46,7 +47,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     observe(observation) {
       metrics.count(observation);
       usage?.count(observation);
-      log.info(requestLine(observation), "request");
+      tell(requestFields(observation), "request");
     },
   });
   const { contentType } = metrics;

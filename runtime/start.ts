@@ -49,7 +49,7 @@ interface Database {
 async function openDatabase({ environment, dataDir }: ServiceOptions, log: Logger): Promise<Database> {
   const { databaseUrl } = environment;
   if (databaseUrl !== null) return { url: databaseUrl, stop: () => Promise.resolve() };
-  return startEmbeddedPostgres({ dataDir, log: (line) => log.info(line) });
+  return startEmbeddedPostgres({ dataDir, log: (line) => log.info(line), warn: (line) => log.warn(line) });
 }
 
 async function startDataApi(

@@ -15,22 +15,9 @@ export interface GeneratedFolder {
   readonly openApi: string;
 }
 
-/** A generated folder, ready to serve. */
-export interface Generated {
-  readonly endpoints: readonly LoadedEndpoint[];
-  /** The OpenAPI document, as text. */
-  readonly openApi: string;
-}
-
 /** An endpoint in memory, with the digest of the source it came from. */
 export interface LoadedEndpoint extends EndpointModule {
   readonly digest: string;
-}
-
-/** Loads a generated folder straight from its TypeScript. */
-export async function loadGenerated(folder: string, cacheDir: string): Promise<Generated> {
-  const { modules, openApi } = await readGenerated(folder, cacheDir);
-  return { endpoints: modules.map(evaluateModule), openApi };
 }
 
 /**

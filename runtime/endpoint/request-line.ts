@@ -1,14 +1,22 @@
 import type { Trace } from "../http/trace.js";
 import type { Observation } from "./gateway.js";
 
-/** The log line of a request. Of the key it has the id; of what the caller wrote, what is fit for a log. */
-export function requestLine(observation: Observation): object {
-  const { requestId, method, route, status, rows, bytes, owner, tier } = observation;
-  const milliseconds = toMicroseconds(observation.milliseconds);
-  const databaseMs = observation.databaseMs === null ? null : toMicroseconds(observation.databaseMs);
-  const key = owner?.id ?? null;
-  const line = { requestId, method, route, status, milliseconds, rows, bytes, databaseMs, key, tier };
-  return observation.trace === null ? line : { ...line, ...traceFields(observation.trace) };
+/**
+ * The log line of a request, as the JSON between its braces. Of the key it has the id; of what the caller wrote, what is
+ * fit for a log: nothing in it needs an escape (`requestIdOf`, a method that Node knows, a path of the catalogue).
+ */
+export function requestFields(observation: Observation): string {
+  const { requestId, method, route, status, rows, bytes, databaseMs, owner, tier, trace } = observation;
+  return (
+    `"requestId":"${requestId}","method":"${method}","route":${quoted(route)},"status":${status}` +
+    `,"milliseconds":${toMicroseconds(observation.milliseconds)},"rows":${rows},"bytes":${bytes}` +
+    `,"databaseMs":${databaseMs === null ? null : toMicroseconds(databaseMs)}` +
+    `,"key":${quoted(owner?.id ?? null)},"tier":"${tier}"${trace === null ? "" : traceFields(trace)}`
+  );
+}
+
+function quoted(text: string | null): string {
+  return text === null ? "null" : `"${text}"`;
 }
 
 /** Clocks tell more digits than there is meaning in. */
@@ -17,6 +25,6 @@ function toMicroseconds(milliseconds: number): number {
 }
 
 /** By the names that OpenTelemetry gives to fields of a log. */
-export function traceFields({ traceId, spanId, parentId }: Trace): object {
-  return { trace_id: traceId, span_id: spanId, parent_id: parentId };
+function traceFields({ traceId, spanId, parentId }: Trace): string {
+  return `,"trace_id":"${traceId}","span_id":"${spanId}","parent_id":"${parentId}"`;
 }

@@ -33,7 +33,11 @@ async function findPlace({ environment, dataDir, log }: RampServiceOptions): Pro
       );
     return { databaseUrl: named, secretsKey: rampSecretsKey, leave: () => Promise.resolve() };
   }
-  const embedded = await startEmbeddedPostgres({ dataDir, log: (line) => log.info(line) });
+  const embedded = await startEmbeddedPostgres({
+    dataDir,
+    log: (line) => log.info(line),
+    warn: (line) => log.warn(line),
+  });
   const secretsKey = rampSecretsKey ?? ownMasterKey(`${dataDir}/ramp_secrets_key`);
   return { databaseUrl: embedded.url, secretsKey, leave: () => embedded.stop() };
 }

@@ -34,6 +34,8 @@ export type Rolled =
 export class Crew {
   readonly #options: CrewOptions;
   readonly #members = new Set<WorkerProcess>();
+  /** Those whose successors are starting: were they to die just then, nobody else must take their places. */
+  readonly #succeeded = new Set<WorkerProcess>();
   readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
   /** Since the last one that came up. */
@@ -71,7 +73,7 @@ export class Crew {
     let replaced = 0;
     for (const old of this.members) {
       await old.ready;
-      if (old.state !== "serving") continue;
+      if (old.state !== "serving" || this.#succeeded.has(old)) continue;
       const problem = await this.#renew(old);
       if (problem !== null) return { ok: false, replaced, detail: problem };
       replaced++;
@@ -88,8 +90,14 @@ export class Crew {
   /** Null, or why there is no new one; then the old one stays. */
   async #renew(old: WorkerProcess): Promise<string | null> {
     if (this.#stopping.signal.aborted) return "it is being stopped";
+    this.#succeeded.add(old);
     const fresh = this.#launch();
-    if (!(await fresh.ready)) return reasonOf(await fresh.ended);
+    const isUp = await fresh.ready;
+    this.#succeeded.delete(old);
+    if (!isUp) {
+      if (old.state === "ended") void this.#fill(0);
+      return reasonOf(await fresh.ended);
+    }
     this.#options.front.leave(old);
     await old.leave();
     return null;
@@ -130,7 +138,8 @@ export class Crew {
   }
 
   async #letGo(worker: WorkerProcess): Promise<void> {
-    if (worker.state !== "serving" || this.#stopping.signal.aborted) return;
+    const isLeaving = worker.state !== "serving" || this.#succeeded.has(worker);
+    if (isLeaving || this.#stopping.signal.aborted) return;
     const detail = await this.#renew(worker);
     const { id, pid } = worker;
     if (detail !== null)
@@ -145,7 +154,7 @@ export class Crew {
     const { id, pid, wasToLeave, wasUp, servedMs } = worker;
     if (wasToLeave && ending.code === 0) return log.info({ worker: id, pid, role }, "worker ended");
     log.error({ worker: id, pid, role, ...ending }, wasUp ? "worker died" : "worker did not come up");
-    if (wasUp && !wasToLeave) void this.#fill(servedMs);
+    if (wasUp && !wasToLeave && !this.#succeeded.has(worker)) void this.#fill(servedMs);
   }
 
   /** Starts processes until one comes up, in the place of one that has served for `servedMs`. */

@@ -35,6 +35,7 @@ export class Front {
   readonly #places = new Map<Taker, Place>();
   readonly #waiting = new Set<Socket>();
   #last = 0;
+  #inHand = IN_HAND;
 
   private constructor(server: Server, url: string) {
     this.#server = server;
@@ -83,9 +84,11 @@ export class Front {
     this.#handOut();
   }
 
-  /** Closes the port. Connections that nobody has taken are closed. */
+  /** Closes the port. What is waiting goes to those who take connections; it is closed where there are none. */
   close(): void {
     this.#server.close();
+    this.#inHand = Infinity;
+    this.#handOut();
     for (const socket of this.#waiting) socket.destroy();
   }
 
@@ -116,7 +119,7 @@ export class Front {
     let best: [Taker, Place] | null = null;
     for (const each of this.#places) {
       const [, place] = each;
-      if (!place.isTaking || place.inHand.size >= IN_HAND) continue;
+      if (!place.isTaking || place.inHand.size >= this.#inHand) continue;
       if (best === null || comesBefore(place, best[1])) best = each;
     }
     return best;

@@ -114,7 +114,11 @@ export class Supervisor {
     const { databaseUrl, rampDatabaseUrl } = environment;
     const isNeeded = databaseUrl === null && (data !== null || (ramp && rampDatabaseUrl === null));
     if (!isNeeded) return null;
-    const database = await startEmbeddedPostgres({ dataDir, log: (line) => log.info(line) });
+    const database = await startEmbeddedPostgres({
+      dataDir,
+      log: (line) => log.info(line),
+      warn: (line) => log.warn(line),
+    });
     this.#closers.push(() => database.stop());
     return database.url;
   }

@@ -6,7 +6,7 @@ import { Questions } from "./questions.js";
 /** A process that has not come up by then is taken for stuck. */
 const START_MS = 120_000;
 /** One that was told to drain ends by itself sooner than this. */
-const LEAVE_MS = 20_000;
+const LEAVE_MS = 30_000;
 
 /** How a process ended. */
 export interface Ending {

@@ -39,7 +39,15 @@ export function start(cwd: string, args: readonly string[], variables: Variables
       if (found) return found;
       if (child.exitCode !== null || child.signalCode !== null)
         throw new Error(`It ended: ${text.stdout}${text.stderr}`);
-      await Promise.race([once(child.stdout, "data"), once(child.stderr, "data"), finished]);
+      const news = new AbortController();
+      const { signal } = news;
+      await Promise.race([
+        once(child.stdout, "data", { signal }),
+        once(child.stderr, "data", { signal }),
+        finished,
+      ]);
+      // Else those that waited for nothing would stay and add up.
+      news.abort();
     }
   };
   const stop = (signal: NodeJS.Signals = "SIGTERM"): Promise<Finished> => {

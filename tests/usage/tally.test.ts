@@ -56,9 +56,3 @@ it("puts routes, then keys, together when there is no more room, and loses no co
   expect(rows[20]).toMatchObject({ key: "other", route: "other", user: "" });
   expect(rows.reduce((sum, row) => sum + row.requests, 0)).toBe(requests);
 });
-
-it("leaves out of names what PostgreSQL cannot hold", () => {
-  const tally = new Tally();
-  tally.count(observation({ owner: { ...ANN, user: "a\0b\ud800", org: "ö😀" } }), NOON);
-  expect(tally.take()).toMatchObject([{ user: "ab\ufffd", org: "ö😀" }]);
-});

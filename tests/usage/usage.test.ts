@@ -52,6 +52,16 @@ describe("usage", () => {
     expect(await recorded(url)).toMatchObject([{ key: ANN.id, requests: 7, rows: 7 }]);
   });
 
+  it("has names without what PostgreSQL cannot hold", async () => {
+    const url = await ownDatabase();
+    const { usage } = keep(url);
+    usage.count(observation({ owner: { ...ANN, user: "a\0b\ud800", org: "ö😀" } }));
+    await usage.close();
+    expect(await inDatabase(url, "SELECT user_name, org FROM routewright.usage")).toEqual([
+      { user_name: "ab\ufffd", org: "ö😀" },
+    ]);
+  });
+
   it("does not touch a database that there is nothing to tell", async () => {
     const url = await ownDatabase();
     const { usage } = keep(url, 10);

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ask, told } from "../http/ask.js";
 import { ownSchema } from "../support/database.js";
@@ -25,6 +27,19 @@ async function serveBoth(...args: readonly string[]) {
   const [pid = 0] = await until(running, 1, [], "ramp").then(() => servingPids(running, "ramp"));
   return { running, ramp, pid };
 }
+
+describe("workers on the embedded database", () => {
+  it("all use the one that the primary has brought up, and it ends behind them", async () => {
+    const folder = project(manifest);
+    const running = start(folder, ["serve", "--workers", "2"], { PORT: "0", RAMP_PORT: "0" });
+    const [, ramp = ""] = await running.until(/"url":"(http:[^"]+)","msg":"ramp listening"/);
+    const [, data = ""] = await running.until(/"url":"(http:[^"]+)".*"msg":"listening"/);
+    for (const url of [data, data, data, ramp])
+      expect(told(await ask(url, "/health"))).toEqual([200, { status: "ok", database_connected: true }]);
+    expect((await running.stop()).code).toBe(0);
+    expect(existsSync(join(folder, ".data/postgres/data/postmaster.pid"))).toBe(false);
+  }, 120_000);
+});
 
 describe("the ramp beside workers", () => {
   it("has a process of its own, which is replaced when it dies and renewed by SIGHUP", async () => {

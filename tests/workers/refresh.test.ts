@@ -5,9 +5,9 @@ import { ask, told } from "../http/ask.js";
 import { ownSchema } from "../support/database.js";
 import { serve, type Served } from "../support/command.js";
 import { manifestOf } from "../support/manifest.js";
-import { KEYS } from "../support/service.js";
+import { KEYS, ownFolder } from "../support/service.js";
 import { type Behaviour, manifestServer, serving } from "../watch/manifest-server.js";
-import { BASE, countOf, linesOf, project, servingPids, until } from "./cluster.js";
+import { BASE, countOf, linesOf, preloading, project, servingPids, until } from "./cluster.js";
 
 const schema = await ownSchema(
   "CREATE TABLE @.one AS SELECT 1::bigint AS n; CREATE TABLE @.two AS SELECT 2::bigint AS n",
@@ -150,6 +150,26 @@ describe("POST /v1/system/manifest/refresh with several workers", () => {
       expect(await statuses(served, `/v1/flows/${now}`, 20)).toEqual(new Set([200]));
       await until(served, 3);
     }
+  });
+
+  it("reaches a worker too that came up while the others were at it", async () => {
+    const slow = `
+      const { worker } = require("node:cluster");
+      if (worker && worker.id <= 3)
+        process.on("message", ({ kind }) => {
+          for (const end = Date.now() + 3000; kind === "adopt" && Date.now() < end; );
+        });`;
+    const { served, refresh } = await following(serving(TWO, '"2"'), preloading(ownFolder(), slow));
+    const before = servingPids(served);
+    // One that is not asked itself: who asks waits at a worker.
+    const refreshed = Promise.allSettled([refresh(), refresh()]);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    process.kill(before[2]!, "SIGKILL");
+    await until(served, 1, before);
+    expect(countOf(served, "manifest refreshed")).toBe(0);
+    await refreshed;
+    await expect.poll(() => countOf(served, "manifest refreshed")).toBe(1);
+    expect(await statuses(served, "/v1/flows/first", 30)).toEqual(new Set([404]));
   });
 
   it("ends a worker that is stuck, rather than let it go on with the old state", async () => {

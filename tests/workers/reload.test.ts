@@ -44,6 +44,28 @@ describe("SIGHUP", () => {
     expect((await served.stop()).code).toBe(0);
   });
 
+  it("leaves as many workers as before, though some die meanwhile", async () => {
+    const served = await serveWorkers(project(resources("first")), 2);
+    for (const [victim, pause] of [
+      [0, 30],
+      [1, 30],
+      [0, 400],
+    ] as const) {
+      const before = servingPids(served);
+      const reloaded = reload(served);
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      process.kill(before[victim]!, "SIGKILL");
+      await reloaded;
+      await until(served, 2, before);
+    }
+    // One too many would show up by now.
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    expect(servingPids(served)).toHaveLength(2);
+    const pids = linesOf(served).flatMap(({ msg, pid }) => (msg === "worker starting" ? [pid] : []));
+    const ended = linesOf(served).filter(({ msg }) => msg === "worker ended" || msg === "worker died").length;
+    expect(pids.length - ended).toBe(2);
+  });
+
   it("has the new workers read the keys and the generated folder as they are now", async () => {
     const folder = project(resources("first"));
     const { DATABASE_URL } = BASE;

@@ -1,14 +1,13 @@
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 
 import { serverAccount } from "./account.js";
 import { placesForCopy, runnableTree } from "./binaries.js";
+import { bringUp } from "./bring-up.js";
 import { clusterDirectory, openCluster, type Cluster } from "./cluster.js";
 import { urlOf } from "./database.js";
-import { attach, type Membership } from "./membership.js";
 import { findNativeTree } from "./native-tree.js";
-import { startServer, stopServer } from "./server.js";
+import { stopServer } from "./server.js";
 import { EmbeddedPostgresUnavailable } from "./unavailable.js";
 
 export { EmbeddedPostgresUnavailable };
@@ -32,6 +31,8 @@ export interface EmbeddedOptions {
   readonly dataDir: string;
   /** Gets what is worth telling, a line at a time. */
   readonly log?: (line: string) => void;
+  /** Gets what somebody should see to, such as the server's end, a line at a time; `log` when left out. */
+  readonly warn?: (line: string) => void;
 }
 
 /**
@@ -40,6 +41,9 @@ export interface EmbeddedOptions {
  * The first start makes the cluster (about a second). A server that runs there already is joined, be it another
  * process's or one whose owner was killed. What an unclean end has left behind is recovered from. When all processes
  * that use the server have died, it shuts itself down within seconds.
+ *
+ * A server that ends while it is in use (it was killed, its disk was full) is started again by one of the processes
+ * that use it, at the same address, as often as it takes.
  *
  * As root, the server runs as `postgres` or else `nobody`, and owns `dataDir/postgres`; wherever `dataDir` lies.
  *
@@ -55,7 +59,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   const log = options.log ?? (() => {});
   try {
     const cluster = await prepare(resolve(options.dataDir), log);
-    const membership = await attachOrStart(cluster);
+    const membership = await bringUp(cluster, { info: log, warn: options.warn ?? log });
     log(`embedded PostgreSQL answers on 127.0.0.1:${membership.port}`);
     let stopped: Promise<void> | undefined;
     const stop = () => (stopped ??= membership.leave(() => stopServer(cluster)));
@@ -71,31 +75,4 @@ async function prepare(dataDir: string, log: (line: string) => void): Promise<Cl
   const account = await serverAccount(clusterDirectory(dataDir));
   const tree = await runnableTree(await findNativeTree(), account, placesForCopy(account, dataDir));
   return await openCluster(dataDir, tree, account, log);
-}
-
-/** Another process may take the port, or start or stop the server, between our look and our start. */
-const MAX_STARTS = 5;
-const RETRY_MS = 200;
-
-/** Recovery after a crash takes as long as there is to replay. */
-const PATIENCE_MS = 5 * 60_000;
-
-async function attachOrStart(cluster: Cluster): Promise<Membership> {
-  const deadline = Date.now() + PATIENCE_MS;
-  let trouble = "the server does not get ready";
-  let started = false;
-  for (let starts = 0; starts < MAX_STARTS && Date.now() < deadline;) {
-    const seen = await attach(cluster);
-    if (seen.kind === "joined") return seen.membership;
-    if (seen.kind === "absent") {
-      starts++;
-      const failure = await startServer(cluster);
-      started ||= !failure;
-      if (!failure) continue;
-      trouble = `${seen.why}; ${failure}`;
-    }
-    await sleep(RETRY_MS);
-  }
-  if (started) await stopServer(cluster);
-  throw new EmbeddedPostgresUnavailable(trouble);
 }

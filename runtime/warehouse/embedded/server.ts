@@ -59,8 +59,11 @@ function pgCtl(
 const ORPHANS_MS = 5_000;
 const LOOK_MS = 20;
 
-/** PostgreSQL does not start beside what a server that was killed has left behind, as it could write too. */
-async function endOrphans(cluster: Cluster): Promise<void> {
+/**
+ * Ends what a server that was killed has left behind (`orphansOf`). PostgreSQL does not start beside it, as it could
+ * write too.
+ */
+export async function endOrphans(cluster: Cluster): Promise<void> {
   const deadline = Date.now() + ORPHANS_MS;
   for (let asked = false; Date.now() < deadline; asked = true) {
     const orphans = await orphansOf(cluster.data);
@@ -92,7 +95,8 @@ async function unlessBrokenOff(
     for (; !isOver; await sleep(AGAIN_MS)) await stopServer(cluster);
   };
   const breakOff = (): void => void (stopping = stop());
-  signal.addEventListener("abort", breakOff, { once: true });
+  if (signal.aborted) breakOff();
+  else signal.addEventListener("abort", breakOff, { once: true });
   const ended = await starting;
   isOver = true;
   signal.removeEventListener("abort", breakOff);

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { chown, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { Socket } from "node:net";
 import { join } from "node:path";
 
@@ -52,19 +52,20 @@ export async function openSession(cluster: Cluster, port: number, purpose: strin
 }
 
 /**
- * Whether the session's server is the one on our data directory: it can read there what we write there. Port and
- * process id could be another's after a crash, and the password too when somebody has copied the directory.
+ * Whether the session's server is the one on our data directory: it sees there what we put there. Port and
+ * process id could be another's after a crash, and the password too when somebody has copied the directory. An empty
+ * file can be made on a full disk as well.
  */
 export async function isOurs(cluster: Cluster, { client }: Session): Promise<boolean> {
   const probe = `routewright-${randomUUID()}`;
   const file = join(cluster.data, probe);
   try {
-    await writeFile(file, probe, { mode: 0o600 });
-    if (cluster.account) await chown(file, cluster.account.uid, cluster.account.gid);
-    const { rows } = await client.query<{ seen: string | null }>("SELECT pg_read_file($1, true) AS seen", [
-      probe,
-    ]);
-    return rows[0]?.seen === probe;
+    await writeFile(file, "", { mode: 0o600 });
+    const { rows } = await client.query<{ seen: boolean }>(
+      "SELECT (pg_stat_file($1, true)).size IS NOT NULL AS seen",
+      [probe],
+    );
+    return rows[0]?.seen === true;
   } finally {
     await rm(file, { force: true });
   }
