@@ -24,6 +24,13 @@ const AVAILABLE = [...FORMATS.keys()];
 export function formatOf({ headers }: Pick<IncomingMessage, "headers">): RowFormat {
   const { accept } = headers;
   if (accept === undefined || accept === "*/*" || accept === "application/json") return "json";
-  const [best = ""] = new Negotiator({ headers: { accept } }).mediaTypes(AVAILABLE);
+  const [best = ""] = new Negotiator({ headers: { accept: withoutParameters(accept) } }).mediaTypes(
+    AVAILABLE,
+  );
   return FORMATS.get(best) ?? "json";
+}
+
+/** Only the weight counts: a `charset` or `header` that is asked for is the one that there is. */
+function withoutParameters(accept: string): string {
+  return accept.replace(/;\s*(?!q=)[\w-]+=[^,;]*/gi, "");
 }

@@ -26,8 +26,8 @@ export interface Delivery {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly format: RowFormat;
-  /** What the answer says of the caller and of the endpoint, as flat name and value pairs. */
-  readonly headers: readonly string[];
+  /** What the answer says of the caller and of the endpoint, as flat name and value pairs; the rest is added to it. */
+  readonly headers: string[];
   readonly version: Version | null;
   /** Of the answer, where the version gives it. */
   readonly tag: string | null;
@@ -48,7 +48,7 @@ export function sendNotModified(delivery: Delivery, tag: string): Sent | null {
   const { request, response } = delivery;
   const isRead = request.method === "GET" || request.method === "HEAD";
   if (!isRead || !isNamed(tag, request.headers["if-none-match"])) return null;
-  response.writeHead(304, [...headersOf(delivery), "ETag", tag]);
+  response.writeHead(304, headersOf(delivery, tag));
   response.end();
   return NO_ROWS;
 }
@@ -68,16 +68,10 @@ async function sendWhole(delivery: Delivery, answer: WholeAnswer, tag: string): 
   const body = encoding === null ? answer.body : await answer.compressed(encoding);
   const bytes = encoding === null ? answer.bytes : body.length;
   if (response.destroyed) return { rows: answer.rows, bytes: 0, databaseMs: null };
-  response.writeHead(200, [
-    ...headersOf(delivery),
-    "ETag",
-    tag,
-    "Content-Type",
-    CONTENT_TYPES[format],
-    ...(encoding === null ? [] : ["Content-Encoding", encoding]),
-    "Content-Length",
-    String(bytes),
-  ]);
+  const headers = headersOf(delivery, tag);
+  headers.push("Content-Type", CONTENT_TYPES[format], "Content-Length", String(bytes));
+  if (encoding !== null) headers.push("Content-Encoding", encoding);
+  response.writeHead(200, headers);
   response.end(body);
   return { rows: answer.rows, bytes, databaseMs: null };
 }
@@ -85,13 +79,10 @@ async function sendWhole(delivery: Delivery, answer: WholeAnswer, tag: string): 
 async function sendStream(delivery: Delivery, { frame, stream }: StreamedAnswer): Promise<Sent> {
   const { request, response, format, tag } = delivery;
   const encoding = encodingOf(request, "stream");
-  response.writeHead(200, [
-    ...headersOf(delivery),
-    ...(tag === null ? [] : ["ETag", tag]),
-    "Content-Type",
-    CONTENT_TYPES[format],
-    ...(encoding === null ? [] : ["Content-Encoding", encoding]),
-  ]);
+  const headers = headersOf(delivery, tag);
+  headers.push("Content-Type", CONTENT_TYPES[format]);
+  if (encoding !== null) headers.push("Content-Encoding", encoding);
+  response.writeHead(200, headers);
   if (request.method === "HEAD") {
     const { value } = await stream.pieces.return();
     response.end();
@@ -101,7 +92,10 @@ async function sendStream(delivery: Delivery, { frame, stream }: StreamedAnswer)
   return { rows: end.returned, bytes: end.bytes, databaseMs: end.milliseconds };
 }
 
-function headersOf({ headers, version }: Delivery): string[] {
-  const asOf = version === null ? [] : ["X-Data-As-Of", version.asOf];
-  return [...headers, ...REVALIDATED, ...asOf];
+/** The caller's own list, with all else that is said of rows: it is made for one answer, and written once. */
+function headersOf({ headers, version }: Delivery, tag: string | null): string[] {
+  for (const text of REVALIDATED) headers.push(text);
+  if (version !== null) headers.push("X-Data-As-Of", version.asOf);
+  if (tag !== null) headers.push("ETag", tag);
+  return headers;
 }

@@ -6,7 +6,8 @@ import { refuse, type Refusal } from "./errors.js";
 /** A request; `body` is there when somebody in front, such as `express.json()`, has read it already. */
 export type DataRequest = IncomingMessage & { readonly body?: unknown };
 
-const NO_FIELDS: RawFields = new Map();
+/** Of a request without a query string. */
+export const NO_FIELDS: RawFields = new Map();
 
 /** The fields of a request: of the query string, or of the body of a POST (data-api.md §4.3). Null: the client has gone. */
 export function readFields(request: DataRequest): RawFields | Refusal | Promise<RawFields | Refusal | null> {

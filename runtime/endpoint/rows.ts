@@ -1,17 +1,15 @@
 import type { IncomingMessage } from "node:http";
 import { formatOf } from "../answers/format.js";
-import { keyOf } from "../answers/question-key.js";
 import { readParameters } from "../query/parameters.js";
-import type { RowFormat, Selection } from "../query/selection.js";
-import type { Question } from "../warehouse/warehouse.js";
 import { tierRefusal, type Admission } from "./admission.js";
 import { callerHeaders } from "./answer.js";
+import { type Asked, askedOf, plainAsked } from "./asked.js";
 import { deliver, type Delivery, NO_ROWS, sendNotModified, type Sent } from "./deliver.js";
 import { deprecationHeaders } from "./deprecation.js";
 import type { Endpoint } from "./endpoint.js";
 import { refuse, type Refusal } from "./errors.js";
 import type { Exchange } from "./exchange.js";
-import { readFields } from "./fields.js";
+import { NO_FIELDS, readFields } from "./fields.js";
 
 /** Seconds after which a caller may try an overloaded server again. */
 const OVERLOAD_RETRY_SECONDS = 1;
@@ -30,41 +28,35 @@ export async function sendRows(
   // The client has gone.
   if (fields === null) return NO_ROWS;
   if ("code" in fields) return fields;
+  const manner = { format: formatOf(request), timeoutMs: exchange.gateway.timeouts[admission.tier] };
+  if (fields === NO_FIELDS) return answerAsked(exchange, endpoint, admission, plainAsked(endpoint, manner));
   const selection = readParameters(endpoint, fields, request.method === "POST" ? "body" : "query");
   if ("code" in selection) return selection;
-  return answerQuestion(exchange, endpoint, admission, selection);
+  return answerAsked(exchange, endpoint, admission, askedOf(endpoint, selection, manner));
 }
 
-async function answerQuestion(
+async function answerAsked(
   exchange: Exchange,
   endpoint: Endpoint,
   admission: Admission,
-  selection: Selection,
+  asked: Asked | Refusal,
 ): Promise<Sent | Refusal> {
-  const { gateway, request, response, requestId } = exchange;
-  const format = formatOf(request);
-  const question: Question = {
-    relation: endpoint.relation,
-    selection: format === "json" ? selection : withoutEnvelope(selection),
-    format,
-    timeoutMs: gateway.timeouts[admission.tier],
-  };
-  const key = keyOf(question);
-  const delivery = deliveryOf(exchange, endpoint, admission, format, key);
+  if ("code" in asked) return asked;
+  const { gateway, response, requestId } = exchange;
+  const { question, key } = asked;
+  const delivery = deliveryOf(exchange, endpoint, admission, asked);
   const notModified = delivery.tag === null ? null : sendNotModified(delivery, delivery.tag);
   if (notModified !== null) return notModified;
-  let isBegun = false;
   try {
     const wanted = (): boolean => !response.destroyed;
     const answered = await gateway.answers.of(key, question, delivery.version?.id ?? null, wanted);
     if (answered === "overloaded") return refuse("overloaded", { n: OVERLOAD_RETRY_SECONDS });
-    isBegun = true;
     return await deliver(delivery, answered);
   } catch (error) {
     // Whoever has gone misses nothing, and nothing failed.
     if (response.destroyed && !isDatabaseFault(error)) return NO_ROWS;
     gateway.log.error({ requestId, route: endpoint.path, err: error }, "query failed");
-    return isBegun ? NO_ROWS : refuse("queryFailed");
+    return response.headersSent ? NO_ROWS : refuse("queryFailed");
   }
 }
 
@@ -73,28 +65,17 @@ function methodRefusal({ methods }: Endpoint, { method }: IncomingMessage): Refu
   return method === "POST" && methods.includes("POST") ? null : refuse("methodNotAllowed");
 }
 
-/** Only JSON has room for telling whether more rows follow. */
-function withoutEnvelope(selection: Selection): Selection {
-  const { page } = selection;
-  return page === null ? selection : { ...selection, page: { ...page, lookAhead: false } };
-}
-
 function deliveryOf(
   { gateway, request, response, requestId }: Exchange,
   endpoint: Endpoint,
   admission: Admission,
-  format: RowFormat,
-  questionKey: string,
+  { question, key }: Asked,
 ): Delivery {
   const version = gateway.versions.of(endpoint.builtFrom);
-  return {
-    request,
-    response,
-    format,
-    headers: [...callerHeaders(admission, requestId), ...deprecationHeaders(endpoint)],
-    version,
-    tag: version?.tagOf(questionKey) ?? null,
-  };
+  const headers = callerHeaders(admission, requestId);
+  if (endpoint.deprecationDate !== null || endpoint.successor !== null)
+    headers.push(...deprecationHeaders(endpoint));
+  return { request, response, format: question.format, headers, version, tag: version?.tagOf(key) ?? null };
 }
 
 /** Whether the database told of it, rather than a connection that was closed because the client had gone. */

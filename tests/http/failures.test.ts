@@ -102,13 +102,14 @@ describe("a service with more queries than it can hold", () => {
       await ask(url, "/v1/failing/held", { key });
       const held = 1020;
       let asked: readonly Promise<Reply>[] = [];
+      let tries = 0;
       await whileLocked(async () => {
         asked = Array.from({ length: held }, (_, i) => ask(url, `/v1/failing/held?id=${String(i)}`, { key }));
         await expect
           .poll(
             async () => {
               const reply = await Promise.race([
-                ask(url, "/v1/failing/held?id=other", { key }),
+                ask(url, `/v1/failing/held?id=try${String(tries++)}`, { key }),
                 new Promise<null>((resolve) => setTimeout(resolve, 300, null)),
               ]);
               return reply && [...told(reply), reply.headers["retry-after"]];

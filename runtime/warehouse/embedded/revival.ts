@@ -5,7 +5,7 @@ import type { Cluster } from "./cluster.js";
 import { join } from "./join.js";
 import type { Pace } from "./pace.js";
 import { isRunning, readPidFile } from "./pid-file.js";
-import { endOrphans, startServer, stopServer } from "./server.js";
+import { startServer, stopServer } from "./server.js";
 import type { Session } from "./session.js";
 import { whyEnded } from "./why-ended.js";
 
@@ -74,18 +74,23 @@ class Outage {
 
   /** Of a server that is up but can't be joined, nobody is a user. */
   async giveUp(): Promise<Session | undefined> {
-    const { cluster, port } = this.#seat;
+    const { cluster } = this.#seat;
     this.#claim ??= await claimStart(cluster);
     if (!this.#claim) return undefined;
-    if (!(await isRunning(cluster))) return endOrphans(cluster).then(() => undefined);
-    const found = await readPidFile(cluster);
-    const session = await join(cluster, found?.port ?? port).catch(() => undefined);
+    const session = (await isRunning(cluster)) ? await this.#joinAny() : undefined;
     if (!session) await stopServer(cluster);
     return session;
   }
 
   async end(): Promise<void> {
     await this.#claim?.release();
+  }
+
+  /** Whoever started it gave it a port. */
+  async #joinAny(): Promise<Session | undefined> {
+    const { cluster, port } = this.#seat;
+    const found = await readPidFile(cluster);
+    return join(cluster, found?.port ?? port).catch(() => undefined);
   }
 
   /** Whether the server is up. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { program } from "./binaries.js";
 import { dataArguments, lastLines, type Cluster } from "./cluster.js";
-import { removeStalePidFile } from "./pid-file.js";
+import { isRunning, removeStalePidFile } from "./pid-file.js";
 import { orphansOf } from "./processes.js";
 import { run, type Ended } from "./run.js";
 
@@ -40,9 +40,14 @@ export async function startServer(
   }
 }
 
-/** Fast shutdown: sessions are cut off, everything is written, and the server is gone when this resolves. */
+/**
+ * Fast shutdown: sessions are cut off, everything is written, and the server is gone when this resolves. So is what it
+ * has left behind when it was killed.
+ */
 export async function stopServer(cluster: Cluster): Promise<void> {
-  await pgCtl(cluster, "stop", ["--silent", "--wait", "--mode", "fast"]);
+  // `pg_ctl` would signal whoever has got the id of a server that was killed.
+  if (await isRunning(cluster)) await pgCtl(cluster, "stop", ["--silent", "--wait", "--mode", "fast"]);
+  await endOrphans(cluster);
 }
 
 function pgCtl(
@@ -63,7 +68,7 @@ const LOOK_MS = 20;
  * Ends what a server that was killed has left behind (`orphansOf`). PostgreSQL does not start beside it, as it could
  * write too.
  */
-export async function endOrphans(cluster: Cluster): Promise<void> {
+async function endOrphans(cluster: Cluster): Promise<void> {
   const deadline = Date.now() + ORPHANS_MS;
   for (let asked = false; Date.now() < deadline; asked = true) {
     const orphans = await orphansOf(cluster.data);
