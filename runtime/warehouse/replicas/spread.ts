@@ -65,7 +65,9 @@ class Spread implements Warehouse {
 
   get degraded(): string | null {
     const out = this.#replicas.filter(({ isInService }) => !isInService).length;
-    return out === 0 ? null : `${String(out)} of ${String(this.#replicas.length)} replicas are out of service.`;
+    return out === 0
+      ? null
+      : `${String(out)} of ${String(this.#replicas.length)} replicas are out of service.`;
   }
 
   /** Whether any of the servers answers: then this database can. */
