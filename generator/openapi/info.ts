@@ -15,7 +15,7 @@ export const API_DESCRIPTION = [
     "429: the window is used up. 500: the query failed. 503: overloaded. With 429 and 503, `Retry-After` tells how " +
     "many seconds to wait. Each operation lists what it can answer.",
   "",
-  "Rows come as JSON, or as `Accept` asks for: `text/csv`, or `application/x-ndjson`. Every answer with rows has an " +
+  "Rows come as JSON, or as `Accept` asks for: `text/csv`, or `application/x-ndjson`. Answers with rows have an " +
     "`ETag`; sent back in `If-None-Match`, it brings 304 while the rows are the same.",
   "",
   'Every error is a JSON object `{"detail": "…"}`. Numbers carry all their digits, also beyond 2^53; times are in UTC.',
