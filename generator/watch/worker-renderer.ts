@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { Rendered, Renderer } from "@routewright/runtime/server";
 import type { RenderJobOptions } from "./render-job.js";
@@ -11,16 +10,15 @@ export function workerRenderer(options: RenderJobOptions): Renderer {
   let worker: Worker | null = null;
   const start = (): Worker => {
     const started = new Worker(WORKER, { workerData: options });
+    // Whoever waits for an answer is told; between two of them nobody is, and the thread ends.
+    started.on("error", () => undefined);
     started.once("exit", () => (worker = worker === started ? null : worker));
     return started;
   };
   return {
     async render(inService) {
       worker ??= start();
-      const answer = once(worker, "message") as Promise<[Rendered]>;
-      worker.postMessage(inService);
-      const [rendered] = await Promise.race([answer, died(worker)]);
-      return rendered;
+      return askedOf(worker, inService);
     },
     async close() {
       await worker?.terminate();
@@ -28,8 +26,21 @@ export function workerRenderer(options: RenderJobOptions): Renderer {
   };
 }
 
-/** `once` rejects with the error of a thread that fails; one that just ends has no error of its own. */
-async function died(worker: Worker): Promise<never> {
-  const [code] = (await once(worker, "exit")) as [number];
-  throw new Error(`The rendering thread ended with code ${String(code)}.`);
+/**
+ * What the thread answers; rejects when it fails or ends instead. Nothing stays behind on the thread: it lives on, and would
+ * keep every rendering that it ever gave.
+ */
+function askedOf(worker: Worker, inService: string | null): Promise<Rendered> {
+  return new Promise((resolve, reject) => {
+    const settled = (settle: () => void): void => {
+      worker.off("message", answered).off("error", failed).off("exit", ended);
+      settle();
+    };
+    const answered = (rendered: Rendered): void => settled(() => resolve(rendered));
+    const failed = (error: Error): void => settled(() => reject(error));
+    const ended = (code: number): void =>
+      settled(() => reject(new Error(`The rendering thread ended with code ${String(code)}.`)));
+    worker.on("message", answered).on("error", failed).on("exit", ended);
+    worker.postMessage(inService);
+  });
 }
