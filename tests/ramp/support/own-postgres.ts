@@ -1,10 +1,9 @@
-import { execFile } from "node:child_process";
-import { mkdtemp, readFile, readlink, rm, stat } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { promisify } from "node:util";
+import { join } from "node:path";
 import pg from "pg";
 import { afterAll } from "vitest";
+import { eventually } from "./world.js";
 import { startEmbeddedPostgres } from "../../../runtime/warehouse/embedded/embedded-postgres.js";
 
 export interface OwnPostgres {
@@ -15,41 +14,44 @@ export interface OwnPostgres {
   crash(): Promise<void>;
 }
 
+/** What `pg_ctl stop` sends. It would wait, as long as the next server runs under the name of the one it has ended. */
+const FAST_SHUTDOWN = "SIGINT";
+
 /** A PostgreSQL server of a test file's own, to be treated badly. Removed at the end. */
 export async function ownPostgres(): Promise<OwnPostgres> {
   const dataDir = await mkdtemp(join(tmpdir(), "ramp-postgres-"));
   const embedded = await startEmbeddedPostgres({ dataDir });
   const data = join(dataDir, "postgres", "data");
-  const first = await serverPid(data);
-  const program = join(dirname(await readlink(`/proc/${String(first)}/exe`)), "pg_ctl");
-  const { uid, gid } = await stat(data);
-  // As root the server runs under an account that may have no way down to the folder: it works in it all the same.
-  const directory = process.geteuid?.() === 0 ? "/proc/self/cwd" : data;
-  const pgCtl = async (...args: readonly string[]): Promise<void> => {
-    const all = [...args, "-D", directory, "-s", "-w"];
-    const account = process.geteuid?.() === 0 ? { uid, gid } : {};
-    await promisify(execFile)(program, all, { cwd: data, ...account });
-  };
   afterAll(async () => {
-    await pgCtl("stop", "-m", "immediate").catch(() => undefined);
     await embedded.stop();
     await rm(dataDir, { recursive: true, force: true });
   });
   return {
     url: embedded.url,
     async restart() {
-      await pgCtl("stop", "-m", "fast");
+      await end(data, FAST_SHUTDOWN);
       await isBack(embedded.url);
     },
     async crash() {
-      process.kill(await serverPid(data), "SIGKILL");
+      await end(data, "SIGKILL");
       await isBack(embedded.url);
     },
   };
 }
 
-async function serverPid(data: string): Promise<number> {
-  return Number((await readFile(join(data, "postmaster.pid"), "utf8")).split("\n")[0]);
+/** Resolves once another server has taken its place. */
+async function end(data: string, signal: NodeJS.Signals): Promise<void> {
+  const pid = await serverPid(data);
+  process.kill(Number(pid), signal);
+  await eventually(
+    () => serverPid(data).catch(() => pid),
+    (now) => now !== pid,
+    30_000,
+  );
+}
+
+async function serverPid(data: string): Promise<string | undefined> {
+  return (await readFile(join(data, "postmaster.pid"), "utf8")).split("\n")[0];
 }
 
 /** Resolves once the server takes connections again. */
