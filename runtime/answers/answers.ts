@@ -16,10 +16,13 @@ export interface Answered {
   readonly asked: boolean;
 }
 
-/** A query under way, with all who wait for it. */
+/**
+ * A query under way, with all who wait for it. Once it is over nothing hangs on it any more: a map that has grown old
+ * keeps what was deleted from it for a while, and with it all that it refers to.
+ */
 interface Flight {
-  readonly answer: Promise<WholeAnswer | StreamedAnswer | "overloaded">;
-  readonly waiting: Wanted[];
+  answer: Promise<WholeAnswer | StreamedAnswer | "overloaded"> | null;
+  waiting: Wanted[];
 }
 
 /** Answers questions: out of the cache, by a query that is under way already, or by one of its own. */
@@ -46,7 +49,7 @@ export class Answers {
     const cached = this.#cache?.get(key, version);
     if (cached) return { answer: cached, asked: false };
     const shared = this.#flights.get(key);
-    if (shared) {
+    if (shared?.answer) {
       shared.waiting.push(wanted);
       const answer = await shared.answer;
       // A stream has one reader; whoever else asks reads his own.
@@ -64,15 +67,18 @@ export class Answers {
     wanted: Wanted,
   ): Promise<Answered | "overloaded"> {
     const waiting = [wanted];
-    const flight = { answer: this.#ask(question, () => waiting.some((each) => each())), waiting };
+    const flight: Flight = { answer: null, waiting };
     this.#flights.set(key, flight);
     try {
+      flight.answer = this.#ask(question, () => waiting.some((each) => each()));
       const answer = await flight.answer;
       if (answer === "overloaded") return answer;
       if (answer.kind === "whole") this.#cache?.set(key, answer, version);
       return { answer, asked: true };
     } finally {
       this.#flights.delete(key);
+      flight.answer = null;
+      flight.waiting = [];
     }
   }
 

@@ -1,7 +1,8 @@
 import type pg from "pg";
 import type { Statement } from "../query/sql.js";
-import { type Connection, queryOf, run, type Terms } from "./connection.js";
-import type { Patrol } from "./patrol.js";
+import type { Connection } from "./connections.js";
+import type { Terms } from "./patrol.js";
+import { query, queryOf, run } from "./run.js";
 
 /** Characters of a fetch, about: enough that it is worth its round trip, few enough to hold two of them. */
 const FETCH_CHARACTERS = 64 * 1024;
@@ -21,18 +22,16 @@ interface Fetched {
  * and never more: a reader who is slow makes the database wait.
  */
 export class Cursor {
-  readonly #client: Connection;
+  readonly #connection: Connection;
   readonly #terms: Terms;
-  readonly #patrol: Patrol;
   #ahead: Promise<Fetched> | null = null;
   #size = FIRST_ROWS;
   #isOpen = true;
   #milliseconds = 0;
 
-  constructor(client: Connection, terms: Terms, patrol: Patrol) {
-    this.#client = client;
+  constructor(connection: Connection, terms: Terms) {
+    this.#connection = connection;
     this.#terms = terms;
-    this.#patrol = patrol;
   }
 
   /** What the database took so far. */
@@ -74,7 +73,7 @@ export class Cursor {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     const isUsable = await this.#settle();
-    this.#client.release(!isUsable);
+    this.#connection.release(!isUsable);
   }
 
   /** Ends the transaction once a fetch under way is done, and tells whether that went well. */
@@ -99,9 +98,9 @@ export class Cursor {
     return { rows: texts, isLast: texts.length < size };
   }
 
-  async #run(query: pg.QueryConfig | pg.QueryArrayConfig): Promise<pg.QueryResult> {
+  async #run(config: pg.QueryConfig | pg.QueryArrayConfig): Promise<pg.QueryResult> {
     const started = performance.now();
-    const result = await run(this.#client, query, this.#terms, this.#patrol);
+    const result = await run(this.#connection, query(config), this.#terms);
     this.#milliseconds += performance.now() - started;
     return result;
   }

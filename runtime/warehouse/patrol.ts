@@ -6,19 +6,17 @@ const ROUND_MS = 200;
 /** A query that the database should have cancelled itself is given this long; then the database hangs. */
 const GRACE_MS = 2000;
 
+/** How long a query may take, and who waits for it. */
+export interface Terms {
+  /** 0: no limit but the session's. */
+  readonly timeoutMs: number;
+  readonly wanted: Wanted;
+}
+
 /** A connection, as far as ending it goes. */
 export interface Endable {
   /** With a query under way the socket is closed at once, and the query rejects. */
   end(): Promise<void>;
-}
-
-/** A query under way. */
-export interface Run {
-  readonly client: Endable;
-  readonly startedAt: number;
-  /** After this its connection is closed; Infinity: never. */
-  readonly limitMs: number;
-  readonly wanted: Wanted;
 }
 
 /**
@@ -26,47 +24,73 @@ export interface Run {
  * connection. One timer for all: a request that is answered at once pays for none.
  */
 export class Patrol {
-  readonly #runs = new Set<Run>();
+  readonly #guards = new Set<Guard>();
   readonly #sessionTimeoutMs: number;
-  #timer: NodeJS.Timeout | null = null;
+  readonly #rounds: NodeJS.Timeout;
 
   /** `sessionTimeoutMs`: what the database itself keeps to; 0: no limit. */
   constructor(sessionTimeoutMs: number) {
     this.#sessionTimeoutMs = sessionTimeoutMs;
+    this.#rounds = setInterval(() => this.#round(), ROUND_MS).unref();
   }
 
-  /** `timeoutMs`: how long the query may take; 0: no limit but the session's. */
-  begin(client: Endable, timeoutMs: number, wanted: Wanted): Run {
-    const run: Run = { client, startedAt: performance.now(), limitMs: this.#limitOf(timeoutMs), wanted };
-    this.#runs.add(run);
-    this.#timer ??= setInterval(() => this.#round(), ROUND_MS).unref();
-    return run;
+  /** Watches over a connection until `dismiss`. */
+  guard(client: Endable): Guard {
+    const guard = new Guard(client, this.#sessionTimeoutMs);
+    this.#guards.add(guard);
+    return guard;
   }
 
-  end(run: Run): void {
-    this.#runs.delete(run);
+  dismiss(guard: Guard): void {
+    this.#guards.delete(guard);
   }
 
   close(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
-  }
-
-  /** The database is the better judge of its own limit: the connection outlives that. */
-  #limitOf(timeoutMs: number): number {
-    const session = this.#sessionTimeoutMs === 0 ? Infinity : this.#sessionTimeoutMs;
-    const own = timeoutMs === 0 ? Infinity : timeoutMs;
-    return own < session ? own : session + GRACE_MS;
+    clearInterval(this.#rounds);
   }
 
   #round(): void {
     const now = performance.now();
-    for (const run of this.#runs) {
-      if (run.wanted() && now - run.startedAt <= run.limitMs) continue;
-      this.#runs.delete(run);
-      void run.client.end();
-    }
-    if (this.#runs.size > 0 || this.#timer === null) return;
-    clearInterval(this.#timer);
-    this.#timer = null;
+    for (const guard of this.#guards) guard.look(now);
+  }
+}
+
+/**
+ * Watches over the queries of one connection. It lives as long as that: what comes and goes with each query in a set that
+ * is old survives collections of young garbage, with all that it refers to.
+ */
+export class Guard {
+  readonly #client: Endable;
+  readonly #sessionTimeoutMs: number;
+  /** Null while there is no query. */
+  #terms: Terms | null = null;
+  #startedAt = 0;
+
+  constructor(client: Endable, sessionTimeoutMs: number) {
+    this.#client = client;
+    this.#sessionTimeoutMs = sessionTimeoutMs;
+  }
+
+  begin(terms: Terms): void {
+    this.#terms = terms;
+    this.#startedAt = performance.now();
+  }
+
+  end(): void {
+    this.#terms = null;
+  }
+
+  look(now: number): void {
+    if (this.#terms === null) return;
+    if (this.#terms.wanted() && now - this.#startedAt <= this.#limitOf(this.#terms)) return;
+    this.#terms = null;
+    void this.#client.end();
+  }
+
+  /** The database is the better judge of its own limit: the connection outlives that. */
+  #limitOf({ timeoutMs }: Terms): number {
+    const session = this.#sessionTimeoutMs === 0 ? Infinity : this.#sessionTimeoutMs;
+    const own = timeoutMs === 0 ? Infinity : timeoutMs;
+    return own < session ? own : session + GRACE_MS;
   }
 }

@@ -3,10 +3,11 @@ import type { Relation } from "../endpoint/endpoint.js";
 import { type RealColumn, type RelationShape, WHOLE_ROWS } from "../query/dialect.js";
 import { postgresDialect } from "../query/postgres.js";
 import type { Statement } from "../query/sql.js";
-import { queryOf, runOnce, take, type Terms } from "./connection.js";
+import { Connections, NoneFree } from "./connections.js";
 import { LargeAnswers } from "./large-answers.js";
-import { Patrol } from "./patrol.js";
+import { Patrol, type Terms } from "./patrol.js";
 import { openRowStream } from "./row-stream.js";
+import { oneRow, query, queryOf, runOnce, take } from "./run.js";
 import { openPingPool, openPool } from "./session.js";
 import { ShapeCache } from "./shape-cache.js";
 import { StatementNames } from "./statement-names.js";
@@ -45,20 +46,21 @@ export interface PostgresOptions {
 /** The PostgreSQL warehouse: JSON is made by the database, so that no digit is lost and no row is printed twice. */
 export function openPostgres({ url, statementTimeoutMs, onIdleError }: PostgresOptions): Warehouse {
   const shared = { url, statementTimeoutMs, onIdleError };
+  const patrol = new Patrol(statementTimeoutMs);
   return new PostgresWarehouse(
     {
-      queries: openPool({ ...shared, max: MAX_CONNECTIONS }),
-      streams: openPool({ ...shared, max: MAX_STREAMS }),
+      queries: new Connections(openPool({ ...shared, max: MAX_CONNECTIONS }), patrol, onIdleError),
+      streams: new Connections(openPool({ ...shared, max: MAX_STREAMS }), patrol, onIdleError),
       // A health check must not wait behind the queries: a database that is busy is not out of reach.
       pings: openPingPool(url, PING_TIMEOUT_MS, onIdleError),
     },
-    new Patrol(statementTimeoutMs),
+    patrol,
   );
 }
 
 interface Pools {
-  readonly queries: pg.Pool;
-  readonly streams: pg.Pool;
+  readonly queries: Connections;
+  readonly streams: Connections;
   readonly pings: pg.Pool;
 }
 
@@ -84,7 +86,7 @@ class PostgresWarehouse implements Warehouse {
     try {
       return await this.#select(question, known instanceof Promise ? await known : known, wanted);
     } catch (error) {
-      if (isFull(error, this.#pools.queries) || isFull(error, this.#pools.streams)) return "overloaded";
+      if (error instanceof NoneFree) return "overloaded";
       if (!SHAPE_CHANGED.has((error as pg.DatabaseError).code ?? "")) throw error;
       return this.#select(question, await this.#shapes.renew(question.relation), wanted);
     }
@@ -110,10 +112,10 @@ class PostgresWarehouse implements Warehouse {
     wanted: Wanted,
   ): Promise<WholeRows | null> {
     const started = performance.now();
-    const query = queryOf(statement, this.#names.of(statement.text));
-    const [row] = await this.#run<{ rows: string | null; found: number }>(query, { timeoutMs, wanted });
-    const { rows = null, found = 0 } = row ?? {};
+    const send = oneRow(statement, this.#names.of(statement.text));
+    const [rows = null, count = null] = await runOnce(this.#pools.queries, send, { timeoutMs, wanted });
     const text = rows ?? "";
+    const found = Number(count);
     const limit = page?.limit ?? Infinity;
     const isTooMuch = found > WHOLE_ROWS && limit > WHOLE_ROWS;
     if (isTooMuch || text.length > LargeAnswers.CHARACTERS) this.#large.note(statement.text);
@@ -130,21 +132,13 @@ class PostgresWarehouse implements Warehouse {
   ): Promise<RowStream> {
     const statement = postgresDialect.each(relation, shape, selection, format);
     const limit = selection.page?.limit ?? Infinity;
-    const client = await take(this.#pools.streams);
-    return openRowStream(
-      client,
-      { columns: shape, statement, format, limit },
-      { timeoutMs, wanted },
-      this.#patrol,
-    );
-  }
-
-  #run<Row extends pg.QueryResultRow>(query: pg.QueryConfig, terms: Terms): Promise<Row[]> {
-    return runOnce<Row>(this.#pools.queries, query, terms, this.#patrol);
+    const connection = await take(this.#pools.streams);
+    return openRowStream(connection, { columns: shape, statement, format, limit }, { timeoutMs, wanted });
   }
 
   async #describe(relation: Relation): Promise<RelationShape> {
-    const rows = await this.#run<RealColumn>(queryOf(postgresDialect.describe(relation)), FOR_ALL);
+    const send = query<RealColumn>(queryOf(postgresDialect.describe(relation)));
+    const { rows } = await runOnce(this.#pools.queries, send, FOR_ALL);
     if (rows.length > 0) return rows;
     throw new Error(`The relation ${relation.join(".")} does not exist in the database, or has no columns.`);
   }
@@ -160,13 +154,7 @@ class PostgresWarehouse implements Warehouse {
 
   async close(): Promise<void> {
     const { queries, streams, pings } = this.#pools;
-    await Promise.all([queries.end(), streams.end(), pings.end()]);
+    await Promise.all([queries.close(), streams.close(), pings.end()]);
     this.#patrol.close();
   }
-}
-
-/** Whether a query has waited in vain for one of a pool's connections, all of which were at work. */
-function isFull(error: unknown, { totalCount, idleCount, options: { max } }: pg.Pool): boolean {
-  const isTimeout = error instanceof Error && /timeout exceeded when trying to connect/.test(error.message);
-  return isTimeout && totalCount >= max && idleCount === 0;
 }

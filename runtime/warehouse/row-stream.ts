@@ -1,9 +1,9 @@
 import type { RelationShape } from "../query/dialect.js";
 import { ROW_SEPARATORS, type RowFormat } from "../query/selection.js";
 import type { Statement } from "../query/sql.js";
+import type { Connection } from "./connections.js";
 import { Cursor } from "./cursor.js";
-import type { Connection, Terms } from "./connection.js";
-import type { Patrol } from "./patrol.js";
+import type { Terms } from "./patrol.js";
 import type { Pieces, RowStream, StreamEnd } from "./warehouse.js";
 
 export interface StreamedQuery {
@@ -20,12 +20,11 @@ export interface StreamedQuery {
  * sent. From here on the connection is the stream's, which gives it back.
  */
 export async function openRowStream(
-  client: Connection,
+  connection: Connection,
   query: StreamedQuery,
   terms: Terms,
-  patrol: Patrol,
 ): Promise<RowStream> {
-  const cursor = new Cursor(client, terms, patrol);
+  const cursor = new Cursor(connection, terms);
   await cursor.open(query.statement);
   return { kind: "stream", columns: query.columns, pieces: new CursorPieces(cursor, query) };
 }

@@ -22,8 +22,6 @@ export function openPool({ url, max, statementTimeoutMs, onIdleError }: PoolOpti
     // Awaited, though the type does not say so. Settings are not sent at start-up, where poolers refuse unknown ones.
     onConnect: (client) => client.query(sessionSettings(statementTimeoutMs)) as never,
   });
-  // One that breaks while it is in use tells its query; without a listener it would tell the process.
-  pool.on("connect", (client) => client.on("error", () => undefined));
   pool.on("error", (error) => onIdleError(withoutClient(error)));
   return pool;
 }
