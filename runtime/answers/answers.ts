@@ -40,24 +40,31 @@ export class Answers {
   /**
    * `key`: the question's (`keyOf`); `version`: of the rows, where it is known. Rejects when the database fails.
    */
-  async of(
+  of(
     key: string,
     question: Question,
     version: string | null,
     wanted: Wanted,
   ): Promise<Answered | "overloaded"> {
     const cached = this.#cache?.get(key, version);
-    if (cached) return { answer: cached, asked: false };
-    const shared = this.#flights.get(key);
-    if (shared?.answer) {
-      shared.waiting.push(wanted);
-      const answer = await shared.answer;
-      // A stream has one reader; whoever else asks reads his own.
-      if (answer === "overloaded") return answer;
-      if (answer.kind === "whole") return { answer, asked: false };
-      return this.#own(question, wanted);
-    }
-    return this.#lead(key, question, version, wanted);
+    if (cached) return Promise.resolve({ answer: cached, asked: false });
+    const flight = this.#flights.get(key);
+    if (!flight?.answer) return this.#lead(key, question, version, wanted);
+    flight.waiting.push(wanted);
+    return this.#follow(flight.answer, question, wanted);
+  }
+
+  /** A stream has one reader; whoever else asks reads his own. */
+  async #follow(
+    shared: NonNullable<Flight["answer"]>,
+    question: Question,
+    wanted: Wanted,
+  ): Promise<Answered | "overloaded"> {
+    let answer = await shared;
+    if (answer === "overloaded") return answer;
+    if (answer.kind === "whole") return { answer, asked: false };
+    answer = await this.#ask(question, wanted);
+    return answer === "overloaded" ? answer : { answer, asked: true };
   }
 
   async #lead(
@@ -80,11 +87,6 @@ export class Answers {
       flight.answer = null;
       flight.waiting = [];
     }
-  }
-
-  async #own(question: Question, wanted: Wanted): Promise<Answered | "overloaded"> {
-    const answer = await this.#ask(question, wanted);
-    return answer === "overloaded" ? answer : { answer, asked: true };
   }
 
   async #ask(question: Question, wanted: Wanted): Promise<WholeAnswer | StreamedAnswer | "overloaded"> {

@@ -53,27 +53,41 @@ export function sendNotModified(delivery: Delivery, tag: string): Sent | null {
   return NO_ROWS;
 }
 
-/** Sends an answer. Resolves once it is handed over, a streamed one once it has ended. */
-export async function deliver(delivery: Delivery, { answer, asked }: Answered): Promise<Sent> {
+/** Sends an answer: it is handed over at once, or once it is compressed; a streamed one has ended when this resolves. */
+export function deliver(delivery: Delivery, { answer, asked }: Answered): Sent | Promise<Sent> {
   if (answer.kind === "stream") return sendStream(delivery, answer);
-  const databaseMs = asked ? answer.databaseMs : null;
   const tag = delivery.tag ?? answer.tag;
+  const databaseMs = asked ? answer.databaseMs : null;
   const notModified = sendNotModified(delivery, tag);
-  return { ...(notModified ?? (await sendWhole(delivery, answer, tag))), databaseMs };
+  return notModified ? { ...notModified, databaseMs } : sendWhole(delivery, answer, tag, databaseMs);
 }
 
-async function sendWhole(delivery: Delivery, answer: WholeAnswer, tag: string): Promise<Sent> {
-  const { request, response, format } = delivery;
-  const encoding = answer.bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(request, "whole");
-  const body = encoding === null ? answer.body : await answer.compressed(encoding);
-  const bytes = encoding === null ? answer.bytes : body.length;
-  if (response.destroyed) return { rows: answer.rows, bytes: 0, databaseMs: null };
+function sendWhole(
+  delivery: Delivery,
+  answer: WholeAnswer,
+  tag: string,
+  databaseMs: number | null,
+): Sent | Promise<Sent> {
+  const { rows, body, bytes } = answer;
   const headers = headersOf(delivery, tag);
-  headers.push("Content-Type", CONTENT_TYPES[format], "Content-Length", String(bytes));
-  if (encoding !== null) headers.push("Content-Encoding", encoding);
+  headers.push("Content-Type", CONTENT_TYPES[delivery.format], "Content-Length");
+  const encoding = bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(delivery.request, "whole");
+  if (encoding === null) {
+    headers.push(String(bytes));
+    return { rows, bytes: sendBody(delivery, headers, body, bytes), databaseMs };
+  }
+  return answer.compressed(encoding).then((compressed) => {
+    headers.push(String(compressed.length), "Content-Encoding", encoding);
+    return { rows, bytes: sendBody(delivery, headers, compressed, compressed.length), databaseMs };
+  });
+}
+
+/** Returns the bytes that were sent. */
+function sendBody({ response }: Delivery, headers: string[], body: string | Buffer, bytes: number): number {
+  if (response.destroyed) return 0;
   response.writeHead(200, headers);
   response.end(body);
-  return { rows: answer.rows, bytes, databaseMs: null };
+  return bytes;
 }
 
 async function sendStream(delivery: Delivery, { frame, stream }: StreamedAnswer): Promise<Sent> {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { formatOf } from "../answers/format.js";
 import { readParameters } from "../query/parameters.js";
+import type { RawFields } from "../query/raw.js";
 import { tierRefusal, type Admission } from "./admission.js";
 import { callerHeaders } from "./answer.js";
 import { type Asked, askedOf, plainAsked } from "./asked.js";
@@ -14,21 +15,34 @@ import { NO_FIELDS, readFields } from "./fields.js";
 /** Seconds after which a caller may try an overloaded server again. */
 const OVERLOAD_RETRY_SECONDS = 1;
 
+/** What was sent, or why nothing was. */
+type Outcome = Sent | Refusal;
+
 /** Answers an admitted request with the rows that it asks for, or tells why not. */
-export async function sendRows(
+export function sendRows(
   exchange: Exchange,
   endpoint: Endpoint,
   admission: Admission,
-): Promise<Sent | Refusal> {
+): Outcome | Promise<Outcome> {
   const { request } = exchange;
   const refusal = tierRefusal(endpoint.tier, admission) ?? methodRefusal(endpoint, request);
   if (refusal) return refusal;
   const read = readFields(request);
-  const fields = read instanceof Promise ? await read : read;
+  if (!(read instanceof Promise)) return answerFields(exchange, endpoint, admission, read);
+  return read.then((fields) => answerFields(exchange, endpoint, admission, fields));
+}
+
+function answerFields(
+  exchange: Exchange,
+  endpoint: Endpoint,
+  admission: Admission,
+  fields: RawFields | Refusal | null,
+): Outcome | Promise<Outcome> {
   // The client has gone.
   if (fields === null) return NO_ROWS;
   if ("code" in fields) return fields;
-  const manner = { format: formatOf(request), timeoutMs: exchange.gateway.timeouts[admission.tier] };
+  const { gateway, request } = exchange;
+  const manner = { format: formatOf(request), timeoutMs: gateway.timeouts[admission.tier] };
   if (fields === NO_FIELDS) return answerAsked(exchange, endpoint, admission, plainAsked(endpoint, manner));
   const selection = readParameters(endpoint, fields, request.method === "POST" ? "body" : "query");
   if ("code" in selection) return selection;
@@ -40,7 +54,7 @@ async function answerAsked(
   endpoint: Endpoint,
   admission: Admission,
   asked: Asked | Refusal,
-): Promise<Sent | Refusal> {
+): Promise<Outcome> {
   if ("code" in asked) return asked;
   const { gateway, response, requestId } = exchange;
   const { question, key } = asked;
@@ -51,7 +65,8 @@ async function answerAsked(
     const wanted = (): boolean => !response.destroyed;
     const answered = await gateway.answers.of(key, question, delivery.version?.id ?? null, wanted);
     if (answered === "overloaded") return refuse("overloaded", { n: OVERLOAD_RETRY_SECONDS });
-    return await deliver(delivery, answered);
+    const sent = deliver(delivery, answered);
+    return sent instanceof Promise ? await sent : sent;
   } catch (error) {
     // Whoever has gone misses nothing, and nothing failed.
     if (response.destroyed && !isDatabaseFault(error)) return NO_ROWS;

@@ -2,10 +2,10 @@ import type pg from "pg";
 import type { Relation } from "../endpoint/endpoint.js";
 import { type RealColumn, type RelationShape, WHOLE_ROWS } from "../query/dialect.js";
 import { postgresDialect } from "../query/postgres.js";
-import type { Statement } from "../query/sql.js";
 import { Connections, NoneFree } from "./connections.js";
 import { LargeAnswers } from "./large-answers.js";
 import { Patrol, type Terms } from "./patrol.js";
+import type { Texts } from "./one-row.js";
 import { openRowStream } from "./row-stream.js";
 import { oneRow, query, queryOf, runOnce, take } from "./run.js";
 import { openPingPool, openPool } from "./session.js";
@@ -94,10 +94,14 @@ class PostgresWarehouse implements Warehouse {
 
   /** In one piece, unless that turns out to be too much. */
   async #select(question: Question, shape: RelationShape, wanted: Wanted): Promise<Rows | "overloaded"> {
-    const { relation, selection, format } = question;
+    const { relation, selection, format, timeoutMs } = question;
     const statement = postgresDialect.whole(relation, shape, selection, format);
     if (!this.#large.isExpected(statement.text)) {
-      const rows = await this.#whole(question, shape, statement, wanted);
+      const started = performance.now();
+      const send = oneRow(statement, this.#names.of(statement.text));
+      const row = await runOnce(this.#pools.queries, send, { timeoutMs, wanted });
+      const rows = this.#wholeOf(row, question, shape, performance.now() - started);
+      if (rows === null || rows.text.length > LargeAnswers.CHARACTERS) this.#large.note(statement.text);
       if (rows !== null) return rows;
     }
     if (this.#pools.streams.waitingCount >= MAX_WAITING_STREAMS) return "overloaded";
@@ -105,24 +109,17 @@ class PostgresWarehouse implements Warehouse {
   }
 
   /** Null when there are more rows than one piece may hold. */
-  async #whole(
-    { selection: { page }, timeoutMs }: Question,
-    shape: RelationShape,
-    statement: Statement,
-    wanted: Wanted,
-  ): Promise<WholeRows | null> {
-    const started = performance.now();
-    const send = oneRow(statement, this.#names.of(statement.text));
-    const [rows = null, count = null] = await runOnce(this.#pools.queries, send, { timeoutMs, wanted });
-    const text = rows ?? "";
+  #wholeOf(
+    [text, count]: Texts,
+    { selection: { page } }: Question,
+    columns: RelationShape,
+    milliseconds: number,
+  ): WholeRows | null {
     const found = Number(count);
     const limit = page?.limit ?? Infinity;
-    const isTooMuch = found > WHOLE_ROWS && limit > WHOLE_ROWS;
-    if (isTooMuch || text.length > LargeAnswers.CHARACTERS) this.#large.note(statement.text);
-    if (isTooMuch) return null;
-    const milliseconds = performance.now() - started;
+    if (found > WHOLE_ROWS && limit > WHOLE_ROWS) return null;
     const returned = Math.min(found, limit);
-    return { kind: "whole", columns: shape, text, returned, hasMore: found > limit, milliseconds };
+    return { kind: "whole", columns, text: text ?? "", returned, hasMore: found > limit, milliseconds };
   }
 
   async #stream(

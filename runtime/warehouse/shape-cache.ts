@@ -11,7 +11,8 @@ interface Entry {
 
 /** The columns of relations. An old shape still serves while the new one is looked up. */
 export class ShapeCache {
-  readonly #entries = new Map<string, Entry>();
+  /** By schema and name. */
+  readonly #entries = new Map<string, Map<string, Entry>>();
   readonly #pending = new Map<string, Promise<RelationShape>>();
   readonly #describe: (relation: Relation) => Promise<RelationShape>;
 
@@ -21,7 +22,7 @@ export class ShapeCache {
 
   /** The shape at once where it is known, else a promise of it. */
   get(relation: Relation): RelationShape | Promise<RelationShape> {
-    const entry = this.#entries.get(keyOf(relation));
+    const entry = this.#entries.get(relation[0])?.get(relation[1]);
     if (!entry) return this.renew(relation);
     if (entry.freshUntil < Date.now()) {
       // A failure here leaves the old shape: the query itself tells when that no longer fits.
@@ -41,11 +42,18 @@ export class ShapeCache {
   async #lookUp(key: string, relation: Relation): Promise<RelationShape> {
     try {
       const shape = await this.#describe(relation);
-      this.#entries.set(key, { shape, freshUntil: Date.now() + FRESH_MS });
+      this.#keep(relation, shape);
       return shape;
     } finally {
       this.#pending.delete(key);
     }
+  }
+
+  #keep([schema, name]: Relation, shape: RelationShape): void {
+    const entry = { shape, freshUntil: Date.now() + FRESH_MS };
+    const entries = this.#entries.get(schema);
+    if (entries) entries.set(name, entry);
+    else this.#entries.set(schema, new Map([[name, entry]]));
   }
 }
 
