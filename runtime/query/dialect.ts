@@ -14,7 +14,7 @@ export type RelationShape = readonly RealColumn[];
 
 /** What differs from engine to engine: one small file each. */
 export interface Dialect {
-  /** Asks for the columns of a relation: rows of `name`, `type`. */
+  /** Asks for the columns of a relation: one row, a JSON list of `RealColumn` in the order of the columns, or null. */
   describe(relation: Relation): Statement;
   /**
    * Asks for one row: `rows`, the selected rows in the format with its separator between them (or null), and `found`, how

@@ -26,18 +26,17 @@ const placeholder = (position: number): string => `$${position}`;
 
 /** Domains are told as the type at the bottom of them; `_` before a type's name means an array of it. */
 function describe([schema, name]: Relation): Statement {
-  const body = sql`SELECT a.attname::text AS name, (
+  const body = sql`SELECT json_agg(json_build_object('name', a.attname, 'type', (
       WITH RECURSIVE below AS (
         SELECT a.atttypid AS oid, 0 AS depth
         UNION ALL SELECT d.typbasetype, below.depth + 1
         FROM below JOIN pg_catalog.pg_type d ON d.oid = below.oid AND d.typtype = 'd'
-      ) SELECT b.typname::text FROM below JOIN pg_catalog.pg_type b ON b.oid = below.oid ORDER BY depth DESC LIMIT 1
-    ) AS type
+      ) SELECT b.typname FROM below JOIN pg_catalog.pg_type b ON b.oid = below.oid ORDER BY depth DESC LIMIT 1
+    )) ORDER BY a.attnum)::text AS columns
     FROM pg_catalog.pg_attribute a
     JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE n.nspname = ${bind(() => schema)} AND c.relname = ${bind(() => name)} AND a.attnum > 0 AND NOT a.attisdropped
-    ORDER BY a.attnum`;
+    WHERE n.nspname = ${bind(() => schema)} AND c.relname = ${bind(() => name)} AND a.attnum > 0 AND NOT a.attisdropped`;
   return statement(plan(body, placeholder), undefined);
 }
 

@@ -17,53 +17,65 @@ export class NoneFree extends Error {
 export interface Connection {
   readonly client: pg.PoolClient & Endable;
   readonly guard: Guard;
+  /** Names of the statements that it was asked and has answered. */
+  readonly prepared: Set<string>;
   /** Gives it back; one that is broken is closed. */
   release(isBroken: boolean): void;
 }
 
-/** Gets a connection, or why there is none. */
-type Use = (taken: Connection | Error) => void;
-
-interface Waiting {
-  readonly use: Use;
+/** Who waits for a connection. */
+export interface Waiter {
+  /** Since when, by `performance.now()`. */
   readonly since: number;
+  /** Gets none: this is why. */
+  failed(error: Error): void;
+}
+
+/** Lends a connection to the one who has waited longest, and takes those off the list whom that serves. */
+export type Serve<Kind extends Waiter> = (connection: Connection, waiting: Kind[]) => void;
+
+/** Where connections come from. */
+export interface Pool {
+  readonly pool: pg.Pool;
+  readonly patrol: Patrol;
+  /** Told of a connection that broke while nobody used it. */
+  readonly onIdleError: (error: Error) => void;
 }
 
 /**
  * Hands out the connections of a pool, which makes and closes them. They stay taken out of it between two queries, as
  * handing them out of it takes longer than the rest of a small request.
  */
-export class Connections {
-  readonly #pool: pg.Pool;
-  readonly #patrol: Patrol;
-  readonly #onIdleError: (error: Error) => void;
+export class Connections<Kind extends Waiter> {
+  readonly #source: Pool;
+  readonly #serve: Serve<Kind>;
   /** The one that was used last comes last, and is the first to be used again: the others may go. */
   readonly #free: Held[] = [];
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: Kind[] = [];
   #held = 0;
   #opening = 0;
+  #isAwaited = false;
   #isClosed = false;
   readonly #rounds: NodeJS.Timeout;
 
-  /** `onIdleError` is told of a connection that broke while nobody used it. */
-  constructor(pool: pg.Pool, patrol: Patrol, onIdleError: (error: Error) => void) {
-    this.#pool = pool;
-    this.#patrol = patrol;
-    this.#onIdleError = onIdleError;
+  constructor(source: Pool, serve: Serve<Kind>) {
+    this.#source = source;
+    this.#serve = serve;
     this.#rounds = setInterval(() => this.#round(), ROUND_MS).unref();
   }
 
-  /** Queries that wait for others to end, rather than for a connection that is being made. */
+  /** How many wait for others to end, rather than for a connection that is being made. */
   get waitingCount(): number {
-    return Math.max(0, this.#waiting.length - this.#opening);
+    const atWork = this.#held - this.#free.length;
+    return Math.max(0, this.#waiting.length - (this.#source.pool.options.max - atWork));
   }
 
-  /** Calls `use` once there is a connection: before it returns where one is free. */
-  take(use: Use): void {
-    const free = this.#free.pop();
-    if (free) return use(free);
-    this.#waiting.push({ use, since: performance.now() });
-    this.#openForWaiting();
+  /** Waits for a connection. Whoever does so in the same turn of the event loop is served together. */
+  join(waiter: Kind): void {
+    this.#waiting.push(waiter);
+    if (this.#isAwaited) return;
+    this.#isAwaited = true;
+    setImmediate(() => this.#begin());
   }
 
   /** Ends the connections, those at work once they are given back. */
@@ -71,27 +83,35 @@ export class Connections {
     this.#isClosed = true;
     clearInterval(this.#rounds);
     for (const held of this.#free.splice(0)) this.#dismiss(held);
-    await this.#pool.end();
+    await this.#source.pool.end();
+  }
+
+  #begin(): void {
+    this.#isAwaited = false;
+    for (let free; this.#waiting.length > 0 && (free = this.#free.pop());) this.#serve(free, this.#waiting);
+    this.#openForWaiting();
   }
 
   #openForWaiting(): void {
-    const { max } = this.#pool.options;
+    const { max } = this.#source.pool.options;
     while (this.#opening < this.#waiting.length && this.#held + this.#opening < max) this.#open();
   }
 
   #open(): void {
     this.#opening++;
-    this.#pool.connect((error, client) => {
+    this.#source.pool.connect((error, client) => {
       this.#opening--;
       if (!error) return this.#hold(client as Connection["client"]);
-      this.#waiting.shift()?.use(error);
+      this.#waiting.shift()?.failed(error);
       this.#openForWaiting();
     });
   }
 
   #hold(client: Connection["client"]): void {
     this.#held++;
-    const held = new Held(client, this.#patrol.guard(client), (isBroken) => this.#giveBack(held, isBroken));
+    const held = new Held(client, this.#source.patrol.guard(client), (isBroken) =>
+      this.#giveBack(held, isBroken),
+    );
     client.on("error", (error) => this.#breaks(held, error));
     this.#giveBack(held, false);
   }
@@ -101,15 +121,14 @@ export class Connections {
       this.#dismiss(held);
       return this.#openForWaiting();
     }
-    const next = this.#waiting.shift();
-    if (next) return next.use(held);
+    if (this.#waiting.length > 0) return this.#serve(held, this.#waiting);
     held.freeSince = performance.now();
     this.#free.push(held);
   }
 
   #dismiss({ client, guard }: Held): void {
     this.#held--;
-    this.#patrol.dismiss(guard);
+    this.#source.patrol.dismiss(guard);
     client.release(true);
   }
 
@@ -119,7 +138,7 @@ export class Connections {
     if (place < 0) return;
     this.#free.splice(place, 1);
     this.#dismiss(held);
-    this.#onIdleError(error);
+    this.#source.onIdleError(error);
   }
 
   #round(): void {
@@ -132,13 +151,14 @@ export class Connections {
   #refuse(): void {
     const isAllAtWork = this.#opening === 0;
     const why = isAllAtWork ? new NoneFree() : new Error("timeout exceeded when trying to connect");
-    this.#waiting.shift()?.use(why);
+    this.#waiting.shift()?.failed(why);
   }
 }
 
 class Held implements Connection {
   readonly client: Connection["client"];
   readonly guard: Guard;
+  readonly prepared = new Set<string>();
   readonly release: (isBroken: boolean) => void;
   freeSince = 0;
 

@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { Statement } from "../query/sql.js";
 import type { Connection } from "./connections.js";
 import type { Terms } from "./patrol.js";
-import { query, queryOf, run } from "./run.js";
+import { queryOf, run } from "./run.js";
 
 /** Characters of a fetch, about: enough that it is worth its round trip, few enough to hold two of them. */
 const FETCH_CHARACTERS = 64 * 1024;
@@ -100,7 +100,7 @@ export class Cursor {
 
   async #run(config: pg.QueryConfig | pg.QueryArrayConfig): Promise<pg.QueryResult> {
     const started = performance.now();
-    const result = await run(this.#connection, query(config), this.#terms);
+    const result = await run(this.#connection, config, this.#terms);
     this.#milliseconds += performance.now() - started;
     return result;
   }

@@ -2,15 +2,16 @@ import type pg from "pg";
 import type { Relation } from "../endpoint/endpoint.js";
 import { type RealColumn, type RelationShape, WHOLE_ROWS } from "../query/dialect.js";
 import { postgresDialect } from "../query/postgres.js";
+import type { Texts } from "./batch.js";
 import { Connections, NoneFree } from "./connections.js";
 import { LargeAnswers } from "./large-answers.js";
+import { OneRows } from "./one-rows.js";
 import { Patrol, type Terms } from "./patrol.js";
-import type { Texts } from "./one-row.js";
 import { openRowStream } from "./row-stream.js";
-import { oneRow, query, queryOf, runOnce, take } from "./run.js";
+import { type Borrower, lend, take } from "./run.js";
 import { openPingPool, openPool } from "./session.js";
 import { ShapeCache } from "./shape-cache.js";
-import { StatementNames } from "./statement-names.js";
+import { NamedStatements } from "./named-statements.js";
 import type { Question, Rows, RowStream, Wanted, Warehouse, WholeRows } from "./warehouse.js";
 
 /** Queries that may wait for a connection; beyond it a caller is told to come back. */
@@ -45,12 +46,16 @@ export interface PostgresOptions {
 
 /** The PostgreSQL warehouse: JSON is made by the database, so that no digit is lost and no row is printed twice. */
 export function openPostgres({ url, statementTimeoutMs, onIdleError }: PostgresOptions): Warehouse {
-  const shared = { url, statementTimeoutMs, onIdleError };
+  const settings = { url, statementTimeoutMs, onIdleError };
   const patrol = new Patrol(statementTimeoutMs);
+  const shared = { patrol, onIdleError };
   return new PostgresWarehouse(
     {
-      queries: new Connections(openPool({ ...shared, max: MAX_CONNECTIONS }), patrol, onIdleError),
-      streams: new Connections(openPool({ ...shared, max: MAX_STREAMS }), patrol, onIdleError),
+      queries: new OneRows({ ...shared, pool: openPool({ ...settings, max: MAX_CONNECTIONS }) }),
+      streams: new Connections<Borrower>(
+        { ...shared, pool: openPool({ ...settings, max: MAX_STREAMS }) },
+        lend,
+      ),
       // A health check must not wait behind the queries: a database that is busy is not out of reach.
       pings: openPingPool(url, PING_TIMEOUT_MS, onIdleError),
     },
@@ -59,8 +64,8 @@ export function openPostgres({ url, statementTimeoutMs, onIdleError }: PostgresO
 }
 
 interface Pools {
-  readonly queries: Connections;
-  readonly streams: Connections;
+  readonly queries: OneRows;
+  readonly streams: Connections<Borrower>;
   readonly pings: pg.Pool;
 }
 
@@ -71,7 +76,7 @@ class PostgresWarehouse implements Warehouse {
   readonly degraded = null;
   readonly #pools: Pools;
   readonly #patrol: Patrol;
-  readonly #names = new StatementNames();
+  readonly #statements = new NamedStatements();
   readonly #large = new LargeAnswers();
   readonly #shapes = new ShapeCache((relation) => this.#describe(relation));
 
@@ -81,7 +86,7 @@ class PostgresWarehouse implements Warehouse {
   }
 
   async rows(question: Question, wanted: Wanted): Promise<Rows | "overloaded"> {
-    if (this.#pools.queries.waitingCount >= MAX_WAITING) return "overloaded";
+    if (this.#pools.queries.connections.waitingCount >= MAX_WAITING) return "overloaded";
     const known = this.#shapes.get(question.relation);
     try {
       return await this.#select(question, known instanceof Promise ? await known : known, wanted);
@@ -98,8 +103,8 @@ class PostgresWarehouse implements Warehouse {
     const statement = postgresDialect.whole(relation, shape, selection, format);
     if (!this.#large.isExpected(statement.text)) {
       const started = performance.now();
-      const send = oneRow(statement, this.#names.of(statement.text));
-      const row = await runOnce(this.#pools.queries, send, { timeoutMs, wanted });
+      const named = this.#statements.of(statement.text);
+      const row = await this.#pools.queries.ask(statement, named, { timeoutMs, wanted });
       const rows = this.#wholeOf(row, question, shape, performance.now() - started);
       if (rows === null || rows.text.length > LargeAnswers.CHARACTERS) this.#large.note(statement.text);
       if (rows !== null) return rows;
@@ -134,9 +139,8 @@ class PostgresWarehouse implements Warehouse {
   }
 
   async #describe(relation: Relation): Promise<RelationShape> {
-    const send = query<RealColumn>(queryOf(postgresDialect.describe(relation)));
-    const { rows } = await runOnce(this.#pools.queries, send, FOR_ALL);
-    if (rows.length > 0) return rows;
+    const [columns = null] = await this.#pools.queries.ask(postgresDialect.describe(relation), null, FOR_ALL);
+    if (columns !== null) return JSON.parse(columns) as RealColumn[];
     throw new Error(`The relation ${relation.join(".")} does not exist in the database, or has no columns.`);
   }
 
@@ -151,7 +155,7 @@ class PostgresWarehouse implements Warehouse {
 
   async close(): Promise<void> {
     const { queries, streams, pings } = this.#pools;
-    await Promise.all([queries.close(), streams.close(), pings.end()]);
+    await Promise.all([queries.connections.close(), streams.close(), pings.end()]);
     this.#patrol.close();
   }
 }

@@ -69,6 +69,6 @@ const EVERYTHING: Selection = { conditions: [], sort: [], page: null };
 /** All have the same columns. */
 async function shapeOf(client: pg.Client): Promise<RelationShape> {
   const describe = postgresDialect.describe([SCHEMA, viewName(0)]);
-  const shape = await client.query<RealColumn>(describe.text, [...describe.values]);
-  return shape.rows;
+  const { rows } = await client.query<{ columns: string }>(describe.text, [...describe.values]);
+  return JSON.parse(rows[0]?.columns ?? "[]") as RealColumn[];
 }

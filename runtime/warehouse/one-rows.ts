@@ -1,0 +1,96 @@
+import type { Statement } from "../query/sql.js";
+import { Batch, type Texts } from "./batch.js";
+import { Connections, type Connection, type Pool } from "./connections.js";
+import { OneRow } from "./one-row.js";
+import type { Terms } from "./patrol.js";
+import { isStatementFault } from "./run.js";
+import type { NamedStatement } from "./named-statements.js";
+
+/** Statements that go together: so many at most, and no more than are likely to take so long. */
+const TOGETHER = 16;
+const TOGETHER_MS = 4;
+
+/** When one of them takes this long after all, the others must not wait for it. */
+const PATIENCE: Terms = { timeoutMs: 200, wanted: () => true };
+
+/** Nobody waits for the answer any more. */
+class Unwanted extends Error {
+  constructor() {
+    super("Nobody waits for the answer any more.");
+  }
+}
+
+/**
+ * Asks statements that give one row. Those that come in the same turn of the event loop, or wait for a connection
+ * together, go in one write where all of them are known to be quick: to wake the database and to be woken by it costs as
+ * much as a small answer itself. When that goes wrong, by an error or because one takes long, those that were not answered
+ * are asked again, each alone.
+ */
+export class OneRows {
+  readonly connections: Connections<OneRow>;
+
+  constructor(pool: Pool) {
+    this.connections = new Connections<OneRow>(pool, (connection, waiting) =>
+      this.#serve(connection, waiting),
+    );
+  }
+
+  /** With a name, the database parses the statement once for each connection. */
+  ask(statement: Statement, named: NamedStatement | null, terms: Terms): Promise<Texts> {
+    return new Promise((resolve, reject) => {
+      const told = (error: Error | null, row: Texts): void => (error === null ? resolve(row) : reject(error));
+      this.connections.join(new OneRow(statement, named, terms, told));
+    });
+  }
+
+  #serve(connection: Connection, waiting: OneRow[]): void {
+    const first = waiting.shift();
+    // It may have waited for long.
+    if (first?.terms.wanted()) return this.#send(connection, together(first, connection, waiting));
+    first?.failed(new Unwanted());
+    connection.release(false);
+  }
+
+  #send(connection: Connection, rows: readonly OneRow[]): void {
+    const { client, guard } = connection;
+    const started = performance.now();
+    guard.begin(rows.length === 1 ? (rows[0]?.terms ?? PATIENCE) : PATIENCE);
+    const batch = new Batch(rows, (error) => {
+      guard.end();
+      connection.release(error !== null && !isStatementFault(error));
+      if (error === null) learn(connection, rows, (performance.now() - started) / rows.length);
+      else this.#fail(rows, error);
+    });
+    client.query(batch);
+  }
+
+  #fail(rows: readonly OneRow[], error: Error): void {
+    for (const row of rows) {
+      if (row.isOver) continue;
+      if (rows.length === 1) return row.failed(error);
+      row.named?.failed();
+      row.isAlone = true;
+      this.connections.join(row);
+    }
+  }
+}
+
+/** Takes those off the list that go along with the first one. */
+function together(first: OneRow, connection: Connection, waiting: OneRow[]): OneRow[] {
+  const rows = [first];
+  let ms = first.expectedMs(connection);
+  for (let next; rows.length < TOGETHER && (next = waiting[0]); waiting.shift()) {
+    ms += next.expectedMs(connection);
+    if (ms > TOGETHER_MS) break;
+    rows.push(next);
+  }
+  return rows;
+}
+
+function learn({ prepared }: Connection, rows: readonly OneRow[], ms: number): void {
+  for (const { named } of rows) {
+    if (named === null) continue;
+    named.took(ms);
+    prepared.add(named.name);
+  }
+}
