@@ -7,10 +7,10 @@ import { syntheticManifest } from "./synthetic-manifest.js";
 export const ROUTEWRIGHT = resolve("generator/bin/routewright.js");
 
 /** A folder of a synthetic API: `manifest.json` and what Routewright generates of it, kept from run to run. */
-export async function apiFolder(parent: string, endpoints: number): Promise<string> {
-  const folder = join(parent, `endpoints-${String(endpoints)}`);
+export async function apiFolder(parent: string, endpoints: number, views?: number): Promise<string> {
+  const folder = join(parent, `endpoints-${String(endpoints)}-${String(views)}`);
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "manifest.json"), JSON.stringify(syntheticManifest(endpoints)));
+  writeFileSync(join(folder, "manifest.json"), JSON.stringify(syntheticManifest(endpoints, views)));
   const args = [ROUTEWRIGHT, "generate", "--manifest", "manifest.json", "--out", "generated"];
   await timeProgram({ name: "generate", args, folder });
   return folder;

@@ -31,18 +31,23 @@ export function startBaseline(
   });
 }
 
+interface RoutewrightOptions extends Pick<Partial<Program>, "args" | "environment"> {
+  /** Views that the endpoints show; all when left out. */
+  readonly views?: number;
+}
+
 /** Starts `routewright serve` as an operator does: keys and limits on, the log on standard output. */
 export async function startRoutewright(
   folder: string,
   database: Database,
   count: number,
-  { args = [], environment = {} }: Pick<Partial<Program>, "args" | "environment"> = {},
+  { args = [], environment = {}, views }: RoutewrightOptions = {},
 ): Promise<Server> {
   const keys = Object.fromEntries(KEYS.map((key, i) => [key, { tier: "tier3", user: `user-${String(i)}` }]));
   return startServer({
     name: "serve",
     args: [ROUTEWRIGHT, "serve", "--only", "data", ...args],
-    folder: await apiFolder(folder, count),
+    folder: await apiFolder(folder, count, views),
     environment: {
       DATABASE_URL: database.url,
       API_KEYS: JSON.stringify(keys),

@@ -17,8 +17,8 @@ export interface Entrant {
   readonly paths: readonly string[];
 }
 
-export function entrant(server: Server, endpoints: number, rows: TableRows): Entrant {
-  const matching = syntheticEndpoints(endpoints).filter((endpoint) => endpoint.rows === rows);
+export function entrant(server: Server, endpoints: number, rows: TableRows, views?: number): Entrant {
+  const matching = syntheticEndpoints(endpoints, views).filter((endpoint) => endpoint.rows === rows);
   return { server, paths: matching.map(({ path }) => path) };
 }
 

@@ -36,18 +36,18 @@ export interface SyntheticEndpoint {
 /** Categories, so that no folder holds everything. */
 const CATEGORIES = 20;
 
-/** The endpoints of a synthetic manifest: the three tables in turn. */
-export function syntheticEndpoints(count: number): SyntheticEndpoint[] {
+/** The endpoints of a synthetic manifest, on so many of the views in turn. */
+export function syntheticEndpoints(count: number, views = VIEWS): SyntheticEndpoint[] {
   return Array.from({ length: count }, (_, i) => ({
     path: `/v1/${categoryOf(i)}/${resourceOf(i)}/daily`,
-    rows: rowsOfView(i % VIEWS),
-    view: viewName(i % VIEWS),
+    rows: rowsOfView(i % views),
+    view: viewName(i % views),
   }));
 }
 
 /** A dbt manifest that generates those endpoints. */
-export function syntheticManifest(count: number): unknown {
-  const models = syntheticEndpoints(count).map(({ view }, i) => model(i, view));
+export function syntheticManifest(count: number, views = VIEWS): unknown {
+  const models = syntheticEndpoints(count, views).map(({ view }, i) => model(i, view));
   return {
     metadata: {
       dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json",

@@ -5,8 +5,20 @@ import type { Findings } from "../report.js";
 import { ratioOf } from "../statistics.js";
 import type { Setting } from "./section.js";
 
-/** Routewright alone with few, many and very many endpoints. */
-export type Sizes = readonly { readonly endpoints: number; readonly server: Server }[];
+/** Routewright with so many endpoints on so many views. */
+export interface Size {
+  readonly endpoints: number;
+  readonly views: number;
+  readonly server: Server;
+}
+
+export interface Sizes {
+  readonly few: Size;
+  /** Very many, on the same views: the database is asked the same as with few. */
+  readonly many: Size;
+  /** Very many, on many views: each connection of the database keeps a plan for each. */
+  readonly varied: Size;
+}
 
 /** Whether finding a route takes longer the more there are. */
 export async function compareSizes(
@@ -14,40 +26,45 @@ export async function compareSizes(
   load: Load,
   { effort, progress }: Setting,
 ): Promise<Findings> {
-  progress(`serve: ${sizes.map(({ endpoints }) => String(endpoints)).join(", ")} endpoints, 1 row`);
-  const entrants = Object.fromEntries(
-    sizes.map(({ endpoints, server }) => [String(endpoints), varied(entrant(server, endpoints, 1))]),
-  );
+  progress(`serve: ${String(sizes.few.endpoints)} and ${String(sizes.many.endpoints)} endpoints, 1 row`);
+  const entrants = {
+    few: entrantOf(sizes.few),
+    many: entrantOf(sizes.many),
+    varied: entrantOf(sizes.varied),
+  };
   const results = await race(entrants, 1, load, effort);
-  const of = (endpoints: number) => results[String(endpoints)] ?? [];
-  const fewest = Math.min(...sizes.map(({ endpoints }) => endpoints));
-  const most = Math.max(...sizes.map(({ endpoints }) => endpoints));
-  const toFewest = (endpoints: number) => ratioOf(speeds(of(endpoints)), speeds(of(fewest)));
+  const toFew = (name: keyof Sizes) => ratioOf(speeds(results[name]), speeds(results.few));
   return {
     tables: [
       {
-        title: "serve: routewright by number of endpoints, 1 row",
+        title: "serve: routewright by number of endpoints and of the views they show, 1 row",
         columns: [
           { key: "endpoints", head: "endpoints", digits: 0 },
+          { key: "views", head: "views", digits: 0 },
           ...LOAD_COLUMNS,
-          { key: "toFewest", head: `to ${String(fewest)} endpoints`, digits: 2 },
+          { key: "toFew", head: "to the first", digits: 2 },
         ],
-        rows: sizes.map(({ endpoints }) => ({
-          endpoints,
-          ...loadRow(of(endpoints)),
-          toFewest: toFewest(endpoints).median,
+        rows: (Object.keys(sizes) as (keyof Sizes)[]).map((name) => ({
+          endpoints: sizes[name].endpoints,
+          views: sizes[name].views,
+          ...loadRow(results[name]),
+          toFew: toFew(name).median,
         })),
         notes: [loadNote(Object.values(results).flat())],
       },
     ],
     bars: [
       {
-        what: `requests/s of routewright, ${String(most)} endpoints to ${String(fewest)}`,
-        ...toFewest(most),
+        what: `requests/s of routewright, ${String(sizes.many.endpoints)} endpoints to ${String(sizes.few.endpoints)}, on the same views`,
+        ...toFew("many"),
         expected: { atLeast: 0.95 },
       },
     ],
   };
+}
+
+function entrantOf({ server, endpoints, views }: Size): Entrant {
+  return varied(entrant(server, endpoints, 1, views));
 }
 
 /** Requests of the same cycle. */

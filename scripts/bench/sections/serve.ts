@@ -4,7 +4,8 @@ import { startBaseline, startRoutewright } from "../contestants.js";
 import { openDatabase, type Database } from "../database.js";
 import { Load } from "../load/load.js";
 import type { Findings } from "../report.js";
-import { compareSizes } from "./routes.js";
+import { VIEWS } from "../synthetic-manifest.js";
+import { compareSizes, type Size } from "./routes.js";
 import { compareServers, ENDPOINTS } from "./rows.js";
 import type { Setting } from "./section.js";
 
@@ -37,13 +38,16 @@ async function measure(
   const bare = keep(await startBaseline("bare", folder, database, ENDPOINTS));
   const express = keep(await startBaseline("express", folder, database, ENDPOINTS));
   const byRows = await compareServers({ bare, express, routewright }, load, setting);
-  await Promise.all([bare.stop(), express.stop()]);
+  await Promise.all([bare.stop(), express.stop(), routewright.stop()]);
   setting.progress(`serve: generating and starting ${String(VERY_MANY)} endpoints`);
-  const sizes = [
-    { endpoints: FEW, server: keep(await startRoutewright(folder, database, FEW)) },
-    { endpoints: ENDPOINTS, server: routewright },
-    { endpoints: VERY_MANY, server: keep(await startRoutewright(folder, database, VERY_MANY)) },
-  ];
-  const bySize = await compareSizes(sizes, load, setting);
+  const size = async (endpoints: number, views: number): Promise<Size> => ({
+    endpoints,
+    views,
+    server: keep(await startRoutewright(folder, database, endpoints, { views })),
+  });
+  const few = await size(FEW, FEW);
+  const many = await size(VERY_MANY, FEW);
+  const varied = await size(VERY_MANY, VIEWS);
+  const bySize = await compareSizes({ few, many, varied }, load, setting);
   return { tables: [...byRows.tables, ...bySize.tables], bars: [...byRows.bars, ...bySize.bars] };
 }
