@@ -9,6 +9,7 @@ import { readGeneratedEdition } from "./generated-edition.js";
 import { type Logger, openLog } from "./http/logger.js";
 import type { RunningServer } from "./http/server.js";
 import { startEmbeddedPostgres } from "./warehouse/embedded/embedded-postgres.js";
+import { keepGarbageYoung } from "./young-garbage.js";
 
 export interface ServiceOptions {
   readonly environment: Environment;
@@ -30,6 +31,7 @@ export interface RunningService extends RunningServer {
 
 /** Brings the service up. Rejects with a clear line when it cannot be; then nothing is left running. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
+  keepGarbageYoung();
   const log = openLog(options.environment.logLevel);
   const database = await openDatabase(options, log);
   try {

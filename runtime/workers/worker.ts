@@ -3,8 +3,10 @@ import cluster from "node:cluster";
 import type { Socket } from "node:net";
 import { type Duty, takeUp } from "./duty.js";
 import type { Assignment, ToWorker } from "./messages.js";
+import { keepGarbageYoung } from "../young-garbage.js";
 import { PrimaryLink } from "./primary-link.js";
 
+keepGarbageYoung();
 const primary = new PrimaryLink();
 let duty: Duty | null = null;
 /** What is told before there is a duty. */
