@@ -70,6 +70,11 @@ export class Connections<Kind extends Waiter> {
     return Math.max(0, this.#waiting.length - (this.#source.pool.options.max - atWork));
   }
 
+  /** Whether there is a connection that nobody uses, or may be made. */
+  get hasFree(): boolean {
+    return this.#free.length > 0 || this.#held < this.#source.pool.options.max;
+  }
+
   /** Waits for a connection. Whoever does so in the same turn of the event loop is served together. */
   join(waiter: Kind): void {
     this.#waiting.push(waiter);

@@ -9,6 +9,8 @@ import type { NamedStatement } from "./named-statements.js";
 /** Statements that go together: so many at most, and no more than are likely to take so long. */
 const TOGETHER = 16;
 const TOGETHER_MS = 4;
+/** Where no other connection is free: then none of them would be answered sooner alone. */
+const CROWDED_MS = 20;
 
 /** When one of them takes this long after all, the others must not wait for it. */
 const PATIENCE: Terms = { timeoutMs: 200, wanted: () => true };
@@ -46,9 +48,22 @@ export class OneRows {
   #serve(connection: Connection, waiting: OneRow[]): void {
     const first = waiting.shift();
     // It may have waited for long.
-    if (first?.terms.wanted()) return this.#send(connection, together(first, connection, waiting));
+    if (first?.terms.wanted()) return this.#send(connection, this.#together(first, connection, waiting));
     first?.failed(new Unwanted());
     connection.release(false);
+  }
+
+  /** Takes those off the list that go along with the first one. */
+  #together(first: OneRow, connection: Connection, waiting: OneRow[]): OneRow[] {
+    const mostMs = this.connections.hasFree ? TOGETHER_MS : CROWDED_MS;
+    const rows = [first];
+    let ms = first.expectedMs(connection);
+    for (let next; rows.length < TOGETHER && (next = waiting[0]); waiting.shift()) {
+      ms += next.expectedMs(connection);
+      if (ms > mostMs) break;
+      rows.push(next);
+    }
+    return rows;
   }
 
   #send(connection: Connection, rows: readonly OneRow[]): void {
@@ -73,18 +88,6 @@ export class OneRows {
       this.connections.join(row);
     }
   }
-}
-
-/** Takes those off the list that go along with the first one. */
-function together(first: OneRow, connection: Connection, waiting: OneRow[]): OneRow[] {
-  const rows = [first];
-  let ms = first.expectedMs(connection);
-  for (let next; rows.length < TOGETHER && (next = waiting[0]); waiting.shift()) {
-    ms += next.expectedMs(connection);
-    if (ms > TOGETHER_MS) break;
-    rows.push(next);
-  }
-  return rows;
 }
 
 function learn({ prepared }: Connection, rows: readonly OneRow[], ms: number): void {
