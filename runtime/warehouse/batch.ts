@@ -10,9 +10,13 @@ export interface Part {
   readonly values: readonly BindValue[];
   /** What the database knows it by; empty for one that is not kept. */
   readonly name: string;
-  /** Gets the row, one without columns when there is none. */
-  answered(row: Texts): void;
 }
+
+/**
+ * Told that a part is over, by its place: there is a row unless there is an error, one without columns where the statement
+ * gives none. The connection is free after the last part.
+ */
+export type Over = (place: number, error: Error | null, row: Texts) => void;
 
 /** What `pg` remembers on a connection of the statements with a name. */
 interface Wire extends pg.Connection {
@@ -23,45 +27,49 @@ interface Wire extends pg.Connection {
 }
 
 /**
- * Statements that go to the database in one write, and are answered one after the other. A query of `pg` also asks the
- * database for the types of the columns and makes objects of the rows, each time: at a small answer that is a good part
- * of the work on both sides.
+ * Statements that go to the database in one write and are answered one after the other. Each is a transaction of its own:
+ * it holds its locks no longer than alone, and fails alone.
+ * A query of `pg` also asks the database for the types of the columns and makes objects of the rows, each time: at a
+ * small answer that is a good part of the work on both sides.
  *
- * The methods are those that `pg` calls on what it is given to send, in the order of PostgreSQL's messages.
+ * The methods are those that `pg` calls on what it is given to send, in the order of PostgreSQL's messages. To `pg` it is
+ * as many queries as it has parts: when one is over it is given the next, of which nothing is to be sent any more.
  */
 export class Batch implements pg.Submittable {
+  readonly #client: pg.ClientBase;
   readonly #parts: readonly Part[];
-  readonly #ended: (error: Error | null) => void;
-  #answered = 0;
+  readonly #over: Over;
+  #place = 0;
   #row: Texts = [];
+  #isSent = false;
 
-  /**
-   * Of several parts the database must have been given all before. `ended` is called once; after an error the parts that
-   * were not answered by then never are.
-   */
-  constructor(parts: readonly Part[], ended: (error: Error | null) => void) {
+  /** Of several parts the database must have been given all before. */
+  constructor(client: pg.ClientBase, parts: readonly Part[], over: Over) {
+    this.#client = client;
     this.#parts = parts;
-    this.#ended = ended;
+    this.#over = over;
   }
 
   /** By which `pg` remembers what was parsed. */
   get name(): string {
-    return this.#parts[0]?.name ?? "";
+    return this.#parts[this.#place]?.name ?? "";
   }
 
   get text(): string {
-    return this.#parts[0]?.text ?? "";
+    return this.#parts[this.#place]?.text ?? "";
   }
 
   submit(connection: pg.Connection): void {
+    if (this.#isSent) return;
+    this.#isSent = true;
     const wire = connection as Wire;
     wire.stream.cork();
     for (const part of this.#parts) {
       if (!isKnown(wire, part)) parse(wire, part);
       wire.bind({ statement: part.name, values: part.values.map(asText) }, true);
       wire.execute({}, true);
+      wire.sync();
     }
-    wire.sync();
     wire.stream.uncork();
   }
 
@@ -70,17 +78,24 @@ export class Batch implements pg.Submittable {
   }
 
   handleCommandComplete(): void {
-    const row = this.#row;
-    this.#row = [];
-    this.#parts[this.#answered++]?.answered(row);
+    // That the connection is free is still to come.
   }
 
   handleReadyForQuery(): void {
-    this.#ended(null);
+    this.#end(null);
   }
 
+  /** The database answers the next part nevertheless; when the connection is gone, `pg` refuses each of them. */
   handleError(error: Error): void {
-    this.#ended(error);
+    this.#end(error);
+  }
+
+  #end(error: Error | null): void {
+    const row = this.#row;
+    const place = this.#place++;
+    this.#row = [];
+    if (this.#place < this.#parts.length) this.#client.query(this);
+    this.#over(place, error, row);
   }
 }
 

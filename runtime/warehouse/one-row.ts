@@ -18,7 +18,6 @@ export class OneRow implements Waiter, Part {
   readonly #told: Told;
   /** Whether it was asked with others in vain. */
   isAlone = false;
-  isOver = false;
 
   constructor({ text, values }: Statement, named: NamedStatement | null, terms: Terms, told: Told) {
     this.text = text;
@@ -34,13 +33,18 @@ export class OneRow implements Waiter, Part {
     return this.named === null || this.isAlone || !prepared.has(this.name) ? Infinity : this.named.expectedMs;
   }
 
+  /** It was answered on a connection. */
+  took(ms: number, { prepared }: Connection): void {
+    if (this.named === null) return;
+    this.named.took(ms);
+    prepared.add(this.name);
+  }
+
   answered(row: Texts): void {
-    this.isOver = true;
     this.#told(null, row);
   }
 
   failed(error: Error): void {
-    this.isOver = true;
     this.#told(error, []);
   }
 }

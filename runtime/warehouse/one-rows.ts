@@ -1,5 +1,5 @@
 import type { Statement } from "../query/sql.js";
-import { Batch, type Texts } from "./batch.js";
+import { Batch, type Over, type Texts } from "./batch.js";
 import { Connections, type Connection, type Pool } from "./connections.js";
 import { OneRow } from "./one-row.js";
 import type { Terms } from "./patrol.js";
@@ -25,8 +25,8 @@ class Unwanted extends Error {
 /**
  * Asks statements that give one row. Those that come in the same turn of the event loop, or wait for a connection
  * together, go in one write where all of them are known to be quick: to wake the database and to be woken by it costs as
- * much as a small answer itself. When that goes wrong, by an error or because one takes long, those that were not answered
- * are asked again, each alone.
+ * much as a small answer itself. When one of them takes long after all, or the connection breaks, those that were not
+ * answered are asked again, each alone.
  */
 export class OneRows {
   readonly connections: Connections<OneRow>;
@@ -68,32 +68,31 @@ export class OneRows {
 
   #send(connection: Connection, rows: readonly OneRow[]): void {
     const { client, guard } = connection;
-    const started = performance.now();
-    guard.begin(rows.length === 1 ? (rows[0]?.terms ?? PATIENCE) : PATIENCE);
-    const batch = new Batch(rows, (error) => {
+    const isAlone = rows.length === 1;
+    let isBroken = false;
+    let started = performance.now();
+    guard.begin(isAlone ? (rows[0]?.terms ?? PATIENCE) : PATIENCE);
+    const over: Over = (place, error, texts) => {
+      const row = rows[place];
+      const isLost = error !== null && !isStatementFault(error);
+      const now = performance.now();
+      if (error === null) row?.took(now - started, connection);
+      else if (isLost && !isBroken) row?.named?.failed();
+      isBroken ||= isLost;
+      started = now;
       guard.end();
-      connection.release(error !== null && !isStatementFault(error));
-      if (error === null) learn(connection, rows, (performance.now() - started) / rows.length);
-      else this.#fail(rows, error);
-    });
-    client.query(batch);
+      if (place === rows.length - 1) connection.release(isBroken);
+      else guard.begin(PATIENCE);
+      if (error === null) row?.answered(texts);
+      else if (isLost && !isAlone) this.#askAgain(row);
+      else row?.failed(error);
+    };
+    client.query(new Batch(client, rows, over));
   }
 
-  #fail(rows: readonly OneRow[], error: Error): void {
-    for (const row of rows) {
-      if (row.isOver) continue;
-      if (rows.length === 1) return row.failed(error);
-      row.named?.failed();
-      row.isAlone = true;
-      this.connections.join(row);
-    }
-  }
-}
-
-function learn({ prepared }: Connection, rows: readonly OneRow[], ms: number): void {
-  for (const { named } of rows) {
-    if (named === null) continue;
-    named.took(ms);
-    prepared.add(named.name);
+  #askAgain(row: OneRow | undefined): void {
+    if (row === undefined) return;
+    row.isAlone = true;
+    this.connections.join(row);
   }
 }
