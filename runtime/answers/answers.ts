@@ -77,13 +77,13 @@ export class Answers {
     const flight: Flight = { answer: null, waiting };
     this.#flights.set(key, flight);
     try {
-      flight.answer = this.#ask(question, () => waiting.some((each) => each()));
+      flight.answer = this.#ask(question, () => isAwaited(flight, waiting));
       const answer = await flight.answer;
       if (answer === "overloaded") return answer;
       if (answer.kind === "whole") this.#cache?.set(key, answer, version);
       return { answer, asked: true };
     } finally {
-      this.#flights.delete(key);
+      if (this.#flights.get(key) === flight) this.#flights.delete(key);
       flight.answer = null;
       flight.waiting = [];
     }
@@ -96,4 +96,11 @@ export class Answers {
     if (rows.kind === "stream") return { kind: "stream", frame, stream: rows };
     return new WholeAnswer(frame.head + rows.text + frame.tail(rows), rows.returned, rows.milliseconds);
   }
+}
+
+/** A query that nobody waits for is cancelled: whoever asks from then on asks anew. */
+function isAwaited(flight: Flight, waiting: readonly Wanted[]): boolean {
+  const is = waiting.some((each) => each());
+  if (!is) flight.answer = null;
+  return is;
 }

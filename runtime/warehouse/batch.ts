@@ -91,6 +91,7 @@ export class Batch implements pg.Submittable {
   }
 
   #end(error: Error | null): void {
+    if (this.#place === this.#parts.length) return;
     const row = this.#row;
     const place = this.#place++;
     this.#row = [];

@@ -98,6 +98,7 @@ export class Connections<Kind extends Waiter> {
   }
 
   #openForWaiting(): void {
+    if (this.#isClosed) return this.#refuseAll();
     const { max } = this.#source.pool.options;
     while (this.#opening < this.#waiting.length && this.#held + this.#opening < max) this.#open();
   }
@@ -153,9 +154,13 @@ export class Connections<Kind extends Waiter> {
     while (this.#waiting[0] && now - this.#waiting[0].since > PATIENCE_MS) this.#refuse();
   }
 
+  #refuseAll(): void {
+    for (const waiter of this.#waiting.splice(0))
+      waiter.failed(new Error("The database is not asked any more."));
+  }
+
   #refuse(): void {
-    const isAllAtWork = this.#opening === 0;
-    const why = isAllAtWork ? new NoneFree() : new Error("timeout exceeded when trying to connect");
+    const why = this.#held > 0 ? new NoneFree() : new Error("timeout exceeded when trying to connect");
     this.#waiting.shift()?.failed(why);
   }
 }

@@ -22,13 +22,14 @@ export class NamedStatement {
     return this.#aloneFor > 0 ? Infinity : this.#ms;
   }
 
-  took(ms: number): void {
+  /** `isAlone`: it was not asked with others, and so the time is its own. */
+  took(ms: number, isAlone: boolean): void {
     if (ms > SLOW_MS) this.#aloneFor = ALONE;
     else if (this.#aloneFor > 0) this.#aloneFor--;
-    this.#ms = ms < this.#ms ? ms : this.#ms + SHARE * (ms - this.#ms);
+    this.#ms = isAlone && ms < this.#ms ? ms : this.#ms + SHARE * (ms - this.#ms);
   }
 
-  /** It was asked with others, and that went wrong. */
+  /** A connection was lost over it. */
   failed(): void {
     this.#aloneFor = ALONE;
   }

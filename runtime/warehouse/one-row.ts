@@ -34,9 +34,9 @@ export class OneRow implements Waiter, Part {
   }
 
   /** It was answered on a connection. */
-  took(ms: number, { prepared }: Connection): void {
+  took(ms: number, isAlone: boolean, { prepared }: Connection): void {
     if (this.named === null) return;
-    this.named.took(ms);
+    this.named.took(ms, isAlone);
     prepared.add(this.name);
   }
 

@@ -12,8 +12,11 @@ const TOGETHER_MS = 4;
 /** Where no other connection is free: then none of them would be answered sooner alone. */
 const CROWDED_MS = 20;
 
-/** When one of them takes this long after all, the others must not wait for it. */
-const PATIENCE: Terms = { timeoutMs: 200, wanted: () => true };
+/**
+ * When one of them takes this long after all, the others must not wait for it: it loses the connection. Longer than most
+ * moments in which the database does nothing at all, as after those all that was under way would be asked anew.
+ */
+const PATIENCE: Terms = { timeoutMs: 500, wanted: () => true };
 
 /** Nobody waits for the answer any more. */
 class Unwanted extends Error {
@@ -46,10 +49,10 @@ export class OneRows {
   }
 
   #serve(connection: Connection, waiting: OneRow[]): void {
-    const first = waiting.shift();
-    // It may have waited for long.
-    if (first?.terms.wanted()) return this.#send(connection, this.#together(first, connection, waiting));
-    first?.failed(new Unwanted());
+    for (let first; (first = waiting.shift()); first.failed(new Unwanted())) {
+      // It may have waited for long.
+      if (first.terms.wanted()) return this.#send(connection, this.#together(first, connection, waiting));
+    }
     connection.release(false);
   }
 
@@ -70,19 +73,19 @@ export class OneRows {
     const { client, guard } = connection;
     const isAlone = rows.length === 1;
     let isBroken = false;
-    let started = performance.now();
+    const started = performance.now();
     guard.begin(isAlone ? (rows[0]?.terms ?? PATIENCE) : PATIENCE);
     const over: Over = (place, error, texts) => {
       const row = rows[place];
       const isLost = error !== null && !isStatementFault(error);
-      const now = performance.now();
-      if (error === null) row?.took(now - started, connection);
-      else if (isLost && !isBroken) row?.named?.failed();
+      if (isLost && !isBroken) row?.named?.failed();
       isBroken ||= isLost;
-      started = now;
       guard.end();
-      if (place === rows.length - 1) connection.release(isBroken);
-      else guard.begin(PATIENCE);
+      if (place < rows.length - 1) guard.begin(PATIENCE);
+      else {
+        connection.release(isBroken);
+        if (error === null) learn(connection, rows, (performance.now() - started) / rows.length);
+      }
       if (error === null) row?.answered(texts);
       else if (isLost && !isAlone) this.#askAgain(row);
       else row?.failed(error);
@@ -95,4 +98,8 @@ export class OneRows {
     row.isAlone = true;
     this.connections.join(row);
   }
+}
+
+function learn(connection: Connection, rows: readonly OneRow[], ms: number): void {
+  for (const row of rows) row.took(ms, rows.length === 1, connection);
 }

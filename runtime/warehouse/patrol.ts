@@ -15,8 +15,9 @@ export interface Terms {
 
 /** A connection, as far as ending it goes. */
 export interface Endable {
-  /** With a query under way the socket is closed at once, and the query rejects. */
+  /** Lets nothing more be sent. */
   end(): Promise<void>;
+  readonly connection: { readonly stream: { destroy(): unknown } };
 }
 
 /**
@@ -31,7 +32,8 @@ export class Patrol {
   /** `sessionTimeoutMs`: what the database itself keeps to; 0: no limit. */
   constructor(sessionTimeoutMs: number) {
     this.#sessionTimeoutMs = sessionTimeoutMs;
-    this.#rounds = setInterval(() => this.#round(), ROUND_MS).unref();
+    // Answers that came while this process stood still are read before anybody is judged by the clock.
+    this.#rounds = setInterval(() => setImmediate(() => this.#round()), ROUND_MS).unref();
   }
 
   /** Watches over a connection until `dismiss`. */
@@ -85,6 +87,8 @@ export class Guard {
     if (this.#terms.wanted() && now - this.#startedAt <= this.#limitOf(this.#terms)) return;
     this.#terms = null;
     void this.#client.end();
+    // Whatever was said last: the query rejects when the socket is closed.
+    this.#client.connection.stream.destroy();
   }
 
   /** The database is the better judge of its own limit: the connection outlives that. */

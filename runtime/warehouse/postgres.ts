@@ -86,12 +86,19 @@ class PostgresWarehouse implements Warehouse {
   }
 
   async rows(question: Question, wanted: Wanted): Promise<Rows | "overloaded"> {
-    if (this.#pools.queries.connections.waitingCount >= MAX_WAITING) return "overloaded";
+    try {
+      return await this.#ask(question, wanted);
+    } catch (error) {
+      if (error instanceof NoneFree) return "overloaded";
+      throw error;
+    }
+  }
+
+  async #ask(question: Question, wanted: Wanted): Promise<Rows | "overloaded"> {
     const known = this.#shapes.get(question.relation);
     try {
       return await this.#select(question, known instanceof Promise ? await known : known, wanted);
     } catch (error) {
-      if (error instanceof NoneFree) return "overloaded";
       if (!SHAPE_CHANGED.has((error as pg.DatabaseError).code ?? "")) throw error;
       return this.#select(question, await this.#shapes.renew(question.relation), wanted);
     }
@@ -101,6 +108,7 @@ class PostgresWarehouse implements Warehouse {
   async #select(question: Question, shape: RelationShape, wanted: Wanted): Promise<Rows | "overloaded"> {
     const { relation, selection, format, timeoutMs } = question;
     const statement = postgresDialect.whole(relation, shape, selection, format);
+    if (this.#pools.queries.connections.waitingCount >= MAX_WAITING) return "overloaded";
     if (!this.#large.isExpected(statement.text)) {
       const started = performance.now();
       const named = this.#statements.of(statement.text);

@@ -11,16 +11,19 @@ export interface PoolOptions {
   readonly onIdleError: (error: Error) => void;
 }
 
+/** How long it may take to connect. */
+const CONNECT_TIMEOUT_MS = 10_000;
+
 /** A pool whose connections all write values the same way, whatever the database or the role has set. */
 export function openPool({ url, max, statementTimeoutMs, onIdleError }: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     application_name: "routewright",
     // Awaited, though the type does not say so. Settings are not sent at start-up, where poolers refuse unknown ones.
-    onConnect: (client) => client.query(sessionSettings(statementTimeoutMs)) as never,
+    onConnect: (client) => prepare(client, statementTimeoutMs) as never,
   });
   pool.on("error", (error) => onIdleError(withoutClient(error)));
   return pool;
@@ -39,6 +42,21 @@ export function openPingPool(url: string, timeoutMs: number, onIdleError: (error
   });
   pool.on("error", (error) => onIdleError(withoutClient(error)));
   return pool;
+}
+
+/** A database that hangs just then must not hold up all who wait. */
+async function prepare(client: pg.ClientBase, statementTimeoutMs: number): Promise<void> {
+  const settings: pg.QueryConfig & { query_timeout: number } = {
+    text: sessionSettings(statementTimeoutMs),
+    query_timeout: CONNECT_TIMEOUT_MS,
+  };
+  await client.query(settings);
+  // Each question has a limit of its own; one in the address would count for all of them.
+  (client as pg.ClientBase & Parameterised).connectionParameters.query_timeout = 0;
+}
+
+interface Parameterised {
+  readonly connectionParameters: { query_timeout: number };
 }
 
 /** Read-only is a second wall: nothing that this program sends writes. */
