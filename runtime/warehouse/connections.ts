@@ -35,7 +35,7 @@ export interface Waiter {
 export type Serve<Kind extends Waiter> = (connection: Connection, waiting: Kind[]) => void;
 
 /** Where connections come from. */
-export interface Pool {
+export interface ConnectionSource {
   readonly pool: pg.Pool;
   readonly patrol: Patrol;
   /** Told of a connection that broke while nobody used it. */
@@ -47,7 +47,7 @@ export interface Pool {
  * handing them out of it takes longer than the rest of a small request.
  */
 export class Connections<Kind extends Waiter> {
-  readonly #source: Pool;
+  readonly #source: ConnectionSource;
   readonly #serve: Serve<Kind>;
   /** The one that was used last comes last, and is the first to be used again: the others may go. */
   readonly #free: Held[] = [];
@@ -58,7 +58,7 @@ export class Connections<Kind extends Waiter> {
   #isClosed = false;
   readonly #rounds: NodeJS.Timeout;
 
-  constructor(source: Pool, serve: Serve<Kind>) {
+  constructor(source: ConnectionSource, serve: Serve<Kind>) {
     this.#source = source;
     this.#serve = serve;
     this.#rounds = setInterval(() => this.#round(), ROUND_MS).unref();

@@ -1,10 +1,10 @@
 import type { Statement } from "../query/sql.js";
 import { Batch, type Over, type Texts } from "./batch.js";
-import { Connections, type Connection, type Pool } from "./connections.js";
+import { Connections, type Connection, type ConnectionSource } from "./connections.js";
+import type { NamedStatement } from "./named-statements.js";
 import { OneRow } from "./one-row.js";
 import type { Terms } from "./patrol.js";
-import { isStatementFault } from "./run.js";
-import type { NamedStatement } from "./named-statements.js";
+import { isStatementFault } from "./statement-fault.js";
 
 /** Statements that go together: so many at most, and no more than are likely to take so long. */
 const TOGETHER = 16;
@@ -34,8 +34,8 @@ class Unwanted extends Error {
 export class OneRows {
   readonly connections: Connections<OneRow>;
 
-  constructor(pool: Pool) {
-    this.connections = new Connections<OneRow>(pool, (connection, waiting) =>
+  constructor(source: ConnectionSource) {
+    this.connections = new Connections<OneRow>(source, (connection, waiting) =>
       this.#serve(connection, waiting),
     );
   }

@@ -8,7 +8,7 @@ import { LargeAnswers } from "./large-answers.js";
 import { OneRows } from "./one-rows.js";
 import { Patrol, type Terms } from "./patrol.js";
 import { openRowStream } from "./row-stream.js";
-import { type Borrower, lend, take } from "./run.js";
+import { type Borrower, lend, take } from "./borrow.js";
 import { openPingPool, openPool } from "./session.js";
 import { ShapeCache } from "./shape-cache.js";
 import { NamedStatements } from "./named-statements.js";

@@ -9,11 +9,13 @@ import { databaseUrl, query } from "../support/database.js";
 
 const patrol = new Patrol(30_000);
 const idleErrors: Error[] = [];
-const rows = new OneRows({
-  pool: openPool({ url: databaseUrl, max: 20, statementTimeoutMs: 30_000, onIdleError: () => undefined }),
-  patrol,
-  onIdleError: (error) => idleErrors.push(error),
-});
+const openOneRows = (url: string): OneRows =>
+  new OneRows({
+    pool: openPool({ url, max: 20, statementTimeoutMs: 30_000, onIdleError: () => undefined }),
+    patrol,
+    onIdleError: (error) => idleErrors.push(error),
+  });
+const rows = openOneRows(databaseUrl);
 const named = new NamedStatements();
 
 afterAll(async () => {
@@ -108,17 +110,18 @@ describe("a connection", () => {
     expect((await pid("x"))[0]).not.toBe(first);
   });
 
+  it("is not ended by a limit for queries in the address, which is for programs that ask one at a time", async () => {
+    const address = new URL(databaseUrl);
+    address.searchParams.set("query_timeout", "100");
+    const limited = openOneRows(address.href);
+    const made = plan(sql`SELECT pg_backend_pid()::text FROM pg_sleep(0.8)`, () => "");
+    const asked = () => limited.ask(statement(made, undefined), null, { timeoutMs: 0, wanted: () => true });
+    expect(await asked()).toEqual(await asked());
+    await limited.connections.close();
+  });
+
   it("that cannot be made fails each who waits for one, with the reason", async () => {
-    const nowhere = new OneRows({
-      pool: openPool({
-        url: "postgres://nobody@127.0.0.1:1/none",
-        max: 2,
-        statementTimeoutMs: 0,
-        onIdleError: () => undefined,
-      }),
-      patrol,
-      onIdleError: () => undefined,
-    });
+    const nowhere = openOneRows("postgres://nobody@127.0.0.1:1/none");
     const made = plan(sql`SELECT 1`, () => "");
     const terms = { timeoutMs: 0, wanted: () => true };
     const asked = Array.from({ length: 5 }, () => nowhere.ask(statement(made, undefined), null, terms));
