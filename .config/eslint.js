@@ -1,6 +1,6 @@
 import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
-import walls from "./walls.js";
+import importBoundaries from "./import-boundaries.js";
 
 export default defineConfig(
   {
@@ -18,9 +18,9 @@ export default defineConfig(
     files: ["**/*.ts"],
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { projectService: true } },
-    plugins: { routewright: walls },
+    plugins: { routewright: importBoundaries },
     rules: {
-      "routewright/walls": "error",
+      "routewright/import-boundaries": "error",
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       "@typescript-eslint/switch-exhaustiveness-check": [
         "error",
@@ -34,7 +34,7 @@ export default defineConfig(
   {
     // Only query/ makes SQL: others see its types.
     files: ["runtime/**/*.ts"],
-    ignores: ["runtime/query/**", "runtime/ramp/**", "runtime/warehouse/embedded/**"],
+    ignores: ["runtime/query/**", "runtime/ramp/**", "runtime/embedded/**"],
     rules: {
       "@typescript-eslint/no-restricted-imports": [
         "error",
@@ -64,5 +64,9 @@ export default defineConfig(
       "@typescript-eslint/unbound-method": "off",
     },
   },
-  { files: ["**/*.js"], plugins: { routewright: walls }, rules: { "routewright/walls": "error" } },
+  {
+    files: ["**/*.js"],
+    plugins: { routewright: importBoundaries },
+    rules: { "routewright/import-boundaries": "error" },
+  },
 );

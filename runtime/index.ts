@@ -1,5 +1,5 @@
 /** What generated modules import, and what mounts them in an Express app of one's own. */
-export { Keyring, readKeyring } from "./auth/keyring.js";
+export { Keyring, readKeyring } from "./access/keyring.js";
 export {
   defineEndpoint,
   type Answer,
@@ -7,8 +7,8 @@ export {
   type EndpointModule,
   type Envelope,
   type ErrorBody,
-} from "./endpoint/define.js";
-export type * from "./endpoint/endpoint.js";
-export type { Gateway } from "./endpoint/gateway.js";
-export { withGateway } from "./endpoint/mount.js";
-export { openGateway, type GatewayOptions } from "./endpoint/open-gateway.js";
+} from "./data-api/define.js";
+export type * from "./model/endpoint.js";
+export type { Gateway } from "./data-api/gateway.js";
+export { withGateway } from "./data-api/mount.js";
+export { openGateway, type GatewayOptions } from "./data-api/open-gateway.js";

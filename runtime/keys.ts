@@ -1,2 +1,2 @@
 /** The key file, for the command line. */
-export { addKey, removeKey, storedKeys, type StoredKey } from "./auth/key-file.js";
+export { addKey, removeKey, storedKeys, type StoredKey } from "./access/key-file.js";

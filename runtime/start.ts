@@ -1,15 +1,15 @@
-import { startDataService } from "./data-service.js";
-import type { Build } from "./endpoint/builds.js";
-import { bringUp } from "./endpoint/edition.js";
-import { Live } from "./endpoint/live.js";
-import { noManifest, type RefreshAnswer, Refresher, type Renderer, stageOf } from "./endpoint/refresh.js";
-import { RefreshLog } from "./endpoint/refresh-log.js";
+import { startDataService } from "./data-api/service.js";
+import type { Build } from "./data-api/build-times.js";
+import { loadRelease } from "./data-api/release.js";
+import { ActiveRelease } from "./data-api/active-release.js";
+import { noManifest, type RefreshResult, Refresher, type Renderer, localTarget } from "./data-api/refresh.js";
+import { RefreshLog } from "./data-api/refresh-log.js";
 import type { Environment } from "./environment/environment.js";
-import { readGeneratedEdition } from "./generated-edition.js";
+import { readGeneratedRelease } from "./data-api/generated-release.js";
 import { type Logger, openLog } from "./http/logger.js";
 import type { RunningServer } from "./http/server.js";
-import { startEmbeddedPostgres } from "./warehouse/embedded/embedded-postgres.js";
-import { keepGarbageYoung } from "./young-garbage.js";
+import { startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
+import { setV8Flags } from "./v8-flags.js";
 
 export interface ServiceOptions {
   readonly environment: Environment;
@@ -24,14 +24,14 @@ export interface ServiceOptions {
 /** A service that is up. */
 export interface RunningService extends RunningServer {
   /** Re-reads the manifest and swaps what has changed into service; what came of it is logged. */
-  refresh(): Promise<RefreshAnswer>;
+  refresh(): Promise<RefreshResult>;
   /** Takes what dbt has built: answers of the endpoints made from it have a new version from here on. */
   built(builds: readonly Build[]): void;
 }
 
 /** Brings the service up. Rejects with a clear line when it cannot be; then nothing is left running. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
-  keepGarbageYoung();
+  setV8Flags();
   const log = openLog(options.environment.logLevel);
   const database = await openDatabase(options, log);
   try {
@@ -60,8 +60,8 @@ async function startDataApi(
   log: Logger,
 ): Promise<RunningService> {
   const { apiTitle } = environment;
-  const { title, edition } = await readGeneratedEdition({ generated, dataDir, apiTitle });
-  const live = new Live(bringUp(edition, null));
+  const { title, edition } = await readGeneratedRelease({ generated, dataDir, apiTitle });
+  const live = new ActiveRelease(loadRelease(edition, null));
   const refresh = refreshing(live, renderer, log);
   const service = await startDataService({ environment, databaseUrl, title, live, refresh, log });
   const { url, builds } = service;
@@ -73,8 +73,12 @@ async function startDataApi(
   return { url, stop, refresh, built: (news) => builds.record(news) };
 }
 
-function refreshing(live: Live, renderer: Renderer | null, log: Logger): () => Promise<RefreshAnswer> {
-  const stage = stageOf(live);
+function refreshing(
+  live: ActiveRelease,
+  renderer: Renderer | null,
+  log: Logger,
+): () => Promise<RefreshResult> {
+  const stage = localTarget(live);
   if (renderer === null) return () => Promise.resolve(noManifest(stage.standing));
   const refresher = new Refresher(stage, renderer);
   const told = new RefreshLog(log);

@@ -1,10 +1,10 @@
-/** `npm run check`: format, lint with the walls, types, and whether `generated/` is fresh. */
+/** `npm run check`: format, lint with the import boundaries, types, and whether `generated/` is fresh. */
 import { makeReady, run } from "./setup/ready.js";
 
 makeReady();
 const steps = [
   ["format", "npx", "prettier", "--check", "--log-level=warn", "."],
-  ["lint and walls", "npx", "eslint", "--config", ".config/eslint.js", "--max-warnings=0", "."],
+  ["lint", "npx", "eslint", "--config", ".config/eslint.js", "--max-warnings=0", "."],
   ["types", "npx", "tsc", "-p", "."],
   [
     "generated/",

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { parseAccept, type AcceptReading } from "../diff/accept.js";
 import { compareSnapshots } from "../diff/compare-snapshots.js";
-import { formatReport } from "../diff/format/report.js";
+import { formatReport } from "../report/diff/report.js";
 import { crosses, judge } from "../diff/judgement.js";
 import type { FailOn } from "../diff/options.js";
 import type { Format } from "../report/format.js";

@@ -1,10 +1,10 @@
 import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
-import { compare, type Drift, readFolder } from "../emit/folder.js";
-import { folderProblem } from "../emit/folder-problem.js";
-import { type FileSet, render } from "../emit/render.js";
-import { writeDrift } from "../emit/write.js";
+import { compare, type Drift, readFolder } from "../output/folder.js";
+import { folderProblem } from "../output/folder-problem.js";
+import { type FileSet, render } from "../render/render.js";
+import { writeDrift } from "../output/write.js";
 import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
 import { readManifest, type ManifestReading } from "../manifest/manifest.js";
 import { EXIT, type Outcome } from "./outcome.js";

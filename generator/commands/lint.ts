@@ -1,6 +1,6 @@
 import type { Tier } from "@routewright/runtime/model";
 import { crosses } from "../lint/finding.js";
-import { formatResult } from "../lint/format/report.js";
+import { formatResult } from "../report/lint/report.js";
 import { lint as lintManifest } from "../lint/lint.js";
 import type { FailOn } from "../lint/options.js";
 import { projectOf } from "../lint/project/project.js";

@@ -1,5 +1,5 @@
 import type { Problem, Skipped } from "../catalogue/catalogue.js";
-import type { Drift } from "../emit/folder.js";
+import type { Drift } from "../output/folder.js";
 import { visible } from "../manifest/hidden.js";
 import type { GenerateReport } from "./generate.js";
 

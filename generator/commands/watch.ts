@@ -1,11 +1,11 @@
 import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
-import { compare, readFolder } from "../emit/folder.js";
-import { render } from "../emit/render.js";
+import { compare, readFolder } from "../output/folder.js";
+import { render } from "../render/render.js";
 import { parseManifest } from "../manifest/manifest.js";
 import { shownLocation } from "../manifest/source.js";
 import { FollowedSource } from "../watch/followed-source.js";
-import { recoverFolder, replaceFolder } from "../watch/replace.js";
+import { recoverFolder, replaceFolder } from "../output/replace.js";
 import { follow } from "../watch/schedule.js";
 import { EXIT, type Outcome } from "./outcome.js";
 import { inTheWay, reportText } from "./report.js";

@@ -1,5 +1,5 @@
-import type { ColumnType } from "../catalogue/column-type/column-type.js";
-import type { IntegerType, RecordType, StringType } from "../catalogue/column-type/kinds.js";
+import type { ColumnType } from "../catalogue/column-types/column-type.js";
+import type { IntegerType, RecordType, StringType } from "../catalogue/column-types/kinds.js";
 
 /**
  * Whether a client made for `base` can read every value of `head`: the values keep to what its JSON Schema says, and

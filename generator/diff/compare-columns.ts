@@ -1,5 +1,5 @@
 import type { Column } from "@routewright/runtime/model";
-import { type ColumnType, jsonSchemaOf, parseColumnType } from "../catalogue/column-type/column-type.js";
+import { type ColumnType, jsonSchemaOf, parseColumnType } from "../catalogue/column-types/column-type.js";
 import type { Difference } from "./change.js";
 import { fits } from "./column-fit.js";
 

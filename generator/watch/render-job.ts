@@ -2,7 +2,7 @@ import type { Tier } from "@routewright/runtime/model";
 import { compileModules, type Rendered, type ScriptCache } from "@routewright/runtime/compile";
 import { catalogueOf } from "../catalogue/build.js";
 import type { Skipped } from "../catalogue/catalogue.js";
-import { render } from "../emit/render.js";
+import { render } from "../render/render.js";
 import { parseManifest } from "../manifest/manifest.js";
 import { FollowedSource } from "./followed-source.js";
 

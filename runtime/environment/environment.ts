@@ -1,5 +1,5 @@
-import type { Keyring } from "../auth/keyring.js";
-import type { PerTier } from "../auth/tier.js";
+import type { Keyring } from "../access/keyring.js";
+import type { PerTier } from "../model/tier.js";
 import { clientAddress, type ClientAddress } from "../http/client-address.js";
 import { generationOf, type GenerationEnvironment, runResultsOf } from "./generation.js";
 import { readKeys } from "./keys.js";

@@ -1,4 +1,4 @@
-import { TIERS, type Tier } from "../auth/tier.js";
+import { TIERS, type Tier } from "../model/tier.js";
 import { Variables } from "./variables.js";
 
 /** How a manifest that may change is followed. */

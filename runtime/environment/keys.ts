@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { Keyring, readKeyring } from "../auth/keyring.js";
+import { Keyring, readKeyring } from "../access/keyring.js";
 import { Variables } from "./variables.js";
 
 const DEFAULT_KEYS_FILE = "./api_keys.json";

@@ -1,4 +1,4 @@
-import { type PerTier, TIERS } from "../auth/tier.js";
+import { type PerTier, TIERS } from "../model/tier.js";
 
 /** What `STATEMENT_TIMEOUT_MS` must be, for a message. */
 export const TIMEOUTS_EXPECTED =

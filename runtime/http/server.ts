@@ -1,12 +1,12 @@
 import type { RequestListener, Server } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import { bind } from "./bind.js";
-import { Connections } from "./drain.js";
+import { Connections } from "./graceful-shutdown.js";
 import { guardedServer } from "./guarded-server.js";
 import { type Limits, LIMITS } from "./limits.js";
-import { type StrangerHeaders, strangerRefusal } from "./stranger.js";
+import { type EarlyErrorHeaders, earlyError } from "./early-errors.js";
 
-export type { StrangerHeaders };
+export type { EarlyErrorHeaders };
 
 /** A server that is listening. */
 export interface RunningServer {
@@ -16,9 +16,9 @@ export interface RunningServer {
 }
 
 /** Where a server's connections come from. */
-export type Intake = (server: Server, host: string, port: number) => Promise<OpenIntake>;
+export type ConnectionSource = (server: Server, host: string, port: number) => Promise<OpenConnectionSource>;
 
-export interface OpenIntake {
+export interface OpenConnectionSource {
   /** The server's address. */
   readonly url: string;
   /** No connection comes in any more; those that are there stay. */
@@ -33,12 +33,12 @@ export async function listen(
   listener: RequestListener,
   host: string,
   port: number,
-  strangerHeaders: StrangerHeaders = () => Promise.resolve([]),
-  intake: Intake = listening,
+  strangerHeaders: EarlyErrorHeaders = () => Promise.resolve([]),
+  intake: ConnectionSource = listening,
   limits: Partial<Limits> = {},
 ): Promise<RunningServer> {
   const refusing = (status: number, socket: Socket): Promise<string> =>
-    strangerRefusal(status, socket, strangerHeaders);
+    earlyError(status, socket, strangerHeaders);
   const server = guardedServer(listener, refusing, { ...LIMITS, ...limits });
   const connections = new Connections(server);
   const note: RequestListener = (request, response) => connections.note(request, response);
@@ -55,7 +55,7 @@ export async function listen(
 }
 
 /** Connections come from a port. */
-export const listening: Intake = async (server, host, port) => {
+export const listening: ConnectionSource = async (server, host, port) => {
   const url = await bind(server, host, port);
   // The close of an HTTP server would close idle connections too, at once: a request that is on its way would be lost.
   return { url, close: () => void NetServer.prototype.close.call(server) };

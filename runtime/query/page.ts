@@ -1,5 +1,5 @@
-import type { Pagination } from "../endpoint/endpoint.js";
-import { refuse, type Refusal } from "../endpoint/errors.js";
+import type { Pagination } from "../model/endpoint.js";
+import { httpError, type HttpError } from "../model/errors.js";
 import type { RawFields, RawValue } from "./raw.js";
 import type { Page } from "./selection.js";
 
@@ -7,7 +7,7 @@ import type { Page } from "./selection.js";
 const MAX_OFFSET = Number.MAX_SAFE_INTEGER;
 
 /** `limit` and `offset` (data-api.md §4.3); null where the endpoint has no pages. */
-export function readPage(pagination: Pagination | null, fields: RawFields): Page | Refusal | null {
+export function readPage(pagination: Pagination | null, fields: RawFields): Page | HttpError | null {
   if (pagination === null) return null;
   const { defaultLimit, maxLimit, response } = pagination;
   const limit = readInteger("limit", fields.get("limit"), { min: 1, max: maxLimit }) ?? defaultLimit;
@@ -22,13 +22,17 @@ interface Range {
   readonly max: number;
 }
 
-function readInteger(field: string, raw: RawValue | undefined, { min, max }: Range): number | Refusal | null {
+function readInteger(
+  field: string,
+  raw: RawValue | undefined,
+  { min, max }: Range,
+): number | HttpError | null {
   const text = raw && integerText(raw);
   if (!text) return null;
-  if (!/^[+-]?\d+$/.test(text)) return refuse("notInteger", { field });
+  if (!/^[+-]?\d+$/.test(text)) return httpError("notInteger", { field });
   const number = Number(text);
-  if (number < min) return refuse("belowMinimum", { field, min });
-  return number > max ? refuse("aboveMaximum", { field, max }) : number;
+  if (number < min) return httpError("belowMinimum", { field, min });
+  return number > max ? httpError("aboveMaximum", { field, max }) : number;
 }
 
 /** The text that should be an integer. Given twice, it is none: the commas of a list see to that. */

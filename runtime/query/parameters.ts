@@ -4,8 +4,8 @@ import {
   type Endpoint,
   type LetterCase,
   type Parameter,
-} from "../endpoint/endpoint.js";
-import { refuse, type Refusal } from "../endpoint/errors.js";
+} from "../model/endpoint.js";
+import { httpError, type HttpError } from "../model/errors.js";
 import { readPage } from "./page.js";
 import type { RawFields, RawValue } from "./raw.js";
 import type { Condition, Selection } from "./selection.js";
@@ -20,7 +20,7 @@ export function readParameters(
   endpoint: Endpoint,
   fields: RawFields,
   source: "query" | "body",
-): Selection | Refusal {
+): Selection | HttpError {
   if (fields.size === 0 && endpoint.allowUnfiltered && endpoint.pagination === null)
     return wholeTable(endpoint);
   const refusal = unknownNames(endpoint, fields, source);
@@ -39,13 +39,15 @@ function wholeTable({ sort }: Endpoint): Selection {
   return { conditions: [], sort, page: null };
 }
 
-function unknownNames(endpoint: Endpoint, fields: RawFields, source: "query" | "body"): Refusal | null {
+function unknownNames(endpoint: Endpoint, fields: RawFields, source: "query" | "body"): HttpError | null {
   if (fields.size === 0) return null;
-  if (endpoint.legacy) return refuse("legacyParameters");
+  if (endpoint.legacy) return httpError("legacyParameters");
   const unknown = [...fields.keys()].filter((name) => !takes(endpoint, name));
   if (unknown.length === 0) return null;
   const names = unknown.sort().join(", ");
-  return source === "query" ? refuse("unsupportedQuery", { names }) : refuse("unsupportedBody", { names });
+  return source === "query"
+    ? httpError("unsupportedQuery", { names })
+    : httpError("unsupportedBody", { names });
 }
 
 /** Sort fields are known everywhere: where there is nothing to sort by, they get an answer of their own. */
@@ -61,7 +63,7 @@ interface Conditions {
   readonly present: readonly string[];
 }
 
-function readConditions({ parameters }: Endpoint, fields: RawFields): Conditions | Refusal {
+function readConditions({ parameters }: Endpoint, fields: RawFields): Conditions | HttpError {
   const list: Condition[] = [];
   const present: string[] = [];
   for (const parameter of parameters) {
@@ -76,12 +78,12 @@ function readConditions({ parameters }: Endpoint, fields: RawFields): Conditions
 }
 
 /** Null when the parameter is absent: an empty value counts so (decisions.md §A). */
-function readCondition(parameter: Parameter, raw: RawValue): Condition | Refusal | null {
+function readCondition(parameter: Parameter, raw: RawValue): Condition | HttpError | null {
   const { name } = parameter;
   const value = parameter.operator === "IN" ? readList(name, raw) : readSingle(name, raw);
   if (value === null) return null;
   if (typeof value === "object" && "code" in value) return value;
-  if (String(value).includes("\0")) return refuse("nulCharacter", { name });
+  if (String(value).includes("\0")) return httpError("nulCharacter", { name });
   switch (parameter.operator) {
     case "=":
       return { ...parameter, value: inCase(value as string, parameter.case) };
@@ -89,7 +91,9 @@ function readCondition(parameter: Parameter, raw: RawValue): Condition | Refusal
       return { ...parameter, value: likePattern(inCase(value as string, parameter.case)) };
     case ">=":
     case "<=":
-      return isDate(value as string) ? { ...parameter, value: value as string } : refuse("notDate", { name });
+      return isDate(value as string)
+        ? { ...parameter, value: value as string }
+        : httpError("notDate", { name });
     case "IN":
       return listCondition(parameter, value as readonly string[]);
   }
@@ -98,9 +102,9 @@ function readCondition(parameter: Parameter, raw: RawValue): Condition | Refusal
 function listCondition(
   parameter: Parameter & { operator: "IN" },
   values: readonly string[],
-): Condition | Refusal {
+): Condition | HttpError {
   const { name, maxItems = Infinity } = parameter;
-  if (values.length > maxItems) return refuse("tooManyValues", { name, max: maxItems });
+  if (values.length > maxItems) return httpError("tooManyValues", { name, max: maxItems });
   return { ...parameter, value: values.map((value) => inCase(value, parameter.case)) };
 }
 
@@ -122,8 +126,11 @@ function isDate(text: string): boolean {
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 }
 
-function missingFilter({ allowUnfiltered, requireAnyOf }: Endpoint, { present }: Conditions): Refusal | null {
-  if (!allowUnfiltered && present.length === 0) return refuse("filterRequired");
+function missingFilter(
+  { allowUnfiltered, requireAnyOf }: Endpoint,
+  { present }: Conditions,
+): HttpError | null {
+  if (!allowUnfiltered && present.length === 0) return httpError("filterRequired");
   if (requireAnyOf.length === 0 || requireAnyOf.some((name) => present.includes(name))) return null;
-  return refuse("anyOfRequired", { names: requireAnyOf.join(", ") });
+  return httpError("anyOfRequired", { names: requireAnyOf.join(", ") });
 }

@@ -1,5 +1,5 @@
-import type { Relation } from "../endpoint/endpoint.js";
-import type { RelationShape } from "./dialect.js";
+import type { Relation } from "../model/endpoint.js";
+import type { ResultColumns } from "./dialect.js";
 import type { Selection } from "./selection.js";
 import type { Plan } from "./sql.js";
 
@@ -8,13 +8,13 @@ const MAX_FORMS = 200;
 
 /** Plans by the relation, its shape and the form of the selection: all of it but the values. */
 export class PlanCache {
-  readonly #plans = new WeakMap<RelationShape, Map<string, Plan<Selection>>>();
+  readonly #plans = new WeakMap<ResultColumns, Map<string, Plan<Selection>>>();
 
   /** `use`: what the plan is for, besides the selection. */
   of(
     use: string,
     relation: Relation,
-    shape: RelationShape,
+    shape: ResultColumns,
     selection: Selection,
     make: () => Plan<Selection>,
   ): Plan<Selection> {

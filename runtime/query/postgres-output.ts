@@ -1,9 +1,9 @@
-import type { RealColumn, RelationShape } from "./dialect.js";
+import type { ResultColumn, ResultColumns } from "./dialect.js";
 import type { RowFormat } from "./selection.js";
 import { identifier, join, sql, type Sql } from "./sql.js";
 
 /** The columns of a relation `s` as the API shows them, each under its own name. */
-export function outputColumns(shape: RelationShape): Sql {
+export function outputColumns(shape: ResultColumns): Sql {
   return join(
     shape.map((column) => sql`${outputColumn(column)} AS ${identifier(column.name)}`),
     ", ",
@@ -11,7 +11,7 @@ export function outputColumns(shape: RelationShape): Sql {
 }
 
 /** One row of `t`, which holds `outputColumns`, as text. */
-export function record(shape: RelationShape, format: RowFormat): Sql {
+export function record(shape: ResultColumns, format: RowFormat): Sql {
   switch (format) {
     case "json":
       return ROW_AS_JSON;
@@ -28,7 +28,7 @@ export function record(shape: RelationShape, format: RowFormat): Sql {
 /** `t.*` is the row whatever its columns are called; a bare `t` would be a column of that name. */
 const ROW_AS_JSON = sql`row_to_json(t.*)::text`;
 
-function outputColumn({ name, type }: RealColumn): Sql {
+function outputColumn({ name, type }: ResultColumn): Sql {
   const column = sql`s.${identifier(name)}`;
   return type.startsWith("_") ? outputArray(column, type.slice(1)) : outputValue(column, type);
 }
@@ -76,7 +76,7 @@ const BARE: ReadonlySet<string> = new Set([
 ]);
 
 /** A field of CSV (RFC 4180): null is nothing at all, the empty text `""`. Lists and objects are their JSON. */
-function csvField({ name, type }: RealColumn): Sql {
+function csvField({ name, type }: ResultColumn): Sql {
   const value = sql`t.${identifier(name)}`;
   if (BARE.has(type)) return sql`coalesce(${value}::text, '')`;
   return sql`coalesce('"' || replace(to_json(${value}) #>> '{}', '"', '""') || '"', '')`;

@@ -1,5 +1,5 @@
-import type { Relation, SortKey } from "../endpoint/endpoint.js";
-import { type Dialect, type RelationShape, WHOLE_ROWS } from "./dialect.js";
+import type { Relation, SortKey } from "../model/endpoint.js";
+import { type Dialect, type ResultColumns, BUFFERED_ROWS } from "./dialect.js";
 import { PlanCache } from "./plan-cache.js";
 import { outputColumns, record } from "./postgres-output.js";
 import type { Condition, RowFormat, Selection } from "./selection.js";
@@ -40,12 +40,12 @@ function describe([schema, name]: Relation): Statement {
   return statement(plan(body, placeholder), undefined);
 }
 
-function whole(relation: Relation, shape: RelationShape, selection: Selection, format: RowFormat): Statement {
+function whole(relation: Relation, shape: ResultColumns, selection: Selection, format: RowFormat): Statement {
   const make = (): Plan<Selection> => plan(wholeAnswer(relation, shape, selection, format), placeholder);
   return statement(plans.of(`whole ${format}`, relation, shape, selection, make), selection);
 }
 
-function each(relation: Relation, shape: RelationShape, selection: Selection, format: RowFormat): Statement {
+function each(relation: Relation, shape: ResultColumns, selection: Selection, format: RowFormat): Statement {
   const make = (): Plan<Selection> => plan(eachRow(relation, shape, selection, format), placeholder);
   return statement(plans.of(`each ${format}`, relation, shape, selection, make), selection);
 }
@@ -61,7 +61,7 @@ const SEPARATORS: Readonly<Record<RowFormat, Sql>> = {
 
 function wholeAnswer(
   relation: Relation,
-  shape: RelationShape,
+  shape: ResultColumns,
   selection: Selection,
   format: RowFormat,
 ): Sql<Selection> {
@@ -76,7 +76,7 @@ function wholeAnswer(
 
 function eachRow(
   relation: Relation,
-  shape: RelationShape,
+  shape: ResultColumns,
   selection: Selection,
   format: RowFormat,
 ): Sql<Selection> {
@@ -84,7 +84,7 @@ function eachRow(
   return sql`SELECT ${record(shape, format)} FROM (${rows}) t`;
 }
 
-function selectRows(relation: Relation, shape: RelationShape, selection: Selection): Sql<Selection> {
+function selectRows(relation: Relation, shape: ResultColumns, selection: Selection): Sql<Selection> {
   const filtered = tail(shape, selection);
   return sql`SELECT ${outputColumns(shape)} FROM ${identifier(...relation)} AS s${filtered}`;
 }
@@ -96,11 +96,11 @@ function upToPage({ page }: Selection): Sql<Selection> {
 
 /** The same, but no more than may be answered in one piece, and one that tells that there is more. */
 function upToWhole({ page }: Selection): Sql<Selection> {
-  if (page === null) return sql` LIMIT ${constant(WHOLE_ROWS + 1)}`;
+  if (page === null) return sql` LIMIT ${constant(BUFFERED_ROWS + 1)}`;
   return sql` LIMIT ${bind(mostOfWhole)} OFFSET ${bind(offsetOf)}`;
 }
 
-function tail(shape: RelationShape, { conditions, sort }: Selection): Sql<Selection> {
+function tail(shape: ResultColumns, { conditions, sort }: Selection): Sql<Selection> {
   const types = new Map(shape.map(({ name, type }) => [name, type]));
   const wheres = conditions.map((condition, i) =>
     where(condition, bind(valueOf(i)), types.get(condition.column)),
@@ -117,7 +117,7 @@ const valueOf =
 const limitOf = ({ page }: Selection): BindValue => page?.limit ?? 0;
 const offsetOf = ({ page }: Selection): BindValue => page?.offset ?? 0;
 const mostOf = ({ page }: Selection): number => (page?.limit ?? 0) + (page?.lookAhead ? 1 : 0);
-const mostOfWhole = (selection: Selection): number => Math.min(mostOf(selection), WHOLE_ROWS + 1);
+const mostOfWhole = (selection: Selection): number => Math.min(mostOf(selection), BUFFERED_ROWS + 1);
 
 function orderBy([column, direction]: SortKey): Sql {
   return sql`s.${identifier(column)} ${DIRECTIONS[direction]}`;

@@ -1,4 +1,4 @@
-import { refuse, type Refusal } from "../endpoint/errors.js";
+import { httpError, type HttpError } from "../model/errors.js";
 
 /** What a caller sent, before it is checked: by name, in the order sent. Never an object, so no name can be special. */
 export type RawFields = ReadonlyMap<string, RawValue>;
@@ -20,9 +20,9 @@ export function queryFields(query: string): RawFields {
 }
 
 /** The fields of a JSON body; an empty one is `{}` (decisions.md §A). */
-export function bodyFields(text: string): RawFields | Refusal {
+export function bodyFields(text: string): RawFields | HttpError {
   const json = text.trim() === "" ? {} : parse(text);
-  if (json === undefined) return refuse("bodyNotJson");
+  if (json === undefined) return httpError("bodyNotJson");
   return objectFields(json);
 }
 
@@ -30,8 +30,8 @@ export function bodyFields(text: string): RawFields | Refusal {
 const MAX_FIELDS = 1000;
 
 /** The fields of a body that somebody has parsed already. */
-export function objectFields(json: unknown): RawFields | Refusal {
-  if (typeof json !== "object" || json === null || Array.isArray(json)) return refuse("bodyNotObject");
+export function objectFields(json: unknown): RawFields | HttpError {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) return httpError("bodyNotObject");
   const values = json as Record<string, unknown>;
   const names = Object.keys(values).slice(0, MAX_FIELDS);
   return new Map(names.map((name) => [name, { from: "body", value: values[name] }]));

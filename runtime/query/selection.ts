@@ -1,4 +1,4 @@
-import type { Filter, SortKey } from "../endpoint/endpoint.js";
+import type { Filter, SortKey } from "../model/endpoint.js";
 
 /** One filter of a request: a declared parameter with its value, already checked. */
 export type Condition = Filter & { readonly column: string; readonly value: string | readonly string[] };

@@ -1,5 +1,5 @@
-import type { Direction, Endpoint, SortKey } from "../endpoint/endpoint.js";
-import { refuse, type Refusal } from "../endpoint/errors.js";
+import type { Direction, Endpoint, SortKey } from "../model/endpoint.js";
+import { httpError, type HttpError } from "../model/errors.js";
 import type { RawFields } from "./raw.js";
 import { readSingle } from "./values.js";
 
@@ -7,21 +7,21 @@ import { readSingle } from "./values.js";
 export function readSort(
   { sort, sortableFields }: Endpoint,
   fields: RawFields,
-): { keys: readonly SortKey[] } | Refusal {
+): { keys: readonly SortKey[] } | HttpError {
   const by = readField("sort_by", fields);
   const direction = readField("sort_direction", fields);
   if (typeof by === "object" && by !== null) return by;
   if (typeof direction === "object" && direction !== null) return direction;
   if (by === null && direction === null) return { keys: sort };
-  if (sortableFields.length === 0) return refuse("notSortable");
-  if (by === null) return refuse("sortDirectionAlone");
-  if (!sortableFields.includes(by)) return refuse("sortField", { names: sortableFields.join(", ") });
+  if (sortableFields.length === 0) return httpError("notSortable");
+  if (by === null) return httpError("sortDirectionAlone");
+  if (!sortableFields.includes(by)) return httpError("sortField", { names: sortableFields.join(", ") });
   const upper = (direction ?? "ASC").toUpperCase();
-  if (!isDirection(upper)) return refuse("sortDirection");
+  if (!isDirection(upper)) return httpError("sortDirection");
   return { keys: [[by, upper], ...sort.filter(([column]) => column !== by)] };
 }
 
-function readField(name: string, fields: RawFields): string | Refusal | null {
+function readField(name: string, fields: RawFields): string | HttpError | null {
   const raw = fields.get(name);
   return raw ? readSingle(name, raw) : null;
 }

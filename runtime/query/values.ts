@@ -1,20 +1,20 @@
-import { refuse, type Refusal } from "../endpoint/errors.js";
+import { httpError, type HttpError } from "../model/errors.js";
 import type { RawValue } from "./raw.js";
 
 /** The text of a value that stands alone; null when it is absent. */
-export function readSingle(name: string, raw: RawValue): string | Refusal | null {
+export function readSingle(name: string, raw: RawValue): string | HttpError | null {
   if (raw.from === "query") {
     const texts = raw.texts.map((text) => text.trim()).filter((text) => text !== "");
-    return texts.length > 1 ? refuse("notSingle", { name }) : (texts[0] ?? null);
+    return texts.length > 1 ? httpError("notSingle", { name }) : (texts[0] ?? null);
   }
   const text = scalarText(raw.value);
-  return text === undefined ? refuse("notSingle", { name }) : text || null;
+  return text === undefined ? httpError("notSingle", { name }) : text || null;
 }
 
 /** The texts of a list: a name given again, a comma-separated value, or a JSON array; null when there is none. */
-export function readList(name: string, raw: RawValue): readonly string[] | Refusal | null {
+export function readList(name: string, raw: RawValue): readonly string[] | HttpError | null {
   const texts = raw.from === "query" ? raw.texts.flatMap(split) : bodyList(raw.value);
-  if (texts === undefined) return refuse("notSingle", { name });
+  if (texts === undefined) return httpError("notSingle", { name });
   return texts.length === 0 ? null : texts;
 }
 

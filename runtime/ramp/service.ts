@@ -1,7 +1,7 @@
 import type { Environment } from "../environment/environment.js";
 import type { Logger } from "../http/logger.js";
-import type { Intake, RunningServer } from "../http/server.js";
-import { startEmbeddedPostgres } from "../warehouse/embedded/embedded-postgres.js";
+import type { ConnectionSource, RunningServer } from "../http/server.js";
+import { startEmbeddedPostgres } from "../embedded/embedded-postgres.js";
 import { ownMasterKey } from "./secrets/master-key.js";
 import { Vault } from "./secrets/vault.js";
 import { startRamp } from "./start.js";
@@ -46,7 +46,10 @@ async function findPlace({ environment, dataDir, log }: RampServiceOptions): Pro
  * The ramp as `routewright serve` runs it. Rejects with a clear line when it cannot start; then nothing is left running.
  * `intake`: where connections come from; from the port of the environment when left out.
  */
-export async function startRampService(options: RampServiceOptions, intake?: Intake): Promise<RunningServer> {
+export async function startRampService(
+  options: RampServiceOptions,
+  intake?: ConnectionSource,
+): Promise<RunningServer> {
   const place = await findPlace(options);
   const { host, rampPort: port, rampPublicUrl: publicUrl } = options.environment;
   const { addressOf, redisUrl, metricsPublic } = options.environment;

@@ -1,8 +1,8 @@
 import { createLocalJWKSet, exportJWK, type JWTVerifyGetKey } from "jose";
 import type { ClientAddress } from "../http/client-address.js";
 import type { Logger } from "../http/logger.js";
-import { type Intake, listen, listening, type RunningServer } from "../http/server.js";
-import { openRates } from "../rate-limit/open.js";
+import { type ConnectionSource, listen, listening, type RunningServer } from "../http/server.js";
+import { openRates } from "../access/rate-limit/open.js";
 import { type RampLimits, RAMP_LIMITS } from "./api/access.js";
 import { rampApp } from "./api/app.js";
 import { RampMetrics } from "./api/metrics.js";
@@ -38,7 +38,7 @@ export interface RampOptions {
   readonly limits?: RampLimits;
   readonly rhythm?: Rhythm;
   /** Where connections come from; from the port when left out. */
-  readonly intake?: Intake;
+  readonly intake?: ConnectionSource;
 }
 
 /** Brings the ramp up: migrates, serves, works in the background. Rejects when it cannot; then nothing is left running. */

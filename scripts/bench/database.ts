@@ -1,8 +1,8 @@
 import pg from "pg";
 import { postgresDialect } from "../../runtime/query/postgres.js";
-import type { RealColumn, RelationShape } from "../../runtime/query/dialect.js";
+import type { ResultColumn, ResultColumns } from "../../runtime/query/dialect.js";
 import type { Selection } from "../../runtime/query/selection.js";
-import { startEmbeddedPostgres } from "../../runtime/warehouse/embedded/embedded-postgres.js";
+import { startEmbeddedPostgres } from "../../runtime/embedded/embedded-postgres.js";
 import {
   rowsOfView,
   SCHEMA,
@@ -67,8 +67,8 @@ function viewSql(view: number): string {
 const EVERYTHING: Selection = { conditions: [], sort: [], page: null };
 
 /** All have the same columns. */
-async function shapeOf(client: pg.Client): Promise<RelationShape> {
+async function shapeOf(client: pg.Client): Promise<ResultColumns> {
   const describe = postgresDialect.describe([SCHEMA, viewName(0)]);
   const { rows } = await client.query<{ columns: string }>(describe.text, [...describe.values]);
-  return JSON.parse(rows[0]?.columns ?? "[]") as RealColumn[];
+  return JSON.parse(rows[0]?.columns ?? "[]") as ResultColumn[];
 }

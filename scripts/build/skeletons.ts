@@ -1,6 +1,6 @@
 /** Cuts the templates at their holes (a step of `npm run build`). */
 import { readFileSync, writeFileSync } from "node:fs";
-import { cutSkeletons } from "../../generator/emit/skeleton.js";
+import { cutSkeletons } from "../../generator/render/skeleton.js";
 
 const template = (name: string): string =>
   readFileSync(new URL(`../../templates/skeleton/${name}.ts`, import.meta.url), "utf8");

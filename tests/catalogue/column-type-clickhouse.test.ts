@@ -3,7 +3,7 @@ import {
   type ColumnType,
   nullable,
   parseColumnType,
-} from "../../generator/catalogue/column-type/column-type.js";
+} from "../../generator/catalogue/column-types/column-type.js";
 
 const integer = (min: bigint, max: bigint): ColumnType => ({
   kind: "integer",

@@ -8,7 +8,7 @@ import {
   nullable,
   parseColumnType,
   typeScriptOf,
-} from "../../generator/catalogue/column-type/column-type.js";
+} from "../../generator/catalogue/column-types/column-type.js";
 
 const quoted = (quote: string) => (text: string) => `${quote}${text}${quote}`;
 

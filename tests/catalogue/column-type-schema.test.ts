@@ -3,7 +3,7 @@ import {
   type JsonSchema,
   jsonSchemaOf,
   parseColumnType,
-} from "../../generator/catalogue/column-type/column-type.js";
+} from "../../generator/catalogue/column-types/column-type.js";
 
 const schemaOf = (text: string | undefined): JsonSchema => jsonSchemaOf(parseColumnType(text));
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseColumnType, typeScriptOf } from "../../generator/catalogue/column-type/column-type.js";
+import { parseColumnType, typeScriptOf } from "../../generator/catalogue/column-types/column-type.js";
 
 const typeScript = (text: string | undefined): string => typeScriptOf(parseColumnType(text));
 const enumOf = (members: readonly string[]): string =>

@@ -4,7 +4,7 @@ import {
   MAX_TYPE_TEXT,
   nullable,
   parseColumnType,
-} from "../../generator/catalogue/column-type/column-type.js";
+} from "../../generator/catalogue/column-types/column-type.js";
 
 const integer = (min: bigint, max: bigint): ColumnType => ({
   kind: "integer",

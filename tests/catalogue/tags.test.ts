@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { TIERS } from "../../runtime/auth/tier.js";
+import { TIERS } from "../../runtime/model/tier.js";
 import { catalogueFrom, catalogueOfText, onlySkipped, pathsOf, told } from "./catalogues.js";
 
 const SYSTEM_TAGS = [

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { render } from "../../generator/emit/render.js";
+import { render } from "../../generator/render/render.js";
 import { catalogueOfText } from "../catalogue/catalogues.js";
 import { addedLines, changedFiles } from "../support/line-diff.js";
 

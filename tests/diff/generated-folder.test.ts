@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { defineEndpoint } from "../../runtime/endpoint/define.js";
-import type { FileSet } from "../../generator/emit/render.js";
+import { defineEndpoint } from "../../runtime/data-api/define.js";
+import type { FileSet } from "../../generator/render/render.js";
 import { compareSnapshots } from "../../generator/diff/compare-snapshots.js";
 import { readGenerated } from "../../generator/diff/sides/generated.js";
 import { manifestOf } from "../support/manifest.js";

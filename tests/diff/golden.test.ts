@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { diff } from "../../generator/commands/diff.js";
 import { CHANGE_KINDS } from "../../generator/diff/change.js";
-import { REPORT_SCHEMA } from "../../generator/diff/format/json-schema.js";
+import { REPORT_SCHEMA } from "../../generator/report/diff/json-schema.js";
 import { type Format, FORMATS } from "../../generator/report/format.js";
 
 /**

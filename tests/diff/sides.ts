@@ -1,5 +1,5 @@
 import { catalogueOf } from "../../generator/catalogue/build.js";
-import { render, type FileSet } from "../../generator/emit/render.js";
+import { render, type FileSet } from "../../generator/render/render.js";
 import { compareSnapshots } from "../../generator/diff/compare-snapshots.js";
 import { readGenerated } from "../../generator/diff/sides/generated.js";
 import { type Snapshot, snapshotOfManifest } from "../../generator/diff/snapshot.js";

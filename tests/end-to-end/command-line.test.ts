@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { Agent, request, type IncomingMessage } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { ask, told } from "../http/ask.js";
+import { ask, told } from "../data-api/ask.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";

@@ -2,10 +2,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, expect, it } from "vitest";
-import {
-  type EmbeddedPostgres,
-  startEmbeddedPostgres,
-} from "../../runtime/warehouse/embedded/embedded-postgres.js";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../runtime/embedded/embedded-postgres.js";
 import { type SmallDisk, smallDisk } from "./small-disk.js";
 import { startLoad } from "./load.js";
 import { health, RELATIONS, serveFrom, someKey } from "./world.js";

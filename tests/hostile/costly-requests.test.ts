@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { KEYS } from "../support/service.js";
-import { ask, post, type Reply } from "../http/ask.js";
+import { ask, post, type Reply } from "../data-api/ask.js";
 import { Client } from "./client.js";
 import { ownService } from "./own-service.js";
 

@@ -1,7 +1,7 @@
 import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import { readBody } from "../../runtime/http/body.js";
-import { serveOrders } from "../http/orders.js";
+import { serveOrders } from "../data-api/orders.js";
 import { Client, get, serveWith, SHORT } from "./client.js";
 
 const MIB = 1024 * 1024;

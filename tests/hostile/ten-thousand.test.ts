@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createConnection, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../runtime/http/limits.js";
-import { ask } from "../http/ask.js";
+import { ask } from "../data-api/ask.js";
 import { get } from "./client.js";
 import { ownService } from "./own-service.js";
 

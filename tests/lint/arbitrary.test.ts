@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { formatResult } from "../../generator/lint/format/report.js";
+import { formatResult } from "../../generator/report/lint/report.js";
 import { projectOf } from "../../generator/lint/project/project.js";
 import { FORMATS } from "../../generator/report/format.js";
 import { lintJson } from "./run.js";

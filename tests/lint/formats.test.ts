@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatResult } from "../../generator/lint/format/report.js";
+import { formatResult } from "../../generator/report/lint/report.js";
 import { RULE_IDS, SEVERITIES, severityOf } from "../../generator/lint/finding.js";
 import { DAILY, project } from "./project.js";
 import { lintJson } from "./run.js";

@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { lint } from "../../generator/commands/lint.js";
 import { RULE_IDS } from "../../generator/lint/finding.js";
-import { REPORT_SCHEMA } from "../../generator/lint/format/json-schema.js";
+import { REPORT_SCHEMA } from "../../generator/report/lint/json-schema.js";
 import type { Format } from "../../generator/report/format.js";
 import { lintOptions } from "./run.js";
 

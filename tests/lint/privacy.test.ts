@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { plainText } from "../../generator/lint/format/words.js";
+import { plainText } from "../../generator/report/lint/words.js";
 import { DAILY, project, type TestNode } from "./project.js";
 import { found, lintJson } from "./run.js";
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { RelationShape } from "../../runtime/query/dialect.js";
+import type { ResultColumns } from "../../runtime/query/dialect.js";
 import { postgresDialect } from "../../runtime/query/postgres.js";
 import type { Condition, Selection } from "../../runtime/query/selection.js";
 import { ownSchema, query } from "../support/database.js";
 
-const SHAPE: RelationShape = [
+const SHAPE: ResultColumns = [
   { name: "id", type: "int4" },
   { name: "name", type: "text" },
   { name: "day", type: "date" },
@@ -22,7 +22,7 @@ const schema = await ownSchema(`
 const NOTHING: Selection = { conditions: [], sort: [], page: null };
 const ID_SHAPE = SHAPE.slice(0, 1);
 /** What goes around every selection of the column `id`. */
-const wholeJson = (shape: RelationShape, selection: Selection) =>
+const wholeJson = (shape: ResultColumns, selection: Selection) =>
   postgresDialect.whole(["sch", "rel"], shape, selection, "json");
 
 const around = (tail: string): string =>
@@ -34,7 +34,7 @@ interface Found {
 }
 
 /** The same statement on the real relation. */
-async function found(selection: Partial<Selection>, shape: RelationShape = SHAPE): Promise<Found> {
+async function found(selection: Partial<Selection>, shape: ResultColumns = SHAPE): Promise<Found> {
   const { text, values } = postgresDialect.whole(
     [schema, "plain"],
     shape,

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { buildDemoRelations } from "../../scripts/demo/relations.js";
-import { startEmbeddedPostgres } from "../../runtime/warehouse/embedded/embedded-postgres.js";
+import { startEmbeddedPostgres } from "../../runtime/embedded/embedded-postgres.js";
 
 const inRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 

@@ -1,10 +1,10 @@
-import type { KeyOwner } from "../../runtime/auth/keyring.js";
-import type { Observation } from "../../runtime/endpoint/gateway.js";
+import type { KeyOwner } from "../../runtime/access/keyring.js";
+import type { RequestRecord } from "../../runtime/data-api/gateway.js";
 
 export const ANN: KeyOwner = { id: "0123456789ab", user: "ann", org: "Acme", tier: "tier1" };
 
 /** What is told of an answer: a row to a caller without a key, but for what is given. */
-export function observation(given: Partial<Observation> = {}): Observation {
+export function observation(given: Partial<RequestRecord> = {}): RequestRecord {
   return {
     requestId: "request-1",
     method: "GET",

@@ -7,15 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { serverAccount } from "../../runtime/warehouse/embedded/account.js";
-import { placesForCopy, program, runnableTree } from "../../runtime/warehouse/embedded/binaries.js";
-import {
-  type Cluster,
-  dataArguments,
-  openCluster,
-  SUPERUSER,
-} from "../../runtime/warehouse/embedded/cluster.js";
-import { findNativeTree } from "../../runtime/warehouse/embedded/native-tree.js";
+import { serverAccount } from "../../runtime/embedded/account.js";
+import { placesForCopy, program, runnableTree } from "../../runtime/embedded/binaries.js";
+import { type Cluster, dataArguments, openCluster, SUPERUSER } from "../../runtime/embedded/cluster.js";
+import { findNativeTree } from "../../runtime/embedded/native-tree.js";
 import { atEnd } from "./service.js";
 
 /** Signals of PostgreSQL's first process that ask it to end. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { openRunResults } from "../../generator/watch/run-results.js";
-import { Builds } from "../../runtime/endpoint/builds.js";
+import { BuildTimes } from "../../runtime/data-api/build-times.js";
 import { atEnd, ownFolder } from "../support/service.js";
 import { type Behaviour, manifestServer, serving } from "./manifest-server.js";
 
@@ -32,7 +32,7 @@ function put(file: string, content: unknown): void {
 
 /** Follows a source with what it has told so far; ended with the test. */
 async function following(source: string, intervalSeconds = 60) {
-  const builds = new Builds();
+  const builds = new BuildTimes();
   const problems: string[] = [];
   const runResults = await openRunResults({
     source,

@@ -1,8 +1,8 @@
 import type { Endpoint } from "@routewright/runtime/model";
 import type { CatalogueEntry, Documentation } from "../../catalogue/catalogue.js";
 import { type JsonObject, objectOr } from "../../manifest/json.js";
-import { rowNameOf } from "../../openapi/names.js";
-import { dataPathItem } from "../../openapi/operation.js";
+import { rowNameOf } from "../../render/openapi/names.js";
+import { dataPathItem } from "../../render/openapi/operation.js";
 
 /**
  * The authors' words about an endpoint, out of the generated OpenAPI document: behind them stand sentences that the

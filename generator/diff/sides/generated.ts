@@ -1,5 +1,5 @@
 import type { Endpoint } from "@routewright/runtime/model";
-import type { FileSet } from "../../emit/render.js";
+import type { FileSet } from "../../render/render.js";
 import { visible } from "../../manifest/hidden.js";
 import { isObject, type JsonObject } from "../../manifest/json.js";
 import { parseJson } from "../../manifest/manifest.js";

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
-import type { FileSet } from "../../emit/render.js";
+import type { FileSet } from "../../render/render.js";
 import { fail, type Failure } from "../../manifest/source.js";
 
 export type RevisionReading = { readonly ok: true; readonly files: FileSet } | Failure;

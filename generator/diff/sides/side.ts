@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import type { Tier } from "@routewright/runtime/model";
-import { readFolder } from "../../emit/folder.js";
+import { readFolder } from "../../output/folder.js";
 import { readManifest } from "../../manifest/manifest.js";
 import { snapshotOfManifest } from "../snapshot.js";
 import { readGenerated } from "./generated.js";

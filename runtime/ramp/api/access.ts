@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { ClientAddress } from "../../http/client-address.js";
-import { networkOf } from "../../rate-limit/network.js";
-import type { RateLimitStore } from "../../rate-limit/store.js";
+import { networkOf } from "../../access/rate-limit/network.js";
+import type { RateLimitStore } from "../../access/rate-limit/store.js";
 import type { ProjectSignIn } from "../project/sign-in.js";
 import type { Project } from "../project/project.js";
 import type { Customer, CustomerTokens } from "../token/customer-token.js";

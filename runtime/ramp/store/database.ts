@@ -1,5 +1,5 @@
 import pg from "pg";
-import { StatementNames } from "../../warehouse/statement-names.js";
+import { StatementNames } from "../../postgres/statement-names.js";
 import type { ProjectId } from "../project/project.js";
 import { batchingSocket } from "./batching-socket.js";
 

@@ -8,7 +8,7 @@ import type { SetUp } from "../../../runtime/ramp/set-up/outcome.js";
 import { createOrganization, createProject, findProject } from "../../../runtime/ramp/set-up/projects.js";
 import { openDatabase, type RampDatabase } from "../../../runtime/ramp/store/database.js";
 import { migrate } from "../../../runtime/ramp/store/migrate.js";
-import { startEmbeddedPostgres } from "../../../runtime/warehouse/embedded/embedded-postgres.js";
+import { startEmbeddedPostgres } from "../../../runtime/embedded/embedded-postgres.js";
 import { ROUTEWRIGHT } from "../api-folder.js";
 import { type Server, startServer } from "../children.js";
 import type { Owner } from "./job.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { afterAll } from "vitest";
 import { eventually } from "./world.js";
-import { startEmbeddedPostgres } from "../../../runtime/warehouse/embedded/embedded-postgres.js";
+import { startEmbeddedPostgres } from "../../../runtime/embedded/embedded-postgres.js";
 
 export interface OwnPostgres {
   readonly url: string;

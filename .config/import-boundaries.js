@@ -1,0 +1,132 @@
+/**
+ * A lint rule: which folder may import which. Imports run one way. A file belongs to the longest listed folder that
+ * contains it; a folder may import itself and the folders listed for it, nothing else.
+ */
+import { dirname, relative, resolve, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+/** `part: what it may import besides itself`. Packages are free, except our own. */
+export const BOUNDARIES = {
+  "generator/manifest": [],
+  "generator/catalogue": ["generator/manifest", "runtime (package)"],
+  "generator/render": ["generator/manifest", "generator/catalogue", "runtime (package)"],
+  "generator/output": ["generator/manifest", "generator/render"],
+  "generator/diff": ["generator/manifest", "generator/catalogue", "generator/render", "runtime (package)"],
+  "generator/lint": ["generator/manifest", "generator/catalogue", "generator/render", "runtime (package)"],
+  "generator/report": ["generator/manifest", "generator/catalogue", "generator/diff", "generator/lint"],
+  "generator/watch": [
+    "generator/manifest",
+    "generator/catalogue",
+    "generator/render",
+    "generator/output",
+    "runtime (package)",
+  ],
+  generator: [
+    "generator/manifest",
+    "generator/catalogue",
+    "generator/render",
+    "generator/output",
+    "generator/diff",
+    "generator/lint",
+    "generator/report",
+    "generator/watch",
+    "runtime (package)",
+  ],
+  "runtime/model": [],
+  "runtime/http": [],
+  "runtime/access": ["runtime/model", "runtime/http", "runtime/access/rate-limit"],
+  "runtime/access/rate-limit": ["runtime/model", "runtime/http"],
+  "runtime/query": ["runtime/model"],
+  "runtime/postgres": ["runtime/model", "runtime/query"],
+  "runtime/results": ["runtime/model", "runtime/query"],
+  "runtime/observability": ["runtime/model", "runtime/http", "runtime/access"],
+  "runtime/docs": ["runtime/model", "runtime/http"],
+  "runtime/environment": ["runtime/model", "runtime/http", "runtime/access"],
+  "runtime/embedded": [],
+  "runtime/data-api": [
+    "runtime/model",
+    "runtime/http",
+    "runtime/access",
+    "runtime/access/rate-limit",
+    "runtime/query",
+    "runtime/postgres",
+    "runtime/results",
+    "runtime/observability",
+    "runtime/docs",
+    "runtime/environment",
+  ],
+  "runtime/ramp": [
+    "runtime/http",
+    "runtime/access/rate-limit",
+    "runtime/postgres",
+    "runtime/docs",
+    "runtime/environment",
+  ],
+  "runtime/cluster": [
+    "runtime/model",
+    "runtime/http",
+    "runtime/access",
+    "runtime/observability",
+    "runtime/environment",
+    "runtime/data-api",
+    "runtime/ramp",
+  ],
+  runtime: [
+    "runtime/model",
+    "runtime/http",
+    "runtime/access",
+    "runtime/access/rate-limit",
+    "runtime/query",
+    "runtime/postgres",
+    "runtime/results",
+    "runtime/observability",
+    "runtime/docs",
+    "runtime/environment",
+    "runtime/embedded",
+    "runtime/data-api",
+    "runtime/ramp",
+    "runtime/cluster",
+  ],
+};
+
+const PARTS = Object.keys(BOUNDARIES).sort((a, b) => b.length - a.length);
+
+/** The part that holds a file, or undefined outside all of them. */
+function partOf(file) {
+  const path = relative(ROOT, file).split(sep).join("/");
+  return PARTS.find((part) => path.startsWith(`${part}/`));
+}
+
+function targetOf(from, specifier) {
+  if (/^@routewright\/runtime(\/|$)/.test(specifier)) return "runtime (package)";
+  if (/^@routewright\/generator(\/|$)/.test(specifier)) return "generator";
+  return specifier.startsWith(".") ? partOf(resolve(dirname(from), specifier)) : undefined;
+}
+
+const rule = {
+  meta: {
+    type: "problem",
+    schema: [],
+    messages: { boundary: "{{from}}/ may not import {{to}}: see .config/import-boundaries.js." },
+  },
+  create(context) {
+    const from = partOf(context.filename);
+    if (from === undefined) return {};
+    const check = ({ source }) => {
+      if (typeof source?.value !== "string") return;
+      const to = targetOf(context.filename, source.value);
+      if (to === undefined || to === from || BOUNDARIES[from].includes(to)) return;
+      context.report({ node: source, messageId: "boundary", data: { from, to } });
+    };
+    return {
+      ImportDeclaration: check,
+      ExportNamedDeclaration: check,
+      ExportAllDeclaration: check,
+      ImportExpression: check,
+    };
+  },
+};
+
+export default { rules: { "import-boundaries": rule } };

@@ -1,0 +1,94 @@
+import { visible } from "../../manifest/hidden.js";
+
+/**
+ * JSON that keeps its keys in order. Names from a manifest go into a `Map`: a plain object would move "2024" to the
+ * front and take "__proto__" for something else.
+ */
+export type Json = string | number | boolean | null | readonly Json[] | JsonRecord | JsonMap;
+export interface JsonRecord {
+  readonly [key: string]: Json;
+}
+export type JsonMap = ReadonlyMap<string, Json>;
+
+/**
+ * The text `JSON.stringify(value, null, 2)` would give, except that characters which are invisible or change how
+ * the text around them is shown (bidirectional overrides, zero-width ones, controls) are written as `\u` escapes:
+ * a reviewer sees what a consumer gets.
+ */
+export function jsonText(value: Json): string {
+  const printer = new Printer();
+  printer.print(value, "\n");
+  return printer.text;
+}
+
+/** Texts of shared values, by margin. */
+const sharedTexts = new WeakMap<object, Map<string, string>>();
+
+/** Marks a value that stands in many places and never changes: it is printed once for each depth. */
+export function shared<Value extends Json & object>(value: Value): Value {
+  sharedTexts.set(value, new Map());
+  return value;
+}
+
+/** Adds piece by piece to one text, which is a megabyte or more: to join texts level by level costs twice as much. */
+class Printer {
+  text = "";
+
+  /** `margin` is the line break and the spaces in front of the value's closing bracket. */
+  print(value: Json, margin: string): void {
+    if (value === null || typeof value !== "object") {
+      this.text += scalar(value);
+      return;
+    }
+    const texts = sharedTexts.get(value);
+    if (texts) this.text += texts.get(margin) ?? sharedText(value, margin, texts);
+    else this.add(value, margin);
+  }
+
+  /** Prints a value that is not known to be shared. */
+  add(value: Json & object, margin: string): void {
+    if (isList(value)) this.#list(value, margin);
+    else this.#members(value instanceof Map ? (value as JsonMap) : Object.entries(value), margin);
+  }
+
+  #list(value: readonly Json[], margin: string): void {
+    let before = "[";
+    for (const item of value) {
+      this.text += before + margin + INDENT;
+      this.print(item, margin + INDENT);
+      before = ",";
+    }
+    this.text += before === "[" ? "[]" : `${margin}]`;
+  }
+
+  #members(members: Iterable<readonly [string, Json]>, margin: string): void {
+    let before = "{";
+    for (const [key, item] of members) {
+      this.text += `${before}${margin}${INDENT}${scalar(key)}: `;
+      this.print(item, margin + INDENT);
+      before = ",";
+    }
+    this.text += before === "{" ? "{}" : `${margin}}`;
+  }
+}
+
+function sharedText(value: Json & object, margin: string, texts: Map<string, string>): string {
+  const printer = new Printer();
+  printer.add(value, margin);
+  texts.set(margin, printer.text);
+  return printer.text;
+}
+
+const INDENT = "  ";
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+/** Most texts hold nothing that is to be escaped. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+function scalar(value: string | number | boolean | null): string {
+  if (typeof value === "string" && PLAIN.test(value)) return `"${value}"`;
+  return visible(JSON.stringify(value));
+}

@@ -1,0 +1,78 @@
+import { type Method, type Tier, TIER_NAMES } from "@routewright/runtime/model";
+import type { CatalogueEntry } from "../../catalogue/catalogue.js";
+import { type Json, type JsonMap, type JsonRecord, shared } from "./json-text.js";
+import { operationIdOf } from "./names.js";
+import { neededFilters, queryParameters, requestBody } from "./parameters.js";
+import { ref, refusalReferences } from "./responses.js";
+import { rowsResponse } from "./rows.js";
+import { codeList, paragraphs } from "./text.js";
+
+/** The path item of a data endpoint: an operation per method (data-api.md §4.3). */
+export function dataPathItem(entry: CatalogueEntry): JsonMap {
+  return new Map(
+    entry.endpoint.methods.map((method) => [method.toLowerCase(), dataOperation(entry, method)]),
+  );
+}
+
+function dataOperation(entry: CatalogueEntry, method: Method): JsonRecord {
+  const { endpoint, category } = entry;
+  return {
+    operationId: operationIdOf(method, endpoint.path),
+    tags: [category],
+    summary: titleOf(entry) + (method === "POST" ? " (POST)" : ""),
+    description: descriptionOf(entry),
+    ...(endpoint.deprecationDate !== null && { deprecated: true }),
+    "x-tier": endpoint.tier,
+    "x-dbt-model": endpoint.model,
+    security: securityOf(endpoint.tier),
+    ...inputOf(entry, method),
+    responses: new Map<string, Json>([
+      ["200", rowsResponse(entry)],
+      ...(method === "GET" ? [["304", NOT_MODIFIED_REF] as const] : []),
+      ...refusalReferences({ kind: "data", endpoint, method }),
+    ]),
+  };
+}
+
+const NOT_MODIFIED_REF = shared(ref("responses", "NotModified"));
+
+function inputOf(entry: CatalogueEntry, method: Method): JsonRecord {
+  switch (method) {
+    case "GET":
+      return { parameters: queryParameters(entry) };
+    case "POST":
+      return { requestBody: requestBody(entry) };
+  }
+}
+
+/** Who may call: tier0 with or without a key, above it with one (data-api.md §5). */
+export function securityOf(tier: Tier): Json {
+  return tier === "tier0" ? KEY_OR_NONE : KEY;
+}
+
+const KEY = shared([{ ApiKeyAuth: [] }]);
+const KEY_OR_NONE = shared([{}, { ApiKeyAuth: [] }]);
+
+/** A title for people: `Netflow per token, last 7d`. */
+function titleOf({ resource, granularity, window }: CatalogueEntry): string {
+  const parts = [resource, granularity, window === granularity ? null : window].filter(
+    (part) => part !== null,
+  );
+  const title = parts.map((part) => part.replace(/[_.-]+/g, " ").trim()).join(", ");
+  return title.charAt(0).toUpperCase() + title.slice(1);
+}
+
+/** What the model's author says, then what the endpoint asks for. */
+function descriptionOf(entry: CatalogueEntry): string {
+  const { legacy, sort, tier, deprecationDate, successor } = entry.endpoint;
+  const needed = neededFilters(entry);
+  return paragraphs(
+    entry.documentation.description,
+    legacy ? "The whole table: no parameters are taken." : "",
+    needed.length === 0 ? "" : `At least one of these parameters is required: ${codeList(needed)}.`,
+    sort.length === 0 ? "" : `Sorted by ${codeList(sort.map((key) => key.join(" ")))}.`,
+    deprecationDate === null ? "" : `Deprecated: it may be gone from ${deprecationDate} on.`,
+    successor === null ? "" : `The latest version is served by \`${successor}\`.`,
+    `Access: ${tier} (${TIER_NAMES[tier]}).`,
+  );
+}

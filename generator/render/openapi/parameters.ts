@@ -1,0 +1,142 @@
+import type { LetterCase, Method, Pagination, Parameter } from "@routewright/runtime/model";
+import type { CatalogueEntry } from "../../catalogue/catalogue.js";
+import type { Json, JsonMap, JsonRecord } from "./json-text.js";
+import { paragraphs } from "./text.js";
+
+/** Something that a caller may send, in the query of a GET or in the body of a POST. */
+interface Field {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: JsonRecord;
+  readonly isList: boolean;
+}
+
+/**
+ * The `parameters` of a GET: as declared, then `limit`, `offset`, `sort_by`, `sort_direction` (DESIGN.md). OpenAPI
+ * cannot say of a query "at least one of these": only a filter without an alternative is marked as required.
+ */
+export function queryParameters(entry: CatalogueEntry): readonly Json[] {
+  const [needed, alternative] = neededFilters(entry);
+  return fieldsOf(entry, "GET").map(({ name, description, schema, isList }) => ({
+    name,
+    in: "query",
+    description,
+    ...(name === needed && alternative === undefined && { required: true }),
+    ...(isList && { style: "form", explode: true }),
+    schema,
+  }));
+}
+
+/** The body of a POST: one property per field and no others; required only if a filter is (data-api.md §4.3). */
+export function requestBody(entry: CatalogueEntry): JsonRecord {
+  const needed = neededFilters(entry);
+  const schema = new Map<string, Json>([
+    ["type", "object"],
+    ["properties", new Map(fieldsOf(entry, "POST").map((field) => [field.name, property(field)]))],
+    ["additionalProperties", false],
+  ]);
+  // Within `allOf`, as type generators take a bare `anyOf` for a choice of types that are not described.
+  if (needed.length > 0) schema.set("allOf", [{ anyOf: needed.map((name) => ({ required: [name] })) }]);
+  return { required: needed.length > 0, content: { "application/json": { schema } } };
+}
+
+/** Parameters of which a request must carry at least one; none when it may go without. */
+export function neededFilters({ endpoint }: CatalogueEntry): readonly string[] {
+  if (endpoint.requireAnyOf.length > 0) return endpoint.requireAnyOf;
+  return endpoint.allowUnfiltered ? [] : endpoint.parameters.map(({ name }) => name);
+}
+
+function property({ description, schema }: Field): JsonMap {
+  return new Map([...Object.entries(schema), ["description", description]]);
+}
+
+function fieldsOf({ endpoint, documentation }: CatalogueEntry, method: Method): readonly Field[] {
+  const { parameters, pagination, sortableFields } = endpoint;
+  return [
+    ...parameters.map((parameter) =>
+      declared(parameter, documentation.parameters.get(parameter.name) ?? "", method),
+    ),
+    ...(pagination === null ? [] : pageFields(pagination)),
+    ...(sortableFields.length === 0 ? [] : sortFields(sortableFields)),
+  ];
+}
+
+function declared(parameter: Parameter, description: string, method: Method): Field {
+  const isList = parameter.type === "string_list";
+  const words = paragraphs(description, filterText(parameter, method));
+  return { name: parameter.name, description: words, schema: schemaOf(parameter), isList };
+}
+
+function schemaOf(parameter: Parameter): JsonRecord {
+  switch (parameter.type) {
+    case "string":
+      return { type: "string" };
+    case "date":
+      return { type: "string", format: "date" };
+    case "string_list":
+      return {
+        type: "array",
+        items: { type: "string" },
+        ...(parameter.maxItems !== undefined && { maxItems: parameter.maxItems }),
+      };
+  }
+}
+
+/** Column and operator of a filter, in words (data-api.md §2.3). */
+function filterText(parameter: Parameter, method: Method): string {
+  const { column } = parameter;
+  switch (parameter.operator) {
+    case "=":
+      return `Filter: \`${column} = value\`.${caseText(parameter.case)}`;
+    case ">=":
+    case "<=":
+      return `Filter: \`${column} ${parameter.operator} value\`, inclusive.`;
+    case "ILIKE":
+      return (
+        `Filter: \`${column} ILIKE value\`: in any letter case, \`%\` stands for any text; ` +
+        `a value without \`%\` is looked for anywhere in the column.`
+      );
+    case "IN":
+      return `Filter: \`${column} IN (values)\`. ${listText(method)}${caseText(parameter.case)}`;
+  }
+}
+
+function listText(method: Method): string {
+  switch (method) {
+    case "GET":
+      return "Repeat the name for several values, or separate them by commas.";
+    case "POST":
+      return "One string of values separated by commas works too.";
+  }
+}
+
+function caseText(letterCase: LetterCase | undefined): string {
+  return letterCase === undefined ? "" : ` Value and column are compared in ${letterCase} case.`;
+}
+
+function pageFields({ defaultLimit, maxLimit }: Pagination): readonly Field[] {
+  const limit = { type: "integer", minimum: 1, maximum: maxLimit, default: defaultLimit };
+  const offset = { type: "integer", minimum: 0, default: 0 };
+  return [
+    { name: "limit", description: "Most rows to return.", schema: limit, isList: false },
+    { name: "offset", description: "Rows to skip first.", schema: offset, isList: false },
+  ];
+}
+
+function sortFields(columns: readonly string[]): readonly Field[] {
+  const direction = { type: "string", enum: ["ASC", "DESC"], default: "ASC" };
+  return [
+    {
+      name: "sort_by",
+      description: "Column to sort by, ahead of the fixed order.",
+      schema: { type: "string", enum: columns },
+      isList: false,
+    },
+    {
+      name: "sort_direction",
+      description: "Direction of `sort_by`, which it requires.",
+      schema: direction,
+      isList: false,
+    },
+  ];
+}

@@ -1,0 +1,85 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { hashOf, HASH_PREFIX, KEY_ID_DIGITS, KEY_PREFIX, readKeyring } from "./keyring.js";
+import type { Tier } from "../model/tier.js";
+
+/** Random bytes of a key: 256 bits, which nobody guesses. */
+const SECRET_BYTES = 32;
+
+/** A key as its file holds it; what is absent was not given. */
+export interface StoredKey {
+  readonly id: string;
+  readonly tier: Tier;
+  readonly user: string;
+  readonly org: string;
+}
+
+export type KeyFileResult<T> =
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+
+/** Adds a key for its owner; the file gets the hash, the caller the key, which is not to be had again. */
+export function addKey(
+  file: string,
+  owner: Omit<StoredKey, "id">,
+): KeyFileResult<{ readonly key: string; readonly id: string }> {
+  const entries = readEntries(file);
+  if (!entries.ok) return entries;
+  const key = KEY_PREFIX + randomBytes(SECRET_BYTES).toString("base64url");
+  const digest = hashOf(key);
+  writeEntries(file, new Map([...entries.value, [HASH_PREFIX + digest, owner]]));
+  return { ok: true, value: { key, id: digest.slice(0, KEY_ID_DIGITS) } };
+}
+
+/** The keys of a file, in its order. */
+export function storedKeys(file: string): KeyFileResult<readonly StoredKey[]> {
+  const entries = readEntries(file);
+  return entries.ok
+    ? { ok: true, value: [...entries.value].map(([key, entry]) => storedKey(key, entry)) }
+    : entries;
+}
+
+/** Removes the key that an id, or its beginning, names; the ids that match where it is not exactly one. */
+export function removeKey(file: string, id: string): KeyFileResult<readonly string[]> {
+  const entries = readEntries(file);
+  if (!entries.ok) return entries;
+  const matches = [...entries.value.keys()].filter((key) => idOf(key).startsWith(id));
+  if (matches.length === 1)
+    writeEntries(file, new Map([...entries.value].filter(([key]) => key !== matches[0])));
+  return { ok: true, value: matches.map(idOf) };
+}
+
+type Entry = string | Partial<StoredKey>;
+
+/** Refuses what the server would refuse, so that a command never makes a broken file worse. */
+function readEntries(file: string): KeyFileResult<ReadonlyMap<string, Entry>> {
+  if (!existsSync(file)) return { ok: true, value: new Map() };
+  const json = parse(readFileSync(file, "utf8"));
+  const keyring = readKeyring(json, file);
+  if (!keyring.ok) return { ok: false, problem: keyring.problems.join(" ") };
+  return { ok: true, value: new Map(Object.entries(json as Record<string, Entry>)) };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Readable by its owner alone, and whole at any moment. */
+function writeEntries(file: string, entries: ReadonlyMap<string, Entry>): void {
+  const staged = `${file}.${String(process.pid)}.tmp`;
+  writeFileSync(staged, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`, { mode: 0o600 });
+  renameSync(staged, file);
+}
+
+function storedKey(key: string, entry: Entry): StoredKey {
+  const { tier, user = "", org = "" } = typeof entry === "string" ? { tier: entry as Tier } : entry;
+  return { id: idOf(key), tier: tier ?? "tier0", user, org };
+}
+
+function idOf(key: string): string {
+  const digest = key.startsWith(HASH_PREFIX) ? key.slice(HASH_PREFIX.length).toLowerCase() : hashOf(key);
+  return digest.slice(0, KEY_ID_DIGITS);
+}

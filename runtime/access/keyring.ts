@@ -1,0 +1,87 @@
+import { hash } from "node:crypto";
+import { isTier, type Tier } from "../model/tier.js";
+
+/** Every key begins so (data-api.md §5). */
+export const KEY_PREFIX = "sk_live_";
+/** Begins a key that is stored as its hash. */
+export const HASH_PREFIX = "sha256:";
+/** Hex digits of a hash that name its key in logs and lists. */
+export const KEY_ID_DIGITS = 12;
+
+/** Who a key belongs to. */
+export interface KeyOwner {
+  /** Names the key without telling it: the first digits of its hash. Fit for logs and counters. */
+  readonly id: string;
+  readonly user: string;
+  readonly tier: Tier;
+  readonly org: string;
+}
+
+/** The keys a server knows, by hash: the keys themselves are not kept in memory (data-api.md §5). */
+export class Keyring {
+  readonly #owners: ReadonlyMap<string, KeyOwner>;
+
+  constructor(owners: ReadonlyMap<string, KeyOwner>) {
+    this.#owners = owners;
+  }
+
+  /** The owner of a key, or null when the key is not known. */
+  find(key: string): KeyOwner | null {
+    return this.#owners.get(hashOf(key)) ?? null;
+  }
+
+  get size(): number {
+    return this.#owners.size;
+  }
+}
+
+/** Under what a key is stored and looked up: keys are long and random, so a plain digest is enough. */
+export function hashOf(key: string): string {
+  return hash("sha256", key, "hex");
+}
+
+export type KeyringReading =
+  { readonly ok: true; readonly keyring: Keyring } | { readonly ok: false; readonly problems: string[] };
+
+/**
+ * Reads `{"sk_live_…": {"user", "tier", "org"}}`; the value may be the tier alone, the key may be `sha256:<hex>`
+ * (decisions.md §A, Keys). Problems name an entry by its place, never by its key.
+ */
+export function readKeyring(json: unknown, source: string): KeyringReading {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    return {
+      ok: false,
+      problems: [`${source} must hold a JSON object: {"sk_live_…": {"user", "tier", "org"}}.`],
+    };
+  }
+  const read = Object.entries(json).map(([key, entry], i) =>
+    readEntry(key, entry, `${source}, entry ${i + 1}`),
+  );
+  const problems = read.filter((item) => typeof item === "string");
+  if (problems.length > 0) return { ok: false, problems };
+  const owners = read.filter((item) => typeof item !== "string");
+  return { ok: true, keyring: new Keyring(new Map(owners)) };
+}
+
+function readEntry(key: string, entry: unknown, place: string): readonly [string, KeyOwner] | string {
+  const digest = digestOf(key);
+  if (digest === null)
+    return `${place}: a key begins with ${KEY_PREFIX}, or is ${HASH_PREFIX} and 64 hex digits.`;
+  const record = (typeof entry === "string" ? { tier: entry } : (entry ?? {})) as Record<string, unknown>;
+  if (!isTier(record["tier"])) return `${place}: its tier must be one of tier0, tier1, tier2, tier3.`;
+  const id = digest.slice(0, KEY_ID_DIGITS);
+  return [
+    digest,
+    { id, tier: record["tier"], user: textOr(record["user"], id), org: textOr(record["org"], "") },
+  ];
+}
+
+function digestOf(key: string): string | null {
+  if (key.startsWith(KEY_PREFIX) && key.length > KEY_PREFIX.length) return hashOf(key);
+  const stored = /^sha256:([0-9a-f]{64})$/i.exec(key)?.[1];
+  return stored?.toLowerCase() ?? null;
+}
+
+function textOr(value: unknown, fallback: string): string {
+  return typeof value === "string" && value !== "" ? value : fallback;
+}

@@ -1,0 +1,38 @@
+import type { Release } from "../data-api/release.js";
+import { type Environment, readEnvironment } from "../environment/environment.js";
+import { withKeysInline } from "../environment/keys.js";
+import { readGeneratedRelease } from "../data-api/generated-release.js";
+import type { EnvironmentVariables } from "./messages.js";
+
+/**
+ * What workers are made from, as it was at one moment: a worker that takes the place of a dead one is like its siblings,
+ * whatever has happened to the files since.
+ */
+export interface WorkerConfig {
+  /** With the keys in them. */
+  readonly variables: EnvironmentVariables;
+  readonly environment: Environment;
+  /** What the generated folder has to serve; null where the data API is not served. */
+  readonly data: { readonly title: string; readonly edition: Release } | null;
+}
+
+export interface BlueprintSource {
+  readonly variables: NodeJS.ProcessEnv;
+  /** The generated folder; null where the data API is not served. */
+  readonly generated: string | null;
+  readonly dataDir: string;
+}
+
+/** Reads the environment, the keys and the generated folder anew. Rejects with a clear line for each that is wrong. */
+export async function readWorkerConfig({
+  variables,
+  generated,
+  dataDir,
+}: BlueprintSource): Promise<WorkerConfig> {
+  const reading = readEnvironment(variables);
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  const { environment } = reading;
+  const { apiTitle } = environment;
+  const data = generated === null ? null : await readGeneratedRelease({ generated, dataDir, apiTitle });
+  return { variables: withKeysInline(variables), environment, data };
+}

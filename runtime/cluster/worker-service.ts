@@ -1,0 +1,103 @@
+import type { Build } from "../data-api/build-times.js";
+import { loadRelease, type Release } from "../data-api/release.js";
+import { ActiveRelease } from "../data-api/active-release.js";
+import { activate } from "../data-api/refresh.js";
+import { startDataService } from "../data-api/service.js";
+import { type Environment, readEnvironment } from "../environment/environment.js";
+import { openSharedLog } from "../http/logger.js";
+import type {
+  Adoption,
+  Assignment,
+  DataAssignment,
+  EnvironmentVariables,
+  RampAssignment,
+} from "./messages.js";
+import type { PrimaryLink } from "./primary-link.js";
+
+/** What a worker process does. */
+export type WorkerService = DataDuty | RampDuty;
+
+export interface DataDuty {
+  readonly role: "data";
+  /** Swaps an edition into service. */
+  adopt(edition: Release): Adoption;
+  built(builds: readonly Build[]): void;
+  metricsText(): Promise<string>;
+  /** Finishes what is under way. */
+  stop(): Promise<void>;
+}
+
+export interface RampDuty {
+  readonly role: "ramp";
+  /** Finishes what is under way. */
+  stop(): Promise<void>;
+}
+
+/** Takes up what a worker is to do. Rejects with a clear line when it cannot. */
+export function startWorkerService(
+  assignment: Assignment,
+  worker: number,
+  primary: PrimaryLink,
+): Promise<WorkerService> {
+  switch (assignment.role) {
+    case "data":
+      return serveData(assignment, worker, primary);
+    case "ramp":
+      return serveRamp(assignment, worker, primary);
+  }
+}
+
+async function serveData(
+  { variables, url, databaseUrl, title, edition, builds }: DataAssignment,
+  worker: number,
+  primary: PrimaryLink,
+): Promise<DataDuty> {
+  const environment = environmentOf(variables);
+  const live = new ActiveRelease(loadRelease(edition, null));
+  const service = await startDataService({
+    environment,
+    databaseUrl,
+    title,
+    live,
+    refresh: () => primary.ask("refresh"),
+    log: openSharedLog(environment.logLevel, worker),
+    intake: primary.intakeAt(url),
+    metricsText: () => primary.ask("metrics"),
+  });
+  service.builds.record(builds);
+  return {
+    role: "data",
+    adopt: (next) => adoption(live, next),
+    built: (news) => service.builds.record(news),
+    metricsText: () => service.metrics.text(),
+    stop: () => service.stop(),
+  };
+}
+
+function adoption(live: ActiveRelease, edition: Release): Adoption {
+  try {
+    return { ok: true, answer: activate(live, edition) };
+  } catch (error) {
+    return { ok: false, detail: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+async function serveRamp(
+  { variables, url, dataDir }: RampAssignment,
+  worker: number,
+  primary: PrimaryLink,
+): Promise<RampDuty> {
+  const environment = environmentOf(variables);
+  const log = openSharedLog(environment.logLevel, worker);
+  // Loaded only where it is served: it brings a queue, signatures and more.
+  const { startRampService } = await import("../ramp.js");
+  const server = await startRampService({ environment, dataDir, log }, primary.intakeAt(url));
+  return { role: "ramp", stop: () => server.stop() };
+}
+
+/** The primary has read the same. */
+function environmentOf(variables: EnvironmentVariables): Environment {
+  const reading = readEnvironment(variables);
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  return reading.environment;
+}

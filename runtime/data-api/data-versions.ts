@@ -1,0 +1,68 @@
+import { hash } from "node:crypto";
+import { entityTag } from "../results/entity-tag.js";
+import type { BuildTimes } from "./build-times.js";
+
+/** Entity tags remembered for one version: callers choose the questions, and must not choose how much memory that takes. */
+const MAX_TAGS = 500;
+
+/** What is known of an endpoint's rows before any query. */
+export class Version {
+  /** Changes with each build of what the rows come from. */
+  readonly id: string;
+  /** When the last of those builds was done, RFC 3339 in UTC. */
+  readonly asOf: string;
+  readonly #tags = new Map<string, string>();
+
+  constructor(id: string, asOf: string) {
+    this.id = id;
+    this.asOf = asOf;
+  }
+
+  /** The entity tag of the answer to a question. */
+  tagOf(questionKey: string): string {
+    const known = this.#tags.get(questionKey);
+    if (known !== undefined) return known;
+    const tag = entityTag(`${this.id}\0${questionKey}`);
+    if (this.#tags.size < MAX_TAGS) this.#tags.set(questionKey, tag);
+    return tag;
+  }
+}
+
+/** Replicas of the database follow it; until this long after a build, one of them may still give what was before it. */
+const REPLICA_LAG_MS = 60_000;
+
+interface Known {
+  readonly changes: number;
+  readonly version: Version | null;
+}
+
+/** Derives the versions of endpoints from the builds that dbt has told of. */
+export class Versions {
+  readonly #builds: BuildTimes;
+  readonly #hasReplicas: boolean;
+  readonly #known = new WeakMap<readonly string[], Known>();
+
+  constructor(builds: BuildTimes, hasReplicas = false) {
+    this.#builds = builds;
+    this.#hasReplicas = hasReplicas;
+  }
+
+  /** `builtFrom`: an endpoint's. Null when something else may change the rows too, or a build of it is not known. */
+  of(builtFrom: readonly string[] | null): Version | null {
+    if (builtFrom === null || this.#builds.changes === 0) return null;
+    if (this.#hasReplicas && Date.now() < this.#builds.changedAt + REPLICA_LAG_MS) return null;
+    const known = this.#known.get(builtFrom);
+    if (known?.changes === this.#builds.changes) return known.version;
+    const version = this.#derive(builtFrom, known?.version ?? null);
+    this.#known.set(builtFrom, { changes: this.#builds.changes, version });
+    return version;
+  }
+
+  /** The same version stays the same object, with all that hangs on it. */
+  #derive(builtFrom: readonly string[], before: Version | null): Version | null {
+    const times = builtFrom.map((node) => this.#builds.completedAt(node));
+    if (times.length === 0 || !times.every((time) => time !== null)) return null;
+    const id = hash("sha1", builtFrom.map((node, i) => `${node} ${String(times[i])}`).join("\n"));
+    return before?.id === id ? before : new Version(id, new Date(Math.max(...times)).toISOString());
+  }
+}

@@ -1,0 +1,115 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { QueryResult, StreamedResult } from "../results/result-service.js";
+import { COMPRESSED_FROM_BYTES, compressor, encodingOf } from "../results/encoding.js";
+import { CONTENT_TYPES } from "../results/format.js";
+import { sendStream } from "../results/send-stream.js";
+import { isNamed } from "../results/entity-tag.js";
+import type { BufferedResult } from "../results/buffered-result.js";
+import { COMMON_HEADERS, TEXT_POLICY } from "../http/headers.js";
+import type { RowFormat } from "../query/selection.js";
+import type { Version } from "./data-versions.js";
+
+/** What a request came to. */
+export interface Sent {
+  /** Null where the answer is none of rows. */
+  readonly rows: number | null;
+  /** Bytes of the body, as sent. */
+  readonly bytes: number;
+  /** Null when the database was not asked. */
+  readonly databaseMs: number | null;
+}
+
+export const NO_ROWS: Sent = { rows: null, bytes: 0, databaseMs: null };
+
+/** Rows on their way to a client. */
+export interface Delivery {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly format: RowFormat;
+  /** What the answer says of the caller and of the endpoint, as flat name and value pairs; the rest is added to it. */
+  readonly headers: string[];
+  readonly version: Version | null;
+  /** Of the answer, where the version gives it. */
+  readonly tag: string | null;
+}
+
+/** Rows may be kept by the client alone, who must ask whether they are still good. */
+const REVALIDATED: readonly string[] = [
+  ...COMMON_HEADERS,
+  ...TEXT_POLICY,
+  "Cache-Control",
+  "private, no-cache",
+  "Vary",
+  "Accept, Accept-Encoding",
+];
+
+/** Answers 304 when the client has what the tag names; else nothing is sent, and null returned. */
+export function sendNotModified(delivery: Delivery, tag: string): Sent | null {
+  const { request, response } = delivery;
+  const isRead = request.method === "GET" || request.method === "HEAD";
+  if (!isRead || !isNamed(tag, request.headers["if-none-match"])) return null;
+  response.writeHead(304, headersOf(delivery, tag));
+  response.end();
+  return NO_ROWS;
+}
+
+/** Sends an answer: it is handed over at once, or once it is compressed; a streamed one has ended when this resolves. */
+export function respond(delivery: Delivery, { answer, asked }: QueryResult): Sent | Promise<Sent> {
+  if (answer.kind === "stream") return respondWithStream(delivery, answer);
+  const tag = delivery.tag ?? answer.tag;
+  const databaseMs = asked ? answer.databaseMs : null;
+  const notModified = sendNotModified(delivery, tag);
+  return notModified ? { ...notModified, databaseMs } : sendWhole(delivery, answer, tag, databaseMs);
+}
+
+function sendWhole(
+  delivery: Delivery,
+  answer: BufferedResult,
+  tag: string,
+  databaseMs: number | null,
+): Sent | Promise<Sent> {
+  const { rows, body, bytes } = answer;
+  const headers = headersOf(delivery, tag);
+  headers.push("Content-Type", CONTENT_TYPES[delivery.format], "Content-Length");
+  const encoding = bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(delivery.request, "whole");
+  if (encoding === null) {
+    headers.push(String(bytes));
+    return { rows, bytes: sendBody(delivery, headers, body, bytes), databaseMs };
+  }
+  return answer.compressed(encoding).then((compressed) => {
+    headers.push(String(compressed.length), "Content-Encoding", encoding);
+    return { rows, bytes: sendBody(delivery, headers, compressed, compressed.length), databaseMs };
+  });
+}
+
+/** Returns the bytes that were sent. */
+function sendBody({ response }: Delivery, headers: string[], body: string | Buffer, bytes: number): number {
+  if (response.destroyed) return 0;
+  response.writeHead(200, headers);
+  response.end(body);
+  return bytes;
+}
+
+async function respondWithStream(delivery: Delivery, { frame, stream }: StreamedResult): Promise<Sent> {
+  const { request, response, format, tag } = delivery;
+  const encoding = encodingOf(request, "stream");
+  const headers = headersOf(delivery, tag);
+  headers.push("Content-Type", CONTENT_TYPES[format]);
+  if (encoding !== null) headers.push("Content-Encoding", encoding);
+  response.writeHead(200, headers);
+  if (request.method === "HEAD") {
+    const { value } = await stream.pieces.return();
+    response.end();
+    return { rows: null, bytes: 0, databaseMs: value.milliseconds };
+  }
+  const end = await sendStream(response, frame, stream, encoding === null ? null : compressor(encoding));
+  return { rows: end.returned, bytes: end.bytes, databaseMs: end.milliseconds };
+}
+
+/** The caller's own list, with all else that is said of rows: it is made for one answer, and written once. */
+function headersOf({ headers, version }: Delivery, tag: string | null): string[] {
+  for (const text of REVALIDATED) headers.push(text);
+  if (version !== null) headers.push("X-Data-As-Of", version.asOf);
+  if (tag !== null) headers.push("ETag", tag);
+  return headers;
+}

@@ -1,0 +1,113 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { COMMON_HEADERS, NO_STORE, TEXT_POLICY } from "../http/headers.js";
+import type { Authorization } from "../access/authorize.js";
+import type { Endpoint } from "../model/endpoint.js";
+import { httpError, type HttpError } from "../model/errors.js";
+
+/** Methods of a path, as `Allow` lists them; null for a path that nothing has. */
+export type AllowedMethods = string | null;
+
+export const SYSTEM_METHODS = "GET, HEAD, OPTIONS";
+
+export function methodsOf(endpoint: Endpoint | null): AllowedMethods {
+  if (endpoint === null) return null;
+  return endpoint.methods.includes("POST") ? "GET, HEAD, POST, OPTIONS" : "GET, HEAD, OPTIONS";
+}
+
+/** A whole answer: JSON unless it says otherwise. */
+export interface Reply {
+  readonly status: number;
+  readonly body: string;
+  readonly contentType?: string;
+}
+
+/** What an answer says of the caller's window and of the request (data-api.md §8). */
+export function callerHeaders({ limit, window }: Authorization, requestId: string): string[] {
+  return [
+    "X-RateLimit-Limit",
+    String(limit),
+    "X-RateLimit-Remaining",
+    String(Math.max(0, limit - window.count)),
+    "X-RateLimit-Reset",
+    String(Math.ceil(window.resetAt / 1000)),
+    "X-Request-Id",
+    requestId,
+  ];
+}
+
+/** Sends an answer in one write; returns the bytes of its body. */
+export function send(
+  response: ServerResponse,
+  { status, body, contentType = "application/json; charset=utf-8" }: Reply,
+  admission: Authorization,
+  requestId: string,
+  more: readonly string[] = [],
+): number {
+  if (response.destroyed) return 0;
+  const bytes = Buffer.byteLength(body);
+  response.writeHead(status, [
+    ...callerHeaders(admission, requestId),
+    ...COMMON_HEADERS,
+    ...TEXT_POLICY,
+    ...NO_STORE,
+    ...more,
+    "Content-Type",
+    contentType,
+    "Content-Length",
+    String(bytes),
+  ]);
+  response.end(body);
+  return bytes;
+}
+
+/**
+ * Sends a refusal: `{"detail": …}` and the headers that go with its kind (data-api.md §7). Returns the bytes of its body.
+ */
+export function sendRefusal(
+  response: ServerResponse,
+  refusal: HttpError,
+  allowed: AllowedMethods,
+  admission: Authorization,
+  requestId: string,
+): number {
+  const reply = { status: refusal.status, body: JSON.stringify({ detail: refusal.detail }) };
+  return send(response, reply, admission, requestId, refusalHeaders(refusal, allowed));
+}
+
+function refusalHeaders({ code, retryAfter }: HttpError, allowed: AllowedMethods): readonly string[] {
+  if (retryAfter !== null) return ["Retry-After", String(retryAfter)];
+  if (code === "methodNotAllowed" && allowed !== null) return ["Allow", allowed];
+  // The rest of the body is not worth reading: the connection ends with the answer.
+  return code === "bodyTooLarge" ? ["Connection", "close"] : [];
+}
+
+/** Browsers keep the answer to a preflight for two hours at most. */
+const PREFLIGHT = [
+  "Access-Control-Allow-Methods",
+  "GET, HEAD, POST, OPTIONS",
+  "Access-Control-Allow-Headers",
+  "X-API-Key, Content-Type, If-None-Match, X-Request-Id, Traceparent, Tracestate",
+  "Access-Control-Max-Age",
+  "7200",
+];
+
+/** Answers `OPTIONS`; a browser's preflight also where nothing is, so that the page gets to read the real answer. */
+export function sendOptions(
+  response: ServerResponse,
+  request: IncomingMessage,
+  allowed: AllowedMethods,
+  admission: Authorization,
+  requestId: string,
+): void {
+  const isPreflight = request.headers["access-control-request-method"] !== undefined;
+  if (!isPreflight && allowed === null)
+    return void sendRefusal(response, httpError("notFound"), null, admission, requestId);
+  const allow = allowed === null ? [] : ["Allow", allowed];
+  response.writeHead(204, [
+    ...callerHeaders(admission, requestId),
+    ...COMMON_HEADERS,
+    ...PREFLIGHT,
+    ...allow,
+  ]);
+  response.end();
+}

@@ -1,0 +1,109 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { isLoopback } from "../http/client-address.js";
+import { requestIdOf } from "../http/request-id.js";
+import { peek, type Authorization } from "../access/authorize.js";
+import { send, sendOptions, sendRefusal, SYSTEM_METHODS, type Reply } from "./send.js";
+import { httpError, type HttpError } from "../model/errors.js";
+import type { Gateway } from "./gateway.js";
+
+/** What the system endpoints tell of the service. */
+export interface Service {
+  readonly title: string;
+  /** The OpenAPI document, as text. */
+  readonly openApi: () => string;
+  readonly metrics: MetricsText;
+  /** Whether everybody may read `/metrics`. */
+  readonly metricsPublic: boolean;
+}
+
+/** What `/metrics` shows. */
+export interface MetricsText {
+  readonly contentType: string;
+  text(): Promise<string>;
+}
+
+type SystemHandler = (context: Context) => Reply | HttpError | Promise<Reply | HttpError>;
+
+interface Context {
+  readonly gateway: Gateway;
+  readonly service: Service;
+  readonly request: IncomingMessage;
+  readonly admission: Authorization;
+}
+
+/** The public endpoints of data-api.md §4.2, but for the documentation pages. */
+const HANDLERS: ReadonlyMap<string, SystemHandler> = new Map<string, SystemHandler>([
+  ["/", status],
+  ["/health", health],
+  ["/openapi.json", openApi],
+  ["/metrics", metrics],
+]);
+
+export function isSystemPath(path: string): boolean {
+  return HANDLERS.has(path);
+}
+
+/** Answers a system endpoint: never limited, but a key that is sent must be known (data-api.md §5). */
+export async function serveSystem(
+  gateway: Gateway,
+  service: Service,
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const requestId = requestIdOf(request);
+  const admission = await peek(gateway, request);
+  if (request.method === "OPTIONS")
+    return sendOptions(response, request, SYSTEM_METHODS, admission, requestId);
+  const outcome =
+    admission.error ??
+    readOnly(request) ??
+    (await run(path, { gateway, service, request, admission }, requestId));
+  if ("code" in outcome) sendRefusal(response, outcome, SYSTEM_METHODS, admission, requestId);
+  else send(response, outcome, admission, requestId);
+}
+
+/** The public paths are there to be read. */
+export function readOnly({ method }: IncomingMessage): HttpError | null {
+  return method === "GET" || method === "HEAD" ? null : httpError("methodNotAllowed");
+}
+
+async function run(path: string, context: Context, requestId: string): Promise<Reply | HttpError> {
+  try {
+    return (await HANDLERS.get(path)?.(context)) ?? httpError("notFound");
+  } catch (error) {
+    context.gateway.log.error({ requestId, route: path, err: error }, "request failed");
+    return httpError("unexpected");
+  }
+}
+
+function json(status: number, value: unknown): Reply {
+  return { status, body: JSON.stringify(value) };
+}
+
+function status({ service }: Context): Reply {
+  return json(200, { status: "online", service: service.title, docs: "/docs" });
+}
+
+async function health({ gateway }: Context): Promise<Reply> {
+  const connected = await gateway.warehouse.isReachable();
+  const details = [gateway.rates.degraded, gateway.warehouse.degraded].filter((text) => text !== null);
+  return json(connected ? 200 : 503, {
+    status: connected ? "ok" : "unavailable",
+    database_connected: connected,
+    ...(details.length > 0 && { detail: details.join(" ") }),
+  });
+}
+
+function openApi({ service }: Context): Reply {
+  return { status: 200, body: service.openApi() };
+}
+
+/** Open to this machine and to tier3 keys; a forwarded request comes from elsewhere (decisions.md §A, Responses). */
+async function metrics({ gateway, service, request, admission }: Context): Promise<Reply | HttpError> {
+  const { "x-forwarded-for": forwardedFor, forwarded } = request.headers;
+  const isLocal =
+    isLoopback(gateway.addressOf(request)) && forwardedFor === undefined && forwarded === undefined;
+  if (!service.metricsPublic && !isLocal && admission.tier !== "tier3") return httpError("metricsForbidden");
+  return { status: 200, body: await service.metrics.text(), contentType: service.metrics.contentType };
+}

@@ -1,0 +1,172 @@
+/**
+ * Every refusal of the data API (data-api.md §7, decisions.md §A). Nothing else makes an error body; OpenAPI and the
+ * tests read this same table.
+ */
+export const ERRORS = {
+  missingKey: {
+    status: 403,
+    detail: "Missing authentication header: X-API-Key",
+    when: "the endpoint needs a key and none is sent",
+  },
+  unknownKey: { status: 403, detail: "Invalid API Key", when: "the key sent is not known" },
+  tierTooLow: {
+    status: 403,
+    detail: "Access denied. This endpoint requires {tier} access. User '{user}' has {held} access.",
+    when: "the key's tier is below the endpoint's",
+  },
+  metricsForbidden: {
+    status: 403,
+    detail: "Metrics are open to loopback callers and tier3 keys only.",
+    when: "somebody else asks for /metrics and METRICS_PUBLIC is not set",
+  },
+  unsupportedQuery: {
+    status: 400,
+    detail: "Unsupported query parameters: {names}",
+    when: "a query parameter is not declared; several are listed alphabetically",
+  },
+  unsupportedBody: {
+    status: 400,
+    detail: "Unsupported body fields: {names}",
+    when: "a body field is not declared; several are listed alphabetically",
+  },
+  filterRequired: {
+    status: 400,
+    detail: "At least one business filter is required for this endpoint.",
+    when: "no declared parameter is present and the endpoint does not allow that",
+  },
+  anyOfRequired: {
+    status: 400,
+    detail: "At least one of [{names}] is required for this endpoint.",
+    when: "none of the listed parameters is present",
+  },
+  legacyParameters: {
+    status: 400,
+    detail:
+      "This endpoint does not declare API parameters. Add meta.api to the dbt model to enable filters or pagination.",
+    when: "a parameter is sent to an endpoint whose model has no meta.api",
+  },
+  aboveMaximum: { status: 400, detail: "'{field}' must be <= {max}.", when: "limit or offset is too large" },
+  belowMinimum: { status: 400, detail: "'{field}' must be >= {min}.", when: "limit or offset is too small" },
+  notInteger: {
+    status: 400,
+    detail: "'{field}' must be an integer.",
+    when: "limit or offset is not a whole number",
+  },
+  tooManyValues: {
+    status: 400,
+    detail: "Parameter '{name}' allows at most {max} values.",
+    when: "a list is longer than the parameter's max_items",
+  },
+  notSingle: {
+    status: 400,
+    detail: "Parameter '{name}' expects a single value.",
+    when: "a list or an object is given where one value is asked for",
+  },
+  notDate: {
+    status: 400,
+    detail: "Parameter '{name}' must be a date in YYYY-MM-DD format.",
+    when: "a date is not a real calendar date",
+  },
+  nulCharacter: {
+    status: 400,
+    detail: "Parameter '{name}' must not contain the character U+0000.",
+    when: "a value holds the one character that no PostgreSQL text can hold",
+  },
+  notSortable: {
+    status: 400,
+    detail: "This endpoint does not support user-controlled sorting.",
+    when: "sort_by or sort_direction is sent to an endpoint without sortable_fields",
+  },
+  sortField: {
+    status: 400,
+    detail: "'sort_by' must be one of: {names}.",
+    when: "sort_by is not a sortable field",
+  },
+  sortDirectionAlone: {
+    status: 400,
+    detail: "'sort_direction' requires 'sort_by'.",
+    when: "sort_direction is sent without sort_by",
+  },
+  sortDirection: {
+    status: 400,
+    detail: "'sort_direction' must be ASC or DESC.",
+    when: "sort_direction is something else, in any letter case",
+  },
+  queryOnPost: {
+    status: 400,
+    detail: "POST endpoints accept filter and pagination fields in JSON body only.",
+    when: "a POST carries a query string",
+  },
+  bodyNotJson: { status: 400, detail: "Request body must be valid JSON.", when: "the body cannot be parsed" },
+  bodyNotObject: {
+    status: 400,
+    detail: "Request body must be a JSON object.",
+    when: "the body is JSON, but not an object",
+  },
+  bodyTooLarge: {
+    status: 413,
+    detail: "Request body must not be larger than {max} bytes.",
+    when: "the body is over 1 MiB",
+  },
+  notFound: { status: 404, detail: "Not Found", when: "no endpoint has this path" },
+  methodNotAllowed: {
+    status: 405,
+    detail: "Method Not Allowed",
+    when: "the path exists, but not with this method; `Allow` lists those it has",
+  },
+  rateLimited: {
+    status: 429,
+    detail: "Rate limit exceeded. Try again in {n} seconds.",
+    when: "the caller's window is used up; `Retry-After` tells the seconds",
+  },
+  queryFailed: {
+    status: 500,
+    detail: "Database query failed.",
+    when: "the database cannot answer; the cause is in the log under the X-Request-Id",
+  },
+  unexpected: {
+    status: 500,
+    detail: "Internal Server Error",
+    when: "something unforeseen failed; the cause is in the log under the X-Request-Id",
+  },
+  overloaded: {
+    status: 503,
+    detail: "The service is overloaded. Try again in {n} seconds.",
+    when: "too many queries are waiting; `Retry-After` tells the seconds",
+  },
+} as const satisfies Record<string, ErrorRow>;
+
+interface ErrorRow {
+  readonly status: number;
+  /** What the caller reads; `{name}` is filled in. */
+  readonly detail: string;
+  /** The condition, for the documentation. */
+  readonly when: string;
+}
+
+export type ErrorCode = keyof typeof ERRORS;
+
+type Blanks<T extends string> = T extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Blanks<Rest>
+  : never;
+type Fill<C extends ErrorCode> = Record<Blanks<(typeof ERRORS)[C]["detail"]>, string | number>;
+
+/** An answer that says no: expected, so a value and never thrown. */
+export interface HttpError {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly detail: string;
+  /** Seconds to wait, for a refusal that time mends; told in `Retry-After` too. */
+  readonly retryAfter: number | null;
+}
+
+/** Makes the refusal of a row of the table; the blanks of its text must all be given. */
+export function httpError<C extends ErrorCode>(
+  code: C,
+  ...[fill]: [keyof Fill<C>] extends [never] ? [] : [Fill<C>]
+): HttpError {
+  const { status, detail } = ERRORS[code];
+  const values: Readonly<Record<string, string | number>> = fill ?? {};
+  const text = detail.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
+  return { code, status, detail: text, retryAfter: detail.includes("{n}") ? Number(values["n"]) : null };
+}

@@ -1,0 +1,113 @@
+import type { KeyOwner } from "../access/keyring.js";
+import type { RequestRecord } from "../data-api/gateway.js";
+
+/** Stands for the key of callers without one, and for the route of paths that no endpoint has. */
+export const NONE = "none";
+
+/** Stands for what there was no room to tell apart. */
+export const OTHER = "other";
+
+/** Rows held at most, about 5 MB. A database that is away fills them up; from there on routes, then keys, are put together. */
+export const MAX_ROWS = 20_000;
+
+/** What one key asked of one route on one day. */
+export interface UsageRow {
+  /** In UTC, as `2026-01-31`. */
+  readonly day: string;
+  /** Id of the key, or `NONE`, or `OTHER`. */
+  readonly key: string;
+  /** The endpoint's path, or `NONE`, or `OTHER`. */
+  readonly route: string;
+  /** Empty without a key, as `org` is. */
+  readonly user: string;
+  readonly org: string;
+  readonly tier: string;
+  requests: number;
+  /** Answered 401, 403 or 429. */
+  refused: number;
+  /** Answered by any other status from 400 up. */
+  errors: number;
+  rows: number;
+  /** Of the bodies. */
+  bytes: number;
+  /** In milliseconds since 1970. */
+  lastSeen: number;
+}
+
+const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
+
+const DAY_MS = 86_400_000;
+
+/** Counts in memory, exactly and within bounds; a request costs two look-ups. */
+export class Tally {
+  readonly #maxRows: number;
+  #rows: UsageRow[] = [];
+  /** The rows of today by key and route. */
+  #today = new Map<string, Map<string, UsageRow>>();
+  #dayNumber = -1;
+  #day = "";
+
+  constructor(maxRows = MAX_ROWS) {
+    this.#maxRows = maxRows;
+  }
+
+  /** Counts an answer that was given at `now`, in milliseconds since 1970. */
+  count({ owner, tier, route, status, rows, bytes }: RequestRecord, now: number): void {
+    this.#turnTo(Math.floor(now / DAY_MS));
+    const row = this.#row(owner?.id ?? NONE, route ?? NONE, owner, tier);
+    row.requests++;
+    if (status >= 400) {
+      if (REFUSALS.has(status)) row.refused++;
+      else row.errors++;
+    }
+    row.rows += rows ?? 0;
+    row.bytes += bytes;
+    row.lastSeen = now;
+  }
+
+  /** What was counted since the last time. */
+  take(): UsageRow[] {
+    const rows = this.#rows;
+    this.#rows = [];
+    this.#today = new Map();
+    return rows;
+  }
+
+  /** A clock that is set back does not begin a day anew. */
+  #turnTo(dayNumber: number): void {
+    if (dayNumber <= this.#dayNumber) return;
+    this.#dayNumber = dayNumber;
+    this.#day = new Date(dayNumber * DAY_MS).toISOString().slice(0, 10);
+    this.#today = new Map();
+  }
+
+  #row(key: string, route: string, owner: KeyOwner | null, tier: string): UsageRow {
+    return this.#today.get(key)?.get(route) ?? this.#newRow(key, route, owner, tier);
+  }
+
+  #newRow(key: string, route: string, owner: KeyOwner | null, tier: string): UsageRow {
+    const isFull = this.#rows.length >= this.#maxRows;
+    if (isFull && route !== OTHER) return this.#row(key, OTHER, owner, tier);
+    // There may be as many keys as routes, and as many days as the database is away.
+    if (this.#rows.length >= 2 * this.#maxRows && key !== OTHER) return this.#row(OTHER, OTHER, null, "");
+    const counted: UsageRow = {
+      day: this.#day,
+      key,
+      route,
+      user: owner?.user ?? "",
+      org: owner?.org ?? "",
+      tier,
+      requests: 0,
+      refused: 0,
+      errors: 0,
+      rows: 0,
+      bytes: 0,
+      lastSeen: 0,
+    };
+    this.#rows.push(counted);
+    const routes = this.#today.get(key);
+    if (routes) routes.set(route, counted);
+    else this.#today.set(key, new Map([[route, counted]]));
+    return counted;
+  }
+}

@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { addKey, removeKey, storedKeys } from "../../runtime/access/key-file.js";
+import { readKeyring } from "../../runtime/access/keyring.js";
+import { ownFolder } from "../support/service.js";
+
+const OWNER = { tier: "tier2", user: "ann", org: "acme" } as const;
+let files = 0;
+const folder = ownFolder();
+const newFile = (): string => join(folder, `keys-${String(++files)}.json`);
+
+function added(file: string, owner: Parameters<typeof addKey>[1] = OWNER): { key: string; id: string } {
+  const result = addKey(file, owner);
+  if (!result.ok) throw new Error(result.problem);
+  return result.value;
+}
+
+describe("a key file", () => {
+  it("is made for its owner alone, holds the hash and never the key", () => {
+    const file = newFile();
+    const { key, id } = added(file);
+    const text = readFileSync(file, "utf8");
+    expect(key).toMatch(/^sk_live_[\w-]{43}$/);
+    expect(text).not.toContain(key.slice(8));
+    expect(JSON.parse(text)).toEqual({ [Object.keys(JSON.parse(text) as object)[0] ?? ""]: OWNER });
+    expect(Object.keys(JSON.parse(text) as object)[0]).toMatch(new RegExp(`^sha256:${id}[0-9a-f]{52}$`));
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it("is what a server reads", () => {
+    const file = newFile();
+    const { key, id } = added(file);
+    const reading = readKeyring(JSON.parse(readFileSync(file, "utf8")), file);
+    expect(reading.ok && reading.keyring.find(key)).toEqual({ id, ...OWNER });
+  });
+
+  it("keeps what is in it, also keys written by hand, and its mode when it is changed", () => {
+    const file = newFile();
+    writeFileSync(file, '{"sk_live_by_hand": "tier1"}', { mode: 0o600 });
+    added(file);
+    expect(storedKeys(file)).toMatchObject({ ok: true, value: [{ tier: "tier1", user: "" }, OWNER] });
+    expect(readFileSync(file, "utf8")).toContain("sk_live_by_hand");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+  });
+
+  it("loses the one key that the beginning of an id names", () => {
+    const file = newFile();
+    const first = added(file);
+    const second = added(file, { ...OWNER, user: "bob" });
+    expect(removeKey(file, first.id)).toEqual({ ok: true, value: [first.id] });
+    expect(storedKeys(file)).toEqual({ ok: true, value: [{ id: second.id, ...OWNER, user: "bob" }] });
+  });
+
+  it("loses nothing where an id names none or several", () => {
+    const file = newFile();
+    const ids = [added(file).id, added(file).id];
+    expect(removeKey(file, "zzz")).toEqual({ ok: true, value: [] });
+    expect(removeKey(file, "")).toEqual({ ok: true, value: ids });
+    expect(storedKeys(file)).toMatchObject({ ok: true, value: [{}, {}] });
+  });
+
+  it("that is missing holds no key", () => {
+    expect(storedKeys(newFile())).toEqual({ ok: true, value: [] });
+  });
+
+  it.each(["", "{", "[]", '{"sk_live_x": "tier9"}'])(
+    "that is broken is told and left as it is: %j",
+    (text) => {
+      const file = newFile();
+      writeFileSync(file, text);
+      expect(addKey(file, OWNER)).toEqual({ ok: false, problem: expect.stringContaining(file) });
+      expect(removeKey(file, "a").ok).toBe(false);
+      expect(storedKeys(file).ok).toBe(false);
+      expect(readFileSync(file, "utf8")).toBe(text);
+    },
+  );
+});

@@ -1,0 +1,78 @@
+import { join } from "node:path";
+import { createServer, type AddressInfo } from "node:net";
+import { once } from "node:events";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { ask, told } from "../../data-api/ask.js";
+import { run, serve, type Served } from "../../support/command.js";
+import { databaseUrl, ownSchema } from "../../support/database.js";
+import { manifestOf } from "../../support/manifest.js";
+import { hasRedis, startRedis } from "../../support/redis.js";
+import { generateInto, ownFolder } from "../../support/service.js";
+
+const PASSWORD = "hush-hush";
+
+describe.skipIf(!hasRedis())("processes of their own with one Redis", async () => {
+  const schema = await ownSchema("CREATE TABLE @.one AS SELECT 1 AS id");
+  const manifest = manifestOf([{ name: "one", schema, tags: ["production", "shop", "api:one"] }]);
+  const folder = ownFolder();
+  generateInto(join(folder, "generated"), manifest);
+
+  const variables = (redisUrl: string) => ({ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl });
+
+  /** How many of many requests at a time are let in. */
+  async function admitted(served: readonly Served[], count: number): Promise<number> {
+    const replies = await Promise.all(
+      Array.from({ length: count }, (_, i) => ask(served[i % served.length]!.url, "/v1/shop/one")),
+    );
+    for (const { status } of replies) expect([200, 429]).toContain(status);
+    return replies.filter(({ status }) => status === 200).length;
+  }
+
+  /** Levels of the lines of a log that tell of Redis. */
+  const levelsOf = (log: string): readonly number[] =>
+    log
+      .split("\n")
+      .filter((line) => line.includes("Redis"))
+      .map((line) => (JSON.parse(line) as { level: number }).level);
+
+  const isDegraded = async ({ url }: Served): Promise<boolean> =>
+    JSON.stringify(told(await ask(url, "/health"))).includes("Redis is out of reach");
+
+  it("admit no more than the limit together, and each no more while Redis is away; all of it is logged once", async () => {
+    const redis = await startRedis(PASSWORD);
+    const served = await Promise.all([1, 2].map(() => serve(folder, [], variables(redis.url))));
+    expect(await admitted(served, 160)).toBe(100);
+
+    await redis.kill();
+    expect(await admitted(served, 300)).toBe(200);
+    for (const each of served) expect(await isDegraded(each)).toBe(true);
+
+    await redis.start();
+    for (const each of served) await expect.poll(() => isDegraded(each), { timeout: 20_000 }).toBe(false);
+    expect(await admitted(served, 160)).toBe(100);
+
+    await redis.kill();
+    await admitted(served, 10);
+    for (const each of served) {
+      const { code, stdout, stderr } = await each.stop();
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(levelsOf(stdout)).toEqual([40, 30, 40]);
+      expect(stdout).not.toContain(PASSWORD);
+    }
+  });
+
+  it("end with the usual line where they cannot start, whether Redis is there or not", async () => {
+    const redis = await startRedis();
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    onTestFinished(() => void taken.close());
+    const port = String((taken.address() as AddressInfo).port);
+    for (const url of [redis.url, "redis://127.0.0.1:1"]) {
+      const { code, stderr } = await run(folder, ["serve"], { ...variables(url), PORT: port });
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringMatching(/^error: Port \d+ of 127\.0\.0\.1 is in use/),
+      ]);
+    }
+  });
+});

@@ -1,0 +1,122 @@
+import { describe, expect, it } from "vitest";
+import { ask, askRaw, told, type Question } from "../../data-api/ask.js";
+import { ownSchema } from "../../support/database.js";
+import { manifestOf } from "../../support/manifest.js";
+import { hasRedis, startRedis } from "../../support/redis.js";
+import { KEYS, serveManifest } from "../../support/service.js";
+
+const HEALTHY = [200, { status: "ok", database_connected: true }];
+const DEGRADED = [
+  200,
+  {
+    status: "ok",
+    database_connected: true,
+    detail: "Redis is out of reach: rate limits are counted per process.",
+  },
+];
+
+describe.skipIf(!hasRedis())("two services with one Redis", async () => {
+  const schema = await ownSchema("CREATE TABLE @.one AS SELECT 1 AS id");
+  const manifest = manifestOf([{ name: "one", schema, tags: ["production", "shop", "api:one"] }]);
+  const redis = await startRedis();
+  const variables = { REDIS_URL: redis.url, TRUST_PROXY: "1" };
+  const services = [await serveManifest(manifest, variables), await serveManifest(manifest, variables)];
+
+  let addresses = 0;
+  const stranger = (): Question => ({ headers: { "x-forwarded-for": `203.0.113.${String(++addresses)}` } });
+
+  /** The headers of the window, asked for at one service after the other. */
+  async function windows(question: Question, targets: readonly string[]) {
+    const replies = [];
+    for (const [i, target] of targets.entries()) replies.push(await ask(services[i % 2]!, target, question));
+    return replies.map(({ status, headers }) => ({
+      status,
+      limit: headers["x-ratelimit-limit"],
+      remaining: headers["x-ratelimit-remaining"],
+      reset: Number(headers["x-ratelimit-reset"]),
+    }));
+  }
+
+  it("share the window of an address", async () => {
+    const caller = stranger();
+    const before = Math.floor(Date.now() / 1000);
+    const seen = await windows(caller, Array<string>(4).fill("/v1/shop/one"));
+    expect(seen).toMatchObject(
+      ["99", "98", "97", "96"].map((remaining) => ({ status: 200, limit: "100", remaining })),
+    );
+    for (const { reset } of seen) {
+      expect(reset).toBeGreaterThanOrEqual(before + 60);
+      expect(reset).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000) + 60);
+      expect(Math.abs(reset - seen[0]!.reset)).toBeLessThanOrEqual(1);
+    }
+  });
+
+  it("admit as many requests as one would, however they come", async () => {
+    const caller = stranger();
+    const replies = await Promise.all(
+      Array.from({ length: 150 }, (_, i) => ask(services[i % 2]!, "/v1/shop/one", caller)),
+    );
+    const admitted = replies.filter(({ status }) => status === 200);
+    const refused = replies.filter(({ status }) => status === 429);
+    expect([admitted.length, refused.length]).toEqual([100, 50]);
+    const remaining = admitted.map(({ headers }) => Number(headers["x-ratelimit-remaining"]));
+    expect(remaining.toSorted((a, b) => b - a)).toEqual(Array.from({ length: 100 }, (_, i) => 99 - i));
+    for (const { headers } of refused) {
+      expect(headers["x-ratelimit-remaining"]).toBe("0");
+      expect(Number(headers["retry-after"])).toBeGreaterThanOrEqual(1);
+      expect(Number(headers["retry-after"])).toBeLessThanOrEqual(60);
+    }
+  });
+
+  it("share the window of a key, and tell its own limit", async () => {
+    const caller = { ...stranger(), key: KEYS.tier2 };
+    expect(await windows(caller, ["/v1/shop/one", "/v1/none", "/v1/shop/one"])).toMatchObject([
+      { status: 200, limit: "1000", remaining: "999" },
+      { status: 404, limit: "1000", remaining: "998" },
+      { status: 200, limit: "1000", remaining: "997" },
+    ]);
+  });
+
+  it("tell the window without counting on public paths, but count wrong keys there", async () => {
+    const caller = stranger();
+    const targets = ["/v1/shop/one", "/health", "/docs", "/openapi.json", "/"];
+    for (const { remaining } of await windows(caller, targets)) expect(remaining).toBe("99");
+    const wrong = { ...caller, key: "sk_live_x" };
+    expect(await windows(wrong, ["/docs", "/health", "/v1/shop/one"])).toMatchObject(
+      ["98", "97", "96"].map((remaining) => ({ status: 403, limit: "100", remaining })),
+    );
+  });
+
+  it("count an IPv6 caller by its network", async () => {
+    const from = (address: string): Question => ({ headers: { "x-forwarded-for": address } });
+    const [first] = await windows(from("2001:db8:1:2::1"), ["/v1/none"]);
+    const [second] = await windows(from("2001:db8:1:2:ffff::9"), ["/v1/none"]);
+    const [other] = await windows(from("2001:db8:1:3::1"), ["/v1/none"]);
+    expect([first, second, other].map((window) => window?.remaining)).toEqual(["99", "98", "99"]);
+  });
+
+  it("tell the window of a caller who sends no HTTP, too", async () => {
+    const reply = await askRaw(services[0]!, "nonsense\r\n\r\n");
+    expect(reply).toMatch(/^HTTP\/1\.1 400 .*\r\nX-RateLimit-Limit: 100\r\nX-RateLimit-Remaining: \d+\r\n/);
+  });
+
+  it("each hold the limit by itself while Redis is away, say so, and come together again", async () => {
+    const caller = stranger();
+    await windows(caller, ["/v1/shop/one", "/v1/shop/one"]);
+    for (const url of services) expect(told(await ask(url, "/health"))).toEqual(HEALTHY);
+    await redis.kill();
+    for (const url of services) {
+      const replies = await Promise.all(Array.from({ length: 120 }, () => ask(url, "/v1/shop/one", caller)));
+      const statuses = replies.map(({ status }) => status).toSorted((a, b) => a - b);
+      expect(statuses).toEqual([...Array<number>(100).fill(200), ...Array<number>(20).fill(429)]);
+      expect(told(await ask(url, "/health"))).toEqual(DEGRADED);
+    }
+    await redis.start();
+    for (const url of services)
+      await expect.poll(async () => told(await ask(url, "/health")), { timeout: 20_000 }).toEqual(HEALTHY);
+    expect(await windows(caller, ["/v1/shop/one", "/v1/shop/one"])).toMatchObject([
+      { status: 200, remaining: "99" },
+      { status: 200, remaining: "98" },
+    ]);
+  });
+});

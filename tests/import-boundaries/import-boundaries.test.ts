@@ -1,0 +1,57 @@
+import { ESLint } from "eslint";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const eslint = new ESLint({
+  cwd: root,
+  overrideConfigFile: ".config/eslint.js",
+  // Files that do not exist belong to no TypeScript project, and the boundaries need none.
+  overrideConfig: { languageOptions: { parserOptions: { projectService: false } } },
+  ruleFilter: ({ ruleId }) =>
+    ["routewright/import-boundaries", "@typescript-eslint/no-restricted-imports"].includes(ruleId),
+});
+
+async function complaints(file: string, code: string): Promise<string[]> {
+  const [result] = await eslint.lintText(code, { filePath: `${root}/${file}` });
+  return (result?.messages ?? []).map(({ message }) => message);
+}
+
+describe("import boundaries", () => {
+  it.each([
+    ["runtime/data-api/x.ts", `import "../../generator/cli.js";`],
+    ["runtime/data-api/x.ts", `export * from "@routewright/generator";`],
+    ["runtime/data-api/x.ts", `import "../ramp/intent.js";`],
+    ["runtime/ramp/intent/x.ts", `import { refuse } from "../../model/errors.js";`],
+    ["runtime/ramp/x.ts", `await import("../query/page.js");`],
+    ["runtime/http/x.ts", `import type { Endpoint } from "../model/endpoint.js";`],
+    ["runtime/query/x.ts", `import "../postgres/pools.js";`],
+    ["runtime/postgres/x.ts", `import "../ramp/store.js";`],
+    ["generator/manifest/x.ts", `import "../catalogue/build.js";`],
+    ["generator/catalogue/x.ts", `import "../render/render.js";`],
+    ["generator/render/x.ts", `import "../output/write.js";`],
+    ["generator/render/x.ts", `import "../commands/generate.js";`],
+    ["generator/render/x.ts", `import "../../runtime/model/endpoint.js";`],
+  ])("stop %s from %s", async (file, code) => {
+    expect(await complaints(file, code)).toEqual([expect.stringContaining("may not import")]);
+  });
+
+  it.each([
+    ["runtime/data-api/x.ts", `import "../query/page.js"; import "../http/body.js"; import "pg";`],
+    [
+      "runtime/ramp/intent/x.ts",
+      `import "../../http/server.js"; import "../auth/basic.js"; import "../../postgres/pools.js";`,
+    ],
+    ["generator/render/x.ts", `import "../catalogue/catalogue.js"; import "@routewright/runtime/model";`],
+    ["tests/x.ts", `import "../generator/cli.js"; import "../runtime/start.js";`],
+  ])("let %s through with %s", async (file, code) => {
+    expect(await complaints(file, code)).toEqual([]);
+  });
+
+  it("let only query/ make SQL", async () => {
+    const code = `import { sql } from "../query/sql.js"; export { sql };`;
+    expect(await complaints("runtime/postgres/x.ts", code)).toEqual([
+      expect.stringContaining("SQL is made in runtime/query/"),
+    ]);
+  });
+});

@@ -1,0 +1,245 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { appendFile, chown, mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import pg from "pg";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+
+import {
+  EmbeddedPostgresUnavailable,
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from "../../runtime/embedded/embedded-postgres.js";
+
+const MODULE = new URL("../../runtime/embedded/embedded-postgres.ts", import.meta.url).href;
+
+/** One cluster for the tests that don't mind what the one before has left; mode 0700, so as root also hard to reach. */
+let dataDir: string;
+/** Generous: machines are slow when they run everything at once. */
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
+const PATIENCE = { timeout: 20_000, interval: 100 };
+
+const running = new Set<EmbeddedPostgres>();
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "embedded-postgres-"));
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  for (const server of running) await server.stop();
+  running.clear();
+});
+
+afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+async function start(directory = dataDir): Promise<EmbeddedPostgres> {
+  const server = await startEmbeddedPostgres({ dataDir: directory });
+  running.add(server);
+  return server;
+}
+
+async function ask(server: Pick<EmbeddedPostgres, "url">, sql: string): Promise<Record<string, unknown>> {
+  const client = new pg.Client(server.url);
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows[0] ?? {};
+  } finally {
+    await client.end();
+  }
+}
+
+const inData = (name: string) => join(dataDir, "postgres", "data", name);
+
+async function serverPid(): Promise<number> {
+  return Number.parseInt(await readFile(inData("postmaster.pid"), "utf8"), 10);
+}
+
+const isGone = () =>
+  stat(inData("postmaster.pid")).then(
+    () => false,
+    () => true,
+  );
+
+/** A Node process of its own that uses the server until it's killed. It ignores Ctrl-C, as a graceful stop would. */
+async function owner(): Promise<{ child: ChildProcess; url: string }> {
+  const script = `
+    import { startEmbeddedPostgres } from ${JSON.stringify(MODULE)};
+    process.on("SIGINT", () => console.log("interrupted"));
+    const { url } = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });
+    console.log(url);
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "--eval", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+    detached: true,
+  });
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  return { child, url: line.toString().trim() };
+}
+
+async function killed(child: ChildProcess): Promise<void> {
+  const exit = once(child, "exit");
+  child.kill("SIGKILL");
+  await exit;
+}
+
+describe("the embedded PostgreSQL", () => {
+  it("starts on an empty folder, with Unicode, UTC and a superuser of its own", async () => {
+    const server = await start();
+    expect(server.url).toMatch(/^postgres:\/\/routewright:[\w-]{32}@127\.0\.0\.1:\d+\/routewright\?/);
+    expect(
+      await ask(
+        server,
+        `SELECT lower('ÄÉЖ') AS lower, 'É' ILIKE 'é' AS ilike, current_setting('server_encoding') AS encoding,
+           current_setting('TimeZone') AS zone, current_setting('listen_addresses') AS listens,
+           current_setting('fsync') AS fsync, usesuper AS super, version() LIKE 'PostgreSQL 18.%' AS "18"
+         FROM pg_user WHERE usename = current_user`,
+      ),
+    ).toEqual({
+      ...{ lower: "äéж", ilike: true, encoding: "UTF8", zone: "UTC", listens: "127.0.0.1", fsync: "on" },
+      ...{ super: true, "18": true },
+    });
+  });
+
+  it("lets in nobody without the password, which only the owner of the files can read", async () => {
+    const server = await start();
+    const url = server.url.replace(/:[\w-]{32}@/, ":wrong@");
+    await expect(ask({ url }, "SELECT 1")).rejects.toThrow("password authentication failed");
+    expect((await stat(join(dataDir, "postgres", "password"))).mode & 0o777).toBe(0o600);
+    expect((await stat(join(dataDir, "postgres"))).mode & 0o777).toBe(0o700);
+  });
+
+  it("keeps the data across a restart", async () => {
+    const first = await start();
+    await ask(first, "CREATE TABLE kept AS SELECT 42 AS answer");
+    await first.stop();
+    expect(await isGone()).toBe(true);
+    expect(await ask(await start(), "SELECT answer FROM kept")).toEqual({ answer: 42 });
+  });
+
+  it("is joined by a second start, and stopped by whoever leaves last", async () => {
+    const first = await start();
+    const second = await start();
+    expect(second.url).toBe(first.url);
+    await first.stop();
+    await first.stop();
+    expect(await ask(second, "SELECT 1 AS one")).toEqual({ one: 1 });
+    await second.stop();
+    expect(await isGone()).toBe(true);
+  });
+
+  it("makes one server of starts at the same time", async () => {
+    const servers = await Promise.all([start(), start(), start()]);
+    expect(new Set(servers.map((server) => server.url)).size).toBe(1);
+    await Promise.all(servers.map((server) => server.stop()));
+    expect(await isGone()).toBe(true);
+  });
+
+  it("recovers after the server was killed", async () => {
+    const first = await start();
+    await ask(first, "CREATE TABLE survives AS SELECT 7 AS lucky");
+    process.kill(await serverPid(), "SIGKILL");
+    expect(await ask(await start(), "SELECT lucky FROM survives")).toEqual({ lucky: 7 });
+    await first.stop();
+  });
+
+  it("is not fooled by another process that has got the killed server's id", async () => {
+    const server = await start();
+    const text = await readFile(inData("postmaster.pid"), "utf8");
+    await server.stop();
+    const { uid, gid } = await stat(inData("PG_VERSION"));
+    const stranger = spawn("sleep", ["60"], process.getuid?.() === 0 ? { uid, gid } : {});
+    await writeFile(inData("postmaster.pid"), text.replace(/^\d+/, String(stranger.pid)), { mode: 0o600 });
+    await chown(inData("postmaster.pid"), uid, gid);
+    expect(await ask(await start(), "SELECT 1 AS one")).toEqual({ one: 1 });
+    await killed(stranger);
+  });
+
+  it("makes the database again when somebody has dropped it", async () => {
+    const server = await start();
+    const elsewhere = server.url.replace("/routewright?", "/postgres?");
+    await ask({ url: elsewhere }, "DROP DATABASE routewright WITH (FORCE)");
+    expect(await ask(await start(), "SELECT 1 AS one")).toEqual({ one: 1 });
+  });
+
+  it("survives Ctrl-C, and is adopted and stopped by the next start when its owner was killed", async () => {
+    const { child, url } = await owner();
+    process.kill(-child.pid!, "SIGINT");
+    expect(String(await once(child.stdout!, "data"))).toContain("interrupted");
+    expect(await ask({ url }, "SELECT 1 AS one")).toEqual({ one: 1 });
+    await killed(child);
+    const heir = await start();
+    expect(heir.url).toBe(url);
+    await heir.stop();
+    expect(await isGone()).toBe(true);
+  });
+
+  it("knows who uses it even after a crash of one session has cut off all", async () => {
+    const first = await start();
+    const pids =
+      "SELECT array_agg(pid) AS pids FROM pg_stat_activity WHERE application_name LIKE 'routewright: uses%'";
+    const [before] = (await ask(first, pids))["pids"] as number[];
+    process.kill(before!, "SIGKILL");
+    await vi.waitFor(
+      async () => expect((await ask(first, pids))["pids"]).toEqual([expect.any(Number)]),
+      PATIENCE,
+    );
+    await start().then((second) => second.stop());
+    expect(await ask(first, "SELECT 1 AS one")).toEqual({ one: 1 });
+  });
+
+  it("shuts itself down when its owner was killed and nobody comes", async () => {
+    const { child } = await owner();
+    await killed(child);
+    await vi.waitFor(async () => expect(await isGone()).toBe(true), PATIENCE);
+    expect(await readFile(join(dataDir, "postgres.log"), "utf8")).toMatch(/database system is shut down\s*$/);
+  });
+});
+
+describe("a first start", () => {
+  it("of two processes at the same time makes one cluster and leaves nothing half made", async () => {
+    const fresh = await mkdtemp(join(tmpdir(), "embedded-postgres-"));
+    const [one, other] = await Promise.all([start(fresh), start(fresh)]);
+    expect(one.url).toBe(other.url);
+    expect((await readdir(fresh)).sort()).toEqual(["postgres", "postgres.log"]);
+    await Promise.all([one.stop(), other.stop()]);
+    await rm(fresh, { recursive: true });
+  });
+});
+
+describe("the one line of a refusal ends with DATABASE_URL and", () => {
+  const refusal = async (directory: string): Promise<string> => {
+    const error = await startEmbeddedPostgres({ dataDir: directory }).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(EmbeddedPostgresUnavailable);
+    const { message } = error as Error;
+    expect(message).toMatch(/^The embedded PostgreSQL is not available: .*set DATABASE_URL\.$/);
+    return message;
+  };
+
+  it("names the package that a platform has not", async () => {
+    vi.spyOn(process, "arch", "get").mockReturnValue("riscv64");
+    expect(await refusal(dataDir)).toContain(
+      `@embedded-postgres/${process.platform}-riscv64 is not installed`,
+    );
+  });
+
+  it("says what to do about data of another version", async () => {
+    await start().then((server) => server.stop());
+    await writeFile(inData("PG_VERSION"), "17\n");
+    expect(await refusal(dataDir)).toMatch(
+      /is of PostgreSQL 17 and the server is PostgreSQL 18: move that folder away/,
+    );
+    await writeFile(inData("PG_VERSION"), "18\n");
+  });
+
+  it("names a folder that can't be made", async () => {
+    expect(await refusal("/dev/null/data")).toContain("/dev/null/data");
+  });
+
+  it("quotes the end of the server's log", async () => {
+    await appendFile(inData("postgresql.conf"), "no_such_setting = 1\n");
+    expect(await refusal(dataDir)).toContain('unrecognized configuration parameter "no_such_setting"');
+  });
+});

@@ -1,0 +1,25 @@
+import { expect, it } from "vitest";
+import { isStatementFault } from "../../runtime/postgres/statement-fault.js";
+
+const coded = (code: string, severity: string) => Object.assign(new Error("any"), { code, severity });
+
+it.each([
+  ["22012", "ERROR"],
+  ["22012", "FEHLER"],
+  ["42P01", "ERREUR"],
+  ["57014", "ERROR"],
+  ["XX000", "ERROR"],
+])("%s (%s) is the statement's, in whatever language the server says so", (code, severity) => {
+  expect(isStatementFault(coded(code, severity))).toBe(true);
+});
+
+it.each(["57P01", "57P02", "57P05", "25P03", "08006", "ECONNRESET", "EPIPE"])(
+  "%s is the connection's",
+  (code) => {
+    expect(isStatementFault(coded(code, "ERROR"))).toBe(false);
+  },
+);
+
+it("what has no code is the connection's", () => {
+  expect(isStatementFault(new Error("Connection terminated unexpectedly"))).toBe(false);
+});

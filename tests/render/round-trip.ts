@@ -1,0 +1,31 @@
+import { join } from "node:path";
+import type { Endpoint } from "@routewright/runtime/model";
+import { compare, readFolder } from "../../generator/output/folder.js";
+import type { FileSet } from "../../generator/render/render.js";
+import { writeDrift } from "../../generator/output/write.js";
+import { evaluateModule, readGenerated } from "../../runtime/data-api/load.js";
+
+/** The endpoints of a rendered folder once it is written to disk and loaded, as the server does, by path. */
+export async function loadedEndpoints(
+  folder: string,
+  files: FileSet,
+): Promise<ReadonlyMap<string, Endpoint>> {
+  const generated = join(folder, "generated");
+  writeDrift(generated, files, compare(readFolder(generated), files));
+  const { modules } = await readGenerated(generated, join(folder, "cache"));
+  return new Map(modules.map(evaluateModule).map(({ spec }) => [spec.path, inObjectOrder(spec)]));
+}
+
+/**
+ * An endpoint with its columns and parameters in the order in which JavaScript lists an object's keys: a module carries
+ * them in objects, which move names like `2024` to the front.
+ */
+export function inObjectOrder(endpoint: Endpoint): Endpoint {
+  const { columns, parameters } = endpoint;
+  return { ...endpoint, columns: byKey(columns), parameters: byKey(parameters) };
+}
+
+function byKey<Item extends { readonly name: string }>(items: readonly Item[]): readonly Item[] {
+  const keys = Object.keys(Object.fromEntries(items.map(({ name }) => [name, 0])));
+  return items.toSorted((a, b) => keys.indexOf(a.name) - keys.indexOf(b.name));
+}
