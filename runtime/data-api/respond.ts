@@ -71,7 +71,7 @@ function sendWhole(
   const { rows, body, bytes } = answer;
   const headers = headersOf(delivery, tag);
   headers.push("Content-Type", CONTENT_TYPES[delivery.format], "Content-Length");
-  const encoding = bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(delivery.request, "whole");
+  const encoding = bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(delivery.request);
   if (encoding === null) {
     headers.push(String(bytes));
     return { rows, bytes: sendBody(delivery, headers, body, bytes), databaseMs };
@@ -92,7 +92,7 @@ function sendBody({ response }: Delivery, headers: string[], body: string | Buff
 
 async function respondWithStream(delivery: Delivery, { frame, stream }: StreamedResult): Promise<Sent> {
   const { request, response, format, tag } = delivery;
-  const encoding = encodingOf(request, "stream");
+  const encoding = encodingOf(request);
   const headers = headersOf(delivery, tag);
   headers.push("Content-Type", CONTENT_TYPES[format]);
   if (encoding !== null) headers.push("Content-Encoding", encoding);

@@ -19,6 +19,9 @@ interface Zstd {
   readonly createZstdCompress?: () => Transform;
 }
 
+/** `encodingOf` does not choose it there. */
+const NO_ZSTD = "This version of Node.js has no zstd.";
+
 const { zstdCompress, createZstdCompress } = zlib as Zstd;
 
 /** Levels at which compressing keeps up with a database that writes JSON. */
@@ -27,32 +30,27 @@ const GZIP: zlib.ZlibOptions = { level: 5 };
 
 const brotli: (body: Buffer, options: zlib.BrotliOptions) => Promise<Buffer> = promisify(zlib.brotliCompress);
 const gzip: (body: Buffer, options: zlib.ZlibOptions) => Promise<Buffer> = promisify(zlib.gzip);
-const zstd = zstdCompress ? promisify(zstdCompress) : zstdByWebAssembly;
+const zstd = zstdCompress && promisify(zstdCompress);
 
-/** The fastest of equally welcome ones first. */
-const WHOLE: readonly Encoding[] = zstdCompress ? ["zstd", "br", "gzip"] : ["br", "gzip", "zstd"];
-const STREAMED: readonly Encoding[] = createZstdCompress ? WHOLE : ["br", "gzip"];
+/** The fastest of equally preferred ones first. */
+const ENCODINGS: readonly Encoding[] = zstdCompress ? ["zstd", "br", "gzip"] : ["br", "gzip"];
 
 interface Encodings {
   encodings(available: readonly string[], options: { readonly preferred: readonly string[] }): string[];
 }
 
 /** The coding that a client likes best; null: as it is. */
-export function encodingOf(
-  { headers }: Pick<IncomingMessage, "headers">,
-  kind: "whole" | "stream",
-): Encoding | null {
+export function encodingOf({ headers }: Pick<IncomingMessage, "headers">): Encoding | null {
   const accepted = headers["accept-encoding"];
   if (accepted === undefined) return null;
-  const ours = kind === "whole" ? WHOLE : STREAMED;
   // Its types know of no second argument.
   const negotiator = new Negotiator({ headers: { "accept-encoding": accepted } }) as unknown as Encodings;
-  const [best] = negotiator.encodings([...ours, "identity"], { preferred: ours });
-  return ours.find((encoding) => encoding === best) ?? null;
+  const [best] = negotiator.encodings([...ENCODINGS, "identity"], { preferred: ENCODINGS });
+  return ENCODINGS.find((encoding) => encoding === best) ?? null;
 }
 
-/** Compresses off the event loop, but for zstd before Node 22.15. */
-export function compress(encoding: Encoding, body: Buffer): Promise<Buffer> {
+/** Compresses off the event loop. */
+export async function compress(encoding: Encoding, body: Buffer): Promise<Buffer> {
   switch (encoding) {
     case "br":
       return brotli(body, {
@@ -61,7 +59,8 @@ export function compress(encoding: Encoding, body: Buffer): Promise<Buffer> {
     case "gzip":
       return gzip(body, GZIP);
     case "zstd":
-      return zstd(body);
+      if (zstd) return zstd(body);
+      throw new Error(NO_ZSTD);
   }
 }
 
@@ -74,12 +73,6 @@ export function compressor(encoding: Encoding): Transform {
       return zlib.createGzip(GZIP);
     case "zstd":
       if (createZstdCompress) return createZstdCompress();
-      throw new Error("This version of Node.js streams no zstd.");
+      throw new Error(NO_ZSTD);
   }
-}
-
-/** A megabyte takes a few milliseconds: answers in one piece are never much longer. */
-async function zstdByWebAssembly(body: Buffer): Promise<Buffer> {
-  const { Zstd } = await import("@hpcc-js/wasm-zstd");
-  return Buffer.from((await Zstd.load()).compress(body));
 }
