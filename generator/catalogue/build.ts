@@ -2,7 +2,7 @@ import type { Endpoint, Tier } from "@routewright/runtime/model";
 import { byText } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
 import type { Model, ModelColumn } from "../manifest/model.js";
-import { builtFromOf } from "./built-from.js";
+import { upstreamNodesOf } from "./upstream-nodes.js";
 import type { Catalogue, CatalogueEntry, Documentation, Problem, Skipped, SkipReason } from "./catalogue.js";
 import { checkModel, isExcluded } from "./check.js";
 import { granularityRank, pathOf } from "./path.js";
@@ -47,13 +47,13 @@ function withSuccessors(entries: readonly CatalogueEntry[], { models }: Manifest
 
 /** Tells each endpoint the builds that alone change its rows. */
 function withBuilds(entries: readonly CatalogueEntry[], { graph }: Manifest): CatalogueEntry[] {
-  const builds = builtFromOf(
+  const builds = upstreamNodesOf(
     entries.map(({ uniqueId }) => uniqueId),
     graph,
   );
   return entries.map((entry) => {
-    const builtFrom = builds.get(entry.uniqueId) ?? null;
-    return { ...entry, endpoint: { ...entry.endpoint, builtFrom } };
+    const upstreamNodes = builds.get(entry.uniqueId) ?? null;
+    return { ...entry, endpoint: { ...entry.endpoint, upstreamNodes } };
   });
 }
 
@@ -118,7 +118,7 @@ function endpointOf(model: Model, tags: ModelTags, settings: Settings, context: 
     ...settings,
     deprecationDate: model.deprecationDate,
     successor: null,
-    builtFrom: null,
+    upstreamNodes: null,
   };
 }
 

@@ -33,7 +33,7 @@ function declaredValues(endpoint: Endpoint): Readonly<Record<string, Literal | u
     sortableFields: unlessEmpty(endpoint.sortableFields),
     deprecationDate: endpoint.deprecationDate ?? undefined,
     successor: endpoint.successor ?? undefined,
-    builtFrom: endpoint.builtFrom ?? undefined,
+    upstreamNodes: endpoint.upstreamNodes ?? undefined,
   };
 }
 

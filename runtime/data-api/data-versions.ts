@@ -47,22 +47,22 @@ export class Versions {
     this.#hasReplicas = hasReplicas;
   }
 
-  /** `builtFrom`: an endpoint's. Null when something else may change the rows too, or a build of it is not known. */
-  of(builtFrom: readonly string[] | null): Version | null {
-    if (builtFrom === null || this.#builds.changes === 0) return null;
+  /** `upstreamNodes`: an endpoint's. Null when something else may change the rows too, or a build of it is not known. */
+  of(upstreamNodes: readonly string[] | null): Version | null {
+    if (upstreamNodes === null || this.#builds.changes === 0) return null;
     if (this.#hasReplicas && Date.now() < this.#builds.changedAt + REPLICA_LAG_MS) return null;
-    const known = this.#known.get(builtFrom);
+    const known = this.#known.get(upstreamNodes);
     if (known?.changes === this.#builds.changes) return known.version;
-    const version = this.#derive(builtFrom, known?.version ?? null);
-    this.#known.set(builtFrom, { changes: this.#builds.changes, version });
+    const version = this.#derive(upstreamNodes, known?.version ?? null);
+    this.#known.set(upstreamNodes, { changes: this.#builds.changes, version });
     return version;
   }
 
   /** The same version stays the same object, with all that hangs on it. */
-  #derive(builtFrom: readonly string[], before: Version | null): Version | null {
-    const times = builtFrom.map((node) => this.#builds.completedAt(node));
+  #derive(upstreamNodes: readonly string[], before: Version | null): Version | null {
+    const times = upstreamNodes.map((node) => this.#builds.completedAt(node));
     if (times.length === 0 || !times.every((time) => time !== null)) return null;
-    const id = hash("sha1", builtFrom.map((node, i) => `${node} ${String(times[i])}`).join("\n"));
+    const id = hash("sha1", upstreamNodes.map((node, i) => `${node} ${String(times[i])}`).join("\n"));
     return before?.id === id ? before : new Version(id, new Date(Math.max(...times)).toISOString());
   }
 }

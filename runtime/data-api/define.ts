@@ -37,7 +37,7 @@ export interface Declaration<Query, Row> {
   readonly deprecationDate?: string;
   readonly successor?: `/v1/${string}`;
   /** dbt nodes whose builds alone change the rows. */
-  readonly builtFrom?: readonly string[];
+  readonly upstreamNodes?: readonly string[];
 }
 
 /** A page of rows with its place, for an endpoint whose `response` is `envelope` (decisions.md §A). */
@@ -96,6 +96,6 @@ function endpointOf<Query, Row>(declaration: Declaration<Query, Row>): Endpoint 
     sortableFields: declaration.sortableFields ?? [],
     deprecationDate: declaration.deprecationDate ?? null,
     successor: declaration.successor ?? null,
-    builtFrom: declaration.builtFrom ?? null,
+    upstreamNodes: declaration.upstreamNodes ?? null,
   };
 }

@@ -87,7 +87,7 @@ function deliveryOf(
   admission: Authorization,
   { question, key }: KeyedQuery,
 ): Delivery {
-  const version = gateway.versions.of(endpoint.builtFrom);
+  const version = gateway.versions.of(endpoint.upstreamNodes);
   const headers = callerHeaders(admission, requestId);
   if (endpoint.deprecationDate !== null || endpoint.successor !== null)
     headers.push(...deprecationHeaders(endpoint));

@@ -79,7 +79,7 @@ export interface Endpoint {
    * tables, seeds and snapshots that it reads. Null when something else may change them too, such as a source that a
    * view reads.
    */
-  readonly builtFrom: readonly string[] | null;
+  readonly upstreamNodes: readonly string[] | null;
 }
 
 /** Names that a paginated or sortable endpoint takes besides its own parameters. */

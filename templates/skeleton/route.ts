@@ -26,5 +26,5 @@ export const { spec, get, post } = defineEndpoint<Query, Row>({
   sortableFields: ["$column"],
   deprecationDate: "2000-01-01T00:00:00Z",
   successor: "/v1/$path",
-  builtFrom: ["model.$project.$model"],
+  upstreamNodes: ["model.$project.$model"],
 });

@@ -164,7 +164,7 @@ describe("a rule of meta.api", () => {
       sortableFields: [],
       deprecationDate: null,
       successor: null,
-      builtFrom: null,
+      upstreamNodes: null,
     });
   });
 });

@@ -56,8 +56,8 @@ describe("a generated folder as a side", () => {
 });
 
 it("what an endpoint is built from is no change to those who call it", () => {
-  const before = changed(MODULE, rename("});", '  builtFrom: ["model.shop.a"],\n});'));
-  const after = changed(MODULE, rename("});", '  builtFrom: ["model.shop.a", "model.shop.b"],\n});'));
+  const before = changed(MODULE, rename("});", '  upstreamNodes: ["model.shop.a"],\n});'));
+  const after = changed(MODULE, rename("});", '  upstreamNodes: ["model.shop.a", "model.shop.b"],\n});'));
   const sides = [files, before, after].map(readBack);
   for (const base of sides) {
     for (const head of sides) expect(compareSnapshots(base, head, TODAY)).toEqual([]);
@@ -78,7 +78,7 @@ describe("what a declaration leaves out", () => {
     ["everything", spare],
     ["all but its parameters", { ...spare, parameters }],
     ["all but a filter", { ...spare, parameters: {}, allowUnfiltered: true }],
-    ["all but its builds", { ...spare, builtFrom: ["model.shop.m", "seed.shop.s"] }],
+    ["all but its builds", { ...spare, upstreamNodes: ["model.shop.m", "seed.shop.s"] }],
   ])("has the default that the runtime gives it: %s", (_, declaration) => {
     const source = `export const { spec, get } = defineEndpoint<Query, Row>(${JSON.stringify(declaration)});\n`;
     const [read] = readBack(changed(MODULE, () => source)).published;
@@ -160,8 +160,8 @@ describe("a generated folder is refused", () => {
     [
       "with builds that are no list of names",
       MODULE,
-      rename("  tier:", "  builtFrom: [7],\n  tier:"),
-      'does not understand: "builtFrom"',
+      rename("  tier:", "  upstreamNodes: [7],\n  tier:"),
+      'does not understand: "upstreamNodes"',
     ],
     ["without a relation", MODULE, (text: string) => text.replace(/ {2}relation: .*\n/, ""), '"relation"'],
   ])("%s", (_, file, change, problem) => {

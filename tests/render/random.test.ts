@@ -71,7 +71,7 @@ describe("a sample of manifests whose models are sound", () => {
     const published = catalogues.flatMap(({ entries }) => entries);
     const problems = catalogues.flatMap(({ skipped }) => skipped.flatMap((one) => one.problems));
     expect(published.length).toBeGreaterThan(60);
-    expect(published.filter(({ endpoint }) => endpoint.builtFrom !== null).length).toBeGreaterThan(20);
+    expect(published.filter(({ endpoint }) => endpoint.upstreamNodes !== null).length).toBeGreaterThan(20);
     for (const { path } of problems) expect(["$.tags", "$.schema", "$.alias"]).toContain(path);
   });
 

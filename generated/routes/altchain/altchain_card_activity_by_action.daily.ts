@@ -48,5 +48,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
   },
   allowUnfiltered: true,
   sort: [["date", "DESC"]],
-  builtFrom: ["model.starter.api_altchain_card_activity_by_action_daily"],
+  upstreamNodes: ["model.starter.api_altchain_card_activity_by_action_daily"],
 });

@@ -48,5 +48,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
   },
   allowUnfiltered: true,
   sort: [["week", "DESC"]],
-  builtFrom: ["model.starter.api_altchain_card_activity_by_action_weekly"],
+  upstreamNodes: ["model.starter.api_altchain_card_activity_by_action_weekly"],
 });

@@ -24,5 +24,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
   tier: "tier1",
   relation: ["analytics", "api_bridges_cum_netflow_per_bridge_weekly"],
   columns: { date: "date", series: "text", value: "double precision" },
-  builtFrom: ["model.starter.api_bridges_cum_netflow_per_bridge_weekly"],
+  upstreamNodes: ["model.starter.api_bridges_cum_netflow_per_bridge_weekly"],
 });

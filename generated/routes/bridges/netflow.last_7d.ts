@@ -31,5 +31,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
     change_pct: "double precision",
     as_of_date: "date",
   },
-  builtFrom: ["model.starter.api_bridges_netflow_last_7d"],
+  upstreamNodes: ["model.starter.api_bridges_netflow_last_7d"],
 });

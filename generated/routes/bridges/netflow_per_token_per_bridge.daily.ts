@@ -34,5 +34,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
     value: "numeric(20,0)",
     bridge_order: "numeric(20,0)",
   },
-  builtFrom: ["model.starter.api_bridges_netflow_per_token_per_bridge_daily"],
+  upstreamNodes: ["model.starter.api_bridges_netflow_per_token_per_bridge_daily"],
 });

@@ -54,5 +54,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
   },
   allowUnfiltered: true,
   sort: [["launched_on", "ASC"]],
-  builtFrom: ["model.starter.api_bridges_registry_snapshot"],
+  upstreamNodes: ["model.starter.api_bridges_registry_snapshot"],
 });

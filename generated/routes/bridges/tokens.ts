@@ -46,5 +46,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
     listing: "jsonb",
     price_usd: "numeric(18,6) null",
   },
-  builtFrom: ["model.starter.api_bridges_tokens"],
+  upstreamNodes: ["model.starter.api_bridges_tokens"],
 });

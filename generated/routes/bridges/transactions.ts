@@ -111,5 +111,5 @@ export const { spec, get, post } = defineEndpoint<Query, Row>({
   pagination: { defaultLimit: 50, maxLimit: 500, response: "envelope" },
   sort: [["block_time", "DESC"], ["transfer_id", "DESC"]],
   sortableFields: ["block_time", "amount_usd", "fee_usd"],
-  builtFrom: ["model.starter.api_bridges_transactions", "model.starter.int_bridge_transfers"],
+  upstreamNodes: ["model.starter.api_bridges_transactions", "model.starter.int_bridge_transfers"],
 });

@@ -45,5 +45,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
   },
   allowUnfiltered: false,
   sort: [["hour", "ASC"]],
-  builtFrom: ["model.starter.api_bridges_transfers_hourly"],
+  upstreamNodes: ["model.starter.api_bridges_transfers_hourly"],
 });

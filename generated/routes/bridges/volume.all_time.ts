@@ -22,5 +22,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
   tier: "tier0",
   relation: ["analytics", "api_bridges_volume_all_time"],
   columns: { value: "double precision", as_of_date: "date" },
-  builtFrom: ["model.starter.api_bridges_volume_all_time"],
+  upstreamNodes: ["model.starter.api_bridges_volume_all_time"],
 });

@@ -45,5 +45,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
   },
   allowUnfiltered: true,
   sort: [["date", "DESC"]],
-  builtFrom: ["model.starter.api_bridges_volume_daily"],
+  upstreamNodes: ["model.starter.api_bridges_volume_daily"],
 });

@@ -45,5 +45,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
   },
   allowUnfiltered: true,
   sort: [["week", "DESC"]],
-  builtFrom: ["model.starter.api_bridges_volume_weekly"],
+  upstreamNodes: ["model.starter.api_bridges_volume_weekly"],
 });

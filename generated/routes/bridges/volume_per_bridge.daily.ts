@@ -62,5 +62,5 @@ export const { spec, get, post } = defineEndpoint<Query, Row>({
   pagination: { defaultLimit: 100, maxLimit: 1000, response: "list" },
   sort: [["date", "DESC"], ["bridge", "ASC"]],
   sortableFields: ["date", "volume_usd", "transfers"],
-  builtFrom: ["model.starter.api_bridges_volume_per_bridge_daily"],
+  upstreamNodes: ["model.starter.api_bridges_volume_per_bridge_daily"],
 });

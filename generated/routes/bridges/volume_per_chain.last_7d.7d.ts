@@ -34,5 +34,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
     change_pct: "double precision",
     as_of_date: "date",
   },
-  builtFrom: ["model.starter.api_bridges_volume_per_chain_last_7d_7d"],
+  upstreamNodes: ["model.starter.api_bridges_volume_per_chain_last_7d_7d"],
 });

@@ -63,5 +63,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
   requireAnyOf: ["merchant", "country"],
   pagination: { defaultLimit: 10, maxLimit: 50, response: "list" },
   sort: [["merchant", "ASC"]],
-  builtFrom: ["model.starter.api_cards_merchants"],
+  upstreamNodes: ["model.starter.api_cards_merchants"],
 });

@@ -24,5 +24,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
   tier: "tier2",
   relation: ["analytics", "api_cards_payers_rolling_180d"],
   columns: { date: "date", payers: "bigint", days_per_payer: "real" },
-  builtFrom: ["model.starter.api_cards_payers_rolling_180d"],
+  upstreamNodes: ["model.starter.api_cards_payers_rolling_180d"],
 });

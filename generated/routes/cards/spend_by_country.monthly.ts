@@ -68,5 +68,5 @@ export const { spec, get, post } = defineEndpoint<Query, Row>({
   pagination: { defaultLimit: 100, maxLimit: 1000, response: "envelope" },
   sort: [["month", "DESC"], ["country", "ASC"], ["category", "ASC"]],
   sortableFields: ["month", "spend_native", "payments"],
-  builtFrom: ["model.starter.api_cards_spend_by_country_monthly"],
+  upstreamNodes: ["model.starter.api_cards_spend_by_country_monthly"],
 });

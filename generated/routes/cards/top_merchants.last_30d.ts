@@ -37,5 +37,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
     turnover_native: "numeric(14,2)",
     as_of_date: "date",
   },
-  builtFrom: ["model.starter.api_cards_top_merchants_last_30d"],
+  upstreamNodes: ["model.starter.api_cards_top_merchants_last_30d"],
 });

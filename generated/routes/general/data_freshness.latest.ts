@@ -34,5 +34,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
     as_of_date: "date",
     is_gapless: "boolean",
   },
-  builtFrom: ["model.starter.api_data_freshness_latest"],
+  upstreamNodes: ["model.starter.api_data_freshness_latest"],
 });

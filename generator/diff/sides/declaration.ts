@@ -40,7 +40,7 @@ export function endpointOf(declared: Properties): EndpointReading {
     sortableFields: fields.take("sortableFields", asTexts, []),
     deprecationDate: fields.take("deprecationDate", asText, null),
     successor: fields.take("successor", asPath, null),
-    builtFrom: fields.take("builtFrom", asTexts, null),
+    upstreamNodes: fields.take("upstreamNodes", asTexts, null),
   };
   const bad = fields.bad();
   // Without a bad field none of them is undefined.

@@ -47,7 +47,7 @@ const PLAIN = {
   sortableFields: [],
   deprecationDate: null,
   successor: null,
-  builtFrom: null,
+  upstreamNodes: null,
 } as const satisfies Partial<Endpoint>;
 
 export function catalogue(...entries: readonly CatalogueEntry[]): Catalogue {

@@ -15,5 +15,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
   tier: "tier0",
   relation: ["analytics", "volume"],
   columns: { value: "numeric null" },
-  builtFrom: ["model.shop.fct_volume", "model.shop.int_volume", "model.shop.volume", "seed.shop.bridges"],
+  upstreamNodes: ["model.shop.fct_volume", "model.shop.int_volume", "model.shop.volume", "seed.shop.bridges"],
 });

@@ -2,11 +2,14 @@ import { type Graph, type GraphNode, isBuilt, isEphemeral, isView } from "../man
 import { variesByItself } from "./volatile-sql.js";
 
 /**
- * The nodes whose builds alone change a model's rows (`Endpoint.builtFrom`), for each of these models whose rows
+ * The nodes whose builds alone change a model's rows (`Endpoint.upstreamNodes`), for each of these models whose rows
  * nothing else changes. A table has itself alone: what is under it shows when it is built again. A view has itself and,
  * through views, the views, tables, seeds and snapshots that it reads.
  */
-export function builtFromOf(models: readonly string[], graph: Graph): ReadonlyMap<string, readonly string[]> {
+export function upstreamNodesOf(
+  models: readonly string[],
+  graph: Graph,
+): ReadonlyMap<string, readonly string[]> {
   const unsettled = unsettledNodes(models, graph);
   const settled = models.filter((id) => !unsettled.has(id) && hasRelation(id, graph));
   return new Map(settled.map((id) => [id, nodesBehind(id, graph)]));

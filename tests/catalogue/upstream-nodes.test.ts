@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { builtFromOf } from "../../generator/catalogue/built-from.js";
+import { upstreamNodesOf } from "../../generator/catalogue/upstream-nodes.js";
 import { variesByItself } from "../../generator/catalogue/volatile-sql.js";
 import type { GraphNode } from "../../generator/manifest/graph.js";
 import { catalogueOfText } from "./catalogues.js";
@@ -14,7 +14,7 @@ const KINDS: readonly string[] = ["seed", "snapshot", "source"];
 const TAGS = ["production", "bridges", "api:volume"];
 
 /** What `volume`, the one published model, is built from; parents that are not among the nodes are in no manifest. */
-function builtFrom(nodes: Nodes, more: Readonly<Record<string, object>> = {}): readonly string[] | null {
+function upstreamNodes(nodes: Nodes, more: Readonly<Record<string, object>> = {}): readonly string[] | null {
   const idOf = (name: string): string => {
     const [kind = ""] = (nodes[name] ?? "").split(" ");
     return `${KINDS.includes(kind) ? kind : "model"}.shop.${name}`;
@@ -40,7 +40,7 @@ function builtFrom(nodes: Nodes, more: Readonly<Record<string, object>> = {}): r
   };
   const [entry] = catalogueOfText(JSON.stringify(manifest)).entries;
   if (entry === undefined) throw new Error("volume is not published");
-  return entry.endpoint.builtFrom;
+  return entry.endpoint.upstreamNodes;
 }
 
 const VOLUME = "model.shop.volume";
@@ -88,17 +88,17 @@ describe("an endpoint is built from", () => {
       ["model.shop.facts", "seed.shop.names"],
     ],
   ])("%s", (_, nodes, others) => {
-    expect(builtFrom(nodes)).toEqual([...others, VOLUME].sort());
+    expect(upstreamNodes(nodes)).toEqual([...others, VOLUME].sort());
   });
 
   it("a view that does not say what it is", () => {
     const nodes = { volume: "view facts", facts: "table" };
-    expect(builtFrom(nodes, { volume: { config: {} } })).toEqual(["model.shop.facts", VOLUME]);
+    expect(upstreamNodes(nodes, { volume: { config: {} } })).toEqual(["model.shop.facts", VOLUME]);
   });
 
   it("a table in Python", () => {
     const python = { language: "python", compiled_code: "def model(dbt, session): return now()" };
-    expect(builtFrom({ volume: "view facts", facts: "table" }, { facts: python })).toHaveLength(2);
+    expect(upstreamNodes({ volume: "view facts", facts: "table" }, { facts: python })).toHaveLength(2);
   });
 });
 
@@ -122,17 +122,17 @@ describe("it is not known what an endpoint is built from", () => {
       { volume: "view a", a: "view b gone", b: "view a" },
     ],
   ])("%s", (_, nodes) => {
-    expect(builtFrom(nodes)).toBeNull();
+    expect(upstreamNodes(nodes)).toBeNull();
   });
 
   it("where a parent is turned off", () => {
     const off = { config: { materialized: "table", enabled: false } };
-    expect(builtFrom({ volume: "view facts", facts: "table" }, { facts: off })).toBeNull();
+    expect(upstreamNodes({ volume: "view facts", facts: "table" }, { facts: off })).toBeNull();
   });
 
   it("where a parent is none of what holds rows", () => {
     const nodes = { volume: "view total", total: "table" };
-    expect(builtFrom(nodes, { total: { resource_type: "analysis" } })).toBeNull();
+    expect(upstreamNodes(nodes, { total: { resource_type: "analysis" } })).toBeNull();
   });
 
   it.each(["compiled_code", "raw_code", "compiled_sql", "raw_sql"])(
@@ -140,16 +140,16 @@ describe("it is not known what an endpoint is built from", () => {
     (key) => {
       const nodes = { volume: "view a", a: "view facts", facts: "table" };
       const asking = { [key]: "select * from facts where day > current_date - 7" };
-      expect(builtFrom(nodes, { volume: asking })).toBeNull();
-      expect(builtFrom(nodes, { a: asking })).toBeNull();
-      expect(builtFrom(nodes, { facts: asking })).toHaveLength(3);
+      expect(upstreamNodes(nodes, { volume: asking })).toBeNull();
+      expect(upstreamNodes(nodes, { a: asking })).toBeNull();
+      expect(upstreamNodes(nodes, { facts: asking })).toHaveLength(3);
     },
   );
 });
 
 it("ends where views go round in a circle", () => {
   const nodes = { volume: "view a", a: "view volume facts", facts: "table" };
-  expect(builtFrom(nodes)).toEqual(["model.shop.a", "model.shop.facts", VOLUME]);
+  expect(upstreamNodes(nodes)).toEqual(["model.shop.a", "model.shop.facts", VOLUME]);
 });
 
 it.each([
@@ -223,7 +223,7 @@ describe("of any graph", () => {
           return [String(i), { kind, materialized, parents: parents.map(String), code: [] }] as const;
         }),
       );
-      const found = builtFromOf([...graph.keys()], graph);
+      const found = upstreamNodesOf([...graph.keys()], graph);
       known += found.size;
       for (const [i, { materialized }] of nodes.entries()) {
         const expected = materialized === "ephemeral" ? null : slowly(i, nodes, new Set([i]));
@@ -242,7 +242,7 @@ describe("of any graph", () => {
         return [String(i), node] as const;
       }),
     );
-    expect(builtFromOf([...graph.keys()], graph).size).toBe(0);
+    expect(upstreamNodesOf([...graph.keys()], graph).size).toBe(0);
   });
 
   it("ten thousand models, each a view on views that they share", () => {
@@ -258,7 +258,7 @@ describe("of any graph", () => {
       return [`m${String(i)}`, { kind: "model", materialized: "view", parents, code: [] }] as const;
     });
     const ids = models.map(([id]) => id);
-    const found = builtFromOf(ids, new Map<string, GraphNode>([...models, ...shared, ...tables]));
+    const found = upstreamNodesOf(ids, new Map<string, GraphNode>([...models, ...shared, ...tables]));
     expect(found.size).toBe(10_000);
     expect(found.get("m6")).toEqual(["m6", "s6", "s7", "t0", "t6"]);
   });
@@ -270,7 +270,7 @@ const CATALOGUE = fileURLToPath(
 
 it.skipIf(!existsSync(CATALOGUE))("is known of nearly all endpoints of a real catalogue of views", () => {
   const { entries } = catalogueOfText(readFileSync(CATALOGUE, "utf8"));
-  const lists = entries.map(({ endpoint }) => endpoint.builtFrom);
+  const lists = entries.map(({ endpoint }) => endpoint.upstreamNodes);
   const known = lists.filter((list) => list !== null);
   expect([known.length, lists.length]).toEqual([309, 317]);
   expect(Math.max(...known.map((list) => list.length))).toBeLessThan(20);

@@ -15,5 +15,5 @@ export const { spec, get } = defineEndpoint<Query, Row>({
   tier: "tier0",
   relation: ["analytics", "stored"],
   columns: { value: "numeric null" },
-  builtFrom: ["model.shop.stored"],
+  upstreamNodes: ["model.shop.stored"],
 });
