@@ -1,3 +1,3 @@
 /** Compiling generated modules, for whoever renders them anew. */
-export { compileModules, type CompiledModule, type ScriptCache } from "./data-api/compile.js";
+export { compileModules, type CompiledModule, type ScriptCache } from "./data-api/generated-folder.js";
 export type { Rendered } from "./data-api/refresh.js";

@@ -2,7 +2,7 @@
 export { Keyring, readKeyring } from "./access/keyring.js";
 export {
   defineEndpoint,
-  type Answer,
+  type ResponseBody,
   type Declaration,
   type EndpointModule,
   type Envelope,
@@ -10,5 +10,5 @@ export {
 } from "./data-api/define.js";
 export type * from "./model/endpoint.js";
 export type { Gateway } from "./data-api/gateway.js";
-export { withGateway } from "./data-api/mount.js";
-export { openGateway, type GatewayOptions } from "./data-api/open-gateway.js";
+export { withGateway } from "./data-api/gateway.js";
+export { openGateway, type GatewayOptions } from "./data-api/gateway.js";

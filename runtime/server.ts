@@ -2,7 +2,7 @@
 export { readEnvironment, type Environment, type EnvironmentReading } from "./environment/environment.js";
 export { openLog } from "./http/logger.js";
 export type { RunningServer } from "./http/server.js";
-export type { Build } from "./data-api/build-times.js";
+export type { Build } from "./data-api/data-versions.js";
 export type { Rendered, Renderer, Rendering } from "./data-api/refresh.js";
 export { startService, type RunningService, type ServiceOptions } from "./start.js";
 export {

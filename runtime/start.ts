@@ -1,11 +1,16 @@
 import { startDataService } from "./data-api/service.js";
-import type { Build } from "./data-api/build-times.js";
-import { loadRelease } from "./data-api/release.js";
-import { ActiveRelease } from "./data-api/active-release.js";
-import { noManifest, type RefreshResult, Refresher, type Renderer, localTarget } from "./data-api/refresh.js";
-import { RefreshLog } from "./data-api/refresh-log.js";
+import type { Build } from "./data-api/data-versions.js";
+import { loadRelease, ActiveRelease } from "./data-api/release.js";
+import {
+  noManifest,
+  type RefreshResult,
+  Refresher,
+  type Renderer,
+  localTarget,
+  RefreshLog,
+} from "./data-api/refresh.js";
 import type { Environment } from "./environment/environment.js";
-import { readGeneratedRelease } from "./data-api/generated-release.js";
+import { readGeneratedRelease } from "./data-api/release.js";
 import { type Logger, openLog } from "./http/logger.js";
 import type { RunningServer } from "./http/server.js";
 import { startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
@@ -60,12 +65,12 @@ async function startDataApi(
   log: Logger,
 ): Promise<RunningService> {
   const { apiTitle } = environment;
-  const { title, edition } = await readGeneratedRelease({ generated, dataDir, apiTitle });
-  const live = new ActiveRelease(loadRelease(edition, null));
-  const refresh = refreshing(live, renderer, log);
-  const service = await startDataService({ environment, databaseUrl, title, live, refresh, log });
+  const { title, release } = await readGeneratedRelease({ generated, dataDir, apiTitle });
+  const active = new ActiveRelease(loadRelease(release, null));
+  const refresh = refreshing(active, renderer, log);
+  const service = await startDataService({ environment, databaseUrl, title, active, refresh, log });
   const { url, builds } = service;
-  log.info({ url, endpoints: edition.modules.length, keys: environment.keys.size }, "listening");
+  log.info({ url, endpoints: release.modules.length, keys: environment.keys.size }, "listening");
   const stop = async (): Promise<void> => {
     await service.stop();
     await renderer?.close();
@@ -74,11 +79,11 @@ async function startDataApi(
 }
 
 function refreshing(
-  live: ActiveRelease,
+  active: ActiveRelease,
   renderer: Renderer | null,
   log: Logger,
 ): () => Promise<RefreshResult> {
-  const stage = localTarget(live);
+  const stage = localTarget(active);
   if (renderer === null) return () => Promise.resolve(noManifest(stage.standing));
   const refresher = new Refresher(stage, renderer);
   const told = new RefreshLog(log);

@@ -1,7 +1,6 @@
 import type { Keyring, KeyOwner } from "./keyring.js";
-import { allows, type Tier } from "../model/tier.js";
+import { allows, type Tier, RATE_LIMITS } from "../model/tier.js";
 import type { ClientAddress, Origin } from "../http/client-address.js";
-import { RATE_LIMITS } from "../model/rate-limits.js";
 import { networkOf } from "./rate-limit/network.js";
 import type { RateLimitStore, RateWindow } from "./rate-limit/store.js";
 import { httpError, type HttpError } from "../model/errors.js";

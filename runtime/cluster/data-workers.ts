@@ -1,4 +1,4 @@
-import type { Build } from "../data-api/build-times.js";
+import type { Build } from "../data-api/data-versions.js";
 import type { Release } from "../data-api/release.js";
 import type { RefreshResult, ReleaseTarget, ReleaseStatus } from "../data-api/refresh.js";
 import type { Logger } from "../http/logger.js";

@@ -1,4 +1,4 @@
-import type { Build } from "../data-api/build-times.js";
+import type { Build } from "../data-api/data-versions.js";
 
 /** The last known build of each node, for workers that start later. */
 export class KnownBuilds {

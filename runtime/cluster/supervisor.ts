@@ -1,8 +1,13 @@
 import { fileURLToPath } from "node:url";
-import type { Build } from "../data-api/build-times.js";
-import { noManifest, type RefreshResult, Refresher, type Renderer } from "../data-api/refresh.js";
-import { RefreshLog } from "../data-api/refresh-log.js";
-import { SingleFlight } from "../data-api/single-flight.js";
+import type { Build } from "../data-api/data-versions.js";
+import {
+  noManifest,
+  type RefreshResult,
+  Refresher,
+  type Renderer,
+  RefreshLog,
+  SingleFlight,
+} from "../data-api/refresh.js";
 import type { Logger } from "../http/logger.js";
 import { startEmbeddedPostgres } from "../embedded/embedded-postgres.js";
 import { type WorkerConfig, readWorkerConfig } from "./worker-config.js";
@@ -125,7 +130,7 @@ export class Supervisor {
 
   async #startData(
     { environment, variables }: WorkerConfig,
-    { title, edition }: NonNullable<WorkerConfig["data"]>,
+    { title, release }: NonNullable<WorkerConfig["data"]>,
     embedded: string | null,
   ): Promise<void> {
     const { workers, renderer, log } = this.#options;
@@ -136,7 +141,7 @@ export class Supervisor {
       size: workers,
       databaseUrl: environment.databaseUrl ?? embedded ?? "",
       blueprint: { variables, title },
-      edition,
+      edition: release,
       builds: this.#builds,
       refresh: () => this.refresh(),
     });
@@ -144,7 +149,7 @@ export class Supervisor {
     this.#refresher = renderer && new Refresher(data, renderer);
     if (redisUrl === null) log.warn({ workers }, LIMITS_APART);
     await this.#startCrew(front, data.crew);
-    log.info({ url: front.url, endpoints: edition.modules.length, keys: keys.size, workers }, "listening");
+    log.info({ url: front.url, endpoints: release.modules.length, keys: keys.size, workers }, "listening");
   }
 
   async #startRamp({ environment, variables }: WorkerConfig): Promise<void> {
@@ -188,7 +193,7 @@ export class Supervisor {
   async #renewAll(): Promise<string | null> {
     const { variables, data } = await this.#readBlueprint();
     const problem =
-      this.#data && data ? await this.#data.reload({ variables, title: data.title }, data.edition) : null;
+      this.#data && data ? await this.#data.reload({ variables, title: data.title }, data.release) : null;
     return problem ?? (await this.#ramp?.reload(variables)) ?? null;
   }
 

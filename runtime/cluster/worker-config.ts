@@ -1,7 +1,7 @@
 import type { Release } from "../data-api/release.js";
 import { type Environment, readEnvironment } from "../environment/environment.js";
 import { withKeysInline } from "../environment/keys.js";
-import { readGeneratedRelease } from "../data-api/generated-release.js";
+import { readGeneratedRelease } from "../data-api/release.js";
 import type { EnvironmentVariables } from "./messages.js";
 
 /**
@@ -13,7 +13,7 @@ export interface WorkerConfig {
   readonly variables: EnvironmentVariables;
   readonly environment: Environment;
   /** What the generated folder has to serve; null where the data API is not served. */
-  readonly data: { readonly title: string; readonly edition: Release } | null;
+  readonly data: { readonly title: string; readonly release: Release } | null;
 }
 
 export interface BlueprintSource {

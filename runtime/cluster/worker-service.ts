@@ -1,6 +1,5 @@
-import type { Build } from "../data-api/build-times.js";
-import { loadRelease, type Release } from "../data-api/release.js";
-import { ActiveRelease } from "../data-api/active-release.js";
+import type { Build } from "../data-api/data-versions.js";
+import { loadRelease, type Release, ActiveRelease } from "../data-api/release.js";
 import { activate } from "../data-api/refresh.js";
 import { startDataService } from "../data-api/service.js";
 import { type Environment, readEnvironment } from "../environment/environment.js";
@@ -58,7 +57,7 @@ async function serveData(
     environment,
     databaseUrl,
     title,
-    live,
+    active: live,
     refresh: () => primary.ask("refresh"),
     log: openSharedLog(environment.logLevel, worker),
     intake: primary.intakeAt(url),

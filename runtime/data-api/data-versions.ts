@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import { entityTag } from "../results/entity-tag.js";
-import type { BuildTimes } from "./build-times.js";
 
 /** Entity tags remembered for one version: callers choose the questions, and must not choose how much memory that takes. */
 const MAX_TAGS = 500;
@@ -64,5 +63,48 @@ export class Versions {
     if (times.length === 0 || !times.every((time) => time !== null)) return null;
     const id = hash("sha1", upstreamNodes.map((node, i) => `${node} ${String(times[i])}`).join("\n"));
     return before?.id === id ? before : new Version(id, new Date(Math.max(...times)).toISOString());
+  }
+}
+
+/** A successful build of a dbt node, as `run_results.json` tells it. */
+export interface Build {
+  /** The node's `unique_id`. */
+  readonly node: string;
+  /** When it was done, in milliseconds since 1970. */
+  readonly completedAt: number;
+}
+
+/**
+ * The last known build of each node. A `run_results.json` tells of one invocation, which may have built a part of the
+ * project only: what others have built stays known.
+ */
+export class BuildTimes {
+  readonly #completedAt = new Map<string, number>();
+  #changes = 0;
+  #changedAt = -Infinity;
+
+  /** Takes what a `run_results.json` tells; an older build than the one known changes nothing. */
+  record(builds: readonly Build[]): void {
+    for (const { node, completedAt } of builds) {
+      if (completedAt <= (this.#completedAt.get(node) ?? -Infinity)) continue;
+      this.#completedAt.set(node, completedAt);
+      this.#changes++;
+      this.#changedAt = Date.now();
+    }
+  }
+
+  /** When a node was last built, in milliseconds since 1970; null when nobody has told. */
+  completedAt(node: string): number | null {
+    return this.#completedAt.get(node) ?? null;
+  }
+
+  /** When a new build was last told of, in milliseconds since 1970. */
+  get changedAt(): number {
+    return this.#changedAt;
+  }
+
+  /** Grows with each build that is new: what was derived before it is out of date. */
+  get changes(): number {
+    return this.#changes;
   }
 }

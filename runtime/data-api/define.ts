@@ -9,22 +9,22 @@ import type {
   Parameter,
   Relation,
 } from "../model/endpoint.js";
-import { gatewayOf } from "./mount.js";
-import { serveEndpoint } from "./serve.js";
+import { gatewayOf } from "./gateway.js";
+import { handleRequest } from "./handler.js";
 
-/** A parameter as a generated module declares it, under its name. */
+/** A parameter of a generated module. */
 export type DeclaredParameter<Row> = Filter & { readonly column: keyof Row & string };
 
 /**
- * What a generated module says of its endpoint. Left out is what has its default: `GET` alone, no required filters,
- * no pages, no order. Without `parameters` the endpoint is a legacy one (data-api.md §4.3).
+ * The declaration in a generated module. Defaults: `GET` only, no required filters, no pagination, no sort. Without
+ * `parameters` the model has no `meta.api`: the endpoint takes no parameters at all (runtime/README.md, Requests).
  */
 export interface Declaration<Query, Row> {
   readonly model: string;
   readonly path: `/v1/${string}`;
   readonly tier: Tier;
   readonly relation: Relation;
-  /** The warehouse's type of each column; null where nobody declared it. */
+  /** Database type of each column; null when the model declares none. */
   readonly columns: { readonly [Name in keyof Row & string]: string | null };
   readonly methods?: readonly Method[];
   readonly parameters?: { readonly [Name in keyof Query & string]?: DeclaredParameter<Row> };
@@ -36,33 +36,33 @@ export interface Declaration<Query, Row> {
   /** RFC 3339, in UTC. */
   readonly deprecationDate?: string;
   readonly successor?: `/v1/${string}`;
-  /** dbt nodes whose builds alone change the rows. */
+  /** dbt nodes whose builds change the rows, when nothing else does. */
   readonly upstreamNodes?: readonly string[];
 }
 
-/** A page of rows with its place, for an endpoint whose `response` is `envelope` (decisions.md §A). */
+/** The response of an endpoint with `pagination.response: envelope`. */
 export interface Envelope<Row> {
   readonly items: readonly Row[];
   readonly pagination: { limit: number; offset: number; returned: number; has_more: boolean };
 }
 
-/** Every error body (data-api.md §7). */
+/** Body of every error (runtime/README.md, Errors). */
 export interface ErrorBody {
   readonly detail: string;
 }
 
-/** What a handler answers with. */
-export type Answer<Row> = readonly Row[] | Envelope<Row> | ErrorBody;
+/** A response body. */
+export type ResponseBody<Row> = readonly Row[] | Envelope<Row> | ErrorBody;
 
-/** An endpoint and its Express handlers; `post` answers 405 unless the endpoint declares it. */
+/** An endpoint and its Express handlers; `post` responds 405 unless the endpoint declares it. */
 export interface EndpointModule<Query = unknown, Row = unknown> {
   readonly spec: Endpoint;
-  readonly get: RequestHandler<Record<string, string>, Answer<Row>, unknown, Query>;
-  readonly post: RequestHandler<Record<string, string>, Answer<Row>, Query>;
+  readonly get: RequestHandler<Record<string, string>, ResponseBody<Row>, unknown, Query>;
+  readonly post: RequestHandler<Record<string, string>, ResponseBody<Row>, Query>;
 }
 
 /**
- * Makes the handlers of an endpoint. They work in any Express 5 app that holds a gateway:
+ * Makes the handlers of an endpoint. The server runs them, and so can any Express 5 app that has a gateway:
  *
  * @example
  * const app = express();
@@ -72,7 +72,7 @@ export interface EndpointModule<Query = unknown, Row = unknown> {
 export function defineEndpoint<Query, Row>(declaration: Declaration<Query, Row>): EndpointModule<Query, Row> {
   const spec = endpointOf(declaration);
   const handler: RequestHandler = (request, response) =>
-    serveEndpoint(gatewayOf(request), spec, request, response);
+    handleRequest(gatewayOf(request), spec, request, response);
   return { spec, get: handler as never, post: handler as never };
 }
 

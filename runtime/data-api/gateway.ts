@@ -1,13 +1,20 @@
-import type { Logger } from "pino";
-import type { KeyOwner } from "../access/keyring.js";
-import type { PerTier, Tier } from "../model/tier.js";
-import type { ResultService } from "../results/result-service.js";
-import type { Trace } from "../http/trace.js";
+import { Keyring } from "../access/keyring.js";
+import type { PerTier } from "../model/tier.js";
+import { ResultService } from "../results/result-service.js";
+import type { RequestRecord } from "../observability/request-log.js";
 import type { Warehouse } from "../query/warehouse.js";
 import type { AccessControl } from "../access/authorize.js";
-import type { Versions } from "./data-versions.js";
+import { Versions, BuildTimes } from "./data-versions.js";
+import type { RequestHandler } from "express";
+import type { IncomingMessage } from "node:http";
+import { ResultCache } from "../results/result-cache.js";
+import { clientAddress, type ClientAddress } from "../http/client-address.js";
+import { openLog, type Logger } from "../http/logger.js";
+import { openRates } from "../access/rate-limit/open.js";
+import { openPostgres } from "../postgres/postgres-warehouse.js";
+import { routeToReplicas } from "../postgres/replica-router.js";
 
-/** What all handlers share: who may call, how often, and where the rows are. */
+/** What the handlers of a process share: keys, rate limits and the database. */
 export interface Gateway extends AccessControl {
   readonly warehouse: Warehouse;
   readonly results: ResultService;
@@ -15,28 +22,119 @@ export interface Gateway extends AccessControl {
   /** How long a query may run for a caller of each tier, in milliseconds; 0: no limit. */
   readonly timeouts: Readonly<PerTier<number>>;
   readonly log: Logger;
-  /** Told of each answer, once it is sent. */
-  readonly recordRequest: (observation: RequestRecord) => void;
+  /** Called after each response. */
+  readonly recordRequest: (record: RequestRecord) => void;
 }
 
-/** What is worth knowing of an answer; nothing in it is secret. */
-export interface RequestRecord {
-  readonly requestId: string;
-  readonly method: string;
-  /** The endpoint's path, never the caller's own text: it labels metrics. Null when no endpoint has the path. */
-  readonly route: string | null;
-  readonly status: number;
-  /** From the request's arrival to its answer, a streamed one to its last byte. */
-  readonly milliseconds: number;
-  /** Rows answered; null where the answer is none of rows. */
-  readonly rows: number | null;
-  /** Bytes of the body, as sent. */
-  readonly bytes: number;
-  /** What the database took of it; null when it was not asked for this request. */
-  readonly databaseMs: number | null;
-  /** Null without a key. */
-  readonly owner: KeyOwner | null;
-  readonly tier: Tier;
-  /** Null where the caller sent none. */
-  readonly trace: Trace | null;
+const GATEWAY = Symbol("gateway");
+
+/** A request whose gateway is known. */
+interface GatewayRequest {
+  [GATEWAY]?: Gateway;
+}
+
+/** Express middleware: the generated handlers behind it use this gateway. */
+export function withGateway(gateway: Gateway): RequestHandler {
+  return (request, _response, next) => {
+    setGateway(request, gateway);
+    next();
+  };
+}
+
+export function setGateway(request: IncomingMessage, gateway: Gateway): void {
+  (request as GatewayRequest)[GATEWAY] = gateway;
+}
+
+/** The gateway of a request. */
+export function gatewayOf(request: IncomingMessage): Gateway {
+  const gateway = (request as GatewayRequest)[GATEWAY];
+  if (gateway) return gateway;
+  throw new Error(
+    "No gateway for this request: put `app.use(withGateway(gateway))` before the generated handlers.",
+  );
+}
+
+export interface GatewayOptions {
+  /** A `postgres://` address. */
+  readonly databaseUrl: string;
+  /** Addresses of its read replicas; none by default. */
+  readonly replicaUrls?: readonly string[];
+  /** A `redis://` or `rediss://` address: rate limits are counted there, for all processes. By default each process counts its own. */
+  readonly redisUrl?: string | null;
+  /** Without keys only tier0 endpoints can be called. */
+  readonly keys?: Keyring;
+  readonly addressOf?: ClientAddress;
+  /** A query that runs longer is cancelled; one number, or one per tier. 0: no limit. Default 30,000. */
+  readonly statementTimeoutMs?: number | Readonly<PerTier<number>>;
+  /** How long a response without a data version is cached. Default 0: no caching. */
+  readonly cacheTtlSeconds?: number;
+  /** Memory for cached responses. Default 64. */
+  readonly cacheMaxMegabytes?: number;
+  /** Build times of dbt nodes: responses of models that they cover have a version. */
+  readonly builds?: BuildTimes;
+  readonly log?: Logger;
+  readonly recordRequest?: (record: RequestRecord) => void;
+}
+
+/** Opens a gateway. Database connections are made when requests need them. */
+export function openGateway(options: GatewayOptions): Gateway & { close(): Promise<void> } {
+  const log = options.log ?? openLog("info");
+  const rates = openRates(options.redisUrl ?? null, log);
+  const timeouts = timeoutsOf(options.statementTimeoutMs ?? 30_000);
+  const warehouse = openWarehouse(options, longestOf(timeouts), log);
+  const hasReplicas = (options.replicaUrls ?? []).length > 0;
+  return {
+    keys: options.keys ?? new Keyring(new Map()),
+    addressOf: options.addressOf ?? clientAddress("false"),
+    rates,
+    warehouse,
+    timeouts,
+    results: new ResultService(warehouse, openCache(options)),
+    versions: new Versions(options.builds ?? new BuildTimes(), hasReplicas),
+    log,
+    recordRequest: options.recordRequest ?? (() => undefined),
+    async close() {
+      rates.close();
+      await warehouse.close();
+    },
+  };
+}
+
+function openCache({ cacheTtlSeconds = 0, cacheMaxMegabytes = 64 }: GatewayOptions): ResultCache | null {
+  if (cacheTtlSeconds === 0) return null;
+  return new ResultCache({ ttlSeconds: cacheTtlSeconds, maxBytes: cacheMaxMegabytes * 1024 * 1024 });
+}
+
+function timeoutsOf(given: number | Readonly<PerTier<number>>): Readonly<PerTier<number>> {
+  return typeof given === "number" ? { tier0: given, tier1: given, tier2: given, tier3: given } : given;
+}
+
+/** 0 where a tier has no limit. */
+function longestOf(timeouts: Readonly<PerTier<number>>): number {
+  const all = Object.values(timeouts);
+  return all.includes(0) ? 0 : Math.max(...all);
+}
+
+function openWarehouse(options: GatewayOptions, statementTimeoutMs: number, log: Logger): Warehouse {
+  const { databaseUrl, replicaUrls = [] } = options;
+  const primary = openPostgres({
+    url: databaseUrl,
+    statementTimeoutMs,
+    onIdleError: (error) => log.warn({ err: error }, "database connection lost"),
+  });
+  const replicas = replicaUrls.map((url) => {
+    // The router logs a lost replica once, not once per connection.
+    const warehouse = openPostgres({ url, statementTimeoutMs, onIdleError: () => undefined });
+    return { address: addressIn(url), warehouse };
+  });
+  return routeToReplicas(primary, replicas, ({ address, isInService, why }) => {
+    if (isInService) log.info({ replica: address }, "replica in service");
+    else log.warn({ replica: address, why }, "replica out of service");
+  });
+}
+
+/** Host and port only: the rest of the address is secret. */
+function addressIn(url: string): string {
+  const { hostname, port } = new URL(url);
+  return `${hostname || "localhost"}:${port || "5432"}`;
 }

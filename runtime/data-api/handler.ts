@@ -1,100 +1,213 @@
-import type { IncomingMessage } from "node:http";
-import { formatOf } from "../results/format.js";
-import { readParameters } from "../query/parameters.js";
-import type { RawFields } from "../query/raw.js";
-import { requireTier, type Authorization } from "../access/authorize.js";
-import { callerHeaders } from "./send.js";
-import { type KeyedQuery, resolveQuery, resolvePlainQuery } from "../query/resolve-query.js";
-import { respond, type Delivery, NO_ROWS, sendNotModified, type Sent } from "./respond.js";
-import { deprecationHeaders } from "./deprecation.js";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { authorize, type Authorization, peek, requireTier } from "../access/authorize.js";
+import { MAX_BODY_BYTES, readBody } from "../http/body.js";
+import { requestIdOf } from "../http/request-id.js";
+import { traceOf, traceparent } from "../http/trace.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { httpError, type HttpError } from "../model/errors.js";
-import type { RequestContext } from "./request-context.js";
-import { NO_FIELDS, readFields } from "./fields.js";
+import { readParameters } from "../query/parameters.js";
+import { bodyFields, NO_FIELDS, objectFields, queryFields, type RawFields } from "../query/request-fields.js";
+import { type KeyedQuery, resolveDefaultQuery, resolveQuery } from "../query/resolve-query.js";
+import { formatOf } from "../results/format.js";
+import type { Gateway } from "./gateway.js";
+import {
+  deprecationHeaders,
+  NO_ROWS,
+  type PendingResponse,
+  respond,
+  sendNotModified,
+  type Sent,
+} from "./respond.js";
+import { allowedMethods, callerHeaders, sendHttpError, sendOptions } from "./send.js";
 
-/** Seconds after which a caller may try an overloaded server again. */
+/** `Retry-After` of an overloaded server, in seconds. */
 const OVERLOAD_RETRY_SECONDS = 1;
 
-/** What was sent, or why nothing was. */
+/** A request; `body` is set when middleware such as `express.json()` has already read it. */
+export type DataRequest = IncomingMessage & { readonly body?: unknown };
+
+/** A request and what its handling needs. */
+interface RequestContext {
+  readonly gateway: Gateway;
+  /** Null when no endpoint has the path. */
+  readonly endpoint: Endpoint | null;
+  readonly request: DataRequest;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+}
+
 type Outcome = Sent | HttpError;
 
-/** Answers an admitted request with the rows that it asks for, or tells why not. */
-export function handleRequest(
-  exchange: RequestContext,
-  endpoint: Endpoint,
-  admission: Authorization,
-): Outcome | Promise<Outcome> {
-  const { request } = exchange;
-  const refusal = requireTier(endpoint.tier, admission) ?? methodRefusal(endpoint, request);
-  if (refusal) return refusal;
-  const read = readFields(request);
-  if (!(read instanceof Promise)) return answerFields(exchange, endpoint, admission, read);
-  return read.then((fields) => answerFields(exchange, endpoint, admission, fields));
+/** What was sent, and to whom. */
+interface Handled {
+  readonly caller: Authorization;
+  readonly sent: Sent;
 }
 
-function answerFields(
-  exchange: RequestContext,
+/**
+ * Handles one request to an endpoint, or to a path that no endpoint has (null). Checks run in this order: key, rate
+ * limit, tier, method, parameters, query (runtime/README.md, Requests). Never rejects.
+ */
+export async function handleRequest(
+  gateway: Gateway,
+  endpoint: Endpoint | null,
+  request: DataRequest,
+  response: ServerResponse,
+): Promise<void> {
+  const started = performance.now();
+  const trace = traceOf(request);
+  if (trace !== null) response.setHeader("Traceparent", traceparent(trace));
+  const context: RequestContext = { gateway, endpoint, request, response, requestId: requestIdOf(request) };
+  const { caller, sent } = await (request.method === "OPTIONS" ? handleOptions(context) : handle(context));
+  gateway.recordRequest({
+    requestId: context.requestId,
+    method: request.method ?? "",
+    route: endpoint?.path ?? null,
+    status: response.statusCode,
+    milliseconds: performance.now() - started,
+    rows: sent.rows,
+    bytes: sent.bytes,
+    databaseMs: sent.databaseMs,
+    owner: caller.owner,
+    tier: caller.tier,
+    trace,
+  });
+}
+
+async function handleOptions({
+  gateway,
+  endpoint,
+  request,
+  response,
+  requestId,
+}: RequestContext): Promise<Handled> {
+  const caller = await peek(gateway, request);
+  sendOptions(response, request, allowedMethods(endpoint), caller, requestId);
+  return { caller, sent: NO_ROWS };
+}
+
+async function handle(context: RequestContext): Promise<Handled> {
+  const { gateway, endpoint, request, response, requestId } = context;
+  const authorization = authorize(gateway, request);
+  const caller = authorization instanceof Promise ? await authorization : authorization;
+  const outcome = caller.error ?? (await outcomeOf(context, caller));
+  if (!("code" in outcome)) return { caller, sent: outcome };
+  const bytes = sendHttpError(response, outcome, allowedMethods(endpoint), caller, requestId);
+  return { caller, sent: { ...NO_ROWS, bytes } };
+}
+
+async function outcomeOf(context: RequestContext, caller: Authorization): Promise<Outcome> {
+  const { gateway, endpoint, request, requestId } = context;
+  try {
+    return endpoint === null ? httpError("notFound") : await handleParameters(context, endpoint, caller);
+  } catch (error) {
+    gateway.log.error(
+      { requestId, route: endpoint?.path, method: request.method, err: error },
+      "request failed",
+    );
+    return httpError("unexpected");
+  }
+}
+
+function handleParameters(
+  context: RequestContext,
   endpoint: Endpoint,
-  admission: Authorization,
+  caller: Authorization,
+): Outcome | Promise<Outcome> {
+  const { request } = context;
+  const error = requireTier(endpoint.tier, caller) ?? requireMethod(endpoint, request);
+  if (error) return error;
+  const fields = readFields(request);
+  if (fields instanceof Promise) return fields.then((read) => runQuery(context, endpoint, caller, read));
+  return runQuery(context, endpoint, caller, fields);
+}
+
+function requireMethod({ methods }: Endpoint, { method }: IncomingMessage): HttpError | null {
+  if (method === "GET" || method === "HEAD") return null;
+  return method === "POST" && methods.includes("POST") ? null : httpError("methodNotAllowed");
+}
+
+/** The fields of the query string, or of the body of a POST. Null when the client disconnected while sending. */
+function readFields(request: DataRequest): RawFields | HttpError | Promise<RawFields | HttpError | null> {
+  const { url = "" } = request;
+  const mark = url.indexOf("?");
+  const query = mark === -1 ? "" : url.slice(mark + 1);
+  if (request.method !== "POST") return query === "" ? NO_FIELDS : queryFields(query);
+  return query === "" ? readBodyFields(request) : httpError("queryOnPost");
+}
+
+async function readBodyFields(request: DataRequest): Promise<RawFields | HttpError | null> {
+  if (request.body !== undefined) return objectFields(request.body);
+  const body = await readBody(request);
+  switch (body.kind) {
+    case "text":
+      return bodyFields(body.text);
+    case "not-text":
+      return httpError("bodyNotJson");
+    case "too-large":
+      return httpError("bodyTooLarge", { max: MAX_BODY_BYTES });
+    case "gone":
+      return null;
+  }
+}
+
+function runQuery(
+  context: RequestContext,
+  endpoint: Endpoint,
+  caller: Authorization,
   fields: RawFields | HttpError | null,
 ): Outcome | Promise<Outcome> {
-  // The client has gone.
   if (fields === null) return NO_ROWS;
   if ("code" in fields) return fields;
-  const { gateway, request } = exchange;
-  const manner = { format: formatOf(request), timeoutMs: gateway.timeouts[admission.tier] };
+  const { gateway, request } = context;
+  const options = { format: formatOf(request), timeoutMs: gateway.timeouts[caller.tier] };
   if (fields === NO_FIELDS)
-    return answerAsked(exchange, endpoint, admission, resolvePlainQuery(endpoint, manner));
+    return sendRows(context, endpoint, caller, resolveDefaultQuery(endpoint, options));
   const selection = readParameters(endpoint, fields, request.method === "POST" ? "body" : "query");
   if ("code" in selection) return selection;
-  return answerAsked(exchange, endpoint, admission, resolveQuery(endpoint, selection, manner));
+  return sendRows(context, endpoint, caller, resolveQuery(endpoint, selection, options));
 }
 
-async function answerAsked(
-  exchange: RequestContext,
+async function sendRows(
+  context: RequestContext,
   endpoint: Endpoint,
-  admission: Authorization,
-  asked: KeyedQuery | HttpError,
+  caller: Authorization,
+  resolved: KeyedQuery | HttpError,
 ): Promise<Outcome> {
-  if ("code" in asked) return asked;
-  const { gateway, response, requestId } = exchange;
-  const { question, key } = asked;
-  const delivery = deliveryOf(exchange, endpoint, admission, asked);
-  const notModified = delivery.tag === null ? null : sendNotModified(delivery, delivery.tag);
+  if ("code" in resolved) return resolved;
+  const { gateway, response, requestId } = context;
+  const { query, key } = resolved;
+  const pending = pendingResponse(context, endpoint, caller, resolved);
+  const notModified = pending.tag === null ? null : sendNotModified(pending, pending.tag);
   if (notModified !== null) return notModified;
   try {
-    const wanted = (): boolean => !response.destroyed;
-    const answered = await gateway.results.of(key, question, delivery.version?.id ?? null, wanted);
-    if (answered === "overloaded") return httpError("overloaded", { n: OVERLOAD_RETRY_SECONDS });
-    const sent = respond(delivery, answered);
+    const isStillNeeded = (): boolean => !response.destroyed;
+    const result = await gateway.results.of(key, query, pending.version?.id ?? null, isStillNeeded);
+    if (result === "overloaded") return httpError("overloaded", { n: OVERLOAD_RETRY_SECONDS });
+    const sent = respond(pending, result);
     return sent instanceof Promise ? await sent : sent;
   } catch (error) {
-    // Whoever has gone misses nothing, and nothing failed.
-    if (response.destroyed && !isDatabaseFault(error)) return NO_ROWS;
+    // Client disconnected; not an error.
+    if (response.destroyed && !isDatabaseError(error)) return NO_ROWS;
     gateway.log.error({ requestId, route: endpoint.path, err: error }, "query failed");
     return response.headersSent ? NO_ROWS : httpError("queryFailed");
   }
 }
 
-function methodRefusal({ methods }: Endpoint, { method }: IncomingMessage): HttpError | null {
-  if (method === "GET" || method === "HEAD") return null;
-  return method === "POST" && methods.includes("POST") ? null : httpError("methodNotAllowed");
-}
-
-function deliveryOf(
+function pendingResponse(
   { gateway, request, response, requestId }: RequestContext,
   endpoint: Endpoint,
-  admission: Authorization,
-  { question, key }: KeyedQuery,
-): Delivery {
+  caller: Authorization,
+  { query, key }: KeyedQuery,
+): PendingResponse {
   const version = gateway.versions.of(endpoint.upstreamNodes);
-  const headers = callerHeaders(admission, requestId);
+  const headers = callerHeaders(caller, requestId);
   if (endpoint.deprecationDate !== null || endpoint.successor !== null)
     headers.push(...deprecationHeaders(endpoint));
-  return { request, response, format: question.format, headers, version, tag: version?.tagOf(key) ?? null };
+  return { request, response, format: query.format, headers, version, tag: version?.tagOf(key) ?? null };
 }
 
-/** Whether the database told of it, rather than a connection that was closed because the client had gone. */
-function isDatabaseFault(error: unknown): boolean {
+/** Whether PostgreSQL reported it, rather than a connection that closed with its client. */
+function isDatabaseError(error: unknown): boolean {
   return typeof (error as { severity?: unknown } | null)?.severity === "string";
 }

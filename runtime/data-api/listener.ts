@@ -2,14 +2,14 @@ import type { Express, Request, Response } from "express";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { docsApp, isDocsPath } from "../docs/pages.js";
 import { peek } from "../access/authorize.js";
-import { callerHeaders, sendOptions, sendRefusal, SYSTEM_METHODS } from "./send.js";
+import { callerHeaders, sendOptions, sendHttpError, SYSTEM_METHODS } from "./send.js";
 import { httpError } from "../model/errors.js";
-import type { Gateway } from "./gateway.js";
+import { type Gateway, setGateway } from "./gateway.js";
+import type { LoadedEndpoint } from "./generated-folder.js";
 import type { RefreshResult } from "./refresh.js";
-import { REFRESH_PATH, serveRefresh } from "./refresh-route.js";
-import type { RouteTable } from "./route-table.js";
-import { serveEndpoint } from "./serve.js";
-import { isSystemPath, readOnly, serveSystem, type Service } from "./system.js";
+import { REFRESH_PATH, serveRefresh, isSystemPath, readOnly, serveSystem, type Service } from "./system.js";
+import type { ActiveRelease } from "./release.js";
+import { handleRequest } from "./handler.js";
 import { requestIdOf } from "../http/request-id.js";
 import type { EarlyErrorHeaders } from "../http/server.js";
 import { COMMON_HEADERS } from "../http/headers.js";
@@ -17,29 +17,39 @@ import { COMMON_HEADERS } from "../http/headers.js";
 export interface DataApi {
   readonly gateway: Gateway;
   readonly service: Service;
-  /** The endpoints in service; asked at each request, so they may change. */
-  readonly routes: () => RouteTable;
+  readonly active: ActiveRelease;
   /** Re-reads the manifest. */
   readonly refresh: () => Promise<RefreshResult>;
 }
 
-/** The data API as a listener: endpoints by one look-up, then the system's own paths, then 404. */
+/** The data API as a listener. An endpoint runs the handler that its generated module exports. */
 export function dataApiListener(api: DataApi): RequestListener {
-  const { gateway, service, routes, refresh } = api;
+  const { gateway, service, active, refresh } = api;
   const docs = docsApp(service.title);
   return (request, response) => {
     const path = pathOf(request.url ?? "/");
-    const endpoint = routes().find(path);
-    if (endpoint !== null) void serveEndpoint(gateway, endpoint, request, response);
+    const endpoint = active.find(path);
+    if (endpoint !== null) runHandler(api, endpoint, request, response);
     else if (isSystemPath(path)) void serveSystem(gateway, service, path, request, response);
     else if (isDocsPath(path)) void serveDocs(api, docs, request, response);
     else if (path === REFRESH_PATH) void serveRefresh(gateway, refresh, request, response);
-    else void serveEndpoint(gateway, null, request, response);
+    else void handleRequest(gateway, null, request, response);
   };
 }
 
-/** The headers of an answer to what never became a request: all that is known of the caller is its address. */
-export function earlyErrorHeaders({ gateway }: Pick<DataApi, "gateway">): EarlyErrorHeaders {
+function runHandler(
+  { gateway }: DataApi,
+  { get, post }: LoadedEndpoint,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  setGateway(request, gateway);
+  const handler = (request.method === "POST" ? post : get) as unknown as RequestListener;
+  handler(request, response as ServerResponse & { req: IncomingMessage });
+}
+
+/** Headers of an error on a connection without a parsed request: only the client's address is known. */
+export function earlyErrorHeaders(gateway: Gateway): EarlyErrorHeaders {
   return async (socket) => {
     const request = { socket, headers: {} };
     return [...callerHeaders(await peek(gateway, request), requestIdOf(request)), ...COMMON_HEADERS];
@@ -52,12 +62,12 @@ function pathOf(url: string): string {
   return mark === -1 ? url : url.slice(0, mark);
 }
 
-/** A proxy may ask with the whole address (RFC 9112 §3.2.2). */
+/** A proxy may send an absolute address (RFC 9112 §3.2.2). */
 function absoluteFormPath(url: string): string {
   return URL.canParse(url) ? new URL(url).pathname : url;
 }
 
-/** Lets a public page through with the headers that every answer has. */
+/** Serves a documentation page with the headers of every response. */
 async function serveDocs(
   { gateway }: DataApi,
   docs: Express,
@@ -69,11 +79,17 @@ async function serveDocs(
   if (request.method === "OPTIONS")
     return sendOptions(response, request, SYSTEM_METHODS, admission, requestId);
   const refusal = admission.error ?? readOnly(request);
-  if (refusal) return void sendRefusal(response, refusal, SYSTEM_METHODS, admission, requestId);
+  if (refusal) return void sendHttpError(response, refusal, SYSTEM_METHODS, admission, requestId);
   const headers = [...callerHeaders(admission, requestId), ...COMMON_HEADERS];
   for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] ?? "", headers[i + 1] ?? "");
   docs(request as Request, response as Response, (error?: unknown) => {
     if (error) gateway.log.error({ requestId, err: error }, "documentation page failed");
-    sendRefusal(response, httpError(error ? "unexpected" : "notFound"), SYSTEM_METHODS, admission, requestId);
+    sendHttpError(
+      response,
+      httpError(error ? "unexpected" : "notFound"),
+      SYSTEM_METHODS,
+      admission,
+      requestId,
+    );
   });
 }

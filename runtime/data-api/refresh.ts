@@ -1,8 +1,13 @@
-import type { CompiledModule } from "./compile.js";
-import { loadRelease, type Release } from "./release.js";
-import type { LoadedRelease, ActiveRelease, ManifestVersion, SkippedModel } from "./active-release.js";
-import type { LoadedEndpoint } from "./load.js";
-import { SingleFlight } from "./single-flight.js";
+import type { CompiledModule, LoadedEndpoint } from "./generated-folder.js";
+import {
+  loadRelease,
+  type Release,
+  type LoadedRelease,
+  type ActiveRelease,
+  type ManifestVersion,
+  type SkippedModel,
+} from "./release.js";
+import type { Logger } from "../http/logger.js";
 
 /** A manifest rendered and compiled: what `generate` would write, ready to be evaluated. */
 export interface Rendering {
@@ -166,4 +171,62 @@ export function noManifest(standing: ReleaseStatus): RefreshResult {
 
 function failed({ manifest, endpoints }: ReleaseStatus, detail: string): RefreshResult {
   return { status: "error", models: manifest?.models ?? endpoints, endpoints, detail };
+}
+
+/** Logs what comes of refreshes; a problem that lasts is told once, not every time. */
+export class RefreshLog {
+  readonly #log: Logger;
+  #told = "";
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  /** Returns the answer as it is. */
+  tell(answer: RefreshResult): RefreshResult {
+    const problem = answer.status === "error" ? answer.detail : "";
+    if (problem !== "" && problem !== this.#told)
+      this.#log.warn({ detail: problem }, "manifest not refreshed");
+    this.#told = problem;
+    if (answer.status === "reloaded") this.#log.info(countsOf(answer), "manifest refreshed");
+    return answer;
+  }
+}
+
+function countsOf(answer: Exclude<RefreshResult, { status: "error" }>) {
+  const { endpoints, added, removed, changed, skipped, manifest_hash } = answer;
+  const counts = {
+    added: added.length,
+    removed: removed.length,
+    changed: changed.length,
+    skipped: skipped.length,
+  };
+  return { endpoints, ...counts, manifest_hash };
+}
+
+/**
+ * Runs one task at a time. A call that arrives while one runs may be about something newer than that run has seen: all
+ * such share the run behind it.
+ */
+export class SingleFlight<T> {
+  readonly #task: () => Promise<T>;
+  #running: Promise<T> | null = null;
+  #next: Promise<T> | null = null;
+
+  /** `task` must never reject. */
+  constructor(task: () => Promise<T>) {
+    this.#task = task;
+  }
+
+  run(): Promise<T> {
+    if (this.#running === null) return this.#start();
+    this.#next ??= this.#running.then(() => this.#start());
+    return this.#next;
+  }
+
+  #start(): Promise<T> {
+    this.#next = null;
+    this.#running = this.#task().finally(() => (this.#running = null));
+    return this.#running;
+  }
 }

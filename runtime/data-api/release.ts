@@ -1,8 +1,11 @@
-import type { CompiledModule } from "./compile.js";
-import { loadedRelease, type LoadedRelease, type ManifestVersion } from "./active-release.js";
-import { evaluateModule, type LoadedEndpoint } from "./load.js";
+import {
+  type CompiledModule,
+  evaluateModule,
+  type LoadedEndpoint,
+  readGenerated,
+} from "./generated-folder.js";
 
-/** The API as it is written down: all that a process needs to serve it, and fit to be sent to another one. */
+/** What a server needs to serve an API, in a form that can be sent to another process. */
 export interface Release {
   /** The OpenAPI document, as text. */
   readonly openApi: string;
@@ -11,17 +14,99 @@ export interface Release {
   readonly manifest: ManifestVersion | null;
 }
 
+/** Identifies a manifest: replicas that serve different ones can be told apart. */
+export interface ManifestVersion {
+  /** Hash of the manifest's bytes. */
+  readonly hash: string;
+  /** When it was loaded, in milliseconds since 1970. */
+  readonly loadedAt: number;
+  /** Models in the manifest. */
+  readonly models: number;
+  readonly skipped: readonly SkippedModel[];
+}
+
+/** A model tagged for the API that has no endpoint, with the reasons. */
+export interface SkippedModel {
+  readonly model: string;
+  readonly errors: readonly string[];
+}
+
+/** A release in memory. */
+export interface LoadedRelease {
+  /** By path. */
+  readonly endpoints: ReadonlyMap<string, LoadedEndpoint>;
+  /** The OpenAPI document, as text. */
+  readonly openApi: string;
+  readonly manifest: ManifestVersion | null;
+}
+
+/** Holds the release in service. A request reads it once, so that one release handles it from start to end. */
+export class ActiveRelease {
+  #current: LoadedRelease;
+
+  constructor(first: LoadedRelease) {
+    this.#current = first;
+  }
+
+  get current(): LoadedRelease {
+    return this.#current;
+  }
+
+  swap(next: LoadedRelease): void {
+    this.#current = next;
+  }
+
+  /** The endpoint at a path without its query string, or null: one look-up, however many endpoints there are. */
+  find(path: string): LoadedEndpoint | null {
+    const { endpoints } = this.#current;
+    return endpoints.get(path) ?? (path.includes("%") ? endpoints.get(decoded(path)) : null) ?? null;
+  }
+}
+
+/** A client may escape characters that need none. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
 /**
- * Makes an edition ready to serve. Modules that are in service already are taken over as they are.
+ * Loads a release. A module that the previous release has too is kept, not evaluated again.
  *
  * @throws when a module does not load
  */
 export function loadRelease(
   { openApi, modules, manifest }: Release,
-  before: LoadedRelease | null,
+  previous: LoadedRelease | null,
 ): LoadedRelease {
-  const known = new Map<string, LoadedEndpoint>();
-  for (const endpoint of before?.endpoints.values() ?? []) known.set(endpoint.digest, endpoint);
-  const endpoints = modules.map((module) => known.get(module.digest) ?? evaluateModule(module));
-  return loadedRelease(endpoints, openApi, manifest);
+  const loaded = new Map(
+    [...(previous?.endpoints.values() ?? [])].map((endpoint) => [endpoint.digest, endpoint]),
+  );
+  const endpoints = modules.map((module) => loaded.get(module.digest) ?? evaluateModule(module));
+  const byPath = new Map(endpoints.map((endpoint) => [endpoint.spec.path, endpoint]));
+  return { endpoints: byPath, openApi, manifest };
+}
+
+export interface GeneratedReleaseOptions {
+  /** The generated folder. */
+  readonly generated: string;
+  /** Where compiled modules are cached. */
+  readonly dataDir: string;
+  /** Title of the served OpenAPI document; null: the generated one. */
+  readonly apiTitle: string | null;
+}
+
+/** Reads the release of a generated folder. Rejects with a clear message when the folder is missing or invalid. */
+export async function readGeneratedRelease({
+  generated,
+  dataDir,
+  apiTitle,
+}: GeneratedReleaseOptions): Promise<{ readonly title: string; readonly release: Release }> {
+  const { modules, openApi } = await readGenerated(generated, `${dataDir}/cache`);
+  const document = JSON.parse(openApi) as { info: { title: string } };
+  if (apiTitle === null) return { title: document.info.title, release: { modules, openApi, manifest: null } };
+  const text = JSON.stringify({ ...document, info: { ...document.info, title: apiTitle } });
+  return { title: apiTitle, release: { modules, openApi: text, manifest: null } };
 }

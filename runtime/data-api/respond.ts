@@ -6,8 +6,9 @@ import { sendStream } from "../results/send-stream.js";
 import { isNamed } from "../results/entity-tag.js";
 import type { BufferedResult } from "../results/buffered-result.js";
 import { COMMON_HEADERS, TEXT_POLICY } from "../http/headers.js";
-import type { RowFormat } from "../query/selection.js";
+import type { RowFormat } from "../query/warehouse.js";
 import type { Version } from "./data-versions.js";
+import type { Endpoint } from "../model/endpoint.js";
 
 /** What a request came to. */
 export interface Sent {
@@ -22,7 +23,7 @@ export interface Sent {
 export const NO_ROWS: Sent = { rows: null, bytes: 0, databaseMs: null };
 
 /** Rows on their way to a client. */
-export interface Delivery {
+export interface PendingResponse {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly format: RowFormat;
@@ -44,7 +45,7 @@ const REVALIDATED: readonly string[] = [
 ];
 
 /** Answers 304 when the client has what the tag names; else nothing is sent, and null returned. */
-export function sendNotModified(delivery: Delivery, tag: string): Sent | null {
+export function sendNotModified(delivery: PendingResponse, tag: string): Sent | null {
   const { request, response } = delivery;
   const isRead = request.method === "GET" || request.method === "HEAD";
   if (!isRead || !isNamed(tag, request.headers["if-none-match"])) return null;
@@ -54,7 +55,7 @@ export function sendNotModified(delivery: Delivery, tag: string): Sent | null {
 }
 
 /** Sends an answer: it is handed over at once, or once it is compressed; a streamed one has ended when this resolves. */
-export function respond(delivery: Delivery, { answer, asked }: QueryResult): Sent | Promise<Sent> {
+export function respond(delivery: PendingResponse, { answer, asked }: QueryResult): Sent | Promise<Sent> {
   if (answer.kind === "stream") return respondWithStream(delivery, answer);
   const tag = delivery.tag ?? answer.tag;
   const databaseMs = asked ? answer.databaseMs : null;
@@ -63,7 +64,7 @@ export function respond(delivery: Delivery, { answer, asked }: QueryResult): Sen
 }
 
 function sendWhole(
-  delivery: Delivery,
+  delivery: PendingResponse,
   answer: BufferedResult,
   tag: string,
   databaseMs: number | null,
@@ -83,14 +84,22 @@ function sendWhole(
 }
 
 /** Returns the bytes that were sent. */
-function sendBody({ response }: Delivery, headers: string[], body: string | Buffer, bytes: number): number {
+function sendBody(
+  { response }: PendingResponse,
+  headers: string[],
+  body: string | Buffer,
+  bytes: number,
+): number {
   if (response.destroyed) return 0;
   response.writeHead(200, headers);
   response.end(body);
   return bytes;
 }
 
-async function respondWithStream(delivery: Delivery, { frame, stream }: StreamedResult): Promise<Sent> {
+async function respondWithStream(
+  delivery: PendingResponse,
+  { frame, stream }: StreamedResult,
+): Promise<Sent> {
   const { request, response, format, tag } = delivery;
   const encoding = encodingOf(request);
   const headers = headersOf(delivery, tag);
@@ -107,9 +116,39 @@ async function respondWithStream(delivery: Delivery, { frame, stream }: Streamed
 }
 
 /** The caller's own list, with all else that is said of rows: it is made for one answer, and written once. */
-function headersOf({ headers, version }: Delivery, tag: string | null): string[] {
+function headersOf({ headers, version }: PendingResponse, tag: string | null): string[] {
   for (const text of REVALIDATED) headers.push(text);
   if (version !== null) headers.push("X-Data-As-Of", version.asOf);
   if (tag !== null) headers.push("ETag", tag);
+  return headers;
+}
+
+const deprecationHeadersByEndpoint = new WeakMap<Endpoint, readonly string[]>();
+
+/**
+ * What answers say of an endpoint that will go, as flat name and value pairs: `Deprecation` (RFC 9745), `Sunset`
+ * (RFC 8594), and the way to its successor (RFC 5829). dbt has one date for both: from then on the model may be gone.
+ */
+export function deprecationHeaders(endpoint: Endpoint): readonly string[] {
+  if (endpoint.deprecationDate === null && endpoint.successor === null) return NONE;
+  const headers = deprecationHeadersByEndpoint.get(endpoint) ?? makeDeprecationHeaders(endpoint);
+  deprecationHeadersByEndpoint.set(endpoint, headers);
+  return headers;
+}
+
+const NONE: readonly string[] = [];
+
+function makeDeprecationHeaders({ deprecationDate, successor }: Endpoint): readonly string[] {
+  const headers: string[] = [];
+  if (deprecationDate !== null) {
+    const date = new Date(deprecationDate);
+    headers.push(
+      "Deprecation",
+      `@${String(Math.floor(date.getTime() / 1000))}`,
+      "Sunset",
+      date.toUTCString(),
+    );
+  }
+  if (successor !== null) headers.push("Link", `<${successor}>; rel="successor-version"`);
   return headers;
 }

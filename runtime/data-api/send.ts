@@ -9,7 +9,7 @@ export type AllowedMethods = string | null;
 
 export const SYSTEM_METHODS = "GET, HEAD, OPTIONS";
 
-export function methodsOf(endpoint: Endpoint | null): AllowedMethods {
+export function allowedMethods(endpoint: Endpoint | null): AllowedMethods {
   if (endpoint === null) return null;
   return endpoint.methods.includes("POST") ? "GET, HEAD, POST, OPTIONS" : "GET, HEAD, OPTIONS";
 }
@@ -63,7 +63,7 @@ export function send(
 /**
  * Sends a refusal: `{"detail": …}` and the headers that go with its kind (data-api.md §7). Returns the bytes of its body.
  */
-export function sendRefusal(
+export function sendHttpError(
   response: ServerResponse,
   refusal: HttpError,
   allowed: AllowedMethods,
@@ -101,7 +101,7 @@ export function sendOptions(
 ): void {
   const isPreflight = request.headers["access-control-request-method"] !== undefined;
   if (!isPreflight && allowed === null)
-    return void sendRefusal(response, httpError("notFound"), null, admission, requestId);
+    return void sendHttpError(response, httpError("notFound"), null, admission, requestId);
   const allow = allowed === null ? [] : ["Allow", allowed];
   response.writeHead(204, [
     ...callerHeaders(admission, requestId),

@@ -1,8 +1,8 @@
 import { dataApiListener, earlyErrorHeaders } from "./listener.js";
-import { BuildTimes } from "./build-times.js";
-import type { ActiveRelease } from "./active-release.js";
+import { BuildTimes } from "./data-versions.js";
+import type { ActiveRelease } from "./release.js";
 import { Metrics } from "../observability/metrics.js";
-import { openGateway } from "./open-gateway.js";
+import { openGateway } from "./gateway.js";
 import type { RefreshResult } from "./refresh.js";
 import { requestFields } from "../observability/request-log.js";
 import type { Environment } from "../environment/environment.js";
@@ -15,14 +15,13 @@ export interface DataServiceOptions {
   readonly databaseUrl: string;
   /** Of the API. */
   readonly title: string;
-  /** What is served, which may change. */
-  readonly live: ActiveRelease;
+  readonly active: ActiveRelease;
   /** Re-reads the manifest. */
   readonly refresh: () => Promise<RefreshResult>;
   readonly log: Logger;
-  /** Where connections come from; from the port of the environment when left out. */
+  /** Where connections come from; by default, the port of the environment. */
   readonly intake?: ConnectionSource;
-  /** What `/metrics` shows: this process's own, unless others are to be shown with them. */
+  /** Text of `/metrics`; by default, of this process only. */
   readonly metricsText?: () => Promise<string>;
 }
 
@@ -32,37 +31,37 @@ export interface DataService extends RunningServer {
   readonly metrics: Metrics;
 }
 
-/** Serves the data API. Rejects with a clear line when it cannot be; then nothing is left open. */
+/** Serves the data API. Rejects with a clear message when it cannot, and leaves nothing open. */
 export async function startDataService(options: DataServiceOptions): Promise<DataService> {
-  const { environment, databaseUrl, title, live, refresh, log, intake = listening } = options;
+  const { environment, databaseUrl, title, active, refresh, log, intake = listening } = options;
   const builds = new BuildTimes();
-  const metrics = new Metrics(live);
+  const metrics = new Metrics(() => active.current);
   const usage = environment.usageEnabled ? new Usage({ databaseUrl, log }) : null;
-  const tell = infoLineOf(log);
+  const logInfo = infoLineOf(log);
   const gateway = openGateway({
     ...environment,
     databaseUrl,
     builds,
     log,
-    recordRequest(observation) {
-      metrics.count(observation);
-      usage?.count(observation);
-      tell(requestFields(observation), "request");
+    recordRequest(record) {
+      metrics.count(record);
+      usage?.count(record);
+      logInfo(requestFields(record), "request");
     },
   });
   const { contentType } = metrics;
   const service = {
     title,
-    openApi: () => live.current.openApi,
+    openApi: () => active.current.openApi,
     metrics: { contentType, text: options.metricsText ?? (() => metrics.text()) },
     metricsPublic: environment.metricsPublic,
   };
-  const listener = dataApiListener({ gateway, service, routes: () => live.current.routes, refresh });
+  const listener = dataApiListener({ gateway, service, active, refresh });
   const server = await listen(
     listener,
     environment.host,
     environment.port,
-    earlyErrorHeaders({ gateway }),
+    earlyErrorHeaders(gateway),
     intake,
   ).catch(async (error: unknown) => {
     await usage?.close();

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isLoopback } from "../http/client-address.js";
 import { requestIdOf } from "../http/request-id.js";
-import { peek, type Authorization } from "../access/authorize.js";
-import { send, sendOptions, sendRefusal, SYSTEM_METHODS, type Reply } from "./send.js";
+import { peek, type Authorization, authorize, requireTier } from "../access/authorize.js";
+import { send, sendOptions, sendHttpError, SYSTEM_METHODS, type Reply } from "./send.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import type { Gateway } from "./gateway.js";
+import type { RefreshResult } from "./refresh.js";
 
 /** What the system endpoints tell of the service. */
 export interface Service {
@@ -59,7 +60,7 @@ export async function serveSystem(
     admission.error ??
     readOnly(request) ??
     (await run(path, { gateway, service, request, admission }, requestId));
-  if ("code" in outcome) sendRefusal(response, outcome, SYSTEM_METHODS, admission, requestId);
+  if ("code" in outcome) sendHttpError(response, outcome, SYSTEM_METHODS, admission, requestId);
   else send(response, outcome, admission, requestId);
 }
 
@@ -106,4 +107,32 @@ async function metrics({ gateway, service, request, admission }: Context): Promi
     isLoopback(gateway.addressOf(request)) && forwardedFor === undefined && forwarded === undefined;
   if (!service.metricsPublic && !isLocal && admission.tier !== "tier3") return httpError("metricsForbidden");
   return { status: 200, body: await service.metrics.text(), contentType: service.metrics.contentType };
+}
+
+export const REFRESH_PATH = "/v1/system/manifest/refresh";
+
+const METHODS = "POST, OPTIONS";
+
+/** Answers `POST /v1/system/manifest/refresh`, for tier3 alone (data-api.md §4.2). */
+export async function serveRefresh(
+  gateway: Gateway,
+  refresh: () => Promise<RefreshResult>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const requestId = requestIdOf(request);
+  if (request.method === "OPTIONS") {
+    sendOptions(response, request, METHODS, await peek(gateway, request), requestId);
+    return;
+  }
+  const admission = await authorize(gateway, request);
+  const refusal = admission.error ?? requireTier("tier3", admission) ?? methodRefusal(request);
+  // A body means nothing here; unread, it would hold up the connection's next request.
+  request.resume();
+  if (refusal) sendHttpError(response, refusal, METHODS, admission, requestId);
+  else send(response, { status: 200, body: JSON.stringify(await refresh()) }, admission, requestId);
+}
+
+function methodRefusal({ method }: IncomingMessage): HttpError | null {
+  return method === "POST" ? null : httpError("methodNotAllowed");
 }

@@ -1,18 +1,25 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import type { ActiveRelease } from "../data-api/active-release.js";
-import type { RequestRecord } from "../data-api/gateway.js";
+import type { RequestRecord } from "./request-log.js";
 import { RouteMetrics } from "./route-metrics.js";
+
+/** What is served, as far as the metrics show it. */
+export interface ServedRelease {
+  /** By path. */
+  readonly endpoints: ReadonlyMap<string, unknown>;
+  /** The manifest it was rendered from; null while the generated folder is served. */
+  readonly manifest: { readonly hash: string; readonly loadedAt: number } | null;
+}
 
 /** What `/metrics` shows (decisions.md §A). Labels come from closed sets, never from what a caller sends. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #routes: RouteMetrics;
 
-  constructor(live: ActiveRelease) {
+  constructor(served: () => ServedRelease) {
     collectDefaultMetrics({ register: this.#registry });
-    describeLive(live, [this.#registry]);
-    this.#routes = new RouteMetrics(() => live.current.endpoints);
+    describeRelease(served, [this.#registry]);
+    this.#routes = new RouteMetrics(() => served().endpoints);
   }
 
   count(observation: RequestRecord): void {
@@ -35,13 +42,13 @@ export class Metrics {
 }
 
 /** What is in service; the hash tells replicas apart that serve different manifests. */
-function describeLive(live: ActiveRelease, registers: Registry[]): void {
+function describeRelease(served: () => ServedRelease, registers: Registry[]): void {
   new Gauge({
     name: "routewright_endpoints",
     help: "Endpoints in service.",
     registers,
     collect() {
-      this.set(live.current.routes.size);
+      this.set(served().endpoints.size);
     },
   });
   new Gauge({
@@ -50,7 +57,7 @@ function describeLive(live: ActiveRelease, registers: Registry[]): void {
     labelNames: ["hash"],
     registers,
     collect() {
-      const { manifest } = live.current;
+      const { manifest } = served();
       this.reset();
       if (manifest) this.set({ hash: manifest.hash }, manifest.loadedAt / 1000);
     },

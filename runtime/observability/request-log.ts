@@ -1,5 +1,28 @@
 import type { Trace } from "../http/trace.js";
-import type { RequestRecord } from "../data-api/gateway.js";
+import type { KeyOwner } from "../access/keyring.js";
+import type { Tier } from "../model/tier.js";
+
+/** What is recorded of a request; nothing in it is secret. */
+export interface RequestRecord {
+  readonly requestId: string;
+  readonly method: string;
+  /** The endpoint's path, never the caller's own text: it labels metrics. Null when no endpoint has the path. */
+  readonly route: string | null;
+  readonly status: number;
+  /** From the request's arrival to the end of its response, streamed or not. */
+  readonly milliseconds: number;
+  /** Rows sent; null for a response without rows. */
+  readonly rows: number | null;
+  /** Bytes of the body, as sent. */
+  readonly bytes: number;
+  /** Milliseconds that the database took; null when this request ran no query. */
+  readonly databaseMs: number | null;
+  /** Null without a key. */
+  readonly owner: KeyOwner | null;
+  readonly tier: Tier;
+  /** Null where the caller sent none. */
+  readonly trace: Trace | null;
+}
 
 /**
  * The log line of a request, as the JSON between its braces. Of the key it has the id; of what the caller wrote, what is

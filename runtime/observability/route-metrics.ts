@@ -1,6 +1,6 @@
 import { type Tier, TIERS } from "../model/tier.js";
 import { addDuration, type Durations, histogramText, noDurations } from "./histogram.js";
-import type { RequestRecord } from "../data-api/gateway.js";
+import type { RequestRecord } from "./request-log.js";
 
 /** Methods that get a label of their own; a caller may send any word. */
 const METHODS: readonly string[] = ["GET", "HEAD", "POST", "OPTIONS"];

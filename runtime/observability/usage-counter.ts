@@ -1,5 +1,5 @@
 import type { KeyOwner } from "../access/keyring.js";
-import type { RequestRecord } from "../data-api/gateway.js";
+import type { RequestRecord } from "./request-log.js";
 
 /** Stands for the key of callers without one, and for the route of paths that no endpoint has. */
 export const NONE = "none";

@@ -1,4 +1,4 @@
-import type { RequestRecord } from "../data-api/gateway.js";
+import type { RequestRecord } from "./request-log.js";
 import type { Logger } from "../http/logger.js";
 import { type Batch, isDenied, UsageTable, writeGrantFor } from "./usage-table.js";
 import { Tally } from "./usage-counter.js";

@@ -1,5 +1,5 @@
 import type { Relation } from "../model/endpoint.js";
-import type { ResultColumns } from "../query/dialect.js";
+import type { ResultColumns } from "../query/warehouse.js";
 
 /** A dbt build may add a column at any time; a view's columns are looked up anew after this long. */
 const FRESH_MS = 60_000;

@@ -1,6 +1,16 @@
 import type pg from "pg";
 import type { Relation } from "../model/endpoint.js";
-import { type ResultColumn, type ResultColumns, BUFFERED_ROWS } from "../query/dialect.js";
+import {
+  type ResultColumn,
+  type ResultColumns,
+  BUFFERED_ROWS,
+  type ResolvedQuery,
+  type Rows,
+  type RowStream,
+  type IsStillNeeded,
+  type Warehouse,
+  type BufferedRows,
+} from "../query/warehouse.js";
 import { postgresDialect } from "../query/postgres.js";
 import type { Texts } from "./batch.js";
 import { Connections, NoneFree } from "./connections.js";
@@ -12,15 +22,6 @@ import { type Borrower, lend, take } from "./borrow.js";
 import { openPingPool, openPool } from "./pools.js";
 import { ColumnCache } from "./column-cache.js";
 import { NamedStatements } from "./named-statements.js";
-import type {
-  ResolvedQuery,
-  Rows,
-  RowStream,
-  IsStillNeeded,
-  Warehouse,
-  BufferedRows,
-} from "../query/warehouse.js";
-
 /** Queries that may wait for a connection; beyond it a caller is told to come back. */
 const MAX_WAITING = 1000;
 

@@ -1,10 +1,15 @@
-import type { ResultColumns } from "../query/dialect.js";
-import { ROW_SEPARATORS, type RowFormat } from "../query/selection.js";
+import {
+  type ResultColumns,
+  ROW_SEPARATORS,
+  type RowFormat,
+  type RowChunks,
+  type RowStream,
+  type StreamEnd,
+} from "../query/warehouse.js";
 import type { Statement } from "../query/sql.js";
 import type { Connection } from "./connections.js";
 import { Cursor } from "./cursor.js";
 import type { QueryLimits } from "./query-watchdog.js";
-import type { RowChunks, RowStream, StreamEnd } from "../query/warehouse.js";
 
 export interface StreamedQuery {
   readonly columns: ResultColumns;

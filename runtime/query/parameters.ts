@@ -4,13 +4,13 @@ import {
   type Endpoint,
   type LetterCase,
   type Parameter,
+  type Pagination,
+  type Direction,
+  type SortKey,
 } from "../model/endpoint.js";
 import { httpError, type HttpError } from "../model/errors.js";
-import { readPage } from "./page.js";
-import type { RawFields, RawValue } from "./raw.js";
-import type { Condition, Selection } from "./selection.js";
-import { readSort } from "./sort.js";
-import { readSingle, readList } from "./values.js";
+import { type RawFields, type RawValue, readSingle, readList } from "./request-fields.js";
+import type { Condition, Selection, Page } from "./warehouse.js";
 
 /**
  * Reads what a caller sent to an endpoint, in the order of data-api.md §4.3: names, values, required filters, page,
@@ -133,4 +133,75 @@ function missingFilter(
   if (!allowUnfiltered && present.length === 0) return httpError("filterRequired");
   if (requireAnyOf.length === 0 || requireAnyOf.some((name) => present.includes(name))) return null;
   return httpError("anyOfRequired", { names: requireAnyOf.join(", ") });
+}
+
+/** Past this a JSON number is no longer exact; no table is that long. */
+const MAX_OFFSET = Number.MAX_SAFE_INTEGER;
+
+/** `limit` and `offset` (data-api.md §4.3); null where the endpoint has no pages. */
+function readPage(pagination: Pagination | null, fields: RawFields): Page | HttpError | null {
+  if (pagination === null) return null;
+  const { defaultLimit, maxLimit, response } = pagination;
+  const limit = readInteger("limit", fields.get("limit"), { min: 1, max: maxLimit }) ?? defaultLimit;
+  if (typeof limit === "object") return limit;
+  const offset = readInteger("offset", fields.get("offset"), { min: 0, max: MAX_OFFSET }) ?? 0;
+  if (typeof offset === "object") return offset;
+  return { limit, offset, lookAhead: response === "envelope" };
+}
+
+interface Range {
+  readonly min: number;
+  readonly max: number;
+}
+
+function readInteger(
+  field: string,
+  raw: RawValue | undefined,
+  { min, max }: Range,
+): number | HttpError | null {
+  const text = raw && integerText(raw);
+  if (!text) return null;
+  if (!/^[+-]?\d+$/.test(text)) return httpError("notInteger", { field });
+  const number = Number(text);
+  if (number < min) return httpError("belowMinimum", { field, min });
+  return number > max ? httpError("aboveMaximum", { field, max }) : number;
+}
+
+/** The text that should be an integer. Given twice, it is none: the commas of a list see to that. */
+function integerText(raw: RawValue): string {
+  if (raw.from === "query")
+    return raw.texts
+      .map((text) => text.trim())
+      .filter((text) => text !== "")
+      .join(",");
+  const { value } = raw;
+  if (value === null || value === undefined) return "";
+  return typeof value === "number" || typeof value === "string" ? String(value).trim() : "not an integer";
+}
+
+/** The order of the rows: the caller's choice first, the fixed sort behind it as tie-breaker (decisions.md §A). */
+function readSort(
+  { sort, sortableFields }: Endpoint,
+  fields: RawFields,
+): { keys: readonly SortKey[] } | HttpError {
+  const by = readField("sort_by", fields);
+  const direction = readField("sort_direction", fields);
+  if (typeof by === "object" && by !== null) return by;
+  if (typeof direction === "object" && direction !== null) return direction;
+  if (by === null && direction === null) return { keys: sort };
+  if (sortableFields.length === 0) return httpError("notSortable");
+  if (by === null) return httpError("sortDirectionAlone");
+  if (!sortableFields.includes(by)) return httpError("sortField", { names: sortableFields.join(", ") });
+  const upper = (direction ?? "ASC").toUpperCase();
+  if (!isDirection(upper)) return httpError("sortDirection");
+  return { keys: [[by, upper], ...sort.filter(([column]) => column !== by)] };
+}
+
+function readField(name: string, fields: RawFields): string | HttpError | null {
+  const raw = fields.get(name);
+  return raw ? readSingle(name, raw) : null;
+}
+
+function isDirection(text: string): text is Direction {
+  return text === "ASC" || text === "DESC";
 }

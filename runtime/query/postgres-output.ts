@@ -1,5 +1,4 @@
-import type { ResultColumn, ResultColumns } from "./dialect.js";
-import type { RowFormat } from "./selection.js";
+import type { ResultColumn, ResultColumns, RowFormat } from "./warehouse.js";
 import { identifier, join, sql, type Sql } from "./sql.js";
 
 /** The columns of a relation `s` as the API shows them, each under its own name. */

@@ -1,56 +1,63 @@
-import { queryKey } from "./query-key.js";
-import type { RowFormat, Selection } from "./selection.js";
+import type { RowFormat, Selection, ResolvedQuery } from "./warehouse.js";
 import { readParameters } from "./parameters.js";
-import type { ResolvedQuery } from "./warehouse.js";
 import type { Endpoint } from "../model/endpoint.js";
 import type { HttpError } from "../model/errors.js";
-import { NO_FIELDS } from "../data-api/fields.js";
+import { NO_FIELDS } from "./request-fields.js";
 
-/** What a request asks of the database. */
+/** A query with its key: queries with the same key have the same result. */
 export interface KeyedQuery {
-  readonly question: ResolvedQuery;
-  /** Tells questions apart. */
+  readonly query: ResolvedQuery;
   readonly key: string;
 }
 
-/** How a caller of a tier is answered. */
+/** What a request decides besides the rows. */
 export interface ResponseOptions {
   readonly format: RowFormat;
   readonly timeoutMs: number;
 }
 
-/** Puts the question of a selection together. */
 export function resolveQuery(
   { relation }: Endpoint,
   selection: Selection,
   { format, timeoutMs }: ResponseOptions,
 ): KeyedQuery {
   const kept = format === "json" ? selection : withoutEnvelope(selection);
-  const question = { relation, selection: kept, format, timeoutMs };
-  return { question, key: queryKey(question) };
+  const query = { relation, selection: kept, format, timeoutMs };
+  return { query, key: queryKey(query) };
 }
 
-/** Only JSON has room for telling whether more rows follow. */
+/** Only the JSON envelope says whether more rows follow. */
 function withoutEnvelope(selection: Selection): Selection {
   const { page } = selection;
   return page === null ? selection : { ...selection, page: { ...page, lookAhead: false } };
 }
 
-type ByManner = Map<number, Partial<Record<RowFormat, KeyedQuery | HttpError>>>;
+const defaultQueries = new WeakMap<Endpoint, Map<string, KeyedQuery | HttpError>>();
 
-const plain = new WeakMap<Endpoint, ByManner>();
-
-/**
- * What a request without any parameter asks. It is what most ask, and always the same: it is put together once for each
- * endpoint and manner.
- */
-export function resolvePlainQuery(endpoint: Endpoint, manner: ResponseOptions): KeyedQuery | HttpError {
-  const known = plain.get(endpoint)?.get(manner.timeoutMs)?.[manner.format];
+/** The query of a request without parameters, made once per endpoint and options. */
+export function resolveDefaultQuery(endpoint: Endpoint, options: ResponseOptions): KeyedQuery | HttpError {
+  let queries = defaultQueries.get(endpoint);
+  if (!queries) defaultQueries.set(endpoint, (queries = new Map<string, KeyedQuery | HttpError>()));
+  const key = `${options.format} ${String(options.timeoutMs)}`;
+  const known = queries.get(key);
   if (known) return known;
   const selection = readParameters(endpoint, NO_FIELDS, "query");
-  const made = "code" in selection ? selection : resolveQuery(endpoint, selection, manner);
-  const byTimeout = plain.get(endpoint) ?? (new Map() as ByManner);
-  byTimeout.set(manner.timeoutMs, { ...byTimeout.get(manner.timeoutMs), [manner.format]: made });
-  plain.set(endpoint, byTimeout);
-  return made;
+  const resolved = "code" in selection ? selection : resolveQuery(endpoint, selection, options);
+  queries.set(key, resolved);
+  return resolved;
+}
+
+/** U+0000 separates the parts: no name or value of a query can contain it. */
+function queryKey({ relation: [schema, name], selection, format, timeoutMs }: ResolvedQuery): string {
+  const { conditions, sort, page } = selection;
+  let key = `${schema}\0${name}\0${format}\0${String(timeoutMs)}`;
+  if (page !== null) key += `\0${String(page.limit)} ${String(page.offset)}${page.lookAhead ? " +" : ""}`;
+  for (const { column, operator, value, ...filter } of conditions) {
+    const letterCase = "case" in filter ? (filter.case ?? "") : "";
+    // The number of values keeps a list apart from what follows it.
+    const values = typeof value === "string" ? value : `${String(value.length)}\0${value.join("\0")}`;
+    key += `\0\0${column}\0${operator}\0${letterCase}\0${values}`;
+  }
+  for (const [column, direction] of sort) key += `\0\0\0${column}\0${direction}`;
+  return key;
 }

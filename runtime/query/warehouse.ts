@@ -1,6 +1,5 @@
-import type { Relation } from "../model/endpoint.js";
-import type { ResultColumns } from "./dialect.js";
-import type { RowFormat, Selection } from "./selection.js";
+import type { Relation, Filter, SortKey } from "../model/endpoint.js";
+import type { Statement } from "./sql.js";
 
 /** What is asked of a database. */
 export interface ResolvedQuery {
@@ -71,3 +70,57 @@ export interface Warehouse {
   /** Ends the connections once the queries under way are done. */
   close(): Promise<void>;
 }
+
+/** One filter of a request: a declared parameter with its value, already checked. */
+export type Condition = Filter & { readonly column: string; readonly value: string | readonly string[] };
+
+/** A stretch of the sorted rows. */
+export interface Page {
+  readonly limit: number;
+  readonly offset: number;
+  /** Whether to find out if there are more rows behind it. */
+  readonly lookAhead: boolean;
+}
+
+/** Which rows of a relation, in which order: what a request comes down to once its parameters are checked. */
+export interface Selection {
+  readonly conditions: readonly Condition[];
+  /** No column twice. */
+  readonly sort: readonly SortKey[];
+  readonly page: Page | null;
+}
+
+/** How rows are written: JSON objects with commas, JSON objects on lines (NDJSON), or CSV records (RFC 4180). */
+export type RowFormat = "json" | "ndjson" | "csv";
+
+/** What stands between two rows. */
+export const ROW_SEPARATORS = { json: ",", ndjson: "\n", csv: "\r\n" } as const satisfies Record<
+  RowFormat,
+  string
+>;
+
+/** A column as the warehouse has it, which need not be as the manifest says. */
+export interface ResultColumn {
+  readonly name: string;
+  /** The engine's own name of the type. */
+  readonly type: string;
+}
+
+/** The columns of a relation, in its own order. */
+export type ResultColumns = readonly ResultColumn[];
+
+/** What differs from engine to engine: one small file each. */
+export interface Dialect {
+  /** Asks for the columns of a relation: one row, a JSON list of `RealColumn` in the order of the columns, or null. */
+  describe(relation: Relation): Statement;
+  /**
+   * Asks for one row: `rows`, the selected rows in the format with its separator between them (or null), and `found`, how
+   * many rows there are: one past the page at most, and one past `WHOLE_ROWS` at most.
+   */
+  whole(relation: Relation, shape: ResultColumns, selection: Selection, format: RowFormat): Statement;
+  /** Asks for the selected rows one by one, in one text column: one past the page at most where the page looks ahead. */
+  each(relation: Relation, shape: ResultColumns, selection: Selection, format: RowFormat): Statement;
+}
+
+/** Rows that are answered in one piece at most; longer answers come piece by piece. */
+export const BUFFERED_ROWS = 1000;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import Negotiator from "negotiator";
-import type { RowFormat } from "../query/selection.js";
+import type { RowFormat } from "../query/warehouse.js";
 
 /** How each format is called in `Content-Type`. */
 export const CONTENT_TYPES: Readonly<Record<RowFormat, string>> = {

@@ -1,6 +1,4 @@
-import type { ResultColumns } from "../query/dialect.js";
-import type { Page, RowFormat } from "../query/selection.js";
-import type { StreamEnd } from "../query/warehouse.js";
+import type { ResultColumns, Page, RowFormat, StreamEnd } from "../query/warehouse.js";
 
 /** What stands around the rows of an answer. */
 export interface Frame {

@@ -1,7 +1,6 @@
 import pg from "pg";
 import { postgresDialect } from "../../runtime/query/postgres.js";
-import type { ResultColumn, ResultColumns } from "../../runtime/query/dialect.js";
-import type { Selection } from "../../runtime/query/selection.js";
+import type { ResultColumn, ResultColumns, Selection } from "../../runtime/query/warehouse.js";
 import { startEmbeddedPostgres } from "../../runtime/embedded/embedded-postgres.js";
 import {
   rowsOfView,

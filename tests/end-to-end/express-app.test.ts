@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { evaluateModule, readGenerated } from "../../runtime/data-api/load.js";
+import { evaluateModule, readGenerated } from "../../runtime/data-api/generated-folder.js";
 import { openGateway, readKeyring, withGateway } from "../../runtime/index.js";
 import { ask, type Question, type Reply } from "../data-api/ask.js";
 import { databaseUrl } from "../support/database.js";

@@ -1,8 +1,7 @@
 import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Selection } from "../../runtime/query/selection.js";
+import type { Selection, Rows, RowStream, Warehouse } from "../../runtime/query/warehouse.js";
 import { openPostgres } from "../../runtime/postgres/postgres-warehouse.js";
-import type { Rows, RowStream, Warehouse } from "../../runtime/query/warehouse.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 
 const schema = await ownSchema(`

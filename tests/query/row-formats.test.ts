@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { postgresDialect } from "../../runtime/query/postgres.js";
-import type { Selection } from "../../runtime/query/selection.js";
+import type { Selection } from "../../runtime/query/warehouse.js";
 import { ownSchema, query } from "../support/database.js";
 
 const schema = await ownSchema("");

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { ResultColumns } from "../../runtime/query/dialect.js";
+import type { ResultColumns, Condition, Selection } from "../../runtime/query/warehouse.js";
 import { postgresDialect } from "../../runtime/query/postgres.js";
-import type { Condition, Selection } from "../../runtime/query/selection.js";
 import { ownSchema, query } from "../support/database.js";
 
 const SHAPE: ResultColumns = [

@@ -1,5 +1,5 @@
 import type { KeyOwner } from "../../runtime/access/keyring.js";
-import type { RequestRecord } from "../../runtime/data-api/gateway.js";
+import type { RequestRecord } from "../../runtime/observability/request-log.js";
 
 export const ANN: KeyOwner = { id: "0123456789ab", user: "ann", org: "Acme", tier: "tier1" };
 

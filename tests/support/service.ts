@@ -58,6 +58,14 @@ export async function startManifest(
 ): Promise<RunningService> {
   const folder = ownFolder();
   generateInto(folder, manifest);
+  return startFolder(folder, variables);
+}
+
+/** Serves a generated folder as `serve` does. */
+export async function startFolder(
+  folder: string,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<RunningService> {
   const owners = Object.entries(KEYS).map(([tier, key]) => [
     key,
     { tier, user: `user-${tier}`, org: "test" },

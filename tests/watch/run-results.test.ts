@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { openRunResults } from "../../generator/watch/run-results.js";
-import { BuildTimes } from "../../runtime/data-api/build-times.js";
+import { BuildTimes } from "../../runtime/data-api/data-versions.js";
 import { atEnd, ownFolder } from "../support/service.js";
 import { type Behaviour, manifestServer, serving } from "./manifest-server.js";
 

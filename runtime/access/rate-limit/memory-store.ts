@@ -1,4 +1,4 @@
-import { RATE_WINDOW_SECONDS } from "../../model/rate-limits.js";
+import { RATE_WINDOW_SECONDS } from "../../model/tier.js";
 import { isAhead, OverflowWindows } from "./overflow-windows.js";
 import type { RateLimitStore, RateWindow } from "./store.js";
 

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
-import { RATE_WINDOW_SECONDS } from "../../model/rate-limits.js";
+import { RATE_WINDOW_SECONDS } from "../../model/tier.js";
 import type { RateWindow } from "./store.js";
 
 const WINDOW_MS = RATE_WINDOW_SECONDS * 1000;

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { Redis } from "ioredis";
 import { RateLimiterRedis, type RateLimiterRes } from "rate-limiter-flexible";
-import { RATE_WINDOW_SECONDS } from "../../model/rate-limits.js";
+import { RATE_WINDOW_SECONDS } from "../../model/tier.js";
 import type { RateWindow, SharedStore } from "./store.js";
 
 /** How long a request waits for Redis: far longer than it takes when all is well. */

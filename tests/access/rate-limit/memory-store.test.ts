@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { RATE_LIMITS } from "../../../runtime/model/rate-limits.js";
+import { RATE_LIMITS } from "../../../runtime/model/tier.js";
 import { MAX_WINDOWS, MemoryStore } from "../../../runtime/access/rate-limit/memory-store.js";
 import { rateLimitStoreContract } from "./store-contract.js";
 

@@ -1,11 +1,10 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join, sep } from "node:path";
+import { existsSync, readdirSync, readFileSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { join, sep, dirname } from "node:path";
 import { Script } from "node:vm";
-import * as runtime from "../index.js";
-import { type CompiledModule, compileModules, readScriptCache, writeScriptCache } from "./compile.js";
-import type { EndpointModule } from "./define.js";
+import { createHash } from "node:crypto";
+import { defineEndpoint, type EndpointModule } from "./define.js";
 
-/** The one package that a generated module imports; it is given this very process's runtime. */
+/** The one package that a generated module imports. */
 const PACKAGE = "@routewright/runtime";
 
 /** A generated folder, compiled. */
@@ -74,7 +73,7 @@ export function evaluateModule({ file, digest, script }: CompiledModule): Loaded
   const wrapped = new Script(`(function (module, exports, require) {${script}\n})`, { filename: file });
   const run = wrapped.runInThisContext() as (...scope: unknown[]) => void;
   try {
-    run(module, module.exports, give);
+    run(module, module.exports, requirePackage);
   } catch (error) {
     throw new Error(`${file}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
@@ -83,7 +82,76 @@ export function evaluateModule({ file, digest, script }: CompiledModule): Loaded
   return { spec, get, post: post ?? get, digest };
 }
 
-function give(name: string): unknown {
-  if (name === PACKAGE) return runtime;
-  throw new Error(`A generated module asks for ${name}; it may import ${PACKAGE} only.`);
+/** `require` for generated modules: `defineEndpoint` is all they use at run time. */
+function requirePackage(name: string): unknown {
+  if (name === PACKAGE) return { defineEndpoint };
+  throw new Error(`Cannot import ${name}: a generated module may import ${PACKAGE} only.`);
+}
+
+/** A generated module as JavaScript, ready to be evaluated. */
+export interface CompiledModule {
+  /** Path within the generated folder. */
+  readonly file: string;
+  /** Of the TypeScript it was made from. */
+  readonly digest: string;
+  readonly script: string;
+}
+
+/** JavaScript by the digest of its TypeScript. */
+export type ScriptCache = Map<string, string>;
+
+/**
+ * Compiles generated modules one by one: what is in the cache is not compiled again, so a changed catalogue costs
+ * what changed in it.
+ */
+export async function compileModules(
+  files: ReadonlyMap<string, string>,
+  cache: ScriptCache,
+): Promise<readonly CompiledModule[]> {
+  const sources = [...files].map(([file, text]) => ({ file, text, digest: digestOf(text) }));
+  const missing = sources.filter(({ digest }) => !cache.has(digest));
+  if (missing.length > 0) {
+    // Loaded only where something is to compile.
+    const { transform } = await import("esbuild");
+    const compile = async ({ file, text, digest }: (typeof missing)[number]): Promise<void> => {
+      const { code } = await transform(text, {
+        sourcefile: file,
+        loader: "ts",
+        format: "cjs",
+        target: "node20",
+        tsconfigRaw: {},
+      });
+      cache.set(digest, code);
+    };
+    await Promise.all(missing.map(compile));
+  }
+  return sources.map(({ file, digest }) => ({ file, digest, script: cache.get(digest) ?? "" }));
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+}
+
+/** Reads a cache file; one that is missing or damaged is an empty cache. */
+function readScriptCache(file: string): ScriptCache {
+  try {
+    return new Map(Object.entries(JSON.parse(readFileSync(file, "utf8")) as Record<string, string>));
+  } catch {
+    return new Map();
+  }
+}
+
+/** Keeps the scripts in use. A cache that cannot be written costs time at the next start and nothing else. */
+function writeScriptCache(file: string, modules: readonly CompiledModule[]): void {
+  const staged = `${file}.${String(process.pid)}.tmp`;
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(
+      staged,
+      JSON.stringify(Object.fromEntries(modules.map(({ digest, script }) => [digest, script]))),
+    );
+    renameSync(staged, file);
+  } catch {
+    return;
+  }
 }
