@@ -1,16 +1,14 @@
-/**
- * The ordinary way: Express with a route per endpoint, rows parsed by the driver and printed again. No keys, no limits,
- * no checks, no log. Plain JavaScript, so that all servers run under the same Node flags.
- */
+/** The ordinary way: Express with a route per endpoint; the driver parses the rows and Express prints them again. */
+import { readFileSync } from "node:fs";
 import express from "express";
 import pg from "pg";
-import { endpoints, POOL_SIZE } from "./endpoints.js";
 
-const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: POOL_SIZE });
+const endpoints = JSON.parse(readFileSync(process.env.BENCH_ENDPOINTS, "utf8"));
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
 const app = express();
-for (const { path, relation } of endpoints) {
+for (const { path, view } of endpoints) {
   app.get(path, async (_request, response) => {
-    const { rows } = await pool.query(`SELECT * FROM ${relation}`);
+    const { rows } = await pool.query(`SELECT * FROM bench.${view} ORDER BY day DESC LIMIT 1000`);
     response.json(rows);
   });
 }

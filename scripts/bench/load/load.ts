@@ -1,31 +1,116 @@
-import { fork, type ChildProcess } from "node:child_process";
+import { type ChildProcess, execFile, fork, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Job, JobResult } from "./job.js";
+import { promisify } from "node:util";
+import { cpuSeconds, cpuSecondsOfChildren, type Server } from "../process.js";
 
-/** The load generator, in a process of its own so that it and the server under test do not wait for each other. */
+/** A period of load. */
+export interface Job {
+  readonly port: number;
+  /** HTTP/1.1 texts, sent in turn. `{uuid}` in one becomes a new UUID each time. */
+  readonly requests: readonly string[];
+  /** Each has one request at a time. */
+  readonly connections: number;
+  readonly milliseconds: number;
+  /** Sends at a fixed rate, whether or not earlier requests are answered; at saturation when left out. */
+  readonly perSecond?: number;
+}
+
+export interface LoadResult {
+  readonly requests: number;
+  readonly requestsPerSecond: number;
+  /** Milliseconds from when the request was due to the end of its response. */
+  readonly p50: number;
+  readonly p99: number;
+  /** Share of one core that the generator used; NaN for wrk. */
+  readonly generatorCpu: number;
+  readonly failure: string | null;
+}
+
+/** A result with the processor time of the server and of PostgreSQL per request, in microseconds. */
+export type Sample = LoadResult & { readonly cpu: number; readonly databaseCpu: number };
+
+const HAS_WRK = spawnSync("wrk", ["--version"]).error === undefined;
+export const SATURATION_GENERATOR = HAS_WRK
+  ? "wrk"
+  : "the bench's own generator (install wrk: it costs less)";
+
+/** The text of a GET request. */
+export function getRequest(path: string, key: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: ${key}\r\n\r\n`;
+}
+
+/** The load generators: wrk at saturation where it is installed, the bench's own process otherwise. */
 export class Load {
   readonly #child: ChildProcess;
+  readonly #databasePid: number;
 
-  constructor() {
+  constructor(databasePid: number) {
+    this.#databasePid = databasePid;
     const program = fileURLToPath(new URL("./generator.ts", import.meta.url));
     this.#child = fork(program, { execArgv: ["--import", "tsx"] });
   }
 
-  /** Runs a job; rejects when a single answer was not the right one, since its figures would mean nothing. */
-  async run(job: Job): Promise<JobResult> {
+  /** Puts load on a server. Rejects when one request failed: the figures would mean nothing. */
+  async run({ port, pid }: Server, options: Omit<Job, "port">): Promise<Sample> {
+    const job = { ...options, port };
+    const seconds = (): [number, number] => [cpuSeconds(pid), cpuSecondsOfChildren(this.#databasePid)];
+    const [cpuBefore, databaseBefore] = seconds();
+    const useWrk = HAS_WRK && job.perSecond === undefined && !job.requests[0]?.includes("{uuid}");
+    const result = useWrk ? await runWrk(job) : await this.#generate(job);
+    if (result.failure !== null) throw new Error(`Load on port ${String(port)} failed: ${result.failure}.`);
+    const [cpuAfter, databaseAfter] = seconds();
+    const perRequest = 1e6 / result.requests;
+    return {
+      ...result,
+      cpu: (cpuAfter - cpuBefore) * perRequest,
+      databaseCpu: (databaseAfter - databaseBefore) * perRequest,
+    };
+  }
+
+  async #generate(job: Job): Promise<LoadResult> {
     this.#child.send(job);
-    const [result] = (await once(this.#child, "message")) as [JobResult];
-    if (result.failures > 0 || result.answers === 0) throw new Error(complaint(result));
+    const [result] = (await once(this.#child, "message")) as [LoadResult];
     return result;
   }
 
-  /** It ends by itself when this process does. */
   stop(): void {
     this.#child.disconnect();
   }
 }
 
-function complaint({ answers, failures, failure }: JobResult): string {
-  return `${String(failures)} requests failed and ${String(answers)} were answered; the first failure: ${failure ?? "none"}.`;
+async function runWrk({ port, requests, connections, milliseconds }: Job): Promise<LoadResult> {
+  const file = join(tmpdir(), `routewright-bench-${String(process.pid)}`);
+  writeFileSync(file, requests.join("\0"), "latin1");
+  const script = fileURLToPath(new URL("./wrk.lua", import.meta.url));
+  // wrk takes whole seconds.
+  const duration = `${String(Math.max(1, Math.round(milliseconds / 1000)))}s`;
+  const args = ["-t1", "--timeout", "30s", `-c${String(connections)}`, `-d${duration}`, "-s", script];
+  try {
+    const { stdout } = await promisify(execFile)("wrk", [
+      ...args,
+      `http://127.0.0.1:${String(port)}`,
+      "--",
+      file,
+    ]);
+    const result = JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as {
+      readonly [key in "requests" | "milliseconds" | "p50" | "p99" | "failures"]: number;
+    };
+    return {
+      requests: result.requests,
+      requestsPerSecond: (result.requests * 1000) / result.milliseconds,
+      p50: result.p50,
+      p99: result.p99,
+      generatorCpu: NaN,
+      failure:
+        result.failures > 0 || result.requests === 0
+          ? `${String(result.failures)} of ${String(result.requests)} requests`
+          : null,
+    };
+  } finally {
+    rmSync(file, { force: true });
+  }
 }

@@ -1,16 +1,23 @@
 import type { Findings } from "../report.js";
-import type { Effort } from "../rounds.js";
+
+/** How long to measure. */
+export interface Effort {
+  readonly rounds: number;
+  /** One subject in one round. */
+  readonly roundMs: number;
+  /** Load on each subject before the first round, for the compiler and the caches. */
+  readonly warmUpMs: number;
+}
 
 /** What a section gets. */
 export interface Setting {
   readonly effort: Effort;
-  /** How long the soak takes. */
+  /** Duration of the soak. */
   readonly minutes: number;
-  /** Where it may keep files, also from one run to the next. */
+  /** Folder for files, kept from run to run. */
   readonly folder: string;
-  /** Tells the person who waits what is going on. */
   readonly progress: (line: string) => void;
 }
 
-/** A part of the benchmark that can be run alone. */
+/** A part of the benchmark that can run alone. */
 export type Section = (setting: Setting) => Promise<Findings>;

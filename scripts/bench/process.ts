@@ -1,0 +1,150 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** A server under test, in its own process. */
+export interface Server {
+  readonly port: number;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+export interface Program {
+  /** For messages. */
+  readonly name: string;
+  /** Arguments of `node`. `{port}` stands for the port. */
+  readonly args: readonly string[];
+  readonly folder: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** A start may have to compile ten thousand modules. */
+const START_MS = 60_000;
+const STOP_MS = 12_000;
+const RUN_MS = 120_000;
+
+const running = new Set<ChildProcess>();
+process.once("exit", () => running.forEach((child) => child.kill("SIGKILL")));
+
+/** Starts a server on a free port, passed as `PORT`, and waits until it responds. */
+export async function startServer(program: Program): Promise<Server> {
+  const port = await freePort();
+  const args = program.args.map((argument) => argument.replace("{port}", String(port)));
+  const child = start({ ...program, args, environment: { ...program.environment, PORT: String(port) } });
+  const deadline = Date.now() + START_MS;
+  while (!(await responds(port))) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      child.kill("SIGKILL");
+      throw new Error(`${program.name} does not start: ${errorOutput(program)}`);
+    }
+    await sleep(50);
+  }
+  return { port, pid: child.pid ?? 0, stop: () => stop(child) };
+}
+
+/** Runs a program to its end and returns the seconds that it took, start of the process included. */
+export async function timeProgram(program: Program): Promise<number> {
+  const started = performance.now();
+  const child = start(program);
+  const limit = setTimeout(() => child.kill("SIGKILL"), RUN_MS);
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  clearTimeout(limit);
+  if (child.exitCode !== 0) throw new Error(`${program.name} failed: ${errorOutput(program)}`);
+  return (performance.now() - started) / 1000;
+}
+
+/** Standard output is discarded; standard error is kept for the message of a failure. */
+function start(program: Program): ChildProcess {
+  const errors = openSync(errorFile(program), "w");
+  const child = spawn(process.execPath, program.args, {
+    cwd: program.folder,
+    // Nothing else: settings of the caller's shell must not change the figures.
+    env: {
+      PATH: process.env["PATH"],
+      HOME: process.env["HOME"],
+      NODE_ENV: "production",
+      ...program.environment,
+    },
+    stdio: ["ignore", "ignore", errors],
+  });
+  closeSync(errors);
+  running.add(child);
+  child.once("exit", () => running.delete(child));
+  return child;
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  const limit = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
+  child.kill("SIGTERM");
+  await ended;
+  clearTimeout(limit);
+}
+
+const errorFile = ({ folder, name }: Program): string => `${folder}/${name}.err`;
+
+function errorOutput(program: Program): string {
+  return readFileSync(errorFile(program), "utf8").trim().slice(-2000) || "no output on standard error.";
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function responds(port: number): Promise<boolean> {
+  try {
+    await (await fetch(`http://127.0.0.1:${String(port)}/health`)).arrayBuffer();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Linux counts processor time in hundredths of a second. */
+const TICKS_PER_SECOND = 100;
+
+/** Seconds of processor time that a process has used, its threads included; NaN on systems without `/proc`. */
+export function cpuSeconds(pid: number): number {
+  const fields = statOf(pid);
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+/** Seconds of processor time of a process's children, those that have ended included. */
+export function cpuSecondsOfChildren(pid: number): number {
+  const own = statOf(pid);
+  const ended = (Number(own[13]) + Number(own[14])) / TICKS_PER_SECOND;
+  const pids = readdirSync("/proc").map(Number).filter(Number.isInteger);
+  return pids
+    .filter((child) => statOf(child)[1] === String(pid))
+    .reduce((sum, child) => sum + cpuSeconds(child), ended);
+}
+
+/** `/proc/<pid>/stat` from the state on; empty when there is none. Only the program's name, before it, has spaces. */
+function statOf(pid: number): readonly string[] {
+  try {
+    const stat = readFileSync(`/proc/${String(pid)}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  } catch {
+    return [];
+  }
+}
+
+const PAGE_BYTES = 4096;
+
+/** Resident memory of a process in MiB; NaN on systems without `/proc`. */
+export function residentMiB(pid: number): number {
+  try {
+    const pages = Number(readFileSync(`/proc/${String(pid)}/statm`, "utf8").split(" ")[1]);
+    return (pages * PAGE_BYTES) / 1024 / 1024;
+  } catch {
+    return NaN;
+  }
+}
