@@ -3,7 +3,16 @@ import { byText } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
 import type { Model, ModelColumn } from "../manifest/model.js";
 import { upstreamNodesOf } from "./upstream-nodes.js";
-import type { Catalogue, CatalogueEntry, Documentation, Problem, Skipped, SkipReason } from "./catalogue.js";
+import type {
+  Catalogue,
+  CatalogueEntry,
+  ColumnFacts,
+  Documentation,
+  ModelFacts,
+  Problem,
+  Skipped,
+  SkipReason,
+} from "./catalogue.js";
 import { checkModel, isExcluded } from "./check.js";
 import { granularityRank, pathOf } from "./path.js";
 import type { Settings } from "./settings.js";
@@ -32,7 +41,7 @@ export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}):
     else entries.push(outcome.entry);
   }
   const linked = withBuilds(withSuccessors(entries, manifest), manifest);
-  return { entries: linked.sort(inDocumentedOrder), skipped, warnings };
+  return { entries: linked.sort(inDocumentedOrder), skipped, warnings, defaultTier: context.defaultTier };
 }
 
 /** Points older versions of a model to the endpoint of the latest one, where that has one. */
@@ -79,6 +88,7 @@ function readModel(model: Model, context: Context): Outcome {
   const entry = {
     ...placeOf(tags),
     uniqueId: model.uniqueId,
+    facts: factsOf(model, tags),
     documentation: documentationOf(model, descriptions),
   };
   return { warnings, entry: { ...entry, endpoint: endpointOf(model, tags, settings, context) } };
@@ -122,9 +132,18 @@ function endpointOf(model: Model, tags: ModelTags, settings: Settings, context: 
   };
 }
 
+function factsOf({ file, isPrivate, columns }: Model, { tier }: ModelTags): ModelFacts {
+  const known = columns.filter((column) => column.notNull ?? column.acceptedValues ?? column.isPrivate);
+  const facts = known.map(({ name, notNull, acceptedValues, ...column }): [string, ColumnFacts] => [
+    name,
+    { notNull, acceptedValues, isPrivate: column.isPrivate },
+  ]);
+  return { file, hasTierTag: tier !== null, isPrivate, columns: new Map(facts) };
+}
+
 /** Where null is the rule, a type says so as SQL does: `text null`. */
 function typeOf({ type, notNull }: ModelColumn, { nullableByDefault }: Context): string | null {
-  return type !== null && nullableByDefault && !notNull ? `${type} null` : type;
+  return type !== null && nullableByDefault && notNull === null ? `${type} null` : type;
 }
 
 function documentationOf(model: Model, parameters: ReadonlyMap<string, string>): Documentation {

@@ -1,4 +1,4 @@
-import type { Endpoint } from "@routewright/runtime/model";
+import type { Endpoint, Tier } from "@routewright/runtime/model";
 
 /** The words of a model: they reach doc comments and OpenAPI, never code. */
 export interface Documentation {
@@ -9,11 +9,30 @@ export interface Documentation {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
+/** What dbt says of a column and a row does not show. */
+export interface ColumnFacts {
+  readonly notNull: "constraint" | "test" | null;
+  readonly acceptedValues: readonly string[] | null;
+  readonly isPrivate: boolean;
+}
+
+/** What dbt says of a model and its endpoint does not show; `routewright diff` judges changes by it. */
+export interface ModelFacts {
+  /** The model's file in its dbt project; empty where an older manifest does not name it. */
+  readonly file: string;
+  /** Whether a tag of the model names the tier; else it is the default of the generation. */
+  readonly hasTierTag: boolean;
+  readonly isPrivate: boolean;
+  /** By column name; a column of which nothing is known is left out. */
+  readonly columns: ReadonlyMap<string, ColumnFacts>;
+}
+
 /** An endpoint with where it comes from and what its author says of it. */
 export interface CatalogueEntry {
   readonly endpoint: Endpoint;
   /** dbt's `unique_id` of the model. */
   readonly uniqueId: string;
+  readonly facts: ModelFacts;
   readonly category: string;
   readonly resource: string;
   readonly granularity: string | null;
@@ -48,6 +67,8 @@ export interface Skipped {
 export interface Catalogue {
   readonly entries: readonly CatalogueEntry[];
   readonly skipped: readonly Skipped[];
+  /** Tier of the endpoints whose model has no tier tag. */
+  readonly defaultTier: Tier;
   /** What is odd in a model and yet no reason to refuse it. */
   readonly warnings: readonly Problem[];
 }

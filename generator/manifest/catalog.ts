@@ -36,7 +36,9 @@ function columnsOf(node: JsonObject): readonly ModelColumn[] {
     .map(({ key, column }) => ({
       name: textOr(column["name"], "") || key,
       type: textOr(column["type"], "").trim() || null,
-      notNull: false,
+      notNull: null,
+      acceptedValues: null,
+      isPrivate: false,
       description: textOr(column["comment"], ""),
     }));
   return firstOfEachName(columns);

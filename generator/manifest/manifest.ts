@@ -1,6 +1,6 @@
 import { type Graph, graphOf } from "./graph.js";
 import { byText, isObject, objectOr, textOr, textsOf, type JsonObject } from "./json.js";
-import { modelOf, type Model } from "./model.js";
+import { modelOf, type ColumnTests, type Model } from "./model.js";
 import { fail, readSource, type Failure } from "./source.js";
 
 /** dbt's manifest schema versions whose models are read as they are (decisions.md §A). */
@@ -36,10 +36,11 @@ export function manifestOfJson(value: unknown, location: string): ManifestReadin
   const schema = textOr(objectOr(metadata)["dbt_schema_version"], "");
   const version = /\/manifest\/(?:v(\d+)|[\w.-]+)(?:\.json)?$/.exec(schema);
   if (!version || !isObject(nodes)) return fail(`${location} is not a dbt manifest: ${notManifest(schema)}`);
-  const promises = notNullTests(nodes);
+  const tests = columnTests(nodes);
+  const testsOf = (model: string, column: string) => tests.get(`${model}\n${column}`);
   const models = Object.entries(nodes)
     .filter(([, node]) => isObject(node) && node["resource_type"] === "model")
-    .map(([id, node]) => modelOf(id, node as JsonObject, promises))
+    .map(([id, node]) => modelOf(id, node as JsonObject, testsOf))
     .sort((a, b) => byText(a.uniqueId, b.uniqueId));
   const nullableByDefault = objectOr(metadata)["adapter_type"] !== "clickhouse";
   const warnings = versionWarnings(version[1], schema);
@@ -76,22 +77,40 @@ function versionWarnings(version: string | undefined, schema: string): readonly 
   ];
 }
 
-/** Columns that a `not_null` test of the project watches, as `<model>\n<column>`. */
-function notNullTests(nodes: JsonObject): ReadonlySet<string> {
-  const tests = Object.values(nodes)
-    .map(objectOr)
-    .filter((node) => isBindingTest(node, "not_null"));
-  return new Set(tests.map((test) => `${testedModel(test)}\n${textOr(test["column_name"], "")}`));
+/** What the binding tests of a project promise, by `<model>\n<column>`. */
+function columnTests(nodes: JsonObject): ReadonlyMap<string, ColumnTests> {
+  const found = new Map<string, ColumnTests>();
+  for (const node of Object.values(nodes).map(objectOr)) {
+    const isNotNull = isBindingTest(node, "not_null");
+    if (!isNotNull && !isBindingTest(node, "accepted_values")) continue;
+    const key = `${testedModel(node)}\n${textOr(node["column_name"], "")}`;
+    const known = found.get(key) ?? { notNull: false, acceptedValues: null };
+    found.set(key, isNotNull ? { ...known, notNull: true } : { ...known, acceptedValues: valuesOf(node) });
+  }
+  return found;
 }
 
-/** Whether a node is a test of this name that holds for all rows: one that looks at some only, or only warns, promises nothing. */
+function valuesOf(test: JsonObject): readonly string[] | null {
+  const { values } = objectOr(objectOr(test["test_metadata"])["kwargs"]);
+  return Array.isArray(values) ? values.map(String) : null;
+}
+
+/** `error_if` of a test that fails at the first row it finds: dbt's default, and other spellings of it. */
+const FAILS_AT_FIRST = /^\s*(?:(?:!=|<>|>)\s*0|>=\s*1)\s*$/;
+
+/**
+ * Whether a node is a test of this name that holds for all rows. One that looks at some rows only, only warns, or
+ * tolerates some failures (`error_if`) promises nothing.
+ */
 export function isBindingTest(node: JsonObject, name: string): boolean {
-  const { where = null, severity } = objectOr(node["config"]);
+  const { where = null, severity, error_if, fail_calc } = objectOr(node["config"]);
   return (
     node["resource_type"] === "test" &&
     objectOr(node["test_metadata"])["name"] === name &&
     where === null &&
-    textOr(severity, "error").toLowerCase() === "error"
+    textOr(severity, "error").toLowerCase() === "error" &&
+    FAILS_AT_FIRST.test(textOr(error_if, "!= 0")) &&
+    textOr(fail_calc, "count(*)") === "count(*)"
   );
 }
 

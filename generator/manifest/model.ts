@@ -5,9 +5,19 @@ export interface ModelColumn {
   readonly name: string;
   /** The warehouse's type text, or null when none is declared. */
   readonly type: string | null;
-  /** Whether a constraint or a test of the project promises that there is always a value. */
-  readonly notNull: boolean;
+  /** What promises that there is always a value: a constraint, a dbt test that fails the build, or nothing. */
+  readonly notNull: "constraint" | "test" | null;
+  /** The values that an `accepted_values` test allows; null without one. */
+  readonly acceptedValues: readonly string[] | null;
+  /** Whether the project marks the column as private data. */
+  readonly isPrivate: boolean;
   readonly description: string;
+}
+
+/** What the tests of a project promise of a column. */
+export interface ColumnTests {
+  readonly notNull: boolean;
+  readonly acceptedValues: readonly string[] | null;
 }
 
 /** What of a dbt model node the API is made from. */
@@ -22,6 +32,8 @@ export interface Model {
   /** Name of the relation in the warehouse. */
   readonly alias: string;
   readonly columns: readonly ModelColumn[];
+  /** Whether the project marks the whole model as private data. */
+  readonly isPrivate: boolean;
   /** When the model may be gone, as dbt's `deprecation_date` says: an RFC 3339 instant in UTC, or null. */
   readonly deprecationDate: string | null;
   /** For a model with versions: what names the latest one's `unique_id`; null for the latest itself, or without versions. */
@@ -30,8 +42,12 @@ export interface Model {
   readonly api: { readonly value: unknown; readonly path: string } | null;
 }
 
-/** Reads the model node that the manifest keeps under `uniqueId`; `promises` names the columns that a test watches, as `<model>\n<column>`. */
-export function modelOf(uniqueId: string, node: JsonObject, promises: ReadonlySet<string>): Model {
+/** Reads the model node that the manifest keeps under `uniqueId`; `testsOf` finds the tests of its columns. */
+export function modelOf(
+  uniqueId: string,
+  node: JsonObject,
+  testsOf: (model: string, column: string) => ColumnTests | undefined,
+): Model {
   const config = objectOr(node["config"]);
   const name = textOr(node["name"], "");
   const tags = textsOf(node["tags"]);
@@ -45,7 +61,8 @@ export function modelOf(uniqueId: string, node: JsonObject, promises: ReadonlySe
     alias: textOr(node["alias"], "") || name,
     deprecationDate: instantOf(node["deprecation_date"]),
     successor: successorOf(uniqueId, node),
-    columns: columnsOf(node, (column) => promises.has(`${uniqueId}\n${column}`)),
+    columns: columnsOf(node, (column) => testsOf(uniqueId, column)),
+    isPrivate: isPrivate(node),
     api: apiOf(node, config),
   };
 }
@@ -69,15 +86,22 @@ function versionEnding(version: unknown): string | null {
 }
 
 /** The columns in the order of `schema.yml`. */
-function columnsOf(node: JsonObject, isTested: (column: string) => boolean): readonly ModelColumn[] {
+function columnsOf(
+  node: JsonObject,
+  testsOf: (column: string) => ColumnTests | undefined,
+): readonly ModelColumn[] {
   const constrained = new Set(constraintsOf(node).flatMap(({ columns }) => textsOf(columns)));
-  const columns = Object.entries(objectOr(node["columns"])).map(([key, value]) => {
+  const columns = Object.entries(objectOr(node["columns"])).map(([key, value]): ModelColumn => {
     const column = objectOr(value);
     const name = textOr(column["name"], "") || key;
+    const tests = testsOf(name);
+    const isConstrained = constrained.has(name) || constraintsOf(column).length > 0;
     return {
       name,
       type: textOr(column["data_type"], "").trim() || null,
-      notNull: isTested(name) || constrained.has(name) || constraintsOf(column).length > 0,
+      notNull: isConstrained ? "constraint" : tests?.notNull ? "test" : null,
+      acceptedValues: tests?.acceptedValues ?? null,
+      isPrivate: isPrivate(column),
       description: textOr(column["description"], ""),
     };
   });
@@ -106,4 +130,27 @@ function apiOf(node: JsonObject, config: JsonObject): Model["api"] {
   ];
   const place = places.find(({ meta }) => Object.hasOwn(meta, "api"));
   return place ? { value: place.meta["api"], path: place.path } : null;
+}
+
+/** Keys of a `meta` and the tag that mark private data in dbt projects. */
+export const PRIVATE_KEYS = ["pii", "contains_pii", "privacy_tier"] as const;
+export const PRIVATE_TAG = "pii";
+
+/** Whether a model or a column is marked as private: by a key of its `meta` that does not say no, or by the tag. */
+function isPrivate(node: JsonObject): boolean {
+  const config = objectOr(node["config"]);
+  const tags = [...textsOf(node["tags"]), ...textsOf(config["tags"])];
+  const metas = [objectOr(config["meta"]), objectOr(node["meta"])];
+  return (
+    tags.some((tag) => tag.toLowerCase() === PRIVATE_TAG) ||
+    metas.some((meta) => PRIVATE_KEYS.some((key) => Object.hasOwn(meta, key) && !saysNo(meta[key])))
+  );
+}
+
+const NO: ReadonlySet<string> = new Set(["", "0", "false", "no", "none", "null", "public", "tier0"]);
+
+/** Whether the value of a mark denies it: `pii: false`, `privacy_tier: public`. */
+export function saysNo(mark: unknown): boolean {
+  if (Array.isArray(mark)) return mark.length === 0;
+  return mark === null || (typeof mark !== "object" && NO.has(String(mark).trim().toLowerCase()));
 }

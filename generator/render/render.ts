@@ -1,5 +1,6 @@
 import { byText } from "../manifest/json.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
+import { catalogueText } from "../catalogue/catalogue-file.js";
 import { type OpenApiOptions, openApiText } from "./openapi/document.js";
 import { stringLiteral } from "./code.js";
 import { moduleName, routeFile } from "./names.js";
@@ -13,6 +14,7 @@ export type FileSet = ReadonlyMap<string, string>;
 export function render(catalogue: Catalogue, options: OpenApiOptions = {}): FileSet {
   const files: (readonly [string, string])[] = [
     ...catalogue.entries.map((entry) => [routeFile(entry), routeModule(entry)] as const),
+    ["catalogue.json", catalogueText(catalogue, options.title ?? null)],
     ["index.ts", indexModule(catalogue.entries)],
     ["openapi.json", openApiText(catalogue, options)],
   ];

@@ -4,4 +4,4 @@ import { rmSync } from "node:fs";
 rmSync(new URL("../../generator/dist/chunks", import.meta.url), { recursive: true, force: true });
 await import("./bundle.js");
 await import("./skeletons.js");
-await import("./meta-api.js");
+await import("./validators.js");

@@ -55,6 +55,7 @@ describe.skipIf(!hasGit).each(kinds)("the pipeline of %s", { timeout: TIMEOUT_MS
     const first = await repository.run();
     expect(first.status, first.output).toBe(0);
     expect(repository.git("diff", "--name-status", "main", REVIEW).split("\n")).toEqual([
+      "M\tgenerated/catalogue.json",
       "M\tgenerated/index.ts",
       "M\tgenerated/openapi.json",
       "A\tgenerated/routes/general/users.ts",

@@ -13,10 +13,11 @@ describe("routewright generate", () => {
     expect(routewright(folder, GENERATE)).toEqual({
       exit: 0,
       out: [
+        "added    generated/catalogue.json",
         "added    generated/index.ts",
         "added    generated/openapi.json",
         "added    generated/routes/bridges/volume.ts",
-        "1 endpoint; 3 files changed; no model skipped\n",
+        "1 endpoint; 4 files changed; no model skipped\n",
       ].join("\n"),
       err: "",
     });
@@ -40,7 +41,7 @@ describe("routewright generate", () => {
     expect(routewright(project(GOOD, { ...GOOD, name: "twin" }), strict).exit).toBe(1);
     const folder = project(GOOD, BAD);
     expect(routewright(folder, strict).exit).toBe(1);
-    expect(Object.keys(filesIn(join(folder, "generated")))).toHaveLength(3);
+    expect(Object.keys(filesIn(join(folder, "generated")))).toHaveLength(4);
   });
 
   it("reports as JSON", () => {
@@ -54,7 +55,7 @@ describe("routewright generate", () => {
     expect(exit).toBe(0);
     expect(JSON.parse(out)).toEqual({
       endpoints: 2,
-      added: ["index.ts", "openapi.json", "routes/bridges/volume.ts", "routes/c/w.ts"],
+      added: ["catalogue.json", "index.ts", "openapi.json", "routes/bridges/volume.ts", "routes/c/w.ts"],
       changed: [],
       removed: [],
       skipped: [
@@ -125,11 +126,12 @@ describe("routewright generate --check", () => {
     expect(exit).toBe(1);
     expect(out).toBe(
       [
+        "out of date          generated/catalogue.json",
         "out of date          generated/index.ts",
         "out of date          generated/openapi.json",
         "missing              generated/routes/bridges/volume.ts",
         "no longer generated  generated/routes/c/gone.ts",
-        "1 endpoint; 4 files not up to date: run `routewright generate`; no model skipped\n",
+        "1 endpoint; 5 files not up to date: run `routewright generate`; no model skipped\n",
       ].join("\n"),
     );
     expect(filesIn(folder)).toEqual(before);

@@ -48,7 +48,7 @@ describe.skipIf(!isThere).each([
     expect({ endpoints: entries.length, invalid: count("invalid"), taken: count("path-taken") }).toEqual(
       counts,
     );
-    expect(files.size).toBe(counts.endpoints + 2);
+    expect(files.size).toBe(counts.endpoints + 3);
     expect(new Set(pathsOf(catalogue())).size).toBe(counts.endpoints);
   });
 
@@ -103,7 +103,7 @@ describe.skipIf(!isThere).each([
     const after = render(catalogueOfText(JSON.stringify({ ...manifest, nodes })));
     expect(changedFiles(files, after)).toEqual({
       added: ["routes/bridges/zz_added.daily.ts"],
-      changed: ["index.ts", "openapi.json"],
+      changed: ["catalogue.json", "index.ts", "openapi.json"],
       removed: [],
     });
     expect(addedLines(files.get("index.ts") ?? "", after.get("index.ts") ?? "")).toHaveLength(2);

@@ -29,7 +29,8 @@ export function documentationOf(document: JsonObject, endpoint: Endpoint): Docum
 function addedText(endpoint: Endpoint): string {
   const [, , category = "", resource = ""] = endpoint.path.split("/");
   const documentation: Documentation = { description: "", columns: new Map(), parameters: new Map() };
-  const place = { uniqueId: "", category, resource, granularity: null, window: null };
+  const facts = { file: "", hasTierTag: false, isPrivate: false, columns: new Map() };
+  const place = { uniqueId: "", facts, category, resource, granularity: null, window: null };
   const entry: CatalogueEntry = { ...place, endpoint, documentation };
   return JSON.stringify(dataPathItem(entry).get("get"));
 }

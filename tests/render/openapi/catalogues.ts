@@ -22,6 +22,7 @@ export function entry(sketch: Sketch = {}): CatalogueEntry {
   return {
     endpoint: { ...PLAIN, model, path: segments.join("/"), relation: ["dbt", model], ...endpoint },
     uniqueId: `model.project.${model}`,
+    facts: { file: `models/${model}.sql`, hasTierTag: false, isPrivate: false, columns: new Map() },
     category,
     resource,
     granularity,
@@ -51,7 +52,7 @@ const PLAIN = {
 } as const satisfies Partial<Endpoint>;
 
 export function catalogue(...entries: readonly CatalogueEntry[]): Catalogue {
-  return { entries, skipped: [], warnings: [] };
+  return { entries, skipped: [], warnings: [], defaultTier: "tier0" };
 }
 
 /** Columns of a text such as `date Date, action Nullable(String)`. */

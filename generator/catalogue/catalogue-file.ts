@@ -1,0 +1,228 @@
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import type { Column, Endpoint, Parameter, Tier } from "@routewright/runtime/model";
+import type { ErrorObject, ValidateFunction } from "ajv";
+import { visible } from "../manifest/hidden.js";
+import { objectOr } from "../manifest/json.js";
+import { parseJson } from "../manifest/manifest.js";
+import type { Catalogue, CatalogueEntry, ColumnFacts, Skipped } from "./catalogue.js";
+
+/** Version of the file's shape. A change that an older reader would misread raises it. */
+export const CATALOGUE_SCHEMA_VERSION = 1;
+
+const MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
+
+/** What `catalogue.json` holds besides the catalogue itself. */
+export interface CatalogueFile {
+  readonly catalogue: Catalogue;
+  /** Title of the API at generation; null for the default one. */
+  readonly title: string | null;
+}
+
+/** An endpoint on file: what a reviewer reads first comes first, descriptions stand with what they describe. */
+interface EndpointRecord extends Omit<Endpoint, "columns" | "parameters"> {
+  readonly uniqueId: string;
+  readonly file: string;
+  readonly category: string;
+  readonly resource: string;
+  readonly granularity: string | null;
+  readonly window: string | null;
+  readonly hasTierTag: boolean;
+  readonly private: boolean;
+  readonly description: string;
+  readonly columns: readonly ColumnRecord[];
+  readonly parameters: readonly (Parameter & { readonly description?: string })[];
+}
+
+interface ColumnRecord extends Column {
+  readonly description?: string;
+  readonly notNull?: "constraint" | "test";
+  readonly acceptedValues?: readonly string[];
+  readonly private?: boolean;
+}
+
+interface CatalogueRecord {
+  readonly "x-generated-by": string;
+  readonly schemaVersion: number;
+  readonly title: string | null;
+  readonly defaultTier: Tier;
+  readonly endpoints: readonly EndpointRecord[];
+  readonly skipped: readonly Skipped[];
+}
+
+/** The catalogue as `catalogue.json`: one line per column and per parameter, so that a diff shows one line per change. */
+export function catalogueText(catalogue: Catalogue, title: string | null): string {
+  const record: CatalogueRecord = {
+    "x-generated-by": MARKER,
+    schemaVersion: CATALOGUE_SCHEMA_VERSION,
+    title,
+    defaultTier: catalogue.defaultTier,
+    endpoints: catalogue.entries.map(recordOf),
+    skipped: catalogue.skipped,
+  };
+  return `${jsonOf(record, 2)}\n`;
+}
+
+/** JSON whose objects and lists of objects are broken into lines down to `depth`; what is deeper stays on one line. */
+function jsonOf(value: unknown, depth: number, margin = "\n"): string {
+  if (depth === 0 || typeof value !== "object" || value === null) return lineOf(value);
+  const inner = `${margin}  `;
+  if (Array.isArray(value)) {
+    if (!value.some((item) => typeof item === "object" && !Array.isArray(item))) return lineOf(value);
+    return `[${inner}${value.map((item) => jsonOf(item, depth - 1, inner)).join(`,${inner}`)}${margin}]`;
+  }
+  const members = Object.entries(value).map(
+    ([key, item]) => `${lineOf(key)}: ${jsonOf(item, Array.isArray(item) ? depth : depth - 1, inner)}`,
+  );
+  return `{${inner}${members.join(`,${inner}`)}${margin}}`;
+}
+
+/** Invisible characters are escaped: a reviewer sees what a consumer gets. */
+function lineOf(value: unknown): string {
+  return visible(JSON.stringify(value));
+}
+
+function recordOf({ endpoint, facts, documentation, ...entry }: CatalogueEntry): EndpointRecord {
+  const { path, model, tier, relation, columns, methods, legacy, parameters, ...settings } = endpoint;
+  const { uniqueId, category, resource, granularity, window } = entry;
+  return {
+    path,
+    model,
+    uniqueId,
+    file: facts.file,
+    category,
+    resource,
+    granularity,
+    window,
+    tier,
+    hasTierTag: facts.hasTierTag,
+    private: facts.isPrivate,
+    description: documentation.description,
+    relation,
+    columns: columns.map((column) => ({
+      ...column,
+      ...described(documentation.columns.get(column.name)),
+      ...factsRecord(facts.columns.get(column.name)),
+    })),
+    methods,
+    legacy,
+    parameters: parameters.map((parameter) => ({
+      ...parameter,
+      ...described(documentation.parameters.get(parameter.name)),
+    })),
+    ...settings,
+  };
+}
+
+function described(description: string | undefined) {
+  return description === undefined ? {} : { description };
+}
+
+function factsRecord(facts: ColumnFacts | undefined): Partial<ColumnRecord> {
+  return {
+    ...(facts?.notNull && { notNull: facts.notNull }),
+    ...(facts?.acceptedValues && { acceptedValues: facts.acceptedValues }),
+    ...(facts?.isPrivate && { private: true }),
+  };
+}
+
+export type CatalogueReading =
+  ({ readonly ok: true } & CatalogueFile) | { readonly ok: false; readonly problem: string };
+
+/** Reads a `catalogue.json`; `location` is only for messages. The file may come from a branch that nobody has reviewed. */
+export function readCatalogue(text: string, location = "catalogue.json"): CatalogueReading {
+  const json = parseJson(text, location);
+  if (!json.ok) return failed(`${json.problem} ${REGENERATE}`);
+  const { schemaVersion } = objectOr(json.value);
+  if (typeof schemaVersion !== "number")
+    return failed(
+      `${location} is not a catalogue that Routewright wrote: it has no schemaVersion. ${REGENERATE}`,
+    );
+  if (schemaVersion !== CATALOGUE_SCHEMA_VERSION) return failed(versionProblem(location, schemaVersion));
+  if (!validate(json.value))
+    return failed(`${location} is damaged: ${shapeProblem(validate.errors ?? [])}. ${REGENERATE}`);
+  const record = json.value;
+  const repeated = firstRepeated(record.endpoints.map(({ path }) => path));
+  if (repeated !== undefined)
+    return failed(
+      `${location} is damaged: it lists ${visible(JSON.stringify(repeated))} twice. ${REGENERATE}`,
+    );
+  const { title, defaultTier, skipped } = record;
+  const entries = record.endpoints.map(entryOf);
+  return { ok: true, title, catalogue: { entries, skipped, warnings: [], defaultTier } };
+}
+
+const REGENERATE = "Run `routewright generate`.";
+
+function failed(problem: string) {
+  return { ok: false, problem } as const;
+}
+
+function versionProblem(location: string, version: number): string {
+  const known = String(CATALOGUE_SCHEMA_VERSION);
+  return version > CATALOGUE_SCHEMA_VERSION
+    ? `${location} has catalogue schema ${String(version)}; this Routewright reads ${known}. Install the Routewright that wrote it, or a newer one.`
+    : `${location} has catalogue schema ${String(version)}, of an earlier Routewright; this one reads ${known}. ${REGENERATE}`;
+}
+
+/** Where the build puts the compiled schema: in the package's `dist/`, for the sources and the bundle alike. */
+const VALIDATOR_FILE = import.meta.url.replace(/^(.*\/generator\/).*$/, "$1dist/catalogue-validator.cjs");
+
+/** Compiled by the build: loading the schema compiler takes longer than rendering a whole catalogue. */
+const validate = createRequire(import.meta.url)(
+  fileURLToPath(VALIDATOR_FILE),
+) as ValidateFunction<CatalogueRecord>;
+
+function shapeProblem(errors: readonly ErrorObject[]): string {
+  const [error] = errors;
+  const where = error?.instancePath.slice(1) || "the document";
+  const property: unknown = error?.params["additionalProperty"];
+  const which = typeof property === "string" ? ` (${visible(JSON.stringify(property))})` : "";
+  return `${visible(where)} ${error?.message ?? "is not as expected"}${which}`;
+}
+
+function firstRepeated(texts: readonly string[]): string | undefined {
+  const seen = new Set<string>();
+  return texts.find((text) => seen.has(text) || !seen.add(text));
+}
+
+function entryOf(record: EndpointRecord): CatalogueEntry {
+  const { uniqueId, file, category, resource, granularity, window, hasTierTag, description, ...rest } =
+    record;
+  const { private: isPrivate, columns, parameters, ...endpoint } = rest;
+  return {
+    endpoint: {
+      ...endpoint,
+      columns: columns.map(({ name, type }) => ({ name, type })),
+      parameters: parameters.map((parameter) => without(parameter, "description") as Parameter),
+    },
+    uniqueId,
+    facts: { file, hasTierTag, isPrivate, columns: new Map(columns.flatMap(columnFacts)) },
+    category,
+    resource,
+    granularity,
+    window,
+    documentation: {
+      description,
+      columns: descriptionsOf(columns),
+      parameters: descriptionsOf(parameters),
+    },
+  };
+}
+
+function without<Item extends object, Key extends keyof Item>(item: Item, key: Key): Omit<Item, Key> {
+  const { [key]: _, ...rest } = item;
+  return rest;
+}
+
+function columnFacts({ name, notNull, acceptedValues, ...column }: ColumnRecord): [string, ColumnFacts][] {
+  const isPrivate = column.private ?? false;
+  if (notNull === undefined && acceptedValues === undefined && !isPrivate) return [];
+  return [[name, { notNull: notNull ?? null, acceptedValues: acceptedValues ?? null, isPrivate }]];
+}
+
+function descriptionsOf(items: readonly { readonly name: string; readonly description?: string }[]) {
+  return new Map(
+    items.flatMap(({ name, description }) => (description === undefined ? [] : [[name, description]])),
+  );
+}

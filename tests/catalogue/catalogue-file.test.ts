@@ -1,0 +1,142 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { catalogueText, readCatalogue } from "../../generator/catalogue/catalogue-file.js";
+import { soundNodes, manifestText } from "../render/manifests.js";
+import { HOSTILE } from "../render/words.js";
+import { catalogueFrom, catalogueOfText } from "./catalogues.js";
+
+const STARTER = readFileSync(
+  fileURLToPath(new URL("../../templates/starter/manifest.json", import.meta.url)),
+  "utf8",
+);
+
+describe("a catalogue that is written and read back", () => {
+  it("is the same for the starter, but for the warnings of its generation", () => {
+    const catalogue = catalogueOfText(STARTER, { defaultTier: "tier2" });
+    const reading = readCatalogue(catalogueText(catalogue, "Numbers"));
+    expect(reading).toEqual({ ok: true, title: "Numbers", catalogue: { ...catalogue, warnings: [] } });
+    expect(catalogue.entries.length).toBeGreaterThan(20);
+  });
+
+  it("is the same for random models, whatever their names", () => {
+    fc.assert(
+      fc.property(soundNodes, (nodes) => {
+        const catalogue = catalogueOfText(manifestText(nodes));
+        const reading = readCatalogue(catalogueText(catalogue, null));
+        expect(reading).toEqual({ ok: true, title: null, catalogue: { ...catalogue, warnings: [] } });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("keeps what dbt says of columns and models", () => {
+    const node = {
+      resource_type: "model",
+      name: "people",
+      schema: "s",
+      original_file_path: "models/people.sql",
+      tags: ["production", "tier3", "api:people"],
+      columns: {
+        id: { name: "id", data_type: "bigint", constraints: [{ type: "not_null" }] },
+        kind: { name: "kind", data_type: "text" },
+        email: { name: "email", data_type: "text", meta: { pii: true } },
+        phone: { name: "phone", data_type: "text", tags: ["PII"] },
+        note: { name: "note", data_type: "text", config: { meta: { contains_pii: "no" } } },
+      },
+    };
+    const test = (name: string, column: string, kwargs: object, config: object = {}) => ({
+      resource_type: "test",
+      attached_node: "model.t.people",
+      column_name: column,
+      test_metadata: { name, kwargs },
+      config: { severity: "ERROR", where: null, ...config },
+    });
+    const nodes = {
+      "model.t.people": node,
+      "test.t.1": test("not_null", "kind", {}),
+      "test.t.2": test("accepted_values", "kind", { values: ["a", "b"] }),
+      "test.t.3": test("not_null", "note", {}, { error_if: ">10" }),
+    };
+    const reading = readCatalogue(catalogueText(catalogueOfText(manifestText(nodes)), null));
+    expect(reading.ok && reading.catalogue.entries[0]?.facts).toEqual({
+      file: "models/people.sql",
+      hasTierTag: true,
+      isPrivate: false,
+      columns: new Map([
+        ["id", { notNull: "constraint", acceptedValues: null, isPrivate: false }],
+        ["kind", { notNull: "test", acceptedValues: ["a", "b"], isPrivate: false }],
+        ["email", { notNull: null, acceptedValues: null, isPrivate: true }],
+        ["phone", { notNull: null, acceptedValues: null, isPrivate: true }],
+      ]),
+    });
+  });
+
+  it("shows nothing that a reviewer cannot see", () => {
+    const models = HOSTILE.filter((word) => word !== "").map((word, i) => ({
+      name: `m${String(i)}`,
+      tags: ["production", `api:r${String(i)}`],
+      description: word,
+      columns: { [word]: "text" },
+    }));
+    expect(catalogueText(catalogueFrom(models), null)).toMatch(
+      /^[^\u0000-\u0009\u000b-\u001f\u200b-\u202e\ufeff]*$/u,
+    );
+  });
+});
+
+describe("a file that cannot be read says what to do", () => {
+  const text = catalogueText(catalogueOfText(STARTER), null);
+  const changed = (
+    change: (file: Record<string, unknown> & { endpoints: Record<string, unknown>[] }) => void,
+  ) => {
+    const file = JSON.parse(text) as Parameters<typeof change>[0];
+    change(file);
+    return JSON.stringify(file);
+  };
+  it.each<[string, string, string]>([
+    [
+      "no JSON",
+      "<html>",
+      "x.json is not JSON: it looks like an HTML page; give the address of the file itself. Run `routewright generate`.",
+    ],
+    [
+      "another document",
+      '{"openapi":"3.1.0"}',
+      "x.json is not a catalogue that Routewright wrote: it has no schemaVersion. Run `routewright generate`.",
+    ],
+    [
+      "a list",
+      "[]",
+      "x.json is not a catalogue that Routewright wrote: it has no schemaVersion. Run `routewright generate`.",
+    ],
+    [
+      "an older schema",
+      changed((file) => (file["schemaVersion"] = 0)),
+      "x.json has catalogue schema 0, of an earlier Routewright; this one reads 1. Run `routewright generate`.",
+    ],
+    [
+      "a newer schema",
+      changed((file) => (file["schemaVersion"] = 2)),
+      "x.json has catalogue schema 2; this Routewright reads 1. Install the Routewright that wrote it, or a newer one.",
+    ],
+    [
+      "a tier that is none",
+      changed((file) => (file.endpoints[3] = { ...file.endpoints[3], tier: "tier9" })),
+      "x.json is damaged: endpoints/3/tier must be equal to one of the allowed values. Run `routewright generate`.",
+    ],
+    [
+      "a key that is not known",
+      changed((file) => (file.endpoints[0] = { ...file.endpoints[0], owner: "x" })),
+      'x.json is damaged: endpoints/0 must NOT have additional properties ("owner"). Run `routewright generate`.',
+    ],
+    [
+      "a path twice",
+      changed((file) => file.endpoints.push(file.endpoints[0] ?? {})),
+      'x.json is damaged: it lists "/v1/altchain/altchain_card_active_users/last_7d" twice. Run `routewright generate`.',
+    ],
+  ])("%s", (_, damaged, problem) => {
+    expect(readCatalogue(damaged, "x.json")).toEqual({ ok: false, problem });
+  });
+});
