@@ -101,7 +101,7 @@ function partOf(file) {
 
 function targetOf(from, specifier) {
   if (/^@routewright\/runtime(\/|$)/.test(specifier)) return "runtime (package)";
-  if (/^@routewright\/generator(\/|$)/.test(specifier)) return "generator";
+  if (specifier === "routewright") return "generator";
   return specifier.startsWith(".") ? partOf(resolve(dirname(from), specifier)) : undefined;
 }
 

@@ -41,18 +41,11 @@ const sendRedoc: RequestHandler = (_request, response) => {
   response.set("Cache-Control", "public, max-age=3600").type("js").send(redocScript());
 };
 
-/** Redoc's side menu ends with a picture from its maker's host; here it is an empty one. */
-const MAKERS_LOGO = "https://cdn.redoc.ly/redoc/logo-mini.svg";
-const EMPTY_PICTURE = "data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22/%3E";
-
 let script: string | null = null;
 
-/** The installed bundle, read when the page is first asked for. */
+/** Redoc's bundle, which the build puts among the package's assets; read at the page's first request. */
 function redocScript(): string {
-  script ??= readFileSync(require.resolve("redoc/bundles/redoc.standalone.js"), "utf8").replaceAll(
-    MAKERS_LOGO,
-    EMPTY_PICTURE,
-  );
+  script ??= readFileSync(require.resolve("@routewright/runtime/assets/redoc.js"), "utf8");
   return script;
 }
 

@@ -1,0 +1,16 @@
+/** Copies what the documentation pages load into the runtime package, which then needs none of Redoc's own dependencies. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+
+const assets = fileURLToPath(new URL("../../runtime/dist/assets", import.meta.url));
+const redoc = createRequire(import.meta.url).resolve("redoc/bundles/redoc.standalone.js");
+
+/** Redoc's side menu ends with a picture from its maker's host; pages of this project load nothing from other hosts. */
+const LOGO = "https://cdn.redoc.ly/redoc/logo-mini.svg";
+const EMPTY_PICTURE = "data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22/%3E";
+
+const script = readFileSync(redoc, "utf8");
+if (!script.includes(LOGO)) throw new Error(`${redoc} no longer loads ${LOGO}: look what it loads instead.`);
+mkdirSync(assets, { recursive: true });
+writeFileSync(`${assets}/redoc.js`, script.replaceAll(LOGO, EMPTY_PICTURE));
