@@ -18,8 +18,5 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
-    // Real processes are killed, frozen and restarted on a machine that others may use: CI asks a failure once more, and
-    // says that it did.
-    retry: process.env["CI"] === "true" ? 1 : 0,
   },
 });

@@ -1,13 +1,11 @@
-import { execFile, spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ownFolder } from "../support/service.js";
 import { type Kind, type Platform, PROJECT_ID, startPlatform, TOKEN } from "./platform.js";
 import { TEMPLATES } from "./templates.js";
-
-const hasGit = spawnSync("git", ["--version"]).status === 0;
-if (!hasGit) console.warn("SKIPPED: git is missing, so the script that opens review requests is not tested.");
+import { needs } from "../support/needs.js";
 
 const folder = ownFolder();
 const report = join(folder, "diff.md");
@@ -44,7 +42,7 @@ async function withRequest(kind: Kind): Promise<Platform> {
 
 const kinds: readonly Kind[] = ["github", "gitlab"];
 
-describe.skipIf(!hasGit).each(kinds)("a report's comment on %s", (kind) => {
+describe.skipIf(!needs("git")).each(kinds)("a report's comment on %s", (kind) => {
   it("is updated however many comments are before it, and nobody else's is touched", async () => {
     const platform = await withRequest(kind);
     const request = platform.requests[0]!;

@@ -1,11 +1,8 @@
-import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { manifestOf, type TestModel } from "../support/manifest.js";
 import type { Kind, ReviewRequest } from "./platform.js";
 import { repositoryOn } from "./repository.js";
-
-const hasGit = spawnSync("git", ["--version"]).status === 0;
-if (!hasGit) console.warn("SKIPPED: git is missing, so the CI templates are not run.");
+import { needs } from "../support/needs.js";
 
 /** A run installs, generates, compares, lints, and talks to git and the platform: several processes each. */
 const TIMEOUT_MS = 240_000;
@@ -37,7 +34,7 @@ function reportsOn(request: ReviewRequest): Readonly<Record<string, string>> {
 
 const kinds: readonly Kind[] = ["github", "gitlab"];
 
-describe.skipIf(!hasGit).each(kinds)("the pipeline of %s", { timeout: TIMEOUT_MS }, (kind) => {
+describe.skipIf(!needs("git")).each(kinds)("the pipeline of %s", { timeout: TIMEOUT_MS }, (kind) => {
   it("puts nothing up for review when the manifest gives what the main branch has", async () => {
     const repository = await repositoryOn(kind, BASE);
     const before = repository.branches();

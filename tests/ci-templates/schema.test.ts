@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { GITHUB, GITLAB, template, workflowJob } from "./templates.js";
+import { needs } from "../support/needs.js";
 
 /** Problems of each workflow, as `workflow-problems.ts` finds them. In a process of its own: see there. */
 function workflowProblems(contents: readonly string[]): readonly (readonly string[])[] {
@@ -83,10 +84,7 @@ function listJobs(content: string, variables: Readonly<Record<string, string>> |
   };
 }
 
-const hasGit = spawnSync("git", ["--version"]).status === 0;
-if (!hasGit) console.warn("SKIPPED: git is missing, so the GitLab template is not checked.");
-
-describe.skipIf(!hasGit)("the template for GitLab", { timeout: 120_000 }, () => {
+describe.skipIf(!needs("git"))("the template for GitLab", { timeout: 120_000 }, () => {
   it("keeps to the published schema of GitLab's pipelines", () => {
     const { status, output } = listJobs(template(GITLAB));
     expect(status, output).toBe(0);

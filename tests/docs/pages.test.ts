@@ -2,7 +2,8 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { starterManifest } from "../end-to-end/starter.js";
 import { KEYS, serveManifest } from "../support/service.js";
-import { hasChromium, openBrowser } from "./browser.js";
+import { needs } from "../support/needs.js";
+import { openBrowser } from "./browser.js";
 
 interface Visit {
   readonly page: Page;
@@ -12,7 +13,7 @@ interface Visit {
   readonly complaints: readonly string[];
 }
 
-const isThere = hasChromium();
+const isThere = needs("chromium");
 const url = isThere ? await serveManifest(starterManifest()) : "";
 
 describe.skipIf(!isThere)("in a browser", { timeout: 60_000 }, () => {

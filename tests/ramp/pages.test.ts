@@ -1,11 +1,12 @@
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasChromium, openBrowser } from "../docs/browser.js";
+import { openBrowser } from "../docs/browser.js";
+import { needs } from "../support/needs.js";
 import { pageUrl } from "../../runtime/ramp/page/link.js";
 import { fillIn, north, offramp, ownSite, shoot, type Site, titled } from "./support/page-site.js";
 import { eventually, newCustomer, ownerRows, ownWorld, WALLET } from "./support/world.js";
 
-const isThere = hasChromium();
+const isThere = needs("chromium");
 const world = isThere ? await ownWorld() : null;
 
 describe.skipIf(world === null)("the hosted pages in a browser", { timeout: 60_000 }, () => {

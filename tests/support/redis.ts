@@ -1,22 +1,9 @@
-import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { Redis } from "ioredis";
+import { programPath } from "./needs.js";
 import { atEnd, ownFolder } from "./service.js";
-
-/** The Redis on this machine. */
-const REDIS_SERVER = process.env["REDIS_SERVER_PATH"] ?? "redis-server";
-
-/** Whether it is there; where it is not, the tests are skipped, but never on a build server. */
-export function hasRedis(): boolean {
-  if (spawnSync(REDIS_SERVER, ["--version"]).status === 0) return true;
-  if (process.env["CI"] === "true")
-    throw new Error(`No ${REDIS_SERVER} here: install redis-server, or set REDIS_SERVER_PATH.`);
-  console.warn(
-    `SKIPPED: no ${REDIS_SERVER} here. Install redis-server, or set REDIS_SERVER_PATH, to test rate limits across processes.`,
-  );
-  return false;
-}
 
 /** A real Redis of a test's own, on a free port. */
 export interface RedisProcess {
@@ -72,7 +59,7 @@ async function spawnRedis(port: number, folder: string, password: string): Promi
     requirepass: password,
   };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const child = spawn(REDIS_SERVER, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(programPath("redis-server"), args, { stdio: ["ignore", "pipe", "inherit"] });
   let printed = "";
   child.stdout.on("data", (chunk: Buffer) => (printed += chunk.toString()));
   while (!printed.includes("Ready to accept connections")) {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { openRates } from "../../../runtime/access/rate-limit/open.js";
 import type { RateLimitStore, RateWindow } from "../../../runtime/access/rate-limit/store.js";
-import { hasRedis, startRedis, type RedisProcess } from "../../support/redis.js";
+import { needs } from "../../support/needs.js";
+import { startRedis, type RedisProcess } from "../../support/redis.js";
 import { atEnd } from "../../support/service.js";
 import { readableLog } from "./log.js";
 
@@ -20,7 +21,7 @@ function backInReach(store: RateLimitStore): Promise<void> {
   return expect.poll(() => store.degraded, { timeout: 20_000 }).toBeNull();
 }
 
-describe.skipIf(!hasRedis())("a Redis", () => {
+describe.skipIf(!needs("redis-server"))("a Redis", () => {
   async function open(redis: Pick<RedisProcess, "url">) {
     const { log, lines } = readableLog();
     const store = openRates(redis.url, log);

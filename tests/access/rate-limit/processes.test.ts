@@ -6,12 +6,13 @@ import { ask, told } from "../../data-api/ask.js";
 import { run, serve, type Served } from "../../support/command.js";
 import { databaseUrl, ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
-import { hasRedis, startRedis } from "../../support/redis.js";
+import { needs } from "../../support/needs.js";
+import { startRedis } from "../../support/redis.js";
 import { generateInto, ownFolder } from "../../support/service.js";
 
 const PASSWORD = "hush-hush";
 
-describe.skipIf(!hasRedis())("processes of their own with one Redis", async () => {
+describe.skipIf(!needs("redis-server"))("processes of their own with one Redis", async () => {
   const schema = await ownSchema("CREATE TABLE @.one AS SELECT 1 AS id");
   const manifest = manifestOf([{ name: "one", schema, tags: ["production", "shop", "api:one"] }]);
   const folder = ownFolder();

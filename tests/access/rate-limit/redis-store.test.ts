@@ -2,14 +2,15 @@ import { describe, expect, it } from "vitest";
 import { openRates } from "../../../runtime/access/rate-limit/open.js";
 import { RedisStore } from "../../../runtime/access/rate-limit/redis-store.js";
 import type { RateLimitStore } from "../../../runtime/access/rate-limit/store.js";
-import { hasRedis, startRedis } from "../../support/redis.js";
+import { needs } from "../../support/needs.js";
+import { startRedis } from "../../support/redis.js";
 import { atEnd } from "../../support/service.js";
 import { readableLog } from "./log.js";
 import { rateLimitStoreContract, type StoreOnClock } from "./store-contract.js";
 
 const PREFIX = "routewright:rate:";
 
-describe.skipIf(!hasRedis())("with a Redis,", async () => {
+describe.skipIf(!needs("redis-server"))("with a Redis,", async () => {
   const redis = await startRedis();
   const client = redis.client();
 

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { ask, askRaw, told, type Question } from "../../data-api/ask.js";
 import { ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
-import { hasRedis, startRedis } from "../../support/redis.js";
+import { needs } from "../../support/needs.js";
+import { startRedis } from "../../support/redis.js";
 import { KEYS, serveManifest } from "../../support/service.js";
 
 const HEALTHY = [200, { status: "ok", database_connected: true }];
@@ -15,7 +16,7 @@ const DEGRADED = [
   },
 ];
 
-describe.skipIf(!hasRedis())("two services with one Redis", async () => {
+describe.skipIf(!needs("redis-server"))("two services with one Redis", async () => {
   const schema = await ownSchema("CREATE TABLE @.one AS SELECT 1 AS id");
   const manifest = manifestOf([{ name: "one", schema, tags: ["production", "shop", "api:one"] }]);
   const redis = await startRedis();

@@ -1,0 +1,58 @@
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+
+/** Programs that some tests run, and how to install each. `.ci/run` installs all of them. */
+const INSTALL = {
+  chromium: "apt-get install chromium",
+  git: "apt-get install git",
+  "redis-server": "apt-get install redis-server",
+  nginx: "apt-get install nginx",
+  pgbouncer: "apt-get install pgbouncer",
+  psql: "apt-get install postgresql-client",
+  dbt: "pip install 'dbt-core<1.12' dbt-postgres",
+  schemathesis: "pip install schemathesis==4.32.5",
+} as const;
+export type Program = keyof typeof INSTALL;
+
+/** Debian keeps servers where a user's PATH does not lead. */
+const FOLDERS = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/usr/local/sbin"];
+
+/**
+ * Whether programs are installed: `describe.skipIf(!needs("nginx"))`. A missing one skips the tests with a warning, and is
+ * an error under `CI=true`.
+ */
+export function needs(...programs: readonly Program[]): boolean {
+  const missing = programs.filter((program) => find(program) === null);
+  if (missing.length === 0) return true;
+  const message = missing
+    .map((program) => `${program} is not installed (${INSTALL[program]}, or set ${variable(program)})`)
+    .join("; ");
+  if (process.env["CI"] === "true") throw new Error(`${message}.`);
+  console.warn(`SKIPPED: ${message}.`);
+  return false;
+}
+
+/** Path of an installed program. */
+export function programPath(program: Program): string {
+  return find(program) ?? program;
+}
+
+function find(program: Program): string | null {
+  const named = process.env[variable(program)];
+  const paths = named === undefined ? FOLDERS.map((folder) => join(folder, program)) : [named];
+  return paths.find(isExecutable) ?? null;
+}
+
+/** `REDIS_SERVER_PATH` of `redis-server`. */
+function variable(program: Program): string {
+  return `${program.toUpperCase().replaceAll("-", "_")}_PATH`;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
