@@ -3,7 +3,7 @@ import { addDiff } from "./command-line/diff.js";
 import { addGenerate } from "./command-line/generate.js";
 import { addKeys } from "./command-line/keys.js";
 import { addLint } from "./command-line/lint.js";
-import { addRamp } from "./command-line/ramp.js";
+import { addRamp } from "./commands/ramp.js";
 import { addServe } from "./command-line/serve.js";
 import { addUsage } from "./command-line/usage.js";
 import { addWatch } from "./command-line/watch.js";

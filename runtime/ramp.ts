@@ -1,9 +1,25 @@
-/** The ramp, for the command line. */
+/** The ramp, composed with the embedded database, for the command line and the worker processes. */
+import { startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
+import type { ConnectionSource, RunningServer } from "./http/server.js";
+import * as service from "./ramp/start-ramp.js";
+
 export { readEnvironment } from "./environment/environment.js";
 export { openLog } from "./http/logger.js";
-export { SANDBOX_PROVIDERS, startSandbox } from "./ramp/sandbox/server.js";
-export { openSetUp, type SetUpDesk, startRampService, type RampServiceOptions } from "./ramp/service.js";
-export * from "./ramp/set-up/connections.js";
-export * from "./ramp/set-up/keys.js";
-export type { SetUp } from "./ramp/set-up/outcome.js";
-export * from "./ramp/set-up/projects.js";
+export { SANDBOX_PROVIDERS, startSandbox } from "./ramp/sandbox/sandbox-server.js";
+export type { AdminSession, RampServiceOptions } from "./ramp/start-ramp.js";
+export * from "./ramp/setup/integrations.js";
+export * from "./ramp/setup/projects.js";
+
+const startEmbedded: service.StartEmbedded = ({ dataDir, log }) =>
+  startEmbeddedPostgres({ dataDir, log: (line) => log.info(line), warn: (line) => log.warn(line) });
+
+export function startRampService(
+  options: service.RampServiceOptions,
+  intake?: ConnectionSource,
+): Promise<RunningServer> {
+  return service.startRampService(options, startEmbedded, intake);
+}
+
+export function openAdminSession(options: service.RampServiceOptions): Promise<service.AdminSession> {
+  return service.openAdminSession(options, startEmbedded);
+}

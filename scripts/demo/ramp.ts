@@ -50,7 +50,7 @@ async function setUp(
   sandboxUrl: string,
   webhookUrl: string,
 ): Promise<Credentials> {
-  const desk = await ramp.openSetUp(options);
+  const desk = await ramp.openAdminSession(options);
   const { database, vault } = desk;
   try {
     const credentials = existsSync(file)
@@ -68,7 +68,7 @@ async function setUp(
   }
 }
 
-async function newProject(database: ramp.SetUpDesk["database"], file: string): Promise<Credentials> {
+async function newProject(database: ramp.AdminSession["database"], file: string): Promise<Credentials> {
   const { organizationId } = made(await ramp.createOrganization(database, "Demo"));
   const project = { organizationId, name: "Demo", tokenTtlSeconds: 0, pageOrigins: [] };
   const credentials = made(await ramp.createProject(database, project));
@@ -76,7 +76,7 @@ async function newProject(database: ramp.SetUpDesk["database"], file: string): P
   return credentials;
 }
 
-function made<T>(outcome: ramp.SetUp<T>): T {
+function made<T>(outcome: ramp.SetupResult<T>): T {
   if (outcome.ok) return outcome.value;
   throw new Error(outcome.problem);
 }

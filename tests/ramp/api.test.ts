@@ -2,9 +2,9 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
-import { ERRORS } from "../../runtime/ramp/api/errors.js";
-import { refusalsOf } from "../../runtime/ramp/api/openapi.js";
-import { ROUTES } from "../../runtime/ramp/api/routes.js";
+import { RAMP_ERRORS } from "../../runtime/ramp/ramp-errors.js";
+import { errorsOf } from "../../runtime/ramp/api/openapi.js";
+import { ROUTES } from "../../runtime/ramp/api/all-routes.js";
 import { newCustomer, onramp, ownWorld, type Reply } from "./support/world.js";
 
 const world = await ownWorld();
@@ -129,9 +129,9 @@ describe("the service", () => {
     expect(operations.sort()).toEqual(
       ROUTES.map(({ method, path }) => `${method.toLowerCase()} ${path}`).sort(),
     );
-    const used = new Set(ROUTES.flatMap((route) => refusalsOf(route)));
+    const used = new Set(ROUTES.flatMap((route) => errorsOf(route)));
     const elsewhere = ["METRICS_FORBIDDEN", "METHOD_NOT_ALLOWED", "NOT_FOUND"];
-    expect([...new Set([...used, ...elsewhere])].sort()).toEqual(Object.keys(ERRORS).sort());
+    expect([...new Set([...used, ...elsewhere])].sort()).toEqual(Object.keys(RAMP_ERRORS).sort());
   });
 
   it("answers as its own document says", async () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ERRORS } from "../../runtime/ramp/api/errors.js";
+import { RAMP_ERRORS } from "../../runtime/ramp/ramp-errors.js";
 import { newCustomer, onramp, ownerRows, ownWorld, type Reply, WALLET } from "./support/world.js";
 
 const world = await ownWorld();
@@ -31,7 +31,7 @@ async function refusesAll(
   for (const request of requests) {
     const { status, json, text } = await request();
     expect(allowed, text).toContain(status);
-    expect(ERRORS).toHaveProperty(json.error);
+    expect(RAMP_ERRORS).toHaveProperty(json.error);
     expect(
       Object.keys(json)
         .sort()
@@ -209,7 +209,7 @@ describe("a bad request", () => {
             body: { ...onramp({ srcAmount: "500" }), [field]: value },
           });
           expect([201, 400]).toContain(status);
-          if (status === 400) expect(ERRORS).toHaveProperty(json.error);
+          if (status === 400) expect(RAMP_ERRORS).toHaveProperty(json.error);
         },
       ),
       { numRuns: 60 },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { run } from "../../generator/cli.js";
 import { ownDatabase, ownSandbox } from "./support/world.js";
-import { SANDBOX_PROVIDERS } from "../../runtime/ramp/sandbox/server.js";
+import { SANDBOX_PROVIDERS } from "../../runtime/ramp/sandbox/sandbox-server.js";
 
 process.env["DATABASE_URL"] = await ownDatabase();
 process.env["RAMP_SECRETS_KEY"] = "ab".repeat(32);

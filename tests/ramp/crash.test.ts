@@ -1,10 +1,10 @@
 import { createServer } from "node:net";
 import { afterEach, expect, it } from "vitest";
-import { FAULT_POINTS, type FaultPoint } from "../../runtime/ramp/fault/points.js";
-import { Vault } from "../../runtime/ramp/secrets/vault.js";
-import { setWebhook } from "../../runtime/ramp/set-up/connections.js";
-import { openDatabase } from "../../runtime/ramp/store/database.js";
-import { migrate } from "../../runtime/ramp/store/migrate.js";
+import { FAILPOINTS, type Failpoint } from "../../runtime/ramp/failpoints.js";
+import { Vault } from "../../runtime/ramp/vault.js";
+import { setWebhook } from "../../runtime/ramp/setup/integrations.js";
+import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
+import { migrate } from "../../runtime/ramp/database/migrate.js";
 import { type OwnProcess, startProcess } from "./support/processes.js";
 import { ownReceiver } from "./support/receiver.js";
 import {
@@ -44,7 +44,7 @@ async function freePort(): Promise<number> {
 let running: OwnProcess | null = null;
 afterEach(() => running?.kill());
 
-async function start(fault: FaultPoint | "" = ""): Promise<string> {
+async function start(fault: Failpoint | "" = ""): Promise<string> {
   running = await startProcess("./ramp-process.ts", {
     RAMP_TEST_DATABASE: databaseUrl,
     RAMP_TEST_PORT: String(port),
@@ -69,7 +69,7 @@ async function insist(
   ) as Promise<Reply>;
 }
 
-it.each(FAULT_POINTS)(
+it.each(FAILPOINTS)(
   "a crash at %s leaves no trace once the server is back: one execution, every event",
   async (point) => {
     const before = await sandbox.executed();

@@ -1,8 +1,8 @@
 import { afterAll, expect, it } from "vitest";
-import { Vault } from "../../runtime/ramp/secrets/vault.js";
-import { setWebhook } from "../../runtime/ramp/set-up/connections.js";
-import { openDatabase } from "../../runtime/ramp/store/database.js";
-import { migrate } from "../../runtime/ramp/store/migrate.js";
+import { Vault } from "../../runtime/ramp/vault.js";
+import { setWebhook } from "../../runtime/ramp/setup/integrations.js";
+import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
+import { migrate } from "../../runtime/ramp/database/migrate.js";
 import { ownPostgres } from "./support/own-postgres.js";
 import { startProcess } from "./support/processes.js";
 import { ownReceiver } from "./support/receiver.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { RETRY_SECONDS } from "../../runtime/ramp/event/deliver.js";
-import { isPublicAddress } from "../../runtime/ramp/outbound/private-address.js";
-import { replayWebhooks, setWebhook } from "../../runtime/ramp/set-up/connections.js";
+import { RETRY_SECONDS } from "../../runtime/ramp/webhooks/deliver.js";
+import { isPublicAddress } from "../../runtime/ramp/outbound-http.js";
+import { replayWebhooks, setWebhook } from "../../runtime/ramp/setup/integrations.js";
 import { ownReceiver } from "./support/receiver.js";
 import {
   eventually,

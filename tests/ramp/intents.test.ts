@@ -92,10 +92,10 @@ describe("an intent", () => {
     const early = await world.call("POST", `${path}/transaction`, { auth });
     expect([early.status, early.json.error]).toEqual([400, "COMPLIANCE_NOT_COMPLETE"]);
     expect((await world.call("GET", `${path}/transaction`, { auth })).status).toBe(404);
-    const [row] = await ownerRows(world.databaseUrl, "SELECT attend_at FROM ramp.intents WHERE id = $1", [
+    const [row] = await ownerRows(world.databaseUrl, "SELECT next_poll_at FROM ramp.intents WHERE id = $1", [
       json.intent.id,
     ]);
-    expect(row?.["attend_at"]).toBeInstanceOf(Date);
+    expect(row?.["next_poll_at"]).toBeInstanceOf(Date);
   });
 
   it("fails when the identity check is failed, with the reason", async () => {
@@ -177,7 +177,7 @@ describe("expiry", () => {
   const makeOld = (id: string): Promise<unknown> =>
     ownerRows(
       world.databaseUrl,
-      "UPDATE ramp.intents SET expires_at = now(), attend_at = now() WHERE id = $1",
+      "UPDATE ramp.intents SET expires_at = now(), next_poll_at = now() WHERE id = $1",
       [id],
     );
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { HttpProvider } from "../../runtime/ramp/provider/http-provider.js";
-import { SANDBOX_PROVIDERS } from "../../runtime/ramp/sandbox/server.js";
+import { HttpProvider } from "../../runtime/ramp/providers/provider.js";
+import { SANDBOX_PROVIDERS } from "../../runtime/ramp/sandbox/sandbox-server.js";
 import { eventually, newCustomer, ownWorld, type Reply, WALLET } from "./support/world.js";
 
 const world = await ownWorld();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pageUrl } from "../../runtime/ramp/page/link.js";
+import { pageUrl } from "../../runtime/ramp/hosted-pages/link.js";
 import { eventually, newCustomer, onramp, ownerRows, ownWorld, type Reply } from "./support/world.js";
 
 const world = await ownWorld();
@@ -176,7 +176,7 @@ describe("the checkout page", () => {
     const path = await checkout(made);
     await ownerRows(
       world.databaseUrl,
-      "UPDATE ramp.intents SET expires_at = now(), attend_at = now() WHERE id = $1",
+      "UPDATE ramp.intents SET expires_at = now(), next_poll_at = now() WHERE id = $1",
       [made.id],
     );
     const { text } = await eventually(

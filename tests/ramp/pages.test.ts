@@ -2,7 +2,7 @@ import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openBrowser } from "../docs/browser.js";
 import { needs } from "../support/needs.js";
-import { pageUrl } from "../../runtime/ramp/page/link.js";
+import { pageUrl } from "../../runtime/ramp/hosted-pages/link.js";
 import { fillIn, north, offramp, ownSite, shoot, type Site, titled } from "./support/page-site.js";
 import { eventually, newCustomer, ownerRows, ownWorld, WALLET } from "./support/world.js";
 

@@ -1,7 +1,7 @@
 import { afterAll, expect, it } from "vitest";
-import { Vault } from "../../runtime/ramp/secrets/vault.js";
-import { setWebhook } from "../../runtime/ramp/set-up/connections.js";
-import { openDatabase } from "../../runtime/ramp/store/database.js";
+import { Vault } from "../../runtime/ramp/vault.js";
+import { setWebhook } from "../../runtime/ramp/setup/integrations.js";
+import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
 import { ownBalancer } from "./support/balancer.js";
 import { startProcess } from "./support/processes.js";
 import { ownReceiver } from "./support/receiver.js";
@@ -17,7 +17,7 @@ import {
   type Reply,
   SECRETS_KEY,
 } from "./support/world.js";
-import { migrate } from "../../runtime/ramp/store/migrate.js";
+import { migrate } from "../../runtime/ramp/database/migrate.js";
 
 const databaseUrl = await ownDatabase();
 await migrate(databaseUrl);

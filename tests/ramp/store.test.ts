@@ -1,9 +1,9 @@
 import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
-import { INTENT_MOVES, REQUIREMENT_MOVES, TRANSACTION_MOVES } from "../../runtime/ramp/intent/status.js";
-import type { ProjectId } from "../../runtime/ramp/project/project.js";
-import { openDatabase } from "../../runtime/ramp/store/database.js";
-import { migrate } from "../../runtime/ramp/store/migrate.js";
+import { INTENT_MOVES, REQUIREMENT_MOVES, TRANSACTION_MOVES } from "../../runtime/ramp/intents/intent.js";
+import type { ProjectId } from "../../runtime/ramp/database/id.js";
+import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
+import { migrate } from "../../runtime/ramp/database/migrate.js";
 import { newCustomer, onramp, ownDatabase, ownerRows, ownWorld } from "./support/world.js";
 
 const world = await ownWorld();
@@ -12,7 +12,7 @@ describe("migrations", () => {
   it("run once, also when several servers start together", async () => {
     const url = await ownDatabase();
     const ran = await Promise.all([migrate(url), migrate(url), migrate(url)]);
-    expect(ran.flat()).toEqual(["0001_base", "0002_insist"]);
+    expect(ran.flat()).toEqual(["0001_base", "0002_insist", "0003_standard_names"]);
     expect(await migrate(url)).toEqual([]);
   });
 });

@@ -3,8 +3,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { generateKeyPairSync } from "node:crypto";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage } from "viem/siwe";
-import { rotateKey } from "../../runtime/ramp/set-up/keys.js";
-import { revokeSecret, addSecret, listSecrets } from "../../runtime/ramp/set-up/projects.js";
+import { rotateKey, revokeSecret, addSecret, listSecrets } from "../../runtime/ramp/setup/projects.js";
 import { startProcess } from "./support/processes.js";
 import {
   eventually,

@@ -2,28 +2,22 @@ import express, { type Express, type Request, type Response } from "express";
 import { COMMON_HEADERS, NO_STORE, TEXT_POLICY } from "../../http/headers.js";
 import { requestIdOf } from "../../http/request-id.js";
 import { docsApp } from "../../docs/pages.js";
-import type { Ramp } from "../ramp.js";
-import type { Gate } from "./access.js";
-import type { Answer } from "./answer.js";
-import { ERRORS, errorBody, isRefusal, refuse, type Refusal } from "./errors.js";
-import type { RampMetrics } from "./metrics.js";
-import { addPages } from "./pages.js";
+import {
+  type RampResponse,
+  RAMP_ERRORS,
+  errorBody,
+  isRampError,
+  rampError,
+  type RampError,
+} from "../ramp-errors.js";
+import { type ApiServices, SYSTEM_PATHS, type SystemPath, TITLE } from "./system-routes.js";
+import { addPages } from "../hosted-pages/page-routes.js";
 import type { Route } from "./route.js";
-import { ROUTES } from "./routes.js";
-import { serveRoute } from "./serve.js";
-import { SYSTEM_PATHS, type SystemPath } from "./system.js";
-
-export const TITLE = "Routewright Ramp API";
-
-export interface Service {
-  readonly ramp: Ramp;
-  readonly gate: Gate;
-  readonly metrics: RampMetrics;
-  readonly metricsPublic: boolean;
-}
+import { ROUTES } from "./all-routes.js";
+import { handleRequest } from "./handle-request.js";
 
 /** The ramp API as an Express app: endpoints, the system's own paths, the documentation, then 404. */
-export function rampApp(service: Service): Express {
+export function rampApp(service: ApiServices): Express {
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -34,13 +28,13 @@ export function rampApp(service: Service): Express {
   for (const system of SYSTEM_PATHS) addSystem(app, service, system);
   addPages(app, service, {
     send: (request, response, path, answer) => send(service, request, response, path, answer),
-    refusalOf: (request, error) => refusalOf(service, request, error),
+    refusalOf: (request, error) => errorOf(service, request, error),
   });
   app.use(docsApp(TITLE));
-  app.use((request, response) => send(service, request, response, null, refuse("NOT_FOUND")));
+  app.use((request, response) => send(service, request, response, null, rampError("NOT_FOUND")));
   app.use((error: unknown, request: Request, response: Response, next: express.NextFunction) => {
     if (response.headersSent) next(error);
-    else send(service, request, response, null, refusalOf(service, request, error));
+    else send(service, request, response, null, errorOf(service, request, error));
   });
   return app;
 }
@@ -61,11 +55,11 @@ function expressPath(path: string): string {
   return path.replace(/\{(\w+)\}/g, ":$1");
 }
 
-function addRoute(app: Express, service: Service, route: Route): void {
+function addRoute(app: Express, service: ApiServices, route: Route): void {
   const method = route.method === "GET" ? "get" : "post";
   app[method](expressPath(route.path), async (request, response) => {
-    const outcome = await serveRoute(service.ramp, service.gate, route, request).catch((error: unknown) =>
-      refusalOf(service, request, error),
+    const outcome = await handleRequest(service.ramp, service.gate, route, request).catch((error: unknown) =>
+      errorOf(service, request, error),
     );
     if (outcome === "gone") response.destroy();
     else send(service, request, response, route.path, outcome);
@@ -79,7 +73,7 @@ const PREFLIGHT = {
   "Access-Control-Max-Age": "7200",
 };
 
-function refuseOtherMethods(app: Express, service: Service, path: string): void {
+function refuseOtherMethods(app: Express, service: ApiServices, path: string): void {
   const methods = ROUTES.filter((route) => route.path === path).map(({ method }) =>
     method === "GET" ? "GET, HEAD" : method,
   );
@@ -87,15 +81,15 @@ function refuseOtherMethods(app: Express, service: Service, path: string): void 
   app.all(expressPath(path), (request, response) => {
     response.setHeader("Allow", allow);
     if (request.method !== "OPTIONS")
-      return send(service, request, response, path, refuse("METHOD_NOT_ALLOWED"));
+      return send(service, request, response, path, rampError("METHOD_NOT_ALLOWED"));
     response.status(204).set(PREFLIGHT).end();
   });
 }
 
-function addSystem(app: Express, service: Service, { path, handle }: SystemPath): void {
+function addSystem(app: Express, service: ApiServices, { path, handle }: SystemPath): void {
   app.get(path, async (request, response) => {
     const outcome = await handle(service, request).catch((error: unknown) =>
-      refusalOf(service, request, error),
+      errorOf(service, request, error),
     );
     send(service, request, response, path, outcome);
   });
@@ -106,22 +100,22 @@ const DATABASE_LOST = /^(08|53|57)|^ECONN|^EPIPE$|^ENOENT$/;
 /** What the driver says without a code. */
 const CONNECTION_LOST = /timeout exceeded when trying to connect|Connection terminated|is not queryable/;
 
-function refusalOf({ ramp }: Service, request: Request, error: unknown): Refusal {
+function errorOf({ ramp }: ApiServices, request: Request, error: unknown): RampError {
   const { code = "", message = "" } = error as { code?: string; message?: string };
-  if (error instanceof URIError) return refuse("NOT_FOUND");
+  if (error instanceof URIError) return rampError("NOT_FOUND");
   ramp.log.error({ requestId: requestIdOf(request), method: request.method, err: error }, "request failed");
   const isLost = DATABASE_LOST.test(code) || CONNECTION_LOST.test(message);
-  return isLost ? refuse("SERVICE_UNAVAILABLE", { retryAfter: 1 }) : refuse("INTERNAL_ERROR");
+  return isLost ? rampError("SERVICE_UNAVAILABLE", { retryAfter: 1 }) : rampError("INTERNAL_ERROR");
 }
 
 function send(
-  { ramp, metrics }: Service,
+  { ramp, metrics }: ApiServices,
   request: Request,
   response: Response,
   path: string | null,
-  outcome: Answer | Refusal,
+  outcome: RampResponse | RampError,
 ): void {
-  const { status, body, headers = {} } = isRefusal(outcome) ? refusalAnswer(outcome) : outcome;
+  const { status, body, headers = {} } = isRampError(outcome) ? errorResponse(outcome) : outcome;
   if (!response.destroyed && !response.headersSent) {
     for (const list of [NO_STORE, TEXT_POLICY]) response.setHeader(list[0] ?? "", list[1] ?? "");
     const length = String(Buffer.byteLength(body));
@@ -138,14 +132,14 @@ function send(
   ramp.log.info({ requestId, method: request.method, route: path, status, milliseconds }, "request");
 }
 
-function refusalAnswer(refusal: Refusal): Answer {
-  const { status } = ERRORS[refusal.refusal];
+function errorResponse(refusal: RampError): RampResponse {
+  const { status } = RAMP_ERRORS[refusal.error];
   const headers: Record<string, string> = {};
   if (refusal.retryAfter !== null) headers["Retry-After"] = String(refusal.retryAfter);
-  if (refusal.refusal === "INVALID_CREDENTIALS")
+  if (refusal.error === "INVALID_CREDENTIALS")
     headers["WWW-Authenticate"] = 'Basic realm="ramp", charset="UTF-8"';
-  if (refusal.refusal === "INVALID_TOKEN") headers["WWW-Authenticate"] = 'Bearer realm="ramp"';
+  if (refusal.error === "INVALID_TOKEN") headers["WWW-Authenticate"] = 'Bearer realm="ramp"';
   // The rest of the body is not worth reading: the connection ends with the answer.
-  if (refusal.refusal === "BODY_TOO_LARGE") headers["Connection"] = "close";
+  if (refusal.error === "BODY_TOO_LARGE") headers["Connection"] = "close";
   return { status, body: errorBody(refusal), headers };
 }

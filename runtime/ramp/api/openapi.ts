@@ -1,25 +1,25 @@
 import type { TSchema } from "@sinclair/typebox";
-import { ERRORS, type ErrorCode } from "./errors.js";
+import { RAMP_ERRORS, type RampErrorCode } from "../ramp-errors.js";
 import type { Access, Route } from "./route.js";
-import { ROUTES } from "./routes.js";
+import { ROUTES } from "./all-routes.js";
 import * as schemas from "./schemas.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
 /** Refusals that an endpoint has by its access. */
-const ACCESS_REFUSALS: Readonly<Record<Access, readonly ErrorCode[]>> = {
+const ACCESS_ERRORS: Readonly<Record<Access, readonly RampErrorCode[]>> = {
   project: ["INVALID_CREDENTIALS"],
   customer: ["INVALID_TOKEN"],
   public: [],
 };
 
-const ANY_REFUSALS: readonly ErrorCode[] = ["RATE_LIMITED", "INTERNAL_ERROR", "SERVICE_UNAVAILABLE"];
-const KEY_REFUSALS: readonly ErrorCode[] = [
+const COMMON_ERRORS: readonly RampErrorCode[] = ["RATE_LIMITED", "INTERNAL_ERROR", "SERVICE_UNAVAILABLE"];
+const KEY_ERRORS: readonly RampErrorCode[] = [
   "INVALID_IDEMPOTENCY_KEY",
   "IDEMPOTENCY_IN_PROGRESS",
   "IDEMPOTENCY_KEY_REUSED",
 ];
-const BODY_REFUSALS: readonly ErrorCode[] = ["INVALID_REQUEST", "BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"];
+const BODY_ERRORS: readonly RampErrorCode[] = ["INVALID_REQUEST", "BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"];
 
 /** The ramp's own OpenAPI 3.1 document, made from the routes and their schemas. */
 export function openApiDocument(publicUrl: string): Json {
@@ -115,12 +115,12 @@ function responsesOf(route: Route): Json {
     ...(run.kind === "once" ? { headers: replayed } : {}),
     ...(answer.schema === null ? {} : { content: contentOf(route, answer.schema) }),
   };
-  const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of refusalsOf(route))
-    byStatus.set(ERRORS[code].status, [...(byStatus.get(ERRORS[code].status) ?? []), code]);
+  const byStatus = new Map<number, RampErrorCode[]>();
+  for (const code of errorsOf(route))
+    byStatus.set(RAMP_ERRORS[code].status, [...(byStatus.get(RAMP_ERRORS[code].status) ?? []), code]);
   const bad = [...byStatus]
     .sort(([left], [right]) => left - right)
-    .map(([status, codes]) => [String(status), refusalResponse(codes)] as const);
+    .map(([status, codes]) => [String(status), errorResponse(codes)] as const);
   return { [String(answer.status)]: good, ...Object.fromEntries(bad) };
 }
 
@@ -131,18 +131,18 @@ function contentOf({ answer }: Route, schema: TSchema): Json {
 }
 
 /** Every refusal that the endpoint can answer with. */
-export function refusalsOf({ access, body, query, run, refusals }: Route): readonly ErrorCode[] {
-  const fields = body !== null ? BODY_REFUSALS : query !== null ? (["INVALID_REQUEST"] as const) : [];
-  const keyed = run.kind === "once" ? KEY_REFUSALS : [];
-  return [...new Set([...refusals, ...fields, ...keyed, ...ACCESS_REFUSALS[access], ...ANY_REFUSALS])];
+export function errorsOf({ access, body, query, run, errors }: Route): readonly RampErrorCode[] {
+  const fields = body !== null ? BODY_ERRORS : query !== null ? (["INVALID_REQUEST"] as const) : [];
+  const keyed = run.kind === "once" ? KEY_ERRORS : [];
+  return [...new Set([...errors, ...fields, ...keyed, ...ACCESS_ERRORS[access], ...COMMON_ERRORS])];
 }
 
-function refusalResponse(codes: readonly ErrorCode[]): Json {
+function errorResponse(codes: readonly RampErrorCode[]): Json {
   const schema = {
     allOf: [{ $ref: "#/components/schemas/Error" }, { properties: { error: { enum: codes } } }],
   };
   return {
-    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].when}.`).join(" "),
+    description: codes.map((code) => `\`${code}\`: ${RAMP_ERRORS[code].when}.`).join(" "),
     content: { "application/json": { schema } },
   };
 }
@@ -169,7 +169,7 @@ const ERROR: Json = {
   type: "object",
   required: ["error", "message"],
   properties: {
-    error: { type: "string", enum: Object.keys(ERRORS) },
+    error: { type: "string", enum: Object.keys(RAMP_ERRORS) },
     message: { type: "string" },
     details: {
       type: "array",

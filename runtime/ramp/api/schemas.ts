@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
-import { INTENT_STATUSES, TRANSACTION_STATUSES } from "../intent/status.js";
-import { Fees, Instruction } from "../provider/protocol.js";
+import { INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
+import { Fees, Instruction } from "../providers/protocol.js";
 
 /** Schemas of all bodies and queries (ramp-api.md §2 and §4): they check, they type, and they are the OpenAPI document's. */
 

@@ -1,9 +1,9 @@
 /** The ramp in a process of its own, which ends like a crash at the point that `RAMP_FAULT` names. Prints its address first. */
 import { clientAddress } from "../../../runtime/http/client-address.js";
 import { openLog } from "../../../runtime/http/logger.js";
-import { arm, type FaultPoint } from "../../../runtime/ramp/fault/points.js";
-import { RHYTHM } from "../../../runtime/ramp/intent/attention.js";
-import { startRamp } from "../../../runtime/ramp/start.js";
+import { armFailpoint, type Failpoint } from "../../../runtime/ramp/failpoints.js";
+import { DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
+import { startRamp } from "../../../runtime/ramp/start-ramp.js";
 
 const { RAMP_TEST_DATABASE = "", RAMP_TEST_PORT = "0", RAMP_TEST_PUBLIC_URL, RAMP_FAULT = "" } = process.env;
 const ramp = await startRamp({
@@ -16,16 +16,16 @@ const ramp = await startRamp({
   redisUrl: null,
   metricsPublic: false,
   log: openLog("silent"),
-  rhythm: {
-    ...RHYTHM,
-    holdMs: 1_500,
-    complianceMs: 500,
-    executionMs: 300,
-    setbackMs: 100,
-    maxSetbackMs: 500,
+  polling: {
+    ...DEFAULT_POLLING_POLICY,
+    leaseMs: 1_500,
+    compliancePollMs: 500,
+    executionPollMs: 300,
+    firstBackoffMs: 100,
+    maxBackoffMs: 500,
   },
   limits: { perProject: 1_000_000, failedLoginsPerAddress: 1_000_000, publicPerAddress: 1_000_000 },
 });
-if (RAMP_FAULT !== "") arm(RAMP_FAULT as FaultPoint);
+if (RAMP_FAULT !== "") armFailpoint(RAMP_FAULT as Failpoint);
 console.log(ramp.url);
 process.stdin.resume().on("end", () => process.exit(0));

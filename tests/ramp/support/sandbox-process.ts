@@ -1,5 +1,5 @@
 /** The sandbox in a process of its own; prints its address as the first line. */
-import { startSandbox } from "../../../runtime/ramp/sandbox/server.js";
+import { startSandbox } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 
 const sandbox = await startSandbox({ host: "127.0.0.1", port: 0, switches: { settleMs: 50 } });
 console.log(sandbox.url);

@@ -3,39 +3,39 @@ import pg from "pg";
 import { afterAll } from "vitest";
 import { openLog } from "../../../runtime/http/logger.js";
 import { clientAddress } from "../../../runtime/http/client-address.js";
-import { type Rhythm, RHYTHM } from "../../../runtime/ramp/intent/attention.js";
-import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/server.js";
-import type { SwitchChange } from "../../../runtime/ramp/sandbox/switches.js";
-import { Vault } from "../../../runtime/ramp/secrets/vault.js";
+import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
+import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
+import type { SwitchChange } from "../../../runtime/ramp/sandbox/behaviour.js";
+import { Vault } from "../../../runtime/ramp/vault.js";
 import {
   addIdentityProvider,
   connectProvider,
   setWebhook,
-} from "../../../runtime/ramp/set-up/connections.js";
-import type { SetUp } from "../../../runtime/ramp/set-up/outcome.js";
+} from "../../../runtime/ramp/setup/integrations.js";
 import {
+  type SetupResult,
   createOrganization,
   createProject,
   findProject,
   type ProjectCredentials,
-} from "../../../runtime/ramp/set-up/projects.js";
-import type { ProjectId } from "../../../runtime/ramp/project/project.js";
-import { openDatabase, type RampDatabase } from "../../../runtime/ramp/store/database.js";
-import { migrate } from "../../../runtime/ramp/store/migrate.js";
-import { type RampOptions, startRamp } from "../../../runtime/ramp/start.js";
+} from "../../../runtime/ramp/setup/projects.js";
+import type { ProjectId } from "../../../runtime/ramp/database/id.js";
+import { openDatabase, type RampDatabase } from "../../../runtime/ramp/database/ramp-database.js";
+import { migrate } from "../../../runtime/ramp/database/migrate.js";
+import { type RampOptions, startRamp } from "../../../runtime/ramp/start-ramp.js";
 import { databaseUrl } from "../../support/database.js";
 import { startProcess } from "./processes.js";
 
 export const SECRETS_KEY = Buffer.alloc(32, 7);
 
 /** The ordinary rhythm, but fast enough to wait for. */
-export const FAST: Rhythm = {
-  ...RHYTHM,
-  holdMs: 3_000,
-  complianceMs: 500,
-  executionMs: 300,
-  setbackMs: 100,
-  maxSetbackMs: 500,
+export const FAST: PollingPolicy = {
+  ...DEFAULT_POLLING_POLICY,
+  leaseMs: 3_000,
+  compliancePollMs: 500,
+  executionPollMs: 300,
+  firstBackoffMs: 100,
+  maxBackoffMs: 500,
 };
 
 /** A database of a test file's own on the real server, dropped at the end. */
@@ -90,7 +90,7 @@ export async function ownSandbox(): Promise<OwnSandbox> {
   };
 }
 
-export function made<T>(outcome: SetUp<T>): T {
+export function made<T>(outcome: SetupResult<T>): T {
   if (!outcome.ok) throw new Error(outcome.problem);
   return outcome.value;
 }
@@ -149,7 +149,7 @@ export async function ownWorld(options: Partial<RampOptions> = {}): Promise<Worl
     redisUrl: null,
     metricsPublic: false,
     log: openLog(process.env["RAMP_TEST_LOG"] ?? "silent"),
-    rhythm: FAST,
+    polling: FAST,
     limits: { perProject: 1_000_000, failedLoginsPerAddress: 1_000_000, publicPerAddress: 1_000_000 },
     ...options,
   });

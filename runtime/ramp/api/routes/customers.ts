@@ -1,39 +1,44 @@
+import type { Project } from "../../tokens/project-credentials.js";
 import { Type } from "@sinclair/typebox";
-import { bind, createOrGet, listCustomers } from "../../customer/customer.js";
-import type { Start, Work } from "../../idempotency/run.js";
-import type { ProjectTransaction } from "../../store/database.js";
-import { PLAIN_LIFETIME_SECONDS } from "../../token/customer-token.js";
-import type { Subject } from "../../token/subject-token.js";
-import { type Answer, json } from "../answer.js";
-import { isRefusal, refuse, type Refusal } from "../errors.js";
-import { listAnswer, pageOf, UNKNOWN_START } from "../page.js";
-import { onceRoute, type ProjectCall, route } from "../route.js";
+import type { PreparedOperation, IdempotentOperation } from "../../idempotency/idempotency.js";
+import type { ProjectTransaction } from "../../database/ramp-database.js";
+import { PLAIN_LIFETIME_SECONDS } from "../../tokens/customer-token.js";
+import type { Subject } from "../../tokens/subject-token.js";
+import {
+  type RampResponse,
+  jsonResponse,
+  isRampError,
+  rampError,
+  type RampError,
+} from "../../ramp-errors.js";
+import { listAnswer, pageOf, UNKNOWN_START } from "../intent-view.js";
+import { idempotentRoute, type ProjectRequest, route } from "../route.js";
 import { CreateCustomerBody, CustomerView, PageQuery } from "../schemas.js";
-import { customerView } from "../views.js";
-
-export const createCustomer = onceRoute("project", {
+import { randomUUID } from "node:crypto";
+import type { PageRequest } from "../../intents/intent-rows.js";
+export const createCustomer = idempotentRoute("project", {
   method: "POST",
   path: "/v1/customers",
   summary: "Create a customer, or get the one with this id, with a fresh access token",
   body: CreateCustomerBody,
   answer: { status: 201, schema: CustomerView, description: "The customer and an access token." },
-  refusals: ["INVALID_SUBJECT_TOKEN", "SUBJECT_TOKEN_REJECTED", "IDENTITY_CONFLICT"],
+  errors: ["INVALID_SUBJECT_TOKEN", "SUBJECT_TOKEN_REJECTED", "IDENTITY_CONFLICT"],
   work: (call) => new CustomerCreation(call),
 });
 
 /** The customer, its binding and the answer with the token are one transaction: there is nothing to finish later. */
-class CustomerCreation implements Work {
-  readonly #call: ProjectCall<CreateCustomerBody>;
+class CustomerCreation implements IdempotentOperation {
+  readonly #call: ProjectRequest<CreateCustomerBody>;
 
-  constructor(call: ProjectCall<CreateCustomerBody>) {
+  constructor(call: ProjectRequest<CreateCustomerBody>) {
     this.#call = call;
   }
 
-  async prepare(): Promise<Start | Refusal> {
+  async prepare(): Promise<PreparedOperation | RampError> {
     const { ramp, caller, body } = this.#call;
     const token = body.subject_token;
     const subject = token === undefined ? null : await ramp.subjectTokens.verify(caller.id, token);
-    if (isRefusal(subject)) return subject;
+    if (isRampError(subject)) return subject;
     // Signed here, where no connection is held: the key may have to be read.
     const expiresAt = expiryOf(subject, caller.tokenTtlSeconds, ramp.now());
     const accessToken = await ramp.customerTokens.sign(
@@ -47,14 +52,14 @@ class CustomerCreation implements Work {
     tx: ProjectTransaction,
     subject: Subject | null,
     accessToken: string,
-  ): Promise<Answer | Refusal> {
+  ): Promise<RampResponse | RampError> {
     const { body, caller } = this.#call;
     const customer = await createOrGet(tx, body.id, body.metadata ?? null);
-    if (subject !== null && !(await bind(tx, body.id, subject))) return refuse("IDENTITY_CONFLICT");
-    return json(201, { ...customerView(customer, caller), accessToken });
+    if (subject !== null && !(await bind(tx, body.id, subject))) return rampError("IDENTITY_CONFLICT");
+    return jsonResponse(201, { ...customerView(customer, caller), accessToken });
   }
 
-  finish(): Promise<Answer> {
+  finish(): Promise<RampResponse> {
     return Promise.reject(new Error("A customer's claim holds its answer from the start."));
   }
 }
@@ -75,7 +80,7 @@ export const getCustomers = route("project", {
     schema: Type.Array(Type.Ref("Customer")),
     description: "Customers, without tokens.",
   },
-  refusals: [],
+  errors: [],
   async handle({ ramp, caller, query, path }) {
     const page = pageOf(query);
     const found = await ramp.database.inProject(caller.id, (tx) => listCustomers(tx, page));
@@ -84,3 +89,90 @@ export const getCustomers = route("project", {
     return listAnswer(found, page, path, view);
   },
 });
+
+export interface CustomerRecord {
+  /** The caller's own id. */
+  readonly id: string;
+  readonly metadata: Readonly<Record<string, unknown>> | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+interface CustomerRow {
+  readonly id: string;
+  readonly metadata: Record<string, unknown> | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+const COLUMNS = "id, metadata, created_at, updated_at";
+
+/** The customer with this id, made if there is none; metadata that is given replaces what was there. */
+async function createOrGet(
+  tx: ProjectTransaction,
+  id: string,
+  metadata: Readonly<Record<string, unknown>> | null,
+): Promise<CustomerRecord> {
+  const now = new Date();
+  const row = await tx.row<CustomerRow>(
+    `INSERT INTO ramp.customers AS c (id, reference, metadata, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
+     ON CONFLICT (project_id, id) DO UPDATE SET metadata = COALESCE(excluded.metadata, c.metadata),
+       updated_at = CASE WHEN excluded.metadata IS DISTINCT FROM c.metadata AND excluded.metadata IS NOT NULL THEN $4 ELSE c.updated_at END
+     RETURNING ${COLUMNS}`,
+    [id, randomUUID(), metadata === null ? null : JSON.stringify(metadata), now],
+  );
+  if (row === null) throw new Error("The customer was not stored.");
+  return recordOf(row);
+}
+
+/** Binds a customer and an identity provider's user to each other; false when one of them is bound to another. */
+async function bind(
+  tx: ProjectTransaction,
+  customerId: string,
+  { issuer, subject, isWallet }: Subject,
+): Promise<boolean> {
+  tx.write(
+    "INSERT INTO ramp.customer_identities (customer_id, issuer, subject, is_wallet) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+    [customerId, issuer, subject, isWallet],
+  );
+  const bound = await tx.row(
+    "SELECT FROM ramp.customer_identities WHERE customer_id = $1 AND issuer = $2 AND subject = $3",
+    [customerId, issuer, subject],
+  );
+  return bound !== null;
+}
+
+async function exists(tx: ProjectTransaction, id: string): Promise<boolean> {
+  return (await tx.row("SELECT FROM ramp.customers WHERE id = $1", [id])) !== null;
+}
+
+/** Customers, newest first; one more than `limit` when there are more. Null: `startingAfter` names none. */
+async function listCustomers(
+  tx: ProjectTransaction,
+  { limit, startingAfter }: PageRequest,
+): Promise<readonly CustomerRecord[] | null> {
+  if (startingAfter !== null && !(await exists(tx, startingAfter))) return null;
+  const rows = await tx.rows<CustomerRow>(
+    `SELECT ${COLUMNS} FROM ramp.customers WHERE $1::text IS NULL OR (created_at, id) <
+       (SELECT a.created_at, a.id FROM ramp.customers a WHERE a.id = $1)
+     ORDER BY created_at DESC, id DESC LIMIT $2`,
+    [startingAfter, limit + 1],
+  );
+  return rows.map(recordOf);
+}
+
+function recordOf({ id, metadata, created_at, updated_at }: CustomerRow): CustomerRecord {
+  return { id, metadata, createdAt: created_at, updatedAt: updated_at };
+}
+
+function customerView(customer: CustomerRecord, project: Project): CustomerView {
+  const { id, metadata, createdAt, updatedAt } = customer;
+  return {
+    id,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+    organizationId: project.organizationId,
+    projectId: project.id,
+    ...(metadata ? { metadata } : {}),
+  };
+}

@@ -1,11 +1,12 @@
-import { addExternalAccount, labelOf } from "../../external-account/external-account.js";
-import { violations } from "../../schema/validate.js";
-import { json } from "../answer.js";
-import { isRefusal, refuse } from "../errors.js";
+import type { Currency } from "../../accounts/currency.js";
+import { violations } from "../../json-schema.js";
+import { jsonResponse, isRampError, rampError } from "../../ramp-errors.js";
 import { route } from "../route.js";
-import { ExternalAccountsBody, ExternalAccountsView } from "../schemas.js";
-import { externalAccountView } from "../views.js";
+import { type ExternalAccountView, ExternalAccountsBody, ExternalAccountsView } from "../schemas.js";
+import { accountType } from "../intent-view.js";
 import { readPair, requirementsOf } from "./catalogue.js";
+import type { ProjectTransaction } from "../../database/ramp-database.js";
+import { newId } from "../../database/id.js";
 
 export const createExternalAccounts = route("customer", {
   method: "POST",
@@ -13,12 +14,12 @@ export const createExternalAccounts = route("customer", {
   summary: "Register a pair of external accounts for a currency pair",
   body: ExternalAccountsBody,
   answer: { status: 201, schema: ExternalAccountsView, description: "Both accounts." },
-  refusals: ["UNKNOWN_CURRENCY", "UNSUPPORTED_PATH", "INVALID_ACCOUNT_DETAILS"],
+  errors: ["UNKNOWN_CURRENCY", "UNSUPPORTED_PATH", "INVALID_ACCOUNT_DETAILS"],
   async handle({ ramp, caller, body }) {
     const pair = readPair(ramp, body.src, body.dest, ["/src", "/dest"]);
-    if (isRefusal(pair)) return pair;
+    if (isRampError(pair)) return pair;
     const requirements = requirementsOf(await ramp.providers.list(caller.projectId), pair, {});
-    if (isRefusal(requirements)) return requirements;
+    if (isRampError(requirements)) return requirements;
     const details = [
       ...violations(requirements.src.schema, body.source).map(({ path, message }) => ({
         path: `/source${path}`,
@@ -29,7 +30,7 @@ export const createExternalAccounts = route("customer", {
         message,
       })),
     ];
-    if (details.length > 0) return refuse("INVALID_ACCOUNT_DETAILS", { details });
+    if (details.length > 0) return rampError("INVALID_ACCOUNT_DETAILS", { details });
     const { customerId } = caller;
     return ramp.database.inProject(caller.projectId, async (tx) => {
       const add = (metadata: Record<string, unknown>, currencyCode: string) =>
@@ -40,10 +41,74 @@ export const createExternalAccounts = route("customer", {
           label: labelOf(metadata, currencyCode),
         });
       const source = externalAccountView(await add(body.source, pair.src.code), pair.src);
-      return json(201, {
+      return jsonResponse(201, {
         source,
         destination: externalAccountView(await add(body.destination, pair.dest.code), pair.dest),
       });
     });
   },
 });
+
+export interface ExternalAccount {
+  readonly id: string;
+  readonly customerId: string;
+  readonly currencyCode: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly label: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+async function addExternalAccount(
+  tx: ProjectTransaction,
+  account: Pick<ExternalAccount, "customerId" | "currencyCode" | "metadata" | "label">,
+): Promise<ExternalAccount> {
+  const now = new Date();
+  const stored: ExternalAccount = { ...account, id: newId(), createdAt: now, updatedAt: now };
+  await tx.rows(
+    `INSERT INTO ramp.external_accounts (id, customer_id, currency_code, metadata, label, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $6)`,
+    [stored.id, stored.customerId, stored.currencyCode, JSON.stringify(stored.metadata), stored.label, now],
+  );
+  return stored;
+}
+
+/** A label for an account that was given none: enough to tell it from others, too little to pay with. */
+function labelOf(metadata: Readonly<Record<string, unknown>>, currencyCode: string): string {
+  if (typeof metadata["label"] === "string") return metadata["label"];
+  const number = ["accountNumber", "iban", "key", "address"]
+    .map((name) => metadata[name])
+    .find((value) => typeof value === "string");
+  return number === undefined ? currencyCode : `${currencyCode} …${number.slice(-4)}`;
+}
+
+function externalAccountView(account: ExternalAccount, currency: Currency): ExternalAccountView {
+  const { id, createdAt, updatedAt, metadata, label, customerId } = account;
+  return {
+    id,
+    type: accountType(currency.type),
+    currencyId: currency.id,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+    metadata: { ...metadata },
+    label,
+    customerId,
+    currency: currencyView(currency),
+  };
+}
+
+function currencyView(currency: Currency): ExternalAccountView["currency"] {
+  const { id, ticker, name, code, decimals, type, createdAt, updatedAt, blockchain } = currency;
+  const chain = blockchain && { id: blockchain.id, name: blockchain.name, code: blockchain.code };
+  return {
+    id,
+    ticker,
+    name,
+    code,
+    decimals,
+    type,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+    ...(chain ? { blockchainId: chain.id, blockchain: chain } : {}),
+  };
+}

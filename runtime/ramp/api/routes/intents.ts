@@ -1,23 +1,33 @@
 import { Type } from "@sinclair/typebox";
-import type { Start, Store, Work } from "../../idempotency/run.js";
-import { hold } from "../../intent/attention.js";
-import { type NewIntent, recordIntent } from "../../intent/create.js";
-import { drive, type Settle } from "../../intent/drive.js";
-import type { Intent } from "../../intent/intent.js";
-import { listIntents, readIntent, readOwnIntent } from "../../intent/read.js";
-import type { ProjectId } from "../../project/project.js";
-import type { Ramp } from "../../ramp.js";
-import type { ProjectTransaction } from "../../store/database.js";
-import { newId } from "../../store/id.js";
-import { type Answer, json } from "../answer.js";
-import { isRefusal, refuse, type Refusal } from "../errors.js";
-import { chooseWay } from "../choose-way.js";
-import { listAnswer, pageOf, UNKNOWN_START } from "../page.js";
-import { type CustomerCall, onceRoute, route } from "../route.js";
-import { CreateIntentBody, IntentEnvelope, PageQuery } from "../schemas.js";
-import { intentEnvelope } from "../views.js";
-
-export const createIntent = onceRoute("customer", {
+import type { PreparedOperation, StoreResponse, IdempotentOperation } from "../../idempotency/idempotency.js";
+import { acquireLease, stealLease } from "../../intents/lease.js";
+import {
+  type NewIntent,
+  recordIntent,
+  listIntents,
+  readIntent,
+  readOwnIntent,
+  lockIntent,
+} from "../../intents/intent-rows.js";
+import { processLeased, type OnIdle } from "../../intents/process-intent.js";
+import { type Intent, awaitsCompliance } from "../../intents/intent.js";
+import { isUuid, newId, type ProjectId } from "../../database/id.js";
+import type { RampContext } from "../../context.js";
+import type { ProjectTransaction } from "../../database/ramp-database.js";
+import {
+  type RampResponse,
+  jsonResponse,
+  isRampError,
+  rampError,
+  type RampError,
+} from "../../ramp-errors.js";
+import { routeIntent } from "../route-intent.js";
+import { listAnswer, pageOf, UNKNOWN_START, intentEnvelope, transactionView } from "../intent-view.js";
+import { type CustomerRequest, idempotentRoute, route } from "../route.js";
+import { CreateIntentBody, IntentEnvelope, PageQuery, EmptyBody, TransactionView } from "../schemas.js";
+import { failpoint } from "../../failpoints.js";
+import { createPayment } from "../../intents/transitions.js";
+export const createIntent = idempotentRoute("customer", {
   method: "POST",
   path: "/v1/intent",
   summary: "Create a payment intent",
@@ -27,7 +37,7 @@ export const createIntent = onceRoute("customer", {
     schema: IntentEnvelope,
     description: "The intent; with its transaction when that was executed at once.",
   },
-  refusals: [
+  errors: [
     "UNKNOWN_CURRENCY",
     "UNKNOWN_COUNTRY",
     "INVALID_AMOUNT",
@@ -40,19 +50,19 @@ export const createIntent = onceRoute("customer", {
 });
 
 /** Records the intent, then onboards it, and executes it where that is wanted and nothing is outstanding. */
-class IntentCreation implements Work {
-  readonly #call: CustomerCall<CreateIntentBody>;
+class IntentCreation implements IdempotentOperation {
+  readonly #call: CustomerRequest<CreateIntentBody>;
   readonly #driver = newId();
   #begun: { readonly id: string; readonly intent: Promise<Intent> } | null = null;
 
-  constructor(call: CustomerCall<CreateIntentBody>) {
+  constructor(call: CustomerRequest<CreateIntentBody>) {
     this.#call = call;
   }
 
-  async prepare(): Promise<Start | Refusal> {
+  async prepare(): Promise<PreparedOperation | RampError> {
     const { ramp, caller, body } = this.#call;
-    const way = await chooseWay(ramp, caller.projectId, body);
-    if (isRefusal(way)) return way;
+    const way = await routeIntent(ramp, caller.projectId, body);
+    if (isRampError(way)) return way;
     const intent: NewIntent = {
       id: newId(),
       customerId: caller.customerId,
@@ -65,37 +75,40 @@ class IntentCreation implements Work {
   }
 
   #begin(tx: ProjectTransaction, given: NewIntent): Promise<null> {
-    const intent = recordIntent(tx, given, this.#driver, this.#call.ramp.rhythm);
+    const intent = recordIntent(tx, given, this.#driver, this.#call.ramp.polling);
     // Not waited for here, so that the commit goes along: should it fail, so does the transaction.
     intent.catch(() => undefined);
     this.#begun = { id: given.id, intent };
     return Promise.resolve(null);
   }
 
-  async finish(id: string, store: Store): Promise<Answer> {
+  async finish(id: string, store: StoreResponse): Promise<RampResponse> {
     const { ramp, caller } = this.#call;
-    const settle: Settle<Answer> = (tx, intent) =>
-      store(tx, json(201, intentEnvelope(ramp, caller.projectId, intent)));
+    const settle: OnIdle<RampResponse> = (tx, intent) =>
+      store(tx, jsonResponse(201, intentEnvelope(ramp, caller.projectId, intent)));
     const begun = this.#begun?.id === id ? await this.#begun.intent : null;
-    if (begun) return drive(ramp, caller.projectId, begun, this.#driver, settle);
+    if (begun) return processLeased(ramp, caller.projectId, begun, this.#driver, settle);
     return driveIfFree(ramp, caller.projectId, id, this.#driver, settle);
   }
 }
 
 /** Goes on with an intent if nobody else is at it, and settles with how it stands otherwise. */
 export async function driveIfFree<T>(
-  ramp: Ramp,
+  ramp: RampContext,
   projectId: ProjectId,
   id: string,
   driver: string,
-  settle: Settle<T>,
+  settle: OnIdle<T>,
 ): Promise<T> {
   const held = await ramp.database.inProject(projectId, async (tx) => {
-    const [isHeld, intent] = await Promise.all([hold(tx, id, driver, ramp.rhythm), readIntent(tx, id)]);
+    const [isHeld, intent] = await Promise.all([
+      acquireLease(tx, id, driver, ramp.polling),
+      readIntent(tx, id),
+    ]);
     if (intent === null) throw new Error(`The intent ${id} does not exist.`);
     return isHeld ? { intent } : { settled: settle(tx, intent) };
   });
-  return "settled" in held ? held.settled : drive(ramp, projectId, held.intent, driver, settle);
+  return "settled" in held ? held.settled : processLeased(ramp, projectId, held.intent, driver, settle);
 }
 
 export const getIntents = route("customer", {
@@ -104,7 +117,7 @@ export const getIntents = route("customer", {
   summary: "List the customer's intents, newest first",
   query: PageQuery,
   answer: { status: 200, schema: Type.Array(Type.Ref("IntentEnvelope")), description: "Intents." },
-  refusals: [],
+  errors: [],
   async handle({ ramp, caller, query, path }) {
     const page = pageOf(query);
     if (page.startingAfter !== null && !isUuid(page.startingAfter)) return UNKNOWN_START;
@@ -127,17 +140,90 @@ export const getIntent = route("customer", {
     schema: IntentEnvelope,
     description: "The intent, and its transaction once there is one.",
   },
-  refusals: ["NOT_FOUND"],
+  errors: ["NOT_FOUND"],
   async handle({ ramp, caller, parameters }) {
     const id = parameters["id"] ?? "";
-    if (!isUuid(id)) return refuse("NOT_FOUND");
+    if (!isUuid(id)) return rampError("NOT_FOUND");
     const intent = await ramp.database.inProject(caller.projectId, (tx) =>
       readOwnIntent(tx, caller.customerId, id),
     );
-    return intent === null ? refuse("NOT_FOUND") : json(200, intentEnvelope(ramp, caller.projectId, intent));
+    return intent === null
+      ? rampError("NOT_FOUND")
+      : jsonResponse(200, intentEnvelope(ramp, caller.projectId, intent));
   },
 });
 
-export function isUuid(text: string): boolean {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+export const executeTransaction = idempotentRoute("customer", {
+  method: "POST",
+  path: "/v1/intent/{id}/transaction",
+  summary: "Execute the intent's transaction",
+  description: "Takes no body. An intent has one transaction, for life.",
+  body: EmptyBody,
+  answer: {
+    status: 202,
+    schema: TransactionView,
+    description: "The transaction, with what the customer has to do.",
+  },
+  errors: ["NOT_FOUND", "COMPLIANCE_NOT_COMPLETE", "TRANSACTION_EXISTS", "INTENT_CLOSED"],
+  work: (call) => new TransactionExecution(call),
+});
+
+/** Opens the transaction, then has the provider execute it. */
+class TransactionExecution implements IdempotentOperation {
+  readonly #call: CustomerRequest<unknown>;
+  readonly #driver = newId();
+  #begun: Intent | null = null;
+
+  constructor(call: CustomerRequest<unknown>) {
+    this.#call = call;
+  }
+
+  prepare(): Promise<PreparedOperation | RampError> {
+    const id = this.#call.parameters["id"] ?? "";
+    if (!isUuid(id)) return Promise.resolve(rampError("NOT_FOUND"));
+    return Promise.resolve({ resourceId: id, begin: (tx) => this.#begin(tx, id) });
+  }
+
+  async #begin(tx: ProjectTransaction, id: string): Promise<RampError | null> {
+    const { caller, ramp } = this.#call;
+    if ((await readOwnIntent(tx, caller.customerId, id)) === null) return rampError("NOT_FOUND");
+    const intent = await lockIntent(tx, id);
+    if (intent.transaction !== null) return rampError("TRANSACTION_EXISTS");
+    if (awaitsCompliance(intent.status)) return rampError("COMPLIANCE_NOT_COMPLETE");
+    if (intent.status !== "PENDING_PAYMENT" || intent.expiresAt <= ramp.now())
+      return rampError("INTENT_CLOSED");
+    // Whoever holds the intent did not see this transaction: it is ours to execute.
+    stealLease(tx, id, this.#driver, ramp.polling);
+    this.#begun = { ...createPayment(tx, intent), leaseOwner: this.#driver };
+    return null;
+  }
+
+  finish(id: string, store: StoreResponse): Promise<RampResponse> {
+    const { ramp, caller } = this.#call;
+    const settle: OnIdle<RampResponse> = (tx, { transaction }) => {
+      if (transaction === null) throw new Error("The transaction was not opened.");
+      return store(tx, jsonResponse(202, transactionView(transaction)));
+    };
+    failpoint("execution.opened");
+    if (this.#begun) return processLeased(ramp, caller.projectId, this.#begun, this.#driver, settle);
+    return driveIfFree(ramp, caller.projectId, id, this.#driver, settle);
+  }
 }
+
+export const getTransaction = route("customer", {
+  method: "GET",
+  path: "/v1/intent/{id}/transaction",
+  summary: "Get the intent's transaction",
+  answer: { status: 200, schema: TransactionView, description: "The transaction." },
+  errors: ["NOT_FOUND"],
+  async handle({ ramp, caller, parameters }) {
+    const id = parameters["id"] ?? "";
+    if (!isUuid(id)) return rampError("NOT_FOUND");
+    const intent = await ramp.database.inProject(caller.projectId, (tx) =>
+      readOwnIntent(tx, caller.customerId, id),
+    );
+    return intent?.transaction
+      ? jsonResponse(200, transactionView(intent.transaction))
+      : rampError("NOT_FOUND");
+  },
+});

@@ -1,0 +1,179 @@
+import type { ProjectTransaction } from "../database/ramp-database.js";
+import Big from "big.js";
+import currencyCodes from "currency-codes";
+import type pg from "pg";
+
+export interface Blockchain {
+  readonly id: string;
+  readonly code: string;
+  readonly name: string;
+  /** What an address of the chain looks like, as a regular expression. */
+  readonly addressPattern: string;
+}
+
+/** A currency: one of ISO 4217, or a token on a chain, whose code is `<TICKER>_<CHAIN>`. */
+export interface Currency {
+  readonly id: string;
+  readonly code: string;
+  readonly ticker: string;
+  readonly name: string;
+  readonly decimals: number;
+  readonly type: "FIAT" | "CRYPTO";
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  /** Null for bank money. */
+  readonly blockchain: Blockchain | null;
+}
+
+interface CurrencyRow {
+  readonly id: string;
+  readonly code: string;
+  readonly ticker: string;
+  readonly name: string;
+  readonly decimals: number;
+  readonly type: "FIAT" | "CRYPTO";
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly blockchain: { id: string; code: string; name: string; address_pattern: string } | null;
+}
+
+/**
+ * All currencies by code in upper case, read once: they change with migrations only. Callers may write a code in any
+ * letter case.
+ */
+export class Currencies {
+  readonly #byCode: ReadonlyMap<string, Currency>;
+
+  constructor(currencies: readonly Currency[]) {
+    this.#byCode = new Map(currencies.map((currency) => [currency.code.toUpperCase(), currency]));
+  }
+
+  find(code: string): Currency | null {
+    return this.#byCode.get(code.toUpperCase()) ?? null;
+  }
+
+  /** A currency that a stored row names: it exists, the database sees to that. */
+  get(code: string): Currency {
+    const currency = this.find(code);
+    if (currency === null) throw new Error(`The currency ${code} is not known.`);
+    return currency;
+  }
+}
+
+export async function readCurrencies(tx: Pick<ProjectTransaction, "rows">): Promise<Currencies> {
+  const rows = await tx.rows<CurrencyRow>(
+    `SELECT c.*, to_jsonb(b) AS blockchain FROM ramp.currencies c LEFT JOIN ramp.blockchains b ON b.id = c.blockchain_id`,
+  );
+  return new Currencies(rows.map(currencyOf));
+}
+
+function currencyOf({ created_at, updated_at, blockchain, ...row }: CurrencyRow): Currency {
+  const chain = blockchain && {
+    id: blockchain.id,
+    code: blockchain.code,
+    name: blockchain.name,
+    addressPattern: blockchain.address_pattern,
+  };
+  const { id, code, ticker, name, decimals, type } = row;
+  return {
+    id,
+    code,
+    ticker,
+    name,
+    decimals,
+    type,
+    createdAt: created_at,
+    updatedAt: updated_at,
+    blockchain: chain,
+  };
+}
+
+/** Whole digits that an amount may have: more than any money supply in any unit. */
+const MAX_WHOLE_DIGITS = 30;
+
+/** A positive amount of a currency as text with exactly the currency's decimals, such as `100.00`. */
+type Amount = string;
+
+type AmountReading =
+  { readonly ok: true; readonly amount: Amount } | { readonly ok: false; readonly problem: string };
+
+/** Reads a decimal text (ramp-api.md §4.2, pattern checked before) as an amount of the currency. */
+export function readAmount(text: string, { code, decimals }: Currency): AmountReading {
+  const [whole = "", fraction = ""] = text.split(".");
+  if (fraction.length > decimals)
+    return { ok: false, problem: `An amount in ${code} has at most ${String(decimals)} decimals.` };
+  if (whole.replace(/^0+/, "").length > MAX_WHOLE_DIGITS)
+    return { ok: false, problem: "The amount is too large." };
+  const amount = new Big(text);
+  if (amount.eq(0)) return { ok: false, problem: "The amount must be more than zero." };
+  return { ok: true, amount: amount.toFixed(decimals) };
+}
+
+/** Whether `amount` lies between two bounds, both included. */
+export function isWithin(amount: Amount, min: string, max: string): boolean {
+  const value = new Big(amount);
+  return value.gte(min) && value.lte(max);
+}
+
+/** Puts the larger amount first. */
+export function byLargest(left: string, right: string): number {
+  return new Big(right).cmp(left);
+}
+
+const EVM_ADDRESS = "^0x[a-fA-F0-9]{40}$";
+/** Base58 and bech32 addresses of the main network. */
+const BITCOIN_ADDRESS = "^(bc1[a-z0-9]{25,62}|[13][a-km-zA-HJ-NP-Z1-9]{25,34})$";
+
+const CHAINS = [
+  { code: "ETHEREUM", name: "Ethereum", pattern: EVM_ADDRESS },
+  { code: "POLYGON", name: "Polygon PoS", pattern: EVM_ADDRESS },
+  { code: "GNOSIS", name: "Gnosis Chain", pattern: EVM_ADDRESS },
+  { code: "BASE", name: "Base", pattern: EVM_ADDRESS },
+  { code: "ARBITRUM", name: "Arbitrum One", pattern: EVM_ADDRESS },
+  { code: "BITCOIN", name: "Bitcoin", pattern: BITCOIN_ADDRESS },
+] as const;
+
+/** Decimals as decisions.md §B (Shapes) has them: stablecoins 6, native tokens 18, bitcoin 8. */
+const TOKENS = [
+  {
+    ticker: "USDC",
+    name: "USD Coin",
+    decimals: 6,
+    chains: ["ETHEREUM", "POLYGON", "GNOSIS", "BASE", "ARBITRUM"],
+  },
+  { ticker: "USDT", name: "Tether USD", decimals: 6, chains: ["ETHEREUM", "POLYGON", "GNOSIS", "ARBITRUM"] },
+  { ticker: "EURe", name: "Monerium EUR", decimals: 6, chains: ["ETHEREUM", "POLYGON", "GNOSIS"] },
+  { ticker: "ETH", name: "Ether", decimals: 18, chains: ["ETHEREUM", "BASE", "ARBITRUM"] },
+  { ticker: "POL", name: "POL", decimals: 18, chains: ["POLYGON"] },
+  { ticker: "xDAI", name: "xDAI", decimals: 18, chains: ["GNOSIS"] },
+  { ticker: "BTC", name: "Bitcoin", decimals: 8, chains: ["BITCOIN"] },
+] as const;
+
+/** Adds the currencies that a database does not have yet: those of ISO 4217, and the tokens above. */
+export async function seedCurrencies(client: pg.Client): Promise<void> {
+  await client.query(
+    `INSERT INTO ramp.blockchains (code, name, address_pattern)
+     SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) ON CONFLICT (code) DO NOTHING`,
+    [CHAINS.map(({ code }) => code), CHAINS.map(({ name }) => name), CHAINS.map(({ pattern }) => pattern)],
+  );
+  const rows = [...fiatRows(), ...tokenRows()];
+  await client.query(
+    `INSERT INTO ramp.currencies (code, ticker, name, decimals, type, blockchain_id)
+     SELECT c.code, c.ticker, c.name, c.decimals, CASE WHEN c.chain IS NULL THEN 'FIAT' ELSE 'CRYPTO' END, b.id
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::text[]) AS c (code, ticker, name, decimals, chain)
+     LEFT JOIN ramp.blockchains b ON b.code = c.chain ON CONFLICT DO NOTHING`,
+    [0, 1, 2, 3, 4].map((column) => rows.map((row) => row[column])),
+  );
+}
+
+type SeedRow = readonly [code: string, ticker: string, name: string, decimals: number, chain: string | null];
+
+function fiatRows(): SeedRow[] {
+  return currencyCodes.data.map(({ code, currency, digits }) => [code, code, currency, digits, null]);
+}
+
+function tokenRows(): SeedRow[] {
+  return TOKENS.flatMap(({ ticker, name, decimals, chains }) =>
+    chains.map((chain): SeedRow => [`${ticker}_${chain}`, ticker, name, decimals, chain]),
+  );
+}

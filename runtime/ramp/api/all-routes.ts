@@ -1,0 +1,24 @@
+import type { Route } from "./route.js";
+import { getProviders, getQuote, getRequirements, getSupportedCurrencies } from "./routes/catalogue.js";
+import { createCustomer, getCustomers } from "./routes/customers.js";
+import { createExternalAccounts } from "./routes/external-accounts.js";
+import { createIntent, getIntent, getIntents, executeTransaction, getTransaction } from "./routes/intents.js";
+import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
+/** All endpoints, in the order of ramp-api.md §4; the app, the OpenAPI document and the tests go through this list. */
+export const ROUTES: readonly Route[] = [
+  createCustomer,
+  getCustomers,
+  getSupportedCurrencies,
+  getProviders,
+  getRequirements,
+  getQuote,
+  createIntent,
+  getIntents,
+  getIntent,
+  executeTransaction,
+  getTransaction,
+  createExternalAccounts,
+  getWalletNonce,
+  createWalletToken,
+  receiveCallback,
+];

@@ -1,0 +1,145 @@
+import type { Request } from "express";
+import { runIdempotent, type IdempotentOperation } from "../idempotency/idempotency.js";
+import { type ProjectId, projectId } from "../database/id.js";
+import type { RampContext } from "../context.js";
+import { authenticate, type AuthenticationContext } from "./authenticate.js";
+import { type RampResponse, isRampError, type RampError, rampError } from "../ramp-errors.js";
+import type { ApiRequest, Route } from "./route.js";
+import type { IncomingMessage } from "node:http";
+import { readBody } from "../../http/body.js";
+import { type IdempotencyKey, fingerprintOf } from "../idempotency/claims.js";
+import { isStorable, parseJson, type Violation, violations } from "../json-schema.js";
+
+/**
+ * Answers one request to an endpoint: who calls, how often, the body, the key, the fields, the work. "gone" when the client
+ * has left and nothing was begun.
+ */
+export async function handleRequest(
+  ramp: RampContext,
+  gate: AuthenticationContext,
+  route: Route,
+  request: Request,
+): Promise<RampResponse | RampError | "gone"> {
+  const caller = await authenticate(gate, route.access, request);
+  if (isRampError(caller)) return caller;
+  const url = new URL(request.originalUrl, "http://localhost");
+  const query = readQuery(url, route);
+  if (isRampError(query)) return query;
+  const body = await readRequestBody(request, route);
+  if (body === "gone" || isRampError(body)) return body;
+  const call = {
+    ramp,
+    caller,
+    parameters: request.params as Record<string, string>,
+    query,
+    body: body.value,
+    text: body.text,
+    headers: request.headers,
+    path: url.pathname,
+  } as ApiRequest<never, never, never>;
+  switch (route.run.kind) {
+    case "direct":
+      return body.invalid ?? route.run.handle(call);
+    case "once":
+      return handleIdempotent(ramp, route.run.work(call), request, url.pathname, body, caller);
+  }
+}
+
+async function handleIdempotent(
+  ramp: RampContext,
+  work: IdempotentOperation,
+  request: Request,
+  path: string,
+  { value, invalid }: ReadBody,
+  caller: { readonly id?: string; readonly projectId?: ProjectId; readonly customerId?: string } | null,
+): Promise<RampResponse | RampError> {
+  const key = readKey(request, path, value, caller?.customerId ?? null);
+  if (isRampError(key)) return key;
+  const project = caller?.projectId ?? projectId(caller?.id ?? "");
+  return runIdempotent(ramp, project, key, {
+    // A body that is not valid is refused as late as any other: a key that knows another body has its say first.
+    prepare: () => (invalid === null ? work.prepare() : Promise.resolve(invalid)),
+    finish: (resourceId, store) => work.finish(resourceId, store),
+  });
+}
+
+/** Longest `Idempotency-Key`, in characters (ramp-api.md §8). */
+const MAX_KEY_LENGTH = 256;
+
+/** A body as it came and as it was understood. */
+interface ReadBody {
+  readonly text: string;
+  /** The text itself when it is not JSON. */
+  readonly value: unknown;
+  /** Null: the value is what the schema says. */
+  readonly invalid: RampError | null;
+}
+
+/** Reads a request's body; "gone" when the client has left in the middle. */
+async function readRequestBody(
+  request: IncomingMessage,
+  route: Route,
+): Promise<ReadBody | RampError | "gone"> {
+  const body = await readBody(request);
+  switch (body.kind) {
+    case "gone":
+      return "gone";
+    case "too-large":
+      return rampError("BODY_TOO_LARGE");
+    case "not-text":
+      return rampError("INVALID_REQUEST", { details: [{ path: "", message: "is not UTF-8" }] });
+    case "text":
+      return understand(request, route, body.text);
+  }
+}
+
+function understand(request: IncomingMessage, { body: schema }: Route, text: string): ReadBody | RampError {
+  if (schema === null) return { text, value: null, invalid: null };
+  const isJson = /^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? "");
+  if (text !== "" && !isJson) return rampError("UNSUPPORTED_MEDIA_TYPE");
+  const value = text.trim() === "" ? {} : parseJson(text);
+  if (value === undefined)
+    return { text, value: text, invalid: refuseFields([{ path: "", message: "is not JSON" }]) };
+  if (!isStorable(value))
+    return {
+      text,
+      value: text,
+      invalid: refuseFields([
+        { path: "", message: "holds U+0000 or half a character, or is nested too deep" },
+      ]),
+    };
+  const wrong = violations(schema, value);
+  return { text, value, invalid: wrong.length === 0 ? null : refuseFields(wrong) };
+}
+
+function refuseFields(details: readonly Violation[]): RampError {
+  return rampError("INVALID_REQUEST", { details: details.slice(0, 20) });
+}
+
+/** The query as an object of texts; a parameter that comes twice, or that the route does not know, is refused. */
+function readQuery(url: URL, { query: schema }: Route): Readonly<Record<string, string>> | RampError {
+  const query: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (const [name, value] of url.searchParams) {
+    if (name in query) return refuseFields([{ path: `/${name.slice(0, 100)}`, message: "is given twice" }]);
+    query[name] = value;
+  }
+  const plain = { ...query };
+  if (!isStorable(plain)) return refuseFields([{ path: "", message: "holds U+0000" }]);
+  const wrong = schema === null ? [] : violations(schema, plain);
+  return wrong.length === 0 ? plain : refuseFields(wrong);
+}
+
+/** The `Idempotency-Key`, or null without one. */
+function readKey(
+  request: IncomingMessage,
+  path: string,
+  value: unknown,
+  customerId: string | null,
+): IdempotencyKey | null | RampError {
+  const given = request.headersDistinct["idempotency-key"];
+  if (given === undefined) return null;
+  const [key = ""] = given;
+  if (given.length > 1 || key === "" || key.length > MAX_KEY_LENGTH)
+    return rampError("INVALID_IDEMPOTENCY_KEY");
+  return { key, fingerprint: fingerprintOf({ method: request.method ?? "", path, body: value, customerId }) };
+}

@@ -1,0 +1,114 @@
+import type { Currency } from "../accounts/currency.js";
+import {
+  type AccountSide,
+  type Intent,
+  outstandingRequirement,
+  type Transaction,
+  awaitsCompliance,
+  isTerminal,
+} from "../intents/intent.js";
+import { pageUrl } from "../hosted-pages/link.js";
+import type { ProjectId } from "../database/id.js";
+import type { Quote } from "../providers/quotes.js";
+import type { RampContext } from "../context.js";
+import type { IntentEnvelope, IntentView, QuoteView, TransactionView, PageQuery } from "./schemas.js";
+import type { PageRequest } from "../intents/intent-rows.js";
+import { type RampResponse, jsonResponse, rampError, type RampError } from "../ramp-errors.js";
+
+/** What callers see of the records. */
+
+/** Create, list item and look-up share this envelope (decisions.md §B, Shapes). */
+export function intentEnvelope(ramp: RampContext, projectId: ProjectId, intent: Intent): IntentEnvelope {
+  return {
+    intent: intentView(ramp, intent),
+    onboardingUrl: onboardingUrl(ramp, projectId, intent),
+    ...(intent.transaction ? { transaction: transactionView(intent.transaction) } : {}),
+  };
+}
+
+function onboardingUrl(
+  ramp: RampContext,
+  projectId: ProjectId,
+  { id, status, expiresAt }: Intent,
+): string | null {
+  if (isTerminal(status) || !awaitsCompliance(status)) return null;
+  return pageUrl(ramp.publicUrl, ramp.vault, { kind: "onboarding", projectId, intentId: id, expiresAt });
+}
+
+function intentView({ currencies }: RampContext, intent: Intent): IntentView {
+  const { id, status, createdAt, updatedAt, srcAmount, expiresAt, type, failureReason, provider } = intent;
+  const { onboardingRedirectUrl, checkoutRedirectUrl } = intent;
+  const side = ({ currencyCode, details }: AccountSide): IntentView["src"] => {
+    const { ticker, name, code, type: kind } = currencies.get(currencyCode);
+    return { type: accountType(kind), currency: { ticker, name, code, type: kind }, details };
+  };
+  return {
+    id,
+    src: side(intent.src),
+    dest: side(intent.dest),
+    status,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+    srcAmount,
+    currentRequirementCode: isTerminal(status) ? null : (outstandingRequirement(intent)?.code ?? null),
+    expiredAt: expiresAt.toISOString(),
+    type,
+    provider,
+    onboardingRedirectUrl,
+    checkoutRedirectUrl,
+    ...(failureReason === null ? {} : { failureReason }),
+  };
+}
+
+export function accountType(type: Currency["type"]): "BANK_ACCOUNT" | "CRYPTO_ADDRESS" {
+  return type === "FIAT" ? "BANK_ACCOUNT" : "CRYPTO_ADDRESS";
+}
+
+export function transactionView(transaction: Transaction): TransactionView {
+  const { id, status, createdAt, updatedAt, instructions, providerReference, failureReason } = transaction;
+  return {
+    id,
+    status,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+    context: {
+      instructions: [...instructions],
+      providerReference,
+      ...(failureReason === null ? {} : { failureReason }),
+    },
+  };
+}
+
+export function quoteView(
+  type: "ONRAMP" | "OFFRAMP",
+  { connection, rail, hasIndicativePrice, destAmount, exchangeRate, fees }: Quote,
+): QuoteView {
+  return { providerId: connection.id, type, rail, hasIndicativePrice, destAmount, exchangeRate, fees };
+}
+
+/** Items of a page when the caller does not say (decisions.md §B, Shapes). */
+const DEFAULT_LIMIT = 50;
+
+export function pageOf({ limit, starting_after }: PageQuery): PageRequest {
+  return {
+    limit: limit === undefined ? DEFAULT_LIMIT : Number(limit),
+    startingAfter: starting_after ?? null,
+  };
+}
+
+export const UNKNOWN_START: RampError = rampError("INVALID_REQUEST", {
+  details: [{ path: "/starting_after", message: "names no item of this list" }],
+});
+
+/** A bare array, with a link to the next page where there is one; `found` may hold one item more than the page. */
+export function listAnswer(
+  found: readonly { readonly id: string }[],
+  { limit }: PageRequest,
+  path: string,
+  view: readonly unknown[],
+): RampResponse {
+  const last = found[limit - 1];
+  if (found.length <= limit || last === undefined) return jsonResponse(200, view);
+  const query = new URLSearchParams({ limit: String(limit), starting_after: last.id });
+  return jsonResponse(200, view, { Link: `<${path}?${query.toString()}>; rel="next"` });
+}

@@ -1,0 +1,69 @@
+import { Type } from "@sinclair/typebox";
+import { failpoint } from "../../failpoints.js";
+import { requestPoll } from "../../intents/lease.js";
+import { isUuid, projectId } from "../../database/id.js";
+import { jsonResponse, rampError } from "../../ramp-errors.js";
+import { route } from "../route.js";
+import { newNonce, walletToken } from "../../tokens/wallet-token.js";
+import { WalletChallengeBody, WalletTokenView } from "../schemas.js";
+
+export const receiveCallback = route("public", {
+  method: "POST",
+  path: "/v1/provider-callbacks/{projectId}/{connectionId}",
+  summary: "For providers: tell of news about an order",
+  description:
+    "Signed as Standard Webhooks are, with the credential's secret. The news itself is asked back for, so that neither order nor number of callbacks matters.",
+  answer: { status: 200, schema: Type.Object({ received: Type.Boolean() }), description: "Taken note of." },
+  errors: ["INVALID_SIGNATURE"],
+  async handle({ ramp, parameters, headers, text }) {
+    failpoint("callback.received");
+    const { projectId: project = "", connectionId = "" } = parameters;
+    if (!isUuid(project) || !isUuid(connectionId)) return rampError("INVALID_SIGNATURE");
+    const id = projectId(project.toLowerCase());
+    const connection = await ramp.providers.find(id, connectionId.toLowerCase());
+    const callback = connection?.provider.verifyCallback(
+      {
+        "webhook-id": headers["webhook-id"] ?? "",
+        "webhook-timestamp": headers["webhook-timestamp"] ?? "",
+        "webhook-signature": headers["webhook-signature"] ?? "",
+      },
+      text,
+    );
+    if (!callback) return rampError("INVALID_SIGNATURE");
+    await ramp.database.inProject(id, (tx) =>
+      requestPoll(tx, callback.onboardingId, connectionId.toLowerCase()),
+    );
+    failpoint("callback.recorded");
+    return jsonResponse(200, { received: true });
+  },
+});
+
+/** Lifetime of a wallet token when the caller does not say, in seconds (decisions.md §B, Keys and tokens). */
+const DEFAULT_TTL_SECONDS = 3_600;
+
+export const getWalletNonce = route("public", {
+  method: "GET",
+  path: "/v1/auth/wallet/nonce",
+  summary: "Get a nonce for a wallet sign-in, as plain text",
+  description: "For one sign-in, within ten minutes.",
+  answer: { status: 200, schema: Type.String(), description: "The nonce, as text/plain." },
+  errors: [],
+  async handle({ ramp }) {
+    const nonce = await newNonce(ramp.database);
+    return { status: 200, body: nonce, headers: { "Content-Type": "text/plain; charset=utf-8" } };
+  },
+});
+
+export const createWalletToken = route("public", {
+  method: "POST",
+  path: "/v1/auth/wallet/challenge",
+  summary: "Exchange a signed EIP-4361 message for a token that is accepted as subject_token",
+  body: WalletChallengeBody,
+  answer: { status: 200, schema: WalletTokenView, description: "The token." },
+  errors: ["INVALID_WALLET_SIGNATURE"],
+  async handle({ ramp, body: { message, signature, ttlInSeconds } }) {
+    const challenge = { message, signature, ttlSeconds: ttlInSeconds ?? DEFAULT_TTL_SECONDS };
+    const token = await walletToken(ramp.walletTokens, challenge, ramp.now());
+    return token === null ? rampError("INVALID_WALLET_SIGNATURE") : jsonResponse(200, { token });
+  },
+});

@@ -1,0 +1,29 @@
+import type { Logger } from "../http/logger.js";
+import type { Currencies } from "./accounts/currency.js";
+import type { PollingPolicy } from "./intents/lease.js";
+import type { Providers } from "./providers/provider-connections.js";
+import type { Vault } from "./vault.js";
+import type { RampDatabase } from "./database/ramp-database.js";
+import type { CustomerTokens, SigningKeys } from "./tokens/customer-token.js";
+import type { SubjectTokens } from "./tokens/subject-token.js";
+
+/** What all parts of the service share. */
+export interface RampContext {
+  readonly database: RampDatabase;
+  readonly currencies: Currencies;
+  readonly providers: Providers;
+  readonly customerTokens: CustomerTokens;
+  readonly subjectTokens: SubjectTokens;
+  /** What signs wallet tokens. */
+  readonly walletTokens: {
+    readonly database: RampDatabase;
+    readonly keys: SigningKeys;
+    readonly issuer: string;
+  };
+  readonly vault: Vault;
+  readonly log: Logger;
+  readonly polling: PollingPolicy;
+  /** Address under which callers and customers reach the service, without a slash at its end. */
+  readonly publicUrl: string;
+  readonly now: () => Date;
+}

@@ -1,0 +1,48 @@
+import { Logger as QueueLogger, runMigrations as migrateQueue } from "graphile-worker";
+import { runner } from "node-pg-migrate";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { seedCurrencies } from "../accounts/currency.js";
+
+/** Where the queue keeps its tables. */
+export const QUEUE_SCHEMA = "ramp_jobs";
+
+const SILENT_QUEUE_LOG = new QueueLogger(() => () => undefined);
+
+/** Held while migrating: of several replicas that start together one migrates, the others wait. Any constant will do. */
+const MIGRATION_LOCK = 7_262_001;
+
+/** The SQL files stay where they are written; the compiled program looks back at them. */
+const MIGRATIONS = fileURLToPath(
+  new URL(import.meta.url.includes("/dist/") ? "../../../ramp/migrations" : "../migrations", import.meta.url),
+);
+
+/** Brings a database to the newest schema and returns the names of the migrations that ran. */
+export async function migrate(databaseUrl: string): Promise<readonly string[]> {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: 10_000,
+    application_name: "routewright-ramp migrate",
+  });
+  await client.connect();
+  try {
+    await client.query("SELECT pg_advisory_lock($1)", [MIGRATION_LOCK]);
+    await migrateQueue({ connectionString: databaseUrl, schema: QUEUE_SCHEMA, logger: SILENT_QUEUE_LOG });
+    const ran = await runner({
+      dbClient: client,
+      dir: MIGRATIONS,
+      direction: "up",
+      migrationsSchema: "ramp",
+      createMigrationsSchema: true,
+      migrationsTable: "migrations",
+      noLock: true,
+      checkOrder: true,
+      verbose: false,
+      log: () => undefined,
+    });
+    await seedCurrencies(client);
+    return ran.map(({ name }) => name);
+  } finally {
+    await client.end();
+  }
+}

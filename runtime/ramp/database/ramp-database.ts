@@ -1,0 +1,250 @@
+import pg from "pg";
+import { StatementNames } from "../../postgres/statement-names.js";
+import type { ProjectId } from "./id.js";
+import { Socket } from "node:net";
+
+/** Connections of one process; a request holds one only while its short transaction runs. */
+const MAX_CONNECTIONS = 20;
+
+/** A statement of the ramp touches few rows by key: one that runs longer waits for a lock that nobody frees. */
+const STATEMENT_TIMEOUT_MS = 15_000;
+
+/** Every statement goes by key, with whatever values: planning it once for each connection is enough. */
+const SESSION_SETTINGS =
+  "SET timezone = 'UTC'; SET jit = off; SET plan_cache_mode = force_generic_plan; " +
+  `SET statement_timeout = ${String(STATEMENT_TIMEOUT_MS)}`;
+
+/** The role that row-level security binds (migrations/0001_base.sql). */
+const PROJECT_ROLE = "routewright_ramp_project";
+
+/** A row as the driver gives it: `numeric` and `bigint` as text, `timestamptz` as `Date`. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** A result of work whose writes are not wanted: expected, so a value. */
+export class Rollback<T> {
+  readonly value: T;
+
+  constructor(value: T) {
+    this.value = value;
+  }
+}
+
+/** Somebody else had what a transaction insisted on: it is rolled back. */
+export class PreconditionFailed extends Error {
+  constructor() {
+    super("What the transaction insisted on was not there.");
+  }
+}
+
+/** SQLSTATE of `ramp.require_row` (migrations/0002_insist.sql). */
+const PRECONDITION_FAILED = "RW003";
+
+interface DbTransaction {
+  /** Runs one statement; values go in as bind parameters only. */
+  rows<R extends object = Row>(text: string, values?: readonly unknown[]): Promise<R[]>;
+  /** The only row, or null. */
+  row<R extends object = Row>(text: string, values?: readonly unknown[]): Promise<R | null>;
+  /** Sends a statement whose result nobody needs. When it fails, so does the transaction. */
+  write(text: string, values?: readonly unknown[]): void;
+  /**
+   * Sends a statement that has to return a row, and does not wait for it: without one the transaction fails with `Missed`,
+   * and nothing of what was sent behind it is done.
+   */
+  requireRow(text: string, values?: readonly unknown[]): void;
+  /** Has something done right before the commit, when all the rest is written. */
+  beforeCommit(act: () => void): void;
+}
+
+declare const scope: unique symbol;
+
+/** A transaction that sees and writes the rows of one project and no others. */
+export interface ProjectTransaction extends DbTransaction {
+  readonly [scope]: "project";
+  readonly projectId: ProjectId;
+}
+
+/** A transaction across projects: set-up, sign-in, sweeps. */
+export interface OperatorTransaction extends DbTransaction {
+  readonly [scope]: "operator";
+}
+
+/** The ramp's database. It has two doors, and no query gets past them: the work of one project, and the operator's. */
+export interface RampDatabase {
+  /** Commits what `work` wrote, or nothing of it when it throws or returns something undone. */
+  inProject<T>(projectId: ProjectId, work: (tx: ProjectTransaction) => Promise<T>): Promise<T>;
+  asOperator<T>(work: (tx: OperatorTransaction) => Promise<T>): Promise<T>;
+  isReachable(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  readonly url: string;
+  readonly onIdleError: (error: Error) => void;
+  readonly maxConnections?: number;
+}
+
+/** Opens the database; it must have been migrated. */
+export async function openDatabase(options: DatabaseOptions): Promise<RampDatabase> {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.maxConnections ?? MAX_CONNECTIONS,
+    connectionTimeoutMillis: 10_000,
+    // A statement does not wait for the answer to the one before it: a transaction costs as many round trips as it has questions.
+    pipeline: true,
+    stream: () => batchingSocket(),
+    application_name: "routewright-ramp",
+    // The pool waits for it before it gives the connection out, though its type does not say so.
+    onConnect: (client) => client.query(SESSION_SETTINGS) as unknown as undefined,
+  });
+  pool.on("error", options.onIdleError);
+  // A connection can be lost between two statements of a transaction too: the next one says so, nobody else need.
+  pool.on("connect", (client) => client.on("error", () => undefined));
+  try {
+    return new PooledDatabase(pool, await stepsDown(pool));
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+}
+
+/** Whether our own account is above row-level security, so that a project's work must take the lesser role. */
+async function stepsDown(pool: pg.Pool): Promise<boolean> {
+  const { rows } = await pool.query<{ above: boolean }>(
+    "SELECT rolsuper OR rolbypassrls AS above FROM pg_roles WHERE rolname = current_user",
+  );
+  return rows[0]?.above ?? true;
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+class PooledDatabase implements RampDatabase {
+  readonly #pool: pg.Pool;
+  readonly #role: string;
+  readonly #names = new StatementNames();
+
+  constructor(pool: pg.Pool, stepsDown: boolean) {
+    this.#pool = pool;
+    this.#role = stepsDown ? `SET LOCAL ROLE ${PROJECT_ROLE}; ` : "";
+  }
+
+  inProject<T>(projectId: ProjectId, work: (tx: ProjectTransaction) => Promise<T>): Promise<T> {
+    if (!UUID.test(projectId)) throw new Error("Not a project id.");
+    const begin = `BEGIN; ${this.#role}SET LOCAL ramp.project_id = '${projectId}'`;
+    return this.#run(begin, (tx) => work({ ...tx, projectId } as ProjectTransaction));
+  }
+
+  asOperator<T>(work: (tx: OperatorTransaction) => Promise<T>): Promise<T> {
+    return this.#run("BEGIN; SET LOCAL ramp.operator = 'on'", (tx) => work(tx as OperatorTransaction));
+  }
+
+  async #run<T>(begin: string, work: (tx: DbTransaction) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    const session = new DbSession(client, this.#names);
+    let broken: Error | undefined;
+    try {
+      void session.send(begin);
+      const result = await work(session.transaction);
+      if (result instanceof Rollback) await session.undo();
+      else await session.commit();
+      return result;
+    } catch (error) {
+      // A connection that cannot even roll back is not given to the next request.
+      await client.query("ROLLBACK").catch((lost: unknown) => (broken = lost as Error));
+      throw session.failure ?? error;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  async isReachable(): Promise<boolean> {
+    return this.#pool.query("SELECT 1").then(
+      () => true,
+      () => false,
+    );
+  }
+
+  close(): Promise<void> {
+    return this.#pool.end();
+  }
+}
+
+/** One transaction on its connection. */
+class DbSession {
+  readonly #client: pg.PoolClient;
+  readonly #names: StatementNames;
+  readonly #atEnd: (() => void)[] = [];
+  /** What failed first: the statements after it only fail because of it. */
+  failure: Error | undefined;
+
+  constructor(client: pg.PoolClient, names: StatementNames) {
+    this.#client = client;
+    this.#names = names;
+  }
+
+  send<R extends object>(text: string, values?: readonly unknown[]): Promise<pg.QueryResult<R>> {
+    const name = values === undefined ? null : this.#names.of(text);
+    const result = this.#client.query<R>({
+      text,
+      ...(name === null ? {} : { name }),
+      ...(values === undefined ? {} : { values: [...values] }),
+    });
+    result.catch((error: unknown) => (this.failure ??= failureOf(error as pg.DatabaseError)));
+    return result;
+  }
+
+  /** A commit of a transaction in which something failed rolls back, and says so only here. */
+  async commit(): Promise<void> {
+    for (const act of this.#atEnd) act();
+    const { command } = await this.send("COMMIT");
+    if (this.failure !== undefined) throw this.failure;
+    if (command !== "COMMIT") throw new Error("The transaction was rolled back.");
+  }
+
+  /** What was undone may rest on something that was not there: then that is what came of it. */
+  async undo(): Promise<void> {
+    await this.send("ROLLBACK");
+    if (this.failure instanceof PreconditionFailed) throw this.failure;
+  }
+
+  readonly transaction: DbTransaction = {
+    rows: async <R extends object>(text: string, values: readonly unknown[] = []) =>
+      (await this.send<R>(text, values)).rows,
+    row: async <R extends object>(text: string, values: readonly unknown[] = []) =>
+      (await this.send<R>(text, values)).rows[0] ?? null,
+    write: (text, values = []) => void this.send(text, values),
+    requireRow: (text, values = []) =>
+      void this.send(`WITH found AS (${text}) SELECT ramp.require_row(count(*) > 0) FROM found`, values),
+    beforeCommit: (act) => void this.#atEnd.push(act),
+  };
+}
+
+function failureOf(error: pg.DatabaseError): Error {
+  return error.code === PRECONDITION_FAILED ? new PreconditionFailed() : error;
+}
+
+/**
+ * A socket that sends what is written within one turn of the event loop in one packet. The driver writes each statement by
+ * itself: with many small statements in a row the system calls would cost more than the rest of the request.
+ */
+function batchingSocket(): Socket {
+  const socket = new Socket();
+  let isHeld = false;
+  const hold = (): void => {
+    if (isHeld) return;
+    isHeld = true;
+    socket.cork();
+    process.nextTick(() => {
+      isHeld = false;
+      socket.uncork();
+    });
+  };
+  // `connect` puts the plain `write` back in place, so this comes after it.
+  socket.once("connect", () => {
+    const write = socket.write.bind(socket) as (...args: unknown[]) => boolean;
+    socket.write = (...args: unknown[]) => {
+      hold();
+      return write(...args);
+    };
+  });
+  return socket;
+}

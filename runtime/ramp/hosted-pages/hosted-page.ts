@@ -1,0 +1,209 @@
+import type { RampContext } from "../context.js";
+import {
+  exitOf,
+  hasCheckout,
+  isPastOnboarding,
+  type Stage,
+  stageOf,
+  versionOf,
+  type FormRequirement,
+} from "./stage.js";
+import { FIELD_PREFIX, type FormState, UNTOUCHED } from "./form-view.js";
+import { page } from "./layout.js";
+import { isSame, type PageKind, pageUrl } from "./link.js";
+import {
+  openLink,
+  type OpenedPage,
+  type PageAnswer,
+  problemPage,
+  isOwnForm,
+  pageHeaders,
+} from "./open-link.js";
+import { confirmView, endView, formView, payView, type PageView, waitingView } from "./page-views.js";
+import { stealLease } from "../intents/lease.js";
+import { processIntent, processLeased } from "../intents/process-intent.js";
+import type { Intent } from "../intents/intent.js";
+import { createPayment } from "../intents/transitions.js";
+import { lockIntent } from "../intents/intent-rows.js";
+import { type ProjectId, newId } from "../database/id.js";
+import { errorsOf, fieldsOf, type FormErrors, type FormInput, valuesOf } from "./form.js";
+/** A checkout outlives its intent's time where the money is on its way, and tells of the end for a while. */
+const CHECKOUT_GRACE_MS = 24 * 60 * 60_000;
+
+/** `GET /{kind}/{token}` */
+export async function showPage(
+  ramp: RampContext,
+  kind: PageKind,
+  token: string,
+  isLeaving: boolean,
+): Promise<PageAnswer> {
+  const opened = await openLink(ramp, kind, token);
+  if ("status" in opened) return opened;
+  const stage = stageOf(opened.intent);
+  if (isLeaving && stage.kind !== "end") return stagePage(opened, { kind: "end", outcome: "DISMISSED" });
+  if (kind === "onboarding" && isPastOnboarding(opened.intent) && hasCheckout(opened.intent))
+    return redirect(checkoutPath(ramp, opened));
+  return stagePage(opened, stage);
+}
+
+/** `GET /{kind}/{token}/status`: JSON that tells whether the page would look different now. */
+export async function pageStatus(ramp: RampContext, kind: PageKind, token: string): Promise<PageAnswer> {
+  const headers = { "Content-Type": "application/json; charset=utf-8", "Referrer-Policy": "no-referrer" };
+  const opened = await openLink(ramp, kind, token);
+  if ("status" in opened) {
+    const error = opened.status === 410 ? "LINK_EXPIRED" : "NOT_FOUND";
+    return {
+      status: opened.status,
+      headers,
+      body: JSON.stringify({ error, message: "The link is not valid." }),
+    };
+  }
+  const version = versionOf(opened.intent, stageOf(opened.intent));
+  return { status: 200, headers, body: JSON.stringify({ status: opened.intent.status, version }) };
+}
+
+/** A form as a browser sends it. */
+export interface SentForm {
+  readonly text: string;
+  readonly contentType: string;
+  /** `Sec-Fetch-Site` and `Origin`. */
+  readonly site: string | undefined;
+  readonly origin: string | undefined;
+}
+
+/** `POST /{kind}/{token}` */
+export async function actOnPage(
+  ramp: RampContext,
+  kind: PageKind,
+  token: string,
+  form: SentForm,
+): Promise<PageAnswer> {
+  const opened = await openLink(ramp, kind, token);
+  if ("status" in opened) return opened;
+  const { pageOrigins, formToken, intent, target } = opened;
+  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(form.contentType))
+    return problemPage(415, "That did not work", "The form was not sent as a form.", pageOrigins);
+  const sent = new URLSearchParams(form.text);
+  if (!isOwnForm(ramp.publicUrl, form.site, form.origin) || !isSame(formToken, sent.get("form") ?? ""))
+    return problemPage(
+      403,
+      "That did not work",
+      "The form did not come from this page. Please open your link again.",
+      pageOrigins,
+    );
+  const stage = stageOf(intent);
+  const action = sent.get("action");
+  const isAsked = stage.kind === "form" && stage.requirement.code === sent.get("requirement");
+  if (action === "submit" && isAsked) return submit(ramp, opened, stage, sent);
+  if (action === "execute") await execute(ramp, target.projectId, intent.id);
+  // Whatever has been overtaken meanwhile: the page shows how things stand.
+  return redirect(token);
+}
+
+async function submit(
+  ramp: RampContext,
+  opened: OpenedPage,
+  stage: Stage & { kind: "form" },
+  sent: URLSearchParams,
+): Promise<PageAnswer> {
+  const typed = new Map(
+    [...sent]
+      .filter(([name]) => name.startsWith(FIELD_PREFIX))
+      .map(([name, value]) => [name.slice(FIELD_PREFIX.length), value]),
+  );
+  const { target, intent } = opened;
+  const submitted = await submitForm(ramp, target.projectId, intent, stage.requirement, typed);
+  switch (submitted.kind) {
+    case "taken":
+      return redirect(opened.token);
+    case "invalid":
+      return stagePage(opened, stage, { typed, errors: submitted.errors }, 422);
+    case "unavailable": {
+      const errors = new Map([
+        ["", `${intent.provider} cannot be reached right now. Please try again in a moment.`],
+      ]);
+      return stagePage(opened, stage, { typed, errors }, 503);
+    }
+  }
+}
+
+/** Relative, as all addresses of the pages. */
+function checkoutPath(ramp: RampContext, { target, intent }: OpenedPage): string {
+  const expiresAt = new Date(intent.expiresAt.getTime() + CHECKOUT_GRACE_MS);
+  return pageUrl("..", ramp.vault, { ...target, kind: "checkout", expiresAt });
+}
+
+function redirect(location: string): PageAnswer {
+  return { status: 303, body: "", headers: { ...pageHeaders([]), Location: location } };
+}
+
+function stagePage(opened: OpenedPage, stage: Stage, state: FormState = UNTOUCHED, status = 200): PageAnswer {
+  const { intent, token, pageOrigins } = opened;
+  const headers = pageHeaders(pageOrigins);
+  if (stage.kind === "end") {
+    const ending = exitOf(intent, stage.outcome, pageOrigins);
+    return { status, headers, body: page({ ...endView(opened, stage.outcome, ending), ending }) };
+  }
+  // A form that is being filled in stays as it is.
+  const live = { statusPath: `${token}/status`, version: versionOf(intent, stage) };
+  const view = viewOf(opened, stage, state);
+  return { status, headers, body: page({ ...view, ...(stage.kind === "form" ? {} : { live }) }) };
+}
+
+function viewOf(opened: OpenedPage, stage: Exclude<Stage, { kind: "end" }>, state: FormState): PageView {
+  switch (stage.kind) {
+    case "form":
+      return formView(opened, stage, state);
+    case "waiting":
+      return waitingView(opened, stage);
+    case "confirm":
+      return confirmView(opened);
+    case "pay":
+      return payView(opened, stage);
+  }
+}
+
+type Submitted =
+  | { readonly kind: "taken" }
+  | { readonly kind: "invalid"; readonly errors: FormErrors }
+  /** The provider could not be reached. */
+  | { readonly kind: "unavailable" };
+
+/** Hands what was filled in to the provider, and follows up on what that changes. Nothing of it is kept here. */
+async function submitForm(
+  ramp: RampContext,
+  projectId: ProjectId,
+  { id, connectionId }: Intent,
+  { code, form }: FormRequirement,
+  typed: FormInput,
+): Promise<Submitted> {
+  const fields = fieldsOf(form);
+  const values = valuesOf(fields, typed);
+  const errors = errorsOf(form, fields, values);
+  if (errors.size > 0) return { kind: "invalid", errors };
+  const { provider } = await ramp.providers.get(projectId, connectionId);
+  const reply = await provider.submit(id, code, { fields: values });
+  switch (reply.kind) {
+    case "answer":
+      await processIntent(ramp, projectId, id);
+      return { kind: "taken" };
+    case "refused":
+      return { kind: "invalid", errors: new Map([["", reply.message]]) };
+    case "unavailable":
+      ramp.log.warn({ intent: id, connection: connectionId, reason: reply.reason }, "form not handed in");
+      return { kind: "unavailable" };
+  }
+}
+
+/** Opens the intent's transaction, unless somebody has done so or its time is over, and has the provider execute it. */
+async function execute(ramp: RampContext, projectId: ProjectId, id: string): Promise<void> {
+  const driver = newId();
+  const begun = await ramp.database.inProject(projectId, async (tx) => {
+    const intent = await lockIntent(tx, id);
+    const isOpen = intent.status === "PENDING_PAYMENT" && intent.expiresAt > ramp.now();
+    if (intent.transaction !== null || !isOpen) return null;
+    stealLease(tx, id, driver, ramp.polling);
+    return { ...createPayment(tx, intent), leaseOwner: driver };
+  });
+  if (begun) await processLeased(ramp, projectId, begun, driver, () => undefined);
+}

@@ -1,0 +1,71 @@
+import type { PageExit } from "./stage.js";
+
+/** How often a page looks for news by itself where no script runs, and how long it says goodbye, in seconds. */
+const REFRESH_SECONDS = "5";
+
+export interface Layout {
+  readonly title: string;
+  readonly content: Html;
+  /** Present on a page that waits for something. */
+  readonly live?: { readonly statusPath: string; readonly version: string };
+  readonly ending?: PageExit;
+}
+
+/** A whole page. All addresses in it are relative: it works behind a proxy that puts a path in front. */
+export function page({ title, content, live, ending }: Layout): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="../pages/page.css">
+<script src="../pages/page.js" defer></script>
+${withoutScript(live !== undefined, ending?.url ?? null)}
+</head>
+<body${live ? html` data-poll="${live.statusPath}" data-version="${live.version}"` : null}${ending ? html` data-end="${JSON.stringify(ending)}"` : null}>
+<main>
+${content}
+</main>
+</body>
+</html>
+`.text;
+}
+
+function withoutScript(isLive: boolean, url: string | null): Html | null {
+  if (isLive) return html`<noscript><meta http-equiv="refresh" content="${REFRESH_SECONDS}" /></noscript>`;
+  if (url === null) return null;
+  const target = url.replaceAll("'", "%27");
+  return html`<noscript
+    ><meta http-equiv="refresh" content="${REFRESH_SECONDS}; url='${target}'"
+  /></noscript>`;
+}
+
+/** Text that may stand in a page as it is: only `html` makes it. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Part = Html | readonly Html[] | string | null;
+
+/** Puts a page together. Whatever is not `Html` already is shown as the text that it is; null shows nothing. */
+export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return new Html(strings.reduce((text, string, i) => text + textOf(parts[i - 1] ?? null) + string));
+}
+
+function textOf(part: Part): string {
+  if (part === null) return "";
+  if (typeof part === "string") return escapeText(part);
+  if (part instanceof Html) return part.text;
+  return part.map(({ text }) => text).join("");
+}
+
+function escapeText(text: string): string {
+  return text.replace(/[&<>"'`]/g, (character) => `&#${String(character.charCodeAt(0))};`);
+}

@@ -1,0 +1,55 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { type ProjectId, projectId } from "../database/id.js";
+import type { Vault } from "../vault.js";
+
+/** The hosted pages of an intent. */
+export type PageKind = "onboarding" | "checkout";
+
+export interface PageTarget {
+  readonly kind: PageKind;
+  readonly projectId: ProjectId;
+  readonly intentId: string;
+  readonly expiresAt: Date;
+}
+
+/** Address of a hosted page. It says what it is for and until when, and is signed: who holds it may act for the customer. */
+export function pageUrl(publicUrl: string, vault: Vault, target: PageTarget): string {
+  const seconds = Math.floor(target.expiresAt.getTime() / 1000);
+  const claims = [target.kind, target.projectId, target.intentId, String(seconds)].join("|");
+  const payload = Buffer.from(claims).toString("base64url");
+  return `${publicUrl}/${target.kind}/${payload}.${signature(vault, payload)}`;
+}
+
+/** What the last part of a page's address stands for. */
+export type PageLink =
+  | { readonly kind: "valid"; readonly target: PageTarget; readonly formToken: string }
+  | { readonly kind: "expired" }
+  /** Not signed here, or for another kind of page. */
+  | { readonly kind: "unknown" };
+
+export function readPageLink(vault: Vault, kind: PageKind, token: string, now: Date): PageLink {
+  const [payload = "", given = "", ...rest] = token.split(".");
+  if (rest.length > 0 || !isSame(signature(vault, payload), given)) return { kind: "unknown" };
+  const [named, project = "", intentId = "", seconds = ""] = Buffer.from(payload, "base64url")
+    .toString()
+    .split("|");
+  if (named !== kind) return { kind: "unknown" };
+  const expiresAt = new Date(Number(seconds) * 1000);
+  if (expiresAt <= now) return { kind: "expired" };
+  const target: PageTarget = { kind, projectId: projectId(project), intentId, expiresAt };
+  return { kind: "valid", target, formToken: mac(vault, "page-forms", payload) };
+}
+
+/** Compares without telling by the time it takes how much of it was right. */
+export function isSame(expected: string, given: string): boolean {
+  const [left, right] = [Buffer.from(expected), Buffer.from(given)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+function signature(vault: Vault, payload: string): string {
+  return mac(vault, "page-links", payload);
+}
+
+function mac(vault: Vault, purpose: string, text: string): string {
+  return createHmac("sha256", vault.derive(purpose)).update(text).digest("base64url");
+}

@@ -1,0 +1,138 @@
+import type { Express, Request } from "express";
+import { readBody } from "../../http/body.js";
+import type { PageKind } from "./link.js";
+import { type PageAnswer, problemPage } from "./open-link.js";
+import { actOnPage, pageStatus, showPage } from "./hosted-page.js";
+import { SCRIPT, STYLE } from "./assets.js";
+import { authenticate } from "../api/authenticate.js";
+import { type RampResponse, RAMP_ERRORS, isRampError, rampError, type RampError } from "../ramp-errors.js";
+import type { ApiServices } from "../api/system-routes.js";
+
+/** A path of the hosted pages, for browsers: what is wrong is told in HTML. */
+interface PagePath {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly handle: (service: ApiServices, request: Request) => Promise<RampResponse | RampError | "gone">;
+}
+
+const token = (request: Request): string => String(request.params["token"]);
+
+function pagesOf(kind: PageKind): readonly PagePath[] {
+  const path = `/${kind}/:token`;
+  return [
+    {
+      method: "GET",
+      path,
+      handle: ({ ramp }, request) =>
+        showPage(
+          ramp,
+          kind,
+          token(request),
+          new URL(request.url, "http://localhost").searchParams.has("leave"),
+        ),
+    },
+    { method: "POST", path, handle: (service, request) => act(service, kind, request) },
+    {
+      method: "GET",
+      path: `${path}/status`,
+      handle: ({ ramp }, request) => pageStatus(ramp, kind, token(request)),
+    },
+  ];
+}
+
+async function act(
+  { ramp }: ApiServices,
+  kind: PageKind,
+  request: Request,
+): Promise<PageAnswer | RampError | "gone"> {
+  const body = await readBody(request);
+  switch (body.kind) {
+    case "gone":
+      return "gone";
+    case "too-large":
+      return rampError("BODY_TOO_LARGE");
+    case "not-text":
+      return rampError("INVALID_REQUEST");
+    case "text":
+      return actOnPage(ramp, kind, token(request), {
+        text: body.text,
+        contentType: request.get("content-type") ?? "",
+        site: request.get("sec-fetch-site"),
+        origin: request.get("origin"),
+      });
+  }
+}
+
+/** For as long as a page may be open while a new version is rolled out. */
+const FILE_HEADERS = { "Cache-Control": "public, max-age=300" };
+
+const file = (path: string, type: string, body: string): PagePath => ({
+  method: "GET",
+  path,
+  handle: () => Promise.resolve({ status: 200, body, headers: { ...FILE_HEADERS, "Content-Type": type } }),
+});
+
+const PAGE_PATHS: readonly PagePath[] = [
+  ...pagesOf("onboarding"),
+  ...pagesOf("checkout"),
+  file("/pages/page.js", "text/javascript; charset=utf-8", SCRIPT),
+  file("/pages/page.css", "text/css; charset=utf-8", STYLE),
+];
+
+/** How the app answers and what it makes of a fault. */
+interface Outlet {
+  readonly send: (
+    request: Request,
+    response: Express["response"],
+    path: string,
+    answer: RampResponse,
+  ) => void;
+  readonly refusalOf: (request: Request, error: unknown) => RampError;
+}
+
+/** Adds the hosted pages to the app. Answers carry no leave for other origins to read them. */
+export function addPages(app: Express, service: ApiServices, { send, refusalOf }: Outlet): void {
+  for (const { method, path, handle } of PAGE_PATHS)
+    app[method === "GET" ? "get" : "post"](path, async (request, response) => {
+      closeToOthers(response);
+      const outcome = await serve(service, request, handle).catch((error: unknown) =>
+        refusalOf(request, error),
+      );
+      if (outcome === "gone") response.destroy();
+      else send(request, response, path, isRampError(outcome) ? refusalPage(outcome) : outcome);
+    });
+  for (const path of new Set(PAGE_PATHS.map((page) => page.path)))
+    app.all(path, (request, response) => {
+      closeToOthers(response);
+      const methods = PAGE_PATHS.filter((page) => page.path === path).map(({ method }) => method);
+      response.setHeader("Allow", ["HEAD", ...methods].join(", "));
+      send(request, response, path, refusalPage(rampError("METHOD_NOT_ALLOWED")));
+    });
+}
+
+async function serve(
+  service: ApiServices,
+  request: Request,
+  handle: PagePath["handle"],
+): Promise<RampResponse | RampError | "gone"> {
+  const refused = await authenticate(service.gate, "public", request);
+  return isRampError(refused) ? refused : handle(service, request);
+}
+
+function closeToOthers(response: Express["response"]): void {
+  response.removeHeader("Access-Control-Allow-Origin");
+  response.removeHeader("Access-Control-Expose-Headers");
+}
+
+function refusalPage(refusal: RampError): PageAnswer {
+  const { status } = RAMP_ERRORS[refusal.error];
+  const isOurs = status >= 500;
+  const text = isOurs
+    ? "Something went wrong here, not with you. Please try again in a moment."
+    : status === 429
+      ? "There were too many requests from where you are. Please try again in a minute."
+      : "The request could not be understood. Please open your link again.";
+  const answer = problemPage(status, "That did not work", text);
+  const after = refusal.retryAfter === null ? {} : { "Retry-After": String(refusal.retryAfter) };
+  return { ...answer, headers: { ...answer.headers, ...after } };
+}

@@ -1,0 +1,153 @@
+import type { Intent } from "../intents/intent.js";
+import type { PageExit, Outcome, Stage } from "./stage.js";
+import { fieldsOf } from "./form.js";
+import { errorSummary, fieldViews, type FormState } from "./form-view.js";
+import { type Html, html } from "./layout.js";
+import { type CurrencyOf, instructionView, movementView, formatAmount } from "./payment-view.js";
+
+/** All that a page says of an intent. */
+export interface PageContext {
+  readonly intent: Intent;
+  readonly projectName: string;
+  readonly currencyOf: CurrencyOf;
+  /** Proves that a form was made here, for this link. */
+  readonly formToken: string;
+}
+
+export interface PageView {
+  readonly title: string;
+  readonly content: Html;
+}
+
+export function formView(shown: PageContext, stage: Stage & { kind: "form" }, state: FormState): PageView {
+  const { code, title, form } = stage.requirement;
+  const fields = fieldsOf(form);
+  const content = html`${heading(shown, title)} ${errorSummary(fields, state)} ${movement(shown)}
+    <h2>About you</h2>
+    <p>${shown.intent.provider} has to know who you are before it may move the money.</p>
+    <form method="post" novalidate>
+      ${hidden(shown, "submit")}
+      <input type="hidden" name="requirement" value="${code}" />
+      ${fieldViews(fields, state)}
+      <button>Continue</button>
+    </form>
+    ${LEAVE}`;
+  return { title: state.errors.size > 0 ? `Error: ${title}` : title, content };
+}
+
+export function confirmView(shown: PageContext): PageView {
+  const title = "Ready to pay";
+  const content = html`${heading(shown, title)}
+    <p>Nothing more is needed from you. Go on to see how to send the money.</p>
+    ${movement(shown)}
+    <form method="post">
+      ${hidden(shown, "execute")}
+      <button>Continue to payment</button>
+    </form>
+    ${LEAVE}`;
+  return { title, content };
+}
+
+const WAITING = {
+  provider: ["Getting ready", "The provider is being asked what it needs from you."],
+  check: [
+    "Checking your details",
+    "This often takes moments only. You may leave this page open, or come back later.",
+  ],
+  payment: ["Preparing your payment", "The payment details are on their way."],
+} as const;
+
+export function waitingView(shown: PageContext, stage: Stage & { kind: "waiting" }): PageView {
+  const [title, text] = WAITING[stage.for];
+  const content = html`${heading(shown, title)}
+    <p>${text}</p>
+    ${movement(shown)}
+    <p class="live" role="status">Waiting for news. This page follows by itself.</p>
+    ${LEAVE}`;
+  return { title, content };
+}
+
+export function payView(shown: PageContext, { transaction }: Stage & { kind: "pay" }): PageView {
+  const title = `Send ${formatAmount(shown.intent.srcAmount)} ${shown.currencyOf(shown.intent.src.currencyCode).ticker}`;
+  const content = html`${heading(shown, title)} ${transaction.instructions.map(instructionView)}
+    <p id="copied" class="hint" role="status"></p>
+    <h2>Your payment</h2>
+    ${movement(shown)}
+    <p class="live" role="status">
+      Waiting for your money to arrive and settle. This page follows by itself.
+    </p>
+    ${LEAVE}`;
+  return { title, content };
+}
+
+const ENDS: Readonly<
+  Record<Outcome, { readonly title: string; readonly text: string; readonly tone: "good" | "bad" | "" }>
+> = {
+  APPROVED: { title: "Identity check complete", text: "Nothing more is needed here.", tone: "good" },
+  COMPLETED: { title: "Payment complete", text: "The money has arrived and been passed on.", tone: "good" },
+  COMPLIANCE_FAILED: { title: "Identity check not passed", text: "The payment cannot go on.", tone: "bad" },
+  TRANSACTION_FAILED: { title: "Payment failed", text: "The money was not passed on.", tone: "bad" },
+  EXPIRED: {
+    title: "Payment expired",
+    text: "Its time is over. Please do not send any money for it.",
+    tone: "bad",
+  },
+  CANCELLED: { title: "Payment cancelled", text: "Please do not send any money for it.", tone: "bad" },
+  DISMISSED: {
+    title: "You have left",
+    text: "Nothing was cancelled: until the payment expires, the same link brings you back to it.",
+    tone: "",
+  },
+};
+
+export function endView(shown: PageContext, outcome: Outcome, { url }: PageExit): PageView {
+  const { title, text, tone } = ENDS[outcome];
+  const reason = outcome === "DISMISSED" ? null : shown.intent.failureReason;
+  const content = html`${from(shown)}
+    <h1 class="${tone}">${title}</h1>
+    <p>${text}</p>
+    ${reason === null ? null : html`<p>${shown.intent.provider} says: ${reason}</p>`} ${movement(shown)}
+    ${
+      url === null
+        ? html`<p>You can close this page.</p>`
+        : html`<p>In a moment you are taken back to ${new URL(url).host}.</p>
+            <a class="button" href="${url}">Go back now</a>`
+    }
+    ${outcome === "DISMISSED" ? html`<form method="get"><button class="quiet">Return to the payment</button></form>` : null}`;
+  return { title, content };
+}
+
+/** A page that has nothing to show but why. */
+export function problemView(title: string, text: string): PageView {
+  return {
+    title,
+    content: html`<h1>${title}</h1>
+      <p>${text}</p>`,
+  };
+}
+
+function from({ projectName }: PageContext): Html {
+  return html`<p class="from">${projectName}</p>`;
+}
+
+function heading(shown: PageContext, title: string): Html {
+  return html`${from(shown)}
+    <h1>${title}</h1>`;
+}
+
+function movement({ intent, currencyOf }: PageContext): Html {
+  return movementView(intent, currencyOf);
+}
+
+function hidden({ formToken }: PageContext, action: string): Html {
+  return html`<input type="hidden" name="form" value="${formToken}" /><input
+      type="hidden"
+      name="action"
+      value="${action}"
+    />`;
+}
+
+/** Changes nothing: the customer turns away and may come back. */
+const LEAVE = html`<form method="get">
+  <button class="quiet" name="leave" value="yes">Leave without finishing</button>
+</form>`;

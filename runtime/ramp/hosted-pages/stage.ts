@@ -1,0 +1,114 @@
+import { createHash } from "node:crypto";
+import type { Intent, Requirement, Transaction } from "../intents/intent.js";
+/** Where the customer stands: what the page shows, and what may be done on it. */
+export type Stage =
+  | { readonly kind: "form"; readonly requirement: FormRequirement }
+  | { readonly kind: "waiting"; readonly for: "provider" | "check" | "payment" }
+  /** The way is free, and the customer is to say go. */
+  | { readonly kind: "confirm" }
+  | { readonly kind: "pay"; readonly transaction: Transaction }
+  | { readonly kind: "end"; readonly outcome: Outcome };
+
+export type Outcome =
+  | "APPROVED"
+  | "COMPLETED"
+  | "COMPLIANCE_FAILED"
+  | "TRANSACTION_FAILED"
+  | "EXPIRED"
+  | "CANCELLED"
+  /** The customer has turned away; nothing has changed. */
+  | "DISMISSED";
+
+export interface FormRequirement extends Requirement {
+  readonly form: Readonly<Record<string, unknown>>;
+}
+
+export function stageOf(intent: Intent): Stage {
+  switch (intent.status) {
+    case "PENDING":
+      return { kind: "waiting", for: "provider" };
+    case "COMPLIANCE_IN_PROGRESS":
+      return complianceStage(intent);
+    case "COMPLIANCE_APPROVED":
+    case "PENDING_PAYMENT":
+    case "TRANSACTION_IN_PROGRESS":
+      return hasCheckout(intent) ? paymentStage(intent) : { kind: "end", outcome: "APPROVED" };
+    case "COMPLETED":
+    case "COMPLIANCE_FAILED":
+    case "TRANSACTION_FAILED":
+    case "EXPIRED":
+    case "CANCELLED":
+      return { kind: "end", outcome: intent.status };
+  }
+}
+
+function complianceStage({ requirements }: Intent): Stage {
+  const asked = requirements.find(
+    (requirement): requirement is FormRequirement =>
+      requirement.status === "PENDING" && requirement.form !== null,
+  );
+  return asked ? { kind: "form", requirement: asked } : { kind: "waiting", for: "check" };
+}
+
+function paymentStage({ status, transaction, autoExecute }: Intent): Stage {
+  if (transaction === null && !autoExecute && status === "PENDING_PAYMENT") return { kind: "confirm" };
+  if (transaction === null || transaction.instructions.length === 0)
+    return { kind: "waiting", for: "payment" };
+  return { kind: "pay", transaction };
+}
+
+/**
+ * Whether the payment is made on our pages too. It is not when the customer is awaited elsewhere after onboarding and nothing
+ * says where to go after checkout.
+ */
+export function hasCheckout({ onboardingRedirectUrl, checkoutRedirectUrl }: Intent): boolean {
+  return checkoutRedirectUrl !== null || onboardingRedirectUrl === null;
+}
+
+/** Whether onboarding is behind the customer. */
+export function isPastOnboarding({ status, requirements, transaction }: Intent): boolean {
+  if (transaction !== null) return true;
+  if (status === "PENDING" || status === "COMPLIANCE_FAILED") return false;
+  return requirements.every((requirement) => requirement.status === "COMPLETED");
+}
+
+/** Changes whenever the page of a stage would look different. */
+export function versionOf(intent: Intent, stage: Stage): string {
+  const seen = JSON.stringify([intent.status, intent.transaction?.status, stage]);
+  return createHash("sha256").update(seen).digest("base64url").slice(0, 16);
+}
+
+/** How a page takes leave: what it tells the window that it was opened from, and where it goes (decisions.md §B, Events). */
+export interface PageExit {
+  readonly message: {
+    readonly type: "INTENT_COMPLETED" | "INTENT_DISMISSED";
+    readonly payload: { readonly intentId: string };
+  };
+  /** Origins that may hear it. */
+  readonly origins: readonly string[];
+  /** Null: nowhere. */
+  readonly url: string | null;
+}
+
+export function exitOf(intent: Intent, outcome: Outcome, pageOrigins: readonly string[]): PageExit {
+  const isDone = outcome === "COMPLETED" || outcome === "APPROVED";
+  const redirectUrl = redirectUrlOf(intent);
+  const origins = new Set(pageOrigins);
+  if (redirectUrl !== null) origins.add(redirectUrl.origin);
+  return {
+    message: { type: isDone ? "INTENT_COMPLETED" : "INTENT_DISMISSED", payload: { intentId: intent.id } },
+    origins: [...origins],
+    url: redirectUrl?.href ?? null,
+  };
+}
+
+/** Where the customer is awaited, with `intentId` and `status` added to the query. */
+function redirectUrlOf(intent: Intent): URL | null {
+  const { onboardingRedirectUrl: onboarding, checkoutRedirectUrl: checkout } = intent;
+  const given = isPastOnboarding(intent) ? (checkout ?? onboarding) : (onboarding ?? checkout);
+  if (given === null || !/^https?:\/\//i.test(given) || !URL.canParse(given)) return null;
+  const url = new URL(given);
+  url.searchParams.set("intentId", intent.id);
+  url.searchParams.set("status", intent.status);
+  return url;
+}

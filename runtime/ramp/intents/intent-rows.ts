@@ -1,0 +1,207 @@
+import type { Instruction, Rail } from "../providers/protocol.js";
+import type { ProjectTransaction } from "../database/ramp-database.js";
+import type { Intent, Requirement, Transaction, IntentStatus, TransactionStatus } from "./intent.js";
+import type { PollingPolicy } from "./lease.js";
+import { recordIntentEvent } from "./transitions.js";
+
+interface IntentRow {
+  readonly id: string;
+  readonly customer_id: string;
+  readonly connection_id: string;
+  readonly provider: string;
+  readonly customer_reference: string;
+  readonly wallets: readonly string[];
+  readonly type: "ONRAMP" | "OFFRAMP";
+  readonly status: IntentStatus;
+  readonly src_currency: string;
+  readonly src_details: Record<string, unknown>;
+  readonly dest_currency: string;
+  readonly dest_details: Record<string, unknown>;
+  readonly src_amount: string;
+  readonly rail: Rail;
+  readonly auto_execute: boolean;
+  readonly onboarding_redirect_url: string | null;
+  readonly checkout_redirect_url: string | null;
+  readonly failure_reason: string | null;
+  readonly expires_at: Date;
+  readonly lease_owner: string | null;
+  readonly failed_attempts: number;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly requirements: readonly Requirement[] | null;
+  readonly t_id: string | null;
+  readonly t_status: TransactionStatus;
+  readonly t_provider_reference: string | null;
+  readonly t_instructions: readonly Instruction[];
+  readonly t_failure_reason: string | null;
+  readonly t_created_at: Date;
+  readonly t_updated_at: Date;
+}
+
+/** What a provider is told of the customer of `i`. */
+export const CUSTOMER_COLUMNS = `(SELECT reference FROM ramp.customers u WHERE u.project_id = i.project_id AND u.id = i.customer_id) AS customer_reference,
+    ARRAY(SELECT w.subject FROM ramp.customer_identities w
+      WHERE w.project_id = i.project_id AND w.customer_id = i.customer_id AND w.is_wallet) AS wallets`;
+
+const SELECT = `SELECT i.*, c.capabilities ->> 'name' AS provider, ${CUSTOMER_COLUMNS},
+    (SELECT jsonb_agg(jsonb_build_object('code', r.code, 'status', r.status, 'title', r.title, 'form', r.form) ORDER BY r.position)
+     FROM ramp.requirements r WHERE r.project_id = i.project_id AND r.intent_id = i.id) AS requirements,
+    t.id AS t_id, t.status AS t_status, t.provider_reference AS t_provider_reference, t.instructions AS t_instructions,
+    t.failure_reason AS t_failure_reason, t.created_at AS t_created_at, t.updated_at AS t_updated_at
+  FROM ramp.intents i JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id
+  LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id`;
+
+export async function readIntent(tx: ProjectTransaction, id: string): Promise<Intent | null> {
+  const row = await tx.row<IntentRow>(`${SELECT} WHERE i.id = $1`, [id]);
+  return row && intentOf(row);
+}
+
+/** An intent of a customer's own; another's does not exist for them. */
+export async function readOwnIntent(
+  tx: ProjectTransaction,
+  customerId: string,
+  id: string,
+): Promise<Intent | null> {
+  const row = await tx.row<IntentRow>(`${SELECT} WHERE i.id = $1 AND i.customer_id = $2`, [id, customerId]);
+  return row && intentOf(row);
+}
+
+/** Reads an intent and keeps it from changing until the transaction ends. It must exist. */
+export async function lockIntent(tx: ProjectTransaction, id: string): Promise<Intent> {
+  // The lock first, the rest after: what one statement reads beside a lock that it waited for can be old.
+  tx.write("SELECT FROM ramp.intents WHERE id = $1 FOR UPDATE", [id]);
+  const intent = await readIntent(tx, id);
+  if (intent === null) throw new Error(`The intent ${id} does not exist.`);
+  return intent;
+}
+
+export interface PageRequest {
+  readonly limit: number;
+  /** Id of the last item of the page before. */
+  readonly startingAfter: string | null;
+}
+
+/** A customer's intents, newest first; one more than `limit` when there are more. Null: `startingAfter` names none of them. */
+export async function listIntents(
+  tx: ProjectTransaction,
+  customerId: string,
+  { limit, startingAfter }: PageRequest,
+): Promise<readonly Intent[] | null> {
+  const after = startingAfter === null ? null : await readOwnIntent(tx, customerId, startingAfter);
+  if (startingAfter !== null && after === null) return null;
+  const rows = await tx.rows<IntentRow>(
+    `${SELECT} WHERE i.customer_id = $1 AND ($2::uuid IS NULL OR (i.created_at, i.id) <
+       (SELECT a.created_at, a.id FROM ramp.intents a WHERE a.id = $2))
+     ORDER BY i.created_at DESC, i.id DESC LIMIT $3`,
+    [customerId, startingAfter, limit + 1],
+  );
+  return rows.map(intentOf);
+}
+
+function intentOf(row: IntentRow): Intent {
+  return {
+    id: row.id,
+    customerId: row.customer_id,
+    customerReference: row.customer_reference,
+    wallets: row.wallets,
+    connectionId: row.connection_id,
+    provider: row.provider,
+    type: row.type,
+    status: row.status,
+    src: { currencyCode: row.src_currency, details: row.src_details },
+    dest: { currencyCode: row.dest_currency, details: row.dest_details },
+    srcAmount: row.src_amount,
+    rail: row.rail,
+    autoExecute: row.auto_execute,
+    onboardingRedirectUrl: row.onboarding_redirect_url,
+    checkoutRedirectUrl: row.checkout_redirect_url,
+    failureReason: row.failure_reason,
+    expiresAt: row.expires_at,
+    leaseOwner: row.lease_owner,
+    failedAttempts: row.failed_attempts,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    requirements: row.requirements ?? [],
+    transaction: transactionOf(row),
+  };
+}
+
+function transactionOf(row: IntentRow): Transaction | null {
+  if (row.t_id === null) return null;
+  return {
+    id: row.t_id,
+    status: row.t_status,
+    providerReference: row.t_provider_reference,
+    instructions: row.t_instructions,
+    failureReason: row.t_failure_reason,
+    createdAt: row.t_created_at,
+    updatedAt: row.t_updated_at,
+  };
+}
+
+export type NewIntent = Pick<
+  Intent,
+  | "id"
+  | "customerId"
+  | "connectionId"
+  | "provider"
+  | "type"
+  | "src"
+  | "dest"
+  | "srcAmount"
+  | "rail"
+  | "autoExecute"
+  | "onboardingRedirectUrl"
+  | "checkoutRedirectUrl"
+>;
+
+/** Records an intent, held by the driver that is about to onboard it. All is sent before it waits. */
+export async function recordIntent(
+  tx: ProjectTransaction,
+  given: NewIntent,
+  driver: string,
+  { leaseMs, intentLifetimeMs }: PollingPolicy,
+): Promise<Intent> {
+  const createdAt = new Date();
+  const intent: Omit<Intent, "customerReference" | "wallets"> = {
+    ...given,
+    status: "PENDING",
+    failureReason: null,
+    expiresAt: new Date(createdAt.getTime() + intentLifetimeMs),
+    leaseOwner: driver,
+    failedAttempts: 0,
+    createdAt,
+    updatedAt: createdAt,
+    requirements: [],
+    transaction: null,
+  };
+  recordIntentEvent(tx, intent, null);
+  const holder = await tx.row<{ customer_reference: string; wallets: readonly string[] }>(
+    `INSERT INTO ramp.intents AS i (id, customer_id, connection_id, type, status, src_currency, src_details, dest_currency, dest_details,
+       src_amount, rail, auto_execute, onboarding_redirect_url, checkout_redirect_url, expires_at, lease_owner, lease_expires_at,
+       next_poll_at, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, 'PENDING', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $17, $17)
+     RETURNING ${CUSTOMER_COLUMNS}`,
+    [
+      intent.id,
+      intent.customerId,
+      intent.connectionId,
+      intent.type,
+      intent.src.currencyCode,
+      JSON.stringify(intent.src.details),
+      intent.dest.currencyCode,
+      JSON.stringify(intent.dest.details),
+      intent.srcAmount,
+      intent.rail,
+      intent.autoExecute,
+      intent.onboardingRedirectUrl,
+      intent.checkoutRedirectUrl,
+      intent.expiresAt,
+      driver,
+      new Date(createdAt.getTime() + leaseMs),
+      createdAt,
+    ],
+  );
+  if (holder === null) throw new Error("The intent was not stored.");
+  return { ...intent, customerReference: holder.customer_reference, wallets: holder.wallets };
+}

@@ -1,0 +1,167 @@
+import type { Instruction, Rail } from "../providers/protocol.js";
+
+/** One side of an intent as the caller gave it. */
+export interface AccountSide {
+  readonly currencyCode: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+export interface Requirement {
+  readonly code: string;
+  readonly status: RequirementStatus;
+  readonly title: string;
+  /** JSON Schema of what the hosted page asks for; null when nothing is to be filled in. */
+  readonly form: Readonly<Record<string, unknown>> | null;
+}
+
+/** The movement of money of an intent; at most one per intent, for life. */
+export interface Transaction {
+  readonly id: string;
+  readonly status: TransactionStatus;
+  readonly providerReference: string | null;
+  readonly instructions: readonly Instruction[];
+  readonly failureReason: string | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+export interface Intent {
+  readonly id: string;
+  readonly customerId: string;
+  /** What providers know the customer by. */
+  readonly customerReference: string;
+  /** Wallets that the customer has proven to hold, as CAIP-10 accounts. */
+  readonly wallets: readonly string[];
+  readonly connectionId: string;
+  /** The provider's name. */
+  readonly provider: string;
+  readonly type: "ONRAMP" | "OFFRAMP";
+  readonly status: IntentStatus;
+  readonly src: AccountSide;
+  readonly dest: AccountSide;
+  readonly srcAmount: string;
+  readonly rail: Rail;
+  readonly autoExecute: boolean;
+  readonly onboardingRedirectUrl: string | null;
+  readonly checkoutRedirectUrl: string | null;
+  readonly failureReason: string | null;
+  readonly expiresAt: Date;
+  readonly leaseOwner: string | null;
+  readonly failedAttempts: number;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly requirements: readonly Requirement[];
+  readonly transaction: Transaction | null;
+}
+
+/** The first requirement that is still to be met, by the provider's order; null when none is. */
+export function outstandingRequirement({ requirements }: Intent): Requirement | null {
+  return requirements.find(({ status }) => status === "PENDING" || status === "IN_PROGRESS") ?? null;
+}
+
+/**
+ * The moves that an intent can make (decisions.md §B, States). The database refuses all others by itself
+ * (migrations/0001_base.sql); a test holds the two tables against each other.
+ */
+export const INTENT_MOVES = {
+  PENDING: ["COMPLIANCE_IN_PROGRESS", "COMPLIANCE_APPROVED", "COMPLIANCE_FAILED", "EXPIRED", "CANCELLED"],
+  COMPLIANCE_IN_PROGRESS: ["COMPLIANCE_APPROVED", "COMPLIANCE_FAILED", "EXPIRED", "CANCELLED"],
+  COMPLIANCE_APPROVED: ["PENDING_PAYMENT", "EXPIRED", "CANCELLED"],
+  PENDING_PAYMENT: ["TRANSACTION_IN_PROGRESS", "TRANSACTION_FAILED", "EXPIRED", "CANCELLED"],
+  TRANSACTION_IN_PROGRESS: ["COMPLETED", "TRANSACTION_FAILED", "EXPIRED", "CANCELLED"],
+  COMPLETED: [],
+  COMPLIANCE_FAILED: [],
+  TRANSACTION_FAILED: [],
+  EXPIRED: [],
+  CANCELLED: [],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+export type IntentStatus = keyof typeof INTENT_MOVES;
+
+export const INTENT_STATUSES = Object.keys(INTENT_MOVES) as readonly IntentStatus[];
+
+export const TRANSACTION_MOVES = {
+  PENDING: ["IN_PROGRESS", "FAILED", "CANCELLED"],
+  IN_PROGRESS: ["SUCCESS", "FAILED", "CANCELLED"],
+  SUCCESS: [],
+  FAILED: [],
+  CANCELLED: [],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+export type TransactionStatus = keyof typeof TRANSACTION_MOVES;
+
+export const TRANSACTION_STATUSES = Object.keys(TRANSACTION_MOVES) as readonly TransactionStatus[];
+
+export const REQUIREMENT_MOVES = {
+  PENDING: ["IN_PROGRESS"],
+  IN_PROGRESS: ["COMPLETED", "FAILED"],
+  COMPLETED: [],
+  FAILED: [],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+export type RequirementStatus = keyof typeof REQUIREMENT_MOVES;
+
+export function isTerminal(status: IntentStatus): boolean {
+  return INTENT_MOVES[status].length === 0;
+}
+
+/** Whether `to` comes later than `from`: news that does not is old and is left alone. */
+export function canMove<S extends string>(
+  moves: Readonly<Record<S, readonly string[]>>,
+  from: S,
+  to: S,
+): boolean {
+  return moves[from].includes(to);
+}
+
+/** Whether compliance is still to be completed (`COMPLIANCE_NOT_COMPLETE`). */
+export function awaitsCompliance(status: IntentStatus): boolean {
+  return status === "PENDING" || status === "COMPLIANCE_IN_PROGRESS" || status === "COMPLIANCE_APPROVED";
+}
+
+/** What is to be done next about an intent. */
+export type Step =
+  | "startOnboarding"
+  | "checkOnboarding"
+  /** Open the transaction by itself (`autoExecute`). */
+  | "openTransaction"
+  | "execute"
+  | "checkExecution"
+  /** Its time is over, and the provider must let go of the transaction first. */
+  | "cancelExecution"
+  | "expire"
+  /** Nothing, until somebody acts or time passes. */
+  | "rest";
+
+/** How far a driver has come: nothing asked yet, the provider has answered, or a call came to nothing. */
+export type Progress = "fresh" | "answered" | "lost";
+
+export function nextStep(intent: Intent, now: Date, progress: Progress): Step {
+  const isOver = intent.expiresAt <= now;
+  if (progress === "lost") return "rest";
+  switch (intent.status) {
+    case "PENDING":
+    case "COMPLIANCE_IN_PROGRESS":
+      if (isOver) return "expire";
+      if (progress === "answered") return "rest";
+      return intent.status === "PENDING" ? "startOnboarding" : "checkOnboarding";
+    case "COMPLIANCE_APPROVED":
+    case "PENDING_PAYMENT":
+      return paymentStep(intent, isOver);
+    case "TRANSACTION_IN_PROGRESS":
+      if (progress === "answered") return "rest";
+      return isOver ? "cancelExecution" : "checkExecution";
+    case "COMPLETED":
+    case "COMPLIANCE_FAILED":
+    case "TRANSACTION_FAILED":
+    case "EXPIRED":
+    case "CANCELLED":
+      return "rest";
+  }
+}
+
+function paymentStep({ transaction, autoExecute }: Intent, isOver: boolean): Step {
+  if (transaction !== null) return isOver ? "cancelExecution" : "execute";
+  if (isOver) return "expire";
+  return autoExecute ? "openTransaction" : "rest";
+}

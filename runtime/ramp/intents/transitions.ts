@@ -1,0 +1,136 @@
+import { recordEvent } from "../webhooks/events.js";
+import type { ProjectTransaction } from "../database/ramp-database.js";
+import { newId } from "../database/id.js";
+import type {
+  Intent,
+  Requirement,
+  Transaction,
+  IntentStatus,
+  RequirementStatus,
+  TransactionStatus,
+} from "./intent.js";
+
+/** Changes of state. Each writes the row and its event in one transaction, and returns the intent as it is then. */
+
+export function moveIntent(
+  tx: ProjectTransaction,
+  intent: Intent,
+  status: IntentStatus,
+  failureReason: string | null = null,
+): Intent {
+  const moved = { ...intent, status, failureReason, updatedAt: new Date() };
+  tx.write("UPDATE ramp.intents SET status = $2, failure_reason = $3, updated_at = $4 WHERE id = $1", [
+    intent.id,
+    status,
+    failureReason,
+    moved.updatedAt,
+  ]);
+  recordIntentEvent(tx, moved, intent.status);
+  return moved;
+}
+
+/** Tells of an intent's status; `previous` is null for a new one. */
+export function recordIntentEvent(
+  tx: ProjectTransaction,
+  { id, customerId, type, status, failureReason }: Omit<Intent, "customerReference" | "wallets">,
+  previous: IntentStatus | null,
+): void {
+  recordEvent(tx, "intent.status_changed", {
+    intentId: id,
+    customerId,
+    type,
+    status,
+    previousStatus: previous,
+    failureReason,
+  });
+}
+
+export function addRequirement(tx: ProjectTransaction, intent: Intent, requirement: Requirement): Intent {
+  const { code, status, title, form } = requirement;
+  tx.write(
+    "INSERT INTO ramp.requirements (intent_id, code, status, position, title, form) VALUES ($1, $2, $3, $4, $5, $6)",
+    [intent.id, code, status, intent.requirements.length, title, form],
+  );
+  recordRequirementEvent(tx, intent, code, status);
+  return { ...intent, requirements: [...intent.requirements, requirement] };
+}
+
+export function moveRequirement(
+  tx: ProjectTransaction,
+  intent: Intent,
+  code: string,
+  status: RequirementStatus,
+): Intent {
+  tx.write(
+    "UPDATE ramp.requirements SET status = $3, updated_at = now() WHERE intent_id = $1 AND code = $2",
+    [intent.id, code, status],
+  );
+  recordRequirementEvent(tx, intent, code, status);
+  const requirements = intent.requirements.map((item) => (item.code === code ? { ...item, status } : item));
+  return { ...intent, requirements };
+}
+
+function recordRequirementEvent(
+  tx: ProjectTransaction,
+  { id, customerId }: Intent,
+  requirementCode: string,
+  status: RequirementStatus,
+): void {
+  recordEvent(tx, "compliance.updated", { intentId: id, customerId, requirementCode, status });
+}
+
+/** Opens the intent's one transaction. Fails in the database when there is one already. */
+export function createPayment(tx: ProjectTransaction, intent: Intent): Intent {
+  const now = new Date();
+  const transaction: Transaction = {
+    id: newId(),
+    status: "PENDING",
+    providerReference: null,
+    instructions: [],
+    failureReason: null,
+    createdAt: now,
+    updatedAt: now,
+  };
+  tx.write(
+    "INSERT INTO ramp.transactions (id, intent_id, status, created_at, updated_at) VALUES ($1, $2, 'PENDING', $3, $3)",
+    [transaction.id, intent.id, now],
+  );
+  recordTransactionEvent(tx, intent, transaction);
+  return { ...intent, transaction };
+}
+
+/** Writes a transaction's new status or instructions; an event is due for the status alone. */
+export function updateTransaction(
+  tx: ProjectTransaction,
+  intent: Intent,
+  before: Transaction,
+  change: Partial<Pick<Transaction, "status" | "providerReference" | "instructions" | "failureReason">>,
+): Intent {
+  const transaction: Transaction = { ...before, ...change, updatedAt: new Date() };
+  const { id, status, providerReference, instructions, failureReason, updatedAt } = transaction;
+  tx.write(
+    `UPDATE ramp.transactions SET status = $2, provider_reference = $3, instructions = $4, failure_reason = $5, updated_at = $6
+     WHERE id = $1`,
+    [id, status, providerReference, JSON.stringify(instructions), failureReason, updatedAt],
+  );
+  if (status !== before.status) recordTransactionEvent(tx, intent, transaction);
+  return { ...intent, transaction };
+}
+
+function recordTransactionEvent(
+  tx: ProjectTransaction,
+  { id, customerId }: Intent,
+  transaction: {
+    readonly id: string;
+    readonly status: TransactionStatus;
+    readonly failureReason: string | null;
+  },
+): void {
+  recordEvent(tx, "transaction.updated", {
+    intentId: id,
+    customerId,
+    transactionId: transaction.id,
+    status: transaction.status,
+    failureReason: transaction.failureReason,
+  });
+}

@@ -1,0 +1,100 @@
+import http from "node:http";
+import https from "node:https";
+import { type LookupFunction, isIP } from "node:net";
+import ipaddr from "ipaddr.js";
+import { lookup as resolve } from "node:dns";
+/** Most that is read of an answer, in bytes. */
+const MAX_ANSWER_BYTES = 256 * 1024;
+
+const OPTIONS = { keepAlive: true, maxSockets: 100, maxFreeSockets: 20 };
+const HTTP_AGENT = new http.Agent(OPTIONS);
+const HTTPS_AGENT = new https.Agent(OPTIONS);
+
+export interface OutboundRequest {
+  readonly url: URL;
+  readonly method: "GET" | "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** For everything: name, connection, sending, the whole answer. */
+  readonly timeoutMs: number;
+  /** Finds the address of the host; may refuse to. The system's own when left out. */
+  readonly lookup?: LookupFunction;
+}
+
+/** What came of it; a redirect is an answer like any other and is not followed. */
+export type OutboundResult =
+  | { readonly kind: "answered"; readonly status: number; readonly body: string }
+  | { readonly kind: "failed"; readonly reason: string };
+
+/** Sends a request to another server. Never rejects. */
+export function sendRequest(request: OutboundRequest): Promise<OutboundResult> {
+  return new Promise((resolve) => {
+    const fail = (reason: string): void => resolve({ kind: "failed", reason });
+    const outgoing = open(request);
+    const timer = setTimeout(() => outgoing.destroy(new Error("timeout")), request.timeoutMs);
+    outgoing.on("error", (error: NodeJS.ErrnoException) => fail(error.code ?? error.message));
+    outgoing.on("close", () => clearTimeout(timer));
+    outgoing.on("response", (response) => {
+      collect(response).then(
+        (body) => resolve({ kind: "answered", status: response.statusCode ?? 0, body }),
+        (error: unknown) => {
+          outgoing.destroy();
+          fail(error instanceof Error ? error.message : "answer cut off");
+        },
+      );
+    });
+    outgoing.end(request.body);
+  });
+}
+
+function open({ url, method, headers, body, lookup }: OutboundRequest): http.ClientRequest {
+  const secure = url.protocol === "https:";
+  const length: Record<string, string> =
+    method === "POST" ? { "content-length": String(Buffer.byteLength(body)) } : {};
+  const options: http.RequestOptions = {
+    method,
+    headers: { ...headers, ...length },
+    // A connection made past the check must not be used by a request that is under it: no pool then.
+    agent: lookup ? false : secure ? HTTPS_AGENT : HTTP_AGENT,
+    ...(lookup ? { lookup } : {}),
+  };
+  return secure ? https.request(url, options) : http.request(url, options);
+}
+
+async function collect(response: http.IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_ANSWER_BYTES) throw new Error("answer too large");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Whether an IP address is one of the public internet; loopback, private, link-local and other special ones are not. */
+export function isPublicAddress(address: string): boolean {
+  return ipaddr.process(address).range() === "unicast";
+}
+
+/** Whether a URL's host is an IP address that is not public; names are checked when they are resolved. */
+export function namesPrivateAddress(url: URL): boolean {
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  return isIP(host) !== 0 && !isPublicAddress(host);
+}
+
+/**
+ * Resolves names to public addresses only. The connection goes to the address that was checked: a name that changes in
+ * between gains nothing.
+ */
+export const publicLookup: LookupFunction = (hostname, options, callback) => {
+  resolve(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error) return callback(error, "", 0);
+    const open = addresses.filter(({ address }) => isPublicAddress(address));
+    const [first] = open;
+    if (first === undefined || open.length < addresses.length)
+      return callback(Object.assign(new Error("private address"), { code: "EPRIVATE" }), "", 0);
+    if (options.all) callback(null, open);
+    else callback(null, first.address, first.family);
+  });
+};

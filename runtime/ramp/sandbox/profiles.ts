@@ -1,0 +1,158 @@
+import Big from "big.js";
+import type { Pair, ProviderQuote, QuoteRequest, Capabilities, Rail } from "../providers/protocol.js";
+/** Prices in dollars, made up and fixed. */
+const DOLLAR_PRICES: Readonly<Record<string, string>> = {
+  USD: "1",
+  EUR: "1.08",
+  BRL: "0.18",
+  USDC: "1",
+  EURe: "1.08",
+};
+
+const FIAT_DECIMALS = 2;
+const TOKEN_DECIMALS = 6;
+
+function priceOf(code: string): Big {
+  return new Big(DOLLAR_PRICES[code.split("_")[0] ?? ""] ?? "0");
+}
+
+function decimalsOf(code: string): number {
+  return code.includes("_") ? TOKEN_DECIMALS : FIAT_DECIMALS;
+}
+
+export function pairFor({ capabilities }: Profile, request: QuoteRequest): Pair | null {
+  const { srcCurrencyCode, destCurrencyCode, srcAmount, countryCode, rail } = request;
+  const amount = new Big(srcAmount);
+  const found = capabilities.pairs.find(
+    (pair) =>
+      pair.srcCurrencyCode === srcCurrencyCode &&
+      pair.destCurrencyCode === destCurrencyCode &&
+      (rail === null || pair.rail === rail) &&
+      (countryCode === null || pair.countries.includes(countryCode)) &&
+      amount.gte(pair.minSrcAmount) &&
+      amount.lte(pair.maxSrcAmount),
+  );
+  return found ?? null;
+}
+
+/** The quote for a path; null when the provider does not offer it, or the fees would eat the amount. */
+export function quoteFor(profile: Profile, request: QuoteRequest): ProviderQuote | null {
+  const pair = pairFor(profile, request);
+  if (pair === null) return null;
+  const { srcCurrencyCode, destCurrencyCode } = request;
+  const decimals = decimalsOf(srcCurrencyCode);
+  const processing = new Big(request.srcAmount)
+    .times(profile.fees.rate)
+    .plus(profile.fees.processing)
+    .round(decimals, Big.roundUp);
+  const network = new Big(profile.fees.network);
+  const total = processing.plus(network);
+  const rate = priceOf(srcCurrencyCode).div(priceOf(destCurrencyCode));
+  const dest = new Big(request.srcAmount)
+    .minus(total)
+    .times(rate)
+    .round(decimalsOf(destCurrencyCode), Big.roundDown);
+  if (dest.lte(0)) return null;
+  return {
+    rail: pair.rail,
+    hasIndicativePrice: true,
+    destAmount: dest.toFixed(decimalsOf(destCurrencyCode)),
+    exchangeRate: rate.toFixed(8),
+    fees: {
+      currencyCode: srcCurrencyCode,
+      totalFee: total.toFixed(decimals),
+      networkFee: network.toFixed(decimals),
+      processingFee: processing.toFixed(decimals),
+      partnerFee: new Big(0).toFixed(decimals),
+    },
+  };
+}
+
+/** One of the sandbox's providers: what it moves, what it takes and whom it asks for papers. */
+export interface Profile {
+  readonly capabilities: Capabilities;
+  readonly keyId: string;
+  readonly secret: string;
+  readonly fees: {
+    /** Part of the source amount, as a decimal. */
+    readonly rate: string;
+    /** In units of the source currency. */
+    readonly processing: string;
+    readonly network: string;
+  };
+  /** A source amount up to this needs no identity check; null: every customer is checked, once. */
+  readonly uncheckedUpTo: string | null;
+  readonly bankName: string;
+}
+
+const EURO_COUNTRIES = ["AT", "BE", "DE", "ES", "FI", "FR", "IE", "IT", "LU", "NL", "PT"];
+
+interface Lane {
+  readonly fiat: string;
+  readonly rail: Rail;
+  readonly countries: string[];
+  readonly tokens: readonly string[];
+}
+
+/** Both directions of each lane. */
+function pairsOf(lanes: readonly Lane[], min: string, max: string): Pair[] {
+  return lanes.flatMap(({ fiat, rail, countries, tokens }) =>
+    tokens.flatMap((token) => {
+      const common = { rail, countries, minSrcAmount: min, maxSrcAmount: max };
+      return [
+        { srcCurrencyCode: fiat, destCurrencyCode: token, ...common },
+        { srcCurrencyCode: token, destCurrencyCode: fiat, ...common },
+      ];
+    }),
+  );
+}
+
+const DOLLARS = ["USDC_POLYGON", "USDC_GNOSIS"];
+const EUROS = ["EURe_POLYGON", "EURe_GNOSIS"];
+const REQUIREMENTS = [{ code: "KYC_VERIFICATION", title: "Identity check" }];
+
+export const PROFILES: readonly Profile[] = [
+  {
+    capabilities: {
+      code: "sandbox-north",
+      name: "Sandbox North",
+      logo: null,
+      requirements: REQUIREMENTS,
+      pairs: pairsOf(
+        [
+          { fiat: "USD", rail: "ACH", countries: ["US"], tokens: DOLLARS },
+          { fiat: "EUR", rail: "SEPA", countries: EURO_COUNTRIES, tokens: [...EUROS, ...DOLLARS] },
+        ],
+        "10",
+        "50000",
+      ),
+    },
+    keyId: "sandbox-north-key",
+    secret: "sandbox-north-secret-0f6c2a",
+    fees: { rate: "0.010", processing: "0", network: "0.20" },
+    uncheckedUpTo: null,
+    bankName: "Northern Sandbox Bank",
+  },
+  {
+    capabilities: {
+      code: "sandbox-south",
+      name: "Sandbox South",
+      logo: null,
+      requirements: REQUIREMENTS,
+      pairs: pairsOf(
+        [
+          { fiat: "USD", rail: "ACH", countries: ["US", "BR"], tokens: DOLLARS },
+          { fiat: "EUR", rail: "SEPA", countries: EURO_COUNTRIES, tokens: EUROS },
+          { fiat: "BRL", rail: "PIX", countries: ["BR"], tokens: DOLLARS },
+        ],
+        "1",
+        "10000",
+      ),
+    },
+    keyId: "sandbox-south-key",
+    secret: "sandbox-south-secret-91be4d",
+    fees: { rate: "0.005", processing: "1.00", network: "0.05" },
+    uncheckedUpTo: "100",
+    bankName: "Southern Sandbox Bank",
+  },
+];

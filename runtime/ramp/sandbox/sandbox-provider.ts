@@ -1,0 +1,233 @@
+import Big from "big.js";
+import { isDeepStrictEqual } from "node:util";
+import type {
+  Execution,
+  ExecutionOrder,
+  Instruction,
+  Onboarding,
+  OnboardingOrder,
+  ProviderRequirement,
+} from "../providers/protocol.js";
+import type { CallbackSender, Switches } from "./behaviour.js";
+import type { Profile } from "./profiles.js";
+
+/** Why an order is not taken. */
+export interface Rejection {
+  readonly status: 404 | 409 | 422;
+  readonly error: string;
+  readonly message: string;
+}
+
+export function isRejection(value: unknown): value is Rejection {
+  return typeof value === "object" && value !== null && "error" in value;
+}
+
+interface FiledOnboarding {
+  readonly order: OnboardingOrder;
+  requirement: ProviderRequirement;
+}
+
+interface FiledExecution {
+  /** Null: cancelled before it was ordered. */
+  readonly order: ExecutionOrder | null;
+  execution: Execution;
+}
+
+const FORM = {
+  type: "object",
+  properties: {
+    fullName: { type: "string", title: "Full name", minLength: 1, maxLength: 140 },
+    dateOfBirth: { type: "string", title: "Date of birth", format: "date" },
+    decision: { type: "string", title: "Sandbox decision", enum: ["approve", "reject"] },
+  },
+  required: ["fullName", "dateOfBirth", "decision"],
+} as const;
+
+/** One sandbox provider at work. Its files are in memory: it plays a part, it keeps no money. */
+export class SandboxProvider {
+  readonly #profile: Profile;
+  readonly #switches: () => Switches;
+  readonly #callbacks: CallbackSender;
+  readonly #onboardings = new Map<string, FiledOnboarding>();
+  readonly #executions = new Map<string, FiledExecution>();
+  /** Customers and wallets whose identity is known. */
+  readonly #known = new Set<string>();
+
+  constructor(profile: Profile, switches: () => Switches, callbacks: CallbackSender) {
+    this.#profile = profile;
+    this.#switches = switches;
+    this.#callbacks = callbacks;
+  }
+
+  /** How many executions were really made; what is repeated is not made again. */
+  get executed(): readonly string[] {
+    return [...this.#executions].filter(([, { order }]) => order !== null).map(([id]) => id);
+  }
+
+  startOnboarding(order: OnboardingOrder): Onboarding | Rejection {
+    const filed = this.#onboardings.get(order.id);
+    if (filed) return isDeepStrictEqual(filed.order, order) ? onboardingOf(filed) : CONFLICT;
+    const { onboarding } = this.#switches();
+    if (onboarding === "refuse")
+      return {
+        status: 422,
+        error: "CUSTOMER_REFUSED",
+        message: "The provider does not serve this customer.",
+      };
+    const isKnown = this.#isKnown(order);
+    const requirement: ProviderRequirement = {
+      code: "KYC_VERIFICATION",
+      title: "Identity check",
+      status: isKnown ? "COMPLETED" : "PENDING",
+      failureReason: null,
+      form: isKnown ? null : FORM,
+    };
+    const made = { order, requirement };
+    this.#onboardings.set(order.id, made);
+    if (!isKnown && onboarding !== "wait") this.#later(() => this.#decide(made, onboarding === "approve"));
+    return onboardingOf(made);
+  }
+
+  #isKnown({ customerReference, wallets, movement }: OnboardingOrder): boolean {
+    const { uncheckedUpTo } = this.#profile;
+    if (uncheckedUpTo !== null && new Big(movement.srcAmount).lte(uncheckedUpTo)) return true;
+    return [customerReference, ...wallets].some((name) => this.#known.has(name));
+  }
+
+  onboarding(id: string): Onboarding | Rejection {
+    const filed = this.#onboardings.get(id);
+    return filed ? onboardingOf(filed) : UNKNOWN;
+  }
+
+  submit(id: string, code: string, fields: Readonly<Record<string, unknown>>): Onboarding | Rejection {
+    const filed = this.#onboardings.get(id);
+    if (!filed || filed.requirement.code !== code) return UNKNOWN;
+    const { decision } = fields;
+    if (decision !== "approve" && decision !== "reject")
+      return { status: 422, error: "INVALID_FIELDS", message: "Say approve or reject." };
+    if (filed.requirement.status !== "PENDING") return onboardingOf(filed);
+    filed.requirement = { ...filed.requirement, status: "IN_PROGRESS", form: null };
+    this.#tell(filed.order.callbackUrl, "onboarding.updated", id);
+    this.#later(() => this.#decide(filed, decision === "approve"));
+    return onboardingOf(filed);
+  }
+
+  #decide(filed: FiledOnboarding, isApproved: boolean): void {
+    const { order, requirement } = filed;
+    if (requirement.status === "COMPLETED" || requirement.status === "FAILED") return;
+    if (isApproved) for (const name of [order.customerReference, ...order.wallets]) this.#known.add(name);
+    filed.requirement = {
+      ...requirement,
+      form: null,
+      status: isApproved ? "COMPLETED" : "FAILED",
+      failureReason: isApproved ? null : "The identity could not be confirmed.",
+    };
+    this.#tell(order.callbackUrl, "onboarding.updated", order.id);
+  }
+
+  execute(order: ExecutionOrder): Execution | Rejection {
+    const filed = this.#executions.get(order.id);
+    if (filed)
+      return filed.order === null || isDeepStrictEqual(filed.order, order) ? filed.execution : CONFLICT;
+    const onboarding = this.#onboardings.get(order.onboardingId);
+    if (onboarding?.requirement.status !== "COMPLETED")
+      return { status: 422, error: "NOT_ONBOARDED", message: "The customer is not onboarded." };
+    if (this.#switches().execution === "refuse")
+      return { status: 422, error: "REFUSED", message: "The provider does not take this order." };
+    const reference = `${this.#profile.capabilities.code}-${String(this.#executions.size + 1).padStart(6, "0")}`;
+    const instructions = [instructionOf(this.#profile, order, reference)];
+    const execution: Execution = {
+      id: order.id,
+      reference,
+      status: "AWAITING_FUNDS",
+      failureReason: null,
+      instructions,
+    };
+    const made = { order, execution };
+    this.#executions.set(order.id, made);
+    if (this.#switches().execution !== "stall") this.#later(() => this.#receiveFunds(made, order));
+    return execution;
+  }
+
+  #receiveFunds(filed: FiledExecution, order: ExecutionOrder): void {
+    if (filed.execution.status !== "AWAITING_FUNDS") return;
+    filed.execution = { ...filed.execution, status: "PROCESSING" };
+    this.#tell(order.callbackUrl, "execution.updated", order.onboardingId);
+    this.#later(() => {
+      const isFailed = this.#switches().execution === "fail";
+      const failureReason = isFailed ? "The transfer was returned." : null;
+      filed.execution = { ...filed.execution, status: isFailed ? "FAILED" : "SUCCESS", failureReason };
+      this.#tell(order.callbackUrl, "execution.updated", order.onboardingId);
+    });
+  }
+
+  execution(id: string): Execution | Rejection {
+    return this.#executions.get(id)?.execution ?? UNKNOWN;
+  }
+
+  cancel(id: string): Execution {
+    const filed = this.#executions.get(id) ?? { order: null, execution: NEVER_MADE(id) };
+    // Once the money is here it goes its way.
+    if (filed.execution.status === "AWAITING_FUNDS")
+      filed.execution = { ...filed.execution, status: "CANCELLED" };
+    this.#executions.set(id, filed);
+    return filed.execution;
+  }
+
+  #later(act: () => void): void {
+    setTimeout(act, this.#switches().settleMs).unref();
+  }
+
+  #tell(url: string, type: "onboarding.updated" | "execution.updated", onboardingId: string): void {
+    this.#callbacks.tell(url, this.#profile.secret, { type, onboardingId });
+  }
+}
+
+const UNKNOWN: Rejection = { status: 404, error: "UNKNOWN_ORDER", message: "There is no such order." };
+const CONFLICT: Rejection = { status: 409, error: "ORDER_CONFLICT", message: "Another order has this id." };
+
+const NEVER_MADE = (id: string): Execution => ({
+  id,
+  reference: `never-made-${id}`,
+  status: "CANCELLED",
+  failureReason: null,
+  instructions: [],
+});
+
+function onboardingOf({ order, requirement }: FiledOnboarding): Onboarding {
+  return { id: order.id, requirements: [requirement] };
+}
+
+/** Where the customer sends the money. */
+function instructionOf(
+  { bankName, capabilities }: Profile,
+  { movement }: ExecutionOrder,
+  reference: string,
+): Instruction {
+  const { type, rail, srcAmount, src } = movement;
+  if (type === "OFFRAMP") {
+    const [currency = "", chain = ""] = src.currencyCode.split("_");
+    const details = {
+      address: "0x00000000000000000000000000000000005a4d00",
+      chain,
+      amount: srcAmount,
+      currency,
+    };
+    return { encoding: "DISPLAY", type: "CRYPTO", details };
+  }
+  const account = {
+    ACH: { routingNumber: "021000021", accountNumber: "000123456789" },
+    SEPA: { iban: "DE89370400440532013000", bic: "COBADEFFXXX" },
+    PIX: { key: "5a4d0000-0000-4000-8000-000000000001" },
+  }[rail];
+  const details = {
+    beneficiary: capabilities.name,
+    bankName,
+    ...account,
+    reference,
+    rail,
+    amount: srcAmount,
+    currency: src.currencyCode,
+  };
+  return { encoding: "DISPLAY", type: "BANK", details };
+}

@@ -1,0 +1,166 @@
+import { randomBytes } from "node:crypto";
+import { webhookPurpose } from "../webhooks/deliver.js";
+import { namesPrivateAddress } from "../outbound-http.js";
+import { type ProjectId, newId } from "../database/id.js";
+import { credentialPurpose } from "../providers/provider-connections.js";
+import { HttpProvider } from "../providers/provider.js";
+import type { Vault } from "../vault.js";
+import type { RampDatabase } from "../database/ramp-database.js";
+import { isFetchable } from "../tokens/subject-token.js";
+import { succeeded, failed, type SetupResult } from "./projects.js";
+
+export interface NewConnection {
+  /** The provider's code, as its server tells it. */
+  readonly provider: string;
+  readonly url: string;
+  readonly keyId: string;
+  readonly secret: string;
+}
+
+/** Connects a project with a provider, or changes the credentials. The provider is asked what it can do, so they must work. */
+export async function connectProvider(
+  database: RampDatabase,
+  vault: Vault,
+  projectId: ProjectId,
+  { provider: code, url, keyId, secret }: NewConnection,
+): Promise<SetupResult<{ providerId: string; code: string; name: string }>> {
+  if (!isHttpUrl(url)) return failed("The URL is not an http:// or https:// address without credentials.");
+  const reply = await new HttpProvider({ url, keyId, secret }).capabilities();
+  if (reply.kind === "unavailable")
+    return failed(`The provider at ${url} does not answer as it should: ${reply.reason}.`);
+  if (reply.kind === "refused") return failed(`The provider at ${url} refused: ${reply.message}`);
+  const { value: capabilities } = reply;
+  if (capabilities.code !== code)
+    return failed(`The provider at ${url} is ${capabilities.code}, not ${code}.`);
+  const row = await database.inProject(projectId, (tx) =>
+    tx.row<{ id: string }>(
+      `INSERT INTO ramp.provider_connections (id, code, url, key_id, secret, capabilities) VALUES ($1, $2, $3, $4, $5, $6)
+       ON CONFLICT (project_id, code) DO UPDATE SET url = excluded.url, key_id = excluded.key_id, secret = excluded.secret,
+         capabilities = excluded.capabilities, capabilities_at = now(), enabled = true
+       RETURNING id`,
+      [
+        newId(),
+        code,
+        url,
+        keyId,
+        vault.seal(credentialPurpose(projectId, code), secret),
+        JSON.stringify(capabilities),
+      ],
+    ),
+  );
+  return succeeded({ providerId: row?.id ?? "", code, name: capabilities.name });
+}
+
+export interface ConnectionSummary {
+  readonly providerId: string;
+  readonly code: string;
+  readonly url: string;
+  readonly keyId: string;
+  readonly enabled: boolean;
+}
+
+export function listConnections(database: RampDatabase, projectId: ProjectId): Promise<ConnectionSummary[]> {
+  return database.inProject(projectId, (tx) =>
+    tx.rows<ConnectionSummary>(
+      `SELECT id AS "providerId", code, url, key_id AS "keyId", enabled FROM ramp.provider_connections ORDER BY code`,
+    ),
+  );
+}
+
+/** Takes no new intents to the provider; those under way go on. */
+export async function disconnectProvider(
+  database: RampDatabase,
+  projectId: ProjectId,
+  code: string,
+): Promise<SetupResult<{ code: string }>> {
+  const row = await database.inProject(projectId, (tx) =>
+    tx.row("UPDATE ramp.provider_connections SET enabled = false WHERE code = $1 RETURNING id", [code]),
+  );
+  return row === null ? failed(`The project is not connected with ${code}.`) : succeeded({ code });
+}
+
+export interface NewIdentityProvider {
+  readonly issuer: string;
+  readonly audiences: readonly string[];
+  readonly clockSkewSeconds: number;
+}
+
+/** Registers an identity provider, or changes the audiences and the skew of one that is registered. */
+export async function addIdentityProvider(
+  database: RampDatabase,
+  projectId: ProjectId,
+  { issuer, audiences, clockSkewSeconds }: NewIdentityProvider,
+): Promise<SetupResult<{ identityProviderId: string; issuer: string }>> {
+  if (!isFetchable(issuer)) return failed("The issuer is not an https:// address (http:// on this machine).");
+  if (audiences.length === 0) return failed("Name at least one audience.");
+  const row = await database.inProject(projectId, (tx) =>
+    tx.row<{ id: string }>(
+      `INSERT INTO ramp.identity_providers (id, issuer, audiences, clock_skew_seconds) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (project_id, issuer) DO UPDATE SET audiences = excluded.audiences, clock_skew_seconds = excluded.clock_skew_seconds
+       RETURNING id`,
+      [newId(), issuer, audiences, clockSkewSeconds],
+    ),
+  );
+  return succeeded({ identityProviderId: row?.id ?? "", issuer });
+}
+
+export interface IdentityProviderSummary extends NewIdentityProvider {
+  readonly identityProviderId: string;
+}
+
+export function listIdentityProviders(
+  database: RampDatabase,
+  projectId: ProjectId,
+): Promise<IdentityProviderSummary[]> {
+  return database.inProject(projectId, (tx) =>
+    tx.rows<IdentityProviderSummary>(
+      `SELECT id AS "identityProviderId", issuer, audiences, clock_skew_seconds AS "clockSkewSeconds"
+       FROM ramp.identity_providers ORDER BY created_at, id`,
+    ),
+  );
+}
+
+/** Sets where a project's events go: one endpoint, of which the one before is no longer used. The secret is shown this once. */
+export async function setWebhook(
+  database: RampDatabase,
+  vault: Vault,
+  projectId: ProjectId,
+  { url, allowPrivate }: { readonly url: string; readonly allowPrivate: boolean },
+): Promise<SetupResult<{ webhookId: string; secret: string }>> {
+  if (!isHttpUrl(url)) return failed("The URL is not an http:// or https:// address without credentials.");
+  if (!allowPrivate && namesPrivateAddress(new URL(url)))
+    return failed("The URL names a private address; --allow-private lets events go there.");
+  const webhookId = newId();
+  const secret = `whsec_${randomBytes(32).toString("base64")}`;
+  await database.inProject(projectId, async (tx) => {
+    await tx.rows("UPDATE ramp.webhook_endpoints SET enabled = false WHERE enabled");
+    await tx.rows(
+      "INSERT INTO ramp.webhook_endpoints (id, url, secret, allow_private) VALUES ($1, $2, $3, $4)",
+      [webhookId, url, vault.seal(webhookPurpose(projectId, webhookId), secret), allowPrivate],
+    );
+  });
+  return succeeded({ webhookId, secret });
+}
+
+/** Has deliveries attempted once more that are exhausted, or all of one event. Returns how many. */
+export async function replayWebhooks(
+  database: RampDatabase,
+  projectId: ProjectId,
+  eventId: string | null,
+): Promise<SetupResult<{ replayed: number }>> {
+  const rows = await database.inProject(projectId, (tx) =>
+    tx.rows(
+      `UPDATE ramp.webhook_deliveries d SET status = 'PENDING', attempts = 0, attempt_at = now(), attempted_until = NULL, updated_at = now()
+       FROM ramp.webhook_endpoints e WHERE e.project_id = d.project_id AND e.id = d.endpoint_id AND e.enabled
+         AND CASE WHEN $1::text IS NULL THEN d.status = 'EXHAUSTED' ELSE d.event_id::text = $1 END RETURNING d.id`,
+      [eventId],
+    ),
+  );
+  return succeeded({ replayed: rows.length });
+}
+
+function isHttpUrl(text: string): boolean {
+  if (!/^https?:\/\/\S+$/i.test(text) || !URL.canParse(text)) return false;
+  const { username, password } = new URL(text);
+  return username === "" && password === "";
+}

@@ -1,0 +1,191 @@
+import { isUuid, newId, type ProjectId, projectId } from "../database/id.js";
+import { randomBytes } from "node:crypto";
+import { secretHash } from "../tokens/project-credentials.js";
+import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
+
+import type { Vault } from "../vault.js";
+import { rotateSigningKey } from "../tokens/customer-token.js";
+
+export interface Organization {
+  readonly organizationId: string;
+  readonly name: string;
+}
+
+export async function createOrganization(
+  database: RampDatabase,
+  name: string,
+): Promise<SetupResult<Organization>> {
+  if (name.trim() === "") return failed("The name is empty.");
+  const organizationId = newId();
+  await database.asOperator((tx) =>
+    tx.rows("INSERT INTO ramp.organizations (id, name) VALUES ($1, $2)", [organizationId, name.trim()]),
+  );
+  return succeeded({ organizationId, name: name.trim() });
+}
+
+export function listOrganizations(database: RampDatabase): Promise<Organization[]> {
+  return database.asOperator((tx) =>
+    tx.rows<Organization>(
+      `SELECT id AS "organizationId", name FROM ramp.organizations ORDER BY created_at, id`,
+    ),
+  );
+}
+
+export interface NewProject {
+  readonly organizationId: string;
+  readonly name: string;
+  readonly tokenTtlSeconds: number;
+  /** Origins that may frame the hosted pages. */
+  readonly pageOrigins: readonly string[];
+}
+
+export interface ProjectCredentials {
+  readonly projectId: string;
+  readonly clientId: string;
+  /** Shown this once. */
+  readonly clientSecret: string;
+}
+
+export async function createProject(
+  database: RampDatabase,
+  given: NewProject,
+): Promise<SetupResult<ProjectCredentials>> {
+  const { organizationId, name, tokenTtlSeconds, pageOrigins } = given;
+  if (name.trim() === "") return failed("The name is empty.");
+  const bad = pageOrigins.find((origin) => !isOrigin(origin));
+  if (bad !== undefined) return failed(`${bad} is not an origin such as https://app.example.com.`);
+  return database.asOperator(async (tx) => {
+    const organization =
+      isUuid(organizationId) &&
+      (await tx.row("SELECT FROM ramp.organizations WHERE id = $1", [organizationId]));
+    if (!organization) return failed(`There is no organization ${organizationId}.`);
+    const id = newId();
+    const clientId = `ramp_${randomBytes(12).toString("hex")}`;
+    await tx.rows(
+      "INSERT INTO ramp.projects (id, organization_id, name, client_id, token_ttl_seconds, page_origins) VALUES ($1, $2, $3, $4, $5, $6)",
+      [id, organizationId, name.trim(), clientId, tokenTtlSeconds, pageOrigins],
+    );
+    const { clientSecret } = await insertSecret(tx, id);
+    return succeeded({ projectId: id, clientId, clientSecret });
+  });
+}
+
+function isOrigin(text: string): boolean {
+  return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
+
+async function insertSecret(
+  tx: OperatorTransaction,
+  project: string,
+): Promise<{ secretId: string; clientSecret: string }> {
+  const secretId = newId();
+  const clientSecret = `rws_${randomBytes(32).toString("base64url")}`;
+  await tx.rows("INSERT INTO ramp.client_secrets (id, project_id, hash) VALUES ($1, $2, $3)", [
+    secretId,
+    project,
+    secretHash(clientSecret),
+  ]);
+  return { secretId, clientSecret };
+}
+
+export interface ProjectSummary {
+  readonly projectId: string;
+  readonly organizationId: string;
+  readonly name: string;
+  readonly clientId: string;
+  readonly tokenTtlSeconds: number;
+}
+
+export function listProjects(database: RampDatabase): Promise<ProjectSummary[]> {
+  return database.asOperator((tx) =>
+    tx.rows<ProjectSummary>(
+      `SELECT id AS "projectId", organization_id AS "organizationId", name, client_id AS "clientId", token_ttl_seconds AS "tokenTtlSeconds"
+       FROM ramp.projects ORDER BY created_at, id`,
+    ),
+  );
+}
+
+/** The id of a project that exists. */
+export async function findProject(database: RampDatabase, id: string): Promise<SetupResult<ProjectId>> {
+  const found =
+    isUuid(id) &&
+    (await database.asOperator((tx) => tx.row("SELECT FROM ramp.projects WHERE id = $1", [id])));
+  return found ? succeeded(projectId(id.toLowerCase())) : failed(`There is no project ${id}.`);
+}
+
+/** A second secret beside the one in use, to change over to (decisions.md §B, Keys and tokens). */
+export async function addSecret(
+  database: RampDatabase,
+  id: ProjectId,
+): Promise<SetupResult<{ secretId: string; clientSecret: string }>> {
+  try {
+    return succeeded(await database.asOperator((tx) => insertSecret(tx, id)));
+  } catch (error) {
+    // The database's own guard: two at most.
+    if ((error as { code?: string }).code === "RW002") return failed((error as Error).message);
+    throw error;
+  }
+}
+
+export interface SecretSummary {
+  readonly secretId: string;
+  readonly createdAt: Date;
+  readonly revokedAt: Date | null;
+}
+
+export function listSecrets(database: RampDatabase, id: ProjectId): Promise<SecretSummary[]> {
+  return database.asOperator((tx) =>
+    tx.rows<SecretSummary>(
+      `SELECT id AS "secretId", created_at AS "createdAt", revoked_at AS "revokedAt" FROM ramp.client_secrets
+       WHERE project_id = $1 ORDER BY created_at, id`,
+      [id],
+    ),
+  );
+}
+
+export async function revokeSecret(
+  database: RampDatabase,
+  id: ProjectId,
+  secretId: string,
+): Promise<SetupResult<{ secretId: string }>> {
+  const revoked =
+    isUuid(secretId) &&
+    (await database.asOperator((tx) =>
+      tx.row(
+        "UPDATE ramp.client_secrets SET revoked_at = now() WHERE project_id = $1 AND id = $2 AND revoked_at IS NULL RETURNING id",
+        [id, secretId],
+      ),
+    ));
+  return revoked ? succeeded({ secretId }) : failed(`The project has no valid secret ${secretId}.`);
+}
+
+/** What a set-up command made, or the plain reason why it made nothing. */
+export type SetupResult<T> =
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+
+export function succeeded<T>(value: T): SetupResult<T> {
+  return { ok: true, value };
+}
+
+export function failed(text: string): { readonly ok: false; readonly problem: string } {
+  return { ok: false, problem: text };
+}
+
+export interface SigningKeySummary {
+  readonly kid: string;
+  readonly createdAt: Date;
+  readonly retiredAt: Date | null;
+}
+
+/** Signs new customer tokens with a new key; those before it go on verifying. */
+export async function rotateKey(database: RampDatabase, vault: Vault): Promise<{ readonly kid: string }> {
+  return { kid: await database.asOperator((tx) => rotateSigningKey(tx, vault)) };
+}
+
+export function listKeys(database: RampDatabase): Promise<SigningKeySummary[]> {
+  return database.asOperator((tx) =>
+    tx.rows<SigningKeySummary>(
+      `SELECT kid, created_at AS "createdAt", retired_at AS "retiredAt" FROM ramp.signing_keys ORDER BY created_at, kid`,
+    ),
+  );
+}

@@ -1,0 +1,217 @@
+import { createLocalJWKSet, exportJWK, type JWTVerifyGetKey } from "jose";
+import type { ClientAddress } from "../http/client-address.js";
+import type { Logger } from "../http/logger.js";
+import { type ConnectionSource, listen, listening, type RunningServer } from "../http/server.js";
+import { openRates } from "../access/rate-limit/open.js";
+import { type RampLimits, RAMP_LIMITS } from "./api/authenticate.js";
+import { rampApp } from "./api/app.js";
+import { RampMetrics } from "./api/system-routes.js";
+import { readCurrencies } from "./accounts/currency.js";
+import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "./intents/lease.js";
+import { ProjectSignIn } from "./tokens/project-credentials.js";
+import { Providers } from "./providers/provider-connections.js";
+import type { RampContext } from "./context.js";
+import { Vault, ownMasterKey } from "./vault.js";
+import { openDatabase, type RampDatabase } from "./database/ramp-database.js";
+import { migrate } from "./database/migrate.js";
+import { CustomerTokens, ensureSigningKey, SigningKeys } from "./tokens/customer-token.js";
+import { SubjectTokens } from "./tokens/subject-token.js";
+import { walletIssuer } from "./tokens/wallet-token.js";
+import { startQueue, taskList } from "./background/queue.js";
+import { startScheduler } from "./background/scheduler.js";
+import type { Environment } from "../environment/environment.js";
+
+export interface RampOptions {
+  readonly databaseUrl: string;
+  /** The 32 bytes of `RAMP_SECRETS_KEY`. */
+  readonly secretsKey: Buffer;
+  readonly host: string;
+  readonly port: number;
+  /** Null: the address that the server listens on. */
+  readonly publicUrl: string | null;
+  readonly addressOf: ClientAddress;
+  /** Where callers are counted for all processes together; null: in this one. */
+  readonly redisUrl: string | null;
+  readonly metricsPublic: boolean;
+  readonly log: Logger;
+  readonly limits?: RampLimits;
+  readonly polling?: PollingPolicy;
+  /** Where connections come from; from the port when left out. */
+  readonly intake?: ConnectionSource;
+}
+
+/** Brings the ramp up: migrates, serves, works in the background. Rejects when it cannot; then nothing is left running. */
+export async function startRamp(options: RampOptions): Promise<RunningServer> {
+  const { databaseUrl, log } = options;
+  await migrate(databaseUrl);
+  const onIdleError = (error: Error): void => log.warn({ err: error }, "database connection lost");
+  const database = await openDatabase({ url: databaseUrl, onIdleError });
+  try {
+    return await serve(options, database);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function serve(options: RampOptions, database: RampDatabase): Promise<RunningServer> {
+  const { host, port, addressOf, log, metricsPublic, databaseUrl, intake = listening } = options;
+  const rates = openRates(options.redisUrl, log);
+  // The address is part of what is set up, and known for certain only once the port is had.
+  let handler: ReturnType<typeof rampApp> | null = null;
+  const server = await listen(
+    (request, response) => {
+      if (handler) handler(request, response);
+      else response.writeHead(503, { "Retry-After": "1" }).end();
+    },
+    host,
+    port,
+    undefined,
+    intake,
+  );
+  try {
+    const ramp = await openRamp(options, database, options.publicUrl ?? server.url);
+    const gate = {
+      signIn: new ProjectSignIn(database),
+      customerTokens: ramp.customerTokens,
+      rates,
+      addressOf,
+      limits: options.limits ?? RAMP_LIMITS,
+    };
+    handler = rampApp({ ramp, gate, metrics: new RampMetrics(), metricsPublic });
+    const queue = startQueue(databaseUrl, taskList(ramp), log);
+    const sweep = startScheduler(ramp);
+    log.info({ url: server.url }, "ramp listening");
+    return {
+      url: server.url,
+      async stop() {
+        await server.stop();
+        await sweep.stop();
+        await queue.stop();
+        rates.close();
+        await database.close();
+      },
+    };
+  } catch (error) {
+    rates.close();
+    await server.stop();
+    throw error;
+  }
+}
+
+/** What all parts share, opened on a migrated database. */
+export async function openRamp(
+  { secretsKey, log, polling = DEFAULT_POLLING_POLICY }: Pick<RampOptions, "secretsKey" | "log" | "polling">,
+  database: RampDatabase,
+  publicUrl: string,
+): Promise<RampContext> {
+  const vault = new Vault(secretsKey);
+  await ensureSigningKey(database, vault);
+  const keys = new SigningKeys(database, vault);
+  const issuer = walletIssuer(publicUrl);
+  return {
+    database,
+    currencies: await database.asOperator(readCurrencies),
+    providers: new Providers(database, vault, publicUrl),
+    customerTokens: new CustomerTokens(keys, publicUrl),
+    subjectTokens: new SubjectTokens(database, { issuer, keys: ownKeys(keys) }),
+    walletTokens: { database, keys, issuer },
+    vault,
+    log,
+    polling,
+    publicUrl,
+    now: () => new Date(),
+  };
+}
+
+/** Our own signing keys in the form in which others publish theirs. */
+function ownKeys(keys: SigningKeys): JWTVerifyGetKey {
+  return async (header, token) => {
+    const key = header.kid === undefined ? null : await keys.find(header.kid);
+    const jwks = key === null ? [] : [{ ...(await exportJWK(key.publicKey)), kid: key.kid }];
+    return createLocalJWKSet({ keys: jwks })(header, token);
+  };
+}
+
+export interface RampServiceOptions {
+  readonly environment: Environment;
+  /** Folder of the embedded database and of its secrets key. */
+  readonly dataDir: string;
+  readonly log: Logger;
+}
+
+/** Starts or joins the embedded PostgreSQL; used when no database URL is set. */
+export type StartEmbedded = (
+  options: Pick<RampServiceOptions, "dataDir" | "log">,
+) => Promise<{ readonly url: string; stop(): Promise<void> }>;
+
+interface Storage {
+  readonly databaseUrl: string;
+  readonly secretsKey: Buffer;
+  close(): Promise<void>;
+}
+
+/** The ramp's database and master key. An external database needs a key of its own, kept apart from it. */
+async function openStorage(options: RampServiceOptions, startEmbedded: StartEmbedded): Promise<Storage> {
+  const { rampDatabaseUrl, databaseUrl: dataUrl, rampSecretsKey } = options.environment;
+  const url = rampDatabaseUrl ?? dataUrl;
+  if (url !== null) {
+    if (rampSecretsKey === null)
+      throw new Error(
+        "Set RAMP_SECRETS_KEY, for example to the output of `openssl rand -hex 32`: it encrypts the ramp's secrets in the database.",
+      );
+    return { databaseUrl: url, secretsKey: rampSecretsKey, close: () => Promise.resolve() };
+  }
+  const embedded = await startEmbedded(options);
+  const secretsKey = rampSecretsKey ?? ownMasterKey(`${options.dataDir}/ramp_secrets_key`);
+  return { databaseUrl: embedded.url, secretsKey, close: () => embedded.stop() };
+}
+
+/**
+ * The ramp as `routewright serve` runs it. Rejects with a clear message when it cannot start, and leaves nothing running.
+ * `intake`: the source of connections; default: the port of the environment.
+ */
+export async function startRampService(
+  options: RampServiceOptions,
+  startEmbedded: StartEmbedded,
+  intake?: ConnectionSource,
+): Promise<RunningServer> {
+  const { databaseUrl, secretsKey, close } = await openStorage(options, startEmbedded);
+  const { host, rampPort: port, rampPublicUrl: publicUrl } = options.environment;
+  const { addressOf, redisUrl, metricsPublic } = options.environment;
+  const { log } = options;
+  try {
+    const ramp = { databaseUrl, secretsKey, host, port, publicUrl, addressOf, redisUrl, metricsPublic, log };
+    const server = await startRamp({ ...ramp, ...(intake && { intake }) });
+    return { url: server.url, stop: () => server.stop().then(close) };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** The migrated database, opened for one admin command. */
+export interface AdminSession {
+  readonly database: RampDatabase;
+  readonly vault: Vault;
+  /** Migrations that this session applied. */
+  readonly migrated: readonly string[];
+  close(): Promise<void>;
+}
+
+export async function openAdminSession(
+  options: RampServiceOptions,
+  startEmbedded: StartEmbedded,
+): Promise<AdminSession> {
+  const { databaseUrl: url, secretsKey, close } = await openStorage(options, startEmbedded);
+  try {
+    const migrated = await migrate(url);
+    const database = await openDatabase({ url, onIdleError: () => undefined, maxConnections: 2 });
+    const vault = new Vault(secretsKey);
+    await ensureSigningKey(database, vault);
+    return { database, vault, migrated, close: () => database.close().then(close) };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

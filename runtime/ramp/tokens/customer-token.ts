@@ -1,0 +1,199 @@
+import jwt from "jsonwebtoken";
+import {
+  createHash,
+  type KeyObject,
+  createPrivateKey,
+  generateKeyPairSync,
+  createPublicKey,
+} from "node:crypto";
+import { type ProjectId, projectId, newId } from "../database/id.js";
+import type { Vault } from "../vault.js";
+import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
+/** Lifetime of a token without a subject token, in seconds (decisions.md §B, Keys and tokens). */
+export const PLAIN_LIFETIME_SECONDS = 60 * 60;
+
+/** Who may use a customer token, and where. */
+const AUDIENCE = "routewright-ramp";
+
+export interface Customer {
+  readonly projectId: ProjectId;
+  readonly customerId: string;
+}
+
+interface Verified extends Customer {
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/** Tokens that verified lately: a customer sends the same one with every call. */
+const MAX_HELD = 5_000;
+/** So long a verified token is believed: a key removed by the operator is out of use after this. */
+const BELIEVED_MS = 60_000;
+
+/** The customers' access tokens: JWT, ES256, with `sub`, `pid`, `iss`, `aud`, `exp`, `jti` and `kid`. */
+export class CustomerTokens {
+  readonly #keys: SigningKeys;
+  readonly #issuer: string;
+  readonly #held = new Map<string, Verified>();
+
+  constructor(keys: SigningKeys, issuer: string) {
+    this.#keys = keys;
+    this.#issuer = issuer;
+  }
+
+  /** @param expiresAt seconds since 1970 */
+  async sign({ projectId: pid, customerId }: Customer, expiresAt: number): Promise<string> {
+    const { kid, privateKey } = await this.#keys.current();
+    return jwt.sign({ pid, exp: expiresAt }, privateKey, {
+      algorithm: SIGNING_ALGORITHM,
+      keyid: kid,
+      subject: customerId,
+      issuer: this.#issuer,
+      audience: AUDIENCE,
+      jwtid: newId(),
+    });
+  }
+
+  /** The customer of an `Authorization: Bearer` header; null when the token is missing, expired or not ours. */
+  async customerOf(authorization: string | undefined): Promise<Customer | null> {
+    const token = /^bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization ?? "")?.[1];
+    if (token === undefined || token.length > 8_000) return null;
+    const digest = createHash("sha256").update(token).digest("base64");
+    const held = this.#held.get(digest);
+    if (held && held.expiresAt > Date.now()) return held;
+    this.#held.delete(digest);
+    const verified = await this.#verify(token);
+    if (verified) this.#hold(digest, verified);
+    return verified;
+  }
+
+  async #verify(token: string): Promise<Verified | null> {
+    const kid = decoded(token)?.header.kid;
+    const key = typeof kid === "string" ? await this.#keys.find(kid) : null;
+    const claims = key && verified(token, key.publicKey, this.#issuer);
+    const { sub, pid, exp } = claims ?? {};
+    if (typeof sub !== "string" || typeof pid !== "string" || typeof exp !== "number") return null;
+    return { projectId: projectId(pid), customerId: sub, expiresAt: exp * 1000 };
+  }
+
+  #hold(digest: string, { expiresAt, ...customer }: Verified): void {
+    if (this.#held.size >= MAX_HELD) this.#held.clear();
+    this.#held.set(digest, { ...customer, expiresAt: Math.min(expiresAt, Date.now() + BELIEVED_MS) });
+  }
+}
+
+function decoded(token: string): jwt.Jwt | null {
+  try {
+    return jwt.decode(token, { complete: true });
+  } catch {
+    return null;
+  }
+}
+
+/** The claims, or null for a token that does not verify: the library throws whatever it stumbles over in a mangled one. */
+function verified(token: string, key: KeyObject, issuer: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const claims = jwt.verify(token, key, { algorithms: [SIGNING_ALGORITHM], issuer, audience: AUDIENCE });
+    return typeof claims === "object" ? claims : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Algorithm of all tokens that the service signs. */
+export const SIGNING_ALGORITHM = "ES256";
+
+interface SigningKey {
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+  readonly isRetired: boolean;
+}
+
+interface KeyRow {
+  readonly kid: string;
+  readonly private_key: Buffer;
+  readonly public_key: string;
+  readonly retired_at: Date | null;
+}
+
+/** A rotation by command is known to a running server after this. */
+const FRESH_MS = 10_000;
+/** An unknown `kid` may be that of a new key, but costs no more than a look each second. */
+const UNKNOWN_KID_MS = 1_000;
+
+/** The keys that sign customer tokens, newest first. Retired ones verify what they have signed until it expires. */
+export class SigningKeys {
+  readonly #database: RampDatabase;
+  readonly #vault: Vault;
+  #keys: Promise<readonly SigningKey[]> | null = null;
+  #readAt = 0;
+
+  constructor(database: RampDatabase, vault: Vault) {
+    this.#database = database;
+    this.#vault = vault;
+  }
+
+  async current(): Promise<SigningKey> {
+    const usable = (keys: readonly SigningKey[]): SigningKey | undefined =>
+      keys.find(({ isRetired }) => !isRetired);
+    const key = usable(await this.#read(FRESH_MS)) ?? usable(await this.#read(0));
+    if (!key) throw new Error("There is no signing key.");
+    return key;
+  }
+
+  async find(kid: string): Promise<SigningKey | null> {
+    const named = (keys: readonly SigningKey[]): SigningKey | undefined =>
+      keys.find((key) => key.kid === kid);
+    return named(await this.#read(FRESH_MS)) ?? named(await this.#read(UNKNOWN_KID_MS)) ?? null;
+  }
+
+  #read(freshMs: number): Promise<readonly SigningKey[]> {
+    if (this.#keys && Date.now() - this.#readAt < freshMs) return this.#keys;
+    this.#readAt = Date.now();
+    const keys = this.#database
+      .asOperator((tx) => readKeys(tx))
+      .then((rows) => rows.map((row) => this.#keyOf(row)));
+    keys.catch(() => (this.#keys = null));
+    return (this.#keys = keys);
+  }
+
+  #keyOf({ kid, private_key, public_key, retired_at }: KeyRow): SigningKey {
+    const pem = this.#vault.open(keyPurpose(kid), private_key);
+    const privateKey = createPrivateKey(pem);
+    return { kid, privateKey, publicKey: createPublicKey(public_key), isRetired: retired_at !== null };
+  }
+}
+
+function readKeys(tx: OperatorTransaction): Promise<KeyRow[]> {
+  return tx.rows<KeyRow>(
+    "SELECT kid, private_key, public_key, retired_at FROM ramp.signing_keys ORDER BY created_at DESC, kid DESC",
+  );
+}
+
+function keyPurpose(kid: string): string {
+  return `signing-key:${kid}`;
+}
+
+/** Makes a new key, with which all new tokens are signed; those before it only verify from then on. Returns its `kid`. */
+export async function rotateSigningKey(tx: OperatorTransaction, vault: Vault): Promise<string> {
+  const kid = newId();
+  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const sealed = vault.seal(keyPurpose(kid), privateKey.export({ type: "pkcs8", format: "pem" }).toString());
+  await tx.rows("UPDATE ramp.signing_keys SET retired_at = now() WHERE retired_at IS NULL");
+  await tx.rows("INSERT INTO ramp.signing_keys (kid, private_key, public_key) VALUES ($1, $2, $3)", [
+    kid,
+    sealed,
+    publicKey.export({ type: "spki", format: "pem" }).toString(),
+  ]);
+  return kid;
+}
+
+/** Sees to it that there is a key; of several servers that start together one makes it. */
+export async function ensureSigningKey(database: RampDatabase, vault: Vault): Promise<void> {
+  await database.asOperator(async (tx) => {
+    await tx.rows("LOCK TABLE ramp.signing_keys IN EXCLUSIVE MODE");
+    const key = await tx.row("SELECT kid FROM ramp.signing_keys WHERE retired_at IS NULL LIMIT 1");
+    if (key === null) await rotateSigningKey(tx, vault);
+  });
+}

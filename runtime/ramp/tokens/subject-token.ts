@@ -1,0 +1,171 @@
+import {
+  createRemoteJWKSet,
+  customFetch,
+  decodeJwt,
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from "jose";
+import { isRampError, rampError, type RampError } from "../ramp-errors.js";
+import type { ProjectId } from "../database/id.js";
+import type { ProjectTransaction, RampDatabase } from "../database/ramp-database.js";
+import { sendRequest } from "../outbound-http.js";
+import { parseJson } from "../json-schema.js";
+
+/** Algorithms of subject tokens (decisions.md §B, Keys and tokens): public keys only. */
+const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"];
+
+/** Unknown `kid`s have the key set fetched again at most this often. */
+const REFETCH_MS = 60_000;
+/** The key set and the discovery document are fetched anew after this in any case. */
+const STALE_MS = 10 * 60_000;
+const TIMEOUT_MS = 5_000;
+
+/** Who an identity provider says the customer is. */
+export interface Subject {
+  readonly issuer: string;
+  readonly subject: string;
+  /** Whether the subject is a wallet that signed in here. */
+  readonly isWallet: boolean;
+  /** Seconds since 1970. */
+  readonly expiresAt: number;
+}
+
+interface IdentityProvider {
+  readonly issuer: string;
+  readonly audiences: readonly string[];
+  readonly clock_skew_seconds: number;
+}
+
+/** Verifies the ID tokens of the identity providers that a project has registered. Keys come from them alone. */
+export class SubjectTokens {
+  readonly #database: RampDatabase;
+  readonly #own: { readonly issuer: string; readonly keys: JWTVerifyGetKey };
+  readonly #keySets = new Map<string, KeySet>();
+
+  /** @param own the issuer of our own wallet tokens and their keys, which need not be fetched */
+  constructor(database: RampDatabase, own: { readonly issuer: string; readonly keys: JWTVerifyGetKey }) {
+    this.#database = database;
+    this.#own = own;
+  }
+
+  /** The subject of a token, or why it is refused: 401 for issuer and audience, 400 for all else (ramp-api.md §7). */
+  async verify(projectId: ProjectId, token: string): Promise<Subject | RampError> {
+    const issuer = issuerOf(token);
+    if (issuer === null) return rampError("INVALID_SUBJECT_TOKEN");
+    const provider = await this.#database.inProject(projectId, (tx) => readIdentityProvider(tx, issuer));
+    if (provider === null) return rampError("SUBJECT_TOKEN_REJECTED");
+    const keys = issuer === this.#own.issuer ? this.#own.keys : await this.#keysOf(issuer);
+    if (isRampError(keys)) return keys;
+    try {
+      const { payload } = await jwtVerify(token, keys, {
+        issuer,
+        audience: [...provider.audiences],
+        algorithms: ALGORITHMS,
+        clockTolerance: provider.clock_skew_seconds,
+        requiredClaims: ["exp", "sub", "iat"],
+      });
+      return subjectOf(issuer, payload, issuer === this.#own.issuer);
+    } catch (error) {
+      return refusalOf(error);
+    }
+  }
+
+  async #keysOf(issuer: string): Promise<JWTVerifyGetKey | RampError> {
+    let known = this.#keySets.get(issuer);
+    if (!known || known.staleAt < Date.now()) {
+      const uri = await discoverKeySet(issuer);
+      // A provider that cannot be asked at the moment is believed to have the keys it had.
+      if (uri === null)
+        return (
+          known?.keys ??
+          rampError("INVALID_SUBJECT_TOKEN", { message: "The identity provider cannot be reached." })
+        );
+      const keys = known?.uri === uri ? known.keys : remoteKeySet(uri);
+      this.#keySets.set(issuer, (known = { uri, keys, staleAt: Date.now() + STALE_MS }));
+    }
+    return known.keys;
+  }
+}
+
+interface KeySet {
+  readonly uri: string;
+  readonly keys: JWTVerifyGetKey;
+  readonly staleAt: number;
+}
+
+function remoteKeySet(uri: string): JWTVerifyGetKey {
+  return createRemoteJWKSet(new URL(uri), {
+    cooldownDuration: REFETCH_MS,
+    cacheMaxAge: STALE_MS,
+    timeoutDuration: TIMEOUT_MS,
+    // The ramp's own client: it follows no redirect and bounds what it reads.
+    [customFetch]: async (url) => {
+      const result = await getJson(url);
+      return new Response(result ?? "", { status: result === null ? 502 : 200 });
+    },
+  });
+}
+
+/** `jwks_uri` of the issuer's discovery document (OpenID Connect Discovery 1.0 §4); null when there is none to be had. */
+async function discoverKeySet(issuer: string): Promise<string | null> {
+  const text = await getJson(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
+  const document =
+    text === null ? null : (parseJson(text) as { issuer?: unknown; jwks_uri?: unknown } | null | undefined);
+  if (document?.issuer !== issuer || typeof document.jwks_uri !== "string") return null;
+  return isFetchable(document.jwks_uri) ? document.jwks_uri : null;
+}
+
+async function getJson(url: string): Promise<string | null> {
+  const result = await sendRequest({
+    url: new URL(url),
+    method: "GET",
+    headers: { accept: "application/json" },
+    body: "",
+    timeoutMs: TIMEOUT_MS,
+  });
+  return result.kind === "answered" && result.status === 200 ? result.body : null;
+}
+
+/** Keys come over TLS, or from this machine itself. */
+export function isFetchable(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { protocol, hostname } = new URL(address);
+  return (
+    protocol === "https:" || (protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname))
+  );
+}
+
+function issuerOf(token: string): string | null {
+  try {
+    const { iss } = decodeJwt(token);
+    return typeof iss === "string" && !iss.includes("\0") ? iss : null;
+  } catch {
+    return null;
+  }
+}
+
+function subjectOf(issuer: string, { sub, exp }: JWTPayload, isWallet: boolean): Subject | RampError {
+  const isUsable =
+    sub !== undefined && sub !== "" && sub.length <= 256 && !sub.includes("\0") && exp !== undefined;
+  return isUsable
+    ? { issuer, subject: sub, isWallet, expiresAt: Math.floor(exp) }
+    : rampError("INVALID_SUBJECT_TOKEN");
+}
+
+function refusalOf(error: unknown): RampError {
+  if (error instanceof errors.JWTClaimValidationFailed && (error.claim === "aud" || error.claim === "iss"))
+    return rampError("SUBJECT_TOKEN_REJECTED");
+  if (error instanceof errors.JWTExpired)
+    return rampError("INVALID_SUBJECT_TOKEN", { message: "The subject token has expired." });
+  if (error instanceof errors.JOSEError) return rampError("INVALID_SUBJECT_TOKEN");
+  throw error;
+}
+
+function readIdentityProvider(tx: ProjectTransaction, issuer: string): Promise<IdentityProvider | null> {
+  return tx.row<IdentityProvider>(
+    "SELECT issuer, audiences, clock_skew_seconds FROM ramp.identity_providers WHERE issuer = $1",
+    [issuer],
+  );
+}
