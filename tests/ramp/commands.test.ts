@@ -114,7 +114,7 @@ describe("routewright ramp", () => {
     [["project", "create", "--org", "x", "--name", "Shop"], "There is no organization x."],
     [["org", "create", "--name", " "], "The name is empty."],
     [["idp", "list", "--project", "x"], "There is no project x."],
-    [["sandbox", "--port", "x"], "--port must be"],
+    [["sandbox", "--port", "x"], "from 0 to 65535"],
     [["org", "create"], "required option"],
     [["project", "create", "--org", "x", "--name", "y", "--ttl-seconds", "-1"], "whole number"],
     [
