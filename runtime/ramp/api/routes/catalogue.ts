@@ -101,7 +101,8 @@ export const getQuote = route("project", {
       "/destCurrencyCode",
     ]);
     // A path that nobody offers is asked for in vain, not wrongly (decisions.md §B, Shapes).
-    if (isRampError(pair)) return pair.error === "UNSUPPORTED_PATH" ? jsonResponse(200, { quotes: [] }) : pair;
+    if (isRampError(pair))
+      return pair.error === "UNSUPPORTED_PATH" ? jsonResponse(200, { quotes: [] }) : pair;
     const countryCode = readCountry(query.countryCode, "/countryCode");
     if (isRampError(countryCode)) return countryCode;
     const reading = readAmount(query.srcAmount, pair.src);
