@@ -1,5 +1,4 @@
 import { createRequire } from "node:module";
-import { fileURLToPath } from "node:url";
 import type { Column, Endpoint, Parameter, Tier } from "@routewright/runtime/model";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { visible } from "../manifest/hidden.js";
@@ -165,12 +164,9 @@ function versionProblem(location: string, version: number): string {
     : `${location} has catalogue schema ${String(version)}, of an earlier Routewright; this one reads ${known}. ${REGENERATE}`;
 }
 
-/** Where the build puts the compiled schema: in the package's `dist/`, for the sources and the bundle alike. */
-const VALIDATOR_FILE = import.meta.url.replace(/^(.*\/generator\/).*$/, "$1dist/catalogue-validator.cjs");
-
 /** Compiled by the build: loading the schema compiler takes longer than rendering a whole catalogue. */
 const validate = createRequire(import.meta.url)(
-  fileURLToPath(VALIDATOR_FILE),
+  "routewright/validators/catalogue.cjs",
 ) as ValidateFunction<CatalogueRecord>;
 
 function shapeProblem(errors: readonly ErrorObject[]): string {

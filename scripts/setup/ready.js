@@ -17,7 +17,7 @@ export function makeReady() {
     run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
   }
   if (
-    isStale("generator/dist/meta-api-validator.cjs", [
+    isStale("generator/dist/validators/meta-api.cjs", [
       "generator",
       "runtime",
       "templates/skeleton",
