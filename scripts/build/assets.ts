@@ -1,5 +1,8 @@
-/** Copies what the documentation pages load into the runtime package, which then needs none of Redoc's own dependencies. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+/**
+ * Copies into the packages what is not compiled: Redoc's bundle into the runtime, which then needs none of Redoc's own
+ * dependencies, and the templates for CI and containers into the command line.
+ */
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
@@ -14,3 +17,12 @@ const script = readFileSync(redoc, "utf8");
 if (!script.includes(LOGO)) throw new Error(`${redoc} no longer loads ${LOGO}: look what it loads instead.`);
 mkdirSync(assets, { recursive: true });
 writeFileSync(`${assets}/redoc.js`, script.replaceAll(LOGO, EMPTY_PICTURE));
+
+for (const name of ["ci", "docker"])
+  cpSync(
+    new URL(`../../templates/${name}`, import.meta.url),
+    new URL(`../../generator/dist/templates/${name}`, import.meta.url),
+    {
+      recursive: true,
+    },
+  );
