@@ -5,9 +5,23 @@ import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { barsText, type Findings, isMet, tableText } from "./report.js";
 import type { Effort, Section } from "./sections/section.js";
+import { generate } from "./sections/generate.js";
+import { rampIntents } from "./sections/ramp.js";
+import { refresh } from "./sections/refresh.js";
+import { scale } from "./sections/scale.js";
 import { serve } from "./sections/serve.js";
+import { soak } from "./sections/soak.js";
+import { stream } from "./sections/stream.js";
 
-const SECTIONS: Readonly<Record<string, Section>> = { serve };
+const SECTIONS: Readonly<Record<string, Section>> = {
+  serve,
+  scale,
+  stream,
+  generate,
+  refresh,
+  ramp: rampIntents,
+  soak,
+};
 
 /** `--quick` runs this section only. */
 const QUICK_SECTION = "serve";

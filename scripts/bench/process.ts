@@ -113,8 +113,11 @@ const TICKS_PER_SECOND = 100;
 
 /** Seconds of processor time that a process has used, its threads included; NaN on systems without `/proc`. */
 export function cpuSeconds(pid: number): number {
-  const fields = statOf(pid);
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  return secondsOf(statOf(pid));
+}
+
+function secondsOf(stat: readonly string[]): number {
+  return (Number(stat[11]) + Number(stat[12])) / TICKS_PER_SECOND;
 }
 
 /** Seconds of processor time of a process's children, those that have ended included. */
@@ -122,9 +125,10 @@ export function cpuSecondsOfChildren(pid: number): number {
   const own = statOf(pid);
   const ended = (Number(own[13]) + Number(own[14])) / TICKS_PER_SECOND;
   const pids = readdirSync("/proc").map(Number).filter(Number.isInteger);
-  return pids
-    .filter((child) => statOf(child)[1] === String(pid))
-    .reduce((sum, child) => sum + cpuSeconds(child), ended);
+  return pids.reduce((sum, child) => {
+    const fields = statOf(child);
+    return fields[1] === String(pid) ? sum + secondsOf(fields) : sum;
+  }, ended);
 }
 
 /** `/proc/<pid>/stat` from the state on; empty when there is none. Only the program's name, before it, has spaces. */

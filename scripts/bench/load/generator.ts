@@ -40,7 +40,7 @@ class Run {
       () =>
         new Connection(
           this.#job.port,
-          (status, startedAt, connection) => this.#complete(status, startedAt, connection),
+          (connection) => this.#complete(connection),
           (message) => (this.failure ??= message),
         ),
     );
@@ -87,15 +87,19 @@ class Run {
 
   /** `startedAt`: when the request was due. */
   #send(connection: Connection, startedAt: number): void {
-    const text = this.#job.requests[this.#sent++ % this.#job.requests.length] ?? "";
-    connection.send(text.includes(UNIQUE) ? text.replace(UNIQUE, randomUUID()) : text, startedAt);
+    const request = this.#sent++ % this.#job.requests.length;
+    const text = this.#job.requests[request] ?? "";
+    connection.send(text.includes(UNIQUE) ? text.replace(UNIQUE, randomUUID()) : text, request, startedAt);
   }
 
-  #complete(status: number, startedAt: number, connection: Connection): void {
+  #complete(connection: Connection): void {
     const now = performance.now();
     if (now - this.#startedAt > this.#job.milliseconds) return;
-    if (Math.trunc(status / 100) !== 2) this.failure ??= `status ${String(status)}`;
-    this.#latencies.push(now - startedAt);
+    const { status, request } = connection;
+    const isRight = this.#job.statuses?.[request]?.includes(status) ?? Math.trunc(status / 100) === 2;
+    if (!isRight)
+      this.failure ??= `status ${String(status)} of ${this.#job.requests[request]?.split("\r\n")[0] ?? ""}`;
+    this.#latencies.push(now - connection.startedAt);
     if (this.#job.perSecond === undefined) return this.#send(connection, now);
     const waiting = this.#waiting.shift();
     if (waiting === undefined) this.#idle.push(connection);
@@ -105,18 +109,16 @@ class Run {
 
 /** Sends one request at a time and finds the end of its response by Content-Length. */
 class Connection {
+  status = 0;
+  /** Number of the request. */
+  request = 0;
+  startedAt = 0;
   readonly #socket: Socket;
-  readonly #complete: (status: number, startedAt: number, connection: Connection) => void;
-  #startedAt = 0;
+  readonly #complete: (connection: Connection) => void;
   #head = "";
-  #status = 0;
   #missing = 0;
 
-  constructor(
-    port: number,
-    complete: (status: number, startedAt: number, connection: Connection) => void,
-    fail: (message: string) => void,
-  ) {
+  constructor(port: number, complete: (connection: Connection) => void, fail: (message: string) => void) {
     this.#complete = complete;
     const callback = (size: number, buffer: Uint8Array): boolean => {
       this.#receive((buffer as Buffer).subarray(0, size));
@@ -129,9 +131,10 @@ class Connection {
     this.#socket.on("end", () => fail("the server closed the connection"));
   }
 
-  send(request: string, startedAt: number): void {
-    this.#startedAt = startedAt;
-    this.#socket.write(request, "latin1");
+  send(text: string, request: number, startedAt: number): void {
+    this.request = request;
+    this.startedAt = startedAt;
+    this.#socket.write(text, "latin1");
   }
 
   close(): void {
@@ -142,7 +145,7 @@ class Connection {
     if (this.#missing > 0) this.#missing -= bytes.length;
     else if (!this.#readHead(bytes)) return;
     if (this.#missing > 0) return;
-    this.#complete(this.#status, this.#startedAt, this);
+    this.#complete(this);
   }
 
   /** Returns whether the head is complete. A head in several pieces is rare, so that joining texts is cheap enough. */
@@ -152,7 +155,7 @@ class Connection {
     const length =
       this.#head === "" || end === -1 ? undefined : /\r\ncontent-length: *(\d+)/i.exec(this.#head);
     if (length === undefined) return false;
-    this.#status = Number(this.#head.slice(9, 12));
+    this.status = Number(this.#head.slice(9, 12));
     this.#missing = Number(length?.[1] ?? 0) - (bytes.length - end - 4);
     this.#head = "";
     return true;

@@ -12,6 +12,8 @@ export interface Job {
   readonly port: number;
   /** HTTP/1.1 texts, sent in turn. `{uuid}` in one becomes a new UUID each time. */
   readonly requests: readonly string[];
+  /** The right statuses of each request; 2xx when left out. */
+  readonly statuses?: readonly (readonly number[])[];
   /** Each has one request at a time. */
   readonly connections: number;
   readonly milliseconds: number;
@@ -39,8 +41,9 @@ export const SATURATION_GENERATOR = HAS_WRK
   : "the bench's own generator (install wrk: it costs less)";
 
 /** The text of a GET request. */
-export function getRequest(path: string, key: string): string {
-  return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: ${key}\r\n\r\n`;
+export function getRequest(path: string, key: string, ...headers: readonly string[]): string {
+  const lines = [`GET ${path} HTTP/1.1`, "Host: 127.0.0.1", `X-API-Key: ${key}`, ...headers];
+  return `${lines.join("\r\n")}\r\n\r\n`;
 }
 
 /** The load generators: wrk at saturation where it is installed, the bench's own process otherwise. */
@@ -59,8 +62,8 @@ export class Load {
     const job = { ...options, port };
     const seconds = (): [number, number] => [cpuSeconds(pid), cpuSecondsOfChildren(this.#databasePid)];
     const [cpuBefore, databaseBefore] = seconds();
-    const useWrk = HAS_WRK && job.perSecond === undefined && !job.requests[0]?.includes("{uuid}");
-    const result = useWrk ? await runWrk(job) : await this.#generate(job);
+    const isPlain = job.perSecond === undefined && !job.statuses && !job.requests[0]?.includes("{uuid}");
+    const result = HAS_WRK && isPlain ? await runWrk(job) : await this.#generate(job);
     if (result.failure !== null) throw new Error(`Load on port ${String(port)} failed: ${result.failure}.`);
     const [cpuAfter, databaseAfter] = seconds();
     const perRequest = 1e6 / result.requests;

@@ -1,0 +1,192 @@
+import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import * as ramp from "@routewright/runtime/ramp";
+import { Load, type Sample } from "../load/load.js";
+import { startServer, type Server } from "../process.js";
+import type { Findings } from "../report.js";
+import { interleave, median, ratioOf } from "../statistics.js";
+import { openDatabase, ROUTEWRIGHT } from "../synthetic-api.js";
+import type { Setting } from "./section.js";
+
+const CONNECTIONS = 32;
+const DATABASE = "ramp_bench";
+
+/** A project may send 600 requests a minute: with so many in turn none reaches its limit. */
+const PROJECTS = 100;
+
+/** Limit of the ratio to the bare server. */
+const THROUGHPUT = 0.4;
+
+const NAMES = { bare: "node:http + pg, the same rows", ramp: "POST /v1/intent, keyed" } as const;
+type Name = keyof typeof NAMES;
+
+const NOTE =
+  "The bare server writes the rows of a keyed intent in one transaction of 10 statements, without token, checks,\n" +
+  "  signature or provider. The ramp writes them in 2 and calls its provider, another process, in between.";
+
+/** Keyed intents a second, beside a server that only writes the same rows. */
+export async function rampIntents({ folder, effort, progress }: Setting): Promise<Findings> {
+  progress("ramp: starting the database, the sandbox provider and the ramp");
+  const database = await openDatabase(folder);
+  const load = new Load(database.pid);
+  const started: Server[] = [];
+  const start = async (program: Parameters<typeof startServer>[0]): Promise<Server> => {
+    const server = await startServer(program);
+    started.push(server);
+    return server;
+  };
+  try {
+    await database.query(`DROP DATABASE IF EXISTS ${DATABASE} WITH (FORCE)`);
+    await database.query(`CREATE DATABASE ${DATABASE}`);
+    const url = Object.assign(new URL(database.url), { pathname: `/${DATABASE}` }).href;
+    const key = randomBytes(32).toString("hex");
+    const sandboxArgs = [ROUTEWRIGHT, "ramp", "sandbox", "--port", "{port}"];
+    const sandbox = await start({ name: "ramp-sandbox", args: sandboxArgs, folder });
+    const variables = { RAMP_DATABASE_URL: url, RAMP_SECRETS_KEY: key };
+    const projects = await createProjects(variables, sandbox);
+    const rampArgs = [ROUTEWRIGHT, "serve", "--only", "ramp", "--ramp-port", "{port}"];
+    const server = await start({ name: "ramp", args: rampArgs, folder, environment: variables });
+    const tokens: string[] = [];
+    for (const { authorization } of projects) tokens.push(await createCustomer(server, authorization));
+    const owners = join(folder, "ramp-owners.json");
+    writeFileSync(owners, JSON.stringify(projects.map(({ owner }) => ({ ...owner, customerId: CUSTOMER }))));
+    const bare = await start({
+      name: "ramp-bare",
+      args: [resolve("scripts/bench/baselines/ramp.js")],
+      folder,
+      environment: { DATABASE_URL: url, BENCH_OWNERS: owners },
+    });
+    progress("ramp: creating intents");
+    const requests = tokens.map(intentRequest);
+    const run = (subject: Server, milliseconds: number) =>
+      load.run(subject, { requests, connections: CONNECTIONS, milliseconds });
+    await run(bare, effort.warmUpMs);
+    await run(server, effort.warmUpMs);
+    const { roundMs, rounds } = effort;
+    return findings(
+      await interleave({ bare: () => run(bare, roundMs), ramp: () => run(server, roundMs) }, rounds),
+    );
+  } finally {
+    load.stop();
+    await Promise.all(started.map((server) => server.stop()));
+    await database.stop();
+  }
+}
+
+interface Project {
+  /** The project's credentials as an Authorization header. */
+  readonly authorization: string;
+  readonly owner: { readonly projectId: string; readonly connectionId: string };
+}
+
+/** Projects that are connected to the sandbox provider. */
+async function createProjects(
+  variables: Readonly<Record<string, string>>,
+  sandbox: Server,
+): Promise<readonly Project[]> {
+  const reading = ramp.readEnvironment(variables);
+  if (!reading.ok) throw new Error(reading.problems.join("\n"));
+  const { environment } = reading;
+  const log = ramp.openLog("silent");
+  const session = await ramp.openAdminSession({ environment, dataDir: ".data", log });
+  const { database, vault } = session;
+  const provider = ramp.SANDBOX_PROVIDERS.find(({ code }) => code === "sandbox-south");
+  if (!provider) throw new Error("There is no provider sandbox-south.");
+  const { code, path, keyId, secret } = provider;
+  const connection = {
+    provider: code,
+    url: `http://127.0.0.1:${String(sandbox.port)}${path}`,
+    keyId,
+    secret,
+  };
+  const projects: Project[] = [];
+  try {
+    const { organizationId } = valueOf(await ramp.createOrganization(database, "Bench"));
+    const given = { organizationId, name: "Bench", tokenTtlSeconds: 0, pageOrigins: [] };
+    while (projects.length < PROJECTS) {
+      const { projectId, clientId, clientSecret } = valueOf(await ramp.createProject(database, given));
+      const id = valueOf(await ramp.findProject(database, projectId));
+      valueOf(await ramp.connectProvider(database, vault, id, connection));
+      const row = await database.inProject(id, (tx) =>
+        tx.row<{ id: string }>("SELECT id FROM ramp.provider_connections"),
+      );
+      const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`;
+      projects.push({ authorization, owner: { projectId: id, connectionId: row?.id ?? "" } });
+    }
+    return projects;
+  } finally {
+    await session.close();
+  }
+}
+
+function valueOf<T>(
+  result: { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string },
+): T {
+  if (!result.ok) throw new Error(result.problem);
+  return result.value;
+}
+
+const CUSTOMER = "bench";
+
+/** Creates a customer of a project and returns the customer's token. */
+async function createCustomer({ port }: Server, authorization: string): Promise<string> {
+  const response = await fetch(`http://127.0.0.1:${String(port)}/v1/customers`, {
+    method: "POST",
+    headers: { authorization, "content-type": "application/json" },
+    body: JSON.stringify({ id: CUSTOMER }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`No customer was created: ${text}`);
+  return (JSON.parse(text) as { accessToken: string }).accessToken;
+}
+
+/** An on-ramp that sandbox-south accepts without an identity check: recorded, approved, ready for payment. */
+function intentRequest(token: string): string {
+  const address = "0x52908400098527886E0F7030069857D2E4169EE7";
+  const body = JSON.stringify({
+    src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH", provider: "sandbox-south" } },
+    dest: { currencyCode: "USDC_POLYGON", details: { address } },
+    srcAmount: "100.00",
+  });
+  return [
+    "POST /v1/intent HTTP/1.1",
+    "Host: 127.0.0.1",
+    "Content-Type: application/json",
+    `Content-Length: ${String(body.length)}`,
+    `Authorization: Bearer ${token}`,
+    `Idempotency-Key: {uuid}\r\n\r\n${body}`,
+  ].join("\r\n");
+}
+
+function findings(samples: Readonly<Record<Name, Sample[]>>): Findings {
+  const throughputs = (name: Name): number[] => samples[name].map((sample) => sample.requestsPerSecond);
+  const of = (name: Name, key: "p50" | "p99" | "cpu" | "databaseCpu"): number =>
+    median(samples[name].map((sample) => sample[key]));
+  const ratio = ratioOf(throughputs("ramp"), throughputs("bare"));
+  return {
+    tables: [
+      {
+        title: `ramp: intents created, ${String(CONNECTIONS)} connections`,
+        columns: [
+          { key: "name", head: "server" },
+          { key: "throughput", head: "intents/s", digits: 0 },
+          { key: "p50", head: "p50 ms", digits: 1 },
+          { key: "p99", head: "p99 ms", digits: 1 },
+          { key: "cpu", head: "CPU µs/intent", digits: 0 },
+          { key: "databaseCpu", head: "PostgreSQL µs", digits: 0 },
+        ],
+        rows: (Object.keys(NAMES) as Name[]).map((name) => ({
+          name: NAMES[name],
+          throughput: median(throughputs(name)),
+          p50: of(name, "p50"),
+          p99: of(name, "p99"),
+          cpu: of(name, "cpu"),
+          databaseCpu: of(name, "databaseCpu"),
+        })),
+        notes: [NOTE],
+      },
+    ],
+    bars: [{ name: "keyed intents to the bare server", ratio, limit: { atLeast: THROUGHPUT } }],
+  };
+}
