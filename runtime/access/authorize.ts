@@ -10,6 +10,8 @@ export interface Authorization {
   /** Null without a key. */
   readonly owner: KeyOwner | null;
   readonly tier: Tier;
+  /** Tells callers apart: the key's id, or the network address. */
+  readonly callerId: string;
   /** Requests per window of the caller's own tier. */
   readonly limit: number;
   readonly window: RateWindow;
@@ -62,8 +64,12 @@ function judge(caller: Caller, window: RateWindow): Authorization {
   return admission(caller, window, caller.known ? null : httpError("unknownKey"));
 }
 
-function admission({ owner, tier }: Caller, window: RateWindow, error: HttpError | null): Authorization {
-  return { owner, tier, limit: RATE_LIMITS[tier], window, error };
+function admission(
+  { owner, tier, counter }: Caller,
+  window: RateWindow,
+  error: HttpError | null,
+): Authorization {
+  return { owner, tier, callerId: counter, limit: RATE_LIMITS[tier], window, error };
 }
 
 /** Whole seconds until a window ends, at least one. */

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { entityTag } from "../results/entity-tag.js";
+import { entityTag } from "../results/buffered-result.js";
 
 /** Entity tags remembered for one version: callers choose the questions, and must not choose how much memory that takes. */
 const MAX_TAGS = 500;

@@ -1,5 +1,6 @@
 import { Keyring } from "../access/keyring.js";
 import type { PerTier } from "../model/tier.js";
+import { AnswerMemory } from "../results/buffered-result.js";
 import { ResultService } from "../results/result-service.js";
 import type { RequestRecord } from "../observability/request-log.js";
 import type { Warehouse } from "../query/warehouse.js";
@@ -11,7 +12,7 @@ import { ResultCache } from "../results/result-cache.js";
 import { clientAddress, type ClientAddress } from "../http/client-address.js";
 import { openLog, type Logger } from "../http/logger.js";
 import { openRates } from "../access/rate-limit/open.js";
-import { openPostgres } from "../postgres/postgres-warehouse.js";
+import { openPostgres, POOL_DEFAULTS } from "../postgres/postgres-warehouse.js";
 import { routeToReplicas } from "../postgres/replica-router.js";
 
 /** What the handlers of a process share: keys, rate limits and the database. */
@@ -21,6 +22,9 @@ export interface Gateway extends AccessControl {
   readonly versions: Versions;
   /** How long a query may run for a caller of each tier, in milliseconds; 0: no limit. */
   readonly timeouts: Readonly<PerTier<number>>;
+  /** How long a stream may take for a caller of each tier, in milliseconds; 0: no limit. */
+  readonly streamTimeouts: Readonly<PerTier<number>>;
+  readonly answerMemory: AnswerMemory;
   readonly log: Logger;
   /** Called after each response. */
   readonly recordRequest: (record: RequestRecord) => void;
@@ -66,6 +70,18 @@ export interface GatewayOptions {
   readonly addressOf?: ClientAddress;
   /** A query that runs longer is cancelled; one number, or one per tier. 0: no limit. Default 30,000. */
   readonly statementTimeoutMs?: number | Readonly<PerTier<number>>;
+  /** Connections for small answers. Default 8. */
+  readonly databasePoolSize?: number;
+  /** Connections for streams. Default 4. */
+  readonly databaseStreamPoolSize?: number;
+  /** Streams that one caller may read at a time. Default 2. */
+  readonly streamsPerCaller?: number;
+  /** The longest that a stream may take; one number, or one per tier. 0: no limit. Default 3,600,000. */
+  readonly streamTimeoutMs?: number | Readonly<PerTier<number>>;
+  /** Disk for what streams have read ahead of their clients. Default 1024. */
+  readonly streamSpoolMegabytes?: number;
+  /** Memory for answers that clients have not taken yet. Default 256. */
+  readonly answerMemoryMegabytes?: number;
   /** How long a response without a data version is cached. Default 0: no caching. */
   readonly cacheTtlSeconds?: number;
   /** Memory for cached responses. Default 64. */
@@ -81,7 +97,8 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
   const log = options.log ?? openLog("info");
   const rates = openRates(options.redisUrl ?? null, log);
   const timeouts = timeoutsOf(options.statementTimeoutMs ?? 30_000);
-  const warehouse = openWarehouse(options, longestOf(timeouts), log);
+  const answerMemory = new AnswerMemory(options.answerMemoryMegabytes ?? 256);
+  const warehouse = openWarehouse(options, longestOf(timeouts), answerMemory, log);
   const hasReplicas = (options.replicaUrls ?? []).length > 0;
   return {
     keys: options.keys ?? new Keyring(new Map()),
@@ -89,6 +106,8 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
     rates,
     warehouse,
     timeouts,
+    streamTimeouts: timeoutsOf(options.streamTimeoutMs ?? 3_600_000),
+    answerMemory,
     results: new ResultService(warehouse, openCache(options)),
     versions: new Versions(options.builds ?? new BuildTimes(), hasReplicas),
     log,
@@ -115,16 +134,29 @@ function longestOf(timeouts: Readonly<PerTier<number>>): number {
   return all.includes(0) ? 0 : Math.max(...all);
 }
 
-function openWarehouse(options: GatewayOptions, statementTimeoutMs: number, log: Logger): Warehouse {
+function openWarehouse(
+  options: GatewayOptions,
+  statementTimeoutMs: number,
+  { hasRoom }: AnswerMemory,
+  log: Logger,
+): Warehouse {
   const { databaseUrl, replicaUrls = [] } = options;
-  const primary = openPostgres({
-    url: databaseUrl,
+  const shared = {
     statementTimeoutMs,
+    poolSize: options.databasePoolSize ?? POOL_DEFAULTS.poolSize,
+    streamPoolSize: options.databaseStreamPoolSize ?? POOL_DEFAULTS.streamPoolSize,
+    streamsPerCaller: options.streamsPerCaller ?? POOL_DEFAULTS.streamsPerCaller,
+    spoolMegabytes: options.streamSpoolMegabytes ?? POOL_DEFAULTS.spoolMegabytes,
+    hasMemory: hasRoom,
+  };
+  const primary = openPostgres({
+    ...shared,
+    url: databaseUrl,
     onIdleError: (error) => log.warn({ err: error }, "database connection lost"),
   });
   const replicas = replicaUrls.map((url) => {
     // The router logs a lost replica once, not once per connection.
-    const warehouse = openPostgres({ url, statementTimeoutMs, onIdleError: () => undefined });
+    const warehouse = openPostgres({ ...shared, url, isReplica: true, onIdleError: () => undefined });
     return { address: addressIn(url), warehouse };
   });
   return routeToReplicas(primary, replicas, ({ address, isInService, why }) => {

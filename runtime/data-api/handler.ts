@@ -8,7 +8,9 @@ import { httpError, type HttpError } from "../model/errors.js";
 import { readParameters } from "../query/parameters.js";
 import { bodyFields, NO_FIELDS, objectFields, queryFields, type RawFields } from "../query/request-fields.js";
 import { type KeyedQuery, resolveDefaultQuery, resolveQuery } from "../query/resolve-query.js";
+import { QueryAbandoned } from "../query/warehouse.js";
 import { formatOf } from "../results/format.js";
+import { StreamCut } from "../results/send-stream.js";
 import type { Gateway } from "./gateway.js";
 import {
   deprecationHeaders,
@@ -22,6 +24,9 @@ import { allowedMethods, callerHeaders, sendHttpError, sendOptions } from "./sen
 
 /** `Retry-After` of an overloaded server, in seconds. */
 const OVERLOAD_RETRY_SECONDS = 1;
+
+/** Status that logs and metrics give a response that was cut: the one that was sent says success. */
+const CUT_STATUS = 500;
 
 /** A request; `body` is set when middleware such as `express.json()` has already read it. */
 export type DataRequest = IncomingMessage & { readonly body?: unknown };
@@ -63,7 +68,7 @@ export async function handleRequest(
     requestId: context.requestId,
     method: request.method ?? "",
     route: endpoint?.path ?? null,
-    status: response.statusCode,
+    status: sent.isCut === true ? CUT_STATUS : response.statusCode,
     milliseconds: performance.now() - started,
     rows: sent.rows,
     bytes: sent.bytes,
@@ -182,15 +187,19 @@ async function sendRows(
   if (notModified !== null) return notModified;
   try {
     const isStillNeeded = (): boolean => !response.destroyed;
-    const result = await gateway.results.of(key, query, pending.version?.id ?? null, isStillNeeded);
+    const { callerId, tier } = caller;
+    const queryContext = { callerId, tier, version: pending.version?.id ?? null, isStillNeeded };
+    const result = await gateway.results.get(key, query, queryContext);
     if (result === "overloaded") return httpError("overloaded", { n: OVERLOAD_RETRY_SECONDS });
     const sent = respond(pending, result);
     return sent instanceof Promise ? await sent : sent;
   } catch (error) {
     // Client disconnected; not an error.
-    if (response.destroyed && !isDatabaseError(error)) return NO_ROWS;
+    if (error instanceof QueryAbandoned) return NO_ROWS;
     gateway.log.error({ requestId, route: endpoint.path, err: error }, "query failed");
-    return response.headersSent ? NO_ROWS : httpError("queryFailed");
+    if (!(error instanceof StreamCut)) return httpError("queryFailed");
+    const { returned, bytes, milliseconds } = error.sent;
+    return { rows: returned, bytes, databaseMs: milliseconds, isCut: true };
   }
 }
 
@@ -204,10 +213,14 @@ function pendingResponse(
   const headers = callerHeaders(caller, requestId);
   if (endpoint.deprecationDate !== null || endpoint.successor !== null)
     headers.push(...deprecationHeaders(endpoint));
-  return { request, response, format: query.format, headers, version, tag: version?.tagOf(key) ?? null };
-}
-
-/** Whether PostgreSQL reported it, rather than a connection that closed with its client. */
-function isDatabaseError(error: unknown): boolean {
-  return typeof (error as { severity?: unknown } | null)?.severity === "string";
+  return {
+    request,
+    response,
+    format: query.format,
+    headers,
+    version,
+    answerMemory: gateway.answerMemory,
+    streamTimeoutMs: gateway.streamTimeouts[caller.tier],
+    tag: version?.tagOf(key) ?? null,
+  };
 }

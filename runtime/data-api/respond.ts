@@ -3,8 +3,8 @@ import type { QueryResult, StreamedResult } from "../results/result-service.js";
 import { COMPRESSED_FROM_BYTES, compressor, encodingOf } from "../results/encoding.js";
 import { CONTENT_TYPES } from "../results/format.js";
 import { sendStream } from "../results/send-stream.js";
-import { isNamed } from "../results/entity-tag.js";
-import type { BufferedResult } from "../results/buffered-result.js";
+import { type AnswerMemory, type BufferedResult, isNamed } from "../results/buffered-result.js";
+import { resetConnection } from "../http/reset.js";
 import { COMMON_HEADERS, TEXT_POLICY } from "../http/headers.js";
 import type { RowFormat } from "../query/warehouse.js";
 import type { Version } from "./data-versions.js";
@@ -12,6 +12,8 @@ import type { Endpoint } from "../model/endpoint.js";
 
 /** What a request came to. */
 export interface Sent {
+  /** Whether the response was cut although its status says that it succeeded. */
+  readonly isCut?: boolean;
   /** Null where the answer is none of rows. */
   readonly rows: number | null;
   /** Bytes of the body, as sent. */
@@ -30,6 +32,9 @@ export interface PendingResponse {
   /** What the answer says of the caller and of the endpoint, as flat name and value pairs; the rest is added to it. */
   readonly headers: string[];
   readonly version: Version | null;
+  readonly answerMemory: AnswerMemory;
+  /** The longest that a stream may take; 0: no limit. */
+  readonly streamTimeoutMs: number;
   /** Of the answer, where the version gives it. */
   readonly tag: string | null;
 }
@@ -55,10 +60,13 @@ export function sendNotModified(delivery: PendingResponse, tag: string): Sent | 
 }
 
 /** Sends an answer: it is handed over at once, or once it is compressed; a streamed one has ended when this resolves. */
-export function respond(delivery: PendingResponse, { answer, asked }: QueryResult): Sent | Promise<Sent> {
+export function respond(
+  delivery: PendingResponse,
+  { answer, hasRunQuery }: QueryResult,
+): Sent | Promise<Sent> {
   if (answer.kind === "stream") return respondWithStream(delivery, answer);
   const tag = delivery.tag ?? answer.tag;
-  const databaseMs = asked ? answer.databaseMs : null;
+  const databaseMs = hasRunQuery ? answer.databaseMs : null;
   const notModified = sendNotModified(delivery, tag);
   return notModified ? { ...notModified, databaseMs } : sendWhole(delivery, answer, tag, databaseMs);
 }
@@ -85,14 +93,19 @@ function sendWhole(
 
 /** Returns the bytes that were sent. */
 function sendBody(
-  { response }: PendingResponse,
+  { request, response, answerMemory }: PendingResponse,
   headers: string[],
   body: string | Buffer,
   bytes: number,
 ): number {
   if (response.destroyed) return 0;
   response.writeHead(200, headers);
+  if (request.method === "HEAD") {
+    response.end();
+    return 0;
+  }
   response.end(body);
+  answerMemory.holdFor(response, bytes);
   return bytes;
 }
 
@@ -111,7 +124,11 @@ async function respondWithStream(
     response.end();
     return { rows: null, bytes: 0, databaseMs: value.milliseconds };
   }
-  const end = await sendStream(response, frame, stream, encoding === null ? null : compressor(encoding));
+  const end = await sendStream(response, frame, stream, {
+    compressor: encoding === null ? null : compressor(encoding),
+    timeLimitMs: delivery.streamTimeoutMs,
+    reset: resetConnection,
+  });
   return { rows: end.returned, bytes: end.bytes, databaseMs: end.milliseconds };
 }
 

@@ -3,7 +3,7 @@ import type { PerTier } from "../model/tier.js";
 import { clientAddress, type ClientAddress } from "../http/client-address.js";
 import { generationOf, type GenerationEnvironment, runResultsOf } from "./generation.js";
 import { readKeys } from "./keys.js";
-import { DEFAULT_TIMEOUTS, readTimeouts, TIMEOUTS_EXPECTED } from "./timeouts.js";
+import { DEFAULT_STREAM_TIMEOUTS, DEFAULT_TIMEOUTS, readTimeouts, TIMEOUTS_EXPECTED } from "./timeouts.js";
 import { SECRETS_KEY_EXPECTED, secretsKey } from "./secrets-key.js";
 import { Variables } from "./variables.js";
 
@@ -25,6 +25,18 @@ export interface Environment extends GenerationEnvironment {
   readonly addressOf: ClientAddress;
   /** By the caller's tier; 0: no limit. */
   readonly statementTimeoutMs: Readonly<PerTier<number>>;
+  /** Connections for small answers, per process. */
+  readonly databasePoolSize: number;
+  /** Connections for streams, per process. */
+  readonly databaseStreamPoolSize: number;
+  /** Streams that one caller may read at a time, per process. */
+  readonly streamsPerCaller: number;
+  /** The longest that a stream may take, by the caller's tier; 0: no limit. */
+  readonly streamTimeoutMs: Readonly<PerTier<number>>;
+  /** Disk for what streams have read ahead of their clients, per process; 0: none. */
+  readonly streamSpoolMegabytes: number;
+  /** Memory for answers that clients have not taken yet, per process. */
+  readonly answerMemoryMegabytes: number;
   /** How long an answer is kept whose version is not known; 0: no answer is kept at all. */
   readonly cacheTtlSeconds: number;
   /** Memory for answers that are kept. */
@@ -63,8 +75,19 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
       "STATEMENT_TIMEOUT_MS",
       DEFAULT_TIMEOUTS,
       TIMEOUTS_EXPECTED,
-      readTimeouts,
+      (text) => readTimeouts(text),
     ),
+    databasePoolSize: variables.whole("DATABASE_POOL_SIZE", 8, { min: 1, max: 1000 }),
+    databaseStreamPoolSize: variables.whole("DATABASE_STREAM_POOL_SIZE", 4, { min: 1, max: 1000 }),
+    streamsPerCaller: variables.whole("STREAMS_PER_CALLER", 2, { min: 1, max: 1000 }),
+    streamTimeoutMs: variables.parsed(
+      "STREAM_TIMEOUT_MS",
+      DEFAULT_STREAM_TIMEOUTS,
+      TIMEOUTS_EXPECTED,
+      (text) => readTimeouts(text, DEFAULT_STREAM_TIMEOUTS),
+    ),
+    streamSpoolMegabytes: variables.whole("STREAM_SPOOL_MEGABYTES", 1024, { min: 0, max: 1_048_576 }),
+    answerMemoryMegabytes: variables.whole("ANSWER_MEMORY_MEGABYTES", 256, { min: 16, max: 65_536 }),
     cacheTtlSeconds: variables.whole("CACHE_TTL_SECONDS", 0, { min: 0, max: 31_536_000 }),
     cacheMaxMegabytes: variables.whole("CACHE_MAX_MEGABYTES", 64, { min: 1, max: 65_536 }),
     logLevel: variables.oneOf("LOG_LEVEL", "info", LOG_LEVELS),

@@ -9,11 +9,19 @@ const DEFAULT_MS = 30_000;
 
 export const DEFAULT_TIMEOUTS = forAll(DEFAULT_MS);
 
+/** `STREAM_TIMEOUT_MS`: higher tiers read longer answers. */
+export const DEFAULT_STREAM_TIMEOUTS: PerTier<number> = {
+  tier0: 600_000,
+  tier1: 1_200_000,
+  tier2: 1_800_000,
+  tier3: 3_600_000,
+};
+
 /** Reads one number for all tiers, or one for each tier that is named; null when the text is neither. */
-export function readTimeouts(text: string): PerTier<number> | null {
+export function readTimeouts(text: string, defaults = DEFAULT_TIMEOUTS): PerTier<number> | null {
   const single = millisecondsOf(text);
   if (single !== null) return forAll(single);
-  const timeouts = { ...DEFAULT_TIMEOUTS };
+  const timeouts = { ...defaults };
   for (const part of text.split(",")) {
     const [name, number = "", ...more] = part.split("=").map((side) => side.trim());
     const tier = TIERS.find((each) => each === name);

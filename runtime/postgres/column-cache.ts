@@ -1,18 +1,22 @@
 import type { Relation } from "../model/endpoint.js";
 import type { ResultColumns } from "../query/warehouse.js";
 
-/** A dbt build may add a column at any time; a view's columns are looked up anew after this long. */
+/** Without a build to go by, columns are looked up again after this long. */
 const FRESH_MS = 60_000;
 
 interface Entry {
-  readonly shape: ResultColumns;
+  readonly columns: ResultColumns;
+  /** Of the rows when they were looked up; null where it is not known. */
+  readonly version: string | null;
   freshUntil: number;
 }
 
-/** The columns of relations. An old shape still serves while the new one is looked up. */
+/**
+ * The columns of relations. They belong to a version of the rows: after a build they are looked up before the next
+ * answer. Where no version is known, old columns serve while new ones are looked up.
+ */
 export class ColumnCache {
-  /** By schema and name. */
-  readonly #entries = new Map<string, Map<string, Entry>>();
+  readonly #entries = new Map<string, Entry>();
   readonly #pending = new Map<string, Promise<ResultColumns>>();
   readonly #describe: (relation: Relation) => Promise<ResultColumns>;
 
@@ -20,43 +24,37 @@ export class ColumnCache {
     this.#describe = describe;
   }
 
-  /** The shape at once where it is known, else a promise of it. */
-  get(relation: Relation): ResultColumns | Promise<ResultColumns> {
-    const entry = this.#entries.get(relation[0])?.get(relation[1]);
-    if (!entry) return this.renew(relation);
+  /** The columns at once where they are known, else a promise of them. */
+  get(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns> {
+    const entry = this.#entries.get(relationKey(relation));
+    if (entry?.version !== version) return this.renew(relation, version);
     if (entry.freshUntil < Date.now()) {
-      // A failure here leaves the old shape: the query itself tells when that no longer fits.
-      this.renew(relation).catch(() => (entry.freshUntil = Date.now() + FRESH_MS));
+      // After a failure the old columns stay: the query itself reports when they no longer fit.
+      this.renew(relation, version).catch(() => (entry.freshUntil = Date.now() + FRESH_MS));
     }
-    return entry.shape;
+    return entry.columns;
   }
 
-  /** Looks the shape up; callers at the same time share one look-up. */
-  renew(relation: Relation): Promise<ResultColumns> {
-    const key = keyOf(relation);
-    const pending = this.#pending.get(key) ?? this.#lookUp(key, relation);
+  /** Looks the columns up; callers at the same time share one look-up. */
+  renew(relation: Relation, version: string | null): Promise<ResultColumns> {
+    const key = `${relationKey(relation)}\0${version ?? ""}`;
+    const pending = this.#pending.get(key) ?? this.#lookUp(key, relation, version);
     this.#pending.set(key, pending);
     return pending;
   }
 
-  async #lookUp(key: string, relation: Relation): Promise<ResultColumns> {
+  async #lookUp(key: string, relation: Relation, version: string | null): Promise<ResultColumns> {
     try {
-      const shape = await this.#describe(relation);
-      this.#keep(relation, shape);
-      return shape;
+      const columns = await this.#describe(relation);
+      this.#entries.set(relationKey(relation), { columns, version, freshUntil: Date.now() + FRESH_MS });
+      return columns;
     } finally {
       this.#pending.delete(key);
     }
   }
-
-  #keep([schema, name]: Relation, shape: ResultColumns): void {
-    const entry = { shape, freshUntil: Date.now() + FRESH_MS };
-    const entries = this.#entries.get(schema);
-    if (entries) entries.set(name, entry);
-    else this.#entries.set(schema, new Map([[name, entry]]));
-  }
 }
 
-function keyOf([schema, name]: Relation): string {
+/** No name holds the separator: PostgreSQL knows no such character. */
+export function relationKey([schema, name]: Relation): string {
   return `${schema}\0${name}`;
 }

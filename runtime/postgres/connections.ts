@@ -1,180 +1,207 @@
-import type pg from "pg";
-import type { Endable, QueryTimer, QueryWatchdog } from "./query-watchdog.js";
+import pg from "pg";
+import { type IsStillNeeded, QueryTimeout } from "../query/warehouse.js";
+import type { Statement } from "../query/sql.js";
+import { Connection, type ConnectionOptions, type QueryLimits, type Texts } from "./connection.js";
+import { isConnectionRefusal, isStatementError } from "./database-errors.js";
+import { FairQueue, type Lease, type QueryTicket } from "./fair-queue.js";
+import { connectionConfig, prepareSession } from "./session.js";
 
-/** How long a query may wait for a connection, and how long a connection is kept that nobody uses. */
+/** How long a query may wait for a connection, and how long an unused connection is kept. */
 const PATIENCE_MS = 10_000;
 const IDLE_MS = 10_000;
-const ROUND_MS = 1000;
+const CHECK_MS = 100;
 
-/** All connections were at work for longer than a query may wait. */
-export class NoneFree extends Error {
+/** Pauses between attempts to connect after one has failed; each is twice the one before. */
+const FIRST_BACKOFF_MS = 50;
+const LONGEST_BACKOFF_MS = 1000;
+
+/** Statements prepared on one connection; past it the connection is replaced, with their plans in the database's memory. */
+const MAX_PREPARED = 500;
+
+/** The queue, or the caller's share of it, is full, or no connection has become free in time. */
+export class Overloaded extends Error {
   constructor() {
     super("No database connection has become free in time.");
   }
 }
 
-/** A connection on loan. */
-export interface Connection {
-  readonly client: pg.PoolClient & Endable;
-  readonly guard: QueryTimer;
-  /** Names of the statements that it was asked and has answered. */
-  readonly prepared: Set<string>;
-  /** Gives it back; one that is broken is closed. */
-  release(isBroken: boolean): void;
-}
-
-/** Who waits for a connection. */
-export interface Waiter {
-  /** Since when, by `performance.now()`. */
-  readonly since: number;
-  /** Gets none: this is why. */
-  failed(error: Error): void;
-}
-
-/** Lends a connection to the one who has waited longest, and takes those off the list whom that serves. */
-export type Serve<Kind extends Waiter> = (connection: Connection, waiting: Kind[]) => void;
-
-/** Where connections come from. */
-export interface ConnectionSource {
-  readonly pool: pg.Pool;
-  readonly patrol: QueryWatchdog;
-  /** Told of a connection that broke while nobody used it. */
+export interface ConnectionPoolOptions extends ConnectionOptions {
+  /** A `postgres://` address. */
+  readonly url: string;
+  /** Connections held at most. */
+  readonly size: number;
+  /** Queries that may wait for one. */
+  readonly maxWaiting: number;
+  /** Connections for one caller; its share of the pool when left out. */
+  readonly perCaller?: number;
+  /** Whether there is memory for another answer. */
+  readonly hasMemory?: () => boolean;
+  /** Receives the error of a connection that broke while unused. */
   readonly onIdleError: (error: Error) => void;
 }
 
 /**
- * Hands out the connections of a pool, which makes and closes them. They stay taken out of it between two queries, as
- * handing them out of it takes longer than the rest of a small request.
+ * Hands out the connections of a `pg` pool to the queries of a `FairQueue`. Connections stay checked out of the pool
+ * between queries: checking one out and in takes longer than the rest of a small request.
  */
-export class Connections<Kind extends Waiter> {
-  readonly #source: ConnectionSource;
-  readonly #serve: Serve<Kind>;
-  /** The one that was used last comes last, and is the first to be used again: the others may go. */
-  readonly #free: Held[] = [];
-  readonly #waiting: Kind[] = [];
-  #held = 0;
+export class ConnectionPool {
+  readonly queue: FairQueue;
+  readonly #options: ConnectionPoolOptions;
+  readonly #pool: pg.Pool;
+  /** The one used last comes last and is used again first, so that the others become idle. */
+  readonly #free: Connection[] = [];
+  readonly #busy = new Set<Connection>();
   #opening = 0;
-  #isAwaited = false;
+  #backoffMs = 0;
+  #isBackingOff = false;
+  #lastError: Error | null = null;
   #isClosed = false;
-  readonly #rounds: NodeJS.Timeout;
+  readonly #timer: NodeJS.Timeout;
 
-  constructor(source: ConnectionSource, serve: Serve<Kind>) {
-    this.#source = source;
-    this.#serve = serve;
-    this.#rounds = setInterval(() => this.#round(), ROUND_MS).unref();
+  constructor(options: ConnectionPoolOptions) {
+    this.#options = options;
+    this.queue = new FairQueue({
+      capacity: options.size,
+      maxWaiting: options.maxWaiting,
+      ...(options.perCaller !== undefined && { perCaller: options.perCaller }),
+    });
+    this.#pool = new pg.Pool({ ...connectionConfig(options.url), max: options.size });
+    this.#pool.on("error", options.onIdleError);
+    // Answers that arrived while this process stood still are read before any query is judged by the clock.
+    this.#timer = setInterval(() => setImmediate(() => this.#check()), CHECK_MS).unref();
   }
 
-  /** How many wait for others to end, rather than for a connection that is being made. */
-  get waitingCount(): number {
-    const atWork = this.#held - this.#free.length;
-    return Math.max(0, this.#waiting.length - (this.#source.pool.options.max - atWork));
+  /** Waits for a connection. Rejects with `Overloaded`, or with the reason why none can be made. */
+  acquire(ticket: QueryTicket, isStillNeeded: IsStillNeeded): Promise<Connection> {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) return reject(new Error("The database connections are closed."));
+      const start = (lease: Lease): void => resolve(this.#take(lease));
+      if (!this.queue.add({ ...ticket, isStillNeeded, start, fail: reject })) return reject(new Overloaded());
+      this.#serve();
+    });
   }
 
-  /** Whether there is a connection that nobody uses, or may be made. */
-  get hasFree(): boolean {
-    return this.#free.length > 0 || this.#held < this.#source.pool.options.max;
+  /** Runs a statement on its own. */
+  async run(statement: Statement, ticket: QueryTicket, limits: QueryLimits): Promise<readonly Texts[]> {
+    const connection = await this.acquire(ticket, limits.isStillNeeded);
+    let failure: unknown = null;
+    try {
+      return await connection.query(statement, limits);
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      connection.release(failure !== null && !isStatementError(failure), failure instanceof QueryTimeout);
+    }
   }
 
-  /** Waits for a connection. Whoever does so in the same turn of the event loop is served together. */
-  join(waiter: Kind): void {
-    this.#waiting.push(waiter);
-    if (this.#isAwaited) return;
-    this.#isAwaited = true;
-    setImmediate(() => this.#begin());
-  }
-
-  /** Ends the connections, those at work once they are given back. */
+  /** Ends the connections, busy ones once they are released. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearInterval(this.#rounds);
-    for (const held of this.#free.splice(0)) this.#dismiss(held);
-    await this.#source.pool.end();
+    clearInterval(this.#timer);
+    for (const connection of this.#free.splice(0)) connection.client.release(true);
+    for (const waiter of this.queue.expired(-Infinity))
+      waiter.fail(new Error("The database connections are closed."));
+    await this.#pool.end();
   }
 
-  #begin(): void {
-    this.#isAwaited = false;
-    for (let free; this.#waiting.length > 0 && (free = this.#free.pop());) this.#serve(free, this.#waiting);
-    this.#openForWaiting();
+  #take(lease: Lease): Connection {
+    const connection = this.#free.pop() as Connection;
+    this.#busy.add(connection);
+    return connection.leasedTo(lease);
   }
 
-  #openForWaiting(): void {
-    if (this.#isClosed) return this.#refuseAll();
-    const { max } = this.#source.pool.options;
-    while (this.#opening < this.#waiting.length && this.#held + this.#opening < max) this.#open();
+  #serve(): void {
+    if (this.#options.hasMemory?.() === false) return;
+    while (this.#free.length > 0) {
+      const next = this.queue.next();
+      if (next === null) return;
+      next.waiter.start(next.lease);
+    }
+    if (this.#isBackingOff || this.queue.waitingCount <= this.#opening) return;
+    const held = this.#busy.size + this.#opening;
+    if (held < this.#options.size && this.queue.hasEligible()) this.#open();
   }
 
   #open(): void {
     this.#opening++;
-    this.#source.pool.connect((error, client) => {
-      this.#opening--;
-      if (!error) return this.#hold(client as Connection["client"]);
-      this.#waiting.shift()?.failed(error);
-      this.#openForWaiting();
-    });
-  }
-
-  #hold(client: Connection["client"]): void {
-    this.#held++;
-    const held = new Held(client, this.#source.patrol.guard(client), (isBroken) =>
-      this.#giveBack(held, isBroken),
+    this.#connect().then(
+      (connection) => {
+        this.#opening--;
+        this.#backoffMs = 0;
+        this.#free.push(connection);
+        if (this.#isClosed) return this.#discard(connection);
+        this.#serve();
+      },
+      (error: unknown) => {
+        this.#opening--;
+        this.#failedToConnect(error as Error);
+      },
     );
-    client.on("error", (error) => this.#breaks(held, error));
-    this.#giveBack(held, false);
+    // Others may be eligible too.
+    this.#serve();
   }
 
-  #giveBack(held: Held, isBroken: boolean): void {
-    if (isBroken || this.#isClosed) {
-      this.#dismiss(held);
-      return this.#openForWaiting();
+  async #connect(): Promise<Connection> {
+    const client = await this.#pool.connect();
+    try {
+      const session = await prepareSession(client, this.#options.statementTimeoutMs);
+      const connection = new Connection(client, session, this.#options, (isBroken) =>
+        this.#release(connection, isBroken),
+      );
+      client.on("error", (error) => this.#breaks(connection, error));
+      return connection;
+    } catch (error) {
+      client.release(true);
+      throw error;
     }
-    if (this.#waiting.length > 0) return this.#serve(held, this.#waiting);
-    held.freeSince = performance.now();
-    this.#free.push(held);
   }
 
-  #dismiss({ client, guard }: Held): void {
-    this.#held--;
-    this.#source.patrol.dismiss(guard);
-    client.release(true);
+  /** Where connections are held, or the server has too many just now, one will become free; else waiting is in vain. */
+  #failedToConnect(error: Error): void {
+    this.#lastError = error;
+    const mayRecover = this.#busy.size + this.#free.length + this.#opening > 0 || isConnectionRefusal(error);
+    if (!mayRecover) for (const waiter of this.queue.expired(-Infinity)) waiter.fail(error);
+    if (this.#isBackingOff) return;
+    this.#isBackingOff = true;
+    this.#backoffMs = Math.min(LONGEST_BACKOFF_MS, Math.max(FIRST_BACKOFF_MS, 2 * this.#backoffMs));
+    setTimeout(() => {
+      this.#isBackingOff = false;
+      this.#serve();
+    }, this.#backoffMs).unref();
   }
 
-  /** One that is in use tells its query. */
-  #breaks(held: Held, error: Error): void {
-    const place = this.#free.indexOf(held);
-    if (place < 0) return;
-    this.#free.splice(place, 1);
-    this.#dismiss(held);
-    this.#source.onIdleError(error);
+  #release(connection: Connection, isBroken: boolean): void {
+    this.#busy.delete(connection);
+    if (isBroken || this.#isClosed || connection.preparedCount > MAX_PREPARED)
+      connection.client.release(true);
+    else {
+      connection.freeSince = performance.now();
+      this.#free.push(connection);
+    }
+    this.#serve();
   }
 
-  #round(): void {
+  #discard(connection: Connection): void {
+    const index = this.#free.indexOf(connection);
+    if (index >= 0) this.#free.splice(index, 1);
+    connection.client.release(true);
+  }
+
+  /** An error of one in use is reported by its query. */
+  #breaks(connection: Connection, error: Error): void {
+    if (!this.#free.includes(connection)) return;
+    this.#discard(connection);
+    this.#options.onIdleError(error);
+  }
+
+  #check(): void {
     const now = performance.now();
-    while (this.#free[0] && now - this.#free[0].freeSince > IDLE_MS)
-      this.#dismiss(this.#free.shift() as Held);
-    while (this.#waiting[0] && now - this.#waiting[0].since > PATIENCE_MS) this.#refuse();
-  }
-
-  #refuseAll(): void {
-    for (const waiter of this.#waiting.splice(0))
-      waiter.failed(new Error("The database is not asked any more."));
-  }
-
-  #refuse(): void {
-    const why = this.#held > 0 ? new NoneFree() : new Error("timeout exceeded when trying to connect");
-    this.#waiting.shift()?.failed(why);
-  }
-}
-
-class Held implements Connection {
-  readonly client: Connection["client"];
-  readonly guard: QueryTimer;
-  readonly prepared = new Set<string>();
-  readonly release: (isBroken: boolean) => void;
-  freeSince = 0;
-
-  constructor(client: Connection["client"], guard: QueryTimer, release: (isBroken: boolean) => void) {
-    this.client = client;
-    this.guard = guard;
-    this.release = release;
+    for (const connection of this.#busy) connection.check(now);
+    while (this.#free[0] && now - this.#free[0].freeSince > IDLE_MS) this.#discard(this.#free[0]);
+    for (const waiter of this.queue.expired(PATIENCE_MS))
+      waiter.fail(this.#busy.size > 0 || this.#lastError === null ? new Overloaded() : this.#lastError);
+    // A caller's pause may have ended.
+    this.#serve();
   }
 }

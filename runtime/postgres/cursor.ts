@@ -1,37 +1,26 @@
-import type pg from "pg";
-import type { Statement } from "../query/sql.js";
-import type { Connection } from "./connections.js";
-import type { QueryLimits } from "./query-watchdog.js";
-import { queryOf, run } from "./run.js";
+import { postgresDialect } from "../query/postgres.js";
+import type { ResolvedQuery, ResultColumns } from "../query/warehouse.js";
+import { type Connection, queryOf, type QueryLimits } from "./connection.js";
 
-/** Characters of a fetch, about: enough that it is worth its round trip, few enough to hold two of them. */
+/** Characters of a fetch, about: enough to be worth its round trip. */
 const FETCH_CHARACTERS = 64 * 1024;
 
-/** Rows of the first fetch: how long they are is known only then. */
-const FIRST_ROWS = 32;
-const MOST_ROWS = 4096;
+/** Rows of the first fetch, when their length is not known yet, and of any. */
+const FIRST_ROWS = 8;
+const MOST_ROWS = 2048;
 
-/** What a fetch gave, and whether rows may follow it. */
-interface Fetched {
-  readonly rows: readonly string[];
-  readonly isLast: boolean;
-}
-
-/**
- * Reads the rows of a query, which has one text column, in a transaction of its own. It is one fetch ahead of its reader,
- * and never more: a reader who is slow makes the database wait.
- */
+/** Reads the rows of a query, as text, in a transaction of its own that ends with the last row. */
 export class Cursor {
   readonly #connection: Connection;
-  readonly #terms: QueryLimits;
-  #ahead: Promise<Fetched> | null = null;
+  readonly #limits: QueryLimits;
   #size = FIRST_ROWS;
   #isOpen = true;
+  #hasFailed = false;
   #milliseconds = 0;
 
-  constructor(connection: Connection, terms: QueryLimits) {
+  constructor(connection: Connection, limits: QueryLimits) {
     this.#connection = connection;
-    this.#terms = terms;
+    this.#limits = limits;
   }
 
   /** What the database took so far. */
@@ -39,69 +28,66 @@ export class Cursor {
     return this.#milliseconds;
   }
 
-  /** Resolves once the first rows are there. When that fails the connection is given back already. */
-  async open(statement: Statement): Promise<void> {
-    try {
-      await this.#run({ text: "BEGIN READ ONLY" });
-      const { text, values } = queryOf(statement);
-      await this.#run({ text: `DECLARE answer NO SCROLL CURSOR FOR ${text}`, values: values ?? [] });
-      this.#ahead = this.#fetch();
-      await this.#ahead;
-    } catch (error) {
-      await this.close();
-      throw error;
-    }
+  get backendPid(): number {
+    return this.#connection.backendPid;
   }
 
-  /** The next rows, none when there are no more. When that fails the connection is given back already. */
-  async next(): Promise<readonly string[]> {
-    if (this.#ahead === null) return [];
-    try {
-      const { rows, isLast } = await this.#ahead;
-      this.#ahead = isLast ? null : this.#fetch();
-      // A failure is for the next call to tell.
-      this.#ahead?.catch(() => undefined);
-      return rows;
-    } catch (error) {
-      await this.close();
-      throw error;
-    }
+  /** Resolves with the first rows, so that a query that fails does so before anything is sent. */
+  async open(query: ResolvedQuery, columns: ResultColumns): Promise<readonly string[]> {
+    const { relation, selection, format } = query;
+    const { text, values } = queryOf(postgresDialect.each(relation, columns, selection, format));
+    return this.#timed(async () => {
+      await this.#connection.begin(this.#limits);
+      const declare = { text: `DECLARE answer NO SCROLL CURSOR FOR ${text}`, values: values ?? [] };
+      await this.#connection.run(declare, this.#limits);
+      return this.#fetch();
+    });
   }
 
-  /** Gives the connection back; may be called again. */
-  async close(): Promise<void> {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
-    const isUsable = await this.#settle();
-    this.#connection.release(!isUsable);
+  /** The next rows; none when there are no more. */
+  next(): Promise<readonly string[]> {
+    return this.#isOpen ? this.#timed(() => this.#fetch()) : Promise.resolve([]);
   }
 
-  /** Ends the transaction once a fetch under way is done, and tells whether that went well. */
-  async #settle(): Promise<boolean> {
-    try {
-      await this.#ahead?.catch(() => undefined);
-      await this.#run({ text: "ROLLBACK" });
-      return true;
-    } catch {
-      return false;
-    }
+  /** Ends the transaction of another session's accord: its query or its transaction is cancelled. */
+  cancel(reason: Error): void {
+    this.#connection.cancel(reason);
   }
 
-  async #fetch(): Promise<Fetched> {
+  /** Ends the transaction and hands the connection back. The caller's place stays taken until the result is called. */
+  async close(): Promise<() => void> {
+    let isBroken = this.#hasFailed;
+    if (!isBroken)
+      isBroken = await this.#connection
+        .run({ text: "ROLLBACK" }, { ...this.#limits, isStillNeeded: () => true })
+        .then(
+          () => false,
+          () => true,
+        );
+    return this.#connection.releaseKeepingPlace(isBroken);
+  }
+
+  async #fetch(): Promise<readonly string[]> {
     const size = this.#size;
-    const { rows } = await this.#run({ text: `FETCH ${String(size)} FROM answer`, rowMode: "array" });
-    const texts = (rows as unknown as [string][]).map(([text]) => text);
+    const rows = await this.#connection.run({ text: `FETCH ${String(size)} FROM answer` }, this.#limits);
+    const texts = rows.map(([text]) => text ?? "");
     const characters = texts.reduce((sum, text) => sum + text.length, 0);
     const fitting = Math.ceil((FETCH_CHARACTERS * texts.length) / Math.max(1, characters));
-    // A page of long rows may follow short ones: growth is slow, so that it is noticed.
+    // Long rows may follow short ones: growth is slow, so that this is noticed.
     this.#size = Math.max(1, Math.min(fitting, 4 * size, MOST_ROWS));
-    return { rows: texts, isLast: texts.length < size };
+    if (texts.length < size) this.#isOpen = false;
+    return texts;
   }
 
-  async #run(config: pg.QueryConfig | pg.QueryArrayConfig): Promise<pg.QueryResult> {
+  async #timed<T>(work: () => Promise<T>): Promise<T> {
     const started = performance.now();
-    const result = await run(this.#connection, config, this.#terms);
-    this.#milliseconds += performance.now() - started;
-    return result;
+    try {
+      return await work();
+    } catch (error) {
+      this.#hasFailed = true;
+      throw error;
+    } finally {
+      this.#milliseconds += performance.now() - started;
+    }
   }
 }

@@ -1,18 +1,41 @@
-/** Each pause is off by up to this share, lest many processes knock at the same moment. */
+/** Jitter avoids synchronized checks of many processes. */
 const JITTER = 0.25;
 
-/** Does something at once and then again and again, never twice at a time. It keeps no process alive. */
+/** Share of a later, longer round trip in the latency. */
+const SMOOTHING = 0.2;
+
+/**
+ * Checks a server at once and then at an interval, never twice at a time, and measures its latency. What delays a
+ * message only makes its round trip longer, so a shorter one counts at once and longer ones little by little. Keeps no
+ * process alive.
+ */
 export class HealthCheck {
-  readonly #beat: () => Promise<void>;
-  readonly #pauseMs: number;
+  readonly #check: () => Promise<void>;
+  readonly #intervalMs: number;
+  #latencyMs = Infinity;
   #timer: NodeJS.Timeout | null = null;
   #isStopped = false;
 
-  /** `beat` must not reject. */
-  constructor(beat: () => Promise<void>, pauseMs: number) {
-    this.#beat = beat;
-    this.#pauseMs = pauseMs;
+  /** `check` must not reject. */
+  constructor(check: () => Promise<void>, intervalMs: number) {
+    this.#check = check;
+    this.#intervalMs = intervalMs;
     void this.#run();
+  }
+
+  /** Infinity before the first measurement. */
+  get latencyMs(): number {
+    return this.#latencyMs;
+  }
+
+  /** Runs a ping, and counts its round trip when it succeeds. */
+  async measure(ping: () => Promise<boolean>): Promise<boolean> {
+    const started = performance.now();
+    const isReachable = await ping();
+    const ms = performance.now() - started;
+    if (isReachable)
+      this.#latencyMs = ms < this.#latencyMs ? ms : this.#latencyMs + SMOOTHING * (ms - this.#latencyMs);
+    return isReachable;
   }
 
   stop(): void {
@@ -21,9 +44,9 @@ export class HealthCheck {
   }
 
   async #run(): Promise<void> {
-    await this.#beat();
+    await this.#check();
     if (this.#isStopped) return;
-    const pause = this.#pauseMs * (1 + JITTER * (2 * Math.random() - 1));
-    this.#timer = setTimeout(() => void this.#run(), pause).unref();
+    const pauseMs = this.#intervalMs * (1 + JITTER * (2 * Math.random() - 1));
+    this.#timer = setTimeout(() => void this.#run(), pauseMs).unref();
   }
 }

@@ -1,172 +1,220 @@
-import type pg from "pg";
+import { setTimeout as pause } from "node:timers/promises";
+import { LRUCache } from "lru-cache";
+import pg from "pg";
 import type { Relation } from "../model/endpoint.js";
+import { postgresDialect } from "../query/postgres.js";
+import { queryKey } from "../query/resolve-query.js";
 import {
+  BUFFERED_ROWS,
+  type BufferedRows,
+  type QueryContext,
+  type ResolvedQuery,
   type ResultColumn,
   type ResultColumns,
-  BUFFERED_ROWS,
-  type ResolvedQuery,
   type Rows,
-  type RowStream,
-  type IsStillNeeded,
   type Warehouse,
-  type BufferedRows,
 } from "../query/warehouse.js";
-import { postgresDialect } from "../query/postgres.js";
-import type { Texts } from "./batch.js";
-import { Connections, NoneFree } from "./connections.js";
-import { LargeAnswers } from "./large-answers.js";
-import { OneRows } from "./one-rows.js";
-import { QueryWatchdog, type QueryLimits } from "./query-watchdog.js";
-import { openRowStream } from "./row-stream.js";
-import { type Borrower, lend, take } from "./borrow.js";
-import { openPingPool, openPool } from "./pools.js";
 import { ColumnCache } from "./column-cache.js";
-import { NamedStatements } from "./named-statements.js";
-/** Queries that may wait for a connection; beyond it a caller is told to come back. */
+import type { QueryLimits, Texts } from "./connection.js";
+import { ConnectionPool, type ConnectionPoolOptions, Overloaded } from "./connections.js";
+import { isRelationChange, RelationMissing } from "./database-errors.js";
+import type { QueryTicket } from "./fair-queue.js";
+import { openRowStream, type StreamPool } from "./row-stream.js";
+import type { Cursor } from "./cursor.js";
+import { connectionConfig } from "./session.js";
+import { SpoolBudget } from "./spool.js";
+
+/** Queries, and streams, that may wait for a connection. */
 const MAX_WAITING = 1000;
-
-/** Connections held at most: more than the cores of an ordinary database server only adds switching. */
-const MAX_CONNECTIONS = 20;
-
-/** Connections for long answers, which clients may read as slowly as they like: short ones never wait for those. */
-const MAX_STREAMS = 10;
-const MAX_WAITING_STREAMS = 50;
+const MAX_WAITING_STREAMS = 100;
 
 /** How long a health check waits for the database. */
 const PING_TIMEOUT_MS = 2000;
 
-/** SQLSTATEs that a statement gives whose relation has other columns, or columns of other types, than when it was made. */
-const SHAPE_CHANGED: ReadonlySet<string> = new Set([
-  "42703", // undefined column
-  "42P01", // undefined table
-  "42883", // undefined function or operator, for the new type
-  "22P02", // a literal is no text of the new type
-  "22007", // nor a date or time of it
-]);
+/** A query whose relation or column is gone is tried again for this long, after these pauses. */
+const RETRY_MS = 2000;
+const FIRST_RETRY_PAUSE_MS = 25;
+
+/** Pages remembered to be too large for one piece, and for how long. */
+const MAX_LARGE_PAGES = 1000;
+const LARGE_PAGE_MS = 60_000;
+
+/** How often streams are checked for sessions that wait for their locks; one seen twice ends the stream. */
+const LOCK_CHECK_MS = 500;
+
+const BLOCKING_PIDS = `SELECT DISTINCT blocking.pid FROM pg_catalog.pg_locks waiting,
+  unnest(pg_catalog.pg_blocking_pids(waiting.pid)) AS blocking(pid)
+  WHERE NOT waiting.granted AND blocking.pid = ANY($1::int[])`;
+
+/** Memory for what streams have read ahead. */
+const SPOOL_MEMORY_BYTES = 32 * 1024 * 1024;
+
+/** A stream was ended because another session waits for its lock. */
+export class StreamBlocksLock extends Error {
+  constructor() {
+    super("The stream was ended: another session waits to change its table.");
+  }
+}
 
 export interface PostgresOptions {
   readonly url: string;
-  /** The longest that any query may run, whatever a question allows; 0: no limit. */
+  /** The longest that any query may run, whatever its own limit; 0: no limit. */
   readonly statementTimeoutMs: number;
-  /** Told of a connection that broke while nobody used it. */
+  /** Connections for small answers. */
+  readonly poolSize?: number;
+  /** Connections for streams. */
+  readonly streamPoolSize?: number;
+  /** Streams that one caller may read at a time. */
+  readonly streamsPerCaller?: number;
+  /** Disk for what streams have read ahead of their clients; 0: none. */
+  readonly spoolMegabytes?: number;
+  /** A replica fails at once for a relation that it does not have: the primary may have it. */
+  readonly isReplica?: boolean;
+  /** Whether there is memory for another answer. */
+  readonly hasMemory?: () => boolean;
+  /** Receives the error of a connection that broke while unused. */
   readonly onIdleError: (error: Error) => void;
 }
 
+export const POOL_DEFAULTS = {
+  poolSize: 8,
+  streamPoolSize: 4,
+  streamsPerCaller: 2,
+  spoolMegabytes: 1024,
+  isReplica: false,
+  hasMemory: () => true,
+};
+
 /** The PostgreSQL warehouse: JSON is made by the database, so that no digit is lost and no row is printed twice. */
-export function openPostgres({ url, statementTimeoutMs, onIdleError }: PostgresOptions): Warehouse {
-  const settings = { url, statementTimeoutMs, onIdleError };
-  const patrol = new QueryWatchdog(statementTimeoutMs);
-  const shared = { patrol, onIdleError };
-  return new PostgresWarehouse(
-    {
-      queries: new OneRows({ ...shared, pool: openPool({ ...settings, max: MAX_CONNECTIONS }) }),
-      streams: new Connections<Borrower>(
-        { ...shared, pool: openPool({ ...settings, max: MAX_STREAMS }) },
-        lend,
-      ),
-      // A health check must not wait behind the queries: a database that is busy is not out of reach.
-      pings: openPingPool(url, PING_TIMEOUT_MS, onIdleError),
-    },
-    patrol,
-  );
+export function openPostgres(options: PostgresOptions): Warehouse {
+  return new PostgresWarehouse({ ...POOL_DEFAULTS, ...options });
 }
-
-interface Pools {
-  readonly queries: OneRows;
-  readonly streams: Connections<Borrower>;
-  readonly pings: pg.Pool;
-}
-
-/** The look-up of a relation's columns is for all who ask. */
-const FOR_ALL: QueryLimits = { timeoutMs: 0, wanted: () => true };
 
 class PostgresWarehouse implements Warehouse {
   readonly degraded = null;
-  readonly #pools: Pools;
-  readonly #patrol: QueryWatchdog;
-  readonly #statements = new NamedStatements();
-  readonly #large = new LargeAnswers();
-  readonly #shapes = new ColumnCache((relation) => this.#describe(relation));
+  readonly #queries: ConnectionPool;
+  readonly #streams: StreamPool;
+  /** For health checks and cancelling, which must not wait behind queries. */
+  readonly #control: pg.Pool;
+  readonly #largePages = new LRUCache<string, true>({ max: MAX_LARGE_PAGES, ttl: LARGE_PAGE_MS });
+  readonly #columns = new ColumnCache((relation) => this.#describe(relation));
+  readonly #retryMs: number;
+  readonly #missing = new Set<string>();
+  /** Cursors that another session waited for at the last check. */
+  #blocking: ReadonlySet<Cursor> = new Set();
+  readonly #lockCheck: NodeJS.Timeout;
 
-  constructor(pools: Pools, patrol: QueryWatchdog) {
-    this.#pools = pools;
-    this.#patrol = patrol;
+  constructor(options: Required<PostgresOptions>) {
+    const { url, statementTimeoutMs, onIdleError } = options;
+    this.#retryMs = options.isReplica ? 0 : RETRY_MS;
+    const shared: Omit<ConnectionPoolOptions, "size" | "maxWaiting"> = {
+      url,
+      statementTimeoutMs,
+      onIdleError: (error) => onIdleError(withoutClient(error)),
+      cancelBackend: (pid) => this.#cancel(pid),
+    };
+    this.#queries = new ConnectionPool({
+      ...shared,
+      size: options.poolSize,
+      maxWaiting: MAX_WAITING,
+      hasMemory: options.hasMemory,
+    });
+    const connections = new ConnectionPool({
+      ...shared,
+      size: options.streamPoolSize,
+      maxWaiting: MAX_WAITING_STREAMS,
+      perCaller: options.streamsPerCaller,
+    });
+    const budget = new SpoolBudget(SPOOL_MEMORY_BYTES, options.spoolMegabytes * 1024 * 1024);
+    this.#streams = { connections, budget, cursors: new Set() };
+    this.#control = openControlPool(url, shared.onIdleError);
+    this.#lockCheck = setInterval(() => void this.#endBlockingStreams(), LOCK_CHECK_MS).unref();
   }
 
-  async rows(question: ResolvedQuery, wanted: IsStillNeeded): Promise<Rows | "overloaded"> {
+  get missingRelations(): readonly string[] {
+    return [...this.#missing];
+  }
+
+  async rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded"> {
     try {
-      return await this.#ask(question, wanted);
+      return await this.#retrying(query, context);
     } catch (error) {
-      if (error instanceof NoneFree) return "overloaded";
+      if (error instanceof Overloaded) return "overloaded";
       throw error;
     }
   }
 
-  async #ask(question: ResolvedQuery, wanted: IsStillNeeded): Promise<Rows | "overloaded"> {
-    const known = this.#shapes.get(question.relation);
-    try {
-      return await this.#select(question, known instanceof Promise ? await known : known, wanted);
-    } catch (error) {
-      if (!SHAPE_CHANGED.has((error as pg.DatabaseError).code ?? "")) throw error;
-      return this.#select(question, await this.#shapes.renew(question.relation), wanted);
+  /** dbt replaces tables, and drops the views above them, while it runs (runtime/README.md, "While dbt runs"). */
+  async #retrying(query: ResolvedQuery, context: QueryContext): Promise<Rows> {
+    const until = performance.now() + this.#retryMs;
+    let columns = this.#columns.get(query.relation, context.version);
+    for (let pauseMs = FIRST_RETRY_PAUSE_MS; ; pauseMs *= 2) {
+      try {
+        const rows = await this.#select(query, columns instanceof Promise ? await columns : columns, context);
+        if (this.#missing.size > 0) this.#missing.delete(query.relation.join("."));
+        return rows;
+      } catch (error) {
+        if (!isRelationChange(error)) throw error;
+        const left = until - performance.now();
+        if (left <= 0 || !context.isStillNeeded()) {
+          this.#missing.add(query.relation.join("."));
+          throw error;
+        }
+        await pause(Math.min(pauseMs, left));
+        columns = this.#columns.renew(query.relation, context.version);
+      }
     }
   }
 
-  /** In one piece, unless that turns out to be too much. */
-  async #select(
-    question: ResolvedQuery,
-    shape: ResultColumns,
-    wanted: IsStillNeeded,
-  ): Promise<Rows | "overloaded"> {
-    const { relation, selection, format, timeoutMs } = question;
-    const statement = postgresDialect.whole(relation, shape, selection, format);
-    if (this.#pools.queries.connections.waitingCount >= MAX_WAITING) return "overloaded";
-    if (!this.#large.isExpected(statement.text)) {
+  /** In one piece, unless that is too much. */
+  async #select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
+    const key = this.#largePages.size > 0 ? queryKey(query) : null;
+    if (key === null || !this.#largePages.has(key)) {
+      const { relation, selection, format, timeoutMs } = query;
+      const statement = postgresDialect.whole(relation, columns, selection, format);
       const started = performance.now();
-      const named = this.#statements.of(statement.text);
-      const row = await this.#pools.queries.ask(statement, named, { timeoutMs, wanted });
-      const rows = this.#wholeOf(row, question, shape, performance.now() - started);
-      if (rows === null || rows.text.length > LargeAnswers.CHARACTERS) this.#large.note(statement.text);
+      const limits = { timeoutMs, isStillNeeded: context.isStillNeeded };
+      const [row] = await this.#queries.run(statement, { ...context, relation }, limits);
+      const rows = bufferedRows(row ?? [], query, columns, performance.now() - started);
       if (rows !== null) return rows;
+      this.#largePages.set(key ?? queryKey(query), true);
     }
-    if (this.#pools.streams.waitingCount >= MAX_WAITING_STREAMS) return "overloaded";
-    return this.#stream(question, shape, wanted);
-  }
-
-  /** Null when there are more rows than one piece may hold. */
-  #wholeOf(
-    [text, count]: Texts,
-    { selection: { page } }: ResolvedQuery,
-    columns: ResultColumns,
-    milliseconds: number,
-  ): BufferedRows | null {
-    const found = Number(count);
-    const limit = page?.limit ?? Infinity;
-    if (found > BUFFERED_ROWS && limit > BUFFERED_ROWS) return null;
-    const returned = Math.min(found, limit);
-    return { kind: "whole", columns, text: text ?? "", returned, hasMore: found > limit, milliseconds };
-  }
-
-  async #stream(
-    { relation, selection, format, timeoutMs }: ResolvedQuery,
-    shape: ResultColumns,
-    wanted: IsStillNeeded,
-  ): Promise<RowStream> {
-    const statement = postgresDialect.each(relation, shape, selection, format);
-    const limit = selection.page?.limit ?? Infinity;
-    const connection = await take(this.#pools.streams);
-    return openRowStream(connection, { columns: shape, statement, format, limit }, { timeoutMs, wanted });
+    return openRowStream(this.#streams, query, columns, context);
   }
 
   async #describe(relation: Relation): Promise<ResultColumns> {
-    const [columns = null] = await this.#pools.queries.ask(postgresDialect.describe(relation), null, FOR_ALL);
-    if (columns !== null) return JSON.parse(columns) as ResultColumn[];
-    throw new Error(`The relation ${relation.join(".")} does not exist in the database, or has no columns.`);
+    const ticket: QueryTicket = {
+      callerId: "columns",
+      tier: "tier3",
+      relation: ["pg_catalog", "pg_attribute"],
+    };
+    const limits: QueryLimits = { timeoutMs: 0, isStillNeeded: () => true };
+    const [row] = await this.#queries.run(postgresDialect.describe(relation), ticket, limits);
+    const columns = row?.[0] ?? null;
+    if (columns === null) throw new RelationMissing(relation.join("."));
+    return JSON.parse(columns) as ResultColumn[];
+  }
+
+  /** A table swap of dbt must not wait for a stream (runtime/README.md, Streams). */
+  async #endBlockingStreams(): Promise<void> {
+    const cursors = [...this.#streams.cursors];
+    if (cursors.length === 0) return;
+    const pids = await this.#control
+      .query<{ pid: number }>(BLOCKING_PIDS, [cursors.map(({ backendPid }) => backendPid)])
+      .then(({ rows }) => new Set(rows.map(({ pid }) => pid)))
+      .catch(() => new Set<number>());
+    const blocking = new Set(cursors.filter(({ backendPid }) => pids.has(backendPid)));
+    for (const cursor of blocking) if (this.#blocking.has(cursor)) cursor.cancel(new StreamBlocksLock());
+    this.#blocking = blocking;
+  }
+
+  #cancel(pid: number): void {
+    this.#control.query("SELECT pg_cancel_backend($1)", [pid]).catch(() => undefined);
   }
 
   async isReachable(): Promise<boolean> {
     const late = new Promise<false>((resolve) => setTimeout(resolve, PING_TIMEOUT_MS, false).unref());
-    const answer = this.#pools.pings.query("SELECT 1").then(
+    const answer = this.#control.query("SELECT 1").then(
       () => true,
       () => false,
     );
@@ -174,8 +222,42 @@ class PostgresWarehouse implements Warehouse {
   }
 
   async close(): Promise<void> {
-    const { queries, streams, pings } = this.#pools;
-    await Promise.all([queries.connections.close(), streams.close(), pings.end()]);
-    this.#patrol.close();
+    clearInterval(this.#lockCheck);
+    await Promise.all([this.#queries.close(), this.#streams.connections.close(), this.#control.end()]);
   }
+}
+
+/** Null when the rows are more or larger than one piece may hold. */
+function bufferedRows(
+  [text = null, count = null]: Texts,
+  { selection: { page } }: ResolvedQuery,
+  columns: ResultColumns,
+  milliseconds: number,
+): BufferedRows | null {
+  const found = Number(count);
+  const limit = page?.limit ?? Infinity;
+  if (text === null && found > 0) return null;
+  if (found > BUFFERED_ROWS && limit > BUFFERED_ROWS) return null;
+  const returned = Math.min(found, limit);
+  return { kind: "whole", columns, text: text ?? "", returned, hasMore: found > limit, milliseconds };
+}
+
+function openControlPool(url: string, onIdleError: (error: Error) => void): pg.Pool {
+  const pool = new pg.Pool({
+    ...connectionConfig(url),
+    max: 1,
+    connectionTimeoutMillis: PING_TIMEOUT_MS,
+    query_timeout: PING_TIMEOUT_MS,
+    // Regular checks would keep a process alive that has nothing else to do.
+    allowExitOnIdle: true,
+    application_name: "routewright health",
+  });
+  pool.on("error", onIdleError);
+  return pool;
+}
+
+/** The pool hangs the whole client on the error, which is nothing for a log. */
+function withoutClient(error: Error & { client?: unknown }): Error {
+  delete error.client;
+  return error;
 }

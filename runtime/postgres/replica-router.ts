@@ -1,60 +1,63 @@
-import type { ResolvedQuery, Rows, IsStillNeeded, Warehouse } from "../query/warehouse.js";
-import { Replica, type ReplicaStatus, type ReplicaSource } from "./replica.js";
+import type { QueryContext, ResolvedQuery, Rows, Warehouse } from "../query/warehouse.js";
+import { Replica, type ReplicaSource, type ReplicaStatus } from "./replica.js";
 
-/** Share of the newest answer in what an answer is taken to cost. */
-const SHARE = 0.05;
+/** Share of the latest answer in what an answer is expected to take. */
+const SMOOTHING = 0.05;
 
 /**
- * One database out of a primary and the replicas that follow it. A question goes to the replica that is likely to answer
- * first, counting how far away it is and what is under way there, and to the primary when no replica can.
+ * One database out of a primary and its replicas. A query goes to the replica that is expected to answer first, counting
+ * its latency and what is under way there, and to the primary when no replica can answer.
  *
- * A replica that is down is taken out of service at once, and one that hangs within seconds; all that it has not
- * answered is asked again elsewhere, each server once at most. It comes back by itself. Once a stream has begun nothing
- * is asked again: it fails with its server. What a replica does not have, because it is behind or because the relation
- * is never replicated, is asked of the primary.
+ * A replica that is down is taken out of service at once, and one that hangs within seconds; its unanswered queries run
+ * elsewhere, once per server at most. It comes back by itself. A stream that has begun fails with its server. What a
+ * replica does not have, because it is behind or because the relation is never replicated, the primary answers.
  *
- * What a replica has may be behind: an answer can be older than the one before it, which came from another server, and
- * than what dbt has last told of its builds. Who cannot have that must not use replicas.
+ * Replicas may be behind: an answer can be older than the one before it, which came from another server, and than the
+ * latest build of dbt (runtime/README.md, Operations).
  */
 export function routeToReplicas(
   primary: Warehouse,
   replicas: readonly ReplicaSource[],
-  tell: (news: ReplicaStatus) => void,
+  report: (status: ReplicaStatus) => void,
 ): Warehouse {
-  return replicas.length === 0 ? primary : new Spread(primary, replicas, tell);
+  return replicas.length === 0 ? primary : new ReplicaRouter(primary, replicas, report);
 }
 
-class Spread implements Warehouse {
+class ReplicaRouter implements Warehouse {
   readonly #primary: Warehouse;
   readonly #replicas: readonly Replica[];
-  /** What an answer costs its server, in milliseconds. */
+  /** What an answer takes its server, in milliseconds. */
   #workMs = 1;
 
-  constructor(primary: Warehouse, sources: readonly ReplicaSource[], tell: (news: ReplicaStatus) => void) {
+  constructor(
+    primary: Warehouse,
+    sources: readonly ReplicaSource[],
+    report: (status: ReplicaStatus) => void,
+  ) {
     this.#primary = primary;
-    this.#replicas = sources.map((source) => new Replica(source, tell));
+    this.#replicas = sources.map((source) => new Replica(source, report));
   }
 
-  async rows(question: ResolvedQuery, wanted: IsStillNeeded): Promise<Rows | "overloaded"> {
-    const asked = new Set<Replica>();
+  async rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded"> {
+    const tried = new Set<Replica>();
     for (;;) {
-      const replica = this.#next(asked);
-      if (replica === null) return this.#primary.rows(question, wanted);
-      asked.add(replica);
-      const answer = await replica.ask(question, wanted);
-      if (answer === "primary") return this.#primary.rows(question, wanted);
+      const replica = this.#nearest(tried);
+      if (replica === null) return this.#primary.rows(query, context);
+      tried.add(replica);
+      const answer = await replica.rows(query, context);
+      if (answer === "primary") return this.#primary.rows(query, context);
       if (answer === "other") continue;
-      if (answer.kind === "whole") this.#workMs += SHARE * (answer.milliseconds - this.#workMs);
+      if (answer.kind === "whole") this.#workMs += SMOOTHING * (answer.milliseconds - this.#workMs);
       return answer;
     }
   }
 
-  /** The replica that is likely to answer first, of those that serve and were not asked yet. */
-  #next(asked: ReadonlySet<Replica>): Replica | null {
+  /** The replica in service that is expected to answer first, of those that were not tried yet. */
+  #nearest(tried: ReadonlySet<Replica>): Replica | null {
     let best: Replica | null = null;
     let bestMs = Infinity;
     for (const replica of this.#replicas) {
-      if (!replica.isInService || asked.has(replica)) continue;
+      if (!replica.isInService || tried.has(replica)) continue;
       const expectedMs = replica.expectedMs(this.#workMs);
       if (expectedMs >= bestMs) continue;
       best = replica;
@@ -65,16 +68,19 @@ class Spread implements Warehouse {
 
   get degraded(): string | null {
     const out = this.#replicas.filter(({ isInService }) => !isInService).length;
-    return out === 0
-      ? null
-      : `${String(out)} of ${String(this.#replicas.length)} replicas are out of service.`;
+    if (out === 0) return null;
+    return `${String(out)} of ${String(this.#replicas.length)} replicas are out of service.`;
   }
 
-  /** Whether any of the servers answers: then this database can. */
+  get missingRelations(): readonly string[] {
+    return this.#primary.missingRelations;
+  }
+
+  /** Whether any of the servers answers: then this database does. */
   async isReachable(): Promise<boolean> {
     const servers = [this.#primary, ...this.#replicas];
     const answers = servers.map(async (server) => {
-      if (!(await server.isReachable())) throw new Error("This server does not answer.");
+      if (!(await server.isReachable())) throw new Error("The server does not answer.");
     });
     return Promise.any(answers).then(
       () => true,

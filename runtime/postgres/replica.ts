@@ -1,81 +1,86 @@
 import { setImmediate as otherEvents } from "node:timers/promises";
-import type { ResolvedQuery, Rows, RowStream, IsStillNeeded, Warehouse } from "../query/warehouse.js";
-import { failureScopeOf } from "./failure-scope.js";
-import { Latency } from "./latency.js";
+import type {
+  QueryContext,
+  ResolvedQuery,
+  RowChunks,
+  Rows,
+  RowStream,
+  StreamEnd,
+  Warehouse,
+} from "../query/warehouse.js";
+import { type FailureScope, failureScopeOf } from "./database-errors.js";
 import { HealthCheck } from "./health-check.js";
-import { watchedStream } from "./watched-stream.js";
 
-/** How often a replica is looked at. */
-const CHECK_MS = 2000;
+const CHECK_INTERVAL_MS = 2000;
 
-/** A server that has answered this lately is up, whatever became of its health check. */
-const LATELY_MS = 1000;
+/** A server that has answered within this time is up, whatever became of its health check. */
+const RECENT_MS = 1000;
 
 /** A database that follows the primary. */
 export interface ReplicaSource {
-  /** Host and port: how it is called in logs. */
+  /** Host and port: its name in logs. */
   readonly address: string;
   readonly warehouse: Warehouse;
 }
 
-/** That a replica serves from now on, or no longer does. */
+/** A replica has come into service or gone out of it. */
 export interface ReplicaStatus {
   readonly address: string;
   readonly isInService: boolean;
-  /** Why it no longer serves: the code of an error where there is one; null for one that serves. */
+  /** The code of an error where there is one; null for one in service. */
   readonly why: string | null;
 }
 
-/** The rows, or whom to ask instead: another server, or the primary alone. */
+/** The rows, or where to go instead: to another server, or to the primary only. */
 export type ReplicaAnswer = Rows | "other" | "primary";
 
-/** One replica: whether it serves, how near it is, and what it has to do. */
+/** One replica: whether it is in service, how near it is, and what it has to do. */
 export class Replica {
   readonly address: string;
   readonly #warehouse: Warehouse;
-  readonly #tell: (news: ReplicaStatus) => void;
-  readonly #distance = new Latency();
-  readonly #pulse: HealthCheck;
-  /** Null before the first look at it. */
+  readonly #report: (status: ReplicaStatus) => void;
+  readonly #health: HealthCheck;
+  /** Null before the first check. */
   #isInService: boolean | null = null;
-  /** Gives a question that waits for its answer to another server. */
+  /** Each moves a query that waits for its answer to another server. */
   readonly #waiting = new Set<() => void>();
   #streams = 0;
   #answeredAt = -Infinity;
   #isClosed = false;
 
-  constructor({ address, warehouse }: ReplicaSource, tell: (news: ReplicaStatus) => void) {
+  constructor({ address, warehouse }: ReplicaSource, report: (status: ReplicaStatus) => void) {
     this.address = address;
     this.#warehouse = warehouse;
-    this.#tell = tell;
-    this.#pulse = new HealthCheck(() => this.#check(), CHECK_MS);
+    this.#report = report;
+    this.#health = new HealthCheck(() => this.#check(), CHECK_INTERVAL_MS);
   }
 
   get isInService(): boolean {
     return this.#isInService === true;
   }
 
-  /** How long an answer would take: the way there, and what is under way there already. */
+  /** How long an answer would take: its latency, and what is under way there already. */
   expectedMs(workMs: number): number {
-    return this.#distance.milliseconds + (this.#waiting.size + this.#streams) * workMs;
+    return this.#health.latencyMs + (this.#waiting.size + this.#streams) * workMs;
   }
 
-  /** Rejects for what no other server would answer either. */
-  ask(question: ResolvedQuery, wanted: IsStillNeeded): Promise<ReplicaAnswer> {
+  /** Rejects where any other server would fail too. */
+  rows(query: ResolvedQuery, context: QueryContext): Promise<ReplicaAnswer> {
     return new Promise((resolve, reject) => {
       let isOurs = true;
-      const giveUp = (): void => {
+      const moveOn = (): void => {
         isOurs = false;
-        this.#waiting.delete(giveUp);
+        this.#waiting.delete(moveOn);
         resolve("other");
       };
-      this.#waiting.add(giveUp);
+      const isStillNeeded = (): boolean => isOurs && context.isStillNeeded();
+      this.#waiting.add(moveOn);
       this.#warehouse
-        .rows(question, () => isOurs && wanted())
+        .rows(query, { ...context, isStillNeeded })
         .then((rows) => this.#answered(rows, isOurs))
-        .catch((error: unknown) => this.#failed(error, isOurs && wanted()))
+        .catch((error: unknown) => this.#failed(error, isStillNeeded()))
         .then(resolve, reject)
-        .finally(() => this.#waiting.delete(giveUp));
+        .finally(() => this.#waiting.delete(moveOn));
     });
   }
 
@@ -85,7 +90,7 @@ export class Replica {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#pulse.stop();
+    this.#health.stop();
     await this.#warehouse.close();
   }
 
@@ -93,69 +98,106 @@ export class Replica {
     if (rows === "overloaded") return "other";
     this.#answeredAt = performance.now();
     if (rows.kind === "whole") return rows;
-    if (isOurs) return this.#watched(rows);
+    if (isOurs) return this.#observed(rows);
     void rows.pieces.return().catch(() => undefined);
     return "other";
   }
 
-  #watched(stream: RowStream): RowStream {
+  #observed(stream: RowStream): RowStream {
     this.#streams++;
-    return watchedStream(stream, {
+    const pieces = new ObservedRows(stream.pieces, {
       progress: () => (this.#answeredAt = performance.now()),
       failed: (error) => void this.#judge(error),
       ended: () => this.#streams--,
     });
+    return { ...stream, pieces };
   }
 
-  #failed(error: unknown, isWanted: boolean): ReplicaAnswer {
-    // A query that is cancelled fails too, and says nothing of the server.
-    if (!isWanted) throw error;
+  #failed(error: unknown, isNeeded: boolean): ReplicaAnswer {
+    // A query that is cancelled fails too, which says nothing of the server.
+    if (!isNeeded) throw error;
     switch (this.#judge(error)) {
-      case "question":
+      case "query":
         throw error;
       case "lag":
         return "primary";
       case "server":
-      case "moment":
+      case "transient":
         return "other";
     }
   }
 
-  #judge(error: unknown): ReturnType<typeof failureScopeOf> {
-    const blame = failureScopeOf(error);
+  #judge(error: unknown): FailureScope {
+    const scope = failureScopeOf(error);
     const { code } = error as { code?: unknown };
-    if (blame === "server") this.#goOut(typeof code === "string" ? code : "connection lost");
-    return blame;
+    if (scope === "server") this.#takeOut(typeof code === "string" ? code : "connection lost");
+    return scope;
   }
 
   async #check(): Promise<void> {
-    // To connect takes longer than a round trip, and is not measured.
-    const isReachable = (this.isInService || (await this.isReachable())) && (await this.#measure());
+    const ping = (): Promise<boolean> => this.isReachable();
+    // Connecting takes longer than a round trip and is not measured.
+    const isReachable = (this.isInService || (await ping())) && (await this.#health.measure(ping));
     if (this.#isClosed) return;
-    if (isReachable) return this.#comeIn();
-    // After a stall of this process, answers that came meanwhile are read only now.
+    if (isReachable) return this.#takeIn();
+    // After this process stood still, answers that arrived meanwhile are read first.
     await otherEvents();
-    if (performance.now() - this.#answeredAt < LATELY_MS) return;
-    this.#goOut("no answer to the health check");
-    for (const giveUp of this.#waiting) giveUp();
+    if (performance.now() - this.#answeredAt < RECENT_MS) return;
+    this.#takeOut("no answer to the health check");
+    for (const moveOn of this.#waiting) moveOn();
   }
 
-  async #measure(): Promise<boolean> {
-    const started = performance.now();
-    const isReachable = await this.isReachable();
-    if (isReachable) this.#distance.measured(performance.now() - started);
-    return isReachable;
-  }
-
-  #comeIn(): void {
+  #takeIn(): void {
     if (this.#isInService === true) return;
     this.#isInService = true;
-    this.#tell({ address: this.address, isInService: true, why: null });
+    this.#report({ address: this.address, isInService: true, why: null });
   }
 
-  #goOut(why: string): void {
+  #takeOut(why: string): void {
     if (this.#isInService === false) return;
     this.#isInService = false;
-    this.#tell({ address: this.address, isInService: false, why });
+    this.#report({ address: this.address, isInService: false, why });
+  }
+}
+
+interface StreamObserver {
+  readonly progress: () => void;
+  readonly failed: (error: unknown) => void;
+  /** Called once, however the stream ends. */
+  readonly ended: () => void;
+}
+
+class ObservedRows implements RowChunks {
+  readonly #pieces: RowChunks;
+  readonly #observer: StreamObserver;
+  #hasEnded = false;
+
+  constructor(pieces: RowChunks, observer: StreamObserver) {
+    this.#pieces = pieces;
+    this.#observer = observer;
+  }
+
+  async next(): Promise<IteratorResult<string, StreamEnd>> {
+    try {
+      const result = await this.#pieces.next();
+      this.#observer.progress();
+      if (result.done === true) this.#end();
+      return result;
+    } catch (error) {
+      this.#observer.failed(error);
+      this.#end();
+      throw error;
+    }
+  }
+
+  return(): Promise<IteratorReturnResult<StreamEnd>> {
+    this.#end();
+    return this.#pieces.return();
+  }
+
+  #end(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#observer.ended();
   }
 }

@@ -1,67 +1,133 @@
 import {
-  type ResultColumns,
   ROW_SEPARATORS,
-  type RowFormat,
+  type QueryContext,
+  QueryTimeout,
+  type ResolvedQuery,
+  type ResultColumns,
   type RowChunks,
   type RowStream,
   type StreamEnd,
 } from "../query/warehouse.js";
-import type { Statement } from "../query/sql.js";
-import type { Connection } from "./connections.js";
+import type { ConnectionPool } from "./connections.js";
 import { Cursor } from "./cursor.js";
-import type { QueryLimits } from "./query-watchdog.js";
+import { Spool, type SpoolBudget } from "./spool.js";
 
-export interface StreamedQuery {
-  readonly columns: ResultColumns;
-  /** Gives the rows one by one, in one text column. */
-  readonly statement: Statement;
-  readonly format: RowFormat;
-  /** Rows of the page; one that comes after them is not given but told. Infinity: all. */
-  readonly limit: number;
+/** What all streams of a warehouse share. */
+export interface StreamPool {
+  readonly connections: ConnectionPool;
+  readonly budget: SpoolBudget;
+  /** Cursors whose transactions are open. */
+  readonly cursors: Set<Cursor>;
 }
 
-/**
- * Reads a query piece by piece. Resolves with the first rows there, so that a query that fails does so before anything is
- * sent. From here on the connection is the stream's, which gives it back.
- */
+/** Opens a stream. Resolves once the first rows are there; from then on the stream hands its connection back. */
 export async function openRowStream(
-  connection: Connection,
-  query: StreamedQuery,
-  terms: QueryLimits,
+  { connections, budget, cursors }: StreamPool,
+  query: ResolvedQuery,
+  columns: ResultColumns,
+  context: QueryContext,
 ): Promise<RowStream> {
-  const cursor = new Cursor(connection, terms);
-  await cursor.open(query.statement);
-  return { kind: "stream", columns: query.columns, pieces: new CursorPieces(cursor, query) };
+  const connection = await connections.acquire(
+    { ...context, relation: query.relation },
+    context.isStillNeeded,
+  );
+  const cursor = new Cursor(connection, { timeoutMs: query.timeoutMs, isStillNeeded: context.isStillNeeded });
+  let first: readonly string[];
+  try {
+    cursors.add(cursor);
+    first = await cursor.open(query, columns);
+  } catch (error) {
+    cursors.delete(cursor);
+    connection.release(true, error instanceof QueryTimeout);
+    throw error;
+  }
+  return {
+    kind: "stream",
+    columns,
+    pieces: new SpooledRows(cursor, first, query, new Spool(budget), cursors),
+  };
 }
 
-class CursorPieces implements RowChunks {
+/** Reads a cursor to its end at the database's pace, and gives the rows out at the client's. */
+class SpooledRows implements RowChunks {
   readonly #cursor: Cursor;
+  readonly #spool: Spool;
   readonly #separator: string;
   readonly #limit: number;
+  readonly #reading: Promise<void>;
   #returned = 0;
   #hasMore = false;
+  #isReading = true;
+  #isClosed = false;
+  #error: Error | null = null;
+  #arrived: (() => void) | null = null;
 
-  constructor(cursor: Cursor, { format, limit }: StreamedQuery) {
+  constructor(
+    cursor: Cursor,
+    first: readonly string[],
+    query: ResolvedQuery,
+    spool: Spool,
+    cursors: Set<Cursor>,
+  ) {
     this.#cursor = cursor;
-    this.#separator = ROW_SEPARATORS[format];
-    this.#limit = limit;
+    this.#spool = spool;
+    this.#separator = ROW_SEPARATORS[query.format];
+    this.#limit = query.selection.page?.limit ?? Infinity;
+    this.#reading = this.#read(first, cursors);
   }
 
   async next(): Promise<IteratorResult<string, StreamEnd>> {
-    const rows = await this.#cursor.next();
+    for (;;) {
+      const text = await this.#spool.shift();
+      if (text !== null) return { done: false, value: text };
+      if (this.#error !== null) throw this.#error;
+      if (!this.#isReading) return this.return();
+      await new Promise<void>((resolve) => (this.#arrived = resolve));
+    }
+  }
+
+  async return(): Promise<IteratorReturnResult<StreamEnd>> {
+    this.#isClosed = true;
+    await this.#spool.close();
+    await this.#reading;
+    this.#leave();
+    const { milliseconds } = this.#cursor;
+    return { done: true, value: { returned: this.#returned, hasMore: this.#hasMore, milliseconds } };
+  }
+
+  /** Gives the caller's place back. */
+  #leave: () => void = () => undefined;
+
+  async #read(first: readonly string[], cursors: Set<Cursor>): Promise<void> {
+    try {
+      for (let rows = first; rows.length > 0 && !this.#isClosed; rows = await this.#cursor.next()) {
+        await this.#keep(rows);
+        if (this.#hasMore) break;
+      }
+    } catch (error) {
+      this.#error = error as Error;
+    } finally {
+      this.#leave = await this.#cursor.close();
+      cursors.delete(this.#cursor);
+      this.#isReading = false;
+      this.#signal();
+    }
+  }
+
+  async #keep(rows: readonly string[]): Promise<void> {
     const left = this.#limit - this.#returned;
     this.#hasMore ||= rows.length > left;
     const kept = rows.length > left ? rows.slice(0, left) : rows;
-    if (kept.length === 0) return this.return();
+    if (kept.length === 0) return;
     const before = this.#returned > 0 ? this.#separator : "";
     this.#returned += kept.length;
-    return { done: false, value: before + kept.join(this.#separator) };
+    await this.#spool.push(before + kept.join(this.#separator));
+    this.#signal();
   }
 
-  /** Gives the connection back; the end is as far as it was read. */
-  async return(): Promise<IteratorReturnResult<StreamEnd>> {
-    await this.#cursor.close();
-    const { milliseconds } = this.#cursor;
-    return { done: true, value: { returned: this.#returned, hasMore: this.#hasMore, milliseconds } };
+  #signal(): void {
+    const arrived = this.#arrived;
+    this.#arrived = null;
+    arrived?.();
   }
 }

@@ -2,8 +2,10 @@ import type { Relation, SortKey } from "../model/endpoint.js";
 import {
   type Dialect,
   type ResultColumns,
+  BUFFERED_BYTES,
   BUFFERED_ROWS,
   type Condition,
+  type Page,
   type RowFormat,
   type Selection,
 } from "./warehouse.js";
@@ -53,12 +55,25 @@ class PlanCache {
 /** No name holds the separator: PostgreSQL knows no such character, and a catalogue with one is refused. */
 function formOf(use: string, [schema, name]: Relation, { conditions, sort, page }: Selection): string {
   let form = `${use}\0${schema}\0${name}\0`;
-  form += page === null ? "" : page.lookAhead ? "envelope" : "page";
+  form += page === null ? "" : `${page.lookAhead ? "envelope" : "page"}${pageForm(page)}`;
   for (const { column, operator, ...filter } of conditions) {
     form += `\0${column}\0${operator}\0${"case" in filter ? (filter.case ?? "") : ""}`;
   }
   for (const [column, direction] of sort) form += `\0\0${column}\0${direction}`;
   return form;
+}
+
+/** What of a page stands in the text itself. */
+function pageForm(page: Page): string {
+  return `${hasCommonLimit(page) ? String(Math.min(page.limit, BUFFERED_ROWS + 1)) : ""}${page.offset > 0 ? "+" : ""}`;
+}
+
+/**
+ * A limit in the text lets PostgreSQL keep a generic plan; with a parameter it plans each execution, which takes longer
+ * than a small answer. The limits that callers usually send are few enough to prepare a statement for each.
+ */
+function hasCommonLimit({ limit }: Page): boolean {
+  return limit <= 10 || (limit <= 100 && limit % 5 === 0) || limit % 50 === 0 || limit > BUFFERED_ROWS;
 }
 
 /** SQL as PostgreSQL (14 and newer) speaks it. The session's time zone is UTC and its date style ISO. */
@@ -108,13 +123,31 @@ function wholeAnswer(
   format: RowFormat,
 ): Sql<Selection> {
   const rows = sql`${selectRows(relation, shape, selection)}${upToWhole(selection)}`;
-  const row = record(shape, format);
   const separator = SEPARATORS[format];
+  const each = sql`SELECT ${record(shape, format)} AS j FROM (${rows}) t OFFSET 0`;
   if (!selection.page?.lookAhead) {
-    return sql`SELECT string_agg(j, ${separator}) AS rows, count(*)::int AS found FROM (SELECT ${row} AS j FROM (${rows}) t) r`;
+    const aggregate = sql`string_agg(j, ${separator})`;
+    return sql`SELECT ${unlessTooLarge(aggregate, selection)} AS rows, count(*)::int AS found FROM (SELECT ${unlessRowTooLarge(selection)} AS j FROM (${each}) e) r`;
   }
-  return sql`SELECT string_agg(j, ${separator}) FILTER (WHERE n <= ${bind(limitOf)}) AS rows, count(*)::int AS found FROM (SELECT ${row} AS j, row_number() OVER () AS n FROM (${rows}) t) r`;
+  const aggregate = sql`string_agg(j, ${separator}) FILTER (WHERE n <= ${limitIn(selection)})`;
+  return sql`SELECT ${unlessTooLarge(aggregate, selection)} AS rows, count(*)::int AS found FROM (SELECT ${unlessRowTooLarge(selection)} AS j, row_number() OVER () AS n FROM (${each}) e) r`;
 }
+
+/** Null instead of more rows or bytes than may be answered in one piece. */
+function unlessTooLarge(aggregate: Sql<Selection>, { page }: Selection): Sql<Selection> {
+  const isBounded = page !== null && page.limit <= BUFFERED_ROWS;
+  const rows = isBounded ? EMPTY : sql` AND count(*) <= ${constant(BUFFERED_ROWS)}`;
+  return sql`CASE WHEN count(j) = count(*) AND sum(octet_length(j)) <= ${constant(BUFFERED_BYTES)}${rows} THEN ${aggregate} END`;
+}
+
+/** Null instead of a row that takes more than its part, so that the database's own memory is bounded too. */
+function unlessRowTooLarge({ page }: Selection): Sql {
+  const rows = page !== null && hasCommonLimit(page) ? Math.min(page.limit, BUFFERED_ROWS) : BUFFERED_ROWS;
+  return sql`CASE WHEN octet_length(j) <= ${constant(Math.max(SMALLEST_ROW_PART, BUFFERED_BYTES / rows))} THEN j END`;
+}
+
+/** Bytes that a row may take however many there are. */
+const SMALLEST_ROW_PART = 32 * 1024;
 
 function eachRow(
   relation: Relation,
@@ -133,13 +166,26 @@ function selectRows(relation: Relation, shape: ResultColumns, selection: Selecti
 
 /** The page, if there is one. */
 function upToPage({ page }: Selection): Sql<Selection> {
-  return page === null ? EMPTY : sql` LIMIT ${bind(mostOf)} OFFSET ${bind(offsetOf)}`;
+  return page === null ? EMPTY : sql` LIMIT ${bind(mostOf)}${offset(page)}`;
 }
 
 /** The same, but no more than may be answered in one piece, and one that tells that there is more. */
-function upToWhole({ page }: Selection): Sql<Selection> {
+function upToWhole(selection: Selection): Sql<Selection> {
+  const { page } = selection;
   if (page === null) return sql` LIMIT ${constant(BUFFERED_ROWS + 1)}`;
-  return sql` LIMIT ${bind(mostOfWhole)} OFFSET ${bind(offsetOf)}`;
+  const limit = hasCommonLimit(page) ? constant(mostOfWhole(selection)) : bind(mostOfWhole);
+  return sql` LIMIT ${limit}${offset(page)}`;
+}
+
+function offset(page: Page): Sql<Selection> {
+  return page.offset === 0 ? EMPTY : sql` OFFSET ${bind(offsetOf)}`;
+}
+
+/** The page's own limit, without the row behind it. */
+function limitIn({ page }: Selection): Sql<Selection> {
+  return page !== null && hasCommonLimit(page)
+    ? constant(Math.min(page.limit, BUFFERED_ROWS + 1))
+    : bind(limitOf);
 }
 
 function tail(shape: ResultColumns, { conditions, sort }: Selection): Sql<Selection> {

@@ -48,7 +48,7 @@ export function resolveDefaultQuery(endpoint: Endpoint, options: ResponseOptions
 }
 
 /** U+0000 separates the parts: no name or value of a query can contain it. */
-function queryKey({ relation: [schema, name], selection, format, timeoutMs }: ResolvedQuery): string {
+export function queryKey({ relation: [schema, name], selection, format, timeoutMs }: ResolvedQuery): string {
   const { conditions, sort, page } = selection;
   let key = `${schema}\0${name}\0${format}\0${String(timeoutMs)}`;
   if (page !== null) key += `\0${String(page.limit)} ${String(page.offset)}${page.lookAhead ? " +" : ""}`;

@@ -1,4 +1,5 @@
 import type { Relation, Filter, SortKey } from "../model/endpoint.js";
+import type { Tier } from "../model/tier.js";
 import type { Statement } from "./sql.js";
 
 /** What is asked of a database. */
@@ -56,15 +57,41 @@ export type Rows = BufferedRows | RowStream;
 /** Tells whether anybody still waits for an answer. */
 export type IsStillNeeded = () => boolean;
 
-/** A database that answers questions. Every engine passes the same contract suite (tests/warehouse/). */
+/** A query was cancelled because it exceeded its time limit. */
+export class QueryTimeout extends Error {
+  constructor(cause?: unknown) {
+    super("The query exceeded its time limit and was cancelled.", { cause });
+  }
+}
+
+/** A query was cancelled, or never run, because its answer is not needed any more: its client has disconnected. */
+export class QueryAbandoned extends Error {
+  constructor() {
+    super("The client has disconnected; its query was cancelled.");
+  }
+}
+
+/** Who a query runs for, and for how long (runtime/README.md, Limits). */
+export interface QueryContext {
+  /** Key id or network address: connections are shared out by it. */
+  readonly callerId: string;
+  readonly tier: Tier;
+  /** Version of the rows, where it is known: columns belong to it. */
+  readonly version: string | null;
+  readonly isStillNeeded: IsStillNeeded;
+}
+
+/** A database that answers queries. Every engine passes the same contract suite (tests/postgres/). */
 export interface Warehouse {
   /**
-   * The selected rows, or "overloaded" when too many queries are waiting already. Rejects when the database fails. A
-   * query that takes long is cancelled once nobody wants its answer any more; it then rejects.
+   * The selected rows, or "overloaded" when the queue, or the caller's share of it, is full. Rejects when the database
+   * fails, and when the answer is not needed any more.
    */
-  rows(question: ResolvedQuery, wanted: IsStillNeeded): Promise<Rows | "overloaded">;
-  /** What does not work as it should while questions are answered all the same; null: nothing. */
+  rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded">;
+  /** What does not work as it should while queries are answered all the same; null: nothing. */
   readonly degraded: string | null;
+  /** Relations, as `schema.name`, whose latest query failed because the database does not have them. */
+  readonly missingRelations: readonly string[];
   /** Whether the database answers within a short time. */
   isReachable(): Promise<boolean>;
   /** Ends the connections once the queries under way are done. */
@@ -114,13 +141,15 @@ export interface Dialect {
   /** Asks for the columns of a relation: one row, a JSON list of `RealColumn` in the order of the columns, or null. */
   describe(relation: Relation): Statement;
   /**
-   * Asks for one row: `rows`, the selected rows in the format with its separator between them (or null), and `found`, how
-   * many rows there are: one past the page at most, and one past `WHOLE_ROWS` at most.
+   * Asks for one row: `rows`, the selected rows in the format with its separator between them (null for none, and where
+   * they are too many or too large), and `found`, how many rows there are: one past the page at most, and one past
+   * `BUFFERED_ROWS` at most.
    */
   whole(relation: Relation, shape: ResultColumns, selection: Selection, format: RowFormat): Statement;
   /** Asks for the selected rows one by one, in one text column: one past the page at most where the page looks ahead. */
   each(relation: Relation, shape: ResultColumns, selection: Selection, format: RowFormat): Statement;
 }
 
-/** Rows that are answered in one piece at most; longer answers come piece by piece. */
+/** Rows, and bytes of rows, that are answered in one piece at most; longer answers come piece by piece. */
 export const BUFFERED_ROWS = 1000;
+export const BUFFERED_BYTES = 2 * 1024 * 1024;

@@ -1,10 +1,48 @@
+import { hash } from "node:crypto";
+import type { ServerResponse } from "node:http";
 import { compress, type Encoding } from "./encoding.js";
-import { entityTag } from "./entity-tag.js";
 
-/** From this length on a body is turned into bytes once, instead of each time that it is looked at or sent. */
+/**
+ * Entity tags are weak (RFC 9110 §8.8.3): the same rows have the same one, however they are compressed.
+ */
+export function entityTag(text: string | Buffer): string {
+  return `W/"${hash("sha1", text, "base64url" as "base64")}"`;
+}
+
+/** Whether `If-None-Match` names the tag, or any tag (RFC 9110 §13.1.2). */
+export function isNamed(tag: string, ifNoneMatch: string | undefined): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch === tag || ifNoneMatch === "*") return true;
+  const opaque = tag.slice(2);
+  return ifNoneMatch.split(",").some((part) => part.trim().replace(/^W\//, "") === opaque);
+}
+
+/** From this length on a body is converted to bytes once, not each time that it is hashed or sent. */
 const BYTES_FROM = 16 * 1024;
 
-/** A complete answer, for everybody who asks the same question. */
+/** Shorter bodies are not counted: as many as there can be connections take little memory. */
+const COUNTED_FROM = 4 * 1024;
+
+/** Memory for bodies that clients have not taken yet (runtime/README.md, Limits). */
+export class AnswerMemory {
+  #free: number;
+
+  constructor(megabytes: number) {
+    this.#free = megabytes * 1024 * 1024;
+  }
+
+  /** Whether another query may begin. */
+  readonly hasRoom = (): boolean => this.#free > 0;
+
+  /** Counts the bytes until the response is closed. */
+  holdFor(response: ServerResponse, bytes: number): void {
+    if (bytes < COUNTED_FROM || response.destroyed) return;
+    this.#free -= bytes;
+    response.once("close", () => (this.#free += bytes));
+  }
+}
+
+/** A complete result, for every caller of the same query. */
 export class BufferedResult {
   readonly kind = "whole";
   readonly body: string | Buffer;
@@ -21,12 +59,12 @@ export class BufferedResult {
     this.databaseMs = databaseMs;
   }
 
-  /** The tag that the rows themselves give. */
+  /** The entity tag of the rows. */
   get tag(): string {
     return (this.#tag ??= entityTag(this.body));
   }
 
-  /** Done once for each coding. */
+  /** Compresses once per coding. */
   compressed(encoding: Encoding): Promise<Buffer> {
     this.#compressed ??= new Map();
     const known = this.#compressed.get(encoding);

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import Negotiator from "negotiator";
-import type { RowFormat } from "../query/warehouse.js";
+import type { Page, ResultColumns, RowFormat, StreamEnd } from "../query/warehouse.js";
 
 /** How each format is called in `Content-Type`. */
 export const CONTENT_TYPES: Readonly<Record<RowFormat, string>> = {
@@ -33,4 +33,40 @@ export function formatOf({ headers }: Pick<IncomingMessage, "headers">): RowForm
 /** Only the weight counts: a `charset` or `header` that is asked for is the one that there is. */
 function withoutParameters(accept: string): string {
   return accept.replace(/;\s*(?!q=)[\w-]+=[^,;]*/gi, "");
+}
+
+/** What stands around the rows of an answer. */
+export interface Frame {
+  readonly head: string;
+  readonly tail: (end: Pick<StreamEnd, "returned" | "hasMore">) => string;
+}
+
+/** The frame of a format. Only JSON has an envelope, which needs the look ahead. */
+export function frameOf(format: RowFormat, page: Page | null, columns: ResultColumns): Frame {
+  switch (format) {
+    case "json":
+      return page?.lookAhead ? envelope(page) : BARE_ARRAY;
+    case "ndjson":
+      return { head: "", tail: ({ returned }) => (returned > 0 ? "\n" : "") };
+    case "csv":
+      return {
+        head: `${columns.map(({ name }) => csvName(name)).join(",")}\r\n`,
+        tail: ({ returned }) => (returned > 0 ? "\r\n" : ""),
+      };
+  }
+}
+
+const BARE_ARRAY: Frame = { head: "[", tail: () => "]" };
+
+function envelope({ limit, offset }: Page): Frame {
+  return {
+    head: '{"items":[',
+    tail: ({ returned, hasMore }) =>
+      `],"pagination":${JSON.stringify({ limit, offset, returned, has_more: hasMore })}}`,
+  };
+}
+
+/** A field of the header record (RFC 4180). */
+function csvName(name: string): string {
+  return /[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
 }

@@ -1,9 +1,16 @@
-import type { ResolvedQuery, RowStream, IsStillNeeded, Warehouse } from "../query/warehouse.js";
-import type { ResultCache } from "./result-cache.js";
-import { type Frame, frameOf } from "./frame.js";
+import {
+  type IsStillNeeded,
+  type QueryContext,
+  QueryTimeout,
+  type ResolvedQuery,
+  type RowStream,
+  type Warehouse,
+} from "../query/warehouse.js";
 import { BufferedResult } from "./buffered-result.js";
+import { type Frame, frameOf } from "./format.js";
+import type { ResultCache } from "./result-cache.js";
 
-/** An answer that is fetched while it is sent. */
+/** A result that is fetched while it is sent. */
 export interface StreamedResult {
   readonly kind: "stream";
   readonly frame: Frame;
@@ -12,24 +19,29 @@ export interface StreamedResult {
 
 export interface QueryResult {
   readonly answer: BufferedResult | StreamedResult;
-  /** Whether this very request asked the database. */
-  readonly asked: boolean;
+  /** Whether this very request ran the query. */
+  readonly hasRunQuery: boolean;
 }
+
+type Answer = BufferedResult | StreamedResult | "overloaded";
 
 /**
- * A query under way, with all who wait for it. Once it is over nothing hangs on it any more: a map that has grown old
- * keeps what was deleted from it for a while, and with it all that it refers to.
+ * A query under way and the callers that wait for it. It is emptied when it is over: a map that has grown old keeps what
+ * was deleted from it for a while, with all that it refers to.
  */
 interface InFlightQuery {
-  answer: Promise<BufferedResult | StreamedResult | "overloaded"> | null;
-  waiting: IsStillNeeded[];
+  answer: Promise<Answer> | null;
+  callers: IsStillNeeded[];
 }
 
-/** Answers questions: out of the cache, by a query that is under way already, or by one of its own. */
+/** A waiter that has waited for less than this share of its own time limit runs the query again after a timeout. */
+const WAITED_SHARE = 0.9;
+
+/** Gives the results of queries: from the cache, from a query under way, or by running one. */
 export class ResultService {
   readonly #warehouse: Warehouse;
   readonly #cache: ResultCache | null;
-  readonly #flights = new Map<string, InFlightQuery>();
+  readonly #inFlight = new Map<string, InFlightQuery>();
 
   /** Without a cache nothing is kept once it is answered. */
   constructor(warehouse: Warehouse, cache: ResultCache | null) {
@@ -37,73 +49,75 @@ export class ResultService {
     this.#cache = cache;
   }
 
-  /**
-   * `key`: the question's (`keyOf`); `version`: of the rows, where it is known. Rejects when the database fails.
-   */
-  of(
-    key: string,
-    question: ResolvedQuery,
-    version: string | null,
-    wanted: IsStillNeeded,
-  ): Promise<QueryResult | "overloaded"> {
-    const cached = this.#cache?.get(key, version);
-    if (cached) return Promise.resolve({ answer: cached, asked: false });
-    const flight = this.#flights.get(key);
-    if (!flight?.answer) return this.#lead(key, question, version, wanted);
-    flight.waiting.push(wanted);
-    return this.#follow(flight.answer, question, wanted);
+  /** `key`: the query's (`queryKey`). Rejects when the database fails. */
+  get(key: string, query: ResolvedQuery, context: QueryContext): Promise<QueryResult | "overloaded"> {
+    const cached = this.#cache?.get(key, context.version);
+    if (cached) return Promise.resolve({ answer: cached, hasRunQuery: false });
+    // Rows of one version are not rows of another.
+    const versioned = `${context.version ?? ""}\0${key}`;
+    const inFlight = this.#inFlight.get(versioned);
+    if (!inFlight?.answer) return this.#runFirst(versioned, key, query, context);
+    inFlight.callers.push(context.isStillNeeded);
+    return this.#wait(inFlight.answer, key, query, context);
   }
 
-  /** A stream has one reader; whoever else asks reads his own. */
-  async #follow(
-    shared: NonNullable<InFlightQuery["answer"]>,
-    question: ResolvedQuery,
-    wanted: IsStillNeeded,
-  ): Promise<QueryResult | "overloaded"> {
-    let answer = await shared;
-    if (answer === "overloaded") return answer;
-    if (answer.kind === "whole") return { answer, asked: false };
-    answer = await this.#ask(question, wanted);
-    return answer === "overloaded" ? answer : { answer, asked: true };
-  }
-
-  async #lead(
+  /** A stream has one reader: each other caller reads its own. */
+  async #wait(
+    shared: Promise<Answer>,
     key: string,
-    question: ResolvedQuery,
-    version: string | null,
-    wanted: IsStillNeeded,
+    query: ResolvedQuery,
+    context: QueryContext,
   ): Promise<QueryResult | "overloaded"> {
-    const waiting = [wanted];
-    const flight: InFlightQuery = { answer: null, waiting };
-    this.#flights.set(key, flight);
+    const started = performance.now();
     try {
-      flight.answer = this.#ask(question, () => isAwaited(flight, waiting));
-      const answer = await flight.answer;
+      const answer = await shared;
       if (answer === "overloaded") return answer;
-      if (answer.kind === "whole") this.#cache?.set(key, answer, version);
-      return { answer, asked: true };
+      if (answer.kind === "whole") return { answer, hasRunQuery: false };
+    } catch (error) {
+      // The time that was up was the first caller's.
+      const waitedMs = performance.now() - started;
+      if (!(error instanceof QueryTimeout) || waitedMs > WAITED_SHARE * query.timeoutMs) throw error;
+      return this.get(key, query, context);
+    }
+    const answer = await this.#run(query, context);
+    return answer === "overloaded" ? answer : { answer, hasRunQuery: true };
+  }
+
+  async #runFirst(
+    versioned: string,
+    key: string,
+    query: ResolvedQuery,
+    context: QueryContext,
+  ): Promise<QueryResult | "overloaded"> {
+    const callers = [context.isStillNeeded];
+    const inFlight: InFlightQuery = { answer: null, callers };
+    this.#inFlight.set(versioned, inFlight);
+    try {
+      const isStillNeeded = (): boolean => isAwaited(inFlight, callers);
+      inFlight.answer = this.#run(query, { ...context, isStillNeeded });
+      const answer = await inFlight.answer;
+      if (answer === "overloaded") return answer;
+      if (answer.kind === "whole") this.#cache?.set(key, answer, context.version);
+      return { answer, hasRunQuery: true };
     } finally {
-      if (this.#flights.get(key) === flight) this.#flights.delete(key);
-      flight.answer = null;
-      flight.waiting = [];
+      if (this.#inFlight.get(versioned) === inFlight) this.#inFlight.delete(versioned);
+      inFlight.answer = null;
+      inFlight.callers = [];
     }
   }
 
-  async #ask(
-    question: ResolvedQuery,
-    wanted: IsStillNeeded,
-  ): Promise<BufferedResult | StreamedResult | "overloaded"> {
-    const rows = await this.#warehouse.rows(question, wanted);
+  async #run(query: ResolvedQuery, context: QueryContext): Promise<Answer> {
+    const rows = await this.#warehouse.rows(query, context);
     if (rows === "overloaded") return rows;
-    const frame = frameOf(question.format, question.selection.page, rows.columns);
+    const frame = frameOf(query.format, query.selection.page, rows.columns);
     if (rows.kind === "stream") return { kind: "stream", frame, stream: rows };
     return new BufferedResult(frame.head + rows.text + frame.tail(rows), rows.returned, rows.milliseconds);
   }
 }
 
-/** A query that nobody waits for is cancelled: whoever asks from then on asks anew. */
-function isAwaited(flight: InFlightQuery, waiting: readonly IsStillNeeded[]): boolean {
-  const is = waiting.some((each) => each());
-  if (!is) flight.answer = null;
-  return is;
+/** A query that no caller needs any more is cancelled: a later caller runs it again. */
+function isAwaited(inFlight: InFlightQuery, callers: readonly IsStillNeeded[]): boolean {
+  const isNeeded = callers.some((isStillNeeded) => isStillNeeded());
+  if (!isNeeded) inFlight.answer = null;
+  return isNeeded;
 }

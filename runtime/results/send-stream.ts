@@ -1,81 +1,120 @@
 import type { ServerResponse } from "node:http";
 import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { RowChunks, RowStream, StreamEnd } from "../query/warehouse.js";
-import type { Frame } from "./frame.js";
+import type { RowStream, StreamEnd } from "../query/warehouse.js";
+import type { Frame } from "./format.js";
 
-/** A client that does not take a piece in this time is cut off: it holds a connection of the database. */
-const STALL_MS = 30_000;
+/**
+ * A client that takes nothing for this long is disconnected. It is long because a slow reader's progress shows only when
+ * a large part of the system's socket buffer has become free.
+ */
+const STALL_MS = 120_000;
+
+const CHECK_SHARE = 1 / 20;
 
 export interface SentStream extends StreamEnd {
   /** Bytes of the body, as sent. */
   readonly bytes: number;
 }
 
+/** Why a stream was cut, and what had been sent until then. */
+export class StreamCut extends Error {
+  readonly sent: SentStream;
+
+  constructor(cause: Error, sent: SentStream) {
+    super(`The stream was cut: ${cause.message}`, { cause });
+    this.sent = sent;
+  }
+}
+
+export interface StreamOptions {
+  readonly compressor: Transform | null;
+  /** The longest that the whole stream may take; 0: no limit. */
+  readonly timeLimitMs: number;
+  /** Closes the client's connection so that the client notices that the body is not complete. */
+  readonly reset: (response: ServerResponse) => void;
+  readonly stallMs?: number;
+}
+
 /**
- * Sends a stream of rows, no faster than the client takes it. Rejects when the database fails, or the client goes away or
- * stalls; the connection is then destroyed, so that a body which ends cleanly is always complete.
+ * Sends a stream of rows no faster than the client takes it. Rejects with `StreamCut` when the database fails, the client
+ * stalls or the time is up; the connection is reset then, so that no client takes the part for the whole. Resolves with
+ * what was sent when the client disconnects.
  */
 export async function sendStream(
   response: ServerResponse,
   frame: Frame,
   { pieces }: RowStream,
-  compressor: Transform | null,
-  stallMs = STALL_MS,
+  { compressor, timeLimitMs, reset, stallMs = STALL_MS }: StreamOptions,
 ): Promise<SentStream> {
-  const progress: Progress = { end: { returned: 0, hasMore: false, milliseconds: 0 }, bytes: 0 };
+  let end: StreamEnd = { returned: 0, hasMore: false, milliseconds: 0 };
+  let bytes = 0;
+  let failure: Error | null = null;
+  const fail = (error: Error): void => {
+    failure ??= error;
+    reset(response);
+  };
+  async function* body(): AsyncGenerator<Buffer> {
+    let before = frame.head;
+    for (;;) {
+      const piece = await pieces.next().catch((error: unknown) => {
+        fail(error as Error);
+        throw error;
+      });
+      if (piece.done) {
+        end = piece.value;
+        return yield Buffer.from(before + frame.tail(end));
+      }
+      yield Buffer.from(before + piece.value);
+      before = "";
+    }
+  }
+  async function* count(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      bytes += chunk.length;
+      yield chunk;
+    }
+  }
+  const stopWatching = watchClient(response, { timeLimitMs, stallMs, fail });
   try {
-    const text = Readable.from(whole(response, frame, pieces, progress, stallMs));
-    const count = counting(progress);
-    if (compressor === null) await pipeline(text, count, response);
-    else await pipeline(text, compressor, count, response);
-    return { ...progress.end, bytes: progress.bytes };
-  } catch (error) {
-    response.destroy();
-    throw error;
+    const source = Readable.from(body());
+    if (compressor === null) await pipeline(source, count, response);
+    else await pipeline(source, compressor, count, response);
+    return { ...end, bytes };
+  } catch {
+    const { value } = await pieces.return();
+    const sent = { ...value, bytes };
+    if (failure !== null) throw new StreamCut(failure, sent);
+    return sent;
   } finally {
+    stopWatching();
     await pieces.return();
   }
 }
 
-interface Progress {
-  end: StreamEnd;
-  bytes: number;
+interface ClientLimits {
+  readonly timeLimitMs: number;
+  readonly stallMs: number;
+  readonly fail: (error: Error) => void;
 }
 
-/** The body in pieces, each of which has to be taken in time. */
-async function* whole(
-  response: ServerResponse,
-  { head, tail }: Frame,
-  pieces: RowChunks,
-  progress: Progress,
-  stallMs: number,
-): AsyncGenerator<Buffer> {
-  let timer: NodeJS.Timeout | undefined;
-  try {
-    let before = head;
-    for (;;) {
-      const piece = await pieces.next();
-      if (piece.done) {
-        progress.end = piece.value;
-        yield Buffer.from(before + tail(piece.value));
-        return;
-      }
-      timer = setTimeout(() => response.destroy(), stallMs);
-      yield Buffer.from(before + piece.value);
-      clearTimeout(timer);
-      before = "";
-    }
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function counting(progress: Progress): (chunks: AsyncIterable<Buffer>) => AsyncGenerator<Buffer> {
-  return async function* (chunks) {
-    for await (const chunk of chunks) {
-      progress.bytes += chunk.length;
-      yield chunk;
-    }
-  };
+/** Fails a stream whose client takes nothing for too long, or that takes too long as a whole. */
+function watchClient(response: ServerResponse, { timeLimitMs, stallMs, fail }: ClientLimits): () => void {
+  const started = performance.now();
+  let taken = -1;
+  let takenAt = started;
+  const timer = setInterval(
+    () => {
+      const now = performance.now();
+      const { socket } = response;
+      const sent = (socket?.bytesWritten ?? 0) - (socket?.writableLength ?? 0);
+      if (sent !== taken || response.writableLength === 0) takenAt = now;
+      taken = sent;
+      if (now - takenAt > stallMs) fail(new Error("The client has stopped reading."));
+      else if (timeLimitMs > 0 && now - started > timeLimitMs)
+        fail(new Error("The time limit of streams is up."));
+    },
+    Math.min(1000, stallMs * CHECK_SHARE),
+  ).unref();
+  return () => clearInterval(timer);
 }

@@ -6,6 +6,7 @@ import type { ReplicaStatus } from "../../runtime/postgres/replica.js";
 import { routeToReplicas } from "../../runtime/postgres/replica-router.js";
 import type { ResolvedQuery, Rows, Warehouse } from "../../runtime/query/warehouse.js";
 import { OwnServer } from "../support/own-server.js";
+import { queryContext } from "../support/query-context.js";
 
 const primary = await OwnServer.create();
 await primary.query(`
@@ -33,34 +34,34 @@ const SECONDS = { timeout: 15_000, interval: 50 };
 
 type Address = Pick<OwnServer, "url" | "port">;
 
-interface Spreading {
+interface Routed {
   readonly warehouse: Warehouse;
-  readonly news: ReplicaStatus[];
+  readonly statuses: ReplicaStatus[];
 }
 
 const addressOf = ({ port }: Address): string => `127.0.0.1:${String(port)}`;
 
-/** A warehouse over the primary and these replicas, which serve already. */
-async function spreadOver(replicas: readonly Address[], statementTimeoutMs = 10_000): Promise<Spreading> {
-  const news: ReplicaStatus[] = [];
+/** A warehouse of the primary and these replicas, all in service. */
+async function routeTo(replicas: readonly Address[], statementTimeoutMs = 10_000): Promise<Routed> {
+  const statuses: ReplicaStatus[] = [];
   const open = ({ url }: Address): Warehouse =>
     openPostgres({ url, statementTimeoutMs, onIdleError: () => undefined });
   const sources = replicas.map((server) => ({ address: addressOf(server), warehouse: open(server) }));
-  const warehouse = routeToReplicas(open(primary), sources, (told) => void news.push(told));
+  const warehouse = routeToReplicas(open(primary), sources, (status) => void statuses.push(status));
   afterAll(() => warehouse.close());
   await expect
-    .poll(() => news.filter(({ isInService }) => isInService).length, SECONDS)
+    .poll(() => statuses.filter(({ isInService }) => isInService).length, SECONDS)
     .toBe(replicas.length);
-  return { warehouse, news };
+  return { warehouse, statuses };
 }
 
-function question(relation: string, more: Partial<ResolvedQuery> = {}): ResolvedQuery {
+function queryOf(relation: string, more: Partial<ResolvedQuery> = {}): ResolvedQuery {
   const selection = { conditions: [], sort: [], page: null };
   return { relation: ["public", relation], selection, format: "json", timeoutMs: 0, ...more };
 }
 
 async function ask(warehouse: Warehouse, relation: string): Promise<Rows> {
-  const rows = await warehouse.rows(question(relation), () => true);
+  const rows = await warehouse.rows(queryOf(relation), queryContext());
   if (rows === "overloaded") throw new Error("It is overloaded.");
   return rows;
 }
@@ -94,19 +95,19 @@ const portsOf = (...servers: readonly OwnServer[]): number[] => among(servers.ma
 
 describe("a database with replicas", () => {
   it("asks the replicas and not the primary", async () => {
-    const { warehouse } = await spreadOver([first]);
+    const { warehouse } = await routeTo([first]);
     for (let i = 0; i < 5; i++) expect(await answeredBy(warehouse)).toBe(first.port);
   });
 
-  it("gives questions that come together to all of the replicas", async () => {
-    const { warehouse } = await spreadOver([first, second]);
+  it("spreads simultaneous queries over all replicas", async () => {
+    const { warehouse } = await routeTo([first, second]);
     const answers = (): Promise<number[]> =>
       Promise.all(Array.from({ length: 20 }, () => answeredBy(warehouse, "slow_server")));
     await expect.poll(async () => among(await answers()), SECONDS).toEqual(portsOf(first, second));
   });
 
   it("asks the nearest of the replicas that have nothing to do", async () => {
-    const { warehouse } = await spreadOver([await atDistance(second, 20), first]);
+    const { warehouse } = await routeTo([await atDistance(second, 20), first]);
     for (let i = 0; i < 10; i++) expect(await answeredBy(warehouse)).toBe(first.port);
   });
 
@@ -117,69 +118,73 @@ describe("a database with replicas", () => {
   });
 
   it("asks the primary for what a replica does not have yet", async () => {
-    const { warehouse, news } = await spreadOver([first]);
+    const { warehouse, statuses } = await routeTo([first]);
     await first.query("SELECT pg_wal_replay_pause()");
     await primary.query("CREATE TABLE fresh AS SELECT 7 AS i");
     expect(await ask(warehouse, "fresh")).toMatchObject({ text: '{"i":7}' });
     await first.query("SELECT pg_wal_replay_resume()");
-    expect(news).toHaveLength(1);
+    expect(statuses).toHaveLength(1);
   });
 
   it("asks the primary for a relation that is never replicated", async () => {
-    const { warehouse, news } = await spreadOver([first]);
+    const { warehouse, statuses } = await routeTo([first]);
     expect(await ask(warehouse, "unlogged")).toMatchObject({ text: '{"i":1}' });
-    expect(news).toHaveLength(1);
+    expect(statuses).toHaveLength(1);
   });
 
   it("asks elsewhere when a query is in the way of what comes from the primary", async () => {
-    const { warehouse, news } = await spreadOver([first]);
+    const { warehouse, statuses } = await routeTo([first]);
     const answer = answeredBy(warehouse, "doomed_lingering");
     await expect.poll(() => first.query(SLEEPING), SECONDS).toHaveLength(1);
     await primary.query("DELETE FROM doomed; INSERT INTO doomed VALUES (1)");
     await primary.query("VACUUM FULL doomed");
     expect(await answer).toBe(primary.port);
-    expect(news).toHaveLength(1);
+    expect(statuses).toHaveLength(1);
   });
 
-  it("asks no other server when the question is at fault", async () => {
-    const { warehouse, news } = await spreadOver([first, second]);
+  it("asks no other server when the query is invalid", async () => {
+    const { warehouse, statuses } = await routeTo([first, second]);
     await expect(ask(warehouse, "dividing")).rejects.toThrow("division by zero");
     expect(servers.map((server) => server.logged("ERROR:  division by zero")).toSorted()).toEqual([0, 0, 1]);
-    expect(news).toHaveLength(2);
+    expect(statuses).toHaveLength(2);
   });
 
   it("asks no other server when the time is spent", async () => {
-    const { warehouse, news } = await spreadOver([first, second], 500);
-    await expect(ask(warehouse, "hanging")).rejects.toThrow("statement timeout");
+    const { warehouse, statuses } = await routeTo([first, second], 500);
+    await expect(ask(warehouse, "hanging")).rejects.toThrow("time limit");
     expect(
       servers
         .map((server) => server.logged("ERROR:  canceling statement due to statement timeout"))
         .toSorted(),
     ).toEqual([0, 0, 1]);
-    expect(news).toHaveLength(2);
+    expect(statuses).toHaveLength(2);
   });
 
   it("goes to the primary with what a replica has no room for", async () => {
-    const { warehouse } = await spreadOver([first], 60_000);
+    const { warehouse } = await routeTo([first], 60_000);
     await ask(warehouse, "server");
     let isOver = false;
-    const wait = (): Promise<unknown> => warehouse.rows(question("hanging"), () => !isOver).catch(() => null);
-    const crowd = [wait()];
+    const wait = (callerId: string): Promise<unknown> =>
+      warehouse
+        .rows(queryOf("hanging"), { ...queryContext(), callerId, isStillNeeded: () => !isOver })
+        .catch(() => null);
+    const crowd = [wait("key:0")];
     await expect.poll(() => first.query(SLEEPING), SECONDS).toHaveLength(1);
-    crowd.push(...Array.from({ length: 1019 }, wait));
-    await expect.poll(() => first.query(SLEEPING), SECONDS).toHaveLength(20);
+    crowd.push(...Array.from({ length: 1100 }, (_, i) => wait(`key:${String(i)}`)));
+    await expect.poll(() => first.query(SLEEPING), SECONDS).toHaveLength(6);
+    crowd.push(...Array.from({ length: 1100 }, (_, i) => wait(`key:${String(i)}`)));
     expect(await answeredBy(warehouse)).toBe(primary.port);
     isOver = true;
     await Promise.all(crowd);
   });
 
-  it("does not blame a replica for a query that nobody waits for any more", async () => {
-    const { warehouse, news } = await spreadOver([first]);
-    let isWanted = true;
-    const answer = warehouse.rows(question("hanging"), () => isWanted);
-    setTimeout(() => (isWanted = false), 300);
+  it("keeps a replica in service when a query is abandoned", async () => {
+    const { warehouse, statuses } = await routeTo([first]);
+    let isNeeded = true;
+    const answer = warehouse.rows(queryOf("hanging"), queryContext({ isStillNeeded: () => isNeeded }));
+    setTimeout(() => (isNeeded = false), 300);
     await expect(answer).rejects.toThrow();
-    expect(news).toHaveLength(1);
+    expect(statuses).toHaveLength(1);
     expect(await answeredBy(warehouse)).toBe(first.port);
   });
 });
@@ -193,39 +198,39 @@ describe("a replica that fails", () => {
   });
 
   it("is out of service at once when it is killed, and what it had not answered is answered elsewhere", async () => {
-    const { warehouse, news } = await spreadOver([first]);
+    const { warehouse, statuses } = await routeTo([first]);
     const answers = Array.from({ length: 30 }, () => answeredBy(warehouse, "lingering"));
     await expect.poll(() => first.query(SLEEPING), SECONDS).toHaveLength(20);
     await first.kill();
     expect(among(await Promise.all(answers))).toEqual(portsOf(primary));
-    expect(news.slice(1)).toEqual([
+    expect(statuses.slice(1)).toEqual([
       { address: addressOf(first), isInService: false, why: expect.any(String) },
     ]);
     await first.start();
     await expect.poll(() => answeredBy(warehouse), SECONDS).toBe(first.port);
-    expect(news.slice(2)).toEqual([{ address: addressOf(first), isInService: true, why: null }]);
+    expect(statuses.slice(2)).toEqual([{ address: addressOf(first), isInService: true, why: null }]);
   });
 
   it.each(["fast", "immediate"] as const)(
     "is out of service at once when it is stopped (%s)",
     async (mode) => {
-      const { warehouse, news } = await spreadOver([first, second]);
+      const { warehouse, statuses } = await routeTo([first, second]);
       const answers = Array.from({ length: 30 }, () => answeredBy(warehouse, "lingering"));
       await expect.poll(() => first.query(SLEEPING), SECONDS).not.toHaveLength(0);
       await first.stop(mode);
       expect(await Promise.all(answers)).not.toContain(primary.port);
       expect(await answeredBy(warehouse)).toBe(second.port);
-      expect(news.slice(2)).toMatchObject([{ address: addressOf(first), isInService: false }]);
+      expect(statuses.slice(2)).toMatchObject([{ address: addressOf(first), isInService: false }]);
     },
   );
 
   it("is out of service within seconds when it hangs, and what it had not answered is answered elsewhere", async () => {
-    const { warehouse, news } = await spreadOver([first]);
+    const { warehouse, statuses } = await routeTo([first]);
     const answers = Array.from({ length: 30 }, () => answeredBy(warehouse, "lingering"));
     await expect.poll(() => first.query(SLEEPING), SECONDS).toHaveLength(20);
     first.freeze();
     expect(among(await Promise.all(answers))).toEqual(portsOf(primary));
-    expect(news.slice(1)).toEqual([
+    expect(statuses.slice(1)).toEqual([
       { address: addressOf(first), isInService: false, why: "no answer to the health check" },
     ]);
     expect(warehouse.degraded).toBe("1 of 1 replicas are out of service.");
@@ -235,7 +240,7 @@ describe("a replica that fails", () => {
   });
 
   it("fails a stream that has begun, and what is asked next is answered elsewhere", async () => {
-    const { warehouse } = await spreadOver([first]);
+    const { warehouse } = await routeTo([first]);
     const rows = await ask(warehouse, "numbers");
     if (rows.kind !== "stream") throw new Error("It is too short.");
     const piece = await rows.pieces.next();
@@ -250,23 +255,23 @@ describe("a replica that fails", () => {
   });
 
   it("is not asked before it lets us in, and its address is told without what is secret", async () => {
-    const news: ReplicaStatus[] = [];
+    const statuses: ReplicaStatus[] = [];
     const url = first.url.replace(/:[^:@]+@/, ":wrong@");
     const open = (each: string): Warehouse =>
       openPostgres({ url: each, statementTimeoutMs: 0, onIdleError: () => undefined });
     const sources = [{ address: addressOf(first), warehouse: open(url) }];
-    const warehouse = routeToReplicas(open(primary.url), sources, (told) => void news.push(told));
+    const warehouse = routeToReplicas(open(primary.url), sources, (status) => void statuses.push(status));
     afterAll(() => warehouse.close());
     expect(await answeredBy(warehouse)).toBe(primary.port);
-    await expect.poll(() => news, SECONDS).toHaveLength(1);
-    expect(news).toMatchObject([{ address: addressOf(first), isInService: false }]);
+    await expect.poll(() => statuses, SECONDS).toHaveLength(1);
+    expect(statuses).toMatchObject([{ address: addressOf(first), isInService: false }]);
     expect(await answeredBy(warehouse)).toBe(primary.port);
   });
 });
 
 describe("all servers gone", () => {
   it("makes every question fail, and the database is back when one of them is", async () => {
-    const { warehouse } = await spreadOver([first, second]);
+    const { warehouse } = await routeTo([first, second]);
     await Promise.all(servers.map((server) => server.kill()));
     await expect(answeredBy(warehouse)).rejects.toThrow();
     expect(await warehouse.isReachable()).toBe(false);

@@ -1,35 +1,60 @@
 import { expect, it } from "vitest";
 import { ResultService } from "../../runtime/results/result-service.js";
-import type { ResolvedQuery, Rows, IsStillNeeded, Warehouse } from "../../runtime/query/warehouse.js";
+import type {
+  IsStillNeeded,
+  QueryContext,
+  ResolvedQuery,
+  Rows,
+  Warehouse,
+} from "../../runtime/query/warehouse.js";
 
-const QUESTION: ResolvedQuery = {
+const QUERY: ResolvedQuery = {
   relation: ["any", "any"],
   selection: { conditions: [], sort: [], page: null },
   format: "ndjson",
   timeoutMs: 0,
 };
 
+const context = (isStillNeeded: IsStillNeeded): QueryContext => ({
+  callerId: "key:any",
+  tier: "tier0",
+  version: null,
+  isStillNeeded,
+});
+
 interface Query {
-  readonly wanted: IsStillNeeded;
+  readonly isStillNeeded: IsStillNeeded;
   readonly fail: (error: Error) => void;
   readonly give: (rows: Rows) => void;
 }
 
-it("whoever asks for what is being cancelled asks anew", async () => {
+it("runs a query again that is being cancelled for its earlier callers", async () => {
   const queries: Query[] = [];
-  const rows: Warehouse["rows"] = (_, wanted) =>
-    new Promise((give, fail) => void queries.push({ wanted, give, fail }));
-  const answers = new ResultService({ rows } as Warehouse, null);
+  const rows: Warehouse["rows"] = (_, { isStillNeeded }) =>
+    new Promise((give, fail) => void queries.push({ isStillNeeded, give, fail }));
+  const results = new ResultService({ rows } as Warehouse, null);
 
-  const gone = answers.of("key", QUESTION, null, () => false);
-  expect(queries[0]?.wanted()).toBe(false);
-  const here = answers.of("key", QUESTION, null, () => true);
+  const gone = results.get(
+    "key",
+    QUERY,
+    context(() => false),
+  );
+  expect(queries[0]?.isStillNeeded()).toBe(false);
+  const here = results.get(
+    "key",
+    QUERY,
+    context(() => true),
+  );
   queries[0]?.fail(new Error("Connection terminated"));
   await expect(gone).rejects.toThrow("Connection terminated");
 
-  const shared = answers.of("key", QUESTION, null, () => true);
+  const shared = results.get(
+    "key",
+    QUERY,
+    context(() => true),
+  );
   expect(queries).toHaveLength(2);
   queries[1]?.give({ kind: "whole", columns: [], text: "{}", returned: 1, hasMore: false, milliseconds: 1 });
-  expect(await here).toMatchObject({ asked: true, answer: { body: "{}\n" } });
-  expect(await shared).toMatchObject({ asked: false, answer: { body: "{}\n" } });
+  expect(await here).toMatchObject({ hasRunQuery: true, answer: { body: "{}\n" } });
+  expect(await shared).toMatchObject({ hasRunQuery: false, answer: { body: "{}\n" } });
 });

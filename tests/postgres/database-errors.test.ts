@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isStatementFault } from "../../runtime/postgres/statement-fault.js";
+import { isStatementError } from "../../runtime/postgres/database-errors.js";
 
 const coded = (code: string, severity: string) => Object.assign(new Error("any"), { code, severity });
 
@@ -10,16 +10,16 @@ it.each([
   ["57014", "ERROR"],
   ["XX000", "ERROR"],
 ])("%s (%s) is the statement's, in whatever language the server says so", (code, severity) => {
-  expect(isStatementFault(coded(code, severity))).toBe(true);
+  expect(isStatementError(coded(code, severity))).toBe(true);
 });
 
 it.each(["57P01", "57P02", "57P05", "25P03", "08006", "ECONNRESET", "EPIPE"])(
   "%s is the connection's",
   (code) => {
-    expect(isStatementFault(coded(code, "ERROR"))).toBe(false);
+    expect(isStatementError(coded(code, "ERROR"))).toBe(false);
   },
 );
 
 it("what has no code is the connection's", () => {
-  expect(isStatementFault(new Error("Connection terminated unexpectedly"))).toBe(false);
+  expect(isStatementError(new Error("Connection terminated unexpectedly"))).toBe(false);
 });

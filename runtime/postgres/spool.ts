@@ -1,0 +1,152 @@
+import { randomUUID } from "node:crypto";
+import { open, type FileHandle, unlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** What the streams of a process may hold together that their clients have not read yet, in bytes. */
+export class SpoolBudget {
+  #memory: number;
+  #disk: number;
+
+  constructor(memory: number, disk: number) {
+    this.#memory = memory;
+    this.#disk = disk;
+  }
+
+  takeMemory(bytes: number): boolean {
+    if (bytes > this.#memory) return false;
+    this.#memory -= bytes;
+    return true;
+  }
+
+  takeDisk(bytes: number): boolean {
+    if (bytes > this.#disk) return false;
+    this.#disk -= bytes;
+    return true;
+  }
+
+  giveMemory(bytes: number): void {
+    this.#memory += bytes;
+  }
+
+  giveDisk(bytes: number): void {
+    this.#disk += bytes;
+  }
+}
+
+/** Bytes of one stream that are kept in memory; a client that keeps pace never needs the disk. */
+const MEMORY_BYTES = 256 * 1024;
+
+interface Stored {
+  readonly position: number;
+  readonly length: number;
+}
+
+/**
+ * What the database has given of a stream and its client has not read yet: in memory, then in a file. So the transaction
+ * ends at the pace of the database, whatever the client's.
+ */
+export class Spool {
+  readonly #budget: SpoolBudget;
+  readonly #entries: (string | Stored)[] = [];
+  #memoryBytes = 0;
+  #fileEntries = 0;
+  #fileEnd = 0;
+  #file: FileHandle | null = null;
+  #isClosed = false;
+  #changed: (() => void) | null = null;
+
+  constructor(budget: SpoolBudget) {
+    this.#budget = budget;
+  }
+
+  /** Resolves once the text is stored: at once while there is room, else when the client has read on. */
+  async push(text: string): Promise<void> {
+    const length = Buffer.byteLength(text);
+    for (;;) {
+      if (this.#isClosed) return;
+      if (this.#fitsInMemory(length)) {
+        this.#memoryBytes += length;
+        this.#entries.push(text);
+        return;
+      }
+      if (this.#budget.takeDisk(length)) return this.#store(text, length);
+      await this.#change();
+    }
+  }
+
+  /** The text stored first; null when there is none. */
+  async shift(): Promise<string | null> {
+    const entry = this.#entries.shift();
+    if (entry === undefined) return null;
+    try {
+      if (typeof entry !== "string") return await this.#load(entry);
+      this.#forgetMemory(Buffer.byteLength(entry));
+      return entry;
+    } finally {
+      this.#signal();
+    }
+  }
+
+  /** Frees memory and disk; what is stored is lost. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    for (const entry of this.#entries.splice(0))
+      if (typeof entry !== "string") this.#budget.giveDisk(entry.length);
+    this.#budget.giveMemory(this.#memoryBytes);
+    this.#signal();
+    await this.#file?.close();
+  }
+
+  /** One piece always fits: else a stream could not go on. */
+  #fitsInMemory(length: number): boolean {
+    if (this.#entries.length === 0) {
+      if (!this.#budget.takeMemory(length)) this.#budget.giveMemory(-length);
+      return true;
+    }
+    return this.#memoryBytes + length <= MEMORY_BYTES && this.#budget.takeMemory(length);
+  }
+
+  #forgetMemory(bytes: number): void {
+    this.#memoryBytes -= bytes;
+    this.#budget.giveMemory(bytes);
+  }
+
+  async #store(text: string, length: number): Promise<void> {
+    this.#file ??= await openUnlinked();
+    if (this.#fileEntries === 0) this.#fileEnd = 0;
+    const position = this.#fileEnd;
+    await this.#file.write(text, position, "utf8");
+    if (this.#isClosed) return this.#budget.giveDisk(length);
+    this.#fileEnd += length;
+    this.#fileEntries++;
+    this.#entries.push({ position, length });
+  }
+
+  async #load({ position, length }: Stored): Promise<string> {
+    const bytes = Buffer.allocUnsafe(length);
+    await this.#file?.read(bytes, 0, length, position);
+    this.#fileEntries--;
+    this.#budget.giveDisk(length);
+    return bytes.toString("utf8");
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => (this.#changed = resolve));
+  }
+
+  #signal(): void {
+    const changed = this.#changed;
+    this.#changed = null;
+    changed?.();
+  }
+}
+
+/** A file without a name: it is gone with the process, however that ends. */
+async function openUnlinked(): Promise<FileHandle> {
+  const path = join(tmpdir(), `routewright-spool-${randomUUID()}`);
+  const file = await open(path, "wx+", 0o600);
+  await unlink(path).catch(() => undefined);
+  return file;
+}
