@@ -2,11 +2,14 @@
 export { Keyring, readKeyring } from "./access/keyring.js";
 export {
   defineEndpoint,
-  type ResponseBody,
   type Declaration,
+  type DefinedEndpoint,
   type EndpointModule,
   type Envelope,
   type ErrorBody,
+  type GetHandler,
+  type PostHandler,
+  type ResponseBody,
 } from "./data-api/define.js";
 export type * from "./model/endpoint.js";
 export type { Gateway } from "./data-api/gateway.js";

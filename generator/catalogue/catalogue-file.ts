@@ -81,6 +81,11 @@ function lineOf(value: unknown): string {
   return visible(JSON.stringify(value));
 }
 
+/** An endpoint as the file has it: two endpoints with the same text have the same module. */
+export function endpointText(entry: CatalogueEntry): string {
+  return jsonOf(recordOf(entry), 1);
+}
+
 function recordOf({ endpoint, facts, documentation, ...entry }: CatalogueEntry): EndpointRecord {
   const { path, model, tier, relation, columns, methods, legacy, parameters, ...settings } = endpoint;
   const { uniqueId, category, resource, granularity, window } = entry;
@@ -190,7 +195,7 @@ function entryOf(record: EndpointRecord): CatalogueEntry {
     endpoint: {
       ...endpoint,
       columns: columns.map(({ name, type }) => ({ name, type })),
-      parameters: parameters.map((parameter) => without(parameter, "description") as Parameter),
+      parameters: parameters.map(withoutDescription),
     },
     uniqueId,
     facts: { file, hasTierTag, isPrivate, columns: new Map(columns.flatMap(columnFacts)) },
@@ -206,9 +211,10 @@ function entryOf(record: EndpointRecord): CatalogueEntry {
   };
 }
 
-function without<Item extends object, Key extends keyof Item>(item: Item, key: Key): Omit<Item, Key> {
-  const { [key]: _, ...rest } = item;
-  return rest;
+function withoutDescription(parameter: EndpointRecord["parameters"][number]): Parameter {
+  const bare: Parameter & { description?: string } = { ...parameter };
+  delete bare.description;
+  return bare;
 }
 
 function columnFacts({ name, notNull, acceptedValues, ...column }: ColumnRecord): [string, ColumnFacts][] {

@@ -152,5 +152,6 @@ const NO: ReadonlySet<string> = new Set(["", "0", "false", "no", "none", "null",
 /** Whether the value of a mark denies it: `pii: false`, `privacy_tier: public`. */
 export function saysNo(mark: unknown): boolean {
   if (Array.isArray(mark)) return mark.length === 0;
-  return mark === null || (typeof mark !== "object" && NO.has(String(mark).trim().toLowerCase()));
+  if (typeof mark === "string") return NO.has(mark.trim().toLowerCase());
+  return mark === null || mark === false || mark === 0;
 }

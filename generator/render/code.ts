@@ -1,4 +1,4 @@
-import { visible } from "../manifest/hidden.js";
+import { HIDDEN, visible } from "../manifest/hidden.js";
 
 /** Longest line of generated code, in characters. */
 const WIDTH = 110;
@@ -58,4 +58,31 @@ export function propertyKey(name: string): string {
 /** The name of an interface's member. */
 export function memberName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : stringLiteral(name);
+}
+
+/**
+ * Text of a doc comment: some paragraphs, a blank line between them. ts-morph writes a text that begins with a line
+ * break in several lines.
+ */
+export function docText(paragraphs: readonly string[]): string {
+  const lines = paragraphs
+    .map(commentLines)
+    .filter((paragraph) => paragraph.length > 0)
+    .flatMap((paragraph, i) => (i === 0 ? paragraph : ["", ...paragraph]));
+  return lines.length > 1 ? `\n${lines.join("\n")}` : (lines[0] ?? "");
+}
+
+/** Text for the rest of a `//` line. */
+export function lineComment(text: string): string {
+  return commentLines(text).join(" ");
+}
+
+/** Text as lines that neither end a comment nor hide in one, nor pass for a directive such as `@ts-ignore`. */
+function commentLines(text: string): string[] {
+  const lines = text
+    .split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/)
+    .map((line) => line.replace(HIDDEN, " ").trimEnd());
+  while (lines[0] === "") lines.shift();
+  while (lines.at(-1) === "") lines.pop();
+  return lines.map((line) => line.replaceAll("*/", "*\\/").replace(/(?<!\\)@(?=\w)/g, "\\@"));
 }

@@ -51,29 +51,60 @@ export interface ErrorBody {
   readonly detail: string;
 }
 
-/** A response body. */
-export type ResponseBody<Row> = readonly Row[] | Envelope<Row> | ErrorBody;
+/** The response of an endpoint: a page in an envelope where its declaration says so, else a list of rows. */
+export type ResponseBody<Row, D = unknown> = D extends {
+  readonly pagination: { readonly response: "envelope" };
+}
+  ? Envelope<Row>
+  : readonly Row[];
 
-/** An endpoint and its Express handlers; `post` responds 405 unless the endpoint declares it. */
-export interface EndpointModule<Query = unknown, Row = unknown> {
+/** A handler of one endpoint. It can be mounted alone in an Express 5 app. */
+export type GetHandler<Query, Body> = RequestHandler<
+  Record<string, string>,
+  Body | ErrorBody,
+  unknown,
+  Query
+>;
+export type PostHandler<Query, Body> = RequestHandler<Record<string, string>, Body | ErrorBody, Query>;
+
+/** What a generated module exports: `post` only where the endpoint declares it. */
+export interface EndpointModule {
   readonly spec: Endpoint;
-  readonly get: RequestHandler<Record<string, string>, ResponseBody<Row>, unknown, Query>;
-  readonly post: RequestHandler<Record<string, string>, ResponseBody<Row>, Query>;
+  readonly get: RequestHandler;
+  readonly post?: RequestHandler;
 }
 
+/** The same with the types of one endpoint: its row, its parameters, and the literal types of its declaration. */
+export type DefinedEndpoint<Query, Row, D extends Declaration<Query, Row>> = {
+  readonly spec: Omit<Endpoint, "model" | "path" | "tier"> & Pick<D, "model" | "path" | "tier">;
+  readonly get: GetHandler<Query, ResponseBody<Row, D>>;
+} & (D extends { readonly methods: readonly (infer Declared)[] }
+  ? "POST" extends Declared
+    ? { readonly post: PostHandler<Query, ResponseBody<Row, D>> }
+    : unknown
+  : unknown);
+
 /**
- * Makes the handlers of an endpoint. The server runs them, and so can any Express 5 app that has a gateway:
+ * Makes the handlers of an endpoint. The server runs them, and so can any Express 5 app that has a gateway. Two calls,
+ * since TypeScript infers either all type arguments of a call or none: the second keeps the literal types.
  *
  * @example
  * const app = express();
  * app.use(withGateway(openGateway({ databaseUrl, keys })));
  * app.get(spec.path, get);
  */
-export function defineEndpoint<Query, Row>(declaration: Declaration<Query, Row>): EndpointModule<Query, Row> {
-  const spec = endpointOf(declaration);
-  const handler: RequestHandler = (request, response) =>
-    handleRequest(gatewayOf(request), spec, request, response);
-  return { spec, get: handler as never, post: handler as never };
+export function defineEndpoint<Query, Row>() {
+  return <const D extends Declaration<Query, Row>>(declaration: D): DefinedEndpoint<Query, Row, D> => {
+    const spec = endpointOf(declaration);
+    const handler: RequestHandler = (request, response) =>
+      handleRequest(gatewayOf(request), spec, request, response);
+    const module: EndpointModule = {
+      spec,
+      get: handler,
+      ...(spec.methods.includes("POST") && { post: handler }),
+    };
+    return module as never;
+  };
 }
 
 function endpointOf<Query, Row>(declaration: Declaration<Query, Row>): Endpoint {

@@ -15,7 +15,7 @@ export interface GeneratedFolder {
 }
 
 /** An endpoint in memory, with the digest of the source it came from. */
-export interface LoadedEndpoint extends EndpointModule {
+export interface LoadedEndpoint extends Required<EndpointModule> {
   readonly digest: string;
 }
 

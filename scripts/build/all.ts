@@ -3,6 +3,5 @@ import { rmSync } from "node:fs";
 
 rmSync(new URL("../../generator/dist/chunks", import.meta.url), { recursive: true, force: true });
 await import("./bundle.js");
-await import("./skeletons.js");
 await import("./validators.js");
 await import("./assets.js");

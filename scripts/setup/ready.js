@@ -16,14 +16,7 @@ export function makeReady() {
     console.log("Installing dependencies (npm ci) …");
     run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
   }
-  if (
-    isStale("generator/dist/validators/meta-api.cjs", [
-      "generator",
-      "runtime",
-      "templates/skeleton",
-      "scripts/build",
-    ])
-  ) {
+  if (isStale("generator/dist/validators/meta-api.cjs", ["generator", "runtime", "scripts/build"])) {
     console.log("Building (npm run build) …");
     run("npm", ["run", "--silent", "build"]);
   }

@@ -1,9 +1,13 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { render } from "../../generator/render/render.js";
 import { catalogueOfText } from "../catalogue/catalogues.js";
+import { filesIn } from "../support/files.js";
 import { addedLines, changedFiles } from "../support/line-diff.js";
+import { ownFolder } from "../support/service.js";
+import { GENERATE, routewright } from "./run.js";
 
 const STARTER = readFileSync(
   fileURLToPath(new URL("../../templates/starter/manifest.json", import.meta.url)),
@@ -24,9 +28,13 @@ const ADDED = {
   },
 };
 
-function starterWith(nodes: Readonly<Record<string, object>>): ReadonlyMap<string, string> {
+function starterManifest(nodes: Readonly<Record<string, object>>): string {
   const manifest = JSON.parse(STARTER) as { nodes: object };
-  return render(catalogueOfText(JSON.stringify({ ...manifest, nodes: { ...nodes, ...manifest.nodes } })));
+  return JSON.stringify({ ...manifest, nodes: { ...nodes, ...manifest.nodes } });
+}
+
+function starterWith(nodes: Readonly<Record<string, object>>): ReadonlyMap<string, string> {
+  return render(catalogueOfText(starterManifest(nodes)));
 }
 
 describe("a model that is added to the starter", () => {
@@ -51,7 +59,16 @@ describe("a model that is added to the starter", () => {
     },
   );
 
-  it("leaves every byte as it was once it is removed again", () => {
-    expect(starterWith({})).toEqual(before);
+  it("leaves every byte on disk as it was once it is removed again", () => {
+    const folder = ownFolder();
+    const generate = (nodes: Readonly<Record<string, object>>): Record<string, string> => {
+      writeFileSync(join(folder, "manifest.json"), starterManifest(nodes));
+      expect(routewright(folder, GENERATE)).toMatchObject({ exit: 0, err: "" });
+      return filesIn(join(folder, "generated"));
+    };
+    const first = generate({});
+    const second = generate({ "model.starter.api_bridges_fees_daily": ADDED });
+    expect(Object.keys(second)).toContain("routes/bridges/fees.daily.ts");
+    expect(generate({})).toEqual(first);
   });
 });

@@ -80,10 +80,10 @@ describe("what a declaration leaves out", () => {
     ["all but a filter", { ...spare, parameters: {}, allowUnfiltered: true }],
     ["all but its builds", { ...spare, upstreamNodes: ["model.shop.m", "seed.shop.s"] }],
   ])("has the default that the runtime gives it: %s", (_, declaration) => {
-    const source = `export const { spec, get } = defineEndpoint<Query, Row>(${JSON.stringify(declaration)});\n`;
+    const source = `export const { spec, get } = defineEndpoint<Query, Row>()(${JSON.stringify(declaration)});\n`;
     const [read] = readBack(changed(MODULE, () => source)).published;
     expect(read?.endpoint).toEqual(
-      defineEndpoint<Record<"c", string>, Record<"c", string>>(declaration).spec,
+      defineEndpoint<Record<"c", string>, Record<"c", string>>()(declaration).spec,
     );
   });
 });

@@ -8,8 +8,8 @@ import { filesOf, readBack, snapshotFrom, TODAY } from "./sides.js";
 const HOSTILE = [
   "*/ process.exit(1) /*",
   '"; export const x = 1; //',
-  "export const { spec, get } = defineEndpoint<Query, Row>({",
-  "\nexport const { spec, get } = defineEndpoint<Query, Row>({ model: 1 });\n",
+  "export const { spec, get } = defineEndpoint<Query, Row>()({",
+  "\nexport const { spec, get } = defineEndpoint<Query, Row>()({ model: 1 });\n",
   "\n\nAccess: tier0 (Public).",
   "\n\nFilter: `a = value`.",
   "__proto__",

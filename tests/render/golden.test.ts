@@ -43,7 +43,8 @@ async function made(name: string): Promise<Record<string, string>> {
 const WHOLE: readonly string[] = ["every-operator", "pages-in-envelope"];
 
 function partsOf(name: string, files: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const { "openapi.json": openApi, "catalogue.json": _, ...modules } = files;
+  const openApi = files["openapi.json"];
+  const modules = Object.fromEntries(Object.entries(files).filter(([file]) => file.endsWith(".ts")));
   if (openApi === undefined || WHOLE.includes(name)) return files;
   const part = endpointsOf(JSON.parse(openApi) as OpenApi);
   return part === null ? modules : { ...modules, "openapi.part.json": `${JSON.stringify(part, null, 2)}\n` };

@@ -1,4 +1,7 @@
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { compare, readFolder } from "../../generator/output/folder.js";
+import { writeDrift } from "../../generator/output/write.js";
 import { render } from "../../generator/render/render.js";
 import { catalogueOfText } from "../catalogue/catalogues.js";
 import { ownFolder } from "../support/service.js";
@@ -74,7 +77,7 @@ describe("a manifest of hostile words", () => {
     const wrong = new Map([...files].map(([file, text]) => [file, text.replace('tier: "tier0"', "tier: 0")]));
     const [ofRight, ofWrong] = [files, wrong].map((one) => complaintsOf([one]));
     expect(ofRight).toEqual([]);
-    expect(ofWrong).toHaveLength(catalogue.entries.length);
+    expect(new Set(ofWrong?.map((problem) => problem.split(":")[0])).size).toBe(catalogue.entries.length);
   }, 120_000);
 
   it("loads as the endpoints that it describes", async () => {
@@ -86,7 +89,10 @@ describe("a manifest of hostile words", () => {
   });
 
   it("is the same once read back from disk, so that a second run finds nothing to do", () => {
-    for (const [, text] of files) expect(Buffer.from(text).toString()).toBe(text);
+    const folder = join(ownFolder(), "generated");
+    writeDrift(folder, files, compare(readFolder(folder), files));
+    expect(readFolder(folder).files).toEqual(files);
+    expect(compare(readFolder(folder), render(catalogue))).toEqual([]);
   });
 });
 

@@ -7,18 +7,19 @@ import { defineEndpoint } from "@routewright/runtime";
  * Distinct payers in the last seven days, against the seven before.
  */
 export interface Row {
-  /** Distinct payers in the last 7 days. */
+  /** Distinct payers in the last 7 days (double precision null). */
   value: number | null;
-  /** Change against the 7 days before in percent. */
+  /** Change against the 7 days before in percent (double precision null). */
   change_pct: number | null;
-  /** Last day of the data. */
+  /** Last day of the data (date null). */
   as_of_date: string | null;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_altchain_card_active_users_last_7d",
   path: "/v1/altchain/altchain_card_active_users/last_7d",
   tier: "tier3",

@@ -7,19 +7,19 @@ import { defineEndpoint } from "@routewright/runtime";
  * Card movements per day and kind.
  */
 export interface Row {
-  /** Day. */
+  /** Day (date). */
   date: string;
-  /** Kind of movement; missing when the network could not tell. */
+  /** Kind of movement; missing when the network could not tell (text null). */
   action: string | null;
-  /** Number of movements. */
+  /** Number of movements (numeric(20,0): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   activity_count: number;
-  /** Volume in US dollars; missing when no movement had an exchange rate. */
+  /** Volume in US dollars; missing when no movement had an exchange rate (double precision null). */
   volume_usd: number | null;
-  /** Volume in the card network's currency. */
+  /** Volume in the card network's currency (double precision). */
   volume_native: number;
 }
 
-/** What a caller may ask for. */
+/** Request parameters. */
 export interface Query {
   /** Kind of movement, for example `Payment`: `action = value`. */
   action?: string;
@@ -29,7 +29,7 @@ export interface Query {
   end_date?: string;
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_altchain_card_activity_by_action_daily",
   path: "/v1/altchain/altchain_card_activity_by_action/daily",
   tier: "tier3",

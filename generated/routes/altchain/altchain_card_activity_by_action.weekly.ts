@@ -7,19 +7,19 @@ import { defineEndpoint } from "@routewright/runtime";
  * Card movements per ISO week and kind; the first and last week of the data are incomplete.
  */
 export interface Row {
-  /** Monday of the ISO week. */
+  /** Monday of the ISO week (date). */
   week: string;
-  /** Kind of movement. */
+  /** Kind of movement (text). */
   action: string;
-  /** Number of movements. */
+  /** Number of movements (numeric(20,0): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   activity_count: number;
-  /** Volume in US dollars; missing when no movement had an exchange rate. */
+  /** Volume in US dollars; missing when no movement had an exchange rate (double precision null). */
   volume_usd: number | null;
-  /** Volume in the card network's currency. */
+  /** Volume in the card network's currency (double precision). */
   volume_native: number;
 }
 
-/** What a caller may ask for. */
+/** Request parameters. */
 export interface Query {
   /** Kind of movement, for example `Payment`: `action = value`. */
   action?: string;
@@ -29,7 +29,7 @@ export interface Query {
   end_date?: string;
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_altchain_card_activity_by_action_weekly",
   path: "/v1/altchain/altchain_card_activity_by_action/weekly",
   tier: "tier3",

@@ -7,16 +7,17 @@ import { defineEndpoint } from "@routewright/runtime";
  * How many bridges have carried a transfer.
  */
 export interface Row {
-  /** Number of distinct bridges. */
+  /** Number of distinct bridges (numeric(20,0): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   value: number;
-  /** Last day of the data. */
+  /** Last day of the data (date). */
   as_of_date: string;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_bridges_count_latest",
   path: "/v1/bridges/bridges_count/latest",
   tier: "tier0",

@@ -7,16 +7,17 @@ import { defineEndpoint } from "@routewright/runtime";
  * How many chains the bridges connect, the home chain included.
  */
 export interface Row {
-  /** Number of distinct chains. */
+  /** Number of distinct chains (numeric(20,0): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   value: number;
-  /** Last day of the data. */
+  /** Last day of the data (date). */
   as_of_date: string;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_chains_count_latest",
   path: "/v1/bridges/chains_count/latest",
   tier: "tier0",

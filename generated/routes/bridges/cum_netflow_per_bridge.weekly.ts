@@ -7,18 +7,19 @@ import { defineEndpoint } from "@routewright/runtime";
  * Net flow of each bridge, added up week by week.
  */
 export interface Row {
-  /** Monday of the week. */
+  /** Monday of the week (date). */
   date: string;
-  /** Bridge. */
+  /** Bridge (text). */
   series: string;
-  /** Net flow from the start of the data to the end of the week, in US dollars. */
+  /** Net flow from the start of the data to the end of the week, in US dollars (double precision). */
   value: number;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_bridges_cum_netflow_per_bridge_weekly",
   path: "/v1/bridges/cum_netflow_per_bridge/weekly",
   tier: "tier1",

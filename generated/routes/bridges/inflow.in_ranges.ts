@@ -7,24 +7,25 @@ import { defineEndpoint } from "@routewright/runtime";
  * Ether moved into the home chain per chain and bridge, in ranges up to the last day.
  */
 export interface Row {
-  /** Last day of the range, at midnight UTC. */
+  /** Last day of the range, at midnight UTC (timestamptz). */
   d: string;
-  /** Range of days up to the last one. */
+  /** Range of days up to the last one (text). */
   range: string;
-  /** Chain the value came from. */
+  /** Chain the value came from (text). */
   source: string;
-  /** Bridge it came in through. */
+  /** Bridge it came in through (text). */
   target: string;
-  /** Ether moved, in wei. */
+  /** Ether moved, in wei (numeric(20,0): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   value: number;
-  /** Last day of the data. */
+  /** Last day of the data (date). */
   as_of_date: string;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_bridges_inflow_in_ranges",
   path: "/v1/bridges/inflow/in_ranges",
   tier: "tier0",

@@ -7,24 +7,25 @@ import { defineEndpoint } from "@routewright/runtime";
  * Each token moved into the home chain in the last seven days, per chain and bridge.
  */
 export interface Row {
-  /** Last day of the seven, at midnight UTC. */
+  /** Last day of the seven, at midnight UTC (timestamptz). */
   d: string;
-  /** Symbol of the token, or its contract address when it has none. */
+  /** Symbol of the token, or its contract address when it has none (text). */
   token: string;
-  /** Chain the value came from. */
+  /** Chain the value came from (text). */
   source: string;
-  /** Bridge it came in through. */
+  /** Bridge it came in through (text). */
   target: string;
-  /** Amount moved, in the token's smallest unit. */
+  /** Amount moved, in the token's smallest unit (numeric(20,0): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   value: number;
-  /** Last day of the data. */
+  /** Last day of the data (date). */
   as_of_date: string;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_bridges_inflow_per_token_last_7d",
   path: "/v1/bridges/inflow_per_token/last_7d",
   tier: "tier0",

@@ -7,16 +7,17 @@ import { defineEndpoint } from "@routewright/runtime";
  * Net flow into the home chain over the whole data.
  */
 export interface Row {
-  /** Total net flow in US dollars, two decimals. */
+  /** Total net flow in US dollars, two decimals (double precision). */
   value: number;
-  /** Last day of the data. */
+  /** Last day of the data (date). */
   as_of_date: string;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_bridges_netflow_all_time",
   path: "/v1/bridges/netflow/all_time",
   tier: "tier0",

@@ -7,20 +7,21 @@ import { defineEndpoint } from "@routewright/runtime";
  * Net flow into the home chain over the last seven days, against the seven before.
  */
 export interface Row {
-  /** Net flow of the last 7 days in US dollars, two decimals. */
+  /** Net flow of the last 7 days in US dollars, two decimals (double precision). */
   value: number;
-  /** Net flow of the 7 days before in US dollars, two decimals. */
+  /** Net flow of the 7 days before in US dollars, two decimals (double precision). */
   prev_value: number;
-  /** Change from `prev_value` to `value` in percent. */
+  /** Change from `prev_value` to `value` in percent (double precision). */
   change_pct: number;
-  /** Last day of the data. */
+  /** Last day of the data (date). */
   as_of_date: string;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_bridges_netflow_last_7d",
   path: "/v1/bridges/netflow/last_7d",
   tier: "tier0",

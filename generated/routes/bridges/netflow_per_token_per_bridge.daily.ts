@@ -7,22 +7,23 @@ import { defineEndpoint } from "@routewright/runtime";
  * Net flow per day, bridge and token, with a total over all bridges.
  */
 export interface Row {
-  /** Day. */
+  /** Day (date). */
   date: string;
-  /** Bridge, or `All` for the sum over every bridge. */
+  /** Bridge, or `All` for the sum over every bridge (text). */
   bridge: string;
-  /** Symbol of the token, or its contract address when it has none. */
+  /** Symbol of the token, or its contract address when it has none (text). */
   token: string;
-  /** Net flow, in the token's smallest unit. */
+  /** Net flow, in the token's smallest unit (numeric(20,0): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   value: number;
-  /** Rank for ordering; `All` comes after every bridge. */
+  /** Rank for ordering; `All` comes after every bridge (numeric(20,0): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   bridge_order: number;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_bridges_netflow_per_token_per_bridge_daily",
   path: "/v1/bridges/netflow_per_token_per_bridge/daily",
   tier: "tier1",

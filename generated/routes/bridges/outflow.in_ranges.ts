@@ -7,24 +7,25 @@ import { defineEndpoint } from "@routewright/runtime";
  * Ether moved out of the home chain per chain and bridge, in ranges up to the last day.
  */
 export interface Row {
-  /** Last day of the range. */
+  /** Last day of the range (date). */
   d: string;
-  /** Range of days up to the last one. */
+  /** Range of days up to the last one (text). */
   range: string;
-  /** Bridge the value left through. */
+  /** Bridge the value left through (text). */
   source: string;
-  /** Chain it went to. */
+  /** Chain it went to (text). */
   target: string;
-  /** Ether moved, in wei. */
+  /** Ether moved, in wei (numeric(20,0): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   value: number;
-  /** Last day of the data. */
+  /** Last day of the data (date). */
   as_of_date: string;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_bridges_outflow_in_ranges",
   path: "/v1/bridges/outflow/in_ranges",
   tier: "tier0",

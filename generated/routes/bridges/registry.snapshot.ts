@@ -7,25 +7,25 @@ import { defineEndpoint } from "@routewright/runtime";
  * Bridges and who runs them.
  */
 export interface Row {
-  /** Bridge. */
+  /** Bridge (text). */
   bridge: string;
-  /** Name to show. */
+  /** Name to show (text). */
   title: string;
-  /** Who runs it; missing when not disclosed. */
+  /** Who runs it; missing when not disclosed (text null). */
   operator: string | null;
-  /** First day of operation. */
+  /** First day of operation (date). */
   launched_on: string;
-  /** Whether its contracts have been audited. */
+  /** Whether its contracts have been audited (boolean). */
   is_audited: boolean;
-  /** Fee in basis points. */
+  /** Fee in basis points (integer). */
   fee_bps: number;
-  /** Remote chains it serves. */
+  /** Remote chains it serves (text[]). */
   chains: string[];
-  /** Last day of the data. */
+  /** Last day of the data (date). */
   as_of_date: string;
 }
 
-/** What a caller may ask for. */
+/** Request parameters. */
 export interface Query {
   /** One bridge: `bridge = value`. */
   bridge?: string;
@@ -33,7 +33,7 @@ export interface Query {
   operator?: string;
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_bridges_registry_snapshot",
   path: "/v1/bridges/registry/snapshot",
   tier: "tier0",

@@ -7,30 +7,31 @@ import { defineEndpoint } from "@routewright/runtime";
  * Tokens that the bridges carry.
  */
 export interface Row {
-  /** Number of the token. */
+  /** Number of the token (integer). */
   token_id: number;
-  /** Symbol; missing when the token has none. */
+  /** Symbol; missing when the token has none (text null). */
   symbol: string | null;
-  /** Contract on the home chain. */
+  /** Contract on the home chain (text). */
   contract_address: string;
-  /** Decimal places of the smallest unit. */
+  /** Decimal places of the smallest unit (smallint). */
   decimals: number;
-  /** Whether the token follows a currency. */
+  /** Whether the token follows a currency (boolean). */
   is_stablecoin: boolean;
-  /** Most that a bridge moves in a day, in the smallest unit; 2^64 - 1 means no limit. */
+  /** Most that a bridge moves in a day, in the smallest unit; 2^64 - 1 means no limit (numeric(20,0): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   daily_limit_raw: number;
-  /** Remote chains with a route for the token. */
+  /** Remote chains with a route for the token (text[]). */
   chains: string[];
-  /** Bridges that carry the token, and whether it has a market listing. */
+  /** Bridges that carry the token, and whether it has a market listing (jsonb). */
   listing: unknown;
-  /** Latest price in US dollars; missing without a listing. */
+  /** Latest price in US dollars; missing without a listing (numeric(18,6) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   price_usd: number | null;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_bridges_tokens",
   path: "/v1/bridges/tokens",
   tier: "tier0",

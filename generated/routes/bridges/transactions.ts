@@ -7,47 +7,47 @@ import { defineEndpoint } from "@routewright/runtime";
  * Every transfer over a bridge, the newest first.
  */
 export interface Row {
-  /** Number of the transfer, in order of time. */
+  /** Number of the transfer, in order of time (bigint: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   transfer_id: number;
-  /** Hash of the transaction on the chain the transfer came from. */
+  /** Hash of the transaction on the chain the transfer came from (text). */
   transaction_hash: string;
-  /** Day of the transfer, UTC. */
+  /** Day of the transfer, UTC (date). */
   date: string;
-  /** Time of the block that holds the transfer. */
+  /** Time of the block that holds the transfer (timestamptz). */
   block_time: string;
-  /** Time of arrival; missing while the transfer is held or under way. */
+  /** Time of arrival; missing while the transfer is held or under way (timestamptz null). */
   settled_at: string | null;
-  /** Bridge. */
+  /** Bridge (text). */
   bridge: string;
-  /** Into or out of the home chain. */
+  /** Into or out of the home chain (text). */
   direction: string;
-  /** Chain the transfer came from. */
+  /** Chain the transfer came from (text). */
   source_chain: string;
-  /** Chain it went to. */
+  /** Chain it went to (text). */
   target_chain: string;
-  /** Chains of the route, the remote one first. */
+  /** Chains of the route, the remote one first (text[]). */
   chains: string[];
-  /** Number of hops between chains. */
+  /** Number of hops between chains (integer). */
   hops: number;
-  /** Symbol of the token, or its contract address when it has none. */
+  /** Symbol of the token, or its contract address when it has none (text). */
   token: string;
-  /** Amount in the token's smallest unit. */
+  /** Amount in the token's smallest unit (numeric(20,0): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   amount_raw: number;
-  /** Amount in whole tokens. */
+  /** Amount in whole tokens (numeric(38,18): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   amount: number;
-  /** Price of one token in US dollars; missing for a token without a listing. */
+  /** Price of one token in US dollars; missing for a token without a listing (numeric(18,6) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   price_usd: number | null;
-  /** Amount in US dollars; missing without a price. */
+  /** Amount in US dollars; missing without a price (double precision null). */
   amount_usd: number | null;
-  /** Fee in US dollars; missing without a price. */
+  /** Fee in US dollars; missing without a price (numeric(18,2) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   fee_usd: number | null;
-  /** Whether a relayer paid for the arrival. */
+  /** Whether a relayer paid for the arrival (boolean). */
   is_relayed: boolean;
-  /** Fee in basis points and the relayer, if any. */
+  /** Fee in basis points and the relayer, if any (jsonb). */
   details: unknown;
 }
 
-/** What a caller may ask for. */
+/** Request parameters. */
 export interface Query {
   /** Bridges wanted, in any letter case: `bridge IN values`. */
   bridge?: string[];
@@ -61,17 +61,17 @@ export interface Query {
   start_date?: string;
   /** Last day wanted, inclusive: `date <= value`. */
   end_date?: string;
-  /** Rows on a page: 50 unless given, 500 at most. */
+  /** Rows on a page. Default 50, at most 500. */
   limit?: number;
-  /** Rows before the page: none unless given. */
+  /** Rows to skip. Default 0. */
   offset?: number;
-  /** Column to sort by, ahead of the fixed order. */
+  /** Column to sort by, before the fixed order. */
   sort_by?: "block_time" | "amount_usd" | "fee_usd";
-  /** Direction of `sort_by`: ascending unless given. */
+  /** Direction of `sort_by`. Default ASC. */
   sort_direction?: "ASC" | "DESC";
 }
 
-export const { spec, get, post } = defineEndpoint<Query, Row>({
+export const { spec, get, post } = defineEndpoint<Query, Row>()({
   model: "api_bridges_transactions",
   path: "/v1/bridges/transactions",
   tier: "tier1",

@@ -7,19 +7,19 @@ import { defineEndpoint } from "@routewright/runtime";
  * Transfers over all bridges per hour; an hour without transfers has no row.
  */
 export interface Row {
-  /** Start of the hour, UTC. */
+  /** Start of the hour, UTC (timestamptz). */
   hour: string;
-  /** Day of the hour. */
+  /** Day of the hour (date). */
   date: string;
-  /** Transfers into the home chain. */
+  /** Transfers into the home chain (bigint: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   inflow_transfers: number;
-  /** Transfers out of the home chain. */
+  /** Transfers out of the home chain (bigint: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   outflow_transfers: number;
-  /** Volume in US dollars; missing when no transfer of the hour had a price. */
+  /** Volume in US dollars; missing when no transfer of the hour had a price (double precision null). */
   volume_usd: number | null;
 }
 
-/** What a caller may ask for. */
+/** Request parameters. */
 export interface Query {
   /** First day wanted, inclusive: `date >= value`. */
   start_date?: string;
@@ -27,7 +27,7 @@ export interface Query {
   end_date?: string;
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_bridges_transfers_hourly",
   path: "/v1/bridges/transfers/hourly",
   tier: "tier2",

@@ -7,20 +7,21 @@ import { defineEndpoint } from "@routewright/runtime";
  * Volume over all bridges in the last seven days, against the seven before.
  */
 export interface Row {
-  /** Volume of the last 7 days, in and out, in US dollars, two decimals. */
+  /** Volume of the last 7 days, in and out, in US dollars, two decimals (double precision). */
   value: number;
-  /** Volume of the 7 days before in US dollars, two decimals. */
+  /** Volume of the 7 days before in US dollars, two decimals (double precision). */
   prev_value: number;
-  /** Change from `prev_value` to `value` in percent. */
+  /** Change from `prev_value` to `value` in percent (double precision). */
   change_pct: number;
-  /** Last day of the data. */
+  /** Last day of the data (date). */
   as_of_date: string;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_bridges_volume_last_7d",
   path: "/v1/bridges/volume/last_7d",
   tier: "tier0",

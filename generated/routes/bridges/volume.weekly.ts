@@ -7,19 +7,19 @@ import { defineEndpoint } from "@routewright/runtime";
  * Volume over all bridges per week; the first and last week of the data are incomplete.
  */
 export interface Row {
-  /** Monday of the week. */
+  /** Monday of the week (date). */
   week: string;
-  /** Moved into the home chain, in US dollars. */
+  /** Moved into the home chain, in US dollars (double precision). */
   inflow_usd: number;
-  /** Moved out of the home chain, in US dollars. */
+  /** Moved out of the home chain, in US dollars (double precision). */
   outflow_usd: number;
-  /** Inflow and outflow together, in US dollars. */
+  /** Inflow and outflow together, in US dollars (double precision). */
   volume_usd: number;
-  /** Number of transfers. */
+  /** Number of transfers (bigint: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   transfers: number;
 }
 
-/** What a caller may ask for. */
+/** Request parameters. */
 export interface Query {
   /** First day wanted, inclusive: `week >= value`. */
   start_date?: string;
@@ -27,7 +27,7 @@ export interface Query {
   end_date?: string;
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_bridges_volume_weekly",
   path: "/v1/bridges/volume/weekly",
   tier: "tier0",

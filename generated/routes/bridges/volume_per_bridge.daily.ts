@@ -7,21 +7,21 @@ import { defineEndpoint } from "@routewright/runtime";
  * Volume of each bridge per day.
  */
 export interface Row {
-  /** Day. */
+  /** Day (date). */
   date: string;
-  /** Bridge. */
+  /** Bridge (text). */
   bridge: string;
-  /** Volume, in and out, in US dollars. */
+  /** Volume, in and out, in US dollars (double precision). */
   volume_usd: number;
-  /** Number of transfers. */
+  /** Number of transfers (bigint: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   transfers: number;
-  /** Number of remote chains served that day. */
+  /** Number of remote chains served that day (integer). */
   chains: number;
-  /** Share of the day's volume in percent. */
+  /** Share of the day's volume in percent (numeric(5,2)). */
   share_pct: number;
 }
 
-/** What a caller may ask for. */
+/** Request parameters. */
 export interface Query {
   /** Bridges wanted: `bridge IN values`. */
   bridge?: string[];
@@ -29,17 +29,17 @@ export interface Query {
   start_date?: string;
   /** Last day wanted, inclusive: `date <= value`. */
   end_date?: string;
-  /** Rows on a page: 100 unless given, 1000 at most. */
+  /** Rows on a page. Default 100, at most 1000. */
   limit?: number;
-  /** Rows before the page: none unless given. */
+  /** Rows to skip. Default 0. */
   offset?: number;
-  /** Column to sort by, ahead of the fixed order. */
+  /** Column to sort by, before the fixed order. */
   sort_by?: "date" | "volume_usd" | "transfers";
-  /** Direction of `sort_by`: ascending unless given. */
+  /** Direction of `sort_by`. Default ASC. */
   sort_direction?: "ASC" | "DESC";
 }
 
-export const { spec, get, post } = defineEndpoint<Query, Row>({
+export const { spec, get, post } = defineEndpoint<Query, Row>()({
   model: "api_bridges_volume_per_bridge_daily",
   path: "/v1/bridges/volume_per_bridge/daily",
   tier: "tier1",

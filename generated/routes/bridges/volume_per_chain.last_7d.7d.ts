@@ -7,22 +7,23 @@ import { defineEndpoint } from "@routewright/runtime";
  * Volume to and from each remote chain in the last seven days, against the seven before.
  */
 export interface Row {
-  /** Remote chain. */
+  /** Remote chain (text). */
   chain: string;
-  /** Volume of the last 7 days in US dollars, two decimals. */
+  /** Volume of the last 7 days in US dollars, two decimals (double precision). */
   value: number;
-  /** Volume of the 7 days before in US dollars, two decimals. */
+  /** Volume of the 7 days before in US dollars, two decimals (double precision). */
   prev_value: number;
-  /** Change from `prev_value` to `value` in percent. */
+  /** Change from `prev_value` to `value` in percent (double precision). */
   change_pct: number;
-  /** Last day of the data. */
+  /** Last day of the data (date). */
   as_of_date: string;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_bridges_volume_per_chain_last_7d_7d",
   path: "/v1/bridges/volume_per_chain/last_7d/7d",
   tier: "tier2",

@@ -7,25 +7,25 @@ import { defineEndpoint } from "@routewright/runtime";
  * Merchants that take the card, with what was paid there.
  */
 export interface Row {
-  /** Number of the merchant. */
+  /** Number of the merchant (integer). */
   merchant_id: number;
-  /** Name. */
+  /** Name (text). */
   merchant: string;
-  /** Line of business. */
+  /** Line of business (text). */
   category: string;
-  /** Country, ISO 3166-1 alpha-2. */
+  /** Country, ISO 3166-1 alpha-2 (text). */
   country: string;
-  /** Whether it sells online only. */
+  /** Whether it sells online only (boolean). */
   is_online: boolean;
-  /** Number of payments. */
+  /** Number of payments (bigint: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   payments: number;
-  /** Sum of the payments in the card network's currency; missing before the first. */
+  /** Sum of the payments in the card network's currency; missing before the first (numeric(14,2) null). */
   turnover_native: number | null;
-  /** Day of the last payment; missing before the first. */
+  /** Day of the last payment; missing before the first (date null). */
   last_paid_on: string | null;
 }
 
-/** What a caller may ask for. */
+/** Request parameters. */
 export interface Query {
   /** Part of the name; `%` stands for anything: `merchant ILIKE value`. */
   merchant?: string;
@@ -33,13 +33,13 @@ export interface Query {
   category?: string;
   /** Countries wanted, two letters each: `country IN values`. */
   country?: string[];
-  /** Rows on a page: 10 unless given, 50 at most. */
+  /** Rows on a page. Default 10, at most 50. */
   limit?: number;
-  /** Rows before the page: none unless given. */
+  /** Rows to skip. Default 0. */
   offset?: number;
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_cards_merchants",
   path: "/v1/cards/merchants",
   tier: "tier1",

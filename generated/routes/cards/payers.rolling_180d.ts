@@ -7,18 +7,19 @@ import { defineEndpoint } from "@routewright/runtime";
  * Distinct payers in the 180 days up to each month's end.
  */
 export interface Row {
-  /** Last day of the month and of the 180 days. */
+  /** Last day of the month and of the 180 days (date). */
   date: string;
-  /** Distinct payers. */
+  /** Distinct payers (bigint: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   payers: number;
-  /** Days with a payment, per payer. */
+  /** Days with a payment, per payer (real). */
   days_per_payer: number;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_cards_payers_rolling_180d",
   path: "/v1/cards/payers/rolling_180d",
   tier: "tier2",

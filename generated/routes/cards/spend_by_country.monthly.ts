@@ -7,23 +7,23 @@ import { defineEndpoint } from "@routewright/runtime";
  * Payments per month, country and line of business.
  */
 export interface Row {
-  /** First day of the month. */
+  /** First day of the month (date). */
   month: string;
-  /** Country, ISO 3166-1 alpha-2. */
+  /** Country, ISO 3166-1 alpha-2 (text). */
   country: string;
-  /** Line of business. */
+  /** Line of business (text). */
   category: string;
-  /** Number of payments. */
+  /** Number of payments (bigint: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   payments: number;
-  /** Distinct payers. */
+  /** Distinct payers (bigint: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   payers: number;
-  /** Sum in the card network's currency. */
+  /** Sum in the card network's currency (double precision). */
   spend_native: number;
-  /** Median payment in the card network's currency. */
+  /** Median payment in the card network's currency (double precision). */
   median_native: number;
 }
 
-/** What a caller may ask for. */
+/** Request parameters. */
 export interface Query {
   /** Countries wanted, two letters each: `country IN values`. */
   country?: string[];
@@ -33,17 +33,17 @@ export interface Query {
   start_date?: string;
   /** Last day wanted, inclusive: `month <= value`. */
   end_date?: string;
-  /** Rows on a page: 100 unless given, 1000 at most. */
+  /** Rows on a page. Default 100, at most 1000. */
   limit?: number;
-  /** Rows before the page: none unless given. */
+  /** Rows to skip. Default 0. */
   offset?: number;
-  /** Column to sort by, ahead of the fixed order. */
+  /** Column to sort by, before the fixed order. */
   sort_by?: "month" | "spend_native" | "payments";
-  /** Direction of `sort_by`: ascending unless given. */
+  /** Direction of `sort_by`. Default ASC. */
   sort_direction?: "ASC" | "DESC";
 }
 
-export const { spec, get, post } = defineEndpoint<Query, Row>({
+export const { spec, get, post } = defineEndpoint<Query, Row>()({
   model: "api_cards_spend_by_country_monthly",
   path: "/v1/cards/spend_by_country/monthly",
   tier: "tier2",

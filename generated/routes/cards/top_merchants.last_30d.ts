@@ -7,24 +7,25 @@ import { defineEndpoint } from "@routewright/runtime";
  * The ten merchants with the highest turnover in the last thirty days.
  */
 export interface Row {
-  /** Place, 1 is the highest turnover. */
+  /** Place, 1 is the highest turnover (integer). */
   rank: number;
-  /** Name. */
+  /** Name (text). */
   merchant: string;
-  /** Line of business. */
+  /** Line of business (text). */
   category: string;
-  /** Number of payments. */
+  /** Number of payments (bigint: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   payments: number;
-  /** Sum of the payments in the card network's currency. */
+  /** Sum of the payments in the card network's currency (numeric(14,2)). */
   turnover_native: number;
-  /** Last day of the data. */
+  /** Last day of the data (date). */
   as_of_date: string;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_cards_top_merchants_last_30d",
   path: "/v1/cards/top_merchants/last_30d",
   tier: "tier1",

@@ -7,22 +7,23 @@ import { defineEndpoint } from "@routewright/runtime";
  * How far each data set reaches.
  */
 export interface Row {
-  /** Data set. */
+  /** Data set (text). */
   dataset: string;
-  /** Number of rows. */
+  /** Number of rows (bigint: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   row_count: number;
-  /** First day. */
+  /** First day (date). */
   first_date: string;
-  /** Last day of the data. */
+  /** Last day of the data (date). */
   as_of_date: string;
-  /** Whether every day in between has rows. */
+  /** Whether every day in between has rows (boolean). */
   is_gapless: boolean;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_data_freshness_latest",
   path: "/v1/general/data_freshness/latest",
   tier: "tier0",

@@ -9,7 +9,7 @@ import { expressionOf } from "./syntax.js";
 
 export { type ColumnType, nullable } from "./kinds.js";
 export { type JsonSchema, jsonSchemaOf } from "./schema.js";
-export { typeScriptOf } from "./typescript.js";
+export { isWide, typeScriptOf } from "./typescript.js";
 
 /** Room for an Enum16 of some thousand members; a longer text is not a type that anyone wrote. */
 export const MAX_TYPE_TEXT = 65_536;

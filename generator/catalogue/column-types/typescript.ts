@@ -71,3 +71,26 @@ const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/u;
 function literal(text: string): string {
   return visible(JSON.stringify(text));
 }
+
+/** Whether a value may have more digits than a JavaScript number holds exactly (generator/README.md, Large numbers). */
+export function isWide(type: ColumnType): boolean {
+  switch (type.kind) {
+    case "integer":
+      return !Number.isSafeInteger(Number(type.min)) || !Number.isSafeInteger(Number(type.max));
+    case "decimal":
+      return (type.precision ?? Infinity) > SAFE_DIGITS;
+    case "array":
+      return isWide(type.of);
+    case "map":
+      return isWide(type.value);
+    case "tuple":
+      return type.of.some(isWide);
+    case "record":
+      return type.fields.some((field) => isWide(field.type));
+    default:
+      return false;
+  }
+}
+
+/** Decimal digits that a double keeps exactly. */
+const SAFE_DIGITS = 15;

@@ -70,7 +70,7 @@ function listedModules(index: string): readonly string[] | undefined {
 type ModuleReading = { readonly endpoint: Endpoint } | { readonly problem: string };
 
 /** Up to the literal that a module declares its endpoint with. A line of a comment never begins so. */
-const DECLARATION = /^export const \{[^\n]*\} = defineEndpoint<Query, Row>\(/m;
+const DECLARATION = /^export const \{[^\n]*\} = defineEndpoint<Query, Row>\(\)\(/m;
 
 function readModule(file: string, text: string | undefined): ModuleReading {
   if (text === undefined)

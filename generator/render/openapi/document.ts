@@ -1,12 +1,11 @@
+import { RATE_LIMITS, RATE_WINDOW_SECONDS, TIER_NAMES, TIERS } from "@routewright/runtime/model";
 import type { Catalogue, CatalogueEntry } from "../../catalogue/catalogue.js";
-import { API_DESCRIPTION } from "./info.js";
 import { type Json, type JsonMap, type JsonRecord, jsonText } from "./json-text.js";
 import { rowNameOf } from "./names.js";
 import { dataPathItem } from "./operation.js";
-import type { Operation } from "./refusals.js";
-import { ERROR_SCHEMA, HEADERS, NOT_MODIFIED, refusalComponents } from "./responses.js";
+import { ERROR_SCHEMA, errorComponents, HEADERS, NOT_MODIFIED } from "./responses.js";
 import { FORMAT_SCHEMAS, PAGINATION_SCHEMA, rowSchema } from "./rows.js";
-import { SYSTEM_OPERATIONS, SYSTEM_SCHEMAS, SYSTEM_TAG, systemPaths } from "./system.js";
+import { SYSTEM_SCHEMAS, SYSTEM_TAG, systemPaths } from "./system.js";
 
 export interface OpenApiOptions {
   /** Title of the API (`API_TITLE`); null: the default. */
@@ -23,7 +22,7 @@ export type OpenApiDocument = Readonly<
     Record<"paths", JsonMap>
 >;
 
-/** Tells the writer, and a reader, that the file is made by the generator. */
+/** Marks the file as generated, for readers and for the writer. */
 export const OPENAPI_MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
 
 /**
@@ -74,12 +73,30 @@ function componentsOf(entries: readonly CatalogueEntry[]): JsonRecord {
     headers: HEADERS,
     responses: new Map<string, Json>([
       ...(entries.length > 0 ? [["NotModified", NOT_MODIFIED] as const] : []),
-      ...refusalComponents([...entries.flatMap(operationsOf), ...SYSTEM_OPERATIONS]),
+      ...errorComponents(),
     ]),
     schemas: new Map<string, Json>([...rows, ...Object.entries(shared)]),
   };
 }
 
-function operationsOf({ endpoint }: CatalogueEntry): readonly Operation[] {
-  return endpoint.methods.map((method) => ({ kind: "data", endpoint, method }));
-}
+/** Front page of the documentation: what the API is, tiers and rate limits, errors. */
+const API_DESCRIPTION = [
+  "Read-only access to analytics tables. Every endpoint is generated from a published dbt model.",
+  "",
+  `Send your key in the header \`X-API-Key\`. It opens the endpoints of its tier and of the tiers below; public ` +
+    `endpoints need no key. Requests are counted in windows of ${RATE_WINDOW_SECONDS} seconds, per key, or per IP address without one.`,
+  "",
+  `| Tier | Name | Requests per ${RATE_WINDOW_SECONDS} s |`,
+  "|---|---|---|",
+  ...TIERS.map((tier) => `| ${tier} | ${TIER_NAMES[tier]} | ${RATE_LIMITS[tier]} |`),
+  "",
+  "400: the request does not match this description. 403: the key is missing, unknown, or of too low a tier. " +
+    "429: the rate limit is exceeded. 500: the query failed. 503: overloaded. With 429 and 503, `Retry-After` gives " +
+    "the seconds to wait. Each operation lists its responses. An empty query value (`?token=`) counts as absent.",
+  "",
+  "Rows are JSON by default; `Accept: text/csv` and `Accept: application/x-ndjson` select other formats, and so do the " +
+    "suffixes `.csv`, `.ndjson` and `.json` behind a path. Responses with rows have an `ETag`; send it in " +
+    "`If-None-Match`: 304 while the rows are the same.",
+  "",
+  'Every error is a JSON object `{"detail": "…"}`. Numbers carry all their digits, also beyond 2^53; times are in UTC.',
+].join("\n");

@@ -2,12 +2,11 @@ import { type Method, type Tier, TIER_NAMES } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
 import { type Json, type JsonMap, type JsonRecord, shared } from "./json-text.js";
 import { operationIdOf } from "./names.js";
-import { neededFilters, queryParameters, requestBody } from "./parameters.js";
-import { ref, refusalReferences } from "./responses.js";
+import { codeList, neededFilters, paragraphs, queryParameters, requestBody } from "./parameters.js";
+import { errorReferences, ref } from "./responses.js";
 import { rowsResponse } from "./rows.js";
-import { codeList, paragraphs } from "./text.js";
 
-/** The path item of a data endpoint: an operation per method (data-api.md §4.3). */
+/** The path item of a data endpoint: an operation per method. */
 export function dataPathItem(entry: CatalogueEntry): JsonMap {
   return new Map(
     entry.endpoint.methods.map((method) => [method.toLowerCase(), dataOperation(entry, method)]),
@@ -29,7 +28,7 @@ function dataOperation(entry: CatalogueEntry, method: Method): JsonRecord {
     responses: new Map<string, Json>([
       ["200", rowsResponse(entry)],
       ...(method === "GET" ? [["304", NOT_MODIFIED_REF] as const] : []),
-      ...refusalReferences({ kind: "data", endpoint, method }),
+      ...errorReferences(method),
     ]),
   };
 }
@@ -45,7 +44,7 @@ function inputOf(entry: CatalogueEntry, method: Method): JsonRecord {
   }
 }
 
-/** Who may call: tier0 with or without a key, above it with one (data-api.md §5). */
+/** Who may call: tier0 with or without a key, above it with one (runtime/README.md, Keys and tiers). */
 export function securityOf(tier: Tier): Json {
   return tier === "tier0" ? KEY_OR_NONE : KEY;
 }
@@ -62,16 +61,16 @@ function titleOf({ resource, granularity, window }: CatalogueEntry): string {
   return title.charAt(0).toUpperCase() + title.slice(1);
 }
 
-/** What the model's author says, then what the endpoint asks for. */
+/** The model's description, then the rules of the endpoint. */
 function descriptionOf(entry: CatalogueEntry): string {
   const { legacy, sort, tier, deprecationDate, successor } = entry.endpoint;
   const needed = neededFilters(entry);
   return paragraphs(
     entry.documentation.description,
-    legacy ? "The whole table: no parameters are taken." : "",
+    legacy ? "The whole table. Takes no parameters." : "",
     needed.length === 0 ? "" : `At least one of these parameters is required: ${codeList(needed)}.`,
     sort.length === 0 ? "" : `Sorted by ${codeList(sort.map((key) => key.join(" ")))}.`,
-    deprecationDate === null ? "" : `Deprecated: it may be gone from ${deprecationDate} on.`,
+    deprecationDate === null ? "" : `Deprecated: may be removed from ${deprecationDate} on.`,
     successor === null ? "" : `The latest version is served by \`${successor}\`.`,
     `Access: ${tier} (${TIER_NAMES[tier]}).`,
   );

@@ -1,7 +1,6 @@
 import type { LetterCase, Method, Pagination, Parameter } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
 import type { Json, JsonMap, JsonRecord } from "./json-text.js";
-import { paragraphs } from "./text.js";
 
 /** Something that a caller may send, in the query of a GET or in the body of a POST. */
 interface Field {
@@ -139,4 +138,14 @@ function sortFields(columns: readonly string[]): readonly Field[] {
       isList: false,
     },
   ];
+}
+
+/** The texts that are not empty, as Markdown paragraphs. */
+export function paragraphs(...texts: readonly string[]): string {
+  return texts.filter((text) => text !== "").join("\n\n");
+}
+
+/** Names as Markdown code, separated by commas. */
+export function codeList(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(", ");
 }

@@ -1,32 +1,32 @@
 import { ERRORS, type ErrorCode, RATE_WINDOW_SECONDS } from "@routewright/runtime/model";
 import { type Json, type JsonMap, type JsonRecord, shared } from "./json-text.js";
-import { type Operation, type RefusalSet, refusalsOf, type Status } from "./refusals.js";
 
-/** Headers of the data API (data-api.md §8, decisions.md §A). */
+/** Headers of the data API (runtime/README.md, Requests). */
 export const HEADERS = {
   "X-RateLimit-Limit": header("Requests that the caller may make per window.", { type: "integer" }),
   "X-RateLimit-Remaining": header("Requests left in the window.", { type: "integer" }),
   "X-RateLimit-Reset": header(`End of the ${RATE_WINDOW_SECONDS}-second window, as a Unix timestamp.`, {
     type: "integer",
   }),
-  "X-Request-Id": header("Name of the request in the service's log.", { type: "string" }),
+  "X-Request-Id": header("Id of the request in the service's log.", { type: "string" }),
   "Retry-After": header("Seconds to wait before trying again.", { type: "integer" }),
-  Allow: header("The methods that the path has.", { type: "string" }),
-  ETag: header("Names the rows: sent back in `If-None-Match`, it brings 304 while they are the same.", {
+  Allow: header("The methods of the path.", { type: "string" }),
+  ETag: header("Version of the rows. Send it in `If-None-Match`: 304 while the rows are the same.", {
     type: "string",
   }),
   "X-Data-As-Of": header("When dbt last built the rows, where that is known.", {
     type: "string",
     format: "date-time",
   }),
+  Link: header('The next page, `<…>; rel="next"`; absent on the last one.', { type: "string" }),
 } as const;
 
 type HeaderName = keyof typeof HEADERS;
 
-/** Body of every refusal (data-api.md §7). */
+/** Body of every error (runtime/README.md, Errors). */
 export const ERROR_SCHEMA: JsonRecord = {
   type: "object",
-  description: "Why a request was refused.",
+  description: "Why the request failed.",
   properties: { detail: { type: "string" } },
   required: ["detail"],
 };
@@ -38,7 +38,10 @@ const ON_EVERY_RESPONSE: readonly HeaderName[] = [
   "X-Request-Id",
 ];
 
-/** An answer with a body and the headers that every response carries. */
+/** By the names of the headers. */
+const headerObjects = new Map<string, JsonRecord>();
+
+/** A response with a body and the headers that every response carries. */
 export function response(
   description: string,
   mediaType: string,
@@ -54,86 +57,94 @@ export function responseIn<Content extends JsonRecord>(
   content: Content,
   more: readonly HeaderName[] = [],
 ) {
-  const headers = more === ROWS_HEADERS ? HEADERS_OF_ROWS : headersOf(more);
-  return { description, headers, content } satisfies JsonRecord;
+  return { description, headers: headersOf(more), content } satisfies JsonRecord;
 }
 
-/** Headers of what is said of rows. */
+/** Headers of responses with rows; `Link` where there are pages. */
 export const ROWS_HEADERS: readonly HeaderName[] = ["ETag", "X-Data-As-Of"];
+export const PAGE_HEADERS: readonly HeaderName[] = [...ROWS_HEADERS, "Link"];
 
-/** They stand with every operation. */
-const HEADERS_OF_ROWS = shared(headersOf(ROWS_HEADERS));
-
-/** The answer to a caller who has the rows already. */
+/** The response to a caller who has the rows already. */
 export const NOT_MODIFIED: JsonRecord = {
   description: "The rows are still those that `If-None-Match` names.",
-  headers: HEADERS_OF_ROWS,
+  headers: headersOf(ROWS_HEADERS),
 };
 
-function headersOf(more: readonly HeaderName[]): Record<string, JsonRecord> {
-  return Object.fromEntries([...ON_EVERY_RESPONSE, ...more].map((name) => [name, ref("headers", name)]));
-}
-
-/** The refusals of an operation, by status, each a reference to its component. */
-export function refusalReferences(operation: Operation): readonly (readonly [string, Json])[] {
-  const refusals = refusalsOf(operation);
-  const known = references.get(refusals);
+/** Objects of headers stand with every operation: each is made, and printed, once. */
+function headersOf(more: readonly HeaderName[]): JsonRecord {
+  const key = more.join();
+  const known = headerObjects.get(key);
   if (known) return known;
-  const made = refusals.map(({ status, name }) => [String(status), sharedRef("responses", name)] as const);
-  references.set(refusals, made);
+  const names = [...ON_EVERY_RESPONSE, ...more];
+  const made = shared(Object.fromEntries(names.map((name) => [name, ref("headers", name)])));
+  headerObjects.set(key, made);
   return made;
 }
 
-/** By the refusals, which are the same object wherever they are the same. */
-const references = new WeakMap<readonly RefusalSet[], readonly (readonly [string, Json])[]>();
+type Status = (typeof ERRORS)[ErrorCode]["status"];
 
-/** The components behind the references of these operations, by status and name. */
-export function refusalComponents(operations: readonly Operation[]): JsonMap {
-  const sets = new Map(operations.flatMap(refusalsOf).map((set) => [`${set.status} ${set.name}`, set]));
-  const sorted = [...sets].sort(([a], [b]) => (a < b ? -1 : 1));
-  return new Map(sorted.map(([, set]) => [set.name, refusalResponse(set)]));
+/** Operations, as far as the errors that they respond with differ. */
+export type OperationKind = "GET" | "POST" | "refresh" | "metrics" | "open";
+
+interface ErrorResponse {
+  /** Name in `components.responses`. */
+  readonly name: string;
+  readonly of: readonly OperationKind[];
+  readonly headers: readonly HeaderName[];
 }
 
-function refusalResponse({ status, codes }: RefusalSet): Json {
-  const causes = codes.map((code) => `- ${ERRORS[code].when}: \`${ERRORS[code].detail}\``);
-  const examples = Object.fromEntries(codes.map((code) => [code, example(code)]));
-  const content = { schema: ref("schemas", "Error"), examples };
-  return response(
-    ["Refused, because", "", ...causes].join("\n"),
-    "application/json",
-    content,
-    extraHeaders(status),
+const DATA = ["GET", "POST"] as const;
+const ALL = [...DATA, "refresh", "metrics", "open"] as const;
+
+/**
+ * Which operations respond with an error status. A path that is described may be gone (404) or may have lost its POST
+ * (405) by the time it is called: endpoints come and go with the manifest.
+ */
+const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
+  400: { name: "BadRequest", of: DATA, headers: [] },
+  403: { name: "Forbidden", of: ALL, headers: [] },
+  404: { name: "NotFound", of: DATA, headers: [] },
+  405: { name: "MethodNotAllowed", of: ["POST"], headers: ["Allow"] },
+  413: { name: "ContentTooLarge", of: ["POST"], headers: [] },
+  429: { name: "TooManyRequests", of: [...DATA, "refresh"], headers: ["Retry-After"] },
+  500: { name: "InternalServerError", of: ALL, headers: [] },
+  503: { name: "ServiceUnavailable", of: DATA, headers: ["Retry-After"] },
+};
+
+/** The error responses of an operation, by status, each a reference to its component. */
+export function errorReferences(kind: OperationKind): readonly (readonly [string, Json])[] {
+  return REFERENCES.filter(({ of }) => of.includes(kind)).map(({ status, reference }) => [status, reference]);
+}
+
+const REFERENCES = Object.entries(ERROR_RESPONSES).map(([status, { name, of }]) => ({
+  status,
+  of,
+  reference: shared(ref("responses", name)),
+}));
+
+/** The components of all error responses; each lists every cause that has its status. */
+export function errorComponents(): JsonMap {
+  return new Map(
+    Object.entries(ERROR_RESPONSES).map(([status, { name, headers }]) => [
+      name,
+      errorResponse(Number(status), headers),
+    ]),
   );
 }
 
-function example(code: ErrorCode): JsonRecord {
-  return { summary: ERRORS[code].when, value: { detail: ERRORS[code].detail } };
-}
-
-function extraHeaders(status: Status): readonly HeaderName[] {
-  switch (status) {
-    case 405:
-      return ["Allow"];
-    case 429:
-    case 503:
-      return ["Retry-After"];
-    case 400:
-    case 403:
-    case 404:
-    case 413:
-    case 500:
-      return [];
-  }
+function errorResponse(status: number, headers: readonly HeaderName[]): Json {
+  const rows = Object.entries(ERRORS).filter(([, row]) => row.status === status);
+  const causes = rows.map(([, { when, detail }]) => `- ${when}: \`${detail}\``);
+  const examples = Object.fromEntries(
+    rows.map(([code, { when, detail }]) => [code, { summary: when, value: { detail } }]),
+  );
+  const content = { schema: ref("schemas", "Error"), examples };
+  return response(["Causes:", "", ...causes].join("\n"), "application/json", content, headers);
 }
 
 /** A reference to a component. */
 export function ref(kind: "headers" | "responses" | "schemas", name: string): JsonRecord {
   return { $ref: `#/components/${kind}/${name}` };
-}
-
-/** A reference that stands in many places. */
-function sharedRef(kind: "headers" | "responses", name: string): JsonRecord {
-  return shared(ref(kind, name));
 }
 
 function header(description: string, schema: JsonRecord): JsonRecord {

@@ -3,9 +3,9 @@ import type { CatalogueEntry } from "../../catalogue/catalogue.js";
 import { jsonSchemaOf, parseColumnType } from "../../catalogue/column-types/column-type.js";
 import { type Json, type JsonMap, type JsonRecord, shared } from "./json-text.js";
 import { rowNameOf } from "./names.js";
-import { ref, responseIn, ROWS_HEADERS } from "./responses.js";
+import { PAGE_HEADERS, ref, responseIn, ROWS_HEADERS } from "./responses.js";
 
-/** Fields of an envelope's `pagination` (decisions.md §A, Responses). */
+/** Fields of an envelope's `pagination` (runtime/README.md, Responses). */
 export const PAGINATION_SCHEMA: JsonRecord = {
   type: "object",
   description: "Which page of the rows this is.",
@@ -41,16 +41,16 @@ function columnSchema({ type }: Column, description: string): JsonRecord {
   return { ...schema, ...(description !== "" && { description }) };
 }
 
-/** The answer 200: an array of rows, or one page of it in an envelope (data-api.md §4.3). */
+/** The 200 response: an array of rows, or a page in an envelope. */
 export function rowsResponse({ endpoint }: CatalogueEntry): JsonRecord {
   const rows = { type: "array", items: ref("schemas", rowNameOf(endpoint.path)) };
   const isEnvelope = endpoint.pagination?.response === "envelope";
   const description = isEnvelope ? "A page of rows." : "The rows.";
   const content = { "application/json": { schema: isEnvelope ? envelope(rows) : rows }, ...OTHER_FORMATS };
-  return responseIn(description, content, ROWS_HEADERS);
+  return responseIn(description, content, endpoint.pagination === null ? ROWS_HEADERS : PAGE_HEADERS);
 }
 
-/** What else `Accept` may ask for. */
+/** The other formats that `Accept` selects. */
 const OTHER_FORMATS = {
   "text/csv": shared({ schema: ref("schemas", "CsvRows") }),
   "application/x-ndjson": shared({ schema: ref("schemas", "NdjsonRows") }),

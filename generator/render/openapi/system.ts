@@ -1,8 +1,7 @@
 import type { Tier } from "@routewright/runtime/model";
 import type { Json, JsonMap, JsonRecord } from "./json-text.js";
 import { securityOf } from "./operation.js";
-import type { Operation } from "./refusals.js";
-import { ref, refusalReferences, response } from "./responses.js";
+import { errorReferences, type OperationKind, ref, response } from "./responses.js";
 
 /** Tag of the endpoints that serve no rows; a category is lower-cased and cannot be equal to it. */
 export const SYSTEM_TAG = "System";
@@ -15,28 +14,28 @@ interface SystemEndpoint {
   readonly summary: string;
   readonly description: string;
   readonly tier: Tier;
-  readonly refusals: Operation;
+  readonly kind: OperationKind;
   readonly responses: Readonly<Record<string, JsonRecord>>;
 }
 
-const OPEN = { method: "get", tier: "tier0", refusals: { kind: "open" } } as const;
+const OPEN = { method: "get", tier: "tier0", kind: "open" } as const;
 
-/** The system endpoints of data-api.md §4.2 and decisions.md §A, in that order. */
+/** The system endpoints in the documented order (runtime/README.md, System endpoints). */
 const SYSTEM_ENDPOINTS: readonly SystemEndpoint[] = [
   {
     ...OPEN,
     path: "/",
     operationId: "system_status",
     summary: "Service status",
-    description: "Tells that the service is there, and where its documentation is.",
-    responses: { 200: json("The service is there.", ref("schemas", "ServiceStatus")) },
+    description: "Status of the service, and the path of its documentation.",
+    responses: { 200: json("The service is online.", ref("schemas", "ServiceStatus")) },
   },
   {
     ...OPEN,
     path: "/health",
     operationId: "system_health",
     summary: "Readiness",
-    description: "Whether the service is ready: it is not while the database is unreachable.",
+    description: "Readiness: 503 while the database is unreachable.",
     responses: {
       200: json("Ready.", ref("schemas", "Health")),
       503: json("The database is unreachable.", ref("schemas", "Health")),
@@ -72,9 +71,9 @@ const SYSTEM_ENDPOINTS: readonly SystemEndpoint[] = [
     operationId: "system_metrics",
     summary: "Metrics",
     description:
-      "Metrics for Prometheus. Loopback callers need no key; METRICS_PUBLIC=true opens it to everybody.",
+      "Metrics for Prometheus. Loopback callers need no key; METRICS_PUBLIC=true opens them to all callers.",
     tier: "tier3",
-    refusals: { kind: "metrics" },
+    kind: "metrics",
     responses: { 200: text("Metrics in the Prometheus text format.", "text/plain") },
   },
   {
@@ -85,12 +84,12 @@ const SYSTEM_ENDPOINTS: readonly SystemEndpoint[] = [
     description:
       "Re-reads the manifest at once and rebuilds the endpoints. One that cannot be read changes nothing.",
     tier: "tier3",
-    refusals: { kind: "refresh" },
-    responses: { 200: json("What came of it.", ref("schemas", "Refresh")) },
+    kind: "refresh",
+    responses: { 200: json("The result of the refresh.", ref("schemas", "Refresh")) },
   },
 ];
 
-/** Bodies of the system endpoints (decisions.md §A, Responses). */
+/** Bodies of the system endpoints (runtime/README.md, System endpoints). */
 export const SYSTEM_SCHEMAS: JsonRecord = {
   ServiceStatus: {
     type: "object",
@@ -106,7 +105,7 @@ export const SYSTEM_SCHEMAS: JsonRecord = {
     properties: {
       status: { type: "string", enum: ["ok", "unavailable"] },
       database_connected: { type: "boolean" },
-      detail: { type: "string", description: "What does not work as it should; absent when all does." },
+      detail: { type: "string", description: "What is degraded; absent when everything works." },
     },
     required: ["status", "database_connected"],
   },
@@ -118,10 +117,10 @@ export const SYSTEM_SCHEMAS: JsonRecord = {
       endpoints: { type: "integer", description: "Endpoints in service." },
       added: paths("Paths that are new."),
       removed: paths("Paths that are gone."),
-      changed: paths("Paths whose endpoint is not what it was."),
+      changed: paths("Paths whose endpoint changed."),
       skipped: {
         type: "array",
-        description: "Published models that have no endpoint, and why.",
+        description: "Published models without an endpoint, and why.",
         items: {
           type: "object",
           properties: { model: { type: "string" }, errors: { type: "array", items: { type: "string" } } },
@@ -129,7 +128,7 @@ export const SYSTEM_SCHEMAS: JsonRecord = {
         },
       },
       manifest_hash: { type: "string", description: "SHA-256 of the manifest in service." },
-      loaded_at: { type: "string", format: "date-time", description: "When it came into service." },
+      loaded_at: { type: "string", format: "date-time", description: "When it was loaded." },
       detail: { type: "string", description: "With `error`: why the endpoints stay as they are." },
     },
     required: ["status", "models", "endpoints"],
@@ -140,9 +139,6 @@ function paths(description: string): JsonRecord {
   return { type: "array", items: { type: "string" }, description };
 }
 
-/** The system endpoints as operations that can refuse. */
-export const SYSTEM_OPERATIONS: readonly Operation[] = SYSTEM_ENDPOINTS.map(({ refusals }) => refusals);
-
 /** The path items of the system endpoints. */
 export function systemPaths(): JsonMap {
   return new Map(
@@ -150,24 +146,24 @@ export function systemPaths(): JsonMap {
   );
 }
 
-/** Where no key is needed, one that is sent must be known all the same (data-api.md §5). */
+/** A key that is sent must be known even where none is needed. */
 function systemOperation({
   operationId,
   summary,
   description,
   tier,
-  refusals,
+  kind,
   responses,
 }: SystemEndpoint): JsonRecord {
-  const answers = [...Object.entries<Json>(responses), ...refusalReferences(refusals)];
+  const all = [...Object.entries<Json>(responses), ...errorReferences(kind)];
   return {
     operationId,
     tags: [SYSTEM_TAG],
     summary,
     description,
     "x-tier": tier,
-    security: securityOf(refusals.kind === "refresh" ? tier : "tier0"),
-    responses: new Map(answers.sort(([a], [b]) => Number(a) - Number(b))),
+    security: securityOf(kind === "refresh" ? tier : "tier0"),
+    responses: new Map(all.sort(([a], [b]) => Number(a) - Number(b))),
   };
 }
 

@@ -3,22 +3,32 @@ import { defineEndpoint } from "@routewright/runtime";
 
 /** A row of `/v1/bridges/volume/daily`. */
 export interface Row {
+  /** Date. */
   day: string;
+  /** UInt256: larger than Number.MAX_SAFE_INTEGER; see "Large numbers". */
   value: number;
+  /** Nullable(Float64). */
   share: number | null;
+  /** Array(LowCardinality(String)). */
   tags: string[];
+  /** DateTime64(3, 'UTC'). */
   at: string;
+  /** Enum8('in' = 1, 'out' = 2). */
   kind: "in" | "out";
+  /** Map(String, UInt64): larger than Number.MAX_SAFE_INTEGER; see "Large numbers". */
   by: Record<string, number>;
+  /** Tuple(a String, b UInt8). */
   pair: { a: string; b: number };
+  /** AggregateFunction(sum, UInt64). */
   odd: unknown;
   none: unknown;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_volume_daily",
   path: "/v1/bridges/volume/daily",
   tier: "tier0",

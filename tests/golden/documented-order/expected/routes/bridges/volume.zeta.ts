@@ -2,12 +2,14 @@
 import { defineEndpoint } from "@routewright/runtime";
 
 /** A row of `/v1/bridges/volume/zeta`. */
-export interface Row {}
+export interface Row {
+}
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "m_zeta",
   path: "/v1/bridges/volume/zeta",
   tier: "tier0",

@@ -3,12 +3,15 @@ import { defineEndpoint } from "@routewright/runtime";
 
 /** A row of `/v1/bridges/volume/daily`. */
 export interface Row {
+  /** date null. */
   date: string | null;
+  /** text null. */
   bridge: string | null;
+  /** text null. */
   token: string | null;
 }
 
-/** What a caller may ask for. */
+/** Request parameters. */
 export interface Query {
   /** Bridge, in lower case: `bridge = value`. */
   bridge?: string;
@@ -22,7 +25,7 @@ export interface Query {
   token?: string[];
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_volume_daily",
   path: "/v1/bridges/volume/daily",
   tier: "tier0",

@@ -11,27 +11,33 @@ import { defineEndpoint } from "@routewright/runtime";
  *  \ "'
  */
 export interface Row {
+  /**
+   * Enum8('*\/' = 1, '
+   * ' = 2) null.
+   */
   "2024": "*/" | "\n" | null;
+  /** text null. */
   __proto__: string | null;
-  /** *\/ evil /* \@ts-expect-error */
+  /** *\/ evil /* \@ts-expect-error (text null). */
   constructor: string | null;
+  /** text null. */
   "a\"b": string | null;
   "\u202eb": unknown;
 }
 
-/** What a caller may ask for. */
+/** Request parameters. */
 export interface Query {
   /** *\/: `__proto__ = value`. */
   __proto__?: string;
   /** `a"b IN values`. */
   "a\"b"?: string[];
-  /** Column to sort by, ahead of the fixed order. */
+  /** Column to sort by, before the fixed order. */
   sort_by?: "\u202eb" | "constructor";
-  /** Direction of `sort_by`: ascending unless given. */
+  /** Direction of `sort_by`. Default ASC. */
   sort_direction?: "ASC" | "DESC";
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_*/_`${x}`_\u202e\n//@ts-nocheck",
   path: "/v1/c/r",
   tier: "tier0",

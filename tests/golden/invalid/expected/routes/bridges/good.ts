@@ -2,9 +2,11 @@
 import { defineEndpoint } from "@routewright/runtime";
 
 /** A row of `/v1/bridges/good`. */
-export interface Row {}
+export interface Row {
+}
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({ model: "good", path: "/v1/bridges/good", tier: "tier0", relation: ["analytics", "good"], columns: {} });
+export const { spec, get } = defineEndpoint<Query, Row>()({ model: "good", path: "/v1/bridges/good", tier: "tier0", relation: ["analytics", "good"], columns: {} });

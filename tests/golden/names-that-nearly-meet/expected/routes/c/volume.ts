@@ -2,9 +2,11 @@
 import { defineEndpoint } from "@routewright/runtime";
 
 /** A row of `/v1/c/volume`. */
-export interface Row {}
+export interface Row {
+}
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({ model: "e", path: "/v1/c/volume", tier: "tier0", relation: ["analytics", "e"], columns: {} });
+export const { spec, get } = defineEndpoint<Query, Row>()({ model: "e", path: "/v1/c/volume", tier: "tier0", relation: ["analytics", "e"], columns: {} });

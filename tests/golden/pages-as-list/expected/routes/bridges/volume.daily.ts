@@ -3,19 +3,21 @@ import { defineEndpoint } from "@routewright/runtime";
 
 /** A row of `/v1/bridges/volume/daily`. */
 export interface Row {
+  /** date null. */
   date: string | null;
+  /** numeric(18,2) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers". */
   value: number | null;
 }
 
-/** What a caller may ask for. */
+/** Request parameters. */
 export interface Query {
-  /** Rows on a page: 50 unless given, 500 at most. */
+  /** Rows on a page. Default 50, at most 500. */
   limit?: number;
-  /** Rows before the page: none unless given. */
+  /** Rows to skip. Default 0. */
   offset?: number;
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_volume_daily",
   path: "/v1/bridges/volume/daily",
   tier: "tier0",

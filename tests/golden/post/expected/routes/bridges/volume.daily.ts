@@ -3,17 +3,19 @@ import { defineEndpoint } from "@routewright/runtime";
 
 /** A row of `/v1/bridges/volume/daily`. */
 export interface Row {
+  /** date null. */
   date: string | null;
+  /** numeric(18,2) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers". */
   value: number | null;
 }
 
-/** What a caller may ask for. */
+/** Request parameters. */
 export interface Query {
   /** `date >= value`. */
   from?: string;
 }
 
-export const { spec, get, post } = defineEndpoint<Query, Row>({
+export const { spec, get, post } = defineEndpoint<Query, Row>()({
   model: "api_volume_daily",
   path: "/v1/bridges/volume/daily",
   tier: "tier0",

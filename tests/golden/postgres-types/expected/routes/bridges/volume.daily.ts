@@ -3,20 +3,28 @@ import { defineEndpoint } from "@routewright/runtime";
 
 /** A row of `/v1/bridges/volume/daily`. */
 export interface Row {
+  /** date null. */
   day: string | null;
+  /** bigint null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers". */
   id: number | null;
+  /** numeric(38,18) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers". */
   amount: number | null;
+  /** boolean null. */
   ok: boolean | null;
+  /** timestamptz null. */
   at: string | null;
+  /** text[] null. */
   names: string[] | null;
+  /** jsonb null. */
   more: unknown;
   none: unknown;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_volume_daily",
   path: "/v1/bridges/volume/daily",
   tier: "tier0",

@@ -3,11 +3,13 @@ import { defineEndpoint } from "@routewright/runtime";
 
 /** A row of `/v1/bridges/volume/daily`. */
 export interface Row {
+  /** date null. */
   date: string | null;
+  /** text null. */
   token: string | null;
 }
 
-/** What a caller may ask for. */
+/** Request parameters. */
 export interface Query {
   /** `token = value`. */
   token?: string;
@@ -15,7 +17,7 @@ export interface Query {
   from?: string;
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_volume_daily",
   path: "/v1/bridges/volume/daily",
   tier: "tier0",

@@ -3,19 +3,21 @@ import { defineEndpoint } from "@routewright/runtime";
 
 /** A row of `/v1/bridges/volume/daily`. */
 export interface Row {
+  /** date null. */
   date: string | null;
+  /** numeric(18,2) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers". */
   value: number | null;
 }
 
-/** What a caller may ask for. */
+/** Request parameters. */
 export interface Query {
-  /** Column to sort by, ahead of the fixed order. */
+  /** Column to sort by, before the fixed order. */
   sort_by?: "value" | "date";
-  /** Direction of `sort_by`: ascending unless given. */
+  /** Direction of `sort_by`. Default ASC. */
   sort_direction?: "ASC" | "DESC";
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_volume_daily",
   path: "/v1/bridges/volume/daily",
   tier: "tier0",

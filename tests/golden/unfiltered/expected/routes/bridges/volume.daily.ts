@@ -3,14 +3,17 @@ import { defineEndpoint } from "@routewright/runtime";
 
 /** A row of `/v1/bridges/volume/daily`. */
 export interface Row {
+  /** date null. */
   date: string | null;
+  /** numeric(18,2) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers". */
   value: number | null;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "api_volume_daily",
   path: "/v1/bridges/volume/daily",
   tier: "tier0",

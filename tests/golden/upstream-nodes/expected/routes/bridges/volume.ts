@@ -3,13 +3,15 @@ import { defineEndpoint } from "@routewright/runtime";
 
 /** A row of `/v1/bridges/volume`. */
 export interface Row {
+  /** numeric null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers". */
   value: number | null;
 }
 
-/** It takes no parameters. */
-export interface Query {}
+/** Takes no parameters. */
+export interface Query {
+}
 
-export const { spec, get } = defineEndpoint<Query, Row>({
+export const { spec, get } = defineEndpoint<Query, Row>()({
   model: "volume",
   path: "/v1/bridges/volume",
   tier: "tier0",

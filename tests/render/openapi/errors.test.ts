@@ -1,0 +1,115 @@
+import { ERRORS, type ErrorCode } from "@routewright/runtime/model";
+import { describe, expect, it } from "vitest";
+import { documentOf, entry, FULL, LEGACY, type Parsed } from "./catalogues.js";
+
+const PLAIN = entry();
+
+describe("the table of errors and the document", () => {
+  const rich = documentOf(FULL, LEGACY, PLAIN);
+  const described = Object.values<Parsed>(rich.components.responses).filter((one) => "content" in one);
+
+  it("describes every row of the table in some response", () => {
+    const codes = described.flatMap((one) => Object.keys(examplesOf(one)));
+    expect(new Set(codes)).toEqual(new Set(Object.keys(ERRORS)));
+  });
+
+  it("describes nothing but rows of the table, under their status", () => {
+    for (const path of Object.values<Parsed>(rich.paths)) {
+      for (const operation of Object.values<Parsed>(path)) expectFromTable(rich, operation);
+    }
+  });
+
+  it("tells cause and text of each row", () => {
+    for (const one of described) {
+      for (const code of Object.keys(examplesOf(one)) as ErrorCode[]) {
+        expect(one.description).toContain(`- ${ERRORS[code].when}: \`${ERRORS[code].detail}\``);
+      }
+    }
+  });
+
+  it("tells a caller who has the rows already that they are the same", () => {
+    const { get, post } = rich.paths[FULL.endpoint.path];
+    expect(get.responses["304"]).toEqual({ $ref: "#/components/responses/NotModified" });
+    expect(post.responses["304"]).toBeUndefined();
+    expect(Object.keys(get.responses["200"].content)).toEqual([
+      "application/json",
+      "text/csv",
+      "application/x-ndjson",
+    ]);
+  });
+
+  it("has no component that no operation refers to", () => {
+    const text = JSON.stringify(rich.paths);
+    for (const name of Object.keys(rich.components.responses)) expect(text).toContain(`/responses/${name}"`);
+  });
+});
+
+describe("the errors of an operation", () => {
+  const document = documentOf(FULL, LEGACY, PLAIN);
+  const errorsOf = (path: string, method: string) =>
+    Object.entries<Parsed>(document.paths[path][method].responses)
+      .filter(([status]) => Number(status) >= 400)
+      .map(([status, { $ref }]) => `${status} ${String($ref).split("/").at(-1)}`);
+  const DATA = ["400 BadRequest", "403 Forbidden", "404 NotFound"];
+  const LATER = ["429 TooManyRequests", "500 InternalServerError", "503 ServiceUnavailable"];
+
+  it("have one component for each status, whatever the endpoint declares", () => {
+    expect(errorsOf(PLAIN.endpoint.path, "get")).toEqual([...DATA, ...LATER]);
+    expect(errorsOf(LEGACY.endpoint.path, "get")).toEqual([...DATA, ...LATER]);
+    expect(Object.keys(document.components.responses)).toHaveLength(9);
+  });
+
+  it("of a POST include those of its body, and of a path that has lost its POST", () => {
+    const more = ["405 MethodNotAllowed", "413 ContentTooLarge"];
+    expect(errorsOf(FULL.endpoint.path, "post")).toEqual([...DATA, ...more, ...LATER]);
+  });
+
+  it("of a system endpoint that is open are an unknown key and a fault, never the rate limit", () => {
+    expect(errorsOf("/docs", "get")).toEqual(["403 Forbidden", "500 InternalServerError"]);
+    expect(errorsOf("/v1/system/manifest/refresh", "post")).toEqual(["403 Forbidden", ...LATER.slice(0, 2)]);
+  });
+});
+
+describe("the headers of a response", () => {
+  const { paths, components } = documentOf(FULL, LEGACY);
+  const inline = Object.values<Parsed>(paths)
+    .flatMap((path) => Object.values<Parsed>(path))
+    .flatMap((operation) => Object.values<Parsed>(operation.responses))
+    .filter((one) => !("$ref" in one));
+
+  it("are those of the rate limit and the request id on every one", () => {
+    for (const one of [...inline, ...Object.values<Parsed>(components.responses)]) {
+      expect(Object.keys(one.headers).slice(0, 4)).toEqual([
+        "X-RateLimit-Limit",
+        "X-RateLimit-Remaining",
+        "X-RateLimit-Reset",
+        "X-Request-Id",
+      ]);
+    }
+  });
+
+  it("tell when to try again on 429 and 503, and the methods on 405", () => {
+    const { TooManyRequests, ServiceUnavailable, MethodNotAllowed } = components.responses;
+    expect(TooManyRequests.headers).toHaveProperty("Retry-After");
+    expect(ServiceUnavailable.headers).toHaveProperty("Retry-After");
+    expect(MethodNotAllowed.headers).toHaveProperty("Allow");
+  });
+});
+
+function examplesOf(one: Parsed): Record<string, Parsed> {
+  return one.content["application/json"].examples;
+}
+
+function expectFromTable(document: Parsed, operation: Parsed): void {
+  const errors = Object.entries<Parsed>(operation.responses).filter(
+    ([status, one]) => "$ref" in one && status !== "304",
+  );
+  expect(errors.length).toBeGreaterThan(0);
+  for (const [status, { $ref }] of errors) {
+    const component = document.components.responses[$ref.split("/").at(-1)];
+    for (const [code, { value }] of Object.entries(examplesOf(component))) {
+      expect(value).toEqual({ detail: ERRORS[code as ErrorCode].detail });
+      expect(ERRORS[code as ErrorCode].status).toBe(Number(status));
+    }
+  }
+}
