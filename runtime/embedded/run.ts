@@ -1,56 +1,69 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
 
-import type { Account } from "./account.js";
+/**
+ * The embedded PostgreSQL cannot run here. The message is one line: what is wrong, then the way out, which is always
+ * to set `DATABASE_URL`.
+ */
+export class EmbeddedPostgresUnavailable extends Error {
+  override readonly name = "EmbeddedPostgresUnavailable";
 
-/** How a program ended: its exit code (`null` when it could not be run or was killed) and what it said. */
-export interface Ended {
+  constructor(reason: string, options?: ErrorOptions) {
+    const line = reason.trim().replace(/\s*\n\s*/g, " | ");
+    super(
+      `The embedded PostgreSQL is not available: ${line}. To use another server, set DATABASE_URL.`,
+      options,
+    );
+  }
+}
+
+/** The user that a program runs as. */
+export interface Account {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** How a program ended: its exit code (`null` when it could not be run or was killed) and its output. */
+export interface ProgramResult {
   readonly code: number | null;
   readonly output: string;
 }
 
 export interface RunOptions {
   readonly account?: Account | undefined;
-  /** Entered before the account is assumed, so it may lie below a directory which the account can't traverse. */
+  /** Entered before the account is assumed, so it may lie below a directory that the account cannot traverse. */
   readonly cwd?: string;
-  /** A file descriptor that gets the output instead of `Ended.output`. */
+  /** A file descriptor that gets the output instead of `ProgramResult.output`. */
   readonly outputTo?: number;
 }
 
 /**
- * Runs one program to its end. It gets a session of its own: Ctrl-C in a terminal goes to the whole process group, and
- * PostgreSQL must outlive it until we have stopped gracefully. That a program can't be run is a result, not an exception.
+ * Runs a program to its end, in a session of its own: Ctrl-C in a terminal reaches the whole process group, and
+ * PostgreSQL must outlive it until the graceful stop. A program that cannot be run is a result, not an exception.
  */
-export function run(file: string, args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+export function run(
+  file: string,
+  args: readonly string[],
+  { account, cwd, outputTo = -1 }: RunOptions = {},
+): Promise<ProgramResult> {
   return new Promise((resolve) => {
+    const sink = outputTo < 0 ? "pipe" : outputTo;
+    const stdio = ["ignore", sink, sink] as const;
+    const detached = process.platform !== "win32";
+    let output = "";
+    const collect = (text: string): void => void (output += text);
     try {
-      collect(start(file, args, options), resolve);
+      const child = spawn(file, args, { ...account, cwd, env: environment(), stdio: [...stdio], detached });
+      child.stdout?.setEncoding("utf8").on("data", collect);
+      child.stderr?.setEncoding("utf8").on("data", collect);
+      child.once("error", ({ message }) => resolve({ code: null, output: message }));
+      child.once("close", (code) => resolve({ code, output }));
     } catch (error) {
       resolve({ code: null, output: (error as Error).message });
     }
   });
 }
 
-function start(file: string, args: readonly string[], options: RunOptions): ChildProcess {
-  const sink = options.outputTo ?? "pipe";
-  return spawn(file, args, {
-    ...options.account,
-    cwd: options.cwd,
-    env: environment(),
-    stdio: ["ignore", sink, sink],
-    detached: process.platform !== "win32",
-    windowsHide: true,
-  });
-}
-
-function collect(child: ChildProcess, done: (ended: Ended) => void): void {
-  let output = "";
-  child.stdout?.setEncoding("utf8").on("data", (text: string) => (output += text));
-  child.stderr?.setEncoding("utf8").on("data", (text: string) => (output += text));
-  child.once("error", (error) => done({ code: null, output: error.message }));
-  child.once("close", (code) => done({ code, output }));
-}
-
-/** Ours without `PG…`, which would redirect PostgreSQL's programs, and with messages in English. */
+/** Without `PG…`, which would redirect PostgreSQL's programs, and with messages in English. */
 function environment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith("PG"));
   return { ...Object.fromEntries(kept), LC_ALL: "C", TZ: "UTC" };

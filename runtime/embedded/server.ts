@@ -1,53 +1,169 @@
-import { open, readFile } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
+import { randomBytes } from "node:crypto";
+import {
+  chown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { basename, dirname, join } from "node:path";
+import {
+  type Binaries,
+  copyParentsOf,
+  findBinaries,
+  program,
+  runnableBinaries,
+  serverAccount,
+} from "./binaries.js";
+import { type Account, EmbeddedPostgresUnavailable, type ProgramResult, run } from "./run.js";
 
-import { program } from "./binaries.js";
-import { dataArguments, lastLines, type Cluster } from "./cluster.js";
-import { isRunning, removeStalePidFile } from "./pid-file.js";
-import { orphansOf } from "./processes.js";
-import { run, type Ended } from "./run.js";
+/** A database cluster on disk, with what it takes to run it. */
+export interface Cluster {
+  /** PostgreSQL's own data directory. */
+  readonly data: string;
+  readonly log: string;
+  readonly password: string;
+  readonly binaries: Binaries;
+  readonly account: Account | undefined;
+}
 
-/** A log longer than this (10 MB) is begun anew at the next start. */
-const LOG_LIMIT = 10 * 1024 * 1024;
+export const SUPERUSER = "routewright";
+
+/** A half-made cluster of this age belongs to a process that died: initdb takes seconds. */
+const ABANDONED_MS = 10 * 60_000;
+/** A log longer than this (10 MB) is truncated at the next start. */
+const MAX_LOG_BYTES = 10 * 1024 * 1024;
 
 /**
- * Starts the server on a port of the loopback and waits until it answers. It goes on when we end, whichever way.
- * PostgreSQL itself sees to it that a data directory has one server: the second start fails. On `signal` the start is
- * broken off, and the server stopped again, unless it answers already.
- *
- * @returns why it did not start, from the server's log
+ * The built-in locale knows Unicode's upper and lower case (`ILIKE`, `lower()`), sorts by code point and is the same
+ * on every system. No Unix socket: its path would have to be short and reachable by every account.
  */
-export async function startServer(
-  cluster: Cluster,
-  port: number,
-  signal?: AbortSignal,
-): Promise<string | undefined> {
+const INITDB_OPTIONS = [
+  `--username=${SUPERUSER}`,
+  "--auth=scram-sha-256",
+  "--encoding=UTF8",
+  "--locale=C",
+  "--locale-provider=builtin",
+  "--builtin-locale=C.UTF-8",
+  ...["listen_addresses=127.0.0.1", "unix_socket_directories=", "shared_buffers=128MB", "max_connections=100"]
+    .concat("timezone=UTC", "log_timezone=UTC", "log_checkpoints=off")
+    .flatMap((setting) => ["--set", setting]),
+];
+
+/** The cluster in `<dataDir>/postgres` (`data/` and `password`), made by initdb when there is none. */
+export async function openCluster(dataDir: string, log: (line: string) => void): Promise<Cluster> {
+  await mkdir(dataDir, { recursive: true });
+  const directory = join(dataDir, "postgres");
+  const account = await serverAccount(directory);
+  const binaries = await runnableBinaries(await findBinaries(), account, copyParentsOf(account, dataDir));
+  await removeAbandoned(directory);
+  if (!(await exists(directory))) {
+    log(`embedded PostgreSQL: making a database cluster in ${directory}`);
+    await createCluster(directory, binaries, account);
+  }
+  await checkVersion(directory, binaries);
+  const password = await readFile(join(directory, "password"), "utf8");
+  return { data: join(directory, "data"), log: `${directory}.log`, password, binaries, account };
+}
+
+/** Made aside and renamed: a crash leaves nothing half made, and of two processes at once one wins. */
+async function createCluster(
+  directory: string,
+  binaries: Binaries,
+  account: Account | undefined,
+): Promise<void> {
+  const staging = await mkdtemp(`${directory}.new-`);
+  const data = join(staging, "data");
+  const password = join(staging, "password");
+  try {
+    await mkdir(data, { mode: 0o700 });
+    await writeFile(password, randomBytes(24).toString("base64url"), { mode: 0o600 });
+    if (account) for (const path of [staging, data, password]) await chown(path, account.uid, account.gid);
+    const args = [...dataArguments({ data, account }), "--pwfile=../password", ...INITDB_OPTIONS];
+    const { code, output } = await run(program(binaries, "initdb"), args, { account, cwd: data });
+    if (code !== 0) throw new EmbeddedPostgresUnavailable(`initdb failed: ${lastLines(output)}`);
+    await rename(staging, directory);
+  } catch (error) {
+    await rm(staging, { recursive: true, force: true });
+    if (!(await exists(directory))) throw error;
+  }
+}
+
+/**
+ * PostgreSQL's arguments naming the data directory, which must also be the working directory: the account may be unable
+ * to reach it from `/`, and on Linux this path needs no way there.
+ */
+export function dataArguments({ data, account }: Pick<Cluster, "data" | "account">): readonly string[] {
+  return ["-D", account && process.platform === "linux" ? "/proc/self/cwd" : data];
+}
+
+async function checkVersion(directory: string, binaries: Binaries): Promise<void> {
+  const file = join(directory, "data", "PG_VERSION");
+  const found = await readFile(file, "utf8").catch((error: unknown) => error as Error);
+  if (found instanceof Error)
+    throw new EmbeddedPostgresUnavailable(
+      `${directory} holds no data for this account (${found.message}): run as the account that owns that folder, or move it away`,
+    );
+  const ours = Number.parseInt(binaries.version, 10);
+  if (Number(found) === ours) return;
+  throw new EmbeddedPostgresUnavailable(
+    `the data in ${directory} is of PostgreSQL ${found.trim()} and the server is PostgreSQL ${String(ours)}: move that folder ` +
+      `away to begin anew (to keep the data, dump it with that version first and load it afterwards)`,
+  );
+}
+
+async function removeAbandoned(directory: string): Promise<void> {
+  const parent = dirname(directory);
+  for (const name of await readdir(parent)) {
+    if (!name.startsWith(`${basename(directory)}.new-`)) continue;
+    const path = join(parent, name);
+    const made = await stat(path).catch(() => undefined);
+    if (made && Date.now() - made.mtimeMs > ABANDONED_MS) await rm(path, { recursive: true, force: true });
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined)) !== undefined;
+}
+
+/** Process id and port in `postmaster.pid`, which is also there after the server was killed. */
+export async function readPidFile({ data }: Cluster): Promise<{ pid: number; port: number } | undefined> {
+  const text = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "");
+  const [pid, , , port] = text.split("\n").map(Number);
+  return pid && port ? { pid, port } : undefined;
+}
+
+/** Starts the server and waits until it answers. It outlives this process. Returns why it did not start. */
+export async function startServer(cluster: Cluster): Promise<string | undefined> {
   await removeStalePidFile(cluster);
-  await endOrphans(cluster);
+  const port = await freePort(cluster);
   const log = await open(cluster.log, "a", 0o600);
   try {
     if (cluster.account) await log.chown(cluster.account.uid, cluster.account.gid);
-    if ((await log.stat()).size > LOG_LIMIT) await log.truncate();
+    if ((await log.stat()).size > MAX_LOG_BYTES) await log.truncate();
     const before = (await log.stat()).size;
     const options = ["--silent", "--wait", "--options", `-p ${String(port)}`];
-    const starting = pgCtl(cluster, "start", options, log.fd);
-    const ended = await (signal ? unlessBrokenOff(cluster, starting, signal) : starting);
-    if (ended.code === 0) return undefined;
-    const said = (await readFile(cluster.log)).subarray(before).toString();
-    return lastLines(`${ended.output}\n${said}`);
+    const { code, output } = await pgCtl(cluster, "start", options, log.fd);
+    if (code === 0) return undefined;
+    const logged = (await readFile(cluster.log)).subarray(before).toString();
+    return lastLines(`${output}\n${logged}`);
   } finally {
     await log.close();
   }
 }
 
-/**
- * Fast shutdown: sessions are cut off, everything is written, and the server is gone when this resolves. So is what it
- * has left behind when it was killed.
- */
+/** Fast shutdown: cuts sessions off, writes everything, and resolves when the server is gone. */
 export async function stopServer(cluster: Cluster): Promise<void> {
-  // `pg_ctl` would signal whoever has got the id of a server that was killed.
-  if (await isRunning(cluster)) await pgCtl(cluster, "stop", ["--silent", "--wait", "--mode", "fast"]);
-  await endOrphans(cluster);
+  await pgCtl(cluster, "stop", ["--silent", "--wait", "--mode", "fast"]);
 }
 
 function pgCtl(
@@ -55,56 +171,55 @@ function pgCtl(
   action: "start" | "stop",
   options: readonly string[],
   outputTo?: number,
-): Promise<Ended> {
-  const { account, data: cwd } = cluster;
+): Promise<ProgramResult> {
+  const { account, binaries, data: cwd } = cluster;
   const args = [action, ...dataArguments(cluster), ...options];
-  return run(program(cluster.tree, "pg_ctl"), args, { account, cwd, ...(outputTo && { outputTo }) });
+  return run(program(binaries, "pg_ctl"), args, { account, cwd, ...(outputTo && { outputTo }) });
 }
-
-const ORPHANS_MS = 5_000;
-const LOOK_MS = 20;
 
 /**
- * Ends what a server that was killed has left behind (`orphansOf`). PostgreSQL does not start beside it, as it could
- * write too.
+ * After a crash the id in `postmaster.pid` may belong to another process, or to a zombie, and PostgreSQL would take that
+ * for a running server. It replaces the file of a dead id by itself.
  */
-async function endOrphans(cluster: Cluster): Promise<void> {
-  const deadline = Date.now() + ORPHANS_MS;
-  for (let asked = false; Date.now() < deadline; asked = true) {
-    const orphans = await orphansOf(cluster.data);
-    if (orphans.length === 0) return;
-    if (!asked) orphans.forEach(terminate);
-    await sleep(LOOK_MS);
-  }
+async function removeStalePidFile(cluster: Cluster): Promise<void> {
+  const found = await readPidFile(cluster);
+  if (found && (await isOtherProcess(cluster.data, found.pid)))
+    await rm(join(cluster.data, "postmaster.pid"), { force: true });
 }
 
-function terminate(pid: number): void {
-  try {
-    process.kill(pid, "SIGTERM");
-  } catch {
-    // It has ended by itself.
+/** Whether the id is in use, and not by a server on this data directory. In doubt, no. */
+async function isOtherProcess(data: string, pid: number): Promise<boolean> {
+  if (process.platform !== "linux") {
+    const { code, output } = await run("ps", ["-p", String(pid), "-o", "comm="]);
+    return code === 0 && !output.includes("postgres");
   }
+  const facts = await readFile(`/proc/${String(pid)}/stat`, "utf8").catch(() => "");
+  if (facts === "") return false;
+  if (!/\(postgres\) [^ZX]/.test(facts)) return true;
+  // A server works in its data directory; root in a container may lack the right to look.
+  const cwd = await readlink(`/proc/${String(pid)}/cwd`).catch(() => null);
+  return cwd !== null && cwd !== (await realpath(data));
 }
 
-const AGAIN_MS = 100;
+/** The port of the last server, which a client may still have in an address, or else any free one of the loopback. */
+async function freePort({ data }: Cluster): Promise<number> {
+  const text = await readFile(join(data, "postmaster.opts"), "utf8").catch(() => "");
+  const last = Number(/"-p" "(\d+)"/.exec(text)?.[1] ?? 0);
+  return (await tryPort(last)) ?? (await tryPort(0)) ?? 0;
+}
 
-/** The server may be recovering, for minutes, or not have written down yet by which id it can be stopped. */
-async function unlessBrokenOff(
-  cluster: Cluster,
-  starting: Promise<Ended>,
-  signal: AbortSignal,
-): Promise<Ended> {
-  let isOver = false;
-  let stopping = Promise.resolve();
-  const stop = async (): Promise<void> => {
-    for (; !isOver; await sleep(AGAIN_MS)) await stopServer(cluster);
-  };
-  const breakOff = (): void => void (stopping = stop());
-  if (signal.aborted) breakOff();
-  else signal.addEventListener("abort", breakOff, { once: true });
-  const ended = await starting;
-  isOver = true;
-  signal.removeEventListener("abort", breakOff);
-  await stopping;
-  return ended;
+function tryPort(port: number): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", () => resolve(undefined));
+    probe.listen({ port, host: "127.0.0.1", exclusive: true }, () => {
+      const { port: found } = probe.address() as AddressInfo;
+      probe.close(() => resolve(found));
+    });
+  });
+}
+
+/** The end of a program's output, short enough for an error message. */
+function lastLines(output: string): string {
+  return output.trim().split("\n").slice(-5).join("\n");
 }

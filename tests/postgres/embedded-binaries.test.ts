@@ -4,9 +4,13 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 
-import { serverAccount } from "../../runtime/embedded/account.js";
-import { program, runnableTree } from "../../runtime/embedded/binaries.js";
-import { findNativeTree, type NativeTree } from "../../runtime/embedded/native-tree.js";
+import {
+  type Binaries,
+  findBinaries,
+  program,
+  runnableBinaries,
+  serverAccount,
+} from "../../runtime/embedded/binaries.js";
 
 /** Generous: a tree is 60 MB, and machines are slow when they run everything at once. */
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
@@ -14,14 +18,14 @@ vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 const isRoot = process.geteuid?.() === 0;
 
 let folder: string;
-let installed: NativeTree;
+let installed: Binaries;
 /** As `npm ci --ignore-scripts` leaves it, without links; one test after the other changes it. */
-let tree: NativeTree;
+let tree: Binaries;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "embedded-binaries-"));
   await chmod(folder, 0o755);
-  installed = await findNativeTree();
+  installed = await findBinaries();
   tree = { ...installed, directory: join(folder, "package", "native") };
   await cp(installed.directory, tree.directory, {
     recursive: true,
@@ -37,7 +41,7 @@ const isLink = (path: string) =>
     () => false,
   );
 
-async function links(tree: NativeTree): Promise<string[]> {
+async function links(tree: Binaries): Promise<string[]> {
   const names = await readdir(join(tree.directory, "lib"));
   const linked = await Promise.all(
     names.map(async (name) => ((await isLink(join(tree.directory, "lib", name))) ? [name] : [])),
@@ -55,14 +59,17 @@ async function wantedLinks(): Promise<string[]> {
 describe("PostgreSQL's programs", () => {
   it("get the library links that an install without scripts leaves out, when two make them at once", async () => {
     expect(await links(tree)).toEqual([]);
-    const made = await Promise.all([runnableTree(tree, undefined, []), runnableTree(tree, undefined, [])]);
+    const made = await Promise.all([
+      runnableBinaries(tree, undefined, []),
+      runnableBinaries(tree, undefined, []),
+    ]);
     expect(made).toEqual([tree, tree]);
     expect(await links(tree)).toEqual(await wantedLinks());
   });
 
   it("get the execute permission that an unpacked archive may lack", async () => {
     await chmod(program(tree, "initdb"), 0o644);
-    await runnableTree(tree, undefined, []);
+    await runnableBinaries(tree, undefined, []);
     expect((await stat(program(tree, "initdb"))).mode & 0o111).toBe(0o111);
   });
 
@@ -70,22 +77,22 @@ describe("PostgreSQL's programs", () => {
     const lib = join(tree.directory, "lib");
     for (const name of await links(tree)) await unlink(join(lib, name));
     await chmod(lib, 0o555);
-    const copy = await runnableTree(tree, undefined, [join(folder, "missing"), folder]);
+    const copy = await runnableBinaries(tree, undefined, [join(folder, "missing"), folder]);
     await chmod(lib, 0o755);
     expect(copy.directory).toMatch(new RegExp(`^${folder}/routewright-postgres-`));
     expect(await links(copy)).toEqual(await wantedLinks());
   });
 
-  it.runIf(isRoot)("are copied when the account they run under can't get at them", async () => {
+  it.runIf(isRoot)("are copied when the account they run under cannot reach", async () => {
     await chmod(join(folder, "package"), 0o700);
     const account = await serverAccount(folder);
     const copies = await Promise.all([
-      runnableTree(tree, account, [folder]),
-      runnableTree(tree, account, [folder]),
+      runnableBinaries(tree, account, [folder]),
+      runnableBinaries(tree, account, [folder]),
     ]);
     expect(copies[0].directory).toMatch(new RegExp(`^${folder}/routewright-postgres-`));
     expect(copies[1]).toEqual(copies[0]);
-    expect(await runnableTree(tree, account, [folder])).toEqual(copies[0]);
+    expect(await runnableBinaries(tree, account, [folder])).toEqual(copies[0]);
     expect((await readdir(folder)).filter((name) => name.includes(".new-"))).toEqual([]);
   });
 
@@ -95,15 +102,15 @@ describe("PostgreSQL's programs", () => {
     const name = `routewright-postgres-${tree.version}-${process.platform}-${process.arch}`;
     await mkdir(join(place, name), { recursive: true });
     await chmod(join(place, name), 0o777);
-    const refused = runnableTree(tree, await serverAccount(folder), [place]);
+    const refused = runnableBinaries(tree, await serverAccount(folder), [place]);
     await expect(refused).rejects.toThrow(
       /is in the way: it was not made by this account.*set DATABASE_URL\.$/,
     );
   });
 
-  it("that run nowhere are told with the reason", async () => {
+  it("that run nowhere are named with the reason", async () => {
     await rm(program(tree, "postgres"));
-    const refused = runnableTree(tree, undefined, [folder]);
+    const refused = runnableBinaries(tree, undefined, [folder]);
     await expect(refused).rejects.toThrow(/do not run: .*postgres.*set DATABASE_URL\.$/);
   });
 });

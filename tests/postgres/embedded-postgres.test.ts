@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { appendFile, chown, mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -15,7 +16,7 @@ import {
 
 const MODULE = new URL("../../runtime/embedded/embedded-postgres.ts", import.meta.url).href;
 
-/** One cluster for the tests that don't mind what the one before has left; mode 0700, so as root also hard to reach. */
+/** One cluster for the tests that do not depend on what the one before has left; mode 0700, so as root also hard to reach. */
 let dataDir: string;
 /** Generous: machines are slow when they run everything at once. */
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
@@ -62,6 +63,12 @@ const isGone = () =>
     () => false,
     () => true,
   );
+
+const listen = (server: Server, port: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", resolve);
+  });
 
 /** A Node process of its own that uses the server until it's killed. It ignores Ctrl-C, as a graceful stop would. */
 async function owner(): Promise<{ child: ChildProcess; url: string }> {
@@ -119,7 +126,7 @@ describe("the embedded PostgreSQL", () => {
     expect(await ask(await start(), "SELECT answer FROM kept")).toEqual({ answer: 42 });
   });
 
-  it("is joined by a second start, and stopped by whoever leaves last", async () => {
+  it("is joined by a second start, and stopped by the last to stop", async () => {
     const first = await start();
     const second = await start();
     expect(second.url).toBe(first.url);
@@ -190,11 +197,38 @@ describe("the embedded PostgreSQL", () => {
     expect(await ask(first, "SELECT 1 AS one")).toEqual({ one: 1 });
   });
 
-  it("shuts itself down when its owner was killed and nobody comes", async () => {
-    const { child } = await owner();
-    await killed(child);
-    await vi.waitFor(async () => expect(await isGone()).toBe(true), PATIENCE);
-    expect(await readFile(join(dataDir, "postgres.log"), "utf8")).toMatch(/database system is shut down\s*$/);
+  it("takes another port when the last one is taken, also after it was killed", async () => {
+    const first = await start();
+    const port = Number(new URL(first.url).port);
+    process.kill(await serverPid(), "SIGKILL");
+    const taken = createServer((socket) => socket.resume().end("not PostgreSQL"));
+    await vi.waitFor(() => listen(taken, port), PATIENCE);
+    const next = await start();
+    expect(new URL(next.url).port).not.toBe(String(port));
+    expect(await ask(next, "SELECT 1 AS one")).toEqual({ one: 1 });
+    await new Promise((closed) => taken.close(closed));
+  });
+
+  it("says in its log where the reason is when the server has ended", async () => {
+    const warnings: string[] = [];
+    const server = await startEmbeddedPostgres({ dataDir, warn: (line) => warnings.push(line) });
+    running.add(server);
+    process.kill(await serverPid(), "SIGKILL");
+    await vi.waitFor(() => expect(warnings).toHaveLength(1), PATIENCE);
+    expect(warnings[0]).toMatch(
+      /^embedded PostgreSQL has closed a connection; the reason is in .*postgres\.log$/,
+    );
+    expect(await ask(await start(), "SELECT 1 AS one")).toEqual({ one: 1 });
+  });
+
+  it("is one server for several processes, and outlives the one that started it", async () => {
+    const owners = await Promise.all([owner(), owner(), owner()]);
+    expect(new Set(owners.map(({ url }) => url)).size).toBe(1);
+    const last = await start();
+    for (const { child } of owners) await killed(child);
+    expect(await ask(last, "SELECT 1 AS one")).toEqual({ one: 1 });
+    await last.stop();
+    expect(await isGone()).toBe(true);
   });
 });
 

@@ -7,10 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { serverAccount } from "../../runtime/embedded/account.js";
-import { placesForCopy, program, runnableTree } from "../../runtime/embedded/binaries.js";
-import { type Cluster, dataArguments, openCluster, SUPERUSER } from "../../runtime/embedded/cluster.js";
-import { findNativeTree } from "../../runtime/embedded/native-tree.js";
+import { program } from "../../runtime/embedded/binaries.js";
+import { type Cluster, dataArguments, openCluster, SUPERUSER } from "../../runtime/embedded/server.js";
 import { atEnd } from "./service.js";
 
 /** Signals of PostgreSQL's first process that ask it to end. */
@@ -43,9 +41,7 @@ export class OwnServer {
   /** A new and empty server, running; it is gone at the end of the test, or of the file. `parent`: a folder for it. */
   static async create(parent = tmpdir()): Promise<OwnServer> {
     const folder = await mkdtemp(join(parent, "own-server-"));
-    const account = await serverAccount(join(folder, "postgres"));
-    const tree = await runnableTree(await findNativeTree(), account, placesForCopy(account, folder));
-    return OwnServer.#run(await openCluster(folder, tree, account, () => undefined), folder);
+    return OwnServer.#run(await openCluster(folder, () => undefined), folder);
   }
 
   static async #run(cluster: Cluster, folder: string): Promise<OwnServer> {
@@ -120,10 +116,10 @@ export class OwnServer {
   /** Starts it unless it runs, and waits until it answers. */
   async start(): Promise<void> {
     if (this.#process !== null) return;
-    const { data, account, tree, log } = this.#cluster;
+    const { data, account, binaries, log } = this.#cluster;
     const output = await open(log, "a");
     const settings = [`port=${String(this.port)}`, ...SETTINGS].flatMap((setting) => ["-c", setting]);
-    const child = spawn(program(tree, "postgres"), [...dataArguments(this.#cluster), ...settings], {
+    const child = spawn(program(binaries, "postgres"), [...dataArguments(this.#cluster), ...settings], {
       ...account,
       cwd: data,
       env: { LC_ALL: "C", TZ: "UTC" },

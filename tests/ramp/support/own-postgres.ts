@@ -1,72 +1,51 @@
+import { readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
 import { afterAll } from "vitest";
 import { eventually } from "./world.js";
 import { startEmbeddedPostgres } from "../../../runtime/embedded/embedded-postgres.js";
 
 export interface OwnPostgres {
   readonly url: string;
-  /** Stops it as an operator would, sessions cut off; it is started again on the same port by who holds it. */
+  /** Stops it as an operator would, sessions cut off, and starts it again on the same port. */
   restart(): Promise<void>;
-  /** Kills the server's first process; it is started again and recovers from its log. */
+  /** Kills the server's first process and starts it again: it recovers from its log. */
   crash(): Promise<void>;
 }
 
-/** What `pg_ctl stop` sends. It would wait, as long as the next server runs under the name of the one it has ended. */
+/** What `pg_ctl stop` sends. */
 const FAST_SHUTDOWN = "SIGINT";
 
 /** A PostgreSQL server of a test file's own, to be treated badly. Removed at the end. */
 export async function ownPostgres(): Promise<OwnPostgres> {
   const dataDir = await mkdtemp(join(tmpdir(), "ramp-postgres-"));
-  const embedded = await startEmbeddedPostgres({ dataDir });
-  const data = join(dataDir, "postgres", "data");
+  const uses = [await startEmbeddedPostgres({ dataDir })];
+  const url = uses[0]?.url ?? "";
+  const startAfter = async (signal: NodeJS.Signals): Promise<void> => {
+    const pidFile = join(dataDir, "postgres", "data", "postmaster.pid");
+    const pid = Number((await readFile(pidFile, "utf8")).split("\n")[0]);
+    process.kill(pid, signal);
+    await eventually(
+      () => Promise.resolve(isAlive(pid)),
+      (alive) => !alive,
+      30_000,
+    );
+    uses.push(await startEmbeddedPostgres({ dataDir }));
+    if (uses.at(-1)?.url !== url) throw new Error("The port was taken in between.");
+  };
   afterAll(async () => {
-    await embedded.stop();
+    for (const use of uses) await use.stop();
     await rm(dataDir, { recursive: true, force: true });
   });
-  return {
-    url: embedded.url,
-    async restart() {
-      await end(data, FAST_SHUTDOWN);
-      await isBack(embedded.url);
-    },
-    async crash() {
-      await end(data, "SIGKILL");
-      await isBack(embedded.url);
-    },
-  };
+  return { url, restart: () => startAfter(FAST_SHUTDOWN), crash: () => startAfter("SIGKILL") };
 }
 
-/** Resolves once another server has taken its place. */
-async function end(data: string, signal: NodeJS.Signals): Promise<void> {
-  const pid = await serverPid(data);
-  process.kill(Number(pid), signal);
-  await eventually(
-    () => serverPid(data).catch(() => pid),
-    (now) => now !== pid,
-    30_000,
-  );
-}
-
-async function serverPid(data: string): Promise<string | undefined> {
-  return (await readFile(join(data, "postmaster.pid"), "utf8")).split("\n")[0];
-}
-
-/** Resolves once the server takes connections again. */
-async function isBack(url: string): Promise<void> {
-  for (let tries = 0; ; tries++) {
-    const client = new pg.Client({ connectionString: url });
-    client.on("error", () => undefined);
-    const failure = await client.connect().then(
-      () => null,
-      (error: unknown) => error,
-    );
-    if (failure === null) return client.end();
-    if (tries === 150) throw asError(failure);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+/** Zombies excluded: their parent may never wait for them. */
+function isAlive(pid: number): boolean {
+  try {
+    return !readFileSync(`/proc/${String(pid)}/stat`, "utf8").includes("(postgres) Z");
+  } catch {
+    return false;
   }
 }
-
-const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
