@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from "node:net";
-import { bind } from "../http/bind.js";
+import { bind } from "../http/server.js";
 
 /** A connection that no worker has taken by then is closed. */
 const WAIT_MS = 30_000;

@@ -1,4 +1,3 @@
-import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import type { ConnectionSource } from "../http/server.js";
 import type { Question, ToPrimary, ToWorker } from "./messages.js";
@@ -11,7 +10,7 @@ const TELL_OPEN_MS = 100;
 export class PrimaryLink {
   readonly #questions = new Questions();
   readonly #sockets = new Set<Socket>();
-  #server: Server | null = null;
+  #accept: (socket: Socket) => void = (socket) => void socket.destroy();
   #timer: NodeJS.Timeout | null = null;
 
   /** `done`: called once it is sent. */
@@ -30,10 +29,8 @@ export class PrimaryLink {
 
   /** The connections that the primary hands over; `url` is its address. */
   intakeAt(url: string): ConnectionSource {
-    return (server) => {
-      this.#server = server;
-      // A server that does not listen itself would not look after its time limits.
-      server.emit("listening");
+    return (accept) => {
+      this.#accept = accept;
       return Promise.resolve({ url, close: () => undefined });
     };
   }
@@ -47,7 +44,7 @@ export class PrimaryLink {
       this.#sockets.delete(socket);
       this.#timer ??= setTimeout(() => this.#tellOpen(), TELL_OPEN_MS);
     });
-    this.#server?.emit("connection", socket);
+    this.#accept(socket);
   }
 
   #tellOpen(): void {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { authorize, type Authorization, peek, requireTier } from "../access/authorize.js";
 import { MAX_BODY_BYTES, readBody } from "../http/body.js";
-import { requestIdOf } from "../http/request-id.js";
-import { traceOf, traceparent } from "../http/trace.js";
+import { requestIdOf } from "../http/request-context.js";
+import { traceOf, traceparent } from "../http/request-context.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import { readParameters } from "../query/parameters.js";

@@ -10,7 +10,7 @@ import type { RefreshResult } from "./refresh.js";
 import { REFRESH_PATH, serveRefresh, isSystemPath, readOnly, serveSystem, type Service } from "./system.js";
 import type { ActiveRelease } from "./release.js";
 import { handleRequest } from "./handler.js";
-import { requestIdOf } from "../http/request-id.js";
+import { requestIdOf } from "../http/request-context.js";
 import type { EarlyErrorHeaders } from "../http/server.js";
 import { COMMON_HEADERS } from "../http/headers.js";
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isLoopback } from "../http/client-address.js";
-import { requestIdOf } from "../http/request-id.js";
+import { requestIdOf } from "../http/request-context.js";
 import { peek, type Authorization, authorize, requireTier } from "../access/authorize.js";
 import { send, sendOptions, sendHttpError, SYSTEM_METHODS, type Reply } from "./send.js";
 import { httpError, type HttpError } from "../model/errors.js";

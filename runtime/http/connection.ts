@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Limits } from "./limits.js";
 
-/** Words the answer to what is no request, whole with its head: the last thing that is said on the socket. */
-export type Refusing = (status: number, socket: Socket) => Promise<string>;
+/** The response to what is no request, head and body: the last thing that is sent on the socket. */
+export type EarlyError = (status: number, socket: Socket) => Promise<string>;
 
-/** A request and the answer it gets. */
+/** A request and its response. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -15,13 +15,13 @@ export interface Exchange {
 const KEEP_ALIVE_GRACE_MS = 3000;
 
 /**
- * One client's connection. Its requests are worked on one after the other, also when they come all at once: whatever waits
- * for an answer, or for its answer to be read, takes memory, and how much must not be for the client to choose.
+ * One client's connection. Its requests are worked on one after the other, also when they come all at once: what waits
+ * for a result, or for its response to be read, takes memory, and the client must not choose how much.
  */
 export class Connection {
   readonly socket: Socket;
   readonly #limits: Limits;
-  readonly #refusing: Refusing;
+  readonly #earlyError: EarlyError;
   /** What is worked on, or was last. */
   #current: Exchange | null = null;
   /** What came in last. */
@@ -33,21 +33,22 @@ export class Connection {
   #endsAt = Infinity;
   /** Since when it was seen to be idle; null while a request is under way. */
   #idleSince: number | null = performance.now();
-  /** Bytes that the client has still to take. */
-  #untaken = 0;
-  /** Since when they have been as many. */
-  #untakenSince = 0;
+  /** Bytes that the client has still to read. */
+  #unread = 0;
+  #unreadSince = 0;
+  readonly #incoming = new IncomingClock();
 
-  constructor(socket: Socket, limits: Limits, refusing: Refusing) {
+  constructor(socket: Socket, limits: Limits, earlyError: EarlyError) {
     this.socket = socket;
     this.#limits = limits;
-    this.#refusing = refusing;
+    this.#earlyError = earlyError;
+    // Node calls it after a response with `Connection: close`, and offers no other way to keep a socket open that still
+    // receives: its reset would lose the response (tests/hostile/oversized.test.ts).
     const destroySoon = socket.destroySoon.bind(socket);
-    // Node calls it after an answer that says `Connection: close`.
     socket.destroySoon = () => this.#leave(destroySoon);
   }
 
-  /** Whether nobody waits for an answer on it. */
+  /** Whether no response is due on it. */
   get isIdle(): boolean {
     if (this.#endsAt < Infinity) return true;
     const response = this.#current?.response;
@@ -59,9 +60,14 @@ export class Connection {
     return this.#idleSince ?? Infinity;
   }
 
-  /** Does the work of a request in its turn. */
+  /** Does the work of a request in its turn. Of too many at once the first ones are answered, then the connection closes. */
   take(exchange: Exchange, work: () => void): void {
     if (this.#leaving) return;
+    if (!this.isIdle && this.#waiting.length >= this.#limits.pipelined) {
+      this.#leaving = true;
+      if (this.#latest) this.#latest.response.shouldKeepAlive = false;
+      return void this.socket.pause();
+    }
     this.#latest = exchange;
     this.#inTurn(() => {
       this.#current = exchange;
@@ -75,7 +81,7 @@ export class Connection {
     if (this.#leaving) return;
     const { request, response } = this.#latest ?? {};
     const isInBody = request?.complete === false;
-    // A load balancer that opens connections ahead must not take a refusal for the answer to its first request.
+    // A load balancer that opens connections ahead must not take an error for the response to its first request.
     if (this.socket.bytesRead === 0 || (isInBody && response?.headersSent)) {
       this.socket.destroy();
     } else if (isInBody && this.#latest === this.#current) {
@@ -87,15 +93,15 @@ export class Connection {
     }
   }
 
-  /** Says no, and nothing more; not even that when an answer in its place has been begun meanwhile. */
+  /** Sends an error as the last response; nothing when a response in its place has begun meanwhile. */
   refuse(status: number, response?: ServerResponse): void {
     this.#end();
-    void this.#refusing(status, this.socket).then((text) =>
+    void this.#earlyError(status, this.socket).then((text) =>
       this.socket.end(response?.headersSent ? "" : text),
     );
   }
 
-  /** Told that nothing was sent or received for a while. Who waits for the database is not to blame. */
+  /** Nothing was sent or received for a while; while the database works that is no fault of the client. */
   quiet(): void {
     if (this.isIdle || this.socket.writableLength > 0) this.socket.destroy();
   }
@@ -103,6 +109,7 @@ export class Connection {
   /** Closes it when it is overdue. */
   check(now: number): void {
     if (now >= this.#endsAt || this.#isForgotten(now) || this.#isTrickling(now)) this.socket.destroy();
+    else if (this.#incoming.isLate(this.socket, this.#latest?.request, this.#limits, now)) this.fail(408);
   }
 
   #isForgotten(now: number): boolean {
@@ -112,21 +119,16 @@ export class Connection {
   }
 
   #isTrickling(now: number): boolean {
-    const untaken = this.socket.writableLength;
-    if (untaken === 0 || untaken !== this.#untaken) this.#untakenSince = now;
-    this.#untaken = untaken;
-    return now - this.#untakenSince >= this.#limits.pieceMs;
+    const unread = this.socket.writableLength;
+    if (unread === 0 || unread !== this.#unread) this.#unreadSince = now;
+    this.#unread = unread;
+    return now - this.#unreadSince >= this.#limits.pieceMs;
   }
 
   #inTurn(work: () => void): void {
-    if (this.isIdle) {
-      work();
-    } else if (this.#waiting.length >= this.#limits.pipelined) {
-      this.socket.destroy();
-    } else {
-      this.#waiting.push(work);
-      if (this.#waiting.length === 1) this.#current?.response.once("close", this.#next);
-    }
+    if (this.isIdle) return work();
+    this.#waiting.push(work);
+    if (this.#waiting.length === 1) this.#current?.response.once("close", this.#next);
   }
 
   readonly #next = (): void => {
@@ -136,7 +138,6 @@ export class Connection {
     if (this.#waiting.length > 0) this.#current?.response.once("close", this.#next);
   };
 
-  /** To close a socket on which something unread arrives is to reset it, and the client may never read its answer. */
   #leave(destroySoon: () => void): void {
     this.#end();
     if (this.#latest?.request.complete === false) this.socket.end();
@@ -147,5 +148,29 @@ export class Connection {
     this.#leaving = true;
     this.#waiting.length = 0;
     this.#endsAt = performance.now() + this.#limits.lingerMs;
+  }
+}
+
+/**
+ * How long a request takes to come in. Node's own limits (`headersTimeout`, `requestTimeout`) hold only on a server that
+ * listens itself, and a worker's does not.
+ */
+class IncomingClock {
+  /** When the first byte of the request was seen; null between two requests. */
+  #since: number | null = null;
+  /** The last request that was seen whole, and the bytes read then. */
+  #complete: IncomingMessage | undefined;
+  #completeBytes = 0;
+
+  isLate(socket: Socket, request: IncomingMessage | undefined, limits: Limits, now: number): boolean {
+    const isInBody = request?.complete === false;
+    if (!isInBody && request !== this.#complete) {
+      this.#complete = request;
+      this.#completeBytes = socket.bytesRead;
+      this.#since = null;
+    }
+    if (!isInBody && socket.bytesRead === this.#completeBytes) return false;
+    this.#since ??= now;
+    return now - this.#since >= (isInBody ? limits.requestMs : limits.headersMs);
   }
 }

@@ -5,26 +5,25 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
 /** How long a stop waits for requests under way. */
 const DRAIN_MS = 10_000;
 /**
- * A connection that nothing came over for this long is closed. A caller that is about to send a request on one would
- * lose it: whoever sends again and again does so sooner than this, and is told to leave with the answer.
+ * A connection with no traffic for this long is closed; a request that is about to be sent on it is lost. Clients that send
+ * often do so sooner than this, and get `Connection: close` with the response.
  */
-const QUIET_MS = 500;
-/** How often a stop looks at its connections. */
-const LOOK_MS = 25;
+const IDLE_MS = 500;
+/** How often a stop checks its connections. */
+const CHECK_MS = 25;
 
 interface Connection {
-  /** The answer to its latest request; null before the first one. */
+  /** The response to its latest request; null before the first one. */
   latest: ServerResponse | null;
 }
 
-/** What a stop has seen of a connection. */
-interface Sight {
+/** A connection's traffic so far, and since when there was none, in milliseconds. */
+interface Traffic {
   readonly bytes: number;
-  /** Since when nothing came or went, in milliseconds. */
-  readonly since: number;
+  readonly idleSince: number;
 }
 
-/** The connections of a server, which it lets go of when it stops without cutting anybody off. */
+/** The connections of a server, for a stop that cuts no request off. */
 export class Connections {
   readonly #open = new Map<Socket, Connection>();
   #draining = false;
@@ -36,37 +35,38 @@ export class Connections {
     });
   }
 
-  /** Told of each request before it is handled. */
+  /** Must be called with each request before it is handled. */
   note({ socket }: IncomingMessage, response: ServerResponse): void {
     const connection = this.#open.get(socket);
     if (connection) connection.latest = response;
-    // The caller learns that its next request belongs elsewhere (RFC 9112 §9.6).
+    // The client sends its next request on a new connection (RFC 9112 §9.6).
     if (this.#draining) response.shouldKeepAlive = false;
   }
 
-  /** Resolves once all are closed: each after its answer, those that are quiet by and by, the rest when time is up. */
+  /** Resolves once all are closed: busy ones after their response, idle ones after 500 ms, the rest after 10 s. */
   async drain(): Promise<void> {
     this.#draining = true;
     for (const { latest } of this.#open.values())
       if (latest?.headersSent === false) latest.shouldKeepAlive = false;
     const end = performance.now() + DRAIN_MS;
-    const seen = new Map<Socket, Sight>();
+    const seen = new Map<Socket, Traffic>();
     while (this.#open.size > 0) {
-      this.#look(seen, end);
-      await sleep(LOOK_MS);
-      // What has arrived meanwhile is read first: to close a connection with something unread in it is to reset it.
+      this.#check(seen, end);
+      await sleep(CHECK_MS);
+      // Reads what has arrived: closing a connection with unread data resets it.
       await nextTurn();
     }
   }
 
-  #look(seen: Map<Socket, Sight>, end: number): void {
+  #check(seen: Map<Socket, Traffic>, end: number): void {
     const now = performance.now();
     for (const [socket, connection] of this.#open) {
       const bytes = socket.bytesRead + socket.bytesWritten;
       const before = seen.get(socket);
-      const since = before?.bytes === bytes && !isUnderWay(socket, connection) ? before.since : now;
-      seen.set(socket, { bytes, since });
-      if (now >= end || now - since >= QUIET_MS) socket.destroy();
+      const isIdle = before?.bytes === bytes && !isUnderWay(socket, connection);
+      const idleSince = isIdle ? before.idleSince : now;
+      seen.set(socket, { bytes, idleSince });
+      if (now >= end || now - idleSince >= IDLE_MS) socket.destroy();
     }
   }
 }

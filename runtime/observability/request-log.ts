@@ -1,4 +1,5 @@
-import type { Trace } from "../http/trace.js";
+<<<<<<< HEAD
+import type { Trace } from "../http/request-context.js";
 import type { KeyOwner } from "../access/keyring.js";
 import type { Tier } from "../model/tier.js";
 
@@ -23,6 +24,10 @@ export interface RequestRecord {
   /** Null where the caller sent none. */
   readonly trace: Trace | null;
 }
+=======
+import type { Trace } from "../http/request-context.js";
+import type { RequestRecord } from "../data-api/gateway.js";
+>>>>>>> c68ad69 (wip)
 
 /**
  * The log line of a request, as the JSON between its braces. Of the key it has the id; of what the caller wrote, what is

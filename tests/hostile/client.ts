@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
 import { type RequestListener } from "node:http";
 import { type Limits } from "../../runtime/http/limits.js";
-import { listen, listening } from "../../runtime/http/server.js";
+import { listen } from "../../runtime/http/server.js";
 import { atEnd } from "../support/service.js";
 
 /** Limits that tests need not wait long for. */
@@ -10,7 +10,7 @@ export const SHORT: Partial<Limits> = { headersMs: 200, requestMs: 400, lingerMs
 
 /** Serves a listener with limits of its own, on a free port; stopped at the end of the test, or of the file. */
 export async function serveWith(listener: RequestListener, limits: Partial<Limits>): Promise<string> {
-  const server = await listen(listener, "127.0.0.1", 0, undefined, listening, limits);
+  const server = await listen(listener, "127.0.0.1", 0, { limits });
   atEnd(() => server.stop());
   return server.url;
 }

@@ -1,6 +1,15 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
+/**
+ * The caller's own X-Request-Id where it is fit for a log line, else a new one (decisions.md §A, Responses). A key that
+ * was put into the wrong header is not.
+ */
+export function requestIdOf(request: Pick<IncomingMessage, "headers">): string {
+  const given = request.headers["x-request-id"];
+  return typeof given === "string" && /^(?!.*sk_live_)[\w.-]{1,128}$/.test(given) ? given : randomUUID();
+}
+
 /** A request's place in its caller's trace (W3C Trace Context). */
 export interface Trace {
   /** 32 hex digits, the caller's. */
@@ -46,3 +55,4 @@ function newSpanId(): string {
 export function traceparent({ traceId, spanId, flags }: Trace): string {
   return `00-${traceId}-${spanId}-${flags}`;
 }
+
