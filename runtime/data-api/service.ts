@@ -6,8 +6,8 @@ import { openGateway } from "./gateway.js";
 import type { RefreshResult } from "./refresh.js";
 import { requestFields } from "../observability/request-log.js";
 import type { Environment } from "../environment/environment.js";
-import { infoLineOf, type Logger } from "../http/logger.js";
-import { type ConnectionSource, listen, listening, type RunningServer } from "../http/server.js";
+import type { Logger } from "../http/logger.js";
+import { type ConnectionSource, listen, type RunningServer } from "../http/server.js";
 import { Usage } from "../observability/usage.js";
 
 export interface DataServiceOptions {
@@ -33,11 +33,10 @@ export interface DataService extends RunningServer {
 
 /** Serves the data API. Rejects with a clear message when it cannot, and leaves nothing open. */
 export async function startDataService(options: DataServiceOptions): Promise<DataService> {
-  const { environment, databaseUrl, title, active, refresh, log, intake = listening } = options;
+  const { environment, databaseUrl, title, active, refresh, log, intake } = options;
   const builds = new BuildTimes();
   const metrics = new Metrics(() => active.current);
   const usage = environment.usageEnabled ? new Usage({ databaseUrl, log }) : null;
-  const logInfo = infoLineOf(log);
   const gateway = openGateway({
     ...environment,
     databaseUrl,
@@ -46,7 +45,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     recordRequest(record) {
       metrics.count(record);
       usage?.count(record);
-      logInfo(requestFields(record), "request");
+      if (log.isLevelEnabled("info")) log.info(requestFields(record), "request");
     },
   });
   const { contentType } = metrics;
@@ -57,13 +56,11 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     metricsPublic: environment.metricsPublic,
   };
   const listener = dataApiListener({ gateway, service, active, refresh });
-  const server = await listen(
-    listener,
-    environment.host,
-    environment.port,
-    earlyErrorHeaders(gateway),
-    intake,
-  ).catch(async (error: unknown) => {
+  const server = await listen(listener, environment.host, environment.port, {
+    earlyErrorHeaders: earlyErrorHeaders(gateway),
+    source: intake,
+    log,
+  }).catch(async (error: unknown) => {
     await usage?.close();
     await gateway.close();
     throw error;

@@ -75,8 +75,7 @@ export class FileDescriptorMonitor {
   constructor(log: Logger, checkMs = LIMITS.checkMs) {
     this.#log = log;
     const files = openFilesLimit();
-    if (files < ENOUGH_FILES)
-      log.warn({ openFiles: files, connections: maxConnections(files) }, FEW_FILES);
+    if (files < ENOUGH_FILES) log.warn({ openFiles: files, connections: maxConnections(files) }, FEW_FILES);
     this.#timer = setInterval(() => this.#check(), checkMs).unref();
   }
 

@@ -1,51 +1,71 @@
 import pino, { type Logger } from "pino";
-import { LineBuffer } from "./line-buffer.js";
+import sonicBoom from "sonic-boom";
 
 export type { Logger };
 
-/** Bytes that a pipe takes in one piece, whoever else writes to it (`PIPE_BUF`; POSIX grants 512). */
+type Destination = InstanceType<typeof sonicBoom.SonicBoom>;
+
+/** Bytes that a pipe takes in one piece, whatever other processes write to it (`PIPE_BUF`; POSIX grants 512). */
 const PIPE_WRITE = process.platform === "linux" ? 4096 : 512;
-
-/** Characters that are written in one piece where no other process writes: each piece wakes a thread. */
-const PIECE = 64 * 1024;
-
-/** Writes a line of level `info`: the JSON of its fields, without braces, and its message, which needs no escape. */
-export type InfoLine = (fields: string, message: string) => void;
+/** Bytes that are written together where no other process writes: each write wakes a thread. */
+const WRITE = 64 * 1024;
+/** How long a line may wait for others. */
+const FLUSH_MS = 50;
+/** Characters that wait for an output that takes none, as a full disk or a reader that stopped: beyond, lines are dropped. */
+const MAX_WAITING = 4 * 1024 * 1024;
 
 /**
- * The log: one JSON object a line on standard output, written in the background. Keys, headers and bodies are never
- * given to it.
+ * The log: one JSON object a line on standard output, written in the background. It never holds keys, headers or bodies.
+ * An output that takes no lines stops neither requests nor the process: lines are dropped and counted
+ * (runtime/README.md, Operations).
  */
 export function openLog(level: string): Logger {
-  return logTo(new LineBuffer(pino.destination({ sync: false, maxWrite: PIECE }), PIECE), level, null);
+  return pino({ level, base: null, timestamp: isoTime() }, standardOutput(WRITE));
 }
 
-/** The log of one of several processes that share an output: its lines name the process, and never get into others'. */
+/** The log of one of several processes that share an output: its lines name the process and stay in one piece. */
 export function openSharedLog(level: string, worker: number): Logger {
-  const lines = new LineBuffer(pino.destination({ sync: false, maxWrite: PIPE_WRITE }), PIPE_WRITE);
-  return logTo(lines, level, { worker });
+  return pino({ level, base: { worker }, timestamp: isoTime() }, standardOutput(PIPE_WRITE));
 }
 
-function logTo(lines: LineBuffer, level: string, base: { readonly worker: number } | null): Logger {
-  const time = isoTime();
-  const log = pino({ level, base, timestamp: time }, lines);
-  const prefix = `{"level":${String(log.levels.values["info"])}`;
-  const bindings = base === null ? "," : `,"worker":${String(base.worker)},`;
-  infoLines.set(log, (fields, message) => {
-    if (log.isLevelEnabled("info"))
-      lines.write(`${prefix}${time()}${bindings}${fields},"msg":"${message}"}\n`);
+let output: Destination | null = null;
+let dropped = 0;
+
+/** Lines that this process could not log, so far. */
+export function droppedLogLines(): number {
+  return dropped;
+}
+
+/** One for the process: two would mix their lines. */
+function standardOutput(maxWrite: number): Destination {
+  if (output !== null) return output;
+  // Makes a pipe or a socket non-blocking: a blocking write would hold a thread, and with it the end of the process.
+  const { fd = 1 } = process.stdout as { readonly fd?: number };
+  let isEnding = false;
+  const destination = new sonicBoom.SonicBoom({
+    fd,
+    sync: false,
+    minLength: maxWrite - 1,
+    maxWrite,
+    maxLength: MAX_WAITING,
+    periodicFlush: FLUSH_MS,
+    retryEAGAIN: () => !isEnding,
   });
-  return log;
+  destination.on("drop", () => void dropped++);
+  // A full disk or a closed pipe: the lines wait, and the next flush tries again.
+  destination.on("error", () => undefined);
+  process.once("exit", () => {
+    isEnding = true;
+    try {
+      destination.flushSync();
+    } catch {
+      // It takes nothing: waiting would keep the process from ending.
+    }
+  });
+  return (output = destination);
 }
 
-const infoLines = new WeakMap<Logger, InfoLine>();
-
-/** For lines that are written with each request: they look as the log's own, whose making costs as much as a query's. */
-export function infoLineOf(log: Logger): InfoLine {
-  return infoLines.get(log) ?? ((fields, message) => log.info(JSON.parse(`{${fields}}`), message));
-}
-
-/** RFC 3339 times for log lines. Writing a date down takes as long as the rest of a line, and many share a millisecond. */
+/** RFC 3339 times for log lines. Formatting a date takes as long as the rest of a line, and many share a millisecond. */
 function isoTime(): () => string {
   let last = 0;
   let text = "";

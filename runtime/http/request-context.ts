@@ -55,4 +55,3 @@ function newSpanId(): string {
 export function traceparent({ traceId, spanId, flags }: Trace): string {
   return `00-${traceId}-${spanId}-${flags}`;
 }
-

@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 import type { Trace } from "../http/request-context.js";
 import type { KeyOwner } from "../access/keyring.js";
 import type { Tier } from "../model/tier.js";
@@ -24,35 +23,27 @@ export interface RequestRecord {
   /** Null where the caller sent none. */
   readonly trace: Trace | null;
 }
-=======
-import type { Trace } from "../http/request-context.js";
-import type { RequestRecord } from "../data-api/gateway.js";
->>>>>>> c68ad69 (wip)
 
-/**
- * The log line of a request, as the JSON between its braces. Of the key it has the id; of what the caller wrote, what is
- * fit for a log: nothing in it needs an escape (`requestIdOf`, a method that Node knows, a path of the catalogue).
- */
-export function requestFields(observation: RequestRecord): string {
-  const { requestId, method, route, status, rows, bytes, databaseMs, owner, tier, trace } = observation;
-  return (
-    `"requestId":"${requestId}","method":"${method}","route":${quoted(route)},"status":${status}` +
-    `,"milliseconds":${toMicroseconds(observation.milliseconds)},"rows":${rows},"bytes":${bytes}` +
-    `,"databaseMs":${databaseMs === null ? null : toMicroseconds(databaseMs)}` +
-    `,"key":${quoted(owner?.id ?? null)},"tier":"${tier}"${trace === null ? "" : traceFields(trace)}`
-  );
+/** The fields of a request's log line. The key is named by its id; the trace by OpenTelemetry's names. */
+export function requestFields(record: RequestRecord): object {
+  const { requestId, method, route, status, milliseconds, rows, bytes, databaseMs, owner, tier, trace } =
+    record;
+  return {
+    requestId,
+    method,
+    route,
+    status,
+    milliseconds: toMicroseconds(milliseconds),
+    rows,
+    bytes,
+    databaseMs: databaseMs === null ? null : toMicroseconds(databaseMs),
+    key: owner?.id ?? null,
+    tier,
+    ...(trace && { trace_id: trace.traceId, span_id: trace.spanId, parent_id: trace.parentId }),
+  };
 }
 
-function quoted(text: string | null): string {
-  return text === null ? "null" : `"${text}"`;
-}
-
-/** Clocks tell more digits than there is meaning in. */
+/** Clocks have more digits than there is meaning in. */
 function toMicroseconds(milliseconds: number): number {
   return Math.round(milliseconds * 1000) / 1000;
-}
-
-/** By the names that OpenTelemetry gives to fields of a log. */
-function traceFields({ traceId, spanId, parentId }: Trace): string {
-  return `,"trace_id":"${traceId}","span_id":"${spanId}","parent_id":"${parentId}"`;
 }

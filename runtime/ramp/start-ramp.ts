@@ -1,7 +1,7 @@
 import { createLocalJWKSet, exportJWK, type JWTVerifyGetKey } from "jose";
 import type { ClientAddress } from "../http/client-address.js";
 import type { Logger } from "../http/logger.js";
-import { type ConnectionSource, listen, listening, type RunningServer } from "../http/server.js";
+import { type ConnectionSource, listen, type RunningServer } from "../http/server.js";
 import { openRates } from "../access/rate-limit/open.js";
 import { type RampLimits, RAMP_LIMITS } from "./api/authenticate.js";
 import { rampApp } from "./api/app.js";
@@ -55,7 +55,7 @@ export async function startRamp(options: RampOptions): Promise<RunningServer> {
 }
 
 async function serve(options: RampOptions, database: RampDatabase): Promise<RunningServer> {
-  const { host, port, addressOf, log, metricsPublic, databaseUrl, intake = listening } = options;
+  const { host, port, addressOf, log, metricsPublic, databaseUrl, intake } = options;
   const rates = openRates(options.redisUrl, log);
   // The address is part of what is set up, and known for certain only once the port is had.
   let handler: ReturnType<typeof rampApp> | null = null;
@@ -66,8 +66,7 @@ async function serve(options: RampOptions, database: RampDatabase): Promise<Runn
     },
     host,
     port,
-    undefined,
-    intake,
+    { source: intake, log },
   );
   try {
     const ramp = await openRamp(options, database, options.publicUrl ?? server.url);

@@ -37,6 +37,7 @@ describe("a request whose end can be read in two ways is refused, and nothing be
     ["a hexadecimal length", post("Content-Length: 0x2", "{}")],
     ["a length of too many digits", post(`Content-Length: ${"9".repeat(30)}`, "{}")],
     ["an empty length", post("Content-Length:", "")],
+    ["a coding beside chunks", post("Transfer-Encoding: gzip, chunked", "0\r\n\r\n")],
     ["a coding nobody knows", post("Transfer-Encoding: xchunked", "0\r\n\r\n")],
     ["chunks that are not last", post("Transfer-Encoding: chunked, identity", "0\r\n\r\n")],
     ["two codings", post("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity", "0\r\n\r\n")],
