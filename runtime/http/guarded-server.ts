@@ -14,7 +14,7 @@ export interface GuardedServer {
   /** Does not listen: it takes the connections that its event `connection` is emitted with. */
   readonly server: Server;
   /** Ends the checks of its limits. */
-  stopChecks(): void;
+  readonly stopChecks: () => void;
 }
 
 /** An HTTP server on which no client can hold more than the limits say. What is no request is refused, never handled. */

@@ -12,7 +12,7 @@ const WRITE = 64 * 1024;
 /** How long a line may wait for others. */
 const FLUSH_MS = 50;
 /** Characters that wait for an output that takes none, as a full disk or a reader that stopped: beyond, lines are dropped. */
-const MAX_WAITING = 4 * 1024 * 1024;
+const MAX_WAITING = 1024 * 1024;
 
 /**
  * The log: one JSON object a line on standard output, written in the background. It never holds keys, headers or bodies.
@@ -51,7 +51,9 @@ function standardOutput(maxWrite: number): Destination {
     periodicFlush: FLUSH_MS,
     retryEAGAIN: () => !isEnding,
   });
-  destination.on("drop", () => void dropped++);
+  destination.on("drop", () => {
+    dropped++;
+  });
   // A full disk or a closed pipe: the lines wait, and the next flush tries again.
   destination.on("error", () => undefined);
   process.once("exit", () => {
