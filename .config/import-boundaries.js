@@ -15,7 +15,13 @@ export const BOUNDARIES = {
   "generator/output": ["generator/manifest", "generator/render"],
   "generator/diff": ["generator/manifest", "generator/catalogue", "generator/render", "runtime (package)"],
   "generator/lint": ["generator/manifest", "generator/catalogue", "generator/render", "runtime (package)"],
-  "generator/report": ["generator/manifest", "generator/catalogue", "generator/diff", "generator/lint"],
+  "generator/report": [
+    "generator/manifest",
+    "generator/catalogue",
+    "generator/diff",
+    "generator/lint",
+    "runtime (package)",
+  ],
   "generator/watch": [
     "generator/manifest",
     "generator/catalogue",

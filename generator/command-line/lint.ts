@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { Outcome } from "../commands/outcome.js";
-import { FAIL_ON, type FailOn } from "../lint/options.js";
-import { type Format, FORMATS } from "../report/format.js";
+import { FAIL_ON, type FailOn } from "../lint/finding.js";
+import { type Format, FORMATS } from "../report/report.js";
 import { manifestOption, withManifest } from "./manifest.js";
 import type { Then } from "./then.js";
 
@@ -11,21 +11,25 @@ interface LintFlags {
   readonly format: Format;
   readonly failOn: FailOn;
   readonly privateKey: readonly string[];
+  readonly base?: string;
+  readonly generated: string;
 }
 
 export function addLint(command: Command, then: Then): void {
   command
-    .description("tell what in a manifest will trouble consumers of its API")
+    .description("report what will trouble consumers or operators of the API")
     .addOption(manifestOption())
     .option("--catalog <file or URL>", "dbt's catalog.json, for columns and types that no schema.yml lists")
-    .addOption(new Option("--format <format>", "how to tell it").choices(FORMATS).default("text"))
-    .addOption(new Option("--fail-on <findings>", "exit 1 at these").choices(FAIL_ON).default("any"))
+    .addOption(new Option("--format <format>", "output format").choices(FORMATS).default("text"))
+    .addOption(new Option("--fail-on <findings>", "exit 1 at these").choices(FAIL_ON).default("warning"))
     .option(
       "--private-key <meta key>",
       "a key of `meta` that marks private data; may be repeated",
       repeated,
       [],
     )
+    .option("--base <revision>", "report only findings that are new since it: as for diff")
+    .option("--generated <folder>", "the generated folder that a base git:<ref> means", "generated")
     .action((flags: LintFlags) => then(startLint(flags)));
 }
 
@@ -35,7 +39,10 @@ function repeated(value: string, earlier: readonly string[]): readonly string[] 
 
 function startLint(flags: LintFlags): Promise<Outcome> {
   return withManifest(flags.manifest, process.env, async (manifest, { defaultTier }) => {
-    const { lint } = await import("../commands/lint.js");
-    return lint({ ...flags, manifest, defaultTier });
+    const [{ lint }, { terminalOf }] = await Promise.all([
+      import("../commands/lint.js"),
+      import("../report/render.js"),
+    ]);
+    return lint({ ...flags, manifest, defaultTier, terminal: terminalOf(process.stdout, process.env) });
   });
 }

@@ -1,73 +1,92 @@
-import { existsSync } from "node:fs";
-import { parseAccept, type AcceptReading } from "../diff/accept.js";
-import { compareSnapshots } from "../diff/compare-snapshots.js";
-import { formatReport } from "../report/diff/report.js";
-import { crosses, judge } from "../diff/judgement.js";
-import type { FailOn } from "../diff/options.js";
-import type { Format } from "../report/format.js";
-import { readSide, type SideOptions } from "../diff/sides/side.js";
-import { readSource } from "../manifest/source.js";
+import { existsSync, writeFileSync } from "node:fs";
+import { type AcceptEntry, parseAccept, prunedText } from "../diff/accepted-changes.js";
+import { compareCatalogues, type SeverityOverrides } from "../diff/compare-catalogues.js";
+import { readRevision, type RevisionOptions } from "../diff/revision.js";
+import { type FailOn, judge, shouldFail } from "../diff/verdict.js";
+import { readSource, shownLocation } from "../manifest/source.js";
+import { diffReport } from "../report/diff-report.js";
+import { renderReport } from "../report/render.js";
+import type { Format } from "../report/report.js";
+import type { Terminal } from "../report/text.js";
 import { EXIT, type Outcome } from "./outcome.js";
 
-/** Read when it is there and `--accept` names no other. */
+/** Read when it exists and neither flag nor config file names another. */
 const ACCEPT_FILE = ".routewright-accept.json";
 
-export interface DiffOptions extends SideOptions {
-  /** Each side as `readSide` takes it. */
+export interface DiffOptions extends RevisionOptions {
+  /** Revisions as `readRevision` takes them. */
   readonly base: string;
   readonly head: string;
   readonly format: Format;
   readonly failOn: FailOn;
   /** The accept file; it must exist when it is named. */
-  readonly accept?: string;
-  /** The date by which accepted changes expire, `YYYY-MM-DD`. */
+  readonly accept?: string | undefined;
+  /** Whether to remove the entries of the accept file that match no change. */
+  readonly prune?: boolean;
+  readonly severities?: SeverityOverrides;
+  readonly minimumNoticeDays?: number;
+  /** `YYYY-MM-DD`: sunsets and accept entries are judged by it. */
   readonly today: string;
+  readonly terminal?: Terminal;
 }
 
-/** `routewright diff`: what consumers of the base will notice in the head. */
+/** Days between the announcement of a sunset and the sunset, unless the config file says otherwise. */
+export const MINIMUM_NOTICE_DAYS = 30;
+
+/** `routewright diff`: the changes that consumers of the base see in the head. */
 export async function diff(options: DiffOptions): Promise<Outcome> {
+  const { failOn, today, minimumNoticeDays = MINIMUM_NOTICE_DAYS } = options;
   const [base, head, accept] = await Promise.all([
-    readSide(options.base, options),
-    readSide(options.head, options),
+    readRevision(options.base, options),
+    readRevision(options.head, options),
     readAccept(options.accept),
   ]);
-  const problems = [base, head, accept].flatMap((reading) => (reading.ok ? [] : reading.problems));
-  if (!base.ok || !head.ok || !accept.ok) return { exit: EXIT.error, errors: [...new Set(problems)] };
-  const judgement = judge(
-    compareSnapshots(base.snapshot, head.snapshot, options.today),
-    accept.entries,
-    options.today,
-  );
-  const report = {
-    ...judgement,
-    base: shownSide(options.base),
-    head: shownSide(options.head),
+  if (!base.ok || !head.ok || !accept.ok) {
+    const revisions = [base, head].flatMap((reading) => (reading.ok ? [] : [reading.problem]));
+    return { exit: EXIT.error, errors: [...new Set([...revisions, ...(accept.ok ? [] : accept.problems)])] };
+  }
+  const calendar = { today, minimumNoticeDays };
+  const changes = compareCatalogues(base.catalogue, head.catalogue, calendar, options.severities);
+  const verdict = judge(changes, accept.entries, today);
+  const failed = shouldFail(verdict, failOn);
+  const names = {
+    base: shownLocation(options.base),
+    head: shownLocation(options.head),
     acceptFile: accept.file,
   };
+  const report = diffReport({ ...verdict, ...names, failed });
+  const pruned = options.prune ? prune(accept, verdict.merged) : [];
   return {
-    exit: crosses(judgement, options.failOn) ? EXIT.findings : EXIT.ok,
-    output: formatReport(report, options.format),
-    notes: [...base.snapshot.warnings, ...head.snapshot.warnings].map((warning) => `warning: ${warning}`),
+    exit: failed ? EXIT.findings : EXIT.ok,
+    output: renderReport(report, options.format, options.terminal),
+    notes: [...base.warnings, ...head.warnings].map((warning) => `warning: ${warning}`).concat(pruned),
   };
 }
 
-type NamedAcceptReading = AcceptReading & { readonly file: string | null };
+interface AcceptFile {
+  readonly ok: true;
+  readonly file: string;
+  /** Null where there is no file. */
+  readonly text: string | null;
+  readonly entries: readonly AcceptEntry[];
+}
 
-async function readAccept(named: string | undefined): Promise<NamedAcceptReading> {
-  const file = named ?? (existsSync(ACCEPT_FILE) ? ACCEPT_FILE : null);
-  if (file === null) return { ok: true, entries: [], file };
-  if (!existsSync(file))
-    return { ok: false, problems: [`There is no file ${file}, which --accept names.`], file };
+async function readAccept(
+  named: string | undefined,
+): Promise<AcceptFile | { readonly ok: false; readonly problems: readonly string[] }> {
+  const file = named ?? ACCEPT_FILE;
+  if (!existsSync(file)) {
+    if (named === undefined) return { ok: true, file, text: null, entries: [] };
+    return { ok: false, problems: [`There is no accept file ${file}.`] };
+  }
   const source = await readSource(file);
-  return {
-    ...(source.ok ? parseAccept(source.text, file) : { ok: false, problems: [source.problem] }),
-    file,
-  };
+  if (!source.ok) return { ok: false, problems: [source.problem] };
+  const reading = parseAccept(source.text, file);
+  return reading.ok ? { ok: true, file, text: source.text, entries: reading.entries } : reading;
 }
 
-/** An address without what may be secret in it: user, password and query. */
-function shownSide(argument: string): string {
-  if (!/^https?:/i.test(argument) || !URL.canParse(argument)) return argument;
-  const { origin, pathname } = new URL(argument);
-  return origin + pathname;
+function prune({ file, text }: AcceptFile, merged: readonly AcceptEntry[]): readonly string[] {
+  if (text === null || merged.length === 0) return [`${file}: nothing to prune`];
+  writeFileSync(file, prunedText(text, merged));
+  return [`${file}: removed ${String(merged.length)} ${merged.length === 1 ? "entry" : "entries"}`];
 }

@@ -1,53 +1,116 @@
 import type { Tier } from "@routewright/runtime/model";
-import { crosses } from "../lint/finding.js";
-import { formatResult } from "../report/lint/report.js";
+import { compareCatalogues } from "../diff/compare-catalogues.js";
+import { readRevision } from "../diff/revision.js";
+import { type Context, type FailOn, type Finding, type RuleSeverities, shouldFail } from "../lint/finding.js";
 import { lint as lintManifest } from "../lint/lint.js";
-import type { FailOn } from "../lint/options.js";
-import { projectOf } from "../lint/project/project.js";
-import { PRIVATE_KEYS } from "../lint/rules/private-data.js";
-import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
-import { manifestOfJson, parseJson } from "../manifest/manifest.js";
+import { projectOf } from "../lint/project.js";
+import { catalogueOf } from "../catalogue/build.js";
+import { readCatalog, withWarehouseColumns, type WarehouseColumns } from "../manifest/catalog.js";
+import { type Manifest, manifestOfJson, parseJson } from "../manifest/manifest.js";
+import { PRIVATE_KEYS } from "../manifest/model.js";
 import { readSource } from "../manifest/source.js";
-import type { Format } from "../report/format.js";
+import type { Failure } from "../manifest/source.js";
+import { lintReport } from "../report/lint-report.js";
+import { renderReport } from "../report/render.js";
+import type { Format } from "../report/report.js";
+import type { Terminal } from "../report/text.js";
+import { MINIMUM_NOTICE_DAYS } from "./diff.js";
 import { EXIT, type Outcome } from "./outcome.js";
 
 export interface LintOptions {
   /** File or http(s) address of dbt's manifest.json. */
   readonly manifest: string;
   /** Of dbt's catalog.json. */
-  readonly catalog?: string;
+  readonly catalog?: string | undefined;
   readonly format: Format;
   readonly failOn: FailOn;
   /** Keys of a `meta` that mark private data, besides those known. */
   readonly privateKey: readonly string[];
   readonly defaultTier: Tier;
+  readonly severities?: RuleSeverities;
+  /** A revision as `diff` takes it: findings that it has too are not reported. */
+  readonly base?: string | undefined;
+  /** The generated folder that a base `git:<ref>` means. */
+  readonly generated?: string;
+  readonly cwd?: string;
+  readonly terminal?: Terminal;
 }
 
-/** `routewright lint`: what in a manifest will trouble consumers of its API. */
+/** `routewright lint`: what in a manifest will trouble consumers or operators of its API. */
 export async function lint(options: LintOptions): Promise<Outcome> {
-  const { catalog, format, failOn, privateKey, defaultTier } = options;
-  const found = catalog === undefined ? NO_COLUMNS : await readCatalog(catalog);
-  if (!found.ok) return failed(found.problem);
-  const source = await readSource(options.manifest);
-  if (!source.ok) return failed(source.problem);
-  const json = parseJson(source.text, source.shown);
-  if (!json.ok) return failed(json.problem);
-  const reading = manifestOfJson(json.value, source.shown);
-  if (!reading.ok) return failed(reading.problem);
-  const result = lintManifest(withWarehouseColumns(reading.manifest, found.columns), {
-    project: projectOf(json.value, found.columns),
-    defaultTier,
-    privateKeys: [...PRIVATE_KEYS, ...privateKey],
-  });
+  const found = options.catalog === undefined ? NO_COLUMNS : await readCatalog(options.catalog);
+  if (!found.ok) return failure(found);
+  const project = await readProject(options.manifest, found.columns);
+  if (!project.ok) return failure(project);
+  const result = lintManifest(project.manifest, contextOf(project, options));
+  const known = options.base === undefined ? null : await knownIn(options.base, project, options);
+  if (known?.ok === false) return failure(known);
+  const findings =
+    known === null ? result.findings : result.findings.filter((finding) => !known.isKnown(finding));
+  const failed = shouldFail(findings, options.failOn);
+  const outcome = { ...result, findings, failed, known: known && result.findings.length - findings.length };
   return {
-    exit: crosses(result.findings, failOn) ? EXIT.findings : EXIT.ok,
-    output: formatResult(result, format),
-    notes: reading.manifest.warnings.map((warning) => `warning: ${warning}`),
+    exit: failed ? EXIT.findings : EXIT.ok,
+    output: renderReport(lintReport(outcome), options.format, options.terminal),
+    notes: project.manifest.warnings.map((warning) => `warning: ${warning}`),
   };
 }
 
 const NO_COLUMNS = { ok: true, columns: new Map() } as const;
 
-function failed(problem: string): Outcome {
+function failure({ problem }: Failure): Outcome {
   return { exit: EXIT.error, errors: [problem] };
+}
+
+interface ReadProject {
+  readonly ok: true;
+  readonly manifest: Manifest;
+  readonly project: Context["project"];
+}
+
+async function readProject(location: string, columns: WarehouseColumns): Promise<ReadProject | Failure> {
+  const source = await readSource(location);
+  if (!source.ok) return source;
+  const json = parseJson(source.text, source.shown);
+  if (!json.ok) return json;
+  const reading = manifestOfJson(json.value, source.shown);
+  if (!reading.ok) return reading;
+  const manifest = withWarehouseColumns(reading.manifest, columns);
+  return { ok: true, manifest, project: projectOf(json.value, columns) };
+}
+
+function contextOf(
+  { project }: ReadProject,
+  { defaultTier, privateKey, severities = {} }: LintOptions,
+): Context {
+  return { project, defaultTier, privateKeys: [...PRIVATE_KEYS, ...privateKey], severities };
+}
+
+type Known = { readonly ok: true; readonly isKnown: (finding: Finding) => boolean } | Failure;
+
+/**
+ * Which findings the base has too. A manifest is linted itself. A generated folder or git revision knows the endpoints
+ * only: a finding at an endpoint that has not changed since counts as known.
+ */
+async function knownIn(base: string, head: ReadProject, options: LintOptions): Promise<Known> {
+  const { defaultTier, generated = "generated", cwd = process.cwd() } = options;
+  const project = base.startsWith("git:") ? null : await readProject(base, new Map());
+  if (project?.ok) {
+    const known = new Set(
+      lintManifest(project.manifest, contextOf(project, options)).findings.map(identityOf),
+    );
+    return { ok: true, isKnown: (finding) => known.has(identityOf(finding)) };
+  }
+  const revision = await readRevision(base, { defaultTier, generated, cwd });
+  if (!revision.ok) return revision;
+  const calendar = { today: "1970-01-01", minimumNoticeDays: MINIMUM_NOTICE_DAYS };
+  const catalogue = catalogueOf(head.manifest, { defaultTier });
+  const changed = compareCatalogues(revision.catalogue, catalogue, calendar);
+  const paths = new Set(changed.flatMap(({ endpoint, after }) => [endpoint, after]));
+  return { ok: true, isKnown: ({ endpoint }) => endpoint !== null && !paths.has(endpoint) };
+}
+
+/** What makes two findings of two runs the same: a message may count something that has grown. */
+function identityOf({ rule, model, path }: Finding): string {
+  return JSON.stringify([rule, model, path]);
 }

@@ -1,50 +1,67 @@
 import type { Column } from "@routewright/runtime/model";
-import { type ColumnType, jsonSchemaOf, parseColumnType } from "../catalogue/column-types/column-type.js";
+import type { CatalogueEntry, ModelFacts } from "../catalogue/catalogue.js";
+import { type ColumnType, parseColumnType } from "../catalogue/column-types/column-type.js";
+import { compareTypes, type Outcome } from "./column-compatibility.js";
 import type { Difference } from "./change.js";
-import { fits } from "./column-fit.js";
+import type { ChangeKind } from "./kinds.js";
 
-/** What differs in the rows. Their order does not matter: a row is a JSON object. */
-export function compareColumns(base: readonly Column[], head: readonly Column[]): readonly Difference[] {
-  const [was, is] = [base, head].map((columns) => new Map(columns.map((column) => [column.name, column])));
+/** What differs in the rows. */
+export function compareColumns(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
+  const [was, is] = [base, head].map(
+    ({ endpoint }) => new Map(endpoint.columns.map((column) => [column.name, column])),
+  );
+  const added = head.endpoint.columns.filter(({ name }) => !was?.has(name));
+  const kind = isOverPrivateData(head.facts) ? "column-exposed" : "column-added";
   return [
-    ...base.flatMap((column) => compareColumn(column, is?.get(column.name))),
-    ...head.filter(({ name }) => !was?.has(name)).map(addition),
+    ...base.endpoint.columns.flatMap((column) => compareColumn(column, is?.get(column.name), base)),
+    ...added.map((column) => ({ kind, subject: column.name, after: typeText(column) }) as const),
+    ...compareOrder(base.endpoint.columns, head.endpoint.columns),
+    ...compareAcceptedValues(base, head),
   ];
 }
 
-function compareColumn(was: Column, is: Column | undefined): readonly Difference[] {
+function isOverPrivateData({ isPrivate, columns }: ModelFacts): boolean {
+  return isPrivate || [...columns.values()].some((column) => column.isPrivate);
+}
+
+function compareColumn(
+  was: Column,
+  is: Column | undefined,
+  { facts }: CatalogueEntry,
+): readonly Difference[] {
   const subject = was.name;
   if (is === undefined) return [{ kind: "column-removed", subject, before: typeText(was) }];
   if (is.type === was.type) return [];
-  const [base, head] = [typeOf(was), typeOf(is)];
   const text = { subject, before: typeText(was), after: typeText(is) };
-  const kinds = [valueKind(base, head), nullKind(base, head)].filter((kind) => kind !== null);
-  return kinds.map((kind) => ({ kind, ...text }));
+  const [before, after] = [typeOf(was), typeOf(is)];
+  const kinds = [
+    KIND_OF[compareTypes(before, after)],
+    isZoneless(was) === isZoneless(is) || before.kind !== after.kind ? null : "column-zone-changed",
+    nullKind(before, after, facts.columns.get(subject)?.notNull === "test"),
+  ] as const;
+  return kinds.filter((kind) => kind !== null).map((kind) => ({ kind, ...text }));
 }
 
-/**
- * A type counts as changed when its JSON Schema does, null aside. It breaks a consumer when the head may send what the
- * base's schema did not allow: UInt32 → UInt64 does, since a client made from the old document holds it in 32 bits;
- * UInt64 → UInt32 does not. String → LowCardinality(String) is nothing that anybody sees.
- */
-function valueKind(base: ColumnType, head: ColumnType): "column-retyped" | "column-narrowed" | null {
-  const [was, is] = [withoutNull(base), withoutNull(head)];
-  if (JSON.stringify(jsonSchemaOf(was)) === JSON.stringify(jsonSchemaOf(is))) return null;
-  if (!fits(was, is)) return "column-retyped";
-  return fits(is, was) ? null : "column-narrowed";
+const KIND_OF: Readonly<Record<Outcome, ChangeKind | null>> = {
+  same: null,
+  narrowed: "column-narrowed",
+  lengthened: "column-lengthened",
+  "number-changed": "column-number-changed",
+  widened: "column-widened",
+  "scale-lowered": "column-scale-lowered",
+  retyped: "column-retyped",
+};
+
+/** A PostgreSQL timestamp without a zone is served as if it were UTC; all other date-times are instants. */
+function isZoneless({ type }: Column): boolean {
+  return /\btimestamp\b(?!.*\bwith time zone)/i.test(type ?? "");
 }
 
-/** Types that hold null among their values say nothing about it, so that nothing is told. */
-function nullKind(
-  base: ColumnType,
-  head: ColumnType,
-): "column-made-nullable" | "column-made-non-null" | null {
+/** Types that hold null among their values say nothing about it. */
+function nullKind(base: ColumnType, head: ColumnType, isOnlyTested: boolean): ChangeKind | null {
   if (!("nullable" in base) || !("nullable" in head) || base.nullable === head.nullable) return null;
-  return head.nullable ? "column-made-nullable" : "column-made-non-null";
-}
-
-function withoutNull(type: ColumnType): ColumnType {
-  return "nullable" in type ? { ...type, nullable: false } : type;
+  if (base.nullable) return "column-made-non-null";
+  return isOnlyTested ? "column-null-test-removed" : "column-made-nullable";
 }
 
 function typeOf({ type }: Column): ColumnType {
@@ -55,6 +72,34 @@ function typeText({ type }: Column): string {
   return type ?? "no type";
 }
 
-function addition(column: Column): Difference {
-  return { kind: "column-added", subject: column.name, after: typeText(column) };
+/** JSON clients read fields by name; CSV clients may go by position. Columns added at the end move none. */
+function compareOrder(base: readonly Column[], head: readonly Column[]): readonly Difference[] {
+  const kept = base.map(({ name }) => name).filter((name) => head.some((column) => column.name === name));
+  const after = head.map(({ name }) => name).slice(0, kept.length);
+  if (kept.every((name, i) => name === after[i])) return [];
+  return [{ kind: "column-order-changed", before: names(base), after: names(head) }];
+}
+
+function names(columns: readonly Column[]): string {
+  return columns.map(({ name }) => name).join(", ");
+}
+
+function compareAcceptedValues(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
+  return base.endpoint.columns.flatMap(({ name: subject }) => {
+    if (!head.endpoint.columns.some(({ name }) => name === subject)) return [];
+    const [was, is] = [valuesOf(base, subject), valuesOf(head, subject)];
+    const isWider = was !== null && (is === null || is.some((value) => !was.includes(value)));
+    const isNarrower = is !== null && (was === null || was.some((value) => !is.includes(value)));
+    if (!isWider && !isNarrower) return [];
+    const kind = isWider ? "accepted-values-widened" : "accepted-values-narrowed";
+    return [{ kind, subject, before: valuesText(was), after: valuesText(is) } as const];
+  });
+}
+
+function valuesOf({ facts }: CatalogueEntry, column: string): readonly string[] | null {
+  return facts.columns.get(column)?.acceptedValues ?? null;
+}
+
+function valuesText(values: readonly string[] | null): string {
+  return values === null ? "any value" : values.join(", ");
 }

@@ -1,10 +1,8 @@
 import { closest } from "../catalogue/meta-api/fault.js";
 import { isObject, objectOr } from "../manifest/json.js";
-import { list, plain, sentence } from "../report/sentence.js";
-import type { CheckId } from "./finding.js";
-import { member, type Meta, type Node } from "./project/node.js";
-import type { Remark } from "./rules/check.js";
-import { CHECK_IDS, isCheckId } from "./rules/checks.js";
+import { CHECK_IDS, type CheckId, isCheckId, type Remark } from "./finding.js";
+import { member, type Meta, type Node } from "./project.js";
+import { list, plain, sentence } from "./sentence.js";
 
 /** A rule that a model turns off, and why. */
 export interface Suppression {
@@ -14,25 +12,25 @@ export interface Suppression {
   readonly path: string;
 }
 
-/** What a model turns off in `meta.routewright.lint`, and what is wrong with how it does. */
+/** What a model turns off in `meta.routewright.lint`, and the problems of its entries. */
 export interface Suppressions {
   readonly valid: readonly Suppression[];
-  readonly faults: readonly Remark[];
+  readonly invalid: readonly Remark[];
 }
 
 /** Reads `meta.routewright.lint`: rule → reason. `config.meta` wins over `meta`, as for `meta.api`. */
 export function suppressionsOf({ metas }: Node): Suppressions {
-  const place = metas.map(settingOf).find(({ value }) => value !== undefined);
-  if (place === undefined) return { valid: [], faults: [] };
-  const { value, path } = place;
+  const setting = metas.map(settingOf).find(({ value }) => value !== undefined);
+  if (setting === undefined) return { valid: [], invalid: [] };
+  const { value, path } = setting;
   if (!isObject(value)) {
-    const message = sentence`It is no object, so nothing is turned off.`;
-    return { valid: [], faults: [{ path, message, hint: plain("Write rule ids with a reason each.") }] };
+    const message = plain("It is not an object, so no rule is turned off.");
+    return { valid: [], invalid: [{ path, message, hint: plain("Write an object: rule id → reason.") }] };
   }
   const read = Object.entries(value).map(([rule, reason]) => readOne(rule, reason, path + member(rule)));
   return {
     valid: read.filter((item) => "rule" in item),
-    faults: read.filter((item) => "message" in item),
+    invalid: read.filter((item) => "message" in item),
   };
 }
 
@@ -43,14 +41,14 @@ function settingOf({ path, value }: Meta): { readonly value: unknown; readonly p
 function readOne(rule: string, reason: unknown, path: string): Suppression | Remark {
   if (!isCheckId(rule)) {
     const near = closest(rule, CHECK_IDS);
-    const message = sentence`No rule that can be turned off is called ${rule}.`;
-    const hint = near ? sentence`Did you mean ${near}?` : sentence`There are ${list(CHECK_IDS)}.`;
+    const message = sentence`Unknown rule ${rule}.`;
+    const hint = near ? sentence`Did you mean ${near}?` : sentence`Use one of ${list(CHECK_IDS)}.`;
     return { path, message, hint };
   }
   if (typeof reason === "string" && reason.trim() !== "") return { rule, reason: reason.trim(), path };
   return {
     path,
-    message: sentence`The rule ${rule} is turned off without a reason, so it stays on: who reads this next must be able to tell whether it still holds.`,
-    hint: plain("Write the reason as its value."),
+    message: sentence`The suppression of ${rule} has no reason, so the rule stays on.`,
+    hint: plain("Write the reason as its value, so that a later reader can tell whether it still holds."),
   };
 }

@@ -3,11 +3,12 @@
 # it in a checkout of the repository, with Routewright in node_modules and the right to push.
 #
 #   DBT_MANIFEST_URL    where the manifest is (or DBT_MANIFEST_PATH: a file)
+#   DBT_CATALOG_URL     where dbt's catalog.json is, for columns that no schema.yml lists; optional
 #   MAIN_BRANCH         what the result is compared with, and is to be merged into (main)
 #   REVIEW_BRANCH       where the result goes; nobody else commits to it (routewright/regenerate)
 #   GENERATED_FOLDER    the generated folder (generated)
 #
-# Exit code: 0 when all is well; 1 with a finding: an invalid model, a breaking change, an error of lint; 2 with an
+# Exit code: 0 when all is well; 1 with a finding: an invalid model, an exposing or breaking change, a new error of lint; 2 with an
 # error: no manifest, no access. After an invalid model and after an error nothing has been committed.
 set -eu
 
@@ -39,9 +40,13 @@ report() {
 git fetch --quiet --no-tags origin "+refs/heads/$MAIN_BRANCH:refs/remotes/origin/$MAIN_BRANCH"
 git checkout --quiet --detach "origin/$MAIN_BRANCH"
 
-routewright generate --strict --out "$folder"
+set -- # the arguments that name the catalog, if there is one
+[ -z "${DBT_CATALOG_URL:-}" ] || set -- --catalog "$DBT_CATALOG_URL"
+
+routewright generate --strict --out "$folder" "$@"
 report diff.md routewright diff "git:origin/$MAIN_BRANCH" "$folder" --generated "$folder" --fail-on breaking
-report lint.md routewright lint --fail-on error
+# Only findings at endpoints that this change adds or touches: the others are on the main branch already.
+report lint.md routewright lint --fail-on error --base "git:origin/$MAIN_BRANCH" --generated "$folder" "$@"
 
 git add --all -- "$folder"
 if command git diff --cached --quiet -- "$folder"; then

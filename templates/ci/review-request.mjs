@@ -8,8 +8,8 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 
 const TITLE = "Regenerate the API from dbt's manifest";
-const BODY = `dbt's manifest has changed, and this is what Routewright makes of it. The comments tell what consumers of the API \
-will notice. Each run rewrites this branch: change the dbt models, not the files here. A breaking change that is meant \
+const BODY = `dbt's manifest has changed, and this is what Routewright makes of it. The comments list what consumers of the API \
+will see. Each run rewrites this branch: change the dbt models, not the files here. A breaking change that is meant \
 is accepted in \`.routewright-accept.json\` on the main branch; the next run then passes.`;
 const TIMEOUT_MS = 30_000;
 const PAGE_SIZE = 100;

@@ -61,9 +61,9 @@ describe.skipIf(!needs("git")).each(kinds)("the pipeline of %s", { timeout: TIME
     const [request] = repository.platform.requests;
     expect(request).toMatchObject({ head: REVIEW, base: "main" });
     const { diff, lint } = reportsOn(request!);
-    expect(diff).toContain("### API changes: 0 breaking, 0 warnings, 1 compatible");
+    expect(diff).toContain("### API changes: passes\n\n0 exposing, 0 breaking, 0 warnings, 1 compatible");
     expect(diff).toContain("`/v1/general/users`");
-    expect(lint).toContain("### API lint: 0 errors");
+    expect(lint).toContain("### API lint: passes");
     expect(request!.comments).toHaveLength(2);
 
     const reviewed = repository.branches();
@@ -79,7 +79,7 @@ describe.skipIf(!needs("git")).each(kinds)("the pipeline of %s", { timeout: TIME
     expect(repository.branches()).toEqual({ main });
   });
 
-  it("tells of a breaking change before it fails, and passes once the change is accepted", async () => {
+  it("reports a breaking change before it fails, and passes once the change is accepted", async () => {
     const repository = await repositoryOn(kind, BASE);
     const { main } = repository.branches();
     repository.manifest = NARROWED;
@@ -87,28 +87,33 @@ describe.skipIf(!needs("git")).each(kinds)("the pipeline of %s", { timeout: TIME
     expect(refused.status, refused.output).toBe(1);
     expect(repository.branches()).toEqual({ main, [REVIEW]: expect.any(String) });
     const [request] = repository.platform.requests;
-    expect(reportsOn(request!)["diff"]).toContain("### API changes: 1 breaking");
+    expect(reportsOn(request!)["diff"]).toContain("### API changes: fails, 1 breaking change\n");
 
-    const entry = { kind: "column-removed", endpoint: "/v1/general/volume", reason: "Nobody reads it" };
+    const entry = {
+      kind: "column-removed",
+      endpoint: "/v1/general/volume",
+      subject: "b",
+      reason: "No client reads it",
+    };
     repository.commit(".routewright-accept.json", JSON.stringify([entry]));
     const accepted = await repository.run();
     expect(accepted.status, accepted.output).toBe(0);
     expect(repository.platform.requests).toHaveLength(1);
     expect(request!.comments).toHaveLength(2);
     const { diff } = reportsOn(request!);
-    expect(diff).toContain("### API changes: 0 breaking");
-    expect(diff).toContain("Nobody reads it");
+    expect(diff).toContain("### API changes: passes");
+    expect(diff).toContain("No client reads it");
     expect(repository.git("rev-parse", `${REVIEW}^`)).toBe(repository.branches()["main"]);
   });
 
-  it("tells of an error of lint before it fails", async () => {
+  it("reports an error of lint before it fails", async () => {
     const repository = await repositoryOn(kind, BASE);
     repository.manifest = PRIVATE;
     const { status, output } = await repository.run();
     expect(status, output).toBe(1);
     const { diff, lint } = reportsOn(repository.platform.requests[0]!);
-    expect(diff).toContain("### API changes: 0 breaking");
-    expect(lint).toContain("### API lint: 1 error");
+    expect(diff).toContain("### API changes: passes");
+    expect(lint).toContain("### API lint: fails, 1 error\n");
   });
 
   it("fails on an invalid model, names it, and commits nothing", async () => {

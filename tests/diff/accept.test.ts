@@ -1,47 +1,60 @@
+import { writeFileSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { parseAccept } from "../../generator/diff/accept.js";
+import { diff, type DiffOptions } from "../../generator/commands/diff.js";
+import { parseAccept } from "../../generator/diff/accepted-changes.js";
+import { judge, shouldFail } from "../../generator/diff/verdict.js";
 import type { Change } from "../../generator/diff/change.js";
-import { crosses, judge } from "../../generator/diff/judgement.js";
+import { manifestOf } from "../support/manifest.js";
+import { ownFolder } from "../support/service.js";
+import { modelWith } from "./catalogues.js";
 
 function read(value: unknown) {
   return parseAccept(typeof value === "string" ? value : JSON.stringify(value), "accept.json");
 }
 
-const entry = { kind: "column-removed", endpoint: "/v1/a/b", reason: "Agreed." } as const;
+const entry = { kind: "column-removed", endpoint: "/v1/a/b", subject: "x", reason: "Agreed." } as const;
 
 describe("an accept file", () => {
-  it("is read, with an expiry and without", () => {
-    const dated = { ...entry, kind: "tier-raised", expires: "2028-02-29" };
-    expect(read([entry, dated])).toEqual({ ok: true, entries: [{ ...entry, expires: null }, dated] });
+  it("is read, with subject and expiry and without", () => {
+    const dated = { kind: "tier-raised", endpoint: "/v1/a/b", reason: "Agreed.", expires: "2028-02-29" };
+    expect(read([entry, dated])).toEqual({
+      ok: true,
+      entries: [
+        { ...entry, expires: null },
+        { ...dated, subject: null },
+      ],
+    });
     expect(read([])).toEqual({ ok: true, entries: [] });
   });
 
-  it("tells every problem of every entry at once", () => {
+  it("reports every problem of every entry at once", () => {
     const entries = [
       { kind: "column-remove", endpoint: "v1/a", reason: " ", expires: "2027-02-29", expiry: 1 },
       "everything",
       {},
-      { ...entry, expires: null },
+      { ...entry, subject: 1, expires: null },
     ];
     const reading = read(entries);
-    expect(reading.ok ? [] : reading.problems.map((problem) => problem.slice(0, 62))).toEqual([
-      'accept.json, [0]: the key "expiry" means nothing here; known a',
-      'accept.json, [0]: `kind` is "column-remove"; did you mean "col',
-      'accept.json, [0]: `endpoint` is "v1/a"; give the path of the e',
-      'accept.json, [0]: `reason` is " "; say why consumers can live ',
-      'accept.json, [0]: `expires` is "2027-02-29"; give a date as YY',
-      'accept.json, [1]: "everything" is not an object. Write `[{"kin',
-      "accept.json, [2]: `kind` is missing; use one of endpoint-remov",
-      "accept.json, [2]: `endpoint` is missing; give the path of the ",
-      "accept.json, [2]: `reason` is missing; say why consumers can l",
-      "accept.json, [3]: `expires` is null; give a date as YYYY-MM-DD",
+    expect(reading.ok ? [] : reading.problems.map((problem) => problem.slice(0, 52))).toEqual([
+      'accept.json, [0]: unknown key "expiry"; known are ki',
+      'accept.json, [0]: `kind` is "column-remove"; did you',
+      'accept.json, [0]: `endpoint` is "v1/a"; give the pat',
+      'accept.json, [0]: `reason` is " "; say why consumers',
+      'accept.json, [0]: `expires` is "2027-02-29"; give a ',
+      'accept.json, [1]: "everything" is not an object. Wri',
+      "accept.json, [2]: `kind` is missing; use one of tier",
+      "accept.json, [2]: `endpoint` is missing; give the pa",
+      "accept.json, [2]: `reason` is missing; say why consu",
+      "accept.json, [3]: `subject` is 1; give the column, p",
+      "accept.json, [3]: `expires` is null; give a date as ",
     ]);
   });
 
   it.each([
     ["is not JSON", "[{]", "accept.json is not JSON"],
     ["is empty", "", "accept.json is not JSON: it is empty."],
-    ["is no list", { entries: [] }, "accept.json is not a list."],
+    ["is not a list", { entries: [] }, "accept.json is not a list."],
     ["has an entry twice", [entry, { ...entry, reason: "Again." }], "[1]: it repeats [0]"],
     ["has a name of every object for a kind", [{ ...entry, kind: "toString" }], '`kind` is "toString"'],
   ])("is refused where it %s", (_, value, problem) => {
@@ -50,58 +63,157 @@ describe("an accept file", () => {
   });
 });
 
-const place = {
-  model: "m",
-  file: null,
-  tier: "tier0",
-  subject: null,
-  before: null,
-  after: null,
-  details: [],
-} as const;
-const removed: Change = { ...place, kind: "column-removed", endpoint: "/v1/a/b" };
-const added: Change = { ...place, kind: "column-added", endpoint: "/v1/a/b" };
+const location = { model: "m", file: null, tier: "tier0", before: null, after: null, details: [] } as const;
+const removed: Change = {
+  ...location,
+  severity: "breaking",
+  kind: "column-removed",
+  endpoint: "/v1/a/b",
+  subject: "x",
+};
+const added: Change = { ...removed, severity: "compatible", kind: "column-added" };
+const exposed: Change = { ...removed, severity: "exposing", kind: "column-exposed" };
 const accepting = (expires: string | null) => [{ ...entry, expires }];
 
 describe("judging changes", () => {
-  it("accepts all changes of the kind at the endpoint, and no other", () => {
-    const elsewhere = { ...removed, endpoint: "/v1/a/c" };
-    const judgement = judge(
-      [removed, added, { ...removed, subject: "x" }, elsewhere],
-      accepting(null),
-      "2030-01-01",
-    );
-    expect(judgement.open).toEqual([added, elsewhere]);
-    expect(judgement.accepted.map(({ change }) => change.subject)).toEqual([null, "x"]);
-    expect(judgement.stale).toEqual([]);
+  it("accepts one change by kind, endpoint and subject, and no other", () => {
+    const others = [
+      added,
+      { ...removed, subject: "y" },
+      { ...removed, subject: null },
+      { ...removed, endpoint: "/v1/a/c" },
+    ];
+    const verdict = judge([removed, ...others], accepting(null), "2030-01-01");
+    expect(verdict.open).toEqual(others);
+    expect(verdict.accepted.map(({ change }) => change)).toEqual([removed]);
   });
 
   it("accepts through the last day and not a day longer", () => {
     expect(judge([removed], accepting("2030-01-31"), "2030-01-31").open).toEqual([]);
     const late = judge([removed], accepting("2030-01-31"), "2030-02-01");
     expect(late.open).toEqual([removed]);
-    expect(late.stale.map(({ why }) => why)).toEqual(["expired"]);
+    expect(late.expired).toEqual(accepting("2030-01-31"));
   });
 
-  it("finds an entry stale whose change is not there, expired or not", () => {
+  it("calls an entry merged whose change is not there, past its last day or not", () => {
     for (const expires of [null, "2020-01-01"]) {
-      expect(judge([added], accepting(expires), "2030-01-01").stale.map(({ why }) => why)).toEqual([
-        "unmatched",
-      ]);
+      const { merged, expired } = judge([added], accepting(expires), "2030-01-01");
+      expect({ merged, expired }).toEqual({ merged: accepting(expires), expired: [] });
     }
   });
 
   it.each([
+    ["breaking", [exposed], [], true],
     ["breaking", [removed], [], true],
     ["breaking", [added], [], false],
     ["breaking", [removed], accepting(null), false],
-    ["breaking", [], accepting(null), true],
+    ["breaking", [], accepting(null), false],
+    ["any", [], accepting("2020-01-01"), false],
     ["any", [added], [], true],
     ["any", [], [], false],
     ["any", [removed], accepting(null), false],
-    ["none", [removed], [], false],
-    ["none", [], accepting(null), false],
-  ] as const)("crosses the bar `%s` as it should", (failOn, changes, entries, expected) => {
-    expect(crosses(judge(changes, entries, "2030-01-01"), failOn)).toBe(expected);
+    ["none", [exposed], [], false],
+    ["none", [removed], accepting("2020-01-01"), false],
+  ] as const)("fails as `%s` says", (failOn, changes, entries, expected) => {
+    expect(shouldFail(judge(changes, entries, "2030-01-01"), failOn)).toBe(expected);
+  });
+
+  it("fails for an expired entry although its change alone would not", () => {
+    const warning: Change = { ...removed, severity: "warning" };
+    expect(shouldFail(judge([warning], accepting("2020-01-01"), "2030-01-01"), "breaking")).toBe(true);
+  });
+});
+
+describe("the accept file of a run", () => {
+  const folder = ownFolder();
+  const write = (name: string, json: unknown): string => {
+    const file = join(folder, name);
+    writeFileSync(file, JSON.stringify(json));
+    return file;
+  };
+  const base = write("base.json", manifestOf([modelWith({ columns: { a: "text", b: "int8", c: "text" } })]));
+  const head = write("head.json", manifestOf([modelWith({ columns: { a: "text" } })]));
+  const run = (options: Partial<DiffOptions>) =>
+    diff({
+      base,
+      head,
+      format: "text",
+      failOn: "breaking",
+      generated: "generated",
+      cwd: folder,
+      defaultTier: "tier0",
+      today: "2030-01-01",
+      ...options,
+    });
+  const accepted = (subject: string) => ({
+    kind: "column-removed",
+    endpoint: "/v1/bridges/volume",
+    subject,
+    reason: "Agreed.",
+  });
+
+  it("stops the second of two dropped columns when one is accepted, and passes when both are", async () => {
+    expect((await run({ accept: write("one.json", [accepted("b")]) })).exit).toBe(1);
+    expect((await run({ accept: write("two.json", [accepted("b"), accepted("c")]) })).exit).toBe(0);
+  });
+
+  it("takes the entries that the comment offers, once they have a reason", async () => {
+    const { output = "" } = await run({ format: "markdown", accept: write("none.json", []) });
+    const offered = /```json\n(\[[^]*?\n\])\n```/.exec(output)?.[1] ?? "";
+    const entries = (JSON.parse(offered) as object[]).map((one) => ({ ...one, reason: "Agreed." }));
+    expect((await run({ accept: write("pasted.json", entries) })).exit).toBe(0);
+  });
+
+  it("passes once the change has merged, says so, and prunes what is not needed", async () => {
+    const accept = write("merged.json", [accepted("b"), accepted("z"), accepted("c")]);
+    const { exit, output = "" } = await run({ accept });
+    expect(exit).toBe(0);
+    expect(output).toContain(
+      'merged.json" has entries that match no change: "column-removed /v1/bridges/volume z".',
+    );
+    const { notes } = await run({ accept, prune: true });
+    expect(notes).toEqual([`${accept}: removed 1 entry`]);
+    expect(JSON.parse(readFileSync(accept, "utf8"))).toEqual([accepted("b"), accepted("c")]);
+    expect((await run({ base, head: base, accept, prune: true })).exit).toBe(0);
+    expect(readFileSync(accept, "utf8")).toBe("[]\n");
+  });
+
+  it("fails at an entry past its last day that is still needed", async () => {
+    const entries = [accepted("b"), { ...accepted("c"), expires: "2029-12-31" }];
+    const { exit, output = "" } = await run({ accept: write("late.json", entries) });
+    expect(exit).toBe(1);
+    expect(output).toContain("expired     column-removed  /v1/bridges/volume  c");
+  });
+});
+
+describe("severities of a repository", () => {
+  const folder = ownFolder();
+  const [base, head] = ["int4", "int8"].map((type, i) => {
+    const file = join(folder, `${String(i)}.json`);
+    writeFileSync(file, JSON.stringify(manifestOf([modelWith({ columns: { a: type } })])));
+    return file;
+  }) as [string, string];
+
+  it.each([
+    [undefined, 0, "1 warning"],
+    ["breaking", 1, "1 breaking"],
+    ["compatible", 0, "1 compatible"],
+    ["off", 0, "0 exposing, 0 breaking, 0 warnings, 0 compatible"],
+  ] as const)("integer to bigint as %s exits %i", async (severity, exit, summary) => {
+    const outcome = await diff({
+      base,
+      head,
+      format: "text",
+      failOn: "breaking",
+      generated: "generated",
+      cwd: folder,
+      defaultTier: "tier0",
+      today: "2030-01-01",
+      ...(severity && { severities: { "column-widened": severity } }),
+    });
+    expect({ exit: outcome.exit, output: outcome.output }).toEqual({
+      exit,
+      output: expect.stringContaining(summary),
+    });
   });
 });

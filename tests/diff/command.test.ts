@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { diff, type DiffOptions } from "../../generator/commands/diff.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";
-import { modelWith } from "./sides.js";
+import { modelWith } from "./catalogues.js";
 
 const folder = ownFolder();
 const [base, head] = [
@@ -43,10 +43,10 @@ describe("the command diff", () => {
   it("finds no difference between a manifest and the folder made of it", async () => {
     const { exit, output, notes } = await run({ head: generated, failOn: "any" });
     expect([exit, notes]).toEqual([0, []]);
-    expect(output).toContain("0 breaking, 0 warnings, 0 compatible");
+    expect(output).toContain("0 exposing, 0 breaking, 0 warnings, 0 compatible");
   });
 
-  it("tells the same from a folder as from its manifest, files aside", async () => {
+  it("reports the same from a folder as from its manifest", async () => {
     const [fromFolder, fromFile] = await Promise.all([run({ base: `${generated}/` }), run({})]);
     const text = fromFolder.output?.replace(`${generated}/`, baseFile);
     expect(text).toBe(fromFile.output);
@@ -58,7 +58,7 @@ describe("the command diff", () => {
     expect(output).toContain("tier-raised  /v1/bridges/volume  tier0 → tier2");
   });
 
-  it("tells the warnings of both sides", async () => {
+  it("shows the warnings of both revisions", async () => {
     const odd = join(folder, "odd.json");
     writeFileSync(odd, JSON.stringify(base).replace("manifest/v12.json", "manifest/v99.json"));
     const { notes = [] } = await run({ base: odd, head: odd });
@@ -92,7 +92,7 @@ describe("the command diff", () => {
   it.each([
     ["a folder that is none of ours", "empty", "is not a generated folder"],
     ["a file that is no manifest", "other.json", "is not a dbt manifest"],
-    ["an accept file that is not there", undefined, "There is no file missing.json, which --accept names."],
+    ["an accept file that is not there", undefined, "There is no accept file missing.json."],
   ])("exits with 2 at %s", async (_, side, problem) => {
     mkdirSync(join(folder, "empty"), { recursive: true });
     writeFileSync(join(folder, "other.json"), "{}");
@@ -144,18 +144,24 @@ describe("on the command line", () => {
       "github",
     );
     expect(stdout.split("\n")[0]).toBe(
-      "::error title=Column removed%3A /v1/bridges/volume::b: was int8 null (tier0, api_volume)",
+      "::error file=models/api_volume.sql,title=Column removed%3A /v1/bridges/volume::b: was int8 null (tier0, api_volume, models/api_volume.sql)",
     );
     expect(status).toBe(1);
   });
 
   it("the accept file of the current folder lets a known break through", () => {
     const accepted = [
-      { kind: "column-removed", endpoint: "/v1/bridges/volume", reason: "Known.", expires: "2999-12-31" },
+      {
+        kind: "column-removed",
+        endpoint: "/v1/bridges/volume",
+        subject: "b",
+        reason: "Known.",
+        expires: "2999-12-31",
+      },
     ];
     writeFileSync(join(project, ".routewright-accept.json"), JSON.stringify(accepted));
     const { status, stdout } = routewright("diff", "git:main", "api", "--generated", "api");
-    expect(stdout).toContain("0 breaking, 0 warnings, 1 compatible, 1 accepted");
+    expect(stdout).toContain("0 exposing, 0 breaking, 0 warnings, 1 compatible, 1 accepted");
     expect(status).toBe(0);
   });
 
@@ -163,7 +169,7 @@ describe("on the command line", () => {
     [["diff", "git:main"], "missing required argument 'head'"],
     [["diff", "git:main", "api", "--format", "xml"], "Allowed choices are text, markdown, json, github"],
     [["diff", "git:main", "api", "--fail-on", "all"], "Allowed choices are breaking, any, none"],
-    [["diff", "git:main", "api"], "git:main has no folder generated"],
+    [["diff", "git:main", "api"], "git:main has no generated/catalogue.json"],
   ])("`%s` exits with 2", (args, problem) => {
     const { status, stderr } = routewright(...args);
     expect(stderr).toContain(problem);

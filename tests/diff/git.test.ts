@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { readSide } from "../../generator/diff/sides/side.js";
+import { readRevision } from "../../generator/diff/revision.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";
-import { modelWith } from "./sides.js";
+import { modelWith } from "./catalogues.js";
 
 const repository = ownFolder();
 const generated = join(repository, "api/generated");
@@ -40,23 +40,23 @@ beforeAll(() => {
     manifestOf([modelWith(), modelWith({ name: "api_b", tags: ["production", "api:b"] })]),
   );
   commit("Two endpoints");
-  rmSync(join(generated, "routes/general/b.ts"));
-  symlinkSync("/etc/hostname", join(generated, "routes/general/b.ts"));
+  rmSync(join(generated, "catalogue.json"));
+  symlinkSync("/etc/hostname", join(generated, "catalogue.json"));
   commit("A link");
   git("tag", "link");
   git("reset", "-q", "--hard", "HEAD~1");
 });
 
-function side(ref: string, folder = "api/generated", cwd = repository) {
-  return readSide(`git:${ref}`, { cwd, generated: folder, defaultTier: "tier0" });
+function revision(ref: string, folder = "api/generated", cwd = repository) {
+  return readRevision(`git:${ref}`, { cwd, generated: folder, defaultTier: "tier0" });
 }
 
-async function pathsAt(...args: Parameters<typeof side>): Promise<readonly string[]> {
-  const reading = await side(...args);
-  return reading.ok ? reading.snapshot.published.map(({ endpoint }) => endpoint.path) : reading.problems;
+async function pathsAt(...args: Parameters<typeof revision>): Promise<readonly string[]> {
+  const reading = await revision(...args);
+  return reading.ok ? reading.catalogue.entries.map(({ endpoint }) => endpoint.path) : [reading.problem];
 }
 
-describe("a git revision as a side", () => {
+describe("a git revision as a revision", () => {
   it("is the generated folder as that commit has it", async () => {
     expect(await pathsAt("one")).toEqual(["/v1/bridges/volume"]);
     expect(await pathsAt("main")).toEqual(["/v1/bridges/volume", "/v1/general/b"]);
@@ -64,8 +64,8 @@ describe("a git revision as a side", () => {
   });
 
   it("keeps every character of a description", async () => {
-    const reading = await side("one");
-    expect(reading.ok && reading.snapshot.published[0]?.documentation?.description).toBe("Größe ✓");
+    const reading = await revision("one");
+    expect(reading.ok && reading.catalogue.entries[0]?.documentation.description).toBe("Größe ✓");
   });
 
   it("is found from a folder within the repository, and by an absolute path", async () => {
@@ -93,7 +93,7 @@ describe("a git revision as a side", () => {
       ),
     ];
     const before = state();
-    await side("one");
+    await revision("one");
     expect(state()).toEqual(before);
   });
 });
@@ -110,10 +110,10 @@ describe("a git revision is refused", () => {
     ["that looks like an option", "--output=x", undefined, "git knows no commit --output=x"],
     ["that is a range", "one..main", undefined, "git knows no commit one..main"],
     ["that names a file", "main:README", undefined, "git knows no commit main:README"],
-    ["without the folder", "empty", undefined, "git:empty has no folder api/generated"],
-    ["whose folder is a file", "one", "README", "git:one has no folder README"],
+    ["without the folder", "empty", undefined, "git:empty has no api/generated/catalogue.json"],
+    ["whose folder is a file", "one", "README", "git:one has no README/catalogue.json"],
     ["for a folder outside of the repository", "one", "../elsewhere", "lies outside of the git repository"],
-    ["with a link for a module", "link", undefined, "routes/general/b.ts is missing, or a link"],
+    ["with a link for the catalogue", "link", undefined, "catalogue.json is not JSON"],
   ])("%s", async (_, ref, folder, problem) => {
     expect((await pathsAt(ref, folder)).join("\n")).toContain(problem);
   });

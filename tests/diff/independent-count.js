@@ -108,16 +108,31 @@ function shapeOf(type) {
   return [null, "any"];
 }
 
-/** Whether values of the shape `is` can be read by who expects `was`. */
-function isReadable(was, is) {
-  if (was === is || was === "any") return true;
+/** What somebody who expects values of the shape `was` meets in `is`. */
+function columnKind(was, is) {
+  if (was === is) return null;
+  if (was === "any") return "narrowed";
   const [[a, sign, bits], [b, isSign, isBits]] = [was, is].map((shape) => shape.split(" "));
-  if (a === "float") return b === "int" || (b === "float" && Number(isSign) <= Number(sign));
+  if (a === "float" && b === "float") return Number(isSign) < Number(sign) ? "number-changed" : "widened";
+  if (a === "float" && b === "int") return "number-changed";
   if (a === "int" && b === "int") {
-    if (sign === isSign) return Number(isBits) <= Number(bits);
-    return sign === "-1" && Number(isBits) < Number(bits);
+    const holds = (outer, outerBits, inner, innerBits) =>
+      outer === inner
+        ? Number(innerBits) <= Number(outerBits)
+        : outer === "-1" && Number(innerBits) < Number(outerBits);
+    if (holds(sign, bits, isSign, isBits)) return "narrowed";
+    return holds(isSign, isBits, sign, bits) ? "widened" : "retyped";
   }
-  return a === "text" && ["uuid", "date", "time"].includes(b);
+  return a === "text" && ["uuid", "date", "time"].includes(b) ? "narrowed" : "retyped";
+}
+
+/** Whether a filter on a column of shape `is` takes all values that it took on one of shape `was`. */
+function takesSame(was, is) {
+  const [[a], [b]] = [was, is].map((shape) => shape.split(" "));
+  if (["any", "text", "Array", "Map", "Tuple"].includes(b) || a === "any" || a === b) {
+    return a !== "int" || b !== "int" || ["narrowed"].includes(columnKind(is, was)) || was === is;
+  }
+  return a === "int" && b === "float";
 }
 
 const [base, head] = [endpoints(baseFile), endpoints(headFile)];
@@ -147,23 +162,30 @@ for (const [was, is] of pairs) {
   const relation = ({ node }) => `${node.schema} ${node.alias || node.name}`;
   if (was.node.name !== is.node.name) count("model-changed");
   else if (relation(was) !== relation(is)) count("relation-changed");
-  countApi(was.api ?? { allow_unfiltered: true }, is.api ?? { allow_unfiltered: true });
+  const columns = [was.node.columns ?? {}, is.node.columns ?? {}];
+  countApi(
+    was.api ?? { allow_unfiltered: true },
+    is.api ?? { allow_unfiltered: true },
+    columns,
+    tier(is) === 0,
+  );
   countColumns(was.node.columns ?? {}, is.node.columns ?? {});
   if ((was.node.description ?? "").trim() !== (is.node.description ?? "").trim())
     count("description-changed");
 }
 
-function countApi(was, is) {
+function countApi(was, is, columns, isPublic) {
   const post = (api) => (api.methods ?? []).includes("POST");
   if (post(was) !== post(is)) count(post(was) ? "method-removed" : "method-added");
-  const renamed = countParameters(was.parameters ?? [], is.parameters ?? []);
+  const renamed = countParameters(was.parameters ?? [], is.parameters ?? [], ...columns);
   const [needWas, needIs] = [
     (was.require_any_of ?? []).map((name) => renamed[name] ?? name),
     is.require_any_of ?? [],
   ];
   const [freeWas, freeIs] = [was.allow_unfiltered === true, is.allow_unfiltered === true];
   if (freeWas && !freeIs && needWas.length === 0) count("unfiltered-refused");
-  if (!freeWas && freeIs && needIs.length === 0) count("unfiltered-allowed");
+  if (!freeWas && freeIs && needIs.length === 0)
+    count(isPublic ? "unfiltered-allowed-at-tier0" : "unfiltered-allowed");
   const accepted = needWas.length
     ? needWas
     : freeWas
@@ -184,7 +206,7 @@ function countApi(was, is) {
 }
 
 /** Returns old name → new name. */
-function countParameters(was, is) {
+function countParameters(was, is, columnsWas, columnsIs) {
   const renamed = {};
   const isNew = is.filter((one) => !was.some(({ name }) => name === one.name));
   for (const one of was) {
@@ -201,9 +223,15 @@ function countParameters(was, is) {
     }
     if (now.column !== one.column) count("parameter-column-changed");
     if ((now.description ?? "").trim() !== (one.description ?? "").trim()) count("description-changed");
-    if (now.operator !== one.operator) count("parameter-operator-changed");
-    else {
-      if (now.case !== one.case) count("parameter-case-changed");
+    if (one.operator === "=" && now.operator === "IN") count("parameter-takes-list");
+    else if (now.operator !== one.operator) count("parameter-operator-changed");
+    const types = [columnsWas, columnsIs].map((columns) => columns[one.column]?.data_type);
+    const isValued = now.column === one.column && ["=", "IN"].includes(now.operator);
+    if (isValued && types[0] && types[1] && !takesSame(...types.map((type) => shapeOf(type)[1])))
+      count("parameter-values-narrowed");
+    if (now.operator === one.operator) {
+      if (now.case !== one.case && one.operator !== "ILIKE")
+        count(now.case ? "parameter-case-added" : "parameter-case-removed");
       const [most, mostNow] = [one.max_items ?? 1e12, now.max_items ?? 1e12];
       if (most !== mostNow) count(mostNow < most ? "max-items-lowered" : "max-items-raised");
     }
@@ -222,6 +250,8 @@ function countPages(was, is) {
 }
 
 function countColumns(was, is) {
+  const kept = Object.keys(was).filter((name) => name in is);
+  if (kept.join() !== Object.keys(is).slice(0, kept.length).join()) count("column-order-changed");
   count("column-removed", lost(Object.keys(was), Object.keys(is)).length);
   count("column-added", lost(Object.keys(is), Object.keys(was)).length);
   for (const name of Object.keys(was).filter((key) => key in is)) {
@@ -229,7 +259,8 @@ function countColumns(was, is) {
       shapeOf(was[name].data_type),
       shapeOf(is[name].data_type),
     ];
-    if (shapeWas !== shapeIs) count(isReadable(shapeWas, shapeIs) ? "column-narrowed" : "column-retyped");
+    const kind = columnKind(shapeWas, shapeIs);
+    if (kind) count(`column-${kind}`);
     if (nullWas === false && nullIs === true) count("column-made-nullable");
     if (nullWas === true && nullIs === false) count("column-made-non-null");
     if ((was[name].description ?? "").trim() !== (is[name].description ?? "").trim())

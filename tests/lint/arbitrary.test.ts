@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { formatResult } from "../../generator/report/lint/report.js";
-import { projectOf } from "../../generator/lint/project/project.js";
-import { FORMATS } from "../../generator/report/format.js";
-import { lintJson } from "./run.js";
+import { projectOf } from "../../generator/lint/project.js";
+import { FORMATS } from "../../generator/report/report.js";
+import { lintJson, reported } from "./run.js";
 
 const NAMES = ["a", "b", "c", "d", "day", "shop"] as const;
 const name = fc.constantFrom(...NAMES);
@@ -90,12 +89,12 @@ const manifest = fc.record({
   sources: mostly(fc.dictionary(id, mostly(node))),
 });
 
-it("never crashes, and tells the same of the same manifest", () => {
+it("never crashes, and reports the same of the same manifest", () => {
   let findings = 0;
   const check = (json: unknown): void => {
     const [result, again] = [lintJson(json), lintJson(structuredClone(json))];
     findings += result.findings.length;
-    for (const format of FORMATS) expect(formatResult(again, format)).toBe(formatResult(result, format));
+    for (const format of FORMATS) expect(reported(again, format)).toBe(reported(result, format));
   };
   fc.assert(fc.property(manifest, check), { numRuns: 200 });
   expect(findings).toBeGreaterThan(100);
@@ -105,10 +104,10 @@ it("reads the graph of anything", () => {
   fc.assert(fc.property(fc.jsonValue(), (json) => void projectOf(json, new Map())));
 });
 
-it("tells the same, whatever the order of the nodes", () => {
+it("reports the same, whatever the order of the nodes", () => {
   const check = (json: { readonly nodes: object }): void => {
     const turned = { ...json, nodes: Object.fromEntries(Object.entries(json.nodes).reverse()) };
-    expect(formatResult(lintJson(turned), "json")).toBe(formatResult(lintJson(json), "json"));
+    expect(reported(lintJson(turned), "json")).toBe(reported(lintJson(json), "json"));
   };
   fc.assert(fc.property(manifest, check), { numRuns: 100 });
 });

@@ -12,11 +12,17 @@ describe.skipIf(!isThere)("a real catalogue", () => {
   const EXPECTED = {
     "manifest-2026-04-24.json": {
       endpoints: 234,
-      rules: { "unstable-pagination": 5, "unlimited-response": 112, "untyped-column": 38 },
+      rules: {
+        "missing-tier-tag": 9,
+        "unstable-pagination": 5,
+        "unlimited-response": 112,
+        "untyped-column": 38,
+      },
     },
     "manifest-2026-05-21.json": {
       endpoints: 317,
       rules: {
+        "missing-tier-tag": 9,
         "higher-tier-data": 1,
         "unstable-pagination": 37,
         "unlimited-response": 142,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { plainText } from "../../generator/report/lint/words.js";
+import { plainText } from "../../generator/report/quote.js";
 import { DAILY, project, type TestNode } from "./project.js";
 import { found, lintJson } from "./run.js";
 
@@ -66,6 +66,57 @@ describe("a mark of privacy", () => {
   });
 });
 
+describe("a private column", () => {
+  const people = (mark: object): TestNode => ({ more: { columns: { email: { name: "email", ...mark } } } });
+  const PII = people({ meta: { pii: true } });
+  const star = (from: string) => ({ compiled_code: `select * from analytics.${from}` });
+  const visits = (node: TestNode): TestNode => ({
+    tags: tagged("tier1"),
+    api: { allow_unfiltered: true },
+    ...node,
+  });
+  const privateRules = (nodes: Parameters<typeof project>[0]): readonly string[] =>
+    found(project(nodes)).filter((finding) => finding.startsWith("private-data"));
+
+  it.each([
+    ["meta: {pii: true}", PII],
+    ["config.meta: {contains_pii: true}", people({ config: { meta: { contains_pii: true } } })],
+    ["the tag pii", people({ tags: ["pii"] })],
+    ["the tag PII in config", people({ config: { tags: ["PII"] } })],
+  ])("marked by %s is found behind `select *` without a catalog", (_, marked) => {
+    const nodes = { visits: visits({ parents: ["people"], more: star("people") }), people: marked };
+    expect(privateRules(nodes)).toEqual(PRIVATE);
+  });
+
+  it("is found through models that list other columns only", () => {
+    const middle: TestNode = { columns: ["visits"], parents: ["people"], more: star("people") };
+    const nodes = { visits: visits({ parents: ["middle"], more: star("middle") }), middle, people: PII };
+    expect(privateRules(nodes)).toEqual(PRIVATE);
+  });
+
+  it("ends at a model whose SQL does not name it", () => {
+    const middle: TestNode = {
+      parents: ["people"],
+      more: { compiled_code: "select count(1) as n from analytics.people" },
+    };
+    const nodes = { visits: visits({ parents: ["middle"], more: star("middle") }), middle, people: PII };
+    expect(privateRules(nodes)).toEqual([]);
+  });
+
+  it("is not served by a model that declares its columns without it", () => {
+    const nodes = {
+      visits: visits({ columns: ["n"], parents: ["people"], more: star("people") }),
+      people: PII,
+    };
+    expect(privateRules(nodes)).toEqual([]);
+  });
+
+  it("marks the whole model by a tag on it", () => {
+    const nodes = { visits: visits({ columns: ["n"], parents: ["people"] }), people: { tags: ["pii"] } };
+    expect(privateRules(nodes)).toEqual(PRIVATE);
+  });
+});
+
 describe("a higher tier", () => {
   const chainOf = (last: TestNode): unknown =>
     project({
@@ -91,7 +142,7 @@ describe("a higher tier", () => {
     const untagged = DAILY.filter((tag) => tag !== "tier1");
     const rules = (tags: readonly string[]) =>
       lintJson(chainOf({ tags, columns: ["visits"] }), "tier2").findings.map(({ rule }) => rule);
-    expect(rules(untagged)).toEqual(["higher-tier-data", "unlimited-response"]);
+    expect(rules(untagged)).toEqual(["missing-tier-tag", "higher-tier-data", "unlimited-response"]);
     expect(rules(untagged.filter((tag) => tag !== "production"))).toEqual([]);
   });
 

@@ -46,7 +46,11 @@ function jsonOf(name: string, node: TestNode, idOf: (name: string) => string): u
     columns: Object.fromEntries(columns.map((column) => [column, { name: column, data_type: "text" }])),
     depends_on: { nodes: parents.map(idOf) },
     constraints: node.constraints ?? [],
-    config: { materialized: "table", meta: { ...meta, ...(api === undefined ? {} : { api }) }, ...config },
+    config: {
+      materialized: "incremental",
+      meta: { ...meta, ...(api === undefined ? {} : { api }) },
+      ...config,
+    },
     ...node.more,
   };
 }

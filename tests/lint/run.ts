@@ -1,13 +1,16 @@
 import type { Tier } from "../../runtime/model.js";
 import type { LintOptions } from "../../generator/commands/lint.js";
 import { lint, type LintResult } from "../../generator/lint/lint.js";
-import { projectOf } from "../../generator/lint/project/project.js";
-import { PRIVATE_KEYS } from "../../generator/lint/rules/private-data.js";
+import { projectOf } from "../../generator/lint/project.js";
+import { PRIVATE_KEYS } from "../../generator/manifest/model.js";
+import { lintReport } from "../../generator/report/lint-report.js";
+import { renderReport } from "../../generator/report/render.js";
+import type { Format } from "../../generator/report/report.js";
 import { manifestOfJson } from "../../generator/manifest/manifest.js";
 
 /** The options of `routewright lint` as the command line gives them without flags. */
 export function lintOptions(options: Partial<LintOptions> & { readonly manifest: string }): LintOptions {
-  return { format: "text", failOn: "any", privateKey: [], defaultTier: "tier0", ...options };
+  return { format: "text", failOn: "warning", privateKey: [], defaultTier: "tier0", ...options };
 }
 
 /** Lints a manifest's JSON. */
@@ -21,4 +24,9 @@ export function lintJson(json: unknown, defaultTier: Tier = "tier0"): LintResult
 /** Rule and JSON path of everything that is found in a manifest. */
 export function found(json: unknown): readonly string[] {
   return lintJson(json).findings.map(({ rule, path }) => `${rule} ${path}`);
+}
+
+/** A result as the report of a run. */
+export function reported(result: LintResult, format: Format): string {
+  return renderReport(lintReport({ ...result, failed: true, known: null }), format);
 }

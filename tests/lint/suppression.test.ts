@@ -6,7 +6,7 @@ const off = (lint: unknown) => ({ routewright: { lint } });
 const LEGACY: TestNode = { tags: DAILY, columns: ["day"] };
 const REASON = { "unlimited-response": " One row a year. " };
 
-it("a rule turned off with a reason is told apart, with its reason", () => {
+it("a rule turned off with a reason is reported apart, with its reason", () => {
   const { findings, suppressed } = lintJson(project({ sales: { ...LEGACY, meta: off(REASON) } }));
   expect(findings).toEqual([]);
   expect(suppressed.map(({ rule, reason }) => [rule, reason])).toEqual([
@@ -20,7 +20,7 @@ it("is read from `meta` where `config.meta` says nothing of it", () => {
   const both = project({ sales: { ...LEGACY, meta: off({ "private-data": "None." }), more } });
   expect(found(both)).toEqual([
     "unlimited-response $.config.meta",
-    'stale-suppression $.config.meta.routewright.lint["private-data"]',
+    'unused-suppression $.config.meta.routewright.lint["private-data"]',
   ]);
 });
 
@@ -34,16 +34,16 @@ describe("a rule turned off without a reason stays on", () => {
   });
 });
 
-it("nothing is stale of a rule that could not be checked", () => {
+it("no suppression is unused of a rule that could not be checked", () => {
   const meta = off({ ...REASON, "unindexed-column": "A full scan takes a second." });
   const sales = { ...LEGACY, meta };
   expect(found(project({ sales }, "clickhouse"))).toEqual([]);
   expect(found(project({ sales }, "postgres"))).toEqual([
-    'stale-suppression $.config.meta.routewright.lint["unindexed-column"]',
+    'unused-suppression $.config.meta.routewright.lint["unindexed-column"]',
   ]);
 });
 
-it("nothing is said of a model that is kept out of the API", () => {
+it("nothing is reported of a model that is kept out of the API", () => {
   const api = { exclude_from_api: true };
   expect(found(project({ sales: { ...LEGACY, api, meta: off(REASON) } }))).toEqual([]);
 });

@@ -1,11 +1,9 @@
 import type { LetterCase, Parameter } from "@routewright/runtime/model";
-import { list, plain, sentence, type Sentence } from "../../report/sentence.js";
-import { accessPathsOf, serves, type Need } from "../project/access-path.js";
-import { tellsStorage } from "../project/clickhouse.js";
-import type { Engine, Project } from "../project/project.js";
-import { tablesOf } from "../project/storage.js";
-import type { Check, Remark, Subject } from "./check.js";
-import { BOUNDED } from "./unlimited-response.js";
+import { accessPathsOf, declaresStorage, type Need, serves, tablesOf } from "../access-path.js";
+import type { Check, Remark, Subject } from "../finding.js";
+import type { Engine, Project } from "../project.js";
+import { joined, list, plain, sentence, type Sentence } from "../sentence.js";
+import { BOUNDED } from "./tables.js";
 
 /** A place where `meta.api` has rows found or ordered by a column. */
 interface Use {
@@ -32,9 +30,9 @@ export const unindexedColumn: Check = {
       ),
     );
   },
-  blindTo({ engine, nodes }) {
+  skipReason({ engine, nodes }) {
     if (engine === null) return "indexes of this database are not known to Routewright";
-    const tells = engine === "postgres" || [...nodes.values()].some(tellsStorage);
+    const tells = engine === "postgres" || [...nodes.values()].some(declaresStorage);
     return tells ? null : "no model declares an `order_by`, `engine` or index";
   },
 };
@@ -85,11 +83,16 @@ function remarks(subject: Subject, uses: readonly Use[], project: Project, colum
   const [first] = unserved;
   if (first === undefined) return [];
   const names = list([...new Set(unserved.map(({ name }) => name))]);
-  const places = list(tables.map(({ name }) => name));
+  const isOwn = tables.length === 1 && tables[0] === subject.node;
+  const owner = isOwn ? plain("the model") : sentence`${list(tables.map(({ name }) => name))}`;
   return [
     {
       path: first.path,
-      message: sentence`Nothing that ${places} declares leads to the column ${column}. Each request that filters or sorts by it (${names}) reads the whole table: slow for its caller, and for all others.`,
+      message: joined(
+        plain("No index of "),
+        owner,
+        sentence` serves the column ${column}. Each request that filters or sorts by it (${names}) reads the whole table.`,
+      ),
       hint: hintFor(unserved, engine),
     },
   ];

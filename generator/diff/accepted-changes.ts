@@ -1,0 +1,115 @@
+import { closest, shown } from "../catalogue/meta-api/fault.js";
+import { isObject, type JsonObject, textOr } from "../manifest/json.js";
+import { parseJson } from "../manifest/manifest.js";
+import type { Change } from "./change.js";
+import { CHANGE_KINDS, type ChangeKind, isChangeKind } from "./kinds.js";
+
+/** A change that its owner accepts: it is reported and does not fail the run. */
+export interface AcceptEntry {
+  readonly kind: ChangeKind;
+  /** The path as the change names it. */
+  readonly endpoint: string;
+  /** The change's subject; null accepts a change that has none. */
+  readonly subject: string | null;
+  readonly reason: string;
+  /** The last day on which it holds, `YYYY-MM-DD`; null for no limit. */
+  readonly expires: string | null;
+}
+
+export type AcceptReading =
+  | { readonly ok: true; readonly entries: readonly AcceptEntry[] }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** Reads the text of an accept file and reports every problem. `location` is only for messages. */
+export function parseAccept(text: string, location: string): AcceptReading {
+  const json = parseJson(text, location);
+  if (!json.ok) return { ok: false, problems: [json.problem] };
+  if (!Array.isArray(json.value)) return { ok: false, problems: [`${location} is not a list. ${EXAMPLE}`] };
+  const items: readonly unknown[] = json.value;
+  const problems = items.flatMap((item, i) =>
+    problemsOf(item).map((problem) => `${location}, [${String(i)}]: ${problem}`),
+  );
+  if (problems.length > 0) return { ok: false, problems };
+  const entries = items.filter(isObject).map(entryOf);
+  const repeated = repetitions(entries).map((problem) => `${location}, ${problem}`);
+  return repeated.length > 0 ? { ok: false, problems: repeated } : { ok: true, entries };
+}
+
+const EXAMPLE =
+  'Write `[{"kind": "column-removed", "endpoint": "/v1/…", "subject": "…", "reason": "…", "expires": "2030-12-31"}]`; `expires` is optional.';
+
+const KEYS = ["kind", "endpoint", "subject", "reason", "expires"] as const;
+
+function problemsOf(item: unknown): readonly string[] {
+  if (!isObject(item)) return [`${shown(item)} is not an object. ${EXAMPLE}`];
+  const { kind, endpoint, subject = null, reason, expires } = item;
+  const problems = unknownKeys(item);
+  if (!isChangeKind(kind)) problems.push(unknownKind(kind));
+  if (typeof endpoint !== "string" || !endpoint.startsWith("/v1/"))
+    problems.push(`\`endpoint\` is ${given(endpoint)}; give the path of the endpoint, \`/v1/…\`.`);
+  if (subject !== null && typeof subject !== "string")
+    problems.push(`\`subject\` is ${shown(subject)}; give the column, parameter or field as text.`);
+  if (typeof reason !== "string" || reason.trim() === "")
+    problems.push(`\`reason\` is ${given(reason)}; say why consumers can live with the change.`);
+  if (expires !== undefined && !isDate(expires))
+    problems.push(`\`expires\` is ${shown(expires)}; give a date as YYYY-MM-DD, or leave it out.`);
+  return problems;
+}
+
+function given(value: unknown): string {
+  return value === undefined ? "missing" : shown(value);
+}
+
+function unknownKeys(item: JsonObject): string[] {
+  const unknown = Object.keys(item).filter((key) => !(KEYS as readonly string[]).includes(key));
+  return unknown.map((key) => `unknown key ${shown(key)}; known are ${KEYS.join(", ")}.`);
+}
+
+function unknownKind(kind: unknown): string {
+  const near = typeof kind === "string" ? closest(kind, CHANGE_KINDS) : null;
+  const hint = near === null ? `use one of ${CHANGE_KINDS.join(", ")}` : `did you mean ${shown(near)}?`;
+  return `\`kind\` is ${given(kind)}; ${hint}`;
+}
+
+/** Whether it is a day of the calendar: `Date` reads the 30th of February as another day. */
+function isDate(value: unknown): boolean {
+  if (typeof value !== "string" || !/^\d{4}-\d\d-\d\d$/.test(value)) return false;
+  const time = Date.parse(`${value}T00:00:00Z`);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(value);
+}
+
+function entryOf({ kind, endpoint, subject, reason, expires }: JsonObject): AcceptEntry {
+  return {
+    kind: kind as ChangeKind,
+    endpoint: endpoint as string,
+    subject: (subject as string | null | undefined) ?? null,
+    reason: textOr(reason, "").trim(),
+    expires: (expires as string | undefined) ?? null,
+  };
+}
+
+function repetitions(entries: readonly AcceptEntry[]): readonly string[] {
+  const keys = entries.map(keyOf);
+  return keys.flatMap((key, i) => {
+    const first = keys.indexOf(key);
+    return first === i ? [] : [`[${String(i)}]: it repeats [${String(first)}]; remove one of them.`];
+  });
+}
+
+/** Identity of a change across runs. */
+export function keyOf({ kind, endpoint, subject }: Pick<Change, "kind" | "endpoint" | "subject">): string {
+  return JSON.stringify([kind, endpoint, subject]);
+}
+
+/** The text of an accept file without the entries that no longer match a change; those that stay keep their form. */
+export function prunedText(text: string, merged: readonly AcceptEntry[]): string {
+  const gone = new Set(merged.map(keyOf));
+  const kept = (JSON.parse(text) as JsonObject[]).filter((item) => !gone.has(keyOf(entryOf(item))));
+  return `${JSON.stringify(kept, null, 2)}\n`;
+}
+
+/** The entry that accepts a change, for its owner to paste and give a reason. */
+export function acceptEntryFor({ kind, endpoint, subject }: Change): string {
+  const entry = { kind, endpoint, ...(subject !== null && { subject }), reason: "" };
+  return JSON.stringify(entry).replaceAll('":', '": ').replaceAll(',"', ', "');
+}

@@ -1,0 +1,144 @@
+import { type ColumnType, jsonSchemaOf } from "../catalogue/column-types/column-type.js";
+import type { DecimalType, IntegerType, RecordType, StringType } from "../catalogue/column-types/kinds.js";
+
+/** What a client made for one type meets in the values of another, from harmless to incompatible. */
+const OUTCOMES = [
+  "same",
+  "narrowed",
+  "lengthened",
+  "number-changed",
+  "widened",
+  "scale-lowered",
+  "retyped",
+] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+/**
+ * Compares two column types as a client of `base` sees the values of `head`: by JSON type, format, range and digits.
+ * Null of the column itself does not count; inside arrays, maps and tuples it does.
+ */
+export function compareTypes(base: ColumnType, head: ColumnType): Outcome {
+  if (isOpen(base)) return isOpen(head) ? "same" : "narrowed";
+  if (isOpen(head)) return "retyped";
+  switch (base.kind) {
+    case "integer":
+      return head.kind === "integer" ? compareIntegers(base, head) : "retyped";
+    case "decimal":
+      if (head.kind === "decimal") return compareDecimals(base, head);
+      return head.kind === "integer" ? "number-changed" : "retyped";
+    case "float":
+      if (head.kind === "float")
+        return head.bits === base.bits ? "same" : head.bits > base.bits ? "widened" : "number-changed";
+      return head.kind === "decimal" || head.kind === "integer" ? "number-changed" : "retyped";
+    case "string":
+      return compareStrings(base, head);
+    case "enum":
+      if (head.kind !== "enum" || head.values.some((value) => !base.values.includes(value))) return "retyped";
+      return head.values.length < base.values.length ? "narrowed" : "same";
+    case "boolean":
+    case "date":
+    case "dateTime":
+      return head.kind === base.kind ? "same" : "retyped";
+    case "array":
+      return head.kind === "array" ? compareInner(base.of, head.of) : "retyped";
+    case "map":
+      return head.kind === "map" ? compareInner(base.value, head.value) : "retyped";
+    case "tuple":
+      if (head.kind !== "tuple" || head.of.length !== base.of.length) return "retyped";
+      return worst(head.of.map((type, i) => compareInner(base.of[i] ?? type, type)));
+    case "record":
+      return head.kind === "record" ? compareRecords(base, head) : "retyped";
+  }
+}
+
+type Definite = Exclude<ColumnType, { kind: "json" | "unknown" }>;
+
+function isOpen(type: ColumnType): type is Exclude<ColumnType, Definite> {
+  return type.kind === "json" || type.kind === "unknown";
+}
+
+function worst(outcomes: readonly Outcome[]): Outcome {
+  return OUTCOMES[Math.max(0, ...outcomes.map((outcome) => OUTCOMES.indexOf(outcome)))] ?? "same";
+}
+
+function compareInner(base: ColumnType, head: ColumnType): Outcome {
+  const [was, is] = [isNullable(base), isNullable(head)];
+  return worst([compareTypes(base, head), was === is ? "same" : is ? "retyped" : "narrowed"]);
+}
+
+function isNullable(type: ColumnType): boolean {
+  return isOpen(type) || type.nullable;
+}
+
+function compareIntegers(base: IntegerType, head: IntegerType): Outcome {
+  const [was, is] = [base, head].map((type) => JSON.stringify(jsonSchemaOf({ ...type, nullable: false })));
+  if (was === is) return "same";
+  if (contains(base, head)) return "narrowed";
+  return contains(head, base) ? "widened" : "retyped";
+}
+
+function contains(outer: IntegerType, inner: IntegerType): boolean {
+  return BigInt(inner.min) >= BigInt(outer.min) && BigInt(inner.max) <= BigInt(outer.max);
+}
+
+/** Open precision and scale hold any number of digits. */
+function compareDecimals(base: DecimalType, head: DecimalType): Outcome {
+  const [was, is] = [base, head].map(({ precision = Infinity, scale = Infinity }) => {
+    return { scale, whole: precision === Infinity ? Infinity : precision - scale };
+  }) as [Digits, Digits];
+  if (is.scale < was.scale) return "scale-lowered";
+  if (is.scale > was.scale || is.whole > was.whole) return "widened";
+  return is.whole < was.whole ? "narrowed" : "same";
+}
+
+interface Digits {
+  readonly scale: number;
+  readonly whole: number;
+}
+
+/** Dates and members of an enumeration are strings in JSON: text without a format holds them all. */
+function compareStrings(base: StringType, head: Definite): Outcome {
+  if (head.kind === "enum" || head.kind === "date" || head.kind === "dateTime")
+    return base.format === undefined && base.maxLength === undefined ? "narrowed" : "retyped";
+  if (head.kind !== "string" || (base.format !== undefined && base.format !== head.format)) return "retyped";
+  const [was, is] = [base.maxLength ?? Infinity, head.maxLength ?? Infinity];
+  if (is !== was) return is > was ? "lengthened" : "narrowed";
+  return base.format === head.format ? "same" : "narrowed";
+}
+
+/** Fields may be added, as columns may. */
+function compareRecords(base: RecordType, head: RecordType): Outcome {
+  const fields = new Map(head.fields.map(({ name, type }) => [name, type]));
+  const outcomes = base.fields.map(({ name, type }): Outcome => {
+    const now = fields.get(name);
+    return now === undefined ? "retyped" : compareInner(type, now);
+  });
+  return worst([...outcomes, head.fields.length > base.fields.length ? "narrowed" : "same"]);
+}
+
+/**
+ * Whether every value that a filter on a column of type `base` accepts is accepted on one of type `head`: a filter
+ * compares in the column's type, and a value that is not of the type gets 400.
+ */
+export function acceptsFilterValues(base: ColumnType, head: ColumnType): boolean {
+  if (isOpen(base) || isOpen(head)) return true;
+  switch (head.kind) {
+    case "integer":
+      return base.kind === "integer" && contains(head, base);
+    case "decimal":
+    case "float":
+      return base.kind === "integer" || base.kind === "decimal" || base.kind === "float";
+    case "string":
+      return head.format === undefined || (base.kind === "string" && base.format === head.format);
+    case "boolean":
+    case "date":
+    case "dateTime":
+      return base.kind === head.kind;
+    case "enum":
+    case "array":
+    case "map":
+    case "tuple":
+    case "record":
+      return true;
+  }
+}

@@ -1,0 +1,107 @@
+import type { Catalogue, CatalogueEntry, Skipped } from "../catalogue/catalogue.js";
+import { type Change, type Difference, inOrder } from "./change.js";
+import { type Calendar, compareEndpoints } from "./compare-endpoints.js";
+import { type ChangeKind, KINDS, type Severity } from "./kinds.js";
+
+/** Severities that a repository chooses; `off` leaves a kind out of every report. */
+export type SeverityOverrides = Readonly<Partial<Record<ChangeKind, Severity | "off">>>;
+
+/** All changes from one catalogue to another, in order. Pure. */
+export function compareCatalogues(
+  base: Catalogue,
+  head: Catalogue,
+  calendar: Calendar,
+  severities: SeverityOverrides = {},
+): readonly Change[] {
+  const { pairs, removed, added } = matchEndpoints(base.entries, head.entries);
+  const changes = [
+    ...pairs.flatMap(([was, is]) => changesOf(was, is, calendar)),
+    ...removed.map((entry) => removal(entry, head.skipped, calendar.today)),
+    ...added.map((entry) => withLocation(entry, { kind: "endpoint-added" })),
+  ];
+  return changes
+    .flatMap((change) => {
+      const severity = severities[change.kind] ?? KINDS[change.kind].severity;
+      return severity === "off" ? [] : [{ severity, ...change }];
+    })
+    .sort(inOrder);
+}
+
+type Unrated = Omit<Change, "severity">;
+type Pair = readonly [base: CatalogueEntry, head: CatalogueEntry];
+
+function changesOf(base: CatalogueEntry, head: CatalogueEntry, calendar: Calendar): readonly Unrated[] {
+  const { path, tier, model } = base.endpoint;
+  const file = head.facts.file || (model === head.endpoint.model ? base.facts.file : "") || null;
+  return compareEndpoints(base, head, calendar).map((difference) => {
+    return { ...withLocation(head, difference), endpoint: path, tier, file };
+  });
+}
+
+function removal(entry: CatalogueEntry, skipped: readonly Skipped[], today: string): Unrated {
+  const { deprecationDate } = entry.endpoint;
+  const isDue = deprecationDate !== null && deprecationDate.slice(0, 10) <= today;
+  const reason = skipped.find(({ model }) => model === entry.uniqueId);
+  const details = reason === undefined ? [] : detailsOf(reason);
+  const change = withLocation(entry, { kind: isDue ? "endpoint-retired" : "endpoint-removed", details });
+  return { ...change, file: reason?.file || entry.facts.file || null };
+}
+
+function detailsOf({ reason, problems }: Skipped): readonly string[] {
+  const lines = problems.map(({ path, message, hint }) => `${path}: ${message} ${hint}`);
+  switch (reason) {
+    case "invalid":
+      return ["The model is invalid, so it has no endpoint any more:", ...lines];
+    case "path-taken":
+      return ["Another model has taken its path:", ...lines];
+    case "excluded":
+      return ["The model is excluded by meta.api.exclude_from_api.", ...lines];
+  }
+}
+
+function withLocation({ endpoint, facts }: CatalogueEntry, difference: Difference): Unrated {
+  const { kind, subject = null, before = null, after = null, details = [] } = difference;
+  const { path, model, tier } = endpoint;
+  return { kind, endpoint: path, model, file: facts.file || null, tier, subject, before, after, details };
+}
+
+interface Matching {
+  readonly pairs: readonly Pair[];
+  readonly removed: readonly CatalogueEntry[];
+  readonly added: readonly CatalogueEntry[];
+}
+
+/**
+ * Pairs endpoints by path, since that is what consumers call; of the rest, those of one model, which has moved. A path
+ * that another model has taken over stays a pair: it is still served.
+ */
+function matchEndpoints(base: readonly CatalogueEntry[], head: readonly CatalogueEntry[]): Matching {
+  const byPath = pairBy(base, head, ({ endpoint }) => endpoint.path);
+  const byId = pairBy(byPath.removed, byPath.added, ({ uniqueId }) => uniqueId);
+  // A renamed dbt project changes every `unique_id`.
+  const byName = pairBy(byId.removed, byId.added, ({ endpoint }) => endpoint.model);
+  return { ...byName, pairs: [...byPath.pairs, ...byId.pairs, ...byName.pairs] };
+}
+
+/** Pairs endpoints whose key no other endpoint of their revision has, so that no pair is a guess. */
+function pairBy(
+  base: readonly CatalogueEntry[],
+  head: readonly CatalogueEntry[],
+  keyOf: (entry: CatalogueEntry) => string,
+): Matching {
+  const [inBase, inHead] = [uniqueByKey(base, keyOf), uniqueByKey(head, keyOf)];
+  const pairs = [...inBase].flatMap(([key, was]): Pair[] => {
+    const is = inHead.get(key);
+    return is === undefined ? [] : [[was, is]];
+  });
+  const paired = new Set(pairs.flat());
+  const rest = (all: readonly CatalogueEntry[]) => all.filter((entry) => !paired.has(entry));
+  return { pairs, removed: rest(base), added: rest(head) };
+}
+
+function uniqueByKey(all: readonly CatalogueEntry[], keyOf: (entry: CatalogueEntry) => string) {
+  const counts = new Map<string, number>();
+  for (const entry of all) counts.set(keyOf(entry), (counts.get(keyOf(entry)) ?? 0) + 1);
+  const unique = all.filter((entry) => counts.get(keyOf(entry)) === 1);
+  return new Map(unique.map((entry) => [keyOf(entry), entry]));
+}

@@ -1,0 +1,117 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import type { Tier } from "@routewright/runtime/model";
+import { catalogueOf } from "../catalogue/build.js";
+import type { Catalogue } from "../catalogue/catalogue.js";
+import { readCatalogue } from "../catalogue/catalogue-file.js";
+import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
+import { readManifest } from "../manifest/manifest.js";
+import { fail, type Failure, isAddress, readSource } from "../manifest/source.js";
+
+/** How the arguments of `diff` are read. */
+export interface RevisionOptions {
+  /** dbt's catalog.json, for a revision that is a manifest. */
+  readonly catalog?: string | undefined;
+  /** Tier of an endpoint whose model in a manifest has no tier tag. */
+  readonly defaultTier: Tier;
+  /** The generated folder that a `git:<ref>` means, relative to `cwd`. */
+  readonly generated: string;
+  readonly cwd: string;
+}
+
+/** One of the two catalogues of a comparison. */
+export type RevisionReading =
+  { readonly ok: true; readonly catalogue: Catalogue; readonly warnings: readonly string[] } | Failure;
+
+/** Reads a revision: `git:<ref>`, a generated folder, or a manifest by its file or address. */
+export async function readRevision(argument: string, options: RevisionOptions): Promise<RevisionReading> {
+  if (argument.startsWith("git:")) return readFromGit(argument.slice("git:".length), options);
+  const found = isAddress(argument) ? undefined : statSync(argument, { throwIfNoEntry: false });
+  if (found?.isDirectory()) return readFolder(argument);
+  if (found !== undefined || isAddress(argument)) return readFromManifest(argument, options);
+  return fail(
+    `There is no ${argument}. Name dbt's manifest.json (a file or an address), a generated folder, or git:<ref>.`,
+  );
+}
+
+const CATALOGUE_FILE = "catalogue.json";
+
+async function readFolder(folder: string): Promise<RevisionReading> {
+  const file = join(folder, CATALOGUE_FILE);
+  if (!existsSync(file))
+    return fail(`${folder} is not a generated folder: it has no ${CATALOGUE_FILE}. ${REGENERATE}`);
+  const source = await readSource(file);
+  return source.ok ? readText(source.text, file) : source;
+}
+
+const REGENERATE = "Run `routewright generate` on that revision.";
+
+function readText(text: string, location: string): RevisionReading {
+  const reading = readCatalogue(text, location);
+  return reading.ok ? { ok: true, catalogue: reading.catalogue, warnings: [] } : reading;
+}
+
+async function readFromManifest(location: string, options: RevisionOptions): Promise<RevisionReading> {
+  const { catalog, defaultTier } = options;
+  const reading = await readManifest(location);
+  if (!reading.ok) return reading;
+  const { manifest } = reading;
+  const found = catalog === undefined ? null : await readCatalog(catalog);
+  if (found?.ok === false) return found;
+  const catalogue = catalogueOf(found === null ? manifest : withWarehouseColumns(manifest, found.columns), {
+    defaultTier,
+  });
+  return { ok: true, catalogue, warnings: manifest.warnings };
+}
+
+/** `catalogue.json` as a commit has it, straight from git's objects: neither work tree nor index is read or written. */
+function readFromGit(ref: string, { generated, cwd }: RevisionOptions): RevisionReading {
+  if (ref === "") return fail("`git:` names no revision: write `git:main`, or a tag or commit.");
+  const top = git(cwd, ["rev-parse", "--show-toplevel"]);
+  if (!top.ok) return fail(`git:${ref} needs a git repository in the current folder: ${top.problem}`);
+  const path = pathInRepository(top.text.trimEnd(), generated, cwd);
+  if (path === undefined)
+    return fail(`The folder ${generated} lies outside of the git repository; name one in it.`);
+  const commit = git(cwd, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`]);
+  if (!commit.ok) return fail(`git knows no commit ${ref}. ${FETCH}`);
+  const file = `${commit.text.trimEnd()}:${path === "" ? "" : `${path}/`}${CATALOGUE_FILE}`;
+  const blob = git(cwd, ["rev-parse", "--verify", "--quiet", file]);
+  if (!blob.ok)
+    return fail(
+      `git:${ref} has no ${generated}/${CATALOGUE_FILE}. Name the generated folder with --generated; ${GENERATE_THERE}`,
+    );
+  const text = git(cwd, ["cat-file", "blob", blob.text.trimEnd()]);
+  return text.ok
+    ? readText(text.text, `git:${ref}:${generated}/${CATALOGUE_FILE}`)
+    : fail(`git:${ref} lacks ${generated}/${CATALOGUE_FILE}. ${FETCH}`);
+}
+
+const GENERATE_THERE =
+  "an earlier Routewright wrote none: run `routewright generate` there and commit the folder.";
+
+/** The usual reason in a pipeline, where a checkout has one commit only. */
+const FETCH =
+  "If it is on the server only, fetch it first: `git fetch origin <branch>`, or a checkout with its history.";
+
+/** With `/` whatever the system; undefined outside of the repository. The folder itself need not exist any more. */
+function pathInRepository(top: string, folder: string, cwd: string): string | undefined {
+  const path = relative(realpathSync(top), resolve(realpathSync(cwd), folder));
+  const isOutside = path === ".." || path.startsWith(`..${sep}`) || isAbsolute(path);
+  return isOutside ? undefined : path.split(sep).join("/");
+}
+
+/** A catalogue of thousands of endpoints takes some 10 MB. */
+const MAX_OUTPUT_BYTES = 500 * 1024 * 1024;
+
+function git(cwd: string, args: readonly string[]): { readonly ok: true; readonly text: string } | Failure {
+  const { error, status, stdout, stderr } = spawnSync("git", args, {
+    cwd,
+    encoding: "utf8",
+    maxBuffer: MAX_OUTPUT_BYTES,
+    env: { ...process.env, LC_ALL: "C", GIT_OPTIONAL_LOCKS: "0" },
+  });
+  if (error !== undefined)
+    return fail((error as NodeJS.ErrnoException).code === "ENOENT" ? "git is not installed." : error.message);
+  return status === 0 ? { ok: true, text: stdout } : fail(stderr.trim().split("\n")[0] ?? "");
+}

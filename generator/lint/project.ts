@@ -1,0 +1,187 @@
+import type { WarehouseColumns } from "../manifest/catalog.js";
+import { type GraphNode, graphNodeOf, type NodeKind } from "../manifest/graph.js";
+import { byText, isObject, objectOr, textOr, textsOf, type JsonObject } from "../manifest/json.js";
+import { isBindingTest, testedModel } from "../manifest/manifest.js";
+
+/** Databases whose ways to find a row without reading all are known here. */
+export type Engine = "postgres" | "clickhouse";
+
+/** dbt's graph, as far as it feeds endpoints. */
+export interface Project {
+  /** By `unique_id`. */
+  readonly nodes: ReadonlyMap<string, Node>;
+  /** Null for another database. */
+  readonly engine: Engine | null;
+  /** Columns that a test of the project finds unique together, by the tested node's `unique_id`. */
+  readonly testedKeys: ReadonlyMap<string, readonly (readonly string[])[]>;
+}
+
+/** Reads the graph of a manifest's JSON; columns that only the warehouse knows come from `found`. */
+export function projectOf(json: unknown, found: WarehouseColumns): Project {
+  const { metadata, nodes, sources } = objectOr(json);
+  const nodesAndSources = { ...objectOr(nodes), ...objectOr(sources) };
+  const read = Object.entries(nodesAndSources).map(([id, node]) => nodeOf(id, objectOr(node)));
+  const known = read
+    .filter((node) => node !== null)
+    .map((node) => withColumns(node, found.get(node.uniqueId) ?? []));
+  return {
+    nodes: new Map(known.map((node) => [node.uniqueId, node])),
+    engine: engineOf(objectOr(metadata)["adapter_type"]),
+    testedKeys: testedKeysOf(objectOr(nodes)),
+  };
+}
+
+function withColumns(node: Node, found: readonly { readonly name: string }[]): Node {
+  if (found.length === 0) return node;
+  const columns = new Map<string, NodeColumn>(node.columns);
+  for (const { name } of found) {
+    if (!columns.has(name))
+      columns.set(name, { name, path: "$.columns", tags: [], metas: [], constraints: [] });
+  }
+  return { ...node, columns };
+}
+
+/** A manifest that does not name its adapter is served from PostgreSQL, as all are. */
+function engineOf(adapter: unknown): Engine | null {
+  switch (textOr(adapter, "")) {
+    case "":
+    case "postgres":
+      return "postgres";
+    case "clickhouse":
+      return "clickhouse";
+    default:
+      return null;
+  }
+}
+
+function testedKeysOf(nodes: JsonObject): Project["testedKeys"] {
+  const keys = new Map<string, (readonly string[])[]>();
+  const inOrder = Object.entries(nodes).sort(([a], [b]) => byText(a, b));
+  for (const [, value] of inOrder) {
+    const node = objectOr(value);
+    const key = testedKeyOf(node);
+    if (key.length > 0) keys.set(testedModel(node), [...(keys.get(testedModel(node)) ?? []), key]);
+  }
+  return keys;
+}
+
+function testedKeyOf(node: JsonObject): readonly string[] {
+  if (isBindingTest(node, "unique")) return textsOf([node["column_name"]]);
+  if (!isBindingTest(node, "unique_combination_of_columns")) return [];
+  const { kwargs } = objectOr(node["test_metadata"]);
+  return textsOf(objectOr(kwargs)["combination_of_columns"]);
+}
+
+/** A `meta` with its place in the node: dbt keeps it in `config` too, and some versions only there. */
+export interface Meta {
+  readonly path: string;
+  readonly value: JsonObject;
+}
+
+export interface NodeColumn {
+  readonly name: string;
+  /** Where it is in its node, as a JSON path. */
+  readonly path: string;
+  readonly tags: readonly string[];
+  readonly metas: readonly Meta[];
+  readonly constraints: readonly JsonObject[];
+}
+
+/** A node of dbt's graph, with what the rules ask beyond the API's own `Model`. */
+export interface Node extends GraphNode {
+  readonly uniqueId: string;
+  /** For people: the model's name, or `<source>.<table>`. */
+  readonly name: string;
+  readonly file: string | null;
+  readonly tags: readonly string[];
+  readonly columns: ReadonlyMap<string, NodeColumn>;
+  readonly constraints: readonly JsonObject[];
+  readonly metas: readonly Meta[];
+  readonly config: JsonObject;
+  /** dbt's `access`: `private`, `protected` or `public`; empty where the manifest has none. */
+  readonly access: string;
+}
+
+/** Reads a node; null for what feeds no endpoint, such as a test. */
+export function nodeOf(uniqueId: string, json: JsonObject): Node | null {
+  const node = graphNodeOf(json);
+  if (node === null) return null;
+  const config = objectOr(json["config"]);
+  const tags = textsOf(json["tags"]);
+  return {
+    ...node,
+    uniqueId,
+    name: nameOf(node.kind, json) || uniqueId,
+    file: textOr(json["original_file_path"], textOr(json["path"], "")) || null,
+    tags: tags.length > 0 ? tags : textsOf(config["tags"]),
+    columns: columnsOf(json),
+    constraints: objectsOf(json["constraints"]),
+    metas: metasOf(json, "$"),
+    config,
+    access: textOr(json["access"], ""),
+  };
+}
+
+function nameOf(kind: NodeKind, json: JsonObject): string {
+  const name = textOr(json["name"], "");
+  return kind === "source" ? `${textOr(json["source_name"], "")}.${name}` : name;
+}
+
+function columnsOf(json: JsonObject): ReadonlyMap<string, NodeColumn> {
+  const columns = Object.entries(objectOr(json["columns"])).map(([key, value]) => {
+    const column = objectOr(value);
+    const name = textOr(column["name"], "") || key;
+    const path = `$.columns${member(key)}`;
+    const tags = [...textsOf(column["tags"]), ...textsOf(objectOr(column["config"])["tags"])];
+    const constraints = objectsOf(column["constraints"]);
+    return [name, { name, path, tags, metas: metasOf(column, path), constraints }] as const;
+  });
+  return new Map(columns);
+}
+
+function metasOf(json: JsonObject, at: string): readonly Meta[] {
+  const places = [
+    { path: `${at}.config.meta`, value: objectOr(json["config"])["meta"] },
+    { path: `${at}.meta`, value: json["meta"] },
+  ];
+  return places.flatMap(({ path, value }) => (isObject(value) ? [{ path, value }] : []));
+}
+
+function objectsOf(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+/** A key as a step of a JSON path. */
+export function member(key: string): string {
+  return /^[A-Za-z_]\w*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
+}
+
+/** A node and how its data comes to another: the nodes from it to that one, by the shortest way. */
+export interface Ancestor {
+  readonly node: Node;
+  /** Names, from the ancestor to the node that it feeds, both included. */
+  readonly way: readonly string[];
+}
+
+/**
+ * Everything that feeds a node through `depends_on`, nearest first; a parent that the manifest lacks is left out.
+ * `expand` decides whose parents count, `follow` which of them.
+ */
+export function ancestorsOf(
+  start: Node,
+  { nodes }: Project,
+  expand: (node: Node) => boolean = () => true,
+  follow: (parent: Node) => boolean = () => true,
+): readonly Ancestor[] {
+  const ways = new Map<string, Ancestor>([[start.uniqueId, { node: start, way: [start.name] }]]);
+  // A map can be extended while it is walked: this is a breadth-first search.
+  for (const { node, way } of ways.values()) {
+    if (!expand(node)) continue;
+    for (const id of node.parents) {
+      const parent = nodes.get(id);
+      if (parent && follow(parent) && !ways.has(id))
+        ways.set(id, { node: parent, way: [parent.name, ...way] });
+    }
+  }
+  return [...ways.values()].slice(1);
+}

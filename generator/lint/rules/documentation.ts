@@ -1,0 +1,65 @@
+import { objectOr } from "../../manifest/json.js";
+import type { Check } from "../finding.js";
+import type { Meta } from "../project.js";
+import { list, plain, sentence } from "../sentence.js";
+
+/** A parameter of which the documentation shows the name alone. */
+export const undescribedParameter: Check = {
+  find({ entry: { endpoint, documentation }, apiPath }) {
+    return endpoint.parameters.flatMap(({ name, column }, i) => {
+      if (documentation.parameters.has(name)) return [];
+      return [
+        {
+          path: `${apiPath}.parameters[${String(i)}]`,
+          message: sentence`The parameter ${name} has no description: callers see its name and type, and must guess what values of ${column} look like.`,
+          hint: plain("Add a `description` with an example value."),
+        },
+      ];
+    });
+  },
+};
+
+const TYPE_HINT = plain(
+  "Give `data_type` in the model's schema.yml, or pass --catalog with dbt's catalog.json.",
+);
+
+/** Columns whose schema in OpenAPI allows any value. */
+export const untypedColumn: Check = {
+  find({ entry: { endpoint } }) {
+    const untyped = endpoint.columns.filter(({ type }) => type === null).map(({ name }) => name);
+    if (endpoint.columns.length === 0) {
+      const message = plain(
+        "The model declares no columns: all columns of the relation are served, and typed clients get no fields.",
+      );
+      return [{ path: "$.columns", message, hint: TYPE_HINT }];
+    }
+    if (untyped.length === 0) return [];
+    const message = sentence`Columns have no type: ${list(untyped)}. OpenAPI allows any value there, and typed clients get \`unknown\`.`;
+    return [{ path: "$.columns", message, hint: TYPE_HINT }];
+  },
+};
+
+/** A PostgreSQL timestamp that names no zone, where the project does not say which one it means. */
+export const zonelessTimestamp: Check = {
+  find({ entry: { endpoint }, node }) {
+    if (node.metas.some(namesTimezone)) return [];
+    const zoneless = endpoint.columns
+      .filter(({ type }) => /\btimestamp\b(?!.*\bwith time zone)/i.test(type ?? ""))
+      .filter(({ name }) => !node.columns.get(name)?.metas.some(namesTimezone))
+      .map(({ name }) => name);
+    if (zoneless.length === 0) return [];
+    return [
+      {
+        path: "$.columns",
+        message: sentence`Timestamps without a time zone are served as UTC: ${list(zoneless)}. If they are local times, every value is wrong by the offset.`,
+        hint: plain(
+          'Store them as `timestamptz`, or name their zone: `meta: {routewright: {timezone: "UTC"}}` on the column or the model.',
+        ),
+      },
+    ];
+  },
+};
+
+function namesTimezone({ value }: Meta): boolean {
+  return typeof objectOr(value["routewright"])["timezone"] === "string";
+}

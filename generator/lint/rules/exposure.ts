@@ -1,0 +1,218 @@
+import { isTier, TIER_NAMES, TIERS, type Tier } from "@routewright/runtime/model";
+import { isPublished } from "../../catalogue/tags.js";
+import { textOr } from "../../manifest/json.js";
+import { PRIVATE_TAG } from "../../manifest/model.js";
+import type { Check, Remark, Subject } from "../finding.js";
+import { ancestorsOf, member, type Node, type NodeColumn } from "../project.js";
+import { chain, plain, sentence } from "../sentence.js";
+
+/** An endpoint that carries data marked as private, below the tier that the mark asks for. */
+export const privateData: Check = {
+  find(subject, { privateKeys, project }) {
+    const { node, ancestors, entry } = subject;
+    const self = { node, way: [node.name] };
+    const inModels = [self, ...ancestors].flatMap((source) => {
+      const marks = marksOf(source.node, "$", privateKeys);
+      return marks.map((mark) => ({ ...source, mark }));
+    });
+    const inColumns = privateColumnNames(
+      [self, ...ancestors].map((source) => source.node),
+      privateKeys,
+    )
+      .filter((column) => isServed(column, subject))
+      .flatMap((column) =>
+        [
+          self,
+          ...ancestorsOf(
+            node,
+            project,
+            () => true,
+            (parent) => carries(parent, column),
+          ),
+        ].map((source) => ({ source, column })),
+      )
+      .flatMap(({ source, column }) => {
+        const found = columnOf(source.node, column);
+        return (found ? marksOf(found, found.path, privateKeys) : []).map((mark) => ({ ...source, mark }));
+      });
+    return strictestPerNode([...inModels, ...inColumns])
+      .filter(({ mark }) => TIERS.indexOf(mark.tier) > TIERS.indexOf(entry.endpoint.tier))
+      .map((source) => privateRemark(subject, source));
+  },
+};
+
+interface Mark {
+  /** In the marked node, as a JSON path. */
+  readonly path: string;
+  /** The lowest tier that may see what is marked. */
+  readonly tier: Tier;
+}
+
+interface MarkedSource {
+  readonly node: Node;
+  readonly way: readonly string[];
+  readonly mark: Mark;
+}
+
+function marksOf(
+  { metas, tags }: Pick<NodeColumn, "metas" | "tags">,
+  at: string,
+  keys: readonly string[],
+): readonly Mark[] {
+  const inMeta = metas.flatMap(({ path, value }) =>
+    keys
+      .filter((key) => Object.hasOwn(value, key))
+      .map((key) => ({ path: path + member(key), tier: requiredTier(value[key]) })),
+  );
+  const isTagged = tags.some((tag) => tag.toLowerCase() === PRIVATE_TAG);
+  return isTagged ? [...inMeta, { path: `${at}.tags`, tier: "tier3" }] : inMeta;
+}
+
+const NO: readonly unknown[] = ["", "false", "no", "none", "null"];
+
+/** A mark may name a tier, by number or by name; any other that does not say no asks for the highest. */
+function requiredTier(mark: unknown): Tier {
+  const text = typeof mark === "string" ? mark.trim().toLowerCase() : null;
+  const named = TIERS.find((tier) => text === tier || text === TIER_NAMES[tier].toLowerCase());
+  if (named) return named;
+  const isEmpty = Array.isArray(mark) ? mark.length === 0 : mark === null || mark === false || mark === 0;
+  return isEmpty || NO.includes(text) ? "tier0" : "tier3";
+}
+
+function privateColumnNames(nodes: readonly Node[], keys: readonly string[]): readonly string[] {
+  const columns = nodes.flatMap((node) => [...node.columns.values()]);
+  const marked = columns.filter((column) => marksOf(column, column.path, keys).length > 0);
+  return [...new Set(marked.map(({ name }) => name.toLowerCase()))];
+}
+
+/** An endpoint serves the columns that its model declares, and all of the relation where it declares none. */
+function isServed(column: string, { entry, node }: Subject): boolean {
+  const { columns } = entry.endpoint;
+  return columns.length === 0
+    ? carries(node, column)
+    : columns.some(({ name }) => name.toLowerCase() === column);
+}
+
+function columnOf({ columns }: Node, column: string): NodeColumn | undefined {
+  return columns.get(column) ?? [...columns.values()].find(({ name }) => name.toLowerCase() === column);
+}
+
+/**
+ * Whether a node passes a column on, by its name. What a model declares may be a part of its columns, so its SQL counts
+ * too: it names the column, or selects `*`. Without SQL, a model that declares nothing may have any column.
+ */
+function carries(node: Node, column: string): boolean {
+  if (columnOf(node, column) !== undefined) return true;
+  if (node.code.length === 0) return node.columns.size === 0;
+  return node.code.some(
+    (code) => /\bselect\s+(?:distinct\s+)?\*|\.\*|,\s*\*|\bstar\s*\(/i.test(code) || wordIn(code, column),
+  );
+}
+
+function wordIn(code: string, word: string): boolean {
+  return new Set<string>(code.toLowerCase().match(/[\p{L}_][\p{L}\p{N}_$]*/gu)).has(word);
+}
+
+function strictestPerNode(sources: readonly MarkedSource[]): readonly MarkedSource[] {
+  const strictest = new Map<Node, MarkedSource>();
+  for (const source of sources) {
+    const known = strictest.get(source.node);
+    if (!known || TIERS.indexOf(source.mark.tier) > TIERS.indexOf(known.mark.tier))
+      strictest.set(source.node, source);
+  }
+  return [...strictest.values()];
+}
+
+function privateRemark({ entry, node }: Subject, { node: marked, way, mark }: MarkedSource): Remark {
+  return {
+    path: marked === node ? mark.path : "$.depends_on.nodes",
+    message: sentence`Callers of ${entry.endpoint.tier} get data that ${marked.name} keeps for ${mark.tier} and above, by its ${mark.path}: ${chain(way)}.`,
+    hint: sentence`Tag this model ${mark.tier}, or declare only columns that are not private and leave the others out of its SQL.`,
+  };
+}
+
+/** An endpoint made of data that another model's tags keep for a higher tier. */
+export const higherTierData: Check = {
+  find({ entry: { endpoint }, ancestors }, { defaultTier }) {
+    return ancestors.flatMap(({ node, way }) => {
+      const tier = tierOf(node, defaultTier);
+      if (tier === null || TIERS.indexOf(tier) <= TIERS.indexOf(endpoint.tier)) return [];
+      return [
+        {
+          path: "$.tags",
+          message: sentence`Callers of ${endpoint.tier} get data of ${node.name}, which is tagged ${tier}: ${chain(way)}. Lower-tier callers can read data of a higher tier.`,
+          hint: sentence`Tag this model ${tier}, or build it from data of its own tier. If it exposes nothing, as sums and counts may, turn the rule off with that reason.`,
+        },
+      ];
+    });
+  },
+};
+
+/** The tier that a node's tags ask for; an API model without such a tag has the default. */
+function tierOf({ kind, tags }: Node, defaultTier: Tier): Tier | null {
+  if (kind !== "model") return null;
+  const [strictest] = TIERS.toReversed().filter((tier) => tags.includes(tier));
+  return strictest ?? (isPublished(tags) ? defaultTier : null);
+}
+
+/** An endpoint whose tier nobody chose. */
+export const missingTierTag: Check = {
+  find({ node, entry: { endpoint } }) {
+    if (node.tags.some(isTier)) return [];
+    return [
+      {
+        path: "$.tags",
+        message: sentence`No tag names a tier, so the endpoint has the default, ${endpoint.tier}.`,
+        hint: sentence`Tag the model with one of ${{ names: TIERS, separator: ", " }}; \`tier0\` opens it to everybody on purpose.`,
+      },
+    ];
+  },
+};
+
+/** A model that dbt keeps within its group, published to the world. */
+export const privateAccess: Check = {
+  find({ node }) {
+    if (textOr(node.config["access"], node.access) !== "private") return [];
+    return [
+      {
+        path: "$.config.access",
+        message: plain(
+          "The model has `access: private`, so no model outside its group may use it, but it has an endpoint.",
+        ),
+        hint: plain("Give it `access: protected` or `public`, or remove its `production` or `api:` tag."),
+      },
+    ];
+  },
+};
+
+/** A category one typo away from one that has more endpoints. */
+export const categoryTypo: Check = {
+  find({ entry: { category }, categories }) {
+    const own = categories.get(category) ?? 0;
+    const similar = [...categories].filter(
+      ([other, count]) => count > own && isOneEditApart(category, other),
+    );
+    const [[meant] = []] = similar.toSorted(([, a], [, b]) => b - a);
+    if (meant === undefined) return [];
+    return [
+      {
+        path: "$.tags",
+        message: sentence`The category ${category} is one letter away from ${meant}, which has more endpoints.`,
+        hint: sentence`If it is a typo, write ${meant} before consumers use the path; if not, turn the rule off with that reason.`,
+      },
+    ];
+  },
+};
+
+/** Whether two words of four letters or more differ by one letter that is added, left out, replaced or swapped. */
+function isOneEditApart(a: string, b: string): boolean {
+  const [short, long] = a.length <= b.length ? [a, b] : [b, a];
+  if (short.length < 4 || long.length - short.length > 1 || short === long) return false;
+  let start = 0;
+  while (start < short.length && short[start] === long[start]) start++;
+  const rest = (text: string, from: number): string => text.slice(start + from);
+  if (short.length < long.length) return rest(short, 0) === rest(long, 1);
+  const isSwap =
+    short[start] === long[start + 1] && short[start + 1] === long[start] && rest(short, 2) === rest(long, 2);
+  return isSwap || rest(short, 1) === rest(long, 1);
+}

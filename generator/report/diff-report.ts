@@ -1,0 +1,232 @@
+import { type AcceptEntry, acceptEntryFor } from "../diff/accepted-changes.js";
+import type { Change } from "../diff/change.js";
+import { type ChangeKind, CHANGE_KINDS, KINDS, SEVERITIES, type Severity } from "../diff/kinds.js";
+import { rowPreviews } from "../diff/preview.js";
+import { type AcceptedChange, countsOf, type Verdict } from "../diff/verdict.js";
+import { joined, list, plain, sentence, type Sentence } from "../lint/sentence.js";
+import { visible } from "../manifest/hidden.js";
+import { MAX_SHOWN } from "./quote.js";
+import { type Block, counted, grouped, type Item, type Level, type Report, type Section } from "./report.js";
+
+/** A comparison with its names. */
+export interface DiffResult extends Verdict {
+  /** The revisions as they are shown: without the password of an address. */
+  readonly base: string;
+  readonly head: string;
+  /** Where the accept file is, or would be. */
+  readonly acceptFile: string;
+  readonly failed: boolean;
+}
+
+/** Of a section this many items are open in a comment, the others folded. */
+const OPEN_ITEMS = 10;
+
+export function diffReport(result: DiffResult): Report {
+  const { open, accepted, expired, merged, base, head } = result;
+  return {
+    title: "API changes",
+    verdict: verdictText(result),
+    summary: joined(plain(summaryText(result)), sentence`: from ${base} to ${head}`),
+    notes: merged.length === 0 ? [] : [mergedNote(merged, result.acceptFile)],
+    sections: [
+      ...SEVERITIES.map((severity): Section => {
+        const items = open
+          .filter((change) => change.severity === severity)
+          .map((change) => changeItem(change));
+        return {
+          heading: HEADINGS[severity],
+          items: grouped(items),
+          open: severity === "compatible" ? 0 : OPEN_ITEMS,
+        };
+      }),
+      { heading: "Accepted", items: accepted.map(acceptedItem), open: 0 },
+      {
+        heading: "Expired accept entries",
+        items: expired.map((entry) => expiredItem(entry, result.acceptFile)),
+        open: OPEN_ITEMS,
+      },
+    ],
+    blocks: blocksOf(result),
+    json: jsonOf(result),
+  };
+}
+
+const HEADINGS = {
+  exposing: "Exposing",
+  breaking: "Breaking",
+  warning: "Warnings",
+  compatible: "Compatible",
+} as const satisfies Record<Severity, string>;
+
+const LEVELS = {
+  exposing: "error",
+  breaking: "error",
+  warning: "warning",
+  compatible: "notice",
+} as const satisfies Record<Severity, Level>;
+
+function verdictText(result: DiffResult): string {
+  const { exposing, breaking, warning, compatible } = countsOf(result);
+  const all = exposing + breaking + warning + compatible;
+  if (!result.failed)
+    return all === 0
+      ? "passes, nothing changed"
+      : exposing + breaking === 0
+        ? "passes"
+        : "passes by --fail-on none";
+  const causes = [
+    ...(exposing === 0 ? [] : [counted(exposing, "exposing change")]),
+    ...(breaking === 0 ? [] : [counted(breaking, "breaking change")]),
+    ...(result.expired.length === 0
+      ? []
+      : [
+          `${String(result.expired.length)} expired accept ${result.expired.length === 1 ? "entry" : "entries"}`,
+        ]),
+  ];
+  return `fails, ${causes.length === 0 ? counted(all, "change") : causes.join(", ")}`;
+}
+
+function summaryText(result: DiffResult): string {
+  const { exposing, breaking, warning, compatible } = countsOf(result);
+  const { accepted, expired } = result;
+  return [
+    `${String(exposing)} exposing`,
+    `${String(breaking)} breaking`,
+    counted(warning, "warning"),
+    `${String(compatible)} compatible`,
+    ...(accepted.length === 0 ? [] : [`${String(accepted.length)} accepted`]),
+    ...(expired.length === 0 ? [] : [`${String(expired.length)} expired in the accept file`]),
+  ].join(", ");
+}
+
+function mergedNote(merged: readonly AcceptEntry[], file: string): Sentence {
+  const names = merged.map(({ kind, endpoint, subject }) =>
+    [kind, endpoint, ...(subject === null ? [] : [subject])].join(" "),
+  );
+  return sentence`${file} has entries that match no change: ${list(names)}. \`routewright diff --prune\` removes them.`;
+}
+
+function changeItem(change: Change, label: string = change.severity): Item {
+  const { kind, endpoint, tier, model, file, details } = change;
+  return {
+    level: LEVELS[change.severity],
+    label,
+    id: kind,
+    title: KINDS[kind].title,
+    endpoints: [endpoint],
+    difference: differenceOf(change),
+    location: [tier, model, ...(file === null ? [] : [file])],
+    file,
+    details: details.map((detail) => ({ words: ["", ""], names: [detail] })),
+  };
+}
+
+function acceptedItem({ change, entry }: AcceptedChange): Item {
+  const item = changeItem(change, "accepted");
+  return { ...item, level: "notice", details: [...item.details, reasonOf(entry)] };
+}
+
+function reasonOf({ reason, expires }: AcceptEntry): Sentence {
+  return expires === null ? sentence`Accepted: ${reason}` : sentence`Accepted until ${expires}: ${reason}`;
+}
+
+function expiredItem(entry: AcceptEntry, acceptFile: string): Item {
+  const { kind, endpoint, subject, expires } = entry;
+  return {
+    level: "error",
+    label: "expired",
+    id: kind,
+    title: "Accept entry expired",
+    endpoints: [endpoint],
+    difference: subject === null ? null : sentence`${subject}`,
+    location: [acceptFile],
+    file: acceptFile,
+    details: [
+      sentence`The entry expired on ${expires ?? ""} and its change is still there: undo the change, or set a new date.`,
+      reasonOf(entry),
+    ],
+  };
+}
+
+/** `value: UInt32 → UInt64`, `value: was UInt64`, `value: now UInt64`; null where kind and endpoint say it all. */
+function differenceOf({ kind, subject, before, after }: Change): Sentence | null {
+  const [was, is] = before !== null && after !== null ? fromWhereTheyDiffer(before, after) : [before, after];
+  const name = subject === null || SUBJECT_IS_BEFORE.has(kind) ? null : subject;
+  if (was === null && is === null) return name === null ? null : sentence`${name}`;
+  const lead = name === null ? plain("") : sentence`${name}: `;
+  const values =
+    was !== null && is !== null
+      ? sentence`${was} → ${is}`
+      : was !== null
+        ? sentence`was ${was}`
+        : sentence`now ${is ?? ""}`;
+  return joined(lead, values);
+}
+
+const SUBJECT_IS_BEFORE: ReadonlySet<ChangeKind> = new Set(["parameter-renamed"]);
+
+/** Of the text that two long values have in common, this much is shown. */
+const LEAD = 40;
+
+/** Long values that begin alike, from a little before they differ, so that the difference is shown. */
+function fromWhereTheyDiffer(before: string, after: string): readonly [string, string] {
+  let common = 0;
+  while (common < before.length && before[common] === after[common]) common++;
+  const from = Math.max(before.length, after.length) > MAX_SHOWN ? common - LEAD : 0;
+  return from <= 0 ? [before, after] : [`…${before.slice(from)}`, `…${after.slice(from)}`];
+}
+
+/** Open changes that an accept entry is offered for. */
+const MAX_ENTRIES = 30;
+
+function blocksOf({ open, acceptFile }: DiffResult): readonly Block[] {
+  const previews = rowPreviews(open).map(({ endpoints, lines }): Block => {
+    const subject = endpoints.length === 1 ? (endpoints[0] ?? "") : counted(endpoints.length, "endpoint");
+    return {
+      heading: `What consumers of ${subject} see`,
+      language: "diff",
+      text: lines.map(visible).join("\n"),
+    };
+  });
+  const failing = open.filter(({ severity }) => severity === "exposing" || severity === "breaking");
+  if (failing.length === 0) return previews;
+  const entries = failing.slice(0, MAX_ENTRIES).map((change) => `  ${visible(acceptEntryFor(change))}`);
+  const left = failing.length - entries.length;
+  const heading = `To accept, add to ${acceptFile} with a reason${left > 0 ? ` (the first ${String(entries.length)} of ${String(failing.length)})` : ""}`;
+  return [...previews, { heading, language: "json", text: `[\n${entries.join(",\n")}\n]` }];
+}
+
+function jsonOf(result: DiffResult): unknown {
+  const { base, head, open, accepted, expired, merged, failed } = result;
+  const entryJson = ({ kind, endpoint, subject, reason, expires }: AcceptEntry) => ({
+    kind,
+    endpoint,
+    subject,
+    reason,
+    expires,
+  });
+  const counts = CHANGE_KINDS.map(
+    (kind) => [kind, open.filter((change) => change.kind === kind).length] as const,
+  );
+  return {
+    version: 2,
+    base,
+    head,
+    failed,
+    summary: {
+      ...countsOf(result),
+      accepted: accepted.length,
+      expired: expired.length,
+      merged: merged.length,
+    },
+    kinds: Object.fromEntries(counts.filter(([, count]) => count > 0)),
+    changes: open,
+    accepted: accepted.map(({ change, entry }) => ({
+      ...change,
+      reason: entry.reason,
+      expires: entry.expires,
+    })),
+    expired: expired.map(entryJson),
+    merged: merged.map(entryJson),
+  };
+}

@@ -1,0 +1,109 @@
+import { countsOf, type Finding, RULE_IDS, RULES, SEVERITIES, type Severity } from "../lint/finding.js";
+import type { LintResult, SuppressedFinding } from "../lint/lint.js";
+import { plain, sentence, type Sentence } from "../lint/sentence.js";
+import { plainText } from "./quote.js";
+import { counted, grouped, type Item, type Report, type Section } from "./report.js";
+
+/** Of a section this many items are open in a comment, the others folded. */
+const OPEN_ITEMS = 10;
+
+const HEADINGS = { error: "Errors", warning: "Warnings" } as const satisfies Record<Severity, string>;
+
+/** A lint run with its outcome. */
+export interface LintOutcome extends LintResult {
+  readonly failed: boolean;
+  /** How many findings the base has too; null when the run was not compared with one. */
+  readonly known: number | null;
+}
+
+export function lintReport(result: LintOutcome): Report {
+  const { findings, suppressed, failed } = result;
+  const { error, warning } = countsOf(findings);
+  const causes = [
+    ...(error === 0 ? [] : [counted(error, "error")]),
+    ...(warning === 0 ? [] : [counted(warning, "warning")]),
+  ];
+  return {
+    title: "API lint",
+    verdict: failed ? `fails, ${causes.join(", ")}` : findings.length === 0 ? "passes, no finding" : "passes",
+    summary: plain(summaryText(result)),
+    notes: notesOf(result),
+    sections: [
+      ...SEVERITIES.map((severity): Section => {
+        const items = findings.filter((finding) => finding.severity === severity).map(findingItem);
+        return { heading: HEADINGS[severity], items: grouped(items), open: OPEN_ITEMS };
+      }),
+      { heading: "Suppressed", items: suppressed.map(suppressedItem), open: 0 },
+    ],
+    blocks: [],
+    json: jsonOf(result),
+  };
+}
+
+function summaryText({ findings, suppressed, endpoints, known }: LintOutcome): string {
+  const { error, warning } = countsOf(findings);
+  const isNew = known === null ? "" : "new ";
+  const counts = `${counted(error, `${isNew}error`)}, ${counted(warning, `${isNew}warning`)} in ${counted(endpoints, "endpoint")}`;
+  const more = [
+    ...(known === null || known === 0 ? [] : [`${String(known)} known from the base`]),
+    ...(suppressed.length === 0 ? [] : [`${String(suppressed.length)} suppressed`]),
+  ];
+  return [counts, ...more].join("; ");
+}
+
+/** What a run left out. */
+function notesOf({ unchecked, skipped }: LintResult): readonly Sentence[] {
+  const left =
+    skipped === 1
+      ? "1 tagged model has no endpoint and was"
+      : `${String(skipped)} tagged models have no endpoint and were`;
+  return [
+    ...unchecked.map(({ rule, why }) => plain(`${rule} was not checked: ${why}.`)),
+    ...(skipped === 0 ? [] : [plain(`${left} not linted: \`routewright generate\` says why.`)]),
+  ];
+}
+
+function findingItem(finding: Finding): Item {
+  const { rule, severity, model, file, endpoint, path, message, hint } = finding;
+  return {
+    level: severity,
+    label: severity,
+    id: rule,
+    title: RULES[rule].title,
+    endpoints: [endpoint ?? model],
+    difference: null,
+    location: [model, ...(file === null ? [] : [file]), path],
+    file,
+    details: [message, hint],
+  };
+}
+
+function suppressedItem(finding: SuppressedFinding): Item {
+  const item = findingItem(finding);
+  return { ...item, level: "notice", label: "suppressed", details: [sentence`Reason: ${finding.reason}`] };
+}
+
+function jsonOf({
+  findings,
+  suppressed,
+  unchecked,
+  endpoints,
+  skipped,
+  failed,
+  known,
+}: LintOutcome): unknown {
+  const counts = RULE_IDS.map((id) => [id, findings.filter(({ rule }) => rule === id).length] as const);
+  return {
+    version: 2,
+    failed,
+    summary: { ...countsOf(findings), suppressed: suppressed.length, known, endpoints, skipped },
+    rules: Object.fromEntries(counts.filter(([, count]) => count > 0)),
+    findings: findings.map(findingJson),
+    suppressed: suppressed.map((finding) => ({ ...findingJson(finding), reason: finding.reason })),
+    unchecked,
+  };
+}
+
+function findingJson({ rule, severity, model, file, endpoint, path, message, hint }: Finding) {
+  return { rule, severity, model, file, endpoint, path, message: plainText(message), hint: plainText(hint) };
+}

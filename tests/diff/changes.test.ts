@@ -1,0 +1,28 @@
+import { describe, expect, it } from "vitest";
+import { CHANGE_KINDS } from "../../generator/diff/kinds.js";
+import { changesBetween } from "./catalogues.js";
+import { manifestWith, nothing, type Raw } from "./feature-model.js";
+import { REQUEST_CHANGES } from "./request-changes.js";
+import { ROW_CHANGES } from "./row-changes.js";
+
+const TABLE = [...REQUEST_CHANGES, ...ROW_CHANGES];
+
+function judged(base: Raw, head: Raw): readonly string[] {
+  return changesBetween(base, head).map(({ severity, kind, subject }) =>
+    [severity, kind, ...(subject === null ? [] : [subject])].join(" "),
+  );
+}
+
+describe("a single change, forwards and backwards", () => {
+  it.each(TABLE)("$change", ({ given = nothing, edit, forwards, backwards }) => {
+    const [base, head] = [manifestWith(given), manifestWith(given, edit)];
+    expect({ forwards: judged(base, head), backwards: judged(head, base) }).toEqual({ forwards, backwards });
+  });
+});
+
+it("shows every kind at least once", () => {
+  const shown = new Set(
+    TABLE.flatMap(({ forwards, backwards }) => [...forwards, ...backwards]).map((one) => one.split(" ")[1]),
+  );
+  expect(CHANGE_KINDS.filter((kind) => !shown.has(kind))).toEqual([]);
+});

@@ -1,0 +1,226 @@
+import {
+  all,
+  api,
+  field,
+  parameter,
+  requires,
+  row,
+  type Row,
+  sunset,
+  tag,
+  unfiltered,
+} from "./feature-model.js";
+
+/** Changes of access, endpoints, parameters and pages. */
+export const REQUEST_CHANGES: readonly Row[] = [
+  // Access.
+  row("the tier is lowered", tag("tier1", "tier0"), "exposing tier-lowered", "breaking tier-raised"),
+  row("the tier tag is lost", tag("tier1", null), "exposing tier-lowered", "breaking tier-raised"),
+  row("the tier tag of a tier0 endpoint is lost", tag("tier0", null), [], [], tag("tier1", "tier0")),
+  row(
+    "a column appears on a model with a private one",
+    ({ columns }) => (columns.email = { name: "email", data_type: "text" }),
+    "exposing column-exposed email",
+    "breaking column-removed email",
+    ({ columns }) => (columns.shop.meta = { pii: true }),
+  ),
+  row(
+    "a column appears on a model marked private",
+    ({ columns }) => (columns.email = { name: "email", data_type: "text" }),
+    "exposing column-exposed email",
+    "breaking column-removed email",
+    (model) => (model.config.meta.contains_pii = true),
+  ),
+  row(
+    "allow_unfiltered is turned on at tier0",
+    unfiltered(true),
+    "exposing unfiltered-allowed-at-tier0 allow_unfiltered",
+    "breaking unfiltered-refused allow_unfiltered",
+    all(tag("tier1", "tier0"), unfiltered(false)),
+  ),
+  // Endpoints.
+  row(
+    "the model is no longer published",
+    tag("production", null),
+    "breaking endpoint-removed",
+    "compatible endpoint-added",
+  ),
+  row(
+    "the endpoint goes after its sunset",
+    tag("production", null),
+    "compatible endpoint-retired",
+    "compatible endpoint-added",
+    sunset("2030-01-30"),
+  ),
+  row(
+    "the model is excluded",
+    api((settings) => (settings.exclude_from_api = true)),
+    "breaking endpoint-removed",
+    "compatible endpoint-added",
+  ),
+  row(
+    "the model becomes invalid",
+    parameter("shop", { column: "nowhere" }),
+    "breaking endpoint-removed",
+    "compatible endpoint-added",
+  ),
+  row("the path moves", tag("api:sales", "api:orders"), "breaking path-moved", "breaking path-moved"),
+  row(
+    "another model serves the path",
+    (_, { nodes }) => {
+      nodes["model.shop.other"] = { ...nodes["model.shop.sales"], name: "other", alias: "other" };
+      for (const key of Object.keys(nodes)) {
+        if (nodes[key].attached_node) nodes[key].attached_node = "model.shop.other";
+      }
+      delete nodes["model.shop.sales"];
+    },
+    "warning model-changed",
+    "warning model-changed",
+  ),
+  row(
+    "the schema changes",
+    field({ schema: "mart" }),
+    "warning relation-changed schema",
+    "warning relation-changed schema",
+  ),
+  row(
+    "the alias changes",
+    field({ alias: "sales_2" }),
+    "warning relation-changed name",
+    "warning relation-changed name",
+  ),
+  row(
+    "POST goes",
+    api((settings) => (settings.methods = ["GET"])),
+    "breaking method-removed POST",
+    "compatible method-added POST",
+  ),
+  // Parameters.
+  row(
+    "a parameter goes",
+    api(({ parameters }) => parameters.pop()),
+    "breaking parameter-removed to",
+    "compatible parameter-added to",
+  ),
+  row(
+    "a parameter is renamed",
+    parameter("to", { name: "until" }),
+    "breaking parameter-renamed to",
+    "breaking parameter-renamed until",
+  ),
+  row(
+    "a parameter filters another column",
+    parameter("shop", { column: "status" }),
+    "breaking parameter-column-changed shop",
+    "breaking parameter-column-changed shop",
+  ),
+  row(
+    "= becomes ILIKE",
+    parameter("shop", { operator: "ILIKE" }),
+    "breaking parameter-operator-changed shop",
+    "breaking parameter-operator-changed shop",
+  ),
+  row(
+    ">= becomes <=",
+    parameter("from", { operator: "<=" }),
+    "breaking parameter-operator-changed from",
+    "breaking parameter-operator-changed from",
+  ),
+  row(
+    "= becomes IN",
+    parameter("shop", { operator: "IN", type: "string_list" }),
+    "warning parameter-takes-list shop",
+    "breaking parameter-operator-changed shop",
+  ),
+  row(
+    "letter case is folded",
+    parameter("shop", { case: "upper" }),
+    "warning parameter-case-added shop",
+    "breaking parameter-case-removed shop",
+  ),
+  row(
+    "letter case is folded the other way",
+    parameter("code", { case: "upper" }),
+    "warning parameter-case-added code",
+    "warning parameter-case-added code",
+  ),
+  row("ILIKE folds letter case too", parameter("search", { case: "upper" }), [], []),
+  row(
+    "max_items is lowered",
+    parameter("ids", { max_items: 3 }),
+    "breaking max-items-lowered ids",
+    "compatible max-items-raised ids",
+  ),
+  row(
+    "max_items is left out",
+    parameter("ids", { max_items: undefined }),
+    "compatible max-items-raised ids",
+    "breaking max-items-lowered ids",
+  ),
+  row(
+    "a filter is required",
+    unfiltered(false),
+    "breaking unfiltered-refused allow_unfiltered",
+    "compatible unfiltered-allowed allow_unfiltered",
+  ),
+  row(
+    "require_any_of is added",
+    requires("shop"),
+    "breaking require-any-of-added require_any_of",
+    "compatible require-any-of-loosened require_any_of",
+    unfiltered(false),
+  ),
+  row(
+    "require_any_of names all parameters",
+    requires("shop", "code", "ids", "search", "from", "to"),
+    [],
+    "compatible require-any-of-loosened require_any_of",
+    unfiltered(false),
+  ),
+  row(
+    "require_any_of is narrowed",
+    requires("shop"),
+    "breaking require-any-of-narrowed require_any_of",
+    "compatible require-any-of-loosened require_any_of",
+    all(unfiltered(false), requires("shop", "code")),
+  ),
+  row(
+    "require_any_of names another",
+    requires("code"),
+    "breaking require-any-of-narrowed require_any_of",
+    "breaking require-any-of-narrowed require_any_of",
+    all(unfiltered(false), requires("shop")),
+  ),
+  row(
+    "require_any_of is reordered",
+    requires("code", "shop"),
+    [],
+    [],
+    all(unfiltered(false), requires("shop", "code")),
+  ),
+  // Pages.
+  row(
+    "pagination is turned off",
+    api((settings) => delete settings.pagination),
+    "breaking pagination-disabled",
+    "breaking pagination-enabled",
+  ),
+  row(
+    "default_limit is lowered",
+    api(({ pagination }) => (pagination.default_limit = 5)),
+    "breaking default-limit-lowered",
+    "warning default-limit-raised",
+  ),
+  row(
+    "max_limit is lowered",
+    api(({ pagination }) => (pagination.max_limit = 50)),
+    "breaking max-limit-lowered",
+    "compatible max-limit-raised",
+  ),
+  row(
+    "the response becomes an envelope",
+    api(({ pagination }) => (pagination.response = "envelope")),
+    "breaking response-mode-changed",
+    "breaking response-mode-changed",
+  ),
+];

@@ -1,0 +1,190 @@
+import { api, field, parameter, retype, row, type Row, sunset } from "./feature-model.js";
+
+/** Changes of columns, their order, deprecation and descriptions. */
+export const ROW_CHANGES: readonly Row[] = [
+  // Columns.
+  row(
+    "a column goes",
+    ({ columns }) => delete columns.payload,
+    "breaking column-removed payload",
+    "compatible column-added payload",
+  ),
+  row(
+    "two columns swap places",
+    (model) => {
+      const { labels, payload, ...rest } = model.columns;
+      model.columns = { ...rest, payload, labels };
+    },
+    "warning column-order-changed",
+    "warning column-order-changed",
+  ),
+  row(
+    "a column comes in the middle",
+    (model) => {
+      const { payload, ...rest } = model.columns;
+      model.columns = { ...rest, extra: { name: "extra", data_type: "text" }, payload };
+    },
+    ["warning column-order-changed", "compatible column-added extra"],
+    ["breaking column-removed extra"],
+  ),
+  retype("quantity", "bigint", "warning column-widened quantity", "compatible column-narrowed quantity"),
+  retype("quantity", "smallint", "compatible column-narrowed quantity", "warning column-widened quantity"),
+  retype(
+    "quantity",
+    "double precision",
+    "breaking column-retyped quantity",
+    "warning column-number-changed quantity",
+  ),
+  retype(
+    "quantity",
+    "numeric(10,2)",
+    "breaking column-retyped quantity",
+    "warning column-number-changed quantity",
+  ),
+  retype("quantity", "text", "breaking column-retyped quantity", "breaking column-retyped quantity"),
+  retype("ratio", "real", "warning column-number-changed ratio", "warning column-widened ratio"),
+  retype("ratio", "numeric(20,4)", "warning column-number-changed ratio", "breaking column-retyped ratio"),
+  retype("amount", "numeric(20,2)", "breaking column-scale-lowered amount", "warning column-widened amount"),
+  retype("amount", "numeric(10,4)", "compatible column-narrowed amount", "warning column-widened amount"),
+  retype("amount", "numeric", "warning column-widened amount", "breaking column-scale-lowered amount"),
+  retype("code", "varchar(20)", "compatible column-lengthened code", "compatible column-narrowed code"),
+  retype("code", "text", "compatible column-lengthened code", "compatible column-narrowed code"),
+  retype("code", "character varying(10)", [], []),
+  retype(
+    "sold_at",
+    "timestamp",
+    "breaking column-zone-changed sold_at",
+    "breaking column-zone-changed sold_at",
+  ),
+  retype("sold_at", "timestamp with time zone", [], []),
+  retype("sold_at", "date", "breaking column-retyped sold_at", "breaking column-retyped sold_at"),
+  retype("reference", "text", "breaking column-retyped reference", "compatible column-narrowed reference"),
+  retype("labels", "text", "breaking column-retyped labels", "breaking column-retyped labels"),
+  retype("labels", "integer[]", "breaking column-retyped labels", "breaking column-retyped labels"),
+  retype("payload", "text", "compatible column-narrowed payload", "breaking column-retyped payload"),
+  retype("payload", null, [], []),
+  retype(
+    "id",
+    "smallint",
+    ["breaking parameter-values-narrowed ids", "compatible column-narrowed id"],
+    "warning column-widened id",
+  ),
+  row(
+    "a not_null constraint goes",
+    ({ columns }) => (columns.id.constraints = []),
+    "breaking column-made-nullable id",
+    "compatible column-made-non-null id",
+  ),
+  row(
+    "a not_null test goes",
+    (_, { nodes }) => delete nodes["test.shop.not_null_shop"],
+    "warning column-null-test-removed shop",
+    "compatible column-made-non-null shop",
+  ),
+  row(
+    "accepted_values is narrowed",
+    (_, { nodes }) => (nodes["test.shop.values_status"].test_metadata.kwargs.values = ["paid"]),
+    "compatible accepted-values-narrowed status",
+    "warning accepted-values-widened status",
+  ),
+  row(
+    "the accepted_values test goes",
+    (_, { nodes }) => delete nodes["test.shop.values_status"],
+    "warning accepted-values-widened status",
+    "compatible accepted-values-narrowed status",
+  ),
+  // Order of rows.
+  row(
+    "the fixed sort changes",
+    api(({ sort }) => (sort[0].direction = "ASC")),
+    "breaking sort-changed",
+    "breaking sort-changed",
+  ),
+  row(
+    "the fixed sort gets a tie-breaker",
+    api(({ sort }) => sort.push({ column: "id", direction: "ASC" })),
+    "compatible sort-extended",
+    "breaking sort-changed",
+  ),
+  row(
+    "a sortable field goes",
+    api((settings) => (settings.sortable_fields = ["day"])),
+    "breaking sortable-field-removed amount",
+    "compatible sortable-field-added amount",
+  ),
+  // Deprecation: today is 2030-01-31, the minimum notice 30 days.
+  row(
+    "a sunset is announced in time",
+    sunset("2030-03-02"),
+    "warning endpoint-deprecated",
+    "warning deprecation-lifted",
+  ),
+  row(
+    "a sunset is announced too late",
+    sunset("2030-03-01"),
+    "breaking sunset-too-soon",
+    "warning deprecation-lifted",
+  ),
+  row(
+    "a sunset is announced in the past",
+    sunset("2029-12-31"),
+    "breaking sunset-too-soon",
+    "warning deprecation-lifted",
+  ),
+  row(
+    "a sunset is brought forward in time",
+    sunset("2030-05-01"),
+    "warning sunset-brought-forward",
+    "compatible sunset-put-off",
+    sunset("2030-06-01"),
+  ),
+  row(
+    "a sunset is brought forward below the notice",
+    sunset("2030-02-10"),
+    "breaking sunset-too-soon",
+    "compatible sunset-put-off",
+    sunset("2030-06-01"),
+  ),
+  row(
+    "a newer version of the model appears",
+    (model, { nodes }) => {
+      const { meta } = model.config;
+      nodes["model.shop.sales.v1"] = { ...model, version: 1, latest_version: 2 };
+      nodes["model.shop.sales.v2"] = {
+        ...model,
+        version: 2,
+        latest_version: 2,
+        tags: model.tags.with(3, "api:sales2"),
+        config: { meta },
+      };
+      delete nodes["model.shop.sales"];
+      for (const name of ["not_null_shop", "values_status"])
+        Reflect.deleteProperty(nodes, `test.shop.${name}`);
+    },
+    ["compatible successor-changed", "compatible endpoint-added"],
+    ["breaking endpoint-removed", "compatible successor-changed"],
+    (_, { nodes }) => {
+      for (const name of ["not_null_shop", "values_status"])
+        Reflect.deleteProperty(nodes, `test.shop.${name}`);
+    },
+  ),
+  // Words.
+  row(
+    "the description changes",
+    field({ description: "All sales." }),
+    "compatible description-changed",
+    "compatible description-changed",
+  ),
+  row(
+    "a column's description changes",
+    ({ columns }) => (columns.day.description = "A day."),
+    "compatible description-changed column day",
+    "compatible description-changed column day",
+  ),
+  row(
+    "a parameter's description changes",
+    parameter("shop", { description: "One." }),
+    "compatible description-changed parameter shop",
+    "compatible description-changed parameter shop",
+  ),
+];
