@@ -8,7 +8,9 @@ export { openLog } from "./http/logger.js";
 export { SANDBOX_PROVIDERS, startSandbox } from "./ramp/sandbox/sandbox-server.js";
 export type { AdminSession, RampServiceOptions } from "./ramp/start-ramp.js";
 export * from "./ramp/setup/integrations.js";
+export { type ProjectSettings, updateProject } from "./ramp/setup/project-settings.js";
 export * from "./ramp/setup/projects.js";
+export type { SetupResult } from "./ramp/setup/result.js";
 
 const startEmbedded: service.StartEmbedded = ({ dataDir, log }) =>
   startEmbeddedPostgres({ dataDir, log: (line) => log.info(line), warn: (line) => log.warn(line) });

@@ -4,7 +4,8 @@ import type { PollingPolicy } from "./intents/lease.js";
 import type { Providers } from "./providers/provider-connections.js";
 import type { Vault } from "./vault.js";
 import type { RampDatabase } from "./database/ramp-database.js";
-import type { CustomerTokens, SigningKeys } from "./tokens/customer-token.js";
+import type { CustomerTokens } from "./tokens/customer-token.js";
+import type { WalletTokenContext } from "./tokens/wallet-token.js";
 import type { SubjectTokens } from "./tokens/subject-token.js";
 
 /** What all parts of the service share. */
@@ -15,11 +16,7 @@ export interface RampContext {
   readonly customerTokens: CustomerTokens;
   readonly subjectTokens: SubjectTokens;
   /** What signs wallet tokens. */
-  readonly walletTokens: {
-    readonly database: RampDatabase;
-    readonly keys: SigningKeys;
-    readonly issuer: string;
-  };
+  readonly walletTokens: WalletTokenContext;
   readonly vault: Vault;
   readonly log: Logger;
   readonly polling: PollingPolicy;

@@ -15,6 +15,7 @@ import { Vault, ownMasterKey } from "./vault.js";
 import { openDatabase, type RampDatabase } from "./database/ramp-database.js";
 import { migrate } from "./database/migrate.js";
 import { CustomerTokens, ensureSigningKey, SigningKeys } from "./tokens/customer-token.js";
+import { TokenRevocations } from "./tokens/revocations.js";
 import { SubjectTokens } from "./tokens/subject-token.js";
 import { walletIssuer } from "./tokens/wallet-token.js";
 import { startQueue, taskList } from "./background/queue.js";
@@ -112,9 +113,9 @@ export async function openRamp(
     database,
     currencies: await database.asOperator(readCurrencies),
     providers: new Providers(database, vault, publicUrl),
-    customerTokens: new CustomerTokens(keys, publicUrl),
+    customerTokens: new CustomerTokens(keys, publicUrl, new TokenRevocations(database)),
     subjectTokens: new SubjectTokens(database, { issuer, keys: ownKeys(keys) }),
-    walletTokens: { database, keys, issuer },
+    walletTokens: { database, keys, vault, issuer },
     vault,
     log,
     polling,

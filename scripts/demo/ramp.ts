@@ -70,7 +70,7 @@ async function setUp(
 
 async function newProject(database: ramp.AdminSession["database"], file: string): Promise<Credentials> {
   const { organizationId } = made(await ramp.createOrganization(database, "Demo"));
-  const project = { organizationId, name: "Demo", tokenTtlSeconds: 0, pageOrigins: [] };
+  const project = { organizationId, name: "Demo" };
   const credentials = made(await ramp.createProject(database, project));
   writeFileSync(file, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
   return credentials;

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { run } from "../../generator/cli.js";
 import { ownDatabase, ownSandbox } from "./support/world.js";
@@ -93,6 +94,60 @@ describe("routewright ramp", () => {
     expect(await json("idp", "list", "--project", projectId)).toMatchObject([
       { audiences: ["a", "b"], clockSkewSeconds: 0 },
     ]);
+  });
+
+  it("takes a provider's secret from the environment or standard input, where no list of processes shows it", async () => {
+    const { organizationId = "" } = await json("org", "create", "--name", "Acme");
+    const { projectId = "" } = await json("project", "create", "--org", organizationId, "--name", "Shop");
+    const [north] = SANDBOX_PROVIDERS;
+    const { code = "", path = "", keyId = "", secret = "" } = north ?? {};
+    const url = sandbox.url + path;
+    const connect = ["provider", "connect", "--project", projectId, "--provider", code, "--url", url];
+    const withKey = [...connect, "--key-id", keyId];
+    const missing = await routewright(...withKey);
+    expect(missing).toMatchObject({ exit: 2, error: expect.stringContaining("RAMP_PROVIDER_SECRET") });
+    process.env["RAMP_PROVIDER_SECRET"] = secret;
+    expect((await routewright(...withKey)).exit).toBe(0);
+    delete process.env["RAMP_PROVIDER_SECRET"];
+    const command = [process.execPath, "generator/bin/routewright.js", "ramp", ...withKey, "--secret", "-"];
+    const run = (input: string) => spawnSync(command[0] ?? "", command.slice(1), { input, encoding: "utf8" });
+    expect(run(`${secret}\n`)).toMatchObject({ status: 0 });
+    expect(run("wrong")).toMatchObject({ status: 2 });
+  });
+
+  it("changes a project's settings, revokes tokens and removes identity providers", async () => {
+    const { organizationId = "" } = await json("org", "create", "--name", "Acme");
+    const { projectId = "" } = await json(
+      "project",
+      "create",
+      "--org",
+      organizationId,
+      "--name",
+      "Shop",
+      "--wallet-domain",
+      "a.example.com",
+    );
+    const project = ["--project", projectId];
+    const read = async (): Promise<unknown> =>
+      (JSON.parse((await routewright("project", "list", "--json")).out) as { projectId: string }[]).find(
+        (one) => one.projectId === projectId,
+      );
+    expect(await read()).toMatchObject({ walletDomains: ["a.example.com"], maxTokenSeconds: 86_400 });
+    await json("project", "update", ...project, "--name", "New", "--max-token-seconds", "600");
+    await json("project", "update", ...project, "--redirect-origin", "https://a.example.com");
+    expect(await read()).toMatchObject({
+      name: "New",
+      maxTokenSeconds: 600,
+      walletDomains: ["a.example.com"],
+      redirectOrigins: ["https://a.example.com"],
+    });
+    await json("project", "update", ...project, "--wallet-domain", "");
+    expect(await read()).toMatchObject({ walletDomains: [] });
+    const idp = [...project, "--issuer", "https://id.example.com"];
+    await json("idp", "add", ...idp, "--audience", "a");
+    await json("idp", "remove", ...idp);
+    expect((await routewright("idp", "remove", ...idp)).exit).toBe(2);
+    expect((await routewright("token", "revoke", ...project, "--customer", "nobody")).exit).toBe(2);
   });
 
   it("rotates client secrets and signing keys", async () => {

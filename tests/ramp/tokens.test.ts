@@ -1,19 +1,16 @@
 import jwt from "jsonwebtoken";
 import { afterAll, describe, expect, it } from "vitest";
 import { generateKeyPairSync } from "node:crypto";
-import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { createSiweMessage } from "viem/siwe";
-import { rotateKey, revokeSecret, addSecret, listSecrets } from "../../runtime/ramp/setup/projects.js";
-import { startProcess } from "./support/processes.js";
+import { removeIdentityProvider } from "../../runtime/ramp/setup/integrations.js";
 import {
-  eventually,
-  made,
-  newCustomer,
-  onramp,
-  ownWorld,
-  type Reply,
-  type TestProject,
-} from "./support/world.js";
+  addSecret,
+  listSecrets,
+  revokeCustomerTokens,
+  revokeSecret,
+  rotateKey,
+} from "../../runtime/ramp/setup/projects.js";
+import { startProcess } from "./support/processes.js";
+import { eventually, made, newCustomer, ownWorld, type Reply, type TestProject } from "./support/world.js";
 
 const world = await ownWorld();
 const project = await world.project({ ttl: 600 });
@@ -93,6 +90,31 @@ describe("a customer's token", () => {
   });
 });
 
+describe("a revocation", () => {
+  const read = async (auth: string): Promise<number> =>
+    (await world.call("GET", "/v1/intent", { auth })).status;
+
+  it("ends all tokens that the customer has, spares others' and those issued later", async () => {
+    const id = "to-revoke";
+    const [first, second] = [await newCustomer(world, project, id), await newCustomer(world, project, id)];
+    const other = await newCustomer(world, project);
+    const elsewhere = await newCustomer(world, await world.project(), id);
+    for (const auth of [first, second, other, elsewhere]) expect(await read(auth)).toBe(200);
+    made(await revokeCustomerTokens(world.database, project.id, id));
+    const fresh = await newCustomer(world, project, id);
+    for (const auth of [first, second])
+      await eventually(
+        () => read(auth),
+        (status) => status === 401,
+      );
+    for (const auth of [fresh, other, elsewhere]) expect(await read(auth)).toBe(200);
+  });
+
+  it("of a customer that the project does not have is refused", async () => {
+    expect(await revokeCustomerTokens(world.database, project.id, "nobody")).toMatchObject({ ok: false });
+  });
+});
+
 describe("a subject token", () => {
   it("of a registered provider binds the customer; the access token lives as long as it, and the project's time to live", async () => {
     const expiresAt = now() + 300;
@@ -144,6 +166,48 @@ describe("a subject token", () => {
     );
   });
 
+  it("accepted within its clock skew gives an access token that can be used", async () => {
+    const lenient = await world.project();
+    await world.identityProvider(lenient, issuer, "app", 600);
+    const { json } = await exchange(await idToken({ exp: now() - 500 }), "skewed", lenient);
+    const reply = await world.call("GET", "/v1/intent", { auth: `Bearer ${String(json.accessToken)}` });
+    expect(reply.status).toBe(200);
+    const { exp = 0 } = jwt.decode(String(json.accessToken)) as jwt.JwtPayload;
+    expect(exp - now()).toBeGreaterThan(50);
+  });
+
+  it("gives no access token that lives longer than the project allows: a day unless it says otherwise", async () => {
+    const expOf = ({ json }: Reply): number =>
+      (jwt.decode(String(json.accessToken)) as jwt.JwtPayload).exp ?? 0;
+    const daily = await world.project({ ttl: 1_000_000 });
+    const brief = await world.project({ maxTokenSeconds: 120 });
+    for (const one of [daily, brief]) await world.identityProvider(one, issuer, "app");
+    const token = await idToken({ sub: "capped", exp: now() + 1_000_000 });
+    const before = now();
+    const [long, short, plain] = [
+      expOf(await exchange(token, "capped", daily)),
+      expOf(await exchange(token, "capped", brief)),
+      expOf(await world.call("POST", "/v1/customers", { auth: brief.basic, body: { id: "plain" } })),
+    ];
+    for (const [expiry, seconds] of [
+      [long, 86_400],
+      [short, 120],
+      [plain, 120],
+    ] as const) {
+      expect(expiry).toBeGreaterThanOrEqual(before + seconds);
+      expect(expiry).toBeLessThanOrEqual(now() + seconds);
+    }
+  });
+
+  it("is refused once its identity provider is removed", async () => {
+    const own = await world.project();
+    await world.identityProvider(own, issuer, "app");
+    expect((await exchange(await idToken(), "before", own)).status).toBe(201);
+    made(await removeIdentityProvider(world.database, own.id, issuer));
+    expect((await exchange(await idToken(), "after", own)).json.error).toBe("SUBJECT_TOKEN_REJECTED");
+    expect(await removeIdentityProvider(world.database, own.id, issuer)).toMatchObject({ ok: false });
+  });
+
   it("belongs to one customer, and the customer to one user", async () => {
     const first = await exchange(await idToken({ sub: "bob" }), "bob");
     expect(first.status).toBe(201);
@@ -182,83 +246,6 @@ describe("a subject token", () => {
     expect(reply.text).not.toContain(token);
     const list = await world.call("GET", "/v1/customers?limit=100", { auth: project.basic });
     expect(list.text).not.toContain("never-stored");
-  });
-});
-
-describe("a wallet", () => {
-  const account = privateKeyToAccount(generatePrivateKey());
-
-  async function signIn(more: Readonly<Record<string, unknown>> = {}, signer = account): Promise<Reply> {
-    const nonce = await world.call("GET", "/v1/auth/wallet/nonce");
-    expect(nonce.headers.get("content-type")).toMatch(/^text\/plain/);
-    const message = createSiweMessage({
-      address: account.address,
-      chainId: 100,
-      domain: "app.example.com",
-      nonce: nonce.text,
-      uri: "https://app.example.com/sign-in",
-      version: "1",
-      ...more,
-    });
-    const signature = await signer.signMessage({ message });
-    return world.call("POST", "/v1/auth/wallet/challenge", { body: { message, signature } });
-  }
-
-  it("signs in and is accepted as a subject token by a project that has registered its domain", async () => {
-    await world.identityProvider(project, `${world.url}/v1/auth/wallet`, "app.example.com");
-    const { status, json, text } = await signIn();
-    expect(status, text).toBe(200);
-    const customer = await exchange(json.token as string, "wallet-customer");
-    expect(customer.status, customer.text).toBe(201);
-    const elsewhere = await signIn({ domain: "evil.example.com" });
-    expect((await exchange(elsewhere.json.token as string, "phished")).status).toBe(401);
-  });
-
-  it("cannot use a nonce twice, nor one that was not given out, nor another's signature", async () => {
-    const nonce = (await world.call("GET", "/v1/auth/wallet/nonce")).text;
-    expect((await signIn({ nonce })).status).toBe(200);
-    const replies = [
-      await signIn({ nonce }),
-      await signIn({ nonce: "0123456789abcdef" }),
-      await signIn({}, privateKeyToAccount(generatePrivateKey())),
-      await signIn({ expirationTime: new Date(Date.now() - 1_000) }),
-      await world.call("POST", "/v1/auth/wallet/challenge", {
-        body: { message: "hello", signature: `0x${"0".repeat(130)}` },
-      }),
-    ];
-    expect(replies.map(({ status, json }) => [status, json.error])).toEqual(
-      replies.map(() => [400, "INVALID_WALLET_SIGNATURE"]),
-    );
-  });
-
-  it("whose identity a provider has checked carries that to a new customer", async () => {
-    const checked = await world.project({ providers: ["sandbox-north"] });
-    await world.identityProvider(checked, `${world.url}/v1/auth/wallet`, "app.example.com");
-    const body = onramp({
-      srcAmount: "500.00",
-      src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH" } },
-    });
-    const create = async (id: string): Promise<Reply> => {
-      const { json } = await exchange((await signIn()).json.token as string, id, checked);
-      return world.call("POST", "/v1/intent", { auth: `Bearer ${String(json.accessToken)}`, body });
-    };
-    await world.sandbox.set({ onboarding: "approve" });
-    const first = await create("checked");
-    expect(first.json.intent.status).toBe("COMPLIANCE_IN_PROGRESS");
-    const auth = `Bearer ${String((await exchange((await signIn()).json.token as string, "checked", checked)).json.accessToken)}`;
-    await eventually(
-      () => world.call("GET", `/v1/intent/${first.json.intent.id}`, { auth }),
-      ({ json }) => json.intent.status === "PENDING_PAYMENT",
-    );
-    await world.sandbox.set({ onboarding: "wait" });
-    const other = await world.project({ providers: ["sandbox-north"] });
-    await world.identityProvider(other, `${world.url}/v1/auth/wallet`, "app.example.com");
-    const { json } = await exchange((await signIn()).json.token as string, "elsewhere", other);
-    const second = await world.call("POST", "/v1/intent", {
-      auth: `Bearer ${String(json.accessToken)}`,
-      body,
-    });
-    expect(second.json).toMatchObject({ intent: { status: "PENDING_PAYMENT" }, onboardingUrl: null });
   });
 });
 

@@ -7,7 +7,7 @@ import { HttpProvider } from "../providers/provider.js";
 import type { Vault } from "../vault.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import { isFetchable } from "../tokens/subject-token.js";
-import { succeeded, failed, type SetupResult } from "./projects.js";
+import { succeeded, failed, type SetupResult } from "./result.js";
 
 export interface NewConnection {
   /** The provider's code, as its server tells it. */
@@ -93,6 +93,10 @@ export async function addIdentityProvider(
 ): Promise<SetupResult<{ identityProviderId: string; issuer: string }>> {
   if (!isFetchable(issuer)) return failed("The issuer is not an https:// address (http:// on this machine).");
   if (audiences.length === 0) return failed("Name at least one audience.");
+  if (issuer.endsWith("/v1/auth/wallet"))
+    return failed(
+      "Wallet sign-in is no identity provider: register its domains with `ramp project update --wallet-domain`.",
+    );
   const row = await database.inProject(projectId, (tx) =>
     tx.row<{ id: string }>(
       `INSERT INTO ramp.identity_providers (id, issuer, audiences, clock_skew_seconds) VALUES ($1, $2, $3, $4)
@@ -102,6 +106,23 @@ export async function addIdentityProvider(
     ),
   );
   return succeeded({ identityProviderId: row?.id ?? "", issuer });
+}
+
+/** Accepts no more tokens of an issuer; customers bound to its users stay bound. */
+export async function removeIdentityProvider(
+  database: RampDatabase,
+  projectId: ProjectId,
+  issuer: string,
+): Promise<SetupResult<{ issuer: string }>> {
+  const rows = await database.asOperator((tx) =>
+    tx.rows("DELETE FROM ramp.identity_providers WHERE project_id = $1 AND issuer = $2 RETURNING id", [
+      projectId,
+      issuer,
+    ]),
+  );
+  return rows.length === 0
+    ? failed(`The project has no identity provider ${issuer}.`)
+    : succeeded({ issuer });
 }
 
 export interface IdentityProviderSummary extends NewIdentityProvider {

@@ -2,8 +2,10 @@ import { isUuid, newId, type ProjectId, projectId } from "../database/id.js";
 import { randomBytes } from "node:crypto";
 import { secretHash } from "../tokens/project-credentials.js";
 import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
-
+import { failed, type SetupResult, succeeded } from "./result.js";
+import { type ProjectSettings, settingsProblem, writeSettings } from "./project-settings.js";
 import type { Vault } from "../vault.js";
+import { revokeTokens } from "../tokens/revocations.js";
 import { rotateSigningKey } from "../tokens/customer-token.js";
 
 export interface Organization {
@@ -31,12 +33,9 @@ export function listOrganizations(database: RampDatabase): Promise<Organization[
   );
 }
 
-export interface NewProject {
+export interface NewProject extends Partial<ProjectSettings> {
   readonly organizationId: string;
   readonly name: string;
-  readonly tokenTtlSeconds: number;
-  /** Origins that may frame the hosted pages. */
-  readonly pageOrigins: readonly string[];
 }
 
 export interface ProjectCredentials {
@@ -50,10 +49,9 @@ export async function createProject(
   database: RampDatabase,
   given: NewProject,
 ): Promise<SetupResult<ProjectCredentials>> {
-  const { organizationId, name, tokenTtlSeconds, pageOrigins } = given;
-  if (name.trim() === "") return failed("The name is empty.");
-  const bad = pageOrigins.find((origin) => !isOrigin(origin));
-  if (bad !== undefined) return failed(`${bad} is not an origin such as https://app.example.com.`);
+  const { organizationId, ...settings } = given;
+  const wrong = settingsProblem(settings);
+  if (wrong !== null) return failed(wrong);
   return database.asOperator(async (tx) => {
     const organization =
       isUuid(organizationId) &&
@@ -62,16 +60,13 @@ export async function createProject(
     const id = newId();
     const clientId = `ramp_${randomBytes(12).toString("hex")}`;
     await tx.rows(
-      "INSERT INTO ramp.projects (id, organization_id, name, client_id, token_ttl_seconds, page_origins) VALUES ($1, $2, $3, $4, $5, $6)",
-      [id, organizationId, name.trim(), clientId, tokenTtlSeconds, pageOrigins],
+      "INSERT INTO ramp.projects (id, organization_id, name, client_id) VALUES ($1, $2, $3, $4)",
+      [id, organizationId, settings.name.trim(), clientId],
     );
+    await writeSettings(tx, id, settings);
     const { clientSecret } = await insertSecret(tx, id);
     return succeeded({ projectId: id, clientId, clientSecret });
   });
-}
-
-function isOrigin(text: string): boolean {
-  return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }
 
 async function insertSecret(
@@ -94,12 +89,18 @@ export interface ProjectSummary {
   readonly name: string;
   readonly clientId: string;
   readonly tokenTtlSeconds: number;
+  readonly maxTokenSeconds: number;
+  readonly pageOrigins: readonly string[];
+  readonly redirectOrigins: readonly string[];
+  readonly walletDomains: readonly string[];
 }
 
 export function listProjects(database: RampDatabase): Promise<ProjectSummary[]> {
   return database.asOperator((tx) =>
     tx.rows<ProjectSummary>(
-      `SELECT id AS "projectId", organization_id AS "organizationId", name, client_id AS "clientId", token_ttl_seconds AS "tokenTtlSeconds"
+      `SELECT id AS "projectId", organization_id AS "organizationId", name, client_id AS "clientId", token_ttl_seconds AS "tokenTtlSeconds",
+         max_token_seconds AS "maxTokenSeconds", page_origins AS "pageOrigins", redirect_origins AS "redirectOrigins",
+         wallet_domains AS "walletDomains"
        FROM ramp.projects ORDER BY created_at, id`,
     ),
   );
@@ -159,18 +160,6 @@ export async function revokeSecret(
   return revoked ? succeeded({ secretId }) : failed(`The project has no valid secret ${secretId}.`);
 }
 
-/** What a set-up command made, or the plain reason why it made nothing. */
-export type SetupResult<T> =
-  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
-
-export function succeeded<T>(value: T): SetupResult<T> {
-  return { ok: true, value };
-}
-
-export function failed(text: string): { readonly ok: false; readonly problem: string } {
-  return { ok: false, problem: text };
-}
-
 export interface SigningKeySummary {
   readonly kid: string;
   readonly createdAt: Date;
@@ -188,4 +177,15 @@ export function listKeys(database: RampDatabase): Promise<SigningKeySummary[]> {
       `SELECT kid, created_at AS "createdAt", retired_at AS "retiredAt" FROM ramp.signing_keys ORDER BY created_at, kid`,
     ),
   );
+}
+
+/** Refuses all tokens that a customer has now; the next `POST /v1/customers` issues a good one. */
+export async function revokeCustomerTokens(
+  database: RampDatabase,
+  id: ProjectId,
+  customer: string,
+): Promise<SetupResult<{ customer: string }>> {
+  return (await revokeTokens(database, id, customer))
+    ? succeeded({ customer })
+    : failed(`The project has no customer ${customer}.`);
 }

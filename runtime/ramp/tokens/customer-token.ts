@@ -9,8 +9,29 @@ import {
 import { type ProjectId, projectId, newId } from "../database/id.js";
 import type { Vault } from "../vault.js";
 import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
-/** Lifetime of a token without a subject token, in seconds (decisions.md §B, Keys and tokens). */
-export const PLAIN_LIFETIME_SECONDS = 60 * 60;
+import type { TokenRevocations } from "./revocations.js";
+
+/** Lifetime of a token without a subject token, in seconds (runtime/ramp/README.md, Customer tokens). */
+const PLAIN_LIFETIME_SECONDS = 60 * 60;
+/** A subject token accepted within its clock skew may have expired: the access token can be used for this long all the same. */
+const MIN_LIFETIME_SECONDS = 60;
+
+/**
+ * When a new customer token expires, in seconds since 1970: with the subject token and the project's time to live on top, or an
+ * hour from now without one; never later than the project allows.
+ */
+export function tokenExpiry(
+  subject: { readonly expiresAt: number } | null,
+  {
+    tokenTtlSeconds,
+    maxTokenSeconds,
+  }: { readonly tokenTtlSeconds: number; readonly maxTokenSeconds: number },
+  now: Date,
+): number {
+  const seconds = Math.floor(now.getTime() / 1000);
+  const wanted = subject ? subject.expiresAt + tokenTtlSeconds : seconds + PLAIN_LIFETIME_SECONDS;
+  return Math.min(Math.max(wanted, seconds + MIN_LIFETIME_SECONDS), seconds + maxTokenSeconds);
+}
 
 /** Who may use a customer token, and where. */
 const AUDIENCE = "routewright-ramp";
@@ -20,8 +41,9 @@ export interface Customer {
   readonly customerId: string;
 }
 
+/** Times in milliseconds since 1970. */
 interface Verified extends Customer {
-  /** Milliseconds since 1970. */
+  readonly issuedAt: number;
   readonly expiresAt: number;
 }
 
@@ -34,17 +56,21 @@ const BELIEVED_MS = 60_000;
 export class CustomerTokens {
   readonly #keys: SigningKeys;
   readonly #issuer: string;
+  readonly #revocations: TokenRevocations;
   readonly #held = new Map<string, Verified>();
 
-  constructor(keys: SigningKeys, issuer: string) {
+  constructor(keys: SigningKeys, issuer: string, revocations: TokenRevocations) {
     this.#keys = keys;
     this.#issuer = issuer;
+    this.#revocations = revocations;
   }
 
   /** @param expiresAt seconds since 1970 */
   async sign({ projectId: pid, customerId }: Customer, expiresAt: number): Promise<string> {
     const { kid, privateKey } = await this.#keys.current();
-    return jwt.sign({ pid, exp: expiresAt }, privateKey, {
+    // To the millisecond, so that a token issued right after a revocation is told apart from those before it.
+    const iat = Date.now() / 1000;
+    return jwt.sign({ pid, iat, exp: expiresAt }, privateKey, {
       algorithm: SIGNING_ALGORITHM,
       keyid: kid,
       subject: customerId,
@@ -59,26 +85,33 @@ export class CustomerTokens {
     const token = /^bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization ?? "")?.[1];
     if (token === undefined || token.length > 8_000) return null;
     const digest = createHash("sha256").update(token).digest("base64");
+    const customer = this.#holding(digest) ?? (await this.#verify(token));
+    if (customer === null) return null;
+    this.#hold(digest, customer);
+    return (await this.#revocations.isRevoked(customer, customer.issuedAt)) ? null : customer;
+  }
+
+  #holding(digest: string): Verified | null {
     const held = this.#held.get(digest);
     if (held && held.expiresAt > Date.now()) return held;
     this.#held.delete(digest);
-    const verified = await this.#verify(token);
-    if (verified) this.#hold(digest, verified);
-    return verified;
+    return null;
   }
 
   async #verify(token: string): Promise<Verified | null> {
     const kid = decoded(token)?.header.kid;
     const key = typeof kid === "string" ? await this.#keys.find(kid) : null;
     const claims = key && verified(token, key.publicKey, this.#issuer);
-    const { sub, pid, exp } = claims ?? {};
-    if (typeof sub !== "string" || typeof pid !== "string" || typeof exp !== "number") return null;
-    return { projectId: projectId(pid), customerId: sub, expiresAt: exp * 1000 };
+    const { sub, pid, iat, exp } = claims ?? {};
+    if (typeof sub !== "string" || typeof pid !== "string") return null;
+    if (typeof iat !== "number" || typeof exp !== "number") return null;
+    const expiresAt = Math.min(exp * 1000, Date.now() + BELIEVED_MS);
+    return { projectId: projectId(pid), customerId: sub, issuedAt: Math.round(iat * 1000), expiresAt };
   }
 
-  #hold(digest: string, { expiresAt, ...customer }: Verified): void {
-    if (this.#held.size >= MAX_HELD) this.#held.clear();
-    this.#held.set(digest, { ...customer, expiresAt: Math.min(expiresAt, Date.now() + BELIEVED_MS) });
+  #hold(digest: string, customer: Verified): void {
+    if (this.#held.size >= MAX_HELD && !this.#held.has(digest)) this.#held.clear();
+    this.#held.set(digest, customer);
   }
 }
 

@@ -12,6 +12,7 @@ interface ProjectRow {
   readonly organization_id: string;
   readonly name: string;
   readonly token_ttl_seconds: number;
+  readonly max_token_seconds: number;
   readonly hashes: readonly Buffer[];
 }
 
@@ -38,8 +39,13 @@ export class ProjectSignIn {
     // Every hash is compared, also for an unknown client: the time tells nothing.
     const matches = (row?.hashes ?? [Buffer.alloc(32)]).filter((hash) => timingSafeEqual(hash, given));
     if (row === null || matches.length === 0) return null;
-    const { id, organization_id: organizationId, name, token_ttl_seconds: tokenTtlSeconds } = row;
-    return { id: projectId(id), organizationId, name, tokenTtlSeconds };
+    return {
+      id: projectId(row.id),
+      organizationId: row.organization_id,
+      name: row.name,
+      tokenTtlSeconds: row.token_ttl_seconds,
+      maxTokenSeconds: row.max_token_seconds,
+    };
   }
 
   async #read(clientId: string): Promise<ProjectRow | null> {
@@ -48,7 +54,7 @@ export class ProjectSignIn {
     this.#held.delete(clientId);
     const row = await this.#database.asOperator((tx) =>
       tx.row<ProjectRow>(
-        `SELECT p.id, p.organization_id, p.name, p.token_ttl_seconds,
+        `SELECT p.id, p.organization_id, p.name, p.token_ttl_seconds, p.max_token_seconds,
            ARRAY(SELECT hash FROM ramp.client_secrets s WHERE s.project_id = p.id AND s.revoked_at IS NULL) AS hashes
          FROM ramp.projects p WHERE p.client_id = $1`,
         [clientId],
@@ -74,4 +80,6 @@ export interface Project {
   readonly name: string;
   /** Added to the expiry of a subject token, in seconds (ramp-api.md §5, rule 2). */
   readonly tokenTtlSeconds: number;
+  /** Longest lifetime of a customer token, in seconds. */
+  readonly maxTokenSeconds: number;
 }

@@ -59,9 +59,11 @@ export function readSignInMessage(text: string): SignInMessage | string {
     return "The URI in the message does not have the message's domain as its host.";
   if (groups.scheme !== undefined && `${groups.scheme.toLowerCase()}:` !== uri.protocol)
     return "The message's scheme is not that of its URI.";
-  const [issuedAt, expirationTime, notBefore] = [groups.issuedAt, groups.expirationTime, groups.notBefore].map(
-    (time) => (time === undefined ? null : dateOf(time)),
-  );
+  const [issuedAt, expirationTime, notBefore] = [
+    groups.issuedAt,
+    groups.expirationTime,
+    groups.notBefore,
+  ].map((time) => (time === undefined ? null : dateOf(time)));
   if (!issuedAt || expirationTime === undefined || notBefore === undefined)
     return "A date-time in the message does not exist.";
   const { nonce, chainId } = groups;

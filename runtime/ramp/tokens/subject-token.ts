@@ -54,9 +54,12 @@ export class SubjectTokens {
   async verify(projectId: ProjectId, token: string): Promise<Subject | RampError> {
     const issuer = issuerOf(token);
     if (issuer === null) return rampError("INVALID_SUBJECT_TOKEN");
-    const provider = await this.#database.inProject(projectId, (tx) => readIdentityProvider(tx, issuer));
+    const isWallet = issuer === this.#own.issuer;
+    const provider = await this.#database.inProject(projectId, (tx) =>
+      isWallet ? readWalletSignIn(tx, issuer) : readIdentityProvider(tx, issuer),
+    );
     if (provider === null) return rampError("SUBJECT_TOKEN_REJECTED");
-    const keys = issuer === this.#own.issuer ? this.#own.keys : await this.#keysOf(issuer);
+    const keys = isWallet ? this.#own.keys : await this.#keysOf(issuer);
     if (isRampError(keys)) return keys;
     try {
       const { payload } = await jwtVerify(token, keys, {
@@ -66,7 +69,10 @@ export class SubjectTokens {
         clockTolerance: provider.clock_skew_seconds,
         requiredClaims: ["exp", "sub", "iat"],
       });
-      return subjectOf(issuer, payload, issuer === this.#own.issuer);
+      // A contract wallet was checked with one project's node: the token is for that project alone.
+      if (isWallet && payload["pid"] !== undefined && payload["pid"] !== projectId)
+        return rampError("SUBJECT_TOKEN_REJECTED");
+      return subjectOf(issuer, payload, isWallet);
     } catch (error) {
       return refusalOf(error);
     }
@@ -168,4 +174,13 @@ function readIdentityProvider(tx: ProjectTransaction, issuer: string): Promise<I
     "SELECT issuer, audiences, clock_skew_seconds FROM ramp.identity_providers WHERE issuer = $1",
     [issuer],
   );
+}
+
+/** Wallet sign-in as an identity provider: its audiences are the domains that the project registered, if any. */
+async function readWalletSignIn(tx: ProjectTransaction, issuer: string): Promise<IdentityProvider | null> {
+  const row = await tx.row<{ wallet_domains: readonly string[] }>(
+    "SELECT wallet_domains FROM ramp.projects WHERE id = ramp.current_project()",
+  );
+  if (row === null || row.wallet_domains.length === 0) return null;
+  return { issuer, audiences: row.wallet_domains, clock_skew_seconds: 0 };
 }

@@ -1,15 +1,20 @@
 import { randomBytes } from "node:crypto";
 import jwt from "jsonwebtoken";
-import { verifyMessage } from "viem";
-import { parseSiweMessage, validateSiweMessage } from "viem/siwe";
-import type { RampDatabase } from "../database/ramp-database.js";
 import { newId } from "../database/id.js";
+import type { RampDatabase } from "../database/ramp-database.js";
+import { isRampError, rampError, type RampError } from "../ramp-errors.js";
+import { isContractSignature } from "./contract-wallet.js";
 import { SIGNING_ALGORITHM, type SigningKeys } from "./customer-token.js";
+import { messageHash, signerOf } from "./ethereum.js";
+import { readSignInMessage, type SignInMessage } from "./sign-in-message.js";
+import type { Vault } from "../vault.js";
 
-/** How long a nonce can be used, in minutes (decisions.md §B, Keys and tokens). */
+/** How long a nonce can be used, in minutes (runtime/ramp/README.md, Wallet sign-in). */
 const NONCE_MINUTES = 10;
+/** How far `Issued At` may be from now. */
+const ISSUED_AT_WINDOW_MS = 10 * 60_000;
 
-/** The issuer of wallet tokens: a project registers it, with its own domains as audiences, before wallets can be used. */
+/** The issuer of wallet tokens. */
 export function walletIssuer(publicUrl: string): string {
   return `${publicUrl}/v1/auth/wallet`;
 }
@@ -31,41 +36,122 @@ export interface Challenge {
   readonly message: string;
   readonly signature: string;
   readonly ttlSeconds: number;
+  /** The project that a contract wallet signs in to: its node is the one that is asked. */
+  readonly clientId: string | null;
+}
+
+export interface WalletTokenContext {
+  readonly database: RampDatabase;
+  readonly keys: SigningKeys;
+  readonly vault: Vault;
+  readonly issuer: string;
+}
+
+/** Who signed: the wallet as a CAIP-10 account, and the only project that the token is for, if any. */
+interface Signer {
+  readonly account: string;
+  readonly projectId: string | null;
 }
 
 /**
- * A token for the wallet that signed the message, or null when it does not verify. It names the domain that the wallet signed in
- * to as its audience: only a project that has registered the domain accepts it as a subject token.
+ * A token for the wallet that signed the message. Its audience is the domain that the wallet signed in to: only a project that
+ * has registered the domain accepts it as a subject token (runtime/ramp/README.md, Wallet sign-in).
  */
 export async function walletToken(
-  {
-    database,
-    keys,
-    issuer,
-  }: { readonly database: RampDatabase; readonly keys: SigningKeys; readonly issuer: string },
-  { message, signature, ttlSeconds }: Challenge,
+  context: WalletTokenContext,
+  challenge: Challenge,
   now: Date,
-): Promise<string | null> {
-  const fields = parseSiweMessage(message);
-  const { address, nonce, domain, chainId, uri, version } = fields;
-  if (!address || !nonce || !domain || !chainId || !uri || version !== "1") return null;
-  if (!validateSiweMessage({ message: fields, time: now })) return null;
-  if (!(await isSignedBy(address, message, signature))) return null;
-  if (!(await spendNonce(database, nonce))) return null;
-  const { kid, privateKey } = await keys.current();
-  const seconds = Math.floor(now.getTime() / 1000);
-  return jwt.sign({ iat: seconds, exp: seconds + ttlSeconds }, privateKey, {
+): Promise<string | RampError> {
+  const message = readSignInMessage(challenge.message);
+  const problem = typeof message === "string" ? message : timeProblem(message, now);
+  if (typeof message === "string" || problem !== null) return invalid(problem ?? undefined);
+  const signer = await findSigner(context, message, challenge);
+  if (isRampError(signer)) return signer;
+  if (!(await spendNonce(context.database, message.nonce)))
+    return invalid("The nonce is unknown, used or older than 10 minutes: get a new one.");
+  const { kid, privateKey } = await context.keys.current();
+  const iat = Math.floor(now.getTime() / 1000);
+  const messageEnd = Math.floor((message.expirationTime?.getTime() ?? Infinity) / 1000);
+  const exp = Math.min(iat + challenge.ttlSeconds, messageEnd);
+  const claims = { iat, exp, ...(signer.projectId === null ? {} : { pid: signer.projectId }) };
+  return jwt.sign(claims, privateKey, {
     algorithm: SIGNING_ALGORITHM,
     keyid: kid,
-    issuer,
-    audience: domain,
-    subject: `eip155:${String(chainId)}:${address.toLowerCase()}`,
+    issuer: context.issuer,
+    audience: message.domain,
+    subject: signer.account,
     jwtid: newId(),
   });
 }
 
-function isSignedBy(address: `0x${string}`, message: string, signature: string): Promise<boolean> {
-  return verifyMessage({ address, message, signature: signature as `0x${string}` }).catch(() => false);
+function invalid(message: string | undefined): RampError {
+  return rampError("INVALID_WALLET_SIGNATURE", message === undefined ? {} : { message });
+}
+
+function timeProblem({ issuedAt, expirationTime, notBefore }: SignInMessage, now: Date): string | null {
+  if (Math.abs(issuedAt.getTime() - now.getTime()) > ISSUED_AT_WINDOW_MS)
+    return "The message's Issued At is not within 10 minutes of now.";
+  if (expirationTime && expirationTime <= now) return "The message has expired.";
+  if (notBefore && notBefore > now) return "The message is not valid yet.";
+  return null;
+}
+
+/** An account with a key is the same on every chain (chain 0); a contract is a wallet only on its own chain. */
+async function findSigner(
+  context: WalletTokenContext,
+  { address, chainId, domain }: SignInMessage,
+  { message, signature, clientId }: Challenge,
+): Promise<Signer | RampError> {
+  const hash = messageHash(message);
+  const account = (chain: number): string => `eip155:${String(chain)}:${address.toLowerCase()}`;
+  if (signerOf(hash, signature) === address) return { account: account(0), projectId: null };
+  if (clientId === null)
+    return invalid(
+      "The message is not signed by the key of its address. A contract wallet signs in with `clientId`, the client id of the project.",
+    );
+  const project = await findWalletProject(context, clientId, domain);
+  const rpcUrl = project?.rpc[String(chainId)];
+  if (project === null || rpcUrl === undefined)
+    return invalid(
+      `The message is not signed by the key of its address, and the project accepts no contract wallets of chain ${String(chainId)} on this domain.`,
+    );
+  const isValid = await isContractSignature(rpcUrl, { address, hash, signature });
+  if (isValid === null)
+    return rampError("SERVICE_UNAVAILABLE", {
+      message: `The node of chain ${String(chainId)} does not answer. Try again later.`,
+      retryAfter: 5,
+    });
+  return isValid ? { account: account(chainId), projectId: project.id } : invalid(undefined);
+}
+
+interface WalletProject {
+  readonly id: string;
+  /** Addresses of Ethereum nodes by chain id. */
+  readonly rpc: Readonly<Record<string, string>>;
+}
+
+/** The project with a client id, if it accepts sign-ins to the domain. */
+async function findWalletProject(
+  { database, vault }: WalletTokenContext,
+  clientId: string,
+  domain: string,
+): Promise<WalletProject | null> {
+  const row = await database.asOperator((tx) =>
+    tx.row<{ id: string; wallet_rpc: Buffer | null }>(
+      "SELECT id, wallet_rpc FROM ramp.projects WHERE client_id = $1 AND $2 = ANY (wallet_domains)",
+      [clientId, domain],
+    ),
+  );
+  if (!row?.wallet_rpc) return null;
+  return {
+    id: row.id,
+    rpc: JSON.parse(vault.open(walletRpcPurpose(row.id), row.wallet_rpc)) as Record<string, string>,
+  };
+}
+
+/** What `wallet_rpc` of a project is sealed for. */
+export function walletRpcPurpose(projectId: string): string {
+  return `wallet-rpc:${projectId}`;
 }
 
 /** A nonce can be spent once. */

@@ -12,8 +12,9 @@ import {
   connectProvider,
   setWebhook,
 } from "../../../runtime/ramp/setup/integrations.js";
+import type { ProjectSettings } from "../../../runtime/ramp/setup/project-settings.js";
+import type { SetupResult } from "../../../runtime/ramp/setup/result.js";
 import {
-  type SetupResult,
   createOrganization,
   createProject,
   findProject,
@@ -100,6 +101,11 @@ export interface TestProject extends ProjectCredentials {
   readonly basic: string;
 }
 
+export interface ProjectOptions extends Partial<ProjectSettings> {
+  readonly providers?: readonly string[];
+  readonly ttl?: number;
+}
+
 export interface World {
   readonly databaseUrl: string;
   /** The ramp's address. */
@@ -107,7 +113,7 @@ export interface World {
   readonly database: RampDatabase;
   readonly vault: Vault;
   readonly sandbox: OwnSandbox;
-  project(options?: { readonly providers?: readonly string[]; readonly ttl?: number }): Promise<TestProject>;
+  project(options?: ProjectOptions): Promise<TestProject>;
   identityProvider(project: TestProject, issuer: string, audience: string, skew?: number): Promise<void>;
   webhook(project: TestProject, url: string): Promise<string>;
   call(method: "GET" | "POST" | "HEAD" | "PUT", path: string, options?: CallOptions): Promise<Reply>;
@@ -183,14 +189,11 @@ export async function newProject(
   database: RampDatabase,
   vault: Vault,
   sandbox: OwnSandbox,
-  {
-    providers = SANDBOX_PROVIDERS.map(({ code }) => code),
-    ttl = 0,
-  }: { readonly providers?: readonly string[]; readonly ttl?: number } = {},
+  { providers = SANDBOX_PROVIDERS.map(({ code }) => code), ttl = 0, ...settings }: ProjectOptions = {},
 ): Promise<TestProject> {
   const { organizationId } = made(await createOrganization(database, "Test"));
   const credentials = made(
-    await createProject(database, { organizationId, name: "Test", tokenTtlSeconds: ttl, pageOrigins: [] }),
+    await createProject(database, { organizationId, name: "Test", tokenTtlSeconds: ttl, ...settings }),
   );
   const id = made(await findProject(database, credentials.projectId));
   for (const { code, path, keyId, secret } of SANDBOX_PROVIDERS.filter(({ code }) =>

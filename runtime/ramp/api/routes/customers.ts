@@ -2,7 +2,7 @@ import type { Project } from "../../tokens/project-credentials.js";
 import { Type } from "@sinclair/typebox";
 import type { PreparedOperation, IdempotentOperation } from "../../idempotency/idempotency.js";
 import type { ProjectTransaction } from "../../database/ramp-database.js";
-import { PLAIN_LIFETIME_SECONDS } from "../../tokens/customer-token.js";
+import { tokenExpiry } from "../../tokens/customer-token.js";
 import type { Subject } from "../../tokens/subject-token.js";
 import {
   type RampResponse,
@@ -40,7 +40,7 @@ class CustomerCreation implements IdempotentOperation {
     const subject = token === undefined ? null : await ramp.subjectTokens.verify(caller.id, token);
     if (isRampError(subject)) return subject;
     // Signed here, where no connection is held: the key may have to be read.
-    const expiresAt = expiryOf(subject, caller.tokenTtlSeconds, ramp.now());
+    const expiresAt = tokenExpiry(subject, caller, ramp.now());
     const accessToken = await ramp.customerTokens.sign(
       { projectId: caller.id, customerId: body.id },
       expiresAt,
@@ -62,12 +62,6 @@ class CustomerCreation implements IdempotentOperation {
   finish(): Promise<RampResponse> {
     return Promise.reject(new Error("A customer's claim holds its answer from the start."));
   }
-}
-
-/** Seconds since 1970 (ramp-api.md §5, rule 2). */
-function expiryOf(subject: Subject | null, ttlSeconds: number, now: Date): number {
-  if (subject !== null) return subject.expiresAt + ttlSeconds;
-  return Math.floor(now.getTime() / 1000) + PLAIN_LIFETIME_SECONDS;
 }
 
 export const getCustomers = route("project", {

@@ -21,6 +21,7 @@ import {
   rampError,
   type RampError,
 } from "../../ramp-errors.js";
+import { checkRedirectOrigins } from "../redirect-origins.js";
 import { routeIntent } from "../route-intent.js";
 import { listAnswer, pageOf, UNKNOWN_START, intentEnvelope, transactionView } from "../intent-view.js";
 import { type CustomerRequest, idempotentRoute, route } from "../route.js";
@@ -61,6 +62,8 @@ class IntentCreation implements IdempotentOperation {
 
   async prepare(): Promise<PreparedOperation | RampError> {
     const { ramp, caller, body } = this.#call;
+    const refusal = await checkRedirectOrigins(ramp, caller.projectId, body);
+    if (refusal) return refusal;
     const way = await routeIntent(ramp, caller.projectId, body);
     if (isRampError(way)) return way;
     const intent: NewIntent = {

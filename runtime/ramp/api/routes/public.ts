@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { failpoint } from "../../failpoints.js";
 import { requestPoll } from "../../intents/lease.js";
 import { isUuid, projectId } from "../../database/id.js";
-import { jsonResponse, rampError } from "../../ramp-errors.js";
+import { isRampError, jsonResponse, rampError } from "../../ramp-errors.js";
 import { route } from "../route.js";
 import { newNonce, walletToken } from "../../tokens/wallet-token.js";
 import { WalletChallengeBody, WalletTokenView } from "../schemas.js";
@@ -61,9 +61,13 @@ export const createWalletToken = route("public", {
   body: WalletChallengeBody,
   answer: { status: 200, schema: WalletTokenView, description: "The token." },
   errors: ["INVALID_WALLET_SIGNATURE"],
-  async handle({ ramp, body: { message, signature, ttlInSeconds } }) {
-    const challenge = { message, signature, ttlSeconds: ttlInSeconds ?? DEFAULT_TTL_SECONDS };
-    const token = await walletToken(ramp.walletTokens, challenge, ramp.now());
-    return token === null ? rampError("INVALID_WALLET_SIGNATURE") : jsonResponse(200, { token });
+  async handle({ ramp, body: { message, signature, ttlInSeconds, clientId = null } }) {
+    const ttlSeconds = ttlInSeconds ?? DEFAULT_TTL_SECONDS;
+    const token = await walletToken(
+      ramp.walletTokens,
+      { message, signature, ttlSeconds, clientId },
+      ramp.now(),
+    );
+    return isRampError(token) ? token : jsonResponse(200, { token });
   },
 });

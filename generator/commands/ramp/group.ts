@@ -1,0 +1,132 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { readFileSync } from "node:fs";
+import type { AdminSession, SetupResult } from "@routewright/runtime/ramp";
+import type { Then } from "../../command-line/then.js";
+import { EXIT, type Outcome } from "../outcome.js";
+
+/** Folder of the embedded database; used when no database URL is set. */
+const DATA_DIR = ".data";
+export const SHOWN_ONCE = "The secret is shown once: store it now.";
+
+type RampModule = typeof import("@routewright/runtime/ramp");
+export type ProjectId = Parameters<RampModule["listSecrets"]>[1];
+
+/** What a command prints: a record, or a list of records. */
+type Printed = object | readonly object[];
+type Result = Promise<Printed | SetupResult<Printed>>;
+
+export interface CommandContext extends AdminSession {
+  readonly ramp: RampModule;
+}
+
+/** Declares the subcommands of one group, such as `ramp project …`. */
+export interface Group {
+  add(
+    usage: string,
+    description: string,
+    run: (context: CommandContext, flags: Flags) => Result,
+    note?: string,
+  ): Command;
+  /** The same for a command that works on one project: adds `--project`. */
+  addForProject(
+    usage: string,
+    description: string,
+    run: (context: CommandContext, projectId: ProjectId, flags: Flags) => Result,
+    note?: string,
+  ): Command;
+}
+
+/** Flags by their commander names; each command reads those that it declares. */
+export interface Flags {
+  readonly json: boolean;
+  readonly [name: string]: unknown;
+}
+
+/** A group of subcommands under a command. */
+export function groupOf(parent: Command, then: Then): Group {
+  const add: Group["add"] = (usage, description, run, note) =>
+    parent
+      .command(usage)
+      .description(description)
+      .option("--json", "print JSON", false)
+      .exitOverride()
+      .action((flags: Flags) => then(runCommand(flags, (context) => run(context, flags), note)));
+  return {
+    add,
+    addForProject: (usage, description, run, note) =>
+      add(
+        usage,
+        description,
+        async (context, flags) => {
+          const project = await context.ramp.findProject(context.database, text(flags, "project"));
+          return project.ok ? run(context, project.value, flags) : project;
+        },
+        note,
+      ).requiredOption("--project <id>", "the project's id"),
+  };
+}
+
+/** Opens the ramp's database for one command and prints the result. */
+async function runCommand(
+  { json }: Flags,
+  run: (context: CommandContext) => Result,
+  note?: string,
+): Promise<Outcome> {
+  const ramp = await import("@routewright/runtime/ramp");
+  const reading = ramp.readEnvironment(process.env);
+  if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
+  const log = ramp.openLog("warn");
+  const session = await ramp.openAdminSession({
+    environment: reading.environment,
+    dataDir: DATA_DIR,
+    log,
+  });
+  try {
+    const result = await run({ ...session, ramp });
+    const outcome = "ok" in result ? (result as SetupResult<Printed>) : { ok: true as const, value: result };
+    if (!outcome.ok) return { exit: EXIT.error, errors: [outcome.problem] };
+    const output = json ? `${JSON.stringify(outcome.value, null, 2)}\n` : textOf(outcome.value);
+    return { exit: EXIT.ok, output, ...(note === undefined ? {} : { notes: [note] }) };
+  } finally {
+    await session.close();
+  }
+}
+
+function textOf(value: Printed): string {
+  const records = Array.isArray(value) ? (value as readonly object[]) : [value];
+  return records.map((record) => `${linesOf(record).join("\n")}\n`).join("\n");
+}
+
+function linesOf(record: object): string[] {
+  return Object.entries(record).map(
+    ([name, value]) => `${name}: ${value instanceof Date ? value.toISOString() : String(value)}`,
+  );
+}
+
+export const text = (flags: Flags, name: string): string => String(flags[name] ?? "");
+export const list = (flags: Flags, name: string): readonly string[] =>
+  (flags[name] ?? []) as readonly string[];
+export const collect = (value: string, before: readonly string[] = []): readonly string[] => [
+  ...before,
+  value,
+];
+
+/** Reads a whole number within bounds. */
+export function whole(min: number, max: number): (text: string) => number {
+  return (given) => {
+    const number = /^\d{1,9}$/.test(given) ? Number(given) : NaN;
+    if (!(number >= min && number <= max))
+      throw new InvalidArgumentError(`A whole number from ${String(min)} to ${String(max)}.`);
+    return number;
+  };
+}
+
+/**
+ * A secret from a flag, from standard input (`-`) or from an environment variable. Other users of the machine can see flags in the
+ * list of processes. Null: none was given.
+ */
+export function secretOf(flags: Flags, name: string, variable: string): string | null {
+  const given = flags[name] as string | undefined;
+  const secret = given === "-" ? readFileSync(0, "utf8").trim() : (given ?? process.env[variable] ?? "");
+  return secret === "" ? null : secret;
+}

@@ -1,0 +1,112 @@
+import type { Command } from "commander";
+import type { ProjectSettings } from "@routewright/runtime/ramp";
+import { collect, type Flags, type Group, list, SHOWN_ONCE, text, whole } from "./group.js";
+
+export function addOrganizations({ add }: Group): void {
+  add("create", "create an organization", ({ ramp, database }, flags) =>
+    ramp.createOrganization(database, text(flags, "name")),
+  ).requiredOption("--name <name>", "its name");
+  add("list", "list organizations", ({ ramp, database }) => ramp.listOrganizations(database));
+}
+
+/** The settings that `project create` and `project update` share. */
+function withSettings(command: Command): Command {
+  return command
+    .option("--ttl-seconds <seconds>", "added to the expiry of a subject token", whole(0, 31_536_000))
+    .option(
+      "--max-token-seconds <seconds>",
+      "longest lifetime of a customer token; 86400 unless set",
+      whole(60, 2_592_000),
+    )
+    .option("--page-origin <origin>", "origin that may frame the hosted pages; repeatable", collect)
+    .option("--redirect-origin <origin>", "origin that redirect URLs may have; repeatable", collect)
+    .option("--wallet-domain <host>", "host whose wallet sign-ins are accepted; repeatable", collect);
+}
+
+/** The settings that were given. An empty value empties a list. */
+function settingsOf(flags: Flags): Partial<ProjectSettings> {
+  const lists = {
+    pageOrigins: flags["pageOrigin"],
+    redirectOrigins: flags["redirectOrigin"],
+    walletDomains: flags["walletDomain"],
+  };
+  const given = Object.entries(lists).filter(([, value]) => value !== undefined);
+  return {
+    ...Object.fromEntries(given.map(([name, value]) => [name, (value as string[]).filter(Boolean)])),
+    ...(flags["ttlSeconds"] === undefined ? {} : { tokenTtlSeconds: Number(flags["ttlSeconds"]) }),
+    ...(flags["maxTokenSeconds"] === undefined ? {} : { maxTokenSeconds: Number(flags["maxTokenSeconds"]) }),
+  };
+}
+
+export function addProjects({ add, addForProject }: Group): void {
+  const create = add(
+    "create",
+    "create a project and print its credentials once",
+    ({ ramp, database }, flags) =>
+      ramp.createProject(database, {
+        organizationId: text(flags, "org"),
+        name: text(flags, "name"),
+        ...settingsOf(flags),
+      }),
+    SHOWN_ONCE,
+  )
+    .requiredOption("--org <id>", "the organization's id")
+    .requiredOption("--name <name>", "its name");
+  withSettings(create);
+  const update = addForProject(
+    "update",
+    "change settings; a repeatable one replaces its list, an empty value empties it",
+    ({ ramp, database, vault }, id, flags) =>
+      ramp.updateProject({ database, vault }, id, {
+        ...settingsOf(flags),
+        ...(flags["name"] === undefined ? {} : { name: text(flags, "name") }),
+        ...(flags["walletRpc"] === undefined ? {} : { walletRpc: list(flags, "walletRpc").filter(Boolean) }),
+      }),
+  )
+    .option("--name <name>", "its name")
+    .option(
+      "--wallet-rpc <chain=url>",
+      "node that checks signatures of contract wallets, such as 137=https://…; repeatable",
+      collect,
+    );
+  withSettings(update);
+  add("list", "list projects", ({ ramp, database }) => ramp.listProjects(database));
+}
+
+export function addTokens({ addForProject }: Group): void {
+  addForProject("revoke", "refuse all tokens that a customer has now", ({ ramp, database }, id, flags) =>
+    ramp.revokeCustomerTokens(database, id, text(flags, "customer")),
+  ).requiredOption("--customer <id>", "the customer's id");
+}
+
+export function addSecrets({ addForProject }: Group): void {
+  addForProject(
+    "add",
+    "create a second secret and print it once",
+    ({ ramp, database }, id) => ramp.addSecret(database, id),
+    SHOWN_ONCE,
+  );
+  addForProject("list", "list secrets by id", ({ ramp, database }, id) => ramp.listSecrets(database, id));
+  addForProject("revoke", "revoke a secret", ({ ramp, database }, id, flags) =>
+    ramp.revokeSecret(database, id, text(flags, "secret")),
+  ).requiredOption("--secret <id>", "the secret's id");
+}
+
+export function addIdentityProviders({ addForProject }: Group): void {
+  addForProject("add", "accept the ID tokens of an issuer", ({ ramp, database }, id, flags) =>
+    ramp.addIdentityProvider(database, id, {
+      issuer: text(flags, "issuer"),
+      audiences: list(flags, "audience"),
+      clockSkewSeconds: Number(flags["clockSkew"]),
+    }),
+  )
+    .requiredOption("--issuer <url>", "the issuer, as its tokens name it")
+    .requiredOption("--audience <name>", "an audience that its tokens may have; repeatable", collect)
+    .option("--clock-skew <seconds>", "tolerated difference between the clocks", whole(0, 600), 0);
+  addForProject("remove", "accept no more tokens of an issuer", ({ ramp, database }, id, flags) =>
+    ramp.removeIdentityProvider(database, id, text(flags, "issuer")),
+  ).requiredOption("--issuer <url>", "the issuer");
+  addForProject("list", "list identity providers", ({ ramp, database }, id) =>
+    ramp.listIdentityProviders(database, id),
+  );
+}

@@ -1,0 +1,11 @@
+/** What a set-up command made, or the plain reason why it made nothing. */
+export type SetupResult<T> =
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+
+export function succeeded<T>(value: T): SetupResult<T> {
+  return { ok: true, value };
+}
+
+export function failed(text: string): { readonly ok: false; readonly problem: string } {
+  return { ok: false, problem: text };
+}

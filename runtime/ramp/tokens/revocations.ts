@@ -1,0 +1,61 @@
+import type { ProjectId } from "../database/id.js";
+import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
+import type { Customer } from "./customer-token.js";
+
+/** A revocation reaches a running server after this. */
+const FRESH_MS = 5_000;
+
+/** Which customers' tokens were revoked, and when (runtime/ramp/README.md, Customer tokens). */
+export class TokenRevocations {
+  readonly #database: RampDatabase;
+  /** Milliseconds since 1970, by project and customer. */
+  #revokedAt: Promise<ReadonlyMap<string, number>> | null = null;
+  #readAt = 0;
+
+  constructor(database: RampDatabase) {
+    this.#database = database;
+  }
+
+  /** @param issuedAt milliseconds since 1970 */
+  async isRevoked({ projectId, customerId }: Customer, issuedAt: number): Promise<boolean> {
+    const revokedAt = (await this.#read()).get(`${projectId} ${customerId}`);
+    return revokedAt !== undefined && issuedAt <= revokedAt;
+  }
+
+  #read(): Promise<ReadonlyMap<string, number>> {
+    if (this.#revokedAt && Date.now() - this.#readAt < FRESH_MS) return this.#revokedAt;
+    this.#readAt = Date.now();
+    const revokedAt = this.#database.asOperator(readRevocations);
+    revokedAt.catch(() => (this.#revokedAt = null));
+    return (this.#revokedAt = revokedAt);
+  }
+}
+
+interface RevocationRow {
+  readonly project_id: string;
+  readonly customer_id: string;
+  readonly revoked_at: Date;
+}
+
+async function readRevocations(tx: OperatorTransaction): Promise<ReadonlyMap<string, number>> {
+  const rows = await tx.rows<RevocationRow>(
+    "SELECT project_id, customer_id, revoked_at FROM ramp.token_revocations",
+  );
+  return new Map(rows.map((row) => [`${row.project_id} ${row.customer_id}`, row.revoked_at.getTime()]));
+}
+
+/** Revokes all tokens of a customer that were issued until now. False: the project has no such customer. */
+export async function revokeTokens(
+  database: RampDatabase,
+  projectId: ProjectId,
+  customerId: string,
+): Promise<boolean> {
+  const rows = await database.inProject(projectId, (tx) =>
+    tx.rows(
+      `INSERT INTO ramp.token_revocations (customer_id, revoked_at) SELECT id, $2 FROM ramp.customers WHERE id = $1
+       ON CONFLICT (project_id, customer_id) DO UPDATE SET revoked_at = excluded.revoked_at RETURNING customer_id`,
+      [customerId, new Date()],
+    ),
+  );
+  return rows.length > 0;
+}
