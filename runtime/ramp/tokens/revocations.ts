@@ -1,9 +1,14 @@
 import type { ProjectId } from "../database/id.js";
 import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
-import type { Customer } from "./customer-token.js";
 
 /** A revocation reaches a running server after this. */
 const FRESH_MS = 5_000;
+
+/** A customer of a project. */
+interface Owner {
+  readonly projectId: ProjectId;
+  readonly customerId: string;
+}
 
 /** Which customers' tokens were revoked, and when (runtime/ramp/README.md, Customer tokens). */
 export class TokenRevocations {
@@ -17,7 +22,7 @@ export class TokenRevocations {
   }
 
   /** @param issuedAt milliseconds since 1970 */
-  async isRevoked({ projectId, customerId }: Customer, issuedAt: number): Promise<boolean> {
+  async isRevoked({ projectId, customerId }: Owner, issuedAt: number): Promise<boolean> {
     const revokedAt = (await this.#read()).get(`${projectId} ${customerId}`);
     return revokedAt !== undefined && issuedAt <= revokedAt;
   }
