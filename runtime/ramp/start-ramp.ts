@@ -148,7 +148,7 @@ export type StartEmbedded = (
 interface Storage {
   readonly databaseUrl: string;
   readonly secretsKey: Buffer;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** The ramp's database and master key. An external database needs a key of its own, kept apart from it. */
@@ -196,7 +196,7 @@ export interface AdminSession {
   readonly vault: Vault;
   /** Migrations that this session applied. */
   readonly migrated: readonly string[];
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 export async function openAdminSession(

@@ -126,7 +126,7 @@ describe("a sign-in message", () => {
     [
       "an address in lower case",
       "0x52908400098527886E0F7030069857D2E4169EE7",
-      `0x${"52908400098527886e0f7030069857d2e4169ee7"}`,
+      "0x52908400098527886e0f7030069857d2e4169ee7",
     ],
     ["a URI of another host", "URI: https://app.example.com", "URI: https://evil.example.com"],
     [

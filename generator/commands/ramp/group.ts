@@ -21,19 +21,19 @@ export interface CommandContext extends AdminSession {
 
 /** Declares the subcommands of one group, such as `ramp project …`. */
 export interface Group {
-  add(
+  readonly add: (
     usage: string,
     description: string,
     run: (context: CommandContext, flags: Flags) => Result,
     note?: string,
-  ): Command;
+  ) => Command;
   /** The same for a command that works on one project: adds `--project`. */
-  addForProject(
+  readonly addForProject: (
     usage: string,
     description: string,
     run: (context: CommandContext, projectId: ProjectId, flags: Flags) => Result,
     note?: string,
-  ): Command;
+  ) => Command;
 }
 
 /** Flags by their commander names; each command reads those that it declares. */

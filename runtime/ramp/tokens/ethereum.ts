@@ -11,10 +11,10 @@ export function checksumAddress(text: string): Address | null {
   if (!ADDRESS.test(text)) return null;
   const digits = text.slice(2).toLowerCase();
   const hash = Buffer.from(keccak_256(Buffer.from(digits))).toString("hex");
-  const mixed = [...digits].map((digit, at) =>
+  const mixed = digits.replace(/[a-f]/g, (digit, at: number) =>
     parseInt(hash[at] ?? "0", 16) >= 8 ? digit.toUpperCase() : digit,
   );
-  return `0x${mixed.join("")}`;
+  return `0x${mixed}`;
 }
 
 /** What a wallet signs for a text (EIP-191, version 0x45, `personal_sign`). */
