@@ -84,7 +84,7 @@ function listJobs(content: string, variables: Readonly<Record<string, string>> |
   };
 }
 
-describe.skipIf(!needs("git"))("the template for GitLab", { timeout: 120_000 }, () => {
+describe.skipIf(!needs("git"))("the template for GitLab", () => {
   it("keeps to the published schema of GitLab's pipelines", () => {
     const { status, output } = listJobs(template(GITLAB));
     expect(status, output).toBe(0);

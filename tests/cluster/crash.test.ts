@@ -29,7 +29,7 @@ describe("a worker that is killed", () => {
     const served = await serveWorkers(project(manifest), 2);
     const KEPT = 6;
     const callers = load({ url: `${served.url}/v1/flows/first`, fresh: 4, kept: KEPT });
-    await expect.poll(callers.answered, { timeout: 20_000 }).toBeGreaterThan(100);
+    await expect.poll(callers.answered).toBeGreaterThan(100);
     const KILLS = 4;
     for (let kill = 0; kill < KILLS; kill++) {
       const before = servingPids(served);
@@ -71,7 +71,7 @@ describe("a worker that is killed", () => {
   it("leaves the port open even when it was the last: callers wait for the next one", async () => {
     const served = await serveWorkers(project(manifest), 2);
     const callers = load({ url: `${served.url}/v1/flows/first`, fresh: 6, kept: 0 });
-    await expect.poll(callers.answered, { timeout: 20_000 }).toBeGreaterThan(50);
+    await expect.poll(callers.answered).toBeGreaterThan(50);
     const before = servingPids(served);
     for (const pid of before) process.kill(pid, "SIGKILL");
     await until(served, 2, before);
@@ -136,9 +136,7 @@ describe("workers that die again and again", () => {
     const served = await serveWorkers(folder, 2, preloading(folder, script));
     writeFileSync(sign, "");
     process.kill(servingPids(served)[0]!, "SIGKILL");
-    await expect
-      .poll(() => countOf(served, "worker did not come up"), { timeout: 30_000 })
-      .toBeGreaterThan(3);
+    await expect.poll(() => countOf(served, "worker did not come up")).toBeGreaterThan(3);
     rmSync(sign);
     await until(served, 2);
     expect((await served.stop()).code).toBe(0);

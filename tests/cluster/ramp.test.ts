@@ -38,7 +38,7 @@ describe("workers on the embedded database", () => {
       expect(told(await ask(url, "/health"))).toEqual([200, { status: "ok", database_connected: true }]);
     expect((await running.stop()).code).toBe(0);
     expect(existsSync(join(folder, ".data/postgres/data/postmaster.pid"))).toBe(false);
-  }, 120_000);
+  });
 });
 
 describe("the ramp beside workers", () => {

@@ -25,7 +25,7 @@ const resources = (...names: readonly string[]): unknown =>
 async function reload(served: Served, outcome = "reloaded"): Promise<void> {
   const before = countOf(served, outcome);
   served.child.kill("SIGHUP");
-  await expect.poll(() => countOf(served, outcome), { timeout: 40_000 }).toBe(before + 1);
+  await expect.poll(() => countOf(served, outcome)).toBe(before + 1);
 }
 
 /** A quick reload may have let the process go already. */
@@ -41,7 +41,7 @@ describe("SIGHUP", () => {
   it("renews all workers under load, and no request is refused, reset or left without an answer", async () => {
     const served = await serveWorkers(project(resources("first")), 2);
     const callers = load({ url: `${served.url}/v1/flows/first`, fresh: 4, kept: 6 });
-    await expect.poll(callers.answered, { timeout: 20_000 }).toBeGreaterThan(200);
+    await expect.poll(callers.answered).toBeGreaterThan(200);
     for (let round = 0; round < 3; round++) {
       const before = servingPids(served);
       await reload(served);
@@ -132,7 +132,7 @@ describe("a worker that takes the place of a dead one", () => {
     await expect.poll(callers.answered).toBeGreaterThan(50);
     process.kill(before[0]!, "SIGTERM");
     await until(served, 1, before);
-    await expect.poll(() => countOf(served, "worker ended"), { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => countOf(served, "worker ended")).toBe(1);
     expect((await callers.stop()).failed).toEqual({});
     expect(servingPids(served)).toContain(before[1]);
   });

@@ -94,37 +94,30 @@ async function whileLocked(during: () => Promise<void>): Promise<void> {
 }
 
 describe("a service with more queries than it can hold", () => {
-  it(
-    "answers 503 with Retry-After, is healthy, and answers those that wait",
-    { timeout: 60_000 },
-    async () => {
-      const url = await serveManifest(manifestOf([HELD]));
-      await ask(url, "/v1/failing/held", { key });
-      const held = 1020;
-      let asked: readonly Promise<Reply>[] = [];
-      let tries = 0;
-      await whileLocked(async () => {
-        asked = Array.from({ length: held }, (_, i) => ask(url, `/v1/failing/held?id=${String(i)}`, { key }));
-        await expect
-          .poll(
-            async () => {
-              const reply = await Promise.race([
-                ask(url, `/v1/failing/held?id=try${String(tries++)}`, { key }),
-                new Promise<null>((resolve) => setTimeout(resolve, 300, null)),
-              ]);
-              return reply && [...told(reply), reply.headers["retry-after"]];
-            },
-            { timeout: 8000 },
-          )
-          .toEqual([...refusal(503, "The service is overloaded. Try again in 1 seconds."), "1"]);
-        expect(told(await ask(url, "/health"))).toEqual([200, { status: "ok", database_connected: true }]);
-        expect((await ask(url, "/v1/failing/held?x=1", { key })).status).toBe(400);
-      });
-      const counted = (await Promise.all(asked)).map(({ status }) => status);
-      expect(counted).toHaveLength(held);
-      expect(counted.filter((status) => status === 200).length).toBeGreaterThanOrEqual(1000);
-      expect(new Set(counted)).toEqual(new Set(counted.includes(503) ? [200, 503] : [200]));
-      expect((await ask(url, "/v1/failing/held", { key })).status).toBe(200);
-    },
-  );
+  it("answers 503 with Retry-After, is healthy, and answers those that wait", async () => {
+    const url = await serveManifest(manifestOf([HELD]));
+    await ask(url, "/v1/failing/held", { key });
+    const held = 1020;
+    let asked: readonly Promise<Reply>[] = [];
+    let tries = 0;
+    await whileLocked(async () => {
+      asked = Array.from({ length: held }, (_, i) => ask(url, `/v1/failing/held?id=${String(i)}`, { key }));
+      await expect
+        .poll(async () => {
+          const reply = await Promise.race([
+            ask(url, `/v1/failing/held?id=try${String(tries++)}`, { key }),
+            new Promise<null>((resolve) => setTimeout(resolve, 300, null)),
+          ]);
+          return reply && [...told(reply), reply.headers["retry-after"]];
+        })
+        .toEqual([...refusal(503, "The service is overloaded. Try again in 1 seconds."), "1"]);
+      expect(told(await ask(url, "/health"))).toEqual([200, { status: "ok", database_connected: true }]);
+      expect((await ask(url, "/v1/failing/held?x=1", { key })).status).toBe(400);
+    });
+    const counted = (await Promise.all(asked)).map(({ status }) => status);
+    expect(counted).toHaveLength(held);
+    expect(counted.filter((status) => status === 200).length).toBeGreaterThanOrEqual(1000);
+    expect(new Set(counted)).toEqual(new Set(counted.includes(503) ? [200, 503] : [200]));
+    expect((await ask(url, "/v1/failing/held", { key })).status).toBe(200);
+  });
 });

@@ -88,7 +88,7 @@ describe("an answer of any length", () => {
     };
     await expect.poll(fetched).toBe("idle in transaction");
     response.destroy();
-    await expect.poll(() => readers(wide), { timeout: 5000 }).toBe(0);
+    await expect.poll(() => readers(wide)).toBe(0);
   });
 
   it("is cancelled in the database when its client goes before the first row", async () => {
@@ -100,7 +100,7 @@ describe("an answer of any length", () => {
     request.on("error", () => undefined);
     await expect.poll(() => readers(slow)).toBe(1);
     request.destroy();
-    await expect.poll(() => readers(slow), { timeout: 5000 }).toBe(0);
+    await expect.poll(() => readers(slow)).toBe(0);
   });
 
   it("vanishing clients leave no connection behind", async () => {
@@ -114,7 +114,7 @@ describe("an answer of any length", () => {
       await sleep(Math.random() * 20);
       response.destroy();
     }
-    await expect.poll(() => readers(schema), { timeout: 5000 }).toBe(0);
+    await expect.poll(() => readers(schema)).toBe(0);
     expect((await ask(url, "/v1/big/long?limit=2000", { key })).status).toBe(200);
   });
 });

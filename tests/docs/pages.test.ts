@@ -16,7 +16,7 @@ interface Visit {
 const isThere = needs("chromium");
 const url = isThere ? await serveManifest(starterManifest()) : "";
 
-describe.skipIf(!isThere)("in a browser", { timeout: 60_000 }, () => {
+describe.skipIf(!isThere)("in a browser", () => {
   let browser: Awaited<ReturnType<typeof openBrowser>>;
 
   beforeAll(async () => {

@@ -66,7 +66,7 @@ describe.skipIf(!isThere).each([
   it("renders to nothing but what a generated folder is, and compiles under strict", () => {
     expect(strayCode(files)).toEqual([]);
     expect(complaintsOf([files])).toEqual([]);
-  }, 120_000);
+  });
 
   it("loads as the endpoints that it describes", async () => {
     const loaded = await loadedEndpoints(ownFolder(), files);

@@ -16,9 +16,9 @@ if (typeof disk === "string") {
   );
 }
 
-const SECONDS = { timeout: 20_000, interval: 50 };
+const SECONDS = { timeout: 60_000, interval: 50 };
 /** Recovery included. */
-const BACK = { timeout: 30_000, interval: 50 };
+const BACK = { timeout: 60_000, interval: 50 };
 
 const warnings: string[] = [];
 
@@ -77,12 +77,10 @@ it.skipIf(typeof disk === "string")(
     disk.free();
     const restarted = await start(disk);
     expect(restarted.url).toBe(postgres.url);
-    const freed = performance.now();
     await expect.poll(() => health(base), BACK).toBe(200);
-    const healthyMs = Math.round(performance.now() - freed);
     await load.settled(400);
     const tally = await load.stop();
-    console.log("disk full:", JSON.stringify({ ...tally, healthyMs, warnings }));
+    console.log("disk full:", JSON.stringify({ ...tally, warnings }));
     expect(tally.wrong).toEqual([]);
     expect(warnings).toContainEqual(expect.stringMatching(/ has closed a connection; the reason is in /));
     expect(await askForMuch(base)).toEqual([200, '[{"count":1000000}]']);

@@ -8,8 +8,11 @@ import { ownService } from "./own-service.js";
 const service = await ownService();
 const MIB = 1024 * 1024;
 
-/** What the server's process may work on one request, in milliseconds: for that long nobody else is answered. */
-const MOST_MS = 300;
+/**
+ * Limit of the processor time of one request, in multiples of a body of 1 MiB with a list of texts: for that long no other
+ * request is answered. A ratio, since a busy machine stretches both.
+ */
+const MOST_TIMES = 4;
 
 /** A body of 1 MiB: pieces between a beginning and an end. */
 function filled(begin: string, piece: (i: number) => string, end: string): string {
@@ -30,16 +33,20 @@ const different = (i: number): string => `${i === 0 ? "" : ","}"${i.toString(36)
 const DEPTH = MIB / 2 - 20;
 const nested = "[".repeat(DEPTH) + "]".repeat(DEPTH);
 
-/** The least of three: whatever else this machine does can only add to it. */
-async function least(work: () => Promise<Reply>): Promise<{ milliseconds: number; status: number }> {
+/** The least processor time of three, in milliseconds: other work on the machine can only add to it. */
+async function costOf(send: () => Promise<Reply>): Promise<{ milliseconds: number; status: number }> {
   let milliseconds = Infinity;
   let status = 0;
   for (let i = 0; i < 3; i++) {
-    const { processorMs } = await service.cost(async () => ({ status } = await work()));
+    const { processorMs } = await service.cost(async () => ({ status } = await send()));
     milliseconds = Math.min(milliseconds, processorMs);
   }
   return { milliseconds, status };
 }
+
+const postOrders = (body: string) => (): Promise<Reply> =>
+  post(service.url, "/v1/shop/orders", body, { key: KEYS.tier3 });
+const reference = await costOf(postOrders(filled('{"any":[', different, "]}")));
 
 describe("a body of 1 MiB does not keep the server from others for long", () => {
   it.each([
@@ -86,10 +93,9 @@ describe("a body of 1 MiB does not keep the server from others for long", () => 
     ["of blanks in a text", filled('{"status":"a', always(" "), 'b"}'), 200],
     ["of blanks", " ".repeat(MIB), 200],
   ])("%s", async (_, body, expected) => {
-    const asked = (): Promise<Reply> => post(service.url, "/v1/shop/orders", body, { key: KEYS.tier3 });
-    const { milliseconds, status } = await least(asked);
+    const { milliseconds, status } = await costOf(postOrders(body));
     expect(status).toBe(expected);
-    expect(milliseconds).toBeLessThan(MOST_MS);
+    expect(milliseconds / reference.milliseconds).toBeLessThan(MOST_TIMES);
   });
 });
 
@@ -106,9 +112,9 @@ describe("an address of 15 kB does not keep the server from others for long", ()
     ["of escapes in its path", `/${full(always("%41"))}`, 404],
     ["of steps back in its path", `/docs${full(always("/.."))}`, 404],
   ])("%s", async (_, target, expected) => {
-    const { milliseconds, status } = await least(() => ask(service.url, target, { key: KEYS.tier3 }));
+    const { milliseconds, status } = await costOf(() => ask(service.url, target, { key: KEYS.tier3 }));
     expect(status).toBe(expected);
-    expect(milliseconds).toBeLessThan(MOST_MS);
+    expect(milliseconds / reference.milliseconds).toBeLessThan(MOST_TIMES);
   });
 });
 

@@ -52,7 +52,7 @@ describe("a connection on which a request comes too slowly", () => {
     }, SHORT);
     const client = await Client.saying(url, POST);
     await client.closed;
-    await expect.poll(() => open, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => open).toBe(0);
     expect(client.statuses).toEqual([408]);
   });
 

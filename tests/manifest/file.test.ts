@@ -96,7 +96,7 @@ describe("a manifest file", () => {
     await writeLarge(path);
     const reading = await readManifest(path);
     expect(reading.ok && reading.manifest.models.length).toBe(1000);
-  }, 120_000);
+  });
 });
 
 /** What makes real manifests large: the SQL of every model, raw and compiled. */

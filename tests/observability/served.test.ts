@@ -124,7 +124,7 @@ it("a server that is killed has written all but the last seconds", async () => {
   const DATABASE_URL = await filledDatabase();
   const served = await serve(ownService(), ["--only", "data"], { DATABASE_URL });
   await fifty(served);
-  await expect.poll(() => requestsRecorded(DATABASE_URL), { timeout: 20_000 }).toBe(50);
+  await expect.poll(() => requestsRecorded(DATABASE_URL)).toBe(50);
   await fifty(served);
   await served.stop("SIGKILL");
   const written = await requestsRecorded(DATABASE_URL);

@@ -20,7 +20,7 @@ const MODULE = new URL("../../runtime/embedded/embedded-postgres.ts", import.met
 let dataDir: string;
 /** Generous: machines are slow when they run everything at once. */
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
-const PATIENCE = { timeout: 20_000, interval: 100 };
+const PATIENCE = { timeout: 60_000, interval: 100 };
 
 const running = new Set<EmbeddedPostgres>();
 

@@ -30,7 +30,7 @@ await primary.caughtUp(first);
 await primary.caughtUp(second);
 const servers = [primary, first, second];
 const SLEEPING = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
-const SECONDS = { timeout: 15_000, interval: 50 };
+const SECONDS = { timeout: 60_000, interval: 50 };
 
 type Address = Pick<OwnServer, "url" | "port">;
 

@@ -9,7 +9,7 @@ import { eventually, newCustomer, ownerRows, ownWorld, WALLET } from "./support/
 const isThere = needs("chromium");
 const world = isThere ? await ownWorld() : null;
 
-describe.skipIf(world === null)("the hosted pages in a browser", { timeout: 60_000 }, () => {
+describe.skipIf(world === null)("the hosted pages in a browser", () => {
   const ramp = world!;
   let browser: Awaited<ReturnType<typeof openBrowser>>;
   let plain: BrowserContext;

@@ -207,4 +207,4 @@ it("no secret, token or bank detail is ever logged, at the finest level, with al
   expect(stdout).toContain("provider call came to nothing");
   const found = [...secrets].filter(([, secret]) => `${stdout}${stderr}`.includes(secret));
   expect(found.map(([name]) => name)).toEqual([]);
-}, 90_000);
+});

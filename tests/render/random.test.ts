@@ -77,7 +77,7 @@ describe("a sample of manifests whose models are sound", () => {
 
   it("compiles under strict", () => {
     expect(complaintsOf(catalogues.map((one) => render(one)))).toEqual([]);
-  }, 120_000);
+  });
 
   it("loads as the endpoints that it describes", async () => {
     for (const catalogue of catalogues) {

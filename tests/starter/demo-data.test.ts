@@ -23,7 +23,7 @@ describe.skipIf(!SERVER_URL)("the demo data", () => {
     const relations = nodes.filter(({ config }) => config.materialized !== "ephemeral");
     const first = await buildDemoRelations(database.url, STARTER_DIR);
     expect(first).toEqual({ built: relations.length, skipped: false });
-  }, 60_000);
+  });
 
   it("is not built again by a second start", async () => {
     expect(await buildDemoRelations(database.url, STARTER_DIR)).toEqual({ built: 0, skipped: true });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, onTestFinished } from "vitest";
+import { afterAll, onTestFinished, TestRunner } from "vitest";
 import { catalogueOf } from "../../generator/catalogue/build.js";
 import { compare, readFolder } from "../../generator/output/folder.js";
 import { render } from "../../generator/render/render.js";
@@ -21,7 +21,7 @@ export const KEYS = {
 
 /** Cleans up at the end of the test that this is called in, or, outside of one, at the end of the file. */
 export function atEnd(clean: () => void | Promise<void>): void {
-  if (expect.getState().currentTestName === undefined) afterAll(clean);
+  if (TestRunner.getCurrentTest() === undefined) afterAll(clean);
   else onTestFinished(clean);
 }
 

@@ -108,5 +108,5 @@ describe("routewright watch", () => {
       recoverFolder(join(folder, "generated"));
       expect(trees).toContain(treeOf(folder));
     }
-  }, 120_000);
+  });
 });

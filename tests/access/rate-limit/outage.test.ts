@@ -18,7 +18,7 @@ async function hits(store: RateLimitStore, caller: string, count: number): Promi
 const fromOne = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i + 1);
 
 function backInReach(store: RateLimitStore): Promise<void> {
-  return expect.poll(() => store.degraded, { timeout: 20_000 }).toBeNull();
+  return expect.poll(() => store.degraded).toBeNull();
 }
 
 describe.skipIf(!needs("redis-server"))("a Redis", () => {

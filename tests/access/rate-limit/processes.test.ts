@@ -49,7 +49,7 @@ describe.skipIf(!needs("redis-server"))("processes of their own with one Redis",
     for (const each of served) expect(await isDegraded(each)).toBe(true);
 
     await redis.start();
-    for (const each of served) await expect.poll(() => isDegraded(each), { timeout: 20_000 }).toBe(false);
+    for (const each of served) await expect.poll(() => isDegraded(each)).toBe(false);
     expect(await admitted(served, 160)).toBe(100);
 
     await redis.kill();

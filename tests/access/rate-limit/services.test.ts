@@ -114,7 +114,7 @@ describe.skipIf(!needs("redis-server"))("two services with one Redis", async () 
     }
     await redis.start();
     for (const url of services)
-      await expect.poll(async () => told(await ask(url, "/health")), { timeout: 20_000 }).toEqual(HEALTHY);
+      await expect.poll(async () => told(await ask(url, "/health"))).toEqual(HEALTHY);
     expect(await windows(caller, ["/v1/shop/one", "/v1/shop/one"])).toMatchObject([
       { status: 200, remaining: "99" },
       { status: 200, remaining: "98" },

@@ -55,9 +55,9 @@ describe("names of operations", () => {
   });
 
   it("takes time in proportion to the length of a path", () => {
-    const long = `/v1/a/${"last_".repeat(20_000)}-`;
+    const long = `/v1/a/${"last_".repeat(200_000)}-`;
     expect(operationIdOf("GET", long).length).toBeGreaterThan(long.length);
-  }, 1_000);
+  });
 });
 
 /** Every text of up to `length` of these parts. */
