@@ -26,6 +26,7 @@ export function addRamp(command: Command, then: Then): void {
   addProviders(group("provider", "a project's connections to providers"));
   addWebhooks(group("webhook", "receivers of a project's events"));
   addKeys(group("key", "keys that sign customer tokens"));
+  addVault(group("vault", "the master key that encrypts secrets in the database"));
   groupOf(command, then).add("migrate", "update the ramp's database to the newest schema", ({ migrated }) =>
     Promise.resolve({ migrated }),
   );
@@ -88,6 +89,14 @@ function addKeys({ add }: Group): void {
     ({ ramp, database, vault }) => ramp.rotateKey(database, vault),
   );
   add("list", "list signing keys by id", ({ ramp, database }) => ramp.listKeys(database));
+}
+
+function addVault({ add }: Group): void {
+  add(
+    "rotate",
+    "encrypt all secrets with RAMP_SECRETS_KEY; RAMP_OTHER_SECRETS_KEYS names the key of before",
+    ({ ramp, database, vault }) => ramp.rotateVault(database, vault),
+  );
 }
 
 /** `routewright ramp sandbox`: serves two sandbox providers until a signal stops them. */

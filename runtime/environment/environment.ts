@@ -52,6 +52,8 @@ export interface Environment extends GenerationEnvironment {
   readonly rampPublicUrl: string | null;
   /** 32 bytes; null: a key of its own beside the embedded database. */
   readonly rampSecretsKey: Buffer | null;
+  /** Keys of before or after a rotation, which only open what they sealed. */
+  readonly rampOtherSecretsKeys: readonly Buffer[];
 }
 
 export type EnvironmentReading =
@@ -97,6 +99,7 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
     rampDatabaseUrl: variables.parsed("RAMP_DATABASE_URL", null, "a postgres:// address", postgresAddress),
     rampPublicUrl: variables.parsed("RAMP_PUBLIC_URL", null, "an http:// or https:// address", publicUrl),
     rampSecretsKey: variables.parsed("RAMP_SECRETS_KEY", null, SECRETS_KEY_EXPECTED, secretsKey),
+    rampOtherSecretsKeys: variables.parsedList("RAMP_OTHER_SECRETS_KEYS", SECRETS_KEY_EXPECTED, secretsKey),
   };
   const { problems } = variables;
   return problems.length > 0 ? { ok: false, problems } : { ok: true, environment };

@@ -26,6 +26,8 @@ export interface RampOptions {
   readonly databaseUrl: string;
   /** The 32 bytes of `RAMP_SECRETS_KEY`. */
   readonly secretsKey: Buffer;
+  /** Other keys that open what they sealed, during a rotation (runtime/ramp/README.md, Master key). */
+  readonly otherSecretsKeys?: readonly Buffer[];
   readonly host: string;
   readonly port: number;
   /** Null: the address that the server listens on. */
@@ -101,11 +103,16 @@ async function serve(options: RampOptions, database: RampDatabase): Promise<Runn
 
 /** What all parts share, opened on a migrated database. */
 export async function openRamp(
-  { secretsKey, log, polling = DEFAULT_POLLING_POLICY }: Pick<RampOptions, "secretsKey" | "log" | "polling">,
+  {
+    secretsKey,
+    otherSecretsKeys = [],
+    log,
+    polling = DEFAULT_POLLING_POLICY,
+  }: Pick<RampOptions, "secretsKey" | "otherSecretsKeys" | "log" | "polling">,
   database: RampDatabase,
   publicUrl: string,
 ): Promise<RampContext> {
-  const vault = new Vault(secretsKey);
+  const vault = new Vault(secretsKey, otherSecretsKeys);
   await ensureSigningKey(database, vault);
   const keys = new SigningKeys(database, vault);
   const issuer = walletIssuer(publicUrl);
@@ -181,7 +188,19 @@ export async function startRampService(
   const { addressOf, redisUrl, metricsPublic } = options.environment;
   const { log } = options;
   try {
-    const ramp = { databaseUrl, secretsKey, host, port, publicUrl, addressOf, redisUrl, metricsPublic, log };
+    const { rampOtherSecretsKeys: otherSecretsKeys } = options.environment;
+    const ramp = {
+      databaseUrl,
+      secretsKey,
+      otherSecretsKeys,
+      host,
+      port,
+      publicUrl,
+      addressOf,
+      redisUrl,
+      metricsPublic,
+      log,
+    };
     const server = await startRamp({ ...ramp, ...(intake && { intake }) });
     return { url: server.url, stop: () => server.stop().then(close) };
   } catch (error) {
@@ -207,7 +226,7 @@ export async function openAdminSession(
   try {
     const migrated = await migrate(url);
     const database = await openDatabase({ url, onIdleError: () => undefined, maxConnections: 2 });
-    const vault = new Vault(secretsKey);
+    const vault = new Vault(secretsKey, options.environment.rampOtherSecretsKeys);
     await ensureSigningKey(database, vault);
     return { database, vault, migrated, close: () => database.close().then(close) };
   } catch (error) {

@@ -12,6 +12,8 @@ export interface PageTarget {
   readonly expiresAt: Date;
 }
 
+const LINK_PURPOSE = "page-links";
+
 /** Address of a hosted page. It says what it is for and until when, and is signed: who holds it may act for the customer. */
 export function pageUrl(publicUrl: string, vault: Vault, target: PageTarget): string {
   const seconds = Math.floor(target.expiresAt.getTime() / 1000);
@@ -29,7 +31,7 @@ export type PageLink =
 
 export function readPageLink(vault: Vault, kind: PageKind, token: string, now: Date): PageLink {
   const [payload = "", given = "", ...rest] = token.split(".");
-  if (rest.length > 0 || !isSame(signature(vault, payload), given)) return { kind: "unknown" };
+  if (rest.length > 0 || !isSigned(vault, payload, given)) return { kind: "unknown" };
   const [named, project = "", intentId = "", seconds = ""] = Buffer.from(payload, "base64url")
     .toString()
     .split("|");
@@ -37,7 +39,7 @@ export function readPageLink(vault: Vault, kind: PageKind, token: string, now: D
   const expiresAt = new Date(Number(seconds) * 1000);
   if (expiresAt <= now) return { kind: "expired" };
   const target: PageTarget = { kind, projectId: projectId(project), intentId, expiresAt };
-  return { kind: "valid", target, formToken: mac(vault, "page-forms", payload) };
+  return { kind: "valid", target, formToken: mac(vault.derive("page-forms"), payload) };
 }
 
 /** Compares without telling by the time it takes how much of it was right. */
@@ -47,9 +49,14 @@ export function isSame(expected: string, given: string): boolean {
 }
 
 function signature(vault: Vault, payload: string): string {
-  return mac(vault, "page-links", payload);
+  return mac(vault.derive(LINK_PURPOSE), payload);
 }
 
-function mac(vault: Vault, purpose: string, text: string): string {
-  return createHmac("sha256", vault.derive(purpose)).update(text).digest("base64url");
+/** Links that were signed before the master key was rotated stay valid until they expire. */
+function isSigned(vault: Vault, payload: string, given: string): boolean {
+  return vault.deriveAll(LINK_PURPOSE).some((key) => isSame(mac(key, payload), given));
+}
+
+function mac(key: Buffer, text: string): string {
+  return createHmac("sha256", key).update(text).digest("base64url");
 }

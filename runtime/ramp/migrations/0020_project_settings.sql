@@ -11,6 +11,7 @@ ALTER TABLE ramp.projects
   ADD COLUMN redirect_origins text[] NOT NULL DEFAULT '{}';
 
 -- A wallet is one identity whatever the chain: `eip155:0:<address>`. Of several customers with one wallet the first keeps it.
+SET LOCAL ramp.operator = 'on';
 UPDATE ramp.customer_identities i SET subject = regexp_replace(i.subject, '^eip155:[0-9]+:', 'eip155:0:')
 WHERE i.is_wallet AND NOT EXISTS (
   SELECT FROM ramp.customer_identities o
@@ -18,6 +19,7 @@ WHERE i.is_wallet AND NOT EXISTS (
     AND split_part(o.subject, ':', 3) = split_part(i.subject, ':', 3)
     AND (o.created_at, o.subject) < (i.created_at, i.subject)
 );
+SET LOCAL ramp.operator = '';
 
 -- Tokens of a customer that were issued until `revoked_at` are refused. Kept for as long as such a token could live.
 CREATE TABLE ramp.token_revocations (
