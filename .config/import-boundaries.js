@@ -20,6 +20,14 @@ export const BOUNDARIES = {
     "generator/catalogue",
     "generator/diff",
     "generator/lint",
+    "generator/verify",
+    "runtime (package)",
+  ],
+  "generator/verify": [
+    "generator/manifest",
+    "generator/catalogue",
+    "generator/diff",
+    "generator/lint",
     "runtime (package)",
   ],
   "generator/watch": [
@@ -37,6 +45,7 @@ export const BOUNDARIES = {
     "generator/diff",
     "generator/lint",
     "generator/report",
+    "generator/verify",
     "generator/watch",
     "runtime (package)",
   ],

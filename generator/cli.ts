@@ -6,6 +6,7 @@ import { addLint } from "./command-line/lint.js";
 import { addRamp } from "./commands/ramp.js";
 import { addServe } from "./command-line/serve.js";
 import { addUsage } from "./command-line/usage.js";
+import { addVerify } from "./commands/verify.js";
 import { addWatch } from "./command-line/watch.js";
 import { EXIT, type Outcome } from "./commands/outcome.js";
 
@@ -21,6 +22,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   addGenerate(command("generate"), then);
   addDiff(command("diff"), then);
   addLint(command("lint"), then);
+  addVerify(command("verify"), then);
   addWatch(command("watch"), then);
   addServe(command("serve"), then);
   addKeys(command("keys"), then);

@@ -36,7 +36,7 @@ function compareColumn(
   const [before, after] = [typeOf(was), typeOf(is)];
   const kinds = [
     KIND_OF[compareTypes(before, after)],
-    isZoneless(was) === isZoneless(is) || before.kind !== after.kind ? null : "column-zone-changed",
+    isZoneless(was.type) === isZoneless(is.type) || before.kind !== after.kind ? null : "column-zone-changed",
     nullKind(before, after, facts.columns.get(subject)?.notNull === "test"),
   ] as const;
   return kinds.filter((kind) => kind !== null).map((kind) => ({ kind, ...text }));
@@ -53,7 +53,7 @@ const KIND_OF: Readonly<Record<Outcome, ChangeKind | null>> = {
 };
 
 /** A PostgreSQL timestamp without a zone is served as if it were UTC; all other date-times are instants. */
-function isZoneless({ type }: Column): boolean {
+export function isZoneless(type: string | null): boolean {
   return /\btimestamp\b(?!.*\bwith time zone)/i.test(type ?? "");
 }
 

@@ -1,0 +1,41 @@
+import { CHECKS, type Difference } from "../verify/relations.js";
+import { plain } from "../lint/sentence.js";
+import { plainText } from "./quote.js";
+import { counted, grouped, type Item, type Report } from "./report.js";
+
+/** The differences between a catalogue of `endpoints` endpoints and the database. */
+export function verifyReport(differences: readonly Difference[], endpoints: number): Report {
+  const failed = differences.length > 0;
+  return {
+    title: "API and database",
+    verdict: failed ? `fails, ${counted(differences.length, "difference")}` : "passes, no difference",
+    summary: plain(`${counted(differences.length, "difference")} in ${counted(endpoints, "endpoint")}`),
+    notes: [],
+    sections: [{ heading: "Differences", items: grouped(differences.map(itemOf)), open: 20 }],
+    blocks: [],
+    json: {
+      version: 1,
+      failed,
+      endpoints,
+      differences: differences.map((one) => ({
+        ...one,
+        message: plainText(one.message),
+        hint: plainText(one.hint),
+      })),
+    },
+  };
+}
+
+function itemOf({ check, endpoint, model, file, message, hint }: Difference): Item {
+  return {
+    level: "error",
+    label: "differs",
+    id: check,
+    title: CHECKS[check],
+    endpoints: [endpoint],
+    difference: null,
+    location: [model, ...(file === null ? [] : [file])],
+    file,
+    details: [message, hint],
+  };
+}

@@ -1,0 +1,174 @@
+import type { Endpoint } from "@routewright/runtime/model";
+import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
+import { parseColumnType } from "../catalogue/column-types/column-type.js";
+import { compareTypes } from "../diff/column-compatibility.js";
+import { isZoneless } from "../diff/compare-columns.js";
+import { plain, sentence, type Sentence } from "../lint/sentence.js";
+
+/** What `verify` finds, each with its title (generator/README.md, Verify). */
+export const CHECKS = {
+  "missing-relation": "Relation missing",
+  "unreadable-relation": "Relation not readable",
+  "missing-column": "Column missing",
+  "column-type": "Column of another type",
+  "column-nullable": "Column may be null",
+  "unindexed-filter": "Filter without a usable index",
+} as const;
+export type CheckId = keyof typeof CHECKS;
+
+/** A difference between the catalogue and the database. */
+export interface Difference {
+  readonly check: CheckId;
+  readonly endpoint: string;
+  readonly model: string;
+  readonly file: string | null;
+  readonly message: Sentence;
+  readonly hint: Sentence;
+}
+
+/** Runs one SQL statement and gives its rows. */
+export type Query = (text: string, values?: readonly unknown[]) => Promise<readonly unknown[]>;
+
+/** A column as the database has it. */
+interface LiveColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly notNull: boolean;
+  readonly readable: boolean;
+}
+
+/** A relation as the database has it; `kind` is `pg_class.relkind`, null where there is none. */
+interface LiveRelation {
+  readonly schema: string;
+  readonly name: string;
+  readonly kind: string | null;
+  readonly readable: boolean | null;
+  readonly columns: readonly LiveColumn[] | null;
+}
+
+const RELATIONS = `
+  SELECT r.schema, r.name, c.relkind AS kind,
+    has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') AS readable,
+    (SELECT json_agg(json_build_object(
+        'name', a.attname,
+        'type', format_type(a.atttypid, a.atttypmod),
+        'notNull', a.attnotnull,
+        'readable', has_schema_privilege(n.oid, 'USAGE') AND has_column_privilege(c.oid, a.attnum, 'SELECT')
+      ) ORDER BY a.attnum)
+      FROM pg_catalog.pg_attribute a
+      WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) AS columns
+  FROM unnest($1::text[], $2::text[]) AS r (schema, name)
+  LEFT JOIN pg_catalog.pg_namespace n ON n.nspname = r.schema
+  LEFT JOIN pg_catalog.pg_class c
+    ON c.relnamespace = n.oid AND c.relname = r.name AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`;
+
+/**
+ * Compares relations, columns, types, nullability and privileges with the database by one query of its catalog: cheap
+ * enough for the start of a server.
+ */
+export async function verifyRelations({ entries }: Catalogue, query: Query): Promise<readonly Difference[]> {
+  const relations = entries.map(({ endpoint }) => endpoint.relation);
+  const rows = await query(RELATIONS, [
+    relations.map(([schema]) => schema),
+    relations.map(([, name]) => name),
+  ]);
+  const found = new Map(
+    (rows as readonly LiveRelation[]).map((live) => [keyOf([live.schema, live.name]), live]),
+  );
+  return entries.flatMap((entry) => compareRelation(entry, found.get(keyOf(entry.endpoint.relation))));
+}
+
+function keyOf(relation: Endpoint["relation"]): string {
+  return JSON.stringify(relation);
+}
+
+/** A difference at an endpoint, with where its model is. */
+export function differenceAt(
+  { endpoint, facts }: CatalogueEntry,
+  check: CheckId,
+  message: Sentence,
+  hint: Sentence,
+): Difference {
+  const { path, model } = endpoint;
+  return { check, endpoint: path, model, file: facts.file || null, message, hint };
+}
+
+function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined): readonly Difference[] {
+  const { relation, columns } = entry.endpoint;
+  const name = relation.join(".");
+  if (live?.kind == null || live.columns === null) {
+    const message = sentence`The relation ${name} does not exist.`;
+    return [
+      differenceAt(
+        entry,
+        "missing-relation",
+        message,
+        plain("Run `dbt build` for the model, or check DATABASE_URL."),
+      ),
+    ];
+  }
+  const byName = new Map(live.columns.map((column) => [column.name, column]));
+  const unreadable = columns
+    .filter((column) => byName.get(column.name)?.readable === false)
+    .map((column) => column.name);
+  const privilege =
+    live.readable || (columns.length > 0 && unreadable.length === 0)
+      ? []
+      : [
+          differenceAt(
+            entry,
+            "unreadable-relation",
+            sentence`The role of DATABASE_URL may not read ${name}${unreadable.length < columns.length ? sentenceOf(unreadable) : ""}.`,
+            plain("Grant it: `GRANT USAGE ON SCHEMA …` and `GRANT SELECT ON …`, in dbt with `grants`."),
+          ),
+        ];
+  return [
+    ...privilege,
+    ...columns.flatMap((column) => compareColumn(entry, column, byName.get(column.name), live.kind)),
+  ];
+}
+
+function sentenceOf(columns: readonly string[]): string {
+  return columns.length === 0 ? "" : ` (${columns.join(", ")})`;
+}
+
+function compareColumn(
+  entry: CatalogueEntry,
+  { name, type }: Endpoint["columns"][number],
+  live: LiveColumn | undefined,
+  kind: string | null,
+): readonly Difference[] {
+  const relation = entry.endpoint.relation.join(".");
+  if (live === undefined) {
+    const message = sentence`${relation} has no column ${name}: rows come without it.`;
+    const hint = plain("Build the model again, or remove the column from its schema.yml.");
+    return [differenceAt(entry, "missing-column", message, hint)];
+  }
+  if (type === null) return [];
+  const documented = parseColumnType(type);
+  const actual = parseColumnType(live.type);
+  const outcome = compareTypes(documented, actual);
+  const isZoneChanged = documented.kind === actual.kind && isZoneless(type) !== isZoneless(live.type);
+  const differences: Difference[] = [];
+  if ((outcome !== "same" && outcome !== "narrowed") || isZoneChanged) {
+    const message = sentence`The column ${name} is documented as ${type}, and ${relation} has ${live.type}.`;
+    differences.push(
+      differenceAt(
+        entry,
+        "column-type",
+        message,
+        plain("Correct `data_type` in the model's schema.yml, or cast the column in its SQL."),
+      ),
+    );
+  }
+  const isPromised = entry.facts.columns.get(name)?.notNull === "constraint";
+  if (isPromised && !live.notNull && HAS_CONSTRAINTS.has(kind)) {
+    const message = sentence`The column ${name} has a not_null constraint in the project, and ${relation} has none.`;
+    const hint = plain("Build the model with `contract: {enforced: true}`, or remove the constraint.");
+    differences.push(differenceAt(entry, "column-nullable", message, hint));
+  }
+  return differences;
+}
+
+/** Ordinary, partitioned and foreign tables: views have no constraints. */
+const HAS_CONSTRAINTS: ReadonlySet<string | null> = new Set(["r", "p", "f"]);

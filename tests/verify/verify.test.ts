@@ -1,0 +1,212 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { verify } from "../../generator/commands/verify.js";
+import { databaseUrl, ownSchema, query } from "../support/database.js";
+import { ownFolder } from "../support/service.js";
+
+const folder = ownFolder();
+const schema = await ownSchema(`
+  CREATE TABLE @.sales (
+    id integer NOT NULL PRIMARY KEY, shop text, code text, note text, day date, total bigint, at timestamp
+  );
+  INSERT INTO @.sales SELECT i, 'shop ' || i, 'c' || i, 'note', date '2026-01-01' + i % 365, i, now() FROM generate_series(1, 5000) i;
+  CREATE INDEX ON @.sales (shop);
+  CREATE INDEX ON @.sales (lower(code));
+  CREATE TABLE @.small (id integer, shop text);
+  CREATE VIEW @.view_of_sales AS SELECT id, shop, day FROM @.sales;
+  ANALYZE @.sales; ANALYZE @.small;
+`);
+
+interface TestModel {
+  readonly name: string;
+  readonly columns: Readonly<Record<string, string>>;
+  readonly parameters?: readonly object[];
+  /** Columns with a not_null constraint. */
+  readonly notNull?: readonly string[];
+}
+
+const equal = (name: string, more: object = {}) => ({
+  name,
+  column: name,
+  operator: "=",
+  type: "string",
+  ...more,
+});
+
+/** A manifest file of these models. */
+function manifestOf(...models: readonly TestModel[]): string {
+  const nodes = models.map(({ name, columns, parameters = [], notNull = [] }) => ({
+    resource_type: "model",
+    name,
+    alias: name,
+    schema,
+    original_file_path: `models/${name}.sql`,
+    tags: ["production", "tier1", "shop", `api:${name}`],
+    columns: Object.fromEntries(
+      Object.entries(columns).map(([column, data_type]) => [
+        column,
+        { name: column, data_type, constraints: notNull.includes(column) ? [{ type: "not_null" }] : [] },
+      ]),
+    ),
+    config: { meta: { api: { allow_unfiltered: true, parameters } } },
+  }));
+  const file = join(folder, `${models.map(({ name }) => name).join("-")}-${String(Math.random())}.json`);
+  const metadata = {
+    dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json",
+    adapter_type: "postgres",
+  };
+  writeFileSync(
+    file,
+    JSON.stringify({
+      metadata,
+      nodes: Object.fromEntries(nodes.map((node) => [`model.t.${node.name}`, node])),
+    }),
+  );
+  return file;
+}
+
+async function run(revision: string, url: string | null = databaseUrl) {
+  const {
+    exit,
+    output = "",
+    errors,
+  } = await verify({ revision, databaseUrl: url, format: "json", generated: "generated", cwd: folder });
+  return {
+    exit,
+    errors,
+    differences:
+      output === "" ? [] : (JSON.parse(output).differences as { check: string; message: string }[]),
+  };
+}
+
+/** `<check>: <message>` of every difference. */
+async function found(...models: readonly TestModel[]): Promise<readonly string[]> {
+  const { differences } = await run(manifestOf(...models));
+  return differences.map(({ check, message }) => `${check}: ${message.replaceAll(`${schema}.`, "")}`);
+}
+
+describe("a catalogue that the database agrees with", () => {
+  it("has no difference, and exits 0", async () => {
+    const columns = { id: "integer", shop: "text", total: "bigint", at: "timestamp without time zone" };
+    const { exit, differences } = await run(
+      manifestOf({ name: "sales", columns, parameters: [equal("id"), equal("shop")] }),
+    );
+    expect({ exit, differences }).toEqual({ exit: 0, differences: [] });
+  });
+});
+
+describe("a difference", () => {
+  it("is a relation that does not exist", async () => {
+    expect(await found({ name: "gone", columns: { id: "integer" } })).toEqual([
+      'missing-relation: The relation "gone" does not exist.',
+    ]);
+  });
+
+  it("is a column that does not exist", async () => {
+    expect(await found({ name: "sales", columns: { id: "integer", price: "numeric" } })).toEqual([
+      'missing-column: "sales" has no column "price": rows come without it.',
+    ]);
+  });
+
+  it.each([
+    ["shop", "integer", "text"],
+    ["total", "integer", "bigint"],
+    ["at", "timestamptz", "timestamp without time zone"],
+    ["day", "timestamp", "date"],
+  ])("is the column %s, documented as %s, which is %s", async (column, documented, actual) => {
+    const found_ = await found({ name: "sales", columns: { [column]: documented } });
+    expect(found_).toEqual([
+      `column-type: The column "${column}" is documented as "${documented} null", and "sales" has "${actual}".`,
+    ]);
+  });
+
+  it.each([
+    ["id", "bigint"],
+    ["shop", "varchar"],
+    ["id", "int4"],
+  ])("is not the column %s documented as %s, which holds all its values", async (column, documented) => {
+    expect(await found({ name: "sales", columns: { [column]: documented } })).toEqual([]);
+  });
+
+  it("is a not_null constraint that the table lacks", async () => {
+    const columns = { id: "integer", shop: "text" };
+    expect(await found({ name: "sales", columns, notNull: ["id", "shop"] })).toEqual([
+      'column-nullable: The column "shop" has a not_null constraint in the project, and "sales" has none.',
+    ]);
+    expect(await found({ name: "view_of_sales", columns, notNull: ["id", "shop"] })).toEqual([]);
+  });
+
+  it.each([
+    ["=", equal("note"), 'column "note": each request that filters by "note"'],
+    ["= with case that the index has not", equal("shop", { case: "lower" }), 'column "shop"'],
+    ["ILIKE on a b-tree", equal("shop", { operator: "ILIKE" }), 'column "shop"'],
+    [
+      ">=",
+      { name: "from", column: "day", operator: ">=", type: "date" },
+      'column "day": each request that filters by "from"',
+    ],
+  ])("is a filter without an index: %s", async (_, parameter, message) => {
+    const columns = { shop: "text", note: "text", day: "date" };
+    const [difference, ...others] = await found({ name: "sales", columns, parameters: [parameter] });
+    expect(others).toEqual([]);
+    expect(difference).toContain("unindexed-filter: No index");
+    expect(difference).toContain(message);
+  });
+
+  it.each([
+    ["= on the key", "sales", equal("id")],
+    ["= with the case of the index", "sales", equal("code", { case: "lower" })],
+    ["IN", "sales", equal("shop", { operator: "IN", type: "string_list" })],
+    ["= through a view", "view_of_sales", equal("shop")],
+    ["a relation of few rows", "small", equal("shop")],
+  ])("is not a filter that an index serves: %s", async (_, name, parameter) => {
+    const columns = { id: "integer", shop: "text", ...(name === "sales" && { code: "text" }) };
+    expect(await found({ name, columns, parameters: [parameter] })).toEqual([]);
+  });
+});
+
+describe("the role of DATABASE_URL", () => {
+  const role = `reader_${schema}`;
+  const address = new URL(databaseUrl);
+  address.username = role;
+  address.password = "reader";
+
+  beforeAll(async () => {
+    await query(`CREATE ROLE ${pg.escapeIdentifier(role)} LOGIN PASSWORD 'reader'`);
+  });
+  afterAll(async () => {
+    await query(`DROP OWNED BY ${pg.escapeIdentifier(role)}; DROP ROLE ${pg.escapeIdentifier(role)}`);
+  });
+
+  it("may not read a relation without a grant, and may with one", async () => {
+    const manifest = manifestOf({ name: "sales", columns: { id: "integer" } });
+    const before = await run(manifest, address.href);
+    expect(before.differences.map(({ check }) => check)).toEqual(["unreadable-relation"]);
+    expect(before.exit).toBe(1);
+    const [into, table] = [pg.escapeIdentifier(schema), `${pg.escapeIdentifier(schema)}.sales`];
+    await query(`GRANT USAGE ON SCHEMA ${into} TO ${pg.escapeIdentifier(role)}`);
+    await query(`GRANT SELECT ON ${table} TO ${pg.escapeIdentifier(role)}`);
+    expect(await run(manifest, address.href)).toEqual({ exit: 0, errors: undefined, differences: [] });
+  });
+});
+
+describe("an error exits 2", () => {
+  it("where the database cannot be reached, without showing its password", async () => {
+    const { exit, errors = [] } = await run(
+      manifestOf({ name: "sales", columns: {} }),
+      "postgres://a:secret@127.0.0.1:1/x",
+    );
+    expect(exit).toBe(2);
+    expect(errors.join()).toMatch(/^The database cannot be read: /);
+    expect(errors.join()).not.toContain("secret");
+  });
+
+  it("where there is no catalogue", async () => {
+    expect(await run("nowhere")).toMatchObject({
+      exit: 2,
+      errors: [expect.stringContaining("There is no nowhere.")],
+    });
+  });
+});
