@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { entityTag } from "../results/buffered-result.js";
+import type { ResultColumns } from "../query/warehouse.js";
 
 /** Entity tags remembered for one version: callers choose the questions, and must not choose how much memory that takes. */
 const MAX_TAGS = 500;
@@ -11,18 +12,21 @@ export class Version {
   /** When the last of those builds was done, RFC 3339 in UTC. */
   readonly asOf: string;
   readonly #tags = new Map<string, string>();
+  #columns: ResultColumns = [];
 
   constructor(id: string, asOf: string) {
     this.id = id;
     this.asOf = asOf;
   }
 
-  /** The entity tag of the answer to a question. */
-  tagOf(questionKey: string): string {
-    const known = this.#tags.get(questionKey);
+  /** The entity tag of a query's result: it changes with the columns of the relation as well. */
+  tagOf(queryKey: string, columns: ResultColumns): string {
+    if (columns !== this.#columns) this.#tags.clear();
+    this.#columns = columns;
+    const known = this.#tags.get(queryKey);
     if (known !== undefined) return known;
-    const tag = entityTag(`${this.id}\0${questionKey}`);
-    if (this.#tags.size < MAX_TAGS) this.#tags.set(questionKey, tag);
+    const tag = entityTag(`${this.id}\0${JSON.stringify(columns)}\0${queryKey}`);
+    if (this.#tags.size < MAX_TAGS) this.#tags.set(queryKey, tag);
     return tag;
   }
 }

@@ -25,6 +25,8 @@ export interface Gateway extends AccessControl {
   /** How long a stream may take for a caller of each tier, in milliseconds; 0: no limit. */
   readonly streamTimeouts: Readonly<PerTier<number>>;
   readonly answerMemory: AnswerMemory;
+  /** How CSV is written: exact, or with cells that cannot be formulas (`CSV_ESCAPE_FORMULAS`). */
+  readonly csvFormat: "csv" | "spreadsheet";
   readonly log: Logger;
   /** Called after each response. */
   readonly recordRequest: (record: RequestRecord) => void;
@@ -88,6 +90,8 @@ export interface GatewayOptions {
   readonly cacheMaxMegabytes?: number;
   /** Build times of dbt nodes: responses of models that they cover have a version. */
   readonly builds?: BuildTimes;
+  /** Whether CSV cells that a spreadsheet would run as a formula get an apostrophe. Default false: data are exact. */
+  readonly csvEscapeFormulas?: boolean;
   readonly log?: Logger;
   readonly recordRequest?: (record: RequestRecord) => void;
 }
@@ -110,6 +114,7 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
     answerMemory,
     results: new ResultService(warehouse, openCache(options)),
     versions: new Versions(options.builds ?? new BuildTimes(), hasReplicas),
+    csvFormat: options.csvEscapeFormulas === true ? "spreadsheet" : "csv",
     log,
     recordRequest: options.recordRequest ?? (() => undefined),
     async close() {

@@ -11,9 +11,14 @@ import { type KeyedQuery, resolveDefaultQuery, resolveQuery } from "../query/res
 import { QueryAbandoned } from "../query/warehouse.js";
 import { formatOf } from "../results/format.js";
 import { StreamCut } from "../results/send-stream.js";
+import type { QueryResult } from "../results/result-service.js";
+import { checkConditions } from "../query/filter-values.js";
+import type { QueryContext, ResolvedQuery } from "../query/warehouse.js";
+import type { Version } from "./data-versions.js";
 import type { Gateway } from "./gateway.js";
 import {
   deprecationHeaders,
+  nextPageLink,
   NO_ROWS,
   type PendingResponse,
   respond,
@@ -165,34 +170,27 @@ function runQuery(
   if (fields === null) return NO_ROWS;
   if ("code" in fields) return fields;
   const { gateway, request } = context;
-  const options = { format: formatOf(request), timeoutMs: gateway.timeouts[caller.tier] };
+  const format = formatOf(request, endpoint.path);
+  const timeoutMs = gateway.timeouts[caller.tier];
+  const options = { format: format === "csv" ? gateway.csvFormat : format, timeoutMs };
   if (fields === NO_FIELDS)
-    return sendRows(context, endpoint, caller, resolveDefaultQuery(endpoint, options));
+    return sendRows(context, endpoint, caller, fields, resolveDefaultQuery(endpoint, options));
   const selection = readParameters(endpoint, fields, request.method === "POST" ? "body" : "query");
   if ("code" in selection) return selection;
-  return sendRows(context, endpoint, caller, resolveQuery(endpoint, selection, options));
+  return sendRows(context, endpoint, caller, fields, resolveQuery(endpoint, selection, options));
 }
 
 async function sendRows(
   context: RequestContext,
   endpoint: Endpoint,
   caller: Authorization,
+  fields: RawFields,
   resolved: KeyedQuery | HttpError,
 ): Promise<Outcome> {
   if ("code" in resolved) return resolved;
-  const { gateway, response, requestId } = context;
-  const { query, key } = resolved;
-  const pending = pendingResponse(context, endpoint, caller, resolved);
-  const notModified = pending.tag === null ? null : sendNotModified(pending, pending.tag);
-  if (notModified !== null) return notModified;
+  const { gateway, requestId } = context;
   try {
-    const isStillNeeded = (): boolean => !response.destroyed;
-    const { callerId, tier } = caller;
-    const queryContext = { callerId, tier, version: pending.version?.id ?? null, isStillNeeded };
-    const result = await gateway.results.get(key, query, queryContext);
-    if (result === "overloaded") return httpError("overloaded", { n: OVERLOAD_RETRY_SECONDS });
-    const sent = respond(pending, result);
-    return sent instanceof Promise ? await sent : sent;
+    return await queryAndSend(context, endpoint, caller, fields, resolved);
   } catch (error) {
     // Client disconnected; not an error.
     if (error instanceof QueryAbandoned) return NO_ROWS;
@@ -203,24 +201,72 @@ async function sendRows(
   }
 }
 
+async function queryAndSend(
+  context: RequestContext,
+  endpoint: Endpoint,
+  caller: Authorization,
+  fields: RawFields,
+  { query, key }: KeyedQuery,
+): Promise<Outcome> {
+  const { gateway, request, response } = context;
+  const version = gateway.versions.of(endpoint.upstreamNodes);
+  const { conditions, page } = query.selection;
+  let tag: string | null = null;
+  if (version !== null || conditions.length > 0) {
+    const found = gateway.warehouse.columns(query.relation, version?.id ?? null);
+    const columns = found instanceof Promise ? await found : found;
+    const error = checkConditions(conditions, columns);
+    if (error) return error;
+    tag = version?.tagOf(key, columns) ?? null;
+  }
+  const pending = pendingResponse(context, endpoint, caller, query, version, tag);
+  const notModified = tag === null ? null : sendNotModified(pending, tag);
+  if (notModified !== null) return notModified;
+  const isStillNeeded = (): boolean => !response.destroyed;
+  const { callerId, tier } = caller;
+  const queryContext = { callerId, tier, version: version?.id ?? null, isStillNeeded };
+  const result = await gateway.results.get(key, query, queryContext);
+  if (result === "overloaded") return httpError("overloaded", { n: OVERLOAD_RETRY_SECONDS });
+  if (page !== null && (await hasNextPage(gateway, result, query, queryContext)))
+    pending.headers.push(...nextPageLink(request, fields, page));
+  const sent = respond(pending, result);
+  return sent instanceof Promise ? await sent : sent;
+}
+
+/** A stream's length is known at its end, but its headers are sent before: the first row of the next page is looked up. */
+async function hasNextPage(
+  { warehouse }: Gateway,
+  { answer }: QueryResult,
+  query: ResolvedQuery,
+  queryContext: QueryContext,
+): Promise<boolean> {
+  const { selection } = query;
+  if (selection.page === null) return false;
+  if (answer.kind === "whole") return answer.hasMore;
+  const page = { limit: 1, offset: selection.page.offset + selection.page.limit, lookAhead: false };
+  const rows = await warehouse.rows({ ...query, selection: { ...selection, page } }, queryContext);
+  return rows !== "overloaded" && rows.kind === "whole" && rows.returned > 0;
+}
+
 function pendingResponse(
   { gateway, request, response, requestId }: RequestContext,
   endpoint: Endpoint,
   caller: Authorization,
-  { query, key }: KeyedQuery,
+  { format }: ResolvedQuery,
+  version: Version | null,
+  tag: string | null,
 ): PendingResponse {
-  const version = gateway.versions.of(endpoint.upstreamNodes);
   const headers = callerHeaders(caller, requestId);
   if (endpoint.deprecationDate !== null || endpoint.successor !== null)
     headers.push(...deprecationHeaders(endpoint));
   return {
     request,
     response,
-    format: query.format,
+    format,
     headers,
     version,
     answerMemory: gateway.answerMemory,
     streamTimeoutMs: gateway.streamTimeouts[caller.tier],
-    tag: version?.tagOf(key) ?? null,
+    tag,
   };
 }

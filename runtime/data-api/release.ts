@@ -1,3 +1,4 @@
+import { withoutFormat } from "../results/format.js";
 import {
   type CompiledModule,
   evaluateModule,
@@ -56,15 +57,19 @@ export class ActiveRelease {
     this.#current = next;
   }
 
-  /** The endpoint at a path without its query string, or null: one look-up, however many endpoints there are. */
+  /** The endpoint at a path without its query string, or null: a look-up, however many endpoints there are. */
   find(path: string): LoadedEndpoint | null {
     const { endpoints } = this.#current;
-    return endpoints.get(path) ?? (path.includes("%") ? endpoints.get(decoded(path)) : null) ?? null;
+    const endpoint = endpoints.get(path);
+    if (endpoint) return endpoint;
+    const plain = decoded(path);
+    return endpoints.get(plain) ?? endpoints.get(withoutFormat(plain) ?? plain) ?? null;
   }
 }
 
-/** A client may escape characters that need none. */
+/** A client may escape characters that need none, but `%2F` is not the slash between two segments. */
 function decoded(path: string): string {
+  if (!path.includes("%") || /%2f/i.test(path)) return path;
   try {
     return decodeURIComponent(path);
   } catch {

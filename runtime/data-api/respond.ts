@@ -6,7 +6,8 @@ import { sendStream } from "../results/send-stream.js";
 import { type AnswerMemory, type BufferedResult, isNamed } from "../results/buffered-result.js";
 import { resetConnection } from "../http/reset.js";
 import { COMMON_HEADERS, TEXT_POLICY } from "../http/headers.js";
-import type { RowFormat } from "../query/warehouse.js";
+import type { RawFields } from "../query/request-fields.js";
+import type { Page, RowFormat } from "../query/warehouse.js";
 import type { Version } from "./data-versions.js";
 import type { Endpoint } from "../model/endpoint.js";
 
@@ -168,4 +169,30 @@ function makeDeprecationHeaders({ deprecationDate, successor }: Endpoint): reado
   }
   if (successor !== null) headers.push("Link", `<${successor}>; rel="successor-version"`);
   return headers;
+}
+
+/**
+ * The address of the next page, as a GET with the same parameters. A list of a body whose values contain commas has no
+ * such address.
+ */
+export function nextPageLink(
+  request: IncomingMessage & { readonly originalUrl?: string },
+  fields: RawFields,
+  { limit, offset }: Page,
+): readonly string[] {
+  const parameters = new URLSearchParams();
+  for (const [name, raw] of fields) {
+    const texts = raw.from === "query" ? raw.texts : bodyTexts(raw.value);
+    if (raw.from === "body" && Array.isArray(raw.value) && texts.some((text) => text.includes(",")))
+      return [];
+    for (const text of texts) parameters.append(name, text);
+  }
+  parameters.set("limit", String(limit));
+  parameters.set("offset", String(offset + limit));
+  const path = (request.originalUrl ?? request.url ?? "").split("?", 1)[0] ?? "";
+  return ["Link", `<${path}?${parameters.toString()}>; rel="next"`];
+}
+
+function bodyTexts(value: unknown): readonly string[] {
+  return (Array.isArray(value) ? value : [value]).filter((each) => each !== null).map(String);
 }

@@ -41,6 +41,8 @@ export interface Environment extends GenerationEnvironment {
   readonly cacheTtlSeconds: number;
   /** Memory for answers that are kept. */
   readonly cacheMaxMegabytes: number;
+  /** Whether CSV cells that a spreadsheet would run as a formula get an apostrophe. */
+  readonly csvEscapeFormulas: boolean;
   readonly logLevel: (typeof LOG_LEVELS)[number];
   readonly metricsPublic: boolean;
   /** Whether who called what is written into the database. */
@@ -92,6 +94,7 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
     answerMemoryMegabytes: variables.whole("ANSWER_MEMORY_MEGABYTES", 256, { min: 16, max: 65_536 }),
     cacheTtlSeconds: variables.whole("CACHE_TTL_SECONDS", 0, { min: 0, max: 31_536_000 }),
     cacheMaxMegabytes: variables.whole("CACHE_MAX_MEGABYTES", 64, { min: 1, max: 65_536 }),
+    csvEscapeFormulas: variables.oneOf("CSV_ESCAPE_FORMULAS", "false", ["true", "false"]) === "true",
     logLevel: variables.oneOf("LOG_LEVEL", "info", LOG_LEVELS),
     metricsPublic: variables.oneOf("METRICS_PUBLIC", "false", ["true", "false"]) === "true",
     usageEnabled: variables.oneOf("USAGE_ENABLED", "true", ["true", "false"]) === "true",

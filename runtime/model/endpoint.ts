@@ -10,14 +10,22 @@ export type LetterCase = "lower" | "upper";
 
 /** How a declared parameter filters; operator and type are paired as in data-api.md §2.3. */
 export type Filter =
-  | { readonly operator: "=" | "ILIKE"; readonly type: "string"; readonly case?: LetterCase }
+  | {
+      readonly operator: "=" | "ILIKE";
+      readonly type: "string";
+      readonly case?: LetterCase;
+      /** Most characters of a value; 1,000 by default. */
+      readonly maxLength?: number;
+    }
   | { readonly operator: ">=" | "<="; readonly type: "date" }
   | {
       readonly operator: "IN";
       readonly type: "string_list";
       readonly case?: LetterCase;
-      /** Most values that one request may list. */
+      /** Most values of one request; 1,000 by default. */
       readonly maxItems?: number;
+      /** Most characters of each value; 1,000 by default. */
+      readonly maxLength?: number;
     };
 
 /** A parameter that a caller may send: a name, the column it filters, and how. */
@@ -37,8 +45,10 @@ export type SortKey = readonly [column: string, direction: Direction];
 /** A column of the model, in the model's order. */
 export interface Column {
   readonly name: string;
-  /** The type as the warehouse spells it, or null when nobody declared one. */
+  /** The declared database type, or null. */
   readonly type: string | null;
+  /** IANA time zone of a `timestamp` without zone; UTC when absent. */
+  readonly timezone?: string;
 }
 
 /** Schema and name of a relation, unquoted. */

@@ -67,6 +67,36 @@ export const ERRORS = {
     detail: "Parameter '{name}' must be a date in YYYY-MM-DD format.",
     when: "a date is not a real calendar date",
   },
+  valueNotInteger: {
+    status: 400,
+    detail: "Parameter '{name}' must be an integer.",
+    when: "the filtered column holds integers and the value is none",
+  },
+  valueNotNumber: {
+    status: 400,
+    detail: "Parameter '{name}' must be a number.",
+    when: "the filtered column holds numbers and the value is none",
+  },
+  valueNotBoolean: {
+    status: 400,
+    detail: "Parameter '{name}' must be a boolean.",
+    when: "the filtered column holds booleans and the value is none",
+  },
+  valueNotUuid: {
+    status: 400,
+    detail: "Parameter '{name}' must be a UUID.",
+    when: "the filtered column holds UUIDs and the value is none",
+  },
+  valueNotDateTime: {
+    status: 400,
+    detail: "Parameter '{name}' must be a date-time.",
+    when: "the filtered column holds times and the value is not an RFC 3339 date-time",
+  },
+  valueTooLong: {
+    status: 400,
+    detail: "Parameter '{name}' allows at most {max} characters.",
+    when: "a value is longer than the parameter's max_length (1,000 by default)",
+  },
   nulCharacter: {
     status: 400,
     detail: "Parameter '{name}' must not contain the character U+0000.",
@@ -102,6 +132,11 @@ export const ERRORS = {
     status: 400,
     detail: "Request body must be a JSON object.",
     when: "the body is JSON, but not an object",
+  },
+  bodyTooComplex: {
+    status: 400,
+    detail: "Request body must not hold more than {max} values or nest deeper than {depth} levels.",
+    when: "the body is JSON with more values or deeper nesting",
   },
   bodyTooLarge: {
     status: 413,

@@ -12,6 +12,7 @@ import {
   type ResultColumn,
   type ResultColumns,
   type Rows,
+  servedColumns,
   type Warehouse,
 } from "../query/warehouse.js";
 import { ColumnCache } from "./column-cache.js";
@@ -137,31 +138,45 @@ class PostgresWarehouse implements Warehouse {
 
   async rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded"> {
     try {
-      return await this.#retrying(query, context);
+      const { relation } = query;
+      const run = (columns: ResultColumns): Promise<Rows> => this.#select(query, columns, context);
+      return await this.#retrying(relation, context, run);
     } catch (error) {
       if (error instanceof Overloaded) return "overloaded";
       throw error;
     }
   }
 
+  columns(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns> {
+    const columns = this.#columns.get(relation, version);
+    if (!(columns instanceof Promise)) return columns;
+    return this.#retrying(relation, { version, isStillNeeded: () => true }, (found) =>
+      Promise.resolve(found),
+    );
+  }
+
   /** dbt replaces tables, and drops the views above them, while it runs (runtime/README.md, "While dbt runs"). */
-  async #retrying(query: ResolvedQuery, context: QueryContext): Promise<Rows> {
+  async #retrying<T>(
+    relation: Relation,
+    context: Pick<QueryContext, "version" | "isStillNeeded">,
+    run: (columns: ResultColumns) => Promise<T>,
+  ): Promise<T> {
     const until = performance.now() + this.#retryMs;
-    let columns = this.#columns.get(query.relation, context.version);
+    let columns = this.#columns.get(relation, context.version);
     for (let pauseMs = FIRST_RETRY_PAUSE_MS; ; pauseMs *= 2) {
       try {
-        const rows = await this.#select(query, columns instanceof Promise ? await columns : columns, context);
-        if (this.#missing.size > 0) this.#missing.delete(query.relation.join("."));
-        return rows;
+        const result = await run(columns instanceof Promise ? await columns : columns);
+        if (this.#missing.size > 0) this.#missing.delete(relation.join("."));
+        return result;
       } catch (error) {
         if (!isRelationChange(error)) throw error;
         const left = until - performance.now();
         if (left <= 0 || !context.isStillNeeded()) {
-          this.#missing.add(query.relation.join("."));
+          this.#missing.add(relation.join("."));
           throw error;
         }
         await pause(Math.min(pauseMs, left));
-        columns = this.#columns.renew(query.relation, context.version);
+        columns = this.#columns.renew(relation, context.version);
       }
     }
   }
@@ -175,7 +190,8 @@ class PostgresWarehouse implements Warehouse {
       const started = performance.now();
       const limits = { timeoutMs, isStillNeeded: context.isStillNeeded };
       const [row] = await this.#queries.run(statement, { ...context, relation }, limits);
-      const rows = bufferedRows(row ?? [], query, columns, performance.now() - started);
+      const served = servedColumns(columns, selection.columns);
+      const rows = bufferedRows(row ?? [], query, served, performance.now() - started);
       if (rows !== null) return rows;
       this.#largePages.set(key ?? queryKey(query), true);
     }

@@ -1,4 +1,5 @@
-import type { QueryContext, ResolvedQuery, Rows, Warehouse } from "../query/warehouse.js";
+import type { Relation } from "../model/endpoint.js";
+import type { QueryContext, ResolvedQuery, ResultColumns, Rows, Warehouse } from "../query/warehouse.js";
 import { Replica, type ReplicaSource, type ReplicaStatus } from "./replica.js";
 
 /** Share of the latest answer in what an answer is expected to take. */
@@ -36,6 +37,10 @@ class ReplicaRouter implements Warehouse {
   ) {
     this.#primary = primary;
     this.#replicas = sources.map((source) => new Replica(source, report));
+  }
+
+  columns(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns> {
+    return this.#primary.columns(relation, version);
   }
 
   async rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded"> {

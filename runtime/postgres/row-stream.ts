@@ -1,5 +1,6 @@
 import {
   ROW_SEPARATORS,
+  servedColumns,
   type QueryContext,
   QueryTimeout,
   type ResolvedQuery,
@@ -43,7 +44,7 @@ export async function openRowStream(
   }
   return {
     kind: "stream",
-    columns,
+    columns: servedColumns(columns, query.selection.columns),
     pieces: new SpooledRows(cursor, first, query, new Spool(budget), cursors),
   };
 }

@@ -2,7 +2,6 @@ import {
   PAGE_FIELDS,
   SORT_FIELDS,
   type Endpoint,
-  type LetterCase,
   type Parameter,
   type Pagination,
   type Direction,
@@ -10,21 +9,20 @@ import {
 } from "../model/endpoint.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import { type RawFields, type RawValue, readSingle, readList } from "./request-fields.js";
+import { isDate } from "./filter-values.js";
 import type { Condition, Selection, Page } from "./warehouse.js";
 
 /**
- * Reads what a caller sent to an endpoint, in the order of data-api.md §4.3: names, values, required filters, page,
- * sort. The first thing wrong is told.
+ * Checks the parameters of a request in this order: names, values, required filters, page, sort. Returns the first
+ * error (runtime/README.md, Requests).
  */
 export function readParameters(
   endpoint: Endpoint,
   fields: RawFields,
   source: "query" | "body",
 ): Selection | HttpError {
-  if (fields.size === 0 && endpoint.allowUnfiltered && endpoint.pagination === null)
-    return wholeTable(endpoint);
-  const refusal = unknownNames(endpoint, fields, source);
-  if (refusal) return refusal;
+  const unknown = unknownNames(endpoint, fields, source);
+  if (unknown) return unknown;
   const conditions = readConditions(endpoint, fields);
   if ("code" in conditions) return conditions;
   const missing = missingFilter(endpoint, conditions);
@@ -32,17 +30,14 @@ export function readParameters(
   const page = readPage(endpoint.pagination, fields);
   if (page !== null && "code" in page) return page;
   const sort = readSort(endpoint, fields);
-  return "code" in sort ? sort : { conditions: conditions.list, sort: sort.keys, page };
-}
-
-function wholeTable({ sort }: Endpoint): Selection {
-  return { conditions: [], sort, page: null };
+  if ("code" in sort) return sort;
+  return { columns: endpoint.columns, conditions: conditions.list, sort: sort.keys, page };
 }
 
 function unknownNames(endpoint: Endpoint, fields: RawFields, source: "query" | "body"): HttpError | null {
   if (fields.size === 0) return null;
   if (endpoint.legacy) return httpError("legacyParameters");
-  const unknown = [...fields.keys()].filter((name) => !takes(endpoint, name));
+  const unknown = [...fields.keys()].filter((name) => !isKnown(endpoint, name));
   if (unknown.length === 0) return null;
   const names = unknown.sort().join(", ");
   return source === "query"
@@ -50,8 +45,8 @@ function unknownNames(endpoint: Endpoint, fields: RawFields, source: "query" | "
     : httpError("unsupportedBody", { names });
 }
 
-/** Sort fields are known everywhere: where there is nothing to sort by, they get an answer of their own. */
-function takes({ parameters, pagination }: Endpoint, name: string): boolean {
+/** Sort fields are known everywhere: an endpoint that cannot sort has an error of its own for them. */
+function isKnown({ parameters, pagination }: Endpoint, name: string): boolean {
   if (parameters.some((parameter) => parameter.name === name)) return true;
   if ((SORT_FIELDS as readonly string[]).includes(name)) return true;
   return pagination !== null && (PAGE_FIELDS as readonly string[]).includes(name);
@@ -77,53 +72,45 @@ function readConditions({ parameters }: Endpoint, fields: RawFields): Conditions
   return { list, present };
 }
 
-/** Null when the parameter is absent: an empty value counts so (decisions.md §A). */
+/** Longest value and longest list, where the parameter sets no `max_length` or `max_items`. */
+export const DEFAULT_MAX_LENGTH = 1000;
+export const DEFAULT_MAX_ITEMS = 1000;
+
+/** Null when the parameter is absent, or its value empty. */
 function readCondition(parameter: Parameter, raw: RawValue): Condition | HttpError | null {
   const { name } = parameter;
   const value = parameter.operator === "IN" ? readList(name, raw) : readSingle(name, raw);
   if (value === null) return null;
   if (typeof value === "object" && "code" in value) return value;
-  if (String(value).includes("\0")) return httpError("nulCharacter", { name });
+  const error = checkTexts(parameter, typeof value === "string" ? [value] : value);
+  if (error) return error;
   switch (parameter.operator) {
     case "=":
-      return { ...parameter, value: inCase(value as string, parameter.case) };
+    case "IN":
+      return { ...parameter, value };
     case "ILIKE":
-      return { ...parameter, value: likePattern(inCase(value as string, parameter.case)) };
+      return { ...parameter, value: likePattern(value as string) };
     case ">=":
     case "<=":
-      return isDate(value as string)
-        ? { ...parameter, value: value as string }
-        : httpError("notDate", { name });
-    case "IN":
-      return listCondition(parameter, value as readonly string[]);
+      return isDate(value as string) ? { ...parameter, value } : httpError("notDate", { name });
   }
 }
 
-function listCondition(
-  parameter: Parameter & { operator: "IN" },
-  values: readonly string[],
-): Condition | HttpError {
-  const { name, maxItems = Infinity } = parameter;
-  if (values.length > maxItems) return httpError("tooManyValues", { name, max: maxItems });
-  return { ...parameter, value: values.map((value) => inCase(value, parameter.case)) };
+function checkTexts(parameter: Parameter, texts: readonly string[]): HttpError | null {
+  const { name } = parameter;
+  const maxItems = "maxItems" in parameter ? (parameter.maxItems ?? DEFAULT_MAX_ITEMS) : DEFAULT_MAX_ITEMS;
+  const maxLength =
+    "maxLength" in parameter ? (parameter.maxLength ?? DEFAULT_MAX_LENGTH) : DEFAULT_MAX_LENGTH;
+  if (texts.length > maxItems) return httpError("tooManyValues", { name, max: maxItems });
+  if (texts.some((text) => text.length > maxLength))
+    return httpError("valueTooLong", { name, max: maxLength });
+  return texts.some((text) => text.includes("\0")) ? httpError("nulCharacter", { name }) : null;
 }
 
-function inCase(value: string, letterCase: LetterCase | undefined): string {
-  if (letterCase === undefined) return value;
-  return letterCase === "lower" ? value.toLowerCase() : value.toUpperCase();
-}
-
-/** `%` is the caller's wildcard; `_` and `\` are ordinary characters, and a value without `%` may stand anywhere. */
+/** `%` is a wildcard; `_` and `\` are ordinary characters; without `%` the text may stand anywhere. */
 function likePattern(value: string): string {
   const escaped = value.replace(/[\\_]/g, "\\$&");
   return value.includes("%") ? escaped : `%${escaped}%`;
-}
-
-/** A real day of the calendar; years are 0001 to 9999. */
-function isDate(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text.startsWith("0000")) return false;
-  const day = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 }
 
 function missingFilter(
@@ -135,10 +122,10 @@ function missingFilter(
   return httpError("anyOfRequired", { names: requireAnyOf.join(", ") });
 }
 
-/** Past this a JSON number is no longer exact; no table is that long. */
+/** The largest exact integer of JSON. */
 const MAX_OFFSET = Number.MAX_SAFE_INTEGER;
 
-/** `limit` and `offset` (data-api.md §4.3); null where the endpoint has no pages. */
+/** `limit` and `offset`; null for an endpoint without pagination. */
 function readPage(pagination: Pagination | null, fields: RawFields): Page | HttpError | null {
   if (pagination === null) return null;
   const { defaultLimit, maxLimit, response } = pagination;
@@ -146,7 +133,7 @@ function readPage(pagination: Pagination | null, fields: RawFields): Page | Http
   if (typeof limit === "object") return limit;
   const offset = readInteger("offset", fields.get("offset"), { min: 0, max: MAX_OFFSET }) ?? 0;
   if (typeof offset === "object") return offset;
-  return { limit, offset, lookAhead: response === "envelope" };
+  return { limit, offset, lookAhead: true, envelope: response === "envelope" };
 }
 
 interface Range {
@@ -167,7 +154,7 @@ function readInteger(
   return number > max ? httpError("aboveMaximum", { field, max }) : number;
 }
 
-/** The text that should be an integer. Given twice, it is none: the commas of a list see to that. */
+/** A repeated name is joined with commas, which no integer has. */
 function integerText(raw: RawValue): string {
   if (raw.from === "query")
     return raw.texts
@@ -179,7 +166,7 @@ function integerText(raw: RawValue): string {
   return typeof value === "number" || typeof value === "string" ? String(value).trim() : "not an integer";
 }
 
-/** The order of the rows: the caller's choice first, the fixed sort behind it as tie-breaker (decisions.md §A). */
+/** The caller's sort first, the fixed sort behind it as tie-breaker. */
 function readSort(
   { sort, sortableFields }: Endpoint,
   fields: RawFields,

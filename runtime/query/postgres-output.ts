@@ -1,59 +1,46 @@
+import { EMPTY, identifier, join, literal, sql, type Sql } from "./sql.js";
 import type { ResultColumn, ResultColumns, RowFormat } from "./warehouse.js";
-import { identifier, join, sql, type Sql } from "./sql.js";
 
-/** The columns of a relation `s` as the API shows them, each under its own name. */
-export function outputColumns(shape: ResultColumns): Sql {
+/** The columns of a relation `s` as the API serves them, each under its own name. */
+export function outputColumns(columns: ResultColumns): Sql {
   return join(
-    shape.map((column) => sql`${outputColumn(column)} AS ${identifier(column.name)}`),
+    columns.map(
+      (column) => sql`${output(sql`s.${identifier(column.name)}`, column)} AS ${identifier(column.name)}`,
+    ),
     ", ",
   );
 }
 
 /** One row of `t`, which holds `outputColumns`, as text. */
-export function record(shape: ResultColumns, format: RowFormat): Sql {
+export function record(columns: ResultColumns, format: RowFormat): Sql {
   switch (format) {
     case "json":
       return ROW_AS_JSON;
     case "ndjson":
-      // Line breaks within strings are escaped: what is left of them is white space of a column of type `json`.
-      return shape.some(({ type }) => /^_?json$/.test(type))
+      // JSON escapes line breaks in strings: those left are white space of a column of type `json`.
+      return columns.some(({ type }) => /^_?json$/.test(type))
         ? sql`translate(${ROW_AS_JSON}, E'\\r\\n', '  ')`
         : ROW_AS_JSON;
     case "csv":
-      return join(shape.map(csvField), " || ',' || ");
+    case "spreadsheet":
+      return join(
+        columns.map((column) => csvField(column, format === "spreadsheet")),
+        " || ',' || ",
+      );
   }
 }
 
-/** `t.*` is the row whatever its columns are called; a bare `t` would be a column of that name. */
+/** `t.*` is the row whatever its columns are called; `t` alone could be a column of that name. */
 const ROW_AS_JSON = sql`row_to_json(t.*)::text`;
 
-function outputColumn({ name, type }: ResultColumn): Sql {
-  const column = sql`s.${identifier(name)}`;
-  return type.startsWith("_") ? outputArray(column, type.slice(1)) : outputValue(column, type);
+/** A value as the API serves it (runtime/README.md, Formats). */
+function output(value: Sql, type: Omit<ResultColumn, "name">): Sql {
+  if (!isRewritten(type)) return value;
+  if (type.type.startsWith("_")) return outputArray(value, { ...type, type: type.type.slice(1) });
+  return type.fields ? outputComposite(value, type.fields) : outputScalar(value, type);
 }
 
-/** A value as the API shows it (decisions.md §A, Responses): what JSON cannot hold is null, times are RFC 3339 in UTC. */
-function outputValue(column: Sql, type: string): Sql {
-  switch (type) {
-    case "float4":
-    case "float8":
-      // False for NaN, and for an infinity, which taken from itself is none: one look instead of three.
-      return sql`CASE WHEN ${column} - ${column} = 0 THEN ${column} END`;
-    case "numeric":
-      return sql`nullif(nullif(nullif(${column}, 'NaN'), 'Infinity'), '-Infinity')`;
-    case "date":
-      return sql`CASE WHEN isfinite(${column}) THEN ${column} END`;
-    case "timestamp":
-      // The cast is for a column that has become a `timestamptz` since its type was looked up.
-      return sql`CASE WHEN isfinite(${column}) THEN replace(${column}::timestamp::text, ' ', 'T') || 'Z' END`;
-    case "timestamptz":
-      return sql`CASE WHEN isfinite(${column}) THEN replace((${column} AT TIME ZONE 'UTC')::text, ' ', 'T') || 'Z' END`;
-    default:
-      return column;
-  }
-}
-
-const REWRITTEN: ReadonlySet<string> = new Set([
+const SCALARS: ReadonlySet<string> = new Set([
   "float4",
   "float8",
   "numeric",
@@ -62,21 +49,97 @@ const REWRITTEN: ReadonlySet<string> = new Set([
   "timestamptz",
 ]);
 
-function outputArray(column: Sql, element: string): Sql {
-  if (!REWRITTEN.has(element)) return column;
-  const items = sql`SELECT json_agg(${outputValue(sql`e`, element)}) FROM unnest(${column}) AS e`;
-  return sql`CASE WHEN ${column} IS NOT NULL THEN coalesce((${items}), '[]') END`;
+function isRewritten({ type, fields }: Omit<ResultColumn, "name">): boolean {
+  return fields ? fields.some(isRewritten) : SCALARS.has(type.replace(/^_/, ""));
 }
 
-/** Types whose text never holds a comma, a quote or a line break. */
+/** JSON has no NaN and no infinity: they are null. Times are RFC 3339 in UTC. */
+function outputScalar(value: Sql, { type, timezone = "UTC" }: Omit<ResultColumn, "name">): Sql {
+  switch (type) {
+    case "float4":
+    case "float8":
+      // False for NaN and for an infinity, whose difference from itself is NaN: one comparison instead of three.
+      return sql`CASE WHEN ${value} - ${value} = 0 THEN ${value} END`;
+    case "numeric":
+      return sql`nullif(nullif(nullif(${value}, 'NaN'), 'Infinity'), '-Infinity')`;
+    case "date":
+      return outputTime(value, sql`date`, EMPTY);
+    case "timestamp":
+      // The cast is for a column that became a `timestamptz` after its type was looked up.
+      return timezone === "UTC"
+        ? outputTime(sql`${value}::timestamp`, sql`timestamp`, sql` || 'Z'`)
+        : outputTime(
+            sql`(${value}::timestamp AT TIME ZONE ${literal(timezone)} AT TIME ZONE 'UTC')`,
+            sql`timestamp`,
+            sql` || 'Z'`,
+          );
+    default:
+      return outputTime(sql`(${value} AT TIME ZONE 'UTC')`, sql`timestamp`, sql` || 'Z'`);
+  }
+}
+
+/**
+ * A year outside 0001 to 9999 is written as ISO 8601 expands it and JavaScript reads it: a sign and six digits at least,
+ * `-000043` for 44 BC.
+ */
+function outputTime(time: Sql, type: Sql, zone: Sql): Sql {
+  const year = sql`(SELECT CASE y WHEN 0 THEN '0000' ELSE to_char(y, 'FMSG9999000000') END FROM (SELECT extract(year FROM ${time})::int + (${time} < ${type} '0001-01-01')::int AS y) AS years)`;
+  const rest = sql`replace(regexp_replace(${time}::text, '^[0-9]+| BC$', '', 'g'), ' ', 'T')`;
+  return sql`CASE WHEN ${time} >= ${type} '0001-01-01' AND ${time} < ${type} '10000-01-01' THEN replace(${time}::text, ' ', 'T')${zone} WHEN isfinite(${time}) THEN ${year} || ${rest}${zone} END`;
+}
+
+function outputComposite(value: Sql, fields: readonly ResultColumn[]): Sql {
+  const items = fields.map(
+    (field) => sql`${output(sql`(${value}).${identifier(field.name)}`, field)} AS ${identifier(field.name)}`,
+  );
+  return sql`CASE WHEN ${value} IS DISTINCT FROM NULL THEN (SELECT row_to_json(c) FROM (SELECT ${join(items, ", ")}) AS c) END`;
+}
+
+/** Arrays of several dimensions keep them: their JSON is rewritten as text, where years are of four digits. */
+function outputArray(array: Sql, element: Omit<ResultColumn, "name">): Sql {
+  const item = output(sql`(${array})[i]`, element);
+  const items = sql`SELECT json_agg(${item} ORDER BY i) FROM generate_subscripts(${array}, 1) AS i`;
+  return sql`CASE WHEN array_ndims(${array}) > 1 THEN ${outputNested(array, element)} WHEN ${array} IS NOT NULL THEN coalesce((${items}), '[]') END`;
+}
+
+function outputNested(array: Sql, { type, timezone = "UTC" }: Omit<ResultColumn, "name">): Sql {
+  const finite = (json: Sql): Sql => sql`regexp_replace(${json}::text, '"-?(NaN|[Ii]nfinity)"', 'null', 'g')`;
+  switch (type) {
+    case "float4":
+    case "float8":
+    case "numeric":
+    case "date":
+      return sql`${finite(sql`to_json(${array})`)}::json`;
+    case "timestamp":
+      return timezone === "UTC"
+        ? sql`regexp_replace(${finite(sql`to_json(${array})`)}, '([0-9])"', '\\1Z"', 'g')::json`
+        : sql`NULL::json`;
+    case "timestamptz":
+      return sql`regexp_replace(${finite(sql`to_json(${array})`)}, '[+]00:00"', 'Z"', 'g')::json`;
+    default:
+      return sql`to_json(${array})`;
+  }
+}
+
+/** Types whose text never holds a comma, a quote, a line break or the start of a formula. */
 const BARE: ReadonlySet<string> = new Set([
   ...["int2", "int4", "int8", "oid", "float4", "float8", "numeric", "bool"],
   ...["date", "timestamp", "timestamptz", "uuid"],
 ]);
 
-/** A field of CSV (RFC 4180): null is nothing at all, the empty text `""`. Lists and objects are their JSON. */
-function csvField({ name, type }: ResultColumn): Sql {
+/** A field of CSV (RFC 4180): null is empty, the empty text `""`. Lists and objects are their JSON. */
+function csvField({ name, type }: ResultColumn, isSpreadsheet: boolean): Sql {
   const value = sql`t.${identifier(name)}`;
   if (BARE.has(type)) return sql`coalesce(${value}::text, '')`;
-  return sql`coalesce('"' || replace(to_json(${value}) #>> '{}', '"', '""') || '"', '')`;
+  const text = csvText(value, type);
+  const cell = isSpreadsheet ? sql`regexp_replace(${text}, E'^([=+@\\t\\r-])', E'''\\\\1')` : text;
+  return sql`coalesce('"' || replace(${cell}, '"', '""') || '"', '')`;
+}
+
+/** A string of a `json` column with `\u0000`, which no text of PostgreSQL can hold, stays JSON. */
+function csvText(value: Sql, type: string): Sql {
+  const unquoted = sql`to_json(${value}) #>> '{}'`;
+  return type === "json"
+    ? sql`CASE WHEN ${value}::text LIKE '%\\\\u0000%' THEN ${value}::text ELSE ${unquoted} END`
+    : unquoted;
 }

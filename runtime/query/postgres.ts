@@ -1,14 +1,17 @@
-import type { Relation, SortKey } from "../model/endpoint.js";
+import type { Column, LetterCase, Relation, SortKey } from "../model/endpoint.js";
 import {
   type Dialect,
   type ResultColumns,
   BUFFERED_BYTES,
   BUFFERED_ROWS,
+  servedColumns,
   type Condition,
   type Page,
+  type ResultColumn,
   type RowFormat,
   type Selection,
 } from "./warehouse.js";
+import { filterType, type FilterType } from "./filter-values.js";
 import { outputColumns, record } from "./postgres-output.js";
 import {
   bind,
@@ -18,44 +21,47 @@ import {
   EMPTY,
   identifier,
   join,
+  literal,
   plan,
   type Plan,
   sql,
   statement,
   type Sql,
   type Statement,
+  typeName,
 } from "./sql.js";
 
-/** Forms kept for one shape: callers choose the filters, and must not choose how much memory that takes. */
-const MAX_FORMS = 200;
+/** Plans kept for one relation: callers choose the filters, and must not choose how much memory that takes. */
+const MAX_PLANS = 200;
 
-/** Plans by the relation, its shape and the form of the selection: all of it but the values. */
+/** Plans by columns, relation and the form of the selection: all of it except the values. */
 class PlanCache {
   readonly #plans = new WeakMap<ResultColumns, Map<string, Plan<Selection>>>();
 
-  /** `use`: what the plan is for, besides the selection. */
+  /** `use`: `whole` or `each`, and the format. */
   of(
     use: string,
     relation: Relation,
-    shape: ResultColumns,
+    columns: ResultColumns,
     selection: Selection,
     make: () => Plan<Selection>,
   ): Plan<Selection> {
-    let plans = this.#plans.get(shape);
-    if (!plans) this.#plans.set(shape, (plans = new Map<string, Plan<Selection>>()));
+    const served = servedColumns(columns, selection.columns);
+    let plans = this.#plans.get(served);
+    if (!plans) this.#plans.set(served, (plans = new Map<string, Plan<Selection>>()));
     const form = formOf(use, relation, selection);
     const known = plans.get(form);
     if (known) return known;
     const made = make();
-    if (plans.size < MAX_FORMS) plans.set(form, made);
+    if (plans.size < MAX_PLANS) plans.set(form, made);
     return made;
   }
 }
 
-/** No name holds the separator: PostgreSQL knows no such character, and a catalogue with one is refused. */
+/** U+0000 separates the parts: no name of PostgreSQL can contain it. */
 function formOf(use: string, [schema, name]: Relation, { conditions, sort, page }: Selection): string {
   let form = `${use}\0${schema}\0${name}\0`;
-  form += page === null ? "" : `${page.lookAhead ? "envelope" : "page"}${pageForm(page)}`;
+  form += page === null ? "" : `${page.lookAhead ? "look ahead" : "page"}${pageForm(page)}`;
   for (const { column, operator, ...filter } of conditions) {
     form += `\0${column}\0${operator}\0${"case" in filter ? (filter.case ?? "") : ""}`;
   }
@@ -76,55 +82,94 @@ function hasCommonLimit({ limit }: Page): boolean {
   return limit <= 10 || (limit <= 100 && limit % 5 === 0) || limit % 50 === 0 || limit > BUFFERED_ROWS;
 }
 
+/** Composite types nested deeper are served as PostgreSQL writes them. */
+const COMPOSITE_DEPTH = 3;
+
+/** The type at the bottom of a chain of domains. */
+function baseType(oid: Sql): Sql {
+  return sql`(WITH RECURSIVE below AS (
+      SELECT ${oid} AS oid, 0 AS depth
+      UNION ALL SELECT d.typbasetype, below.depth + 1
+      FROM below JOIN pg_catalog.pg_type d ON d.oid = below.oid AND d.typtype = 'd'
+    ) SELECT below.oid FROM below ORDER BY depth DESC LIMIT 1)`;
+}
+
+/** Name and fields of the type of attribute `a`. */
+function typeOf(a: Sql, depth: number): Sql {
+  const f = identifier(`f${String(depth)}`);
+  const fields =
+    depth === 0
+      ? sql`NULL::json`
+      : sql`CASE WHEN coalesce(e.typtype, b.typtype) = 'c' THEN (
+          SELECT json_agg(json_build_object('name', ${f}.attname, 'type', t.name, 'fields', t.fields) ORDER BY ${f}.attnum)
+          FROM pg_catalog.pg_attribute ${f}, LATERAL (${typeOf(f, depth - 1)}) t
+          WHERE ${f}.attrelid = coalesce(e.typrelid, b.typrelid) AND ${f}.attnum > 0 AND NOT ${f}.attisdropped) END`;
+  return sql`SELECT coalesce('_' || e.typname, b.typname) AS name, ${fields} AS fields
+    FROM pg_catalog.pg_type b
+    LEFT JOIN pg_catalog.pg_type e ON b.typcategory = 'A' AND e.oid = ${baseType(sql`b.typelem`)}
+    WHERE b.oid = ${baseType(sql`${a}.atttypid`)}`;
+}
+
+const TYPE_OF_A = typeOf(sql`a`, COMPOSITE_DEPTH);
+
 /** SQL as PostgreSQL (14 and newer) speaks it. The session's time zone is UTC and its date style ISO. */
 export const postgresDialect: Dialect = { describe, whole, each };
 
 const placeholder = (position: number): string => `$${position}`;
 
-/** Domains are told as the type at the bottom of them; `_` before a type's name means an array of it. */
+/**
+ * `type` is the base type of a domain; `_` before it means an array of it. `fields` are those of a composite type, down to
+ * `COMPOSITE_DEPTH`.
+ */
 function describe([schema, name]: Relation): Statement {
-  const body = sql`SELECT json_agg(json_build_object('name', a.attname, 'type', (
-      WITH RECURSIVE below AS (
-        SELECT a.atttypid AS oid, 0 AS depth
-        UNION ALL SELECT d.typbasetype, below.depth + 1
-        FROM below JOIN pg_catalog.pg_type d ON d.oid = below.oid AND d.typtype = 'd'
-      ) SELECT b.typname FROM below JOIN pg_catalog.pg_type b ON b.oid = below.oid ORDER BY depth DESC LIMIT 1
-    )) ORDER BY a.attnum)::text AS columns
+  const body = sql`SELECT json_agg(json_strip_nulls(json_build_object('name', a.attname, 'type', t.name, 'fields', t.fields)) ORDER BY a.attnum)::text AS columns
     FROM pg_catalog.pg_attribute a
     JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
-    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace,
+    LATERAL (${TYPE_OF_A}) t
     WHERE n.nspname = ${bind(() => schema)} AND c.relname = ${bind(() => name)} AND a.attnum > 0 AND NOT a.attisdropped`;
   return statement(plan(body, placeholder), undefined);
 }
 
-function whole(relation: Relation, shape: ResultColumns, selection: Selection, format: RowFormat): Statement {
-  const make = (): Plan<Selection> => plan(wholeAnswer(relation, shape, selection, format), placeholder);
-  return statement(plans.of(`whole ${format}`, relation, shape, selection, make), selection);
+function whole(
+  relation: Relation,
+  columns: ResultColumns,
+  selection: Selection,
+  format: RowFormat,
+): Statement {
+  const make = (): Plan<Selection> => plan(wholeAnswer(relation, columns, selection, format), placeholder);
+  return statement(plans.of(`whole ${format}`, relation, columns, selection, make), selection);
 }
 
-function each(relation: Relation, shape: ResultColumns, selection: Selection, format: RowFormat): Statement {
-  const make = (): Plan<Selection> => plan(eachRow(relation, shape, selection, format), placeholder);
-  return statement(plans.of(`each ${format}`, relation, shape, selection, make), selection);
+function each(
+  relation: Relation,
+  columns: ResultColumns,
+  selection: Selection,
+  format: RowFormat,
+): Statement {
+  const make = (): Plan<Selection> => plan(eachRow(relation, columns, selection, format), placeholder);
+  return statement(plans.of(`each ${format}`, relation, columns, selection, make), selection);
 }
 
-/** Putting a statement together takes longer than the rest of a small request: it is done once for each form. */
+/** Building a statement takes longer than the rest of a small request. */
 const plans = new PlanCache();
 
 const SEPARATORS: Readonly<Record<RowFormat, Sql>> = {
   json: sql`','`,
   ndjson: sql`E'\\n'`,
   csv: sql`E'\\r\\n'`,
+  spreadsheet: sql`E'\\r\\n'`,
 };
 
 function wholeAnswer(
   relation: Relation,
-  shape: ResultColumns,
+  columns: ResultColumns,
   selection: Selection,
   format: RowFormat,
 ): Sql<Selection> {
-  const rows = sql`${selectRows(relation, shape, selection)}${upToWhole(selection)}`;
+  const rows = sql`${selectRows(relation, columns, selection)}${upToWhole(selection)}`;
   const separator = SEPARATORS[format];
-  const each = sql`SELECT ${record(shape, format)} AS j FROM (${rows}) t OFFSET 0`;
+  const each = sql`SELECT ${record(servedColumns(columns, selection.columns), format)} AS j FROM (${rows}) t OFFSET 0`;
   if (!selection.page?.lookAhead) {
     const aggregate = sql`string_agg(j, ${separator})`;
     return sql`SELECT ${unlessTooLarge(aggregate, selection)} AS rows, count(*)::int AS found FROM (SELECT ${unlessRowTooLarge(selection)} AS j FROM (${each}) e) r`;
@@ -151,25 +196,24 @@ const SMALLEST_ROW_PART = 32 * 1024;
 
 function eachRow(
   relation: Relation,
-  shape: ResultColumns,
+  columns: ResultColumns,
   selection: Selection,
   format: RowFormat,
 ): Sql<Selection> {
-  const rows = sql`${selectRows(relation, shape, selection)}${upToPage(selection)}`;
-  return sql`SELECT ${record(shape, format)} FROM (${rows}) t`;
+  const rows = sql`${selectRows(relation, columns, selection)}${upToPage(selection)}`;
+  return sql`SELECT ${record(servedColumns(columns, selection.columns), format)} FROM (${rows}) t`;
 }
 
-function selectRows(relation: Relation, shape: ResultColumns, selection: Selection): Sql<Selection> {
-  const filtered = tail(shape, selection);
-  return sql`SELECT ${outputColumns(shape)} FROM ${identifier(...relation)} AS s${filtered}`;
+function selectRows(relation: Relation, columns: ResultColumns, selection: Selection): Sql<Selection> {
+  const filtered = tail(columns, selection);
+  return sql`SELECT ${outputColumns(servedColumns(columns, selection.columns))} FROM ${identifier(...relation)} AS s${filtered}`;
 }
 
-/** The page, if there is one. */
 function upToPage({ page }: Selection): Sql<Selection> {
   return page === null ? EMPTY : sql` LIMIT ${bind(mostOf)}${offset(page)}`;
 }
 
-/** The same, but no more than may be answered in one piece, and one that tells that there is more. */
+/** The same, up to one row more than is buffered. */
 function upToWhole(selection: Selection): Sql<Selection> {
   const { page } = selection;
   if (page === null) return sql` LIMIT ${constant(BUFFERED_ROWS + 1)}`;
@@ -188,20 +232,34 @@ function limitIn({ page }: Selection): Sql<Selection> {
     : bind(limitOf);
 }
 
-function tail(shape: ResultColumns, { conditions, sort }: Selection): Sql<Selection> {
-  const types = new Map(shape.map(({ name, type }) => [name, type]));
+function tail(
+  columns: ResultColumns,
+  { columns: declared = [], conditions, sort }: Selection,
+): Sql<Selection> {
   const wheres = conditions.map((condition, i) =>
-    where(condition, bind(valueOf(i)), types.get(condition.column)),
+    where(condition, i, columnOf(condition, columns, declared)),
   );
   const filter = wheres.length > 0 ? sql` WHERE ${join(wheres, " AND ")}` : EMPTY;
   const order = sort.length > 0 ? sql` ORDER BY ${join(sort.map(orderBy), ", ")}` : EMPTY;
   return sql`${filter}${order}`;
 }
 
+/** A column that the relation lacks is compared as text: PostgreSQL reports that it does not exist. */
+function columnOf({ column }: Condition, columns: ResultColumns, declared: readonly Column[]): ResultColumn {
+  const isNamed = ({ name }: { readonly name: string }): boolean => name === column;
+  const existing = columns.find(isNamed) ?? { name: column, type: "text" };
+  const { timezone } = declared.find(isNamed) ?? {};
+  return timezone === undefined ? existing : { ...existing, timezone };
+}
+
+/** The value of a condition as its column's type reads it; null matches nothing. */
 const valueOf =
-  (position: number) =>
-  ({ conditions }: Selection): BindValue =>
-    conditions[position]?.value ?? "";
+  (position: number, type: FilterType | null) =>
+  ({ conditions }: Selection): BindValue => {
+    const value = conditions[position]?.value ?? "";
+    const read = (text: string): string | null => (type === null ? text : (type.parse(text) ?? null));
+    return typeof value === "string" ? read(value) : value.map(read);
+  };
 const limitOf = ({ page }: Selection): BindValue => page?.limit ?? 0;
 const offsetOf = ({ page }: Selection): BindValue => page?.offset ?? 0;
 const mostOf = ({ page }: Selection): number => (page?.limit ?? 0) + (page?.lookAhead ? 1 : 0);
@@ -212,42 +270,101 @@ function orderBy([column, direction]: SortKey): Sql {
 }
 
 const TEXT_TYPES: ReadonlySet<string> = new Set(["text", "varchar", "bpchar", "citext"]);
-const TIMES: ReadonlySet<string> = new Set(["timestamp", "timestamptz"]);
 
-/** One filter. What is not text is compared by its text, so that no value of a request can fail to convert. */
-function where(condition: Condition, value: Sql<Selection>, type = "text"): Sql<Selection> {
-  const column = sql`s.${identifier(condition.column)}`;
+/** One filter (runtime/README.md, Requests): the value is cast to the column's type, so that an index serves it. */
+function where(condition: Condition, position: number, column: ResultColumn): Sql<Selection> {
+  const name = sql`s.${identifier(column.name)}`;
+  const letterCase = "case" in condition ? condition.case : undefined;
+  const text = TEXT_TYPES.has(column.type) ? name : sql`${name}::text`;
+  const type = letterCase === undefined ? filterType(column.type) : null;
   switch (condition.operator) {
-    case "=":
-      return sql`${asText(column, type, condition.case)} = ${value}`;
+    case "=": {
+      const value = bind(valueOf(position, type));
+      return type === null
+        ? sql`${folded(text, letterCase)} = ${folded(value, letterCase)}`
+        : sql`${name} = ${typed(value, type, column)}`;
+    }
+    case "IN": {
+      const values = bind(valueOf(position, type));
+      return type === null
+        ? sql`${folded(text, letterCase)} = ANY(${foldedList(values, letterCase)})`
+        : sql`${name} = ANY(${typedList(values, type, column)})`;
+    }
     case "ILIKE":
-      return sql`${asText(column, type, condition.case)} ILIKE ${value}`;
-    case "IN":
-      return sql`${asText(column, type, condition.case)} = ANY(${value}::text[])`;
+      return sql`${folded(text, letterCase)} ILIKE ${folded(bind(valueOf(position, null)), letterCase)}`;
     case ">=":
-      return type === "date" || TIMES.has(type)
-        ? sql`${column} >= ${value}::date`
-        : sql`${asText(column, type)} >= ${value}`;
+      return fromDay(text, column, bind(valueOf(position, null)));
     case "<=":
-      return upTo(column, type, value);
+      return upToDay(text, column, bind(valueOf(position, null)));
+  }
+}
+
+/** PostgreSQL folds both sides: its rules for letter case differ from JavaScript's (`Straße`, `ΣΑΣ`). */
+function folded(value: Sql<Selection>, letterCase: LetterCase | undefined): Sql<Selection> {
+  switch (letterCase) {
+    case undefined:
+      return value;
+    case "lower":
+      return sql`lower(${value})`;
+    case "upper":
+      return sql`upper(${value})`;
+  }
+}
+
+function foldedList(values: Sql<Selection>, letterCase: LetterCase | undefined): Sql<Selection> {
+  const list = sql`${values}::text[]`;
+  return letterCase === undefined
+    ? list
+    : sql`ARRAY(SELECT ${folded(sql`v`, letterCase)} FROM unnest(${list}) AS v)`;
+}
+
+function typed(value: Sql<Selection>, { cast }: FilterType, column: ResultColumn): Sql<Selection> {
+  return withoutZone(sql`${value}::${typeName(cast)}`, column);
+}
+
+function typedList(values: Sql<Selection>, { cast }: FilterType, column: ResultColumn): Sql<Selection> {
+  const list = sql`${values}::${typeName(cast)}[]`;
+  return column.type === "timestamp"
+    ? sql`ARRAY(SELECT ${withoutZone(sql`v`, column)} FROM unnest(${list}) AS v)`
+    : list;
+}
+
+/** A point in time as a column of type `timestamp` holds it; other columns take it as it is. */
+function withoutZone(time: Sql<Selection>, { type, timezone = "UTC" }: ResultColumn): Sql<Selection> {
+  return type === "timestamp" ? sql`(${time} AT TIME ZONE ${literal(timezone)})` : time;
+}
+
+function fromDay(text: Sql<Selection>, column: ResultColumn, day: Sql<Selection>): Sql<Selection> {
+  const name = sql`s.${identifier(column.name)}`;
+  switch (column.type) {
+    case "date":
+    case "timestamptz":
+      return sql`${name} >= ${day}::date`;
+    case "timestamp":
+      return sql`${name} >= ${startOfDay(sql`${day}::date`, column)}`;
+    default:
+      return sql`${text} >= ${day}`;
   }
 }
 
 /** The last day is included whole, also where the column holds times of day. */
-function upTo(column: Sql, type: string, day: Sql<Selection>): Sql<Selection> {
-  if (type === "date") return sql`${column} <= ${day}::date`;
-  if (TIMES.has(type)) return sql`${column} < ${day}::date + 1`;
-  return sql`${asText(column, type)} <= ${day}`;
+function upToDay(text: Sql<Selection>, column: ResultColumn, day: Sql<Selection>): Sql<Selection> {
+  const name = sql`s.${identifier(column.name)}`;
+  switch (column.type) {
+    case "date":
+      return sql`${name} <= ${day}::date`;
+    case "timestamptz":
+      return sql`${name} < ${day}::date + 1`;
+    case "timestamp":
+      return sql`${name} < ${startOfDay(sql`${day}::date + 1`, column)}`;
+    default:
+      return sql`${text} <= ${day}`;
+  }
 }
 
-function asText(column: Sql, type: string, letterCase?: "lower" | "upper"): Sql {
-  const text = TEXT_TYPES.has(type) ? column : sql`${column}::text`;
-  switch (letterCase) {
-    case undefined:
-      return text;
-    case "lower":
-      return sql`lower(${text})`;
-    case "upper":
-      return sql`upper(${text})`;
-  }
+/** Days are of UTC, as the times that the API prints. */
+function startOfDay(day: Sql<Selection>, column: ResultColumn): Sql<Selection> {
+  return column.timezone === undefined
+    ? day
+    : withoutZone(sql`((${day})::timestamp AT TIME ZONE 'UTC')`, column);
 }

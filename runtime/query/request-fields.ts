@@ -1,8 +1,9 @@
 import { httpError, type HttpError } from "../model/errors.js";
-/** What a caller sent, before it is checked: by name, in the order sent. Never an object, so no name can be special. */
+
+/** The parameters of a request, before they are checked: by name, in the order sent. */
 export type RawFields = ReadonlyMap<string, RawValue>;
 
-/** One name of a query string (every time it is given), or one field of a JSON body. */
+/** All values of one name of a query string, or one field of a JSON body. */
 export type RawValue =
   | { readonly from: "query"; readonly texts: readonly string[] }
   | { readonly from: "body"; readonly value: unknown };
@@ -21,39 +22,65 @@ export function queryFields(query: string): RawFields {
   return fields;
 }
 
-/** The fields of a JSON body; an empty one is `{}` (decisions.md §A). */
+/** Most values and deepest nesting of a JSON body: parsing more would block the other requests of the process. */
+export const MAX_BODY_VALUES = 10_000;
+export const MAX_BODY_DEPTH = 8;
+
+/** The fields of a JSON body; an empty body is `{}`. */
 export function bodyFields(text: string): RawFields | HttpError {
-  const json = text.trim() === "" ? {} : parse(text);
-  if (json === undefined) return httpError("bodyNotJson");
-  return objectFields(json);
+  if (text.trim() === "") return NO_FIELDS;
+  if (isTooComplex(text)) return httpError("bodyTooComplex", { max: MAX_BODY_VALUES, depth: MAX_BODY_DEPTH });
+  const json = parse(text);
+  return json === undefined ? httpError("bodyNotJson") : objectFields(json);
 }
 
-/** Fields that are looked at: no endpoint declares as many, so among the first of more is one to refuse. */
-const MAX_FIELDS = 1000;
+/** Counts before anything is parsed; quotes and escapes are followed, so that text in strings does not count. */
+function isTooComplex(text: string): boolean {
+  let depth = 0;
+  let values = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === BACKSLASH) i++;
+      else if (code === QUOTE) inString = false;
+    } else if (code === QUOTE) inString = true;
+    else if (code === COMMA) values++;
+    else if (code === BRACKET || code === BRACE) depth++;
+    else if (code === BRACKET + 2 || code === BRACE + 2) depth--;
+    if (depth > MAX_BODY_DEPTH || values >= MAX_BODY_VALUES) return true;
+  }
+  return false;
+}
 
-/** The fields of a body that somebody has parsed already. */
+const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b];
+
+/** The fields of a parsed body. */
 export function objectFields(json: unknown): RawFields | HttpError {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return httpError("bodyNotObject");
-  const values = json as Record<string, unknown>;
-  const names = Object.keys(values).slice(0, MAX_FIELDS);
-  return new Map(names.map((name) => [name, { from: "body", value: values[name] }]));
+  return new Map(Object.entries(json).map(([name, value]) => [name, { from: "body", value }]));
 }
 
-/** A number with more digits than a double keeps exactly; strings are matched only to be stepped over. */
+/** A number with more digits than a double keeps exactly; strings are matched only to skip them. */
 const LONG_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]{15,}/g;
 
-/** Parses JSON; long numbers become their text, since a number is read as its text anyway and must keep its digits. */
+/** Parses JSON; a long number becomes its text, since a filter takes the text anyway and must keep all digits. */
 function parse(text: string): unknown {
   try {
     const json = JSON.parse(text) as unknown;
     if (!/\d[\d.eE+-]{15,}/.test(text)) return json;
-    return JSON.parse(text.replace(LONG_NUMBER, (token) => (token.startsWith('"') ? token : `"${token}"`)));
+    return JSON.parse(text.replace(LONG_NUMBER, (token) => (token.startsWith('"') ? token : quoted(token))));
   } catch {
     return undefined;
   }
 }
 
-/** The text of a value that stands alone; null when it is absent. */
+/** `10.000000000000000000` is the integer 10, as it would be with fewer zeros. */
+function quoted(number: string): string {
+  return `"${number.replace(/^(-?\d+)\.0+$/, "$1")}"`;
+}
+
+/** The text of a single value; null when it is absent. */
 export function readSingle(name: string, raw: RawValue): string | HttpError | null {
   if (raw.from === "query") {
     const texts = raw.texts.map((text) => text.trim()).filter((text) => text !== "");
@@ -63,7 +90,7 @@ export function readSingle(name: string, raw: RawValue): string | HttpError | nu
   return text === undefined ? httpError("notSingle", { name }) : text || null;
 }
 
-/** The texts of a list: a name given again, a comma-separated value, or a JSON array; null when there is none. */
+/** The texts of a list: a repeated name, comma-separated text, or a JSON array; null when it is absent or empty. */
 export function readList(name: string, raw: RawValue): readonly string[] | HttpError | null {
   const texts = raw.from === "query" ? raw.texts.flatMap(split) : bodyList(raw.value);
   if (texts === undefined) return httpError("notSingle", { name });

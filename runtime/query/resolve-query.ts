@@ -21,15 +21,8 @@ export function resolveQuery(
   selection: Selection,
   { format, timeoutMs }: ResponseOptions,
 ): KeyedQuery {
-  const kept = format === "json" ? selection : withoutEnvelope(selection);
-  const query = { relation, selection: kept, format, timeoutMs };
+  const query = { relation, selection, format, timeoutMs };
   return { query, key: queryKey(query) };
-}
-
-/** Only the JSON envelope says whether more rows follow. */
-function withoutEnvelope(selection: Selection): Selection {
-  const { page } = selection;
-  return page === null ? selection : { ...selection, page: { ...page, lookAhead: false } };
 }
 
 const defaultQueries = new WeakMap<Endpoint, Map<string, KeyedQuery | HttpError>>();
@@ -51,7 +44,8 @@ export function resolveDefaultQuery(endpoint: Endpoint, options: ResponseOptions
 export function queryKey({ relation: [schema, name], selection, format, timeoutMs }: ResolvedQuery): string {
   const { conditions, sort, page } = selection;
   let key = `${schema}\0${name}\0${format}\0${String(timeoutMs)}`;
-  if (page !== null) key += `\0${String(page.limit)} ${String(page.offset)}${page.lookAhead ? " +" : ""}`;
+  if (page !== null)
+    key += `\0${String(page.limit)} ${String(page.offset)}${page.envelope === true ? " +" : ""}`;
   for (const { column, operator, value, ...filter } of conditions) {
     const letterCase = "case" in filter ? (filter.case ?? "") : "";
     // The number of values keeps a list apart from what follows it.

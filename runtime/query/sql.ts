@@ -1,13 +1,13 @@
 declare const brand: unique symbol;
 
-/** A value that goes to the database beside the text, never in it. */
-export type BindValue = string | number | readonly string[];
+/** A bind parameter: sent beside the text, never in it. */
+export type BindValue = string | number | null | readonly (string | null)[];
 
 /**
- * A piece of SQL: text with gaps, and what tells the value of each gap. Branded: only the makers of this file make one,
- * so no text from a request or a manifest can pass for SQL.
+ * A fragment of SQL: text with placeholders, and a function for the value of each. Branded: only the functions of this
+ * file make one, so no text from a request or a manifest can pass for SQL.
  *
- * `From` is what the values are taken from: a piece is made once for all requests of one form, and filled for each.
+ * `From` is what the values are read from: a fragment is made once for requests of one form, its values for each.
  */
 export interface Sql<From = unknown> {
   readonly [brand]: true;
@@ -16,7 +16,7 @@ export interface Sql<From = unknown> {
   readonly values: readonly ValueOf<From>[];
 }
 
-/** Tells the value of a gap. */
+/** Reads the value of a placeholder. */
 export type ValueOf<From> = (from: From) => BindValue;
 
 function piece<From>(texts: readonly string[], values: readonly ValueOf<From>[]): Sql<From> {
@@ -36,9 +36,20 @@ export function bind<From>(value: ValueOf<From>): Sql<From> {
   return piece(["", ""], [value]);
 }
 
-/** A whole number of this code's own, as it stands in the text. */
+/** An integer of this code. */
 export function constant(number: number): Sql {
   return piece([String(Math.trunc(number))], []);
+}
+
+/** A text of the catalogue as an SQL string. */
+export function literal(text: string): Sql {
+  return piece([`E'${text.replace(/[\\']/g, "\\$&")}'`], []);
+}
+
+/** The name of a built-in type, from this code. */
+export function typeName(name: string): Sql {
+  if (!/^[a-z0-9 ]+$/.test(name)) throw new Error(`Not the name of a built-in type: ${name}`);
+  return piece([name], []);
 }
 
 /** A quoted identifier: doubling the quote is all that standard SQL asks for. */
@@ -58,10 +69,9 @@ export function join<From>(
 
 export const EMPTY: Sql = piece([""], []);
 
-/** Keywords that a value chooses between. */
 export const DIRECTIONS = { ASC: piece(["ASC"], []), DESC: piece(["DESC"], []) } as const;
 
-/** `literals[0] parts[0] literals[1] …`, with the texts that meet run together. */
+/** `literals[0] parts[0] literals[1] …`; adjacent texts are joined. */
 function concat<From>(literals: readonly string[], parts: readonly Sql<From>[]): Sql<From> {
   const texts: string[] = [];
   const values: ValueOf<From>[] = [];
@@ -81,28 +91,27 @@ function concat<From>(literals: readonly string[], parts: readonly Sql<From>[]):
   return piece(texts, values);
 }
 
-/** What a driver takes: text with numbered placeholders, and the values. */
+/** Text with numbered placeholders, and the values. */
 export interface Statement {
   readonly [brand]: true;
   readonly text: string;
   readonly values: readonly BindValue[];
 }
 
-/** A statement but for its values: text with numbered placeholders, and what tells the value of each. */
+/** A statement before its values are read. */
 export interface Plan<From> {
   readonly [brand]: true;
   readonly text: string;
   readonly values: readonly ValueOf<From>[];
 }
 
-/** Numbers the placeholders as an engine writes them. */
+/** Writes the placeholders as the engine does. */
 export function plan<From>(body: Sql<From>, placeholder: (position: number) => string): Plan<From> {
   let text = body.texts[0] ?? "";
   for (let i = 0; i < body.values.length; i++) text += placeholder(i + 1) + (body.texts[i + 1] ?? "");
   return { text, values: body.values } as unknown as Plan<From>;
 }
 
-/** Takes the values of a plan from a request. */
 export function statement<From>({ text, values }: Plan<From>, from: From): Statement {
   return { text, values: values.map((value) => value(from)) } as unknown as Statement;
 }

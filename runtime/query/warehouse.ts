@@ -1,46 +1,112 @@
-import type { Relation, Filter, SortKey } from "../model/endpoint.js";
 import type { Tier } from "../model/tier.js";
+import type { Column, Filter, Relation, SortKey } from "../model/endpoint.js";
 import type { Statement } from "./sql.js";
 
-/** What is asked of a database. */
+/** One filter of a request: a declared parameter with its value. */
+export type Condition = Filter & {
+  /** The parameter's name. */
+  readonly name: string;
+  readonly column: string;
+  readonly value: string | readonly string[];
+};
+
+/** A range of the sorted rows. */
+export interface Page {
+  readonly limit: number;
+  readonly offset: number;
+  /** Whether to find out if rows follow the page. */
+  readonly lookAhead: boolean;
+  /** Whether JSON wraps the rows: `{items, pagination}`. */
+  readonly envelope?: boolean;
+}
+
+/** The rows of a relation that a request selects, in their order. */
+export interface Selection {
+  /** The declared columns. Rows carry those that the relation has, in this order; none declared: all of the relation. */
+  readonly columns?: readonly Column[];
+  readonly conditions: readonly Condition[];
+  /** No column twice. */
+  readonly sort: readonly SortKey[];
+  readonly page: Page | null;
+}
+
+/**
+ * How the database writes rows: JSON objects separated by commas, JSON objects on lines (NDJSON), or CSV records
+ * (RFC 4180), `spreadsheet` with cells that cannot be formulas.
+ */
+export type RowFormat = "json" | "ndjson" | "csv" | "spreadsheet";
+
+/** What stands between two rows. */
+export const ROW_SEPARATORS = {
+  json: ",",
+  ndjson: "\n",
+  csv: "\r\n",
+  spreadsheet: "\r\n",
+} as const satisfies Record<RowFormat, string>;
+
 export interface ResolvedQuery {
   readonly relation: Relation;
   readonly selection: Selection;
-  /** How the database writes the rows. */
   readonly format: RowFormat;
   /** A query that runs longer is cancelled; 0: no limit. */
   readonly timeoutMs: number;
 }
 
-/** Rows that came in one piece: any answer of moderate size. */
+/** A column of a relation in the database. */
+export interface ResultColumn {
+  readonly name: string;
+  /** The engine's own name of the type; `_` before it: an array. */
+  readonly type: string;
+  /** The fields of a composite type, or of an array of one. */
+  readonly fields?: readonly ResultColumn[];
+  /** IANA time zone of a `timestamp` without zone; UTC when absent. */
+  readonly timezone?: string;
+}
+
+export type ResultColumns = readonly ResultColumn[];
+
+const served = new WeakMap<ResultColumns, WeakMap<readonly Column[], ResultColumns>>();
+
+/** The declared columns that a relation has, in declared order; all of the relation where none is declared. */
+export function servedColumns(existing: ResultColumns, declared: readonly Column[] = []): ResultColumns {
+  if (declared.length === 0) return existing;
+  let known = served.get(existing);
+  if (!known) served.set(existing, (known = new WeakMap<readonly Column[], ResultColumns>()));
+  const columns = known.get(declared) ?? declared.flatMap((column) => servedColumn(existing, column));
+  known.set(declared, columns);
+  return columns;
+}
+
+function servedColumn(existing: ResultColumns, { name, timezone }: Column): readonly ResultColumn[] {
+  const column = existing.find((each) => each.name === name);
+  if (!column) return [];
+  return [timezone === undefined ? column : { ...column, timezone }];
+}
+
+/** A result that is complete in memory. */
 export interface BufferedRows {
   readonly kind: "whole";
   readonly columns: ResultColumns;
-  /** The rows as the database wrote them, with the format's separator between them; empty when there is no row. */
+  /** The rows as the database wrote them, with the format's separator between them; empty without rows. */
   readonly text: string;
-  /** How many there are. */
   readonly returned: number;
-  /** Whether rows follow this page; always false where nobody asked. */
+  /** Whether rows follow this page; false where the query did not look ahead. */
   readonly hasMore: boolean;
-  /** What the database took, waiting for a connection included. */
+  /** Time in the database, waiting for a connection included. */
   readonly milliseconds: number;
 }
 
-/**
- * Rows that come piece by piece: an answer of any size in bounded memory. It holds a connection until it has been read to
- * its end, or `return()` was called, also when nothing was read.
- */
+/** A result in chunks, in bounded memory. It holds a connection until it was read to its end or `return()` was called. */
 export interface RowStream {
   readonly kind: "stream";
   readonly columns: ResultColumns;
-  /** Together what would be one `WholeRows.text`; none of them is empty. Rejects when the database fails. */
+  /** Together the text of the rows; none is empty. Rejects when the database fails. */
   readonly pieces: RowChunks;
 }
 
-/** Pieces of rows, and in the end what came of them. */
 export interface RowChunks {
   next(): Promise<IteratorResult<string, StreamEnd>>;
-  /** Ends the stream where it is; may be called again. */
+  /** Ends the stream early; may be called again. */
   return(): Promise<IteratorReturnResult<StreamEnd>>;
 }
 
@@ -48,13 +114,13 @@ export interface RowChunks {
 export interface StreamEnd {
   readonly returned: number;
   readonly hasMore: boolean;
-  /** What the database took, the time that it waited for the reader left out. */
+  /** Time in the database, without the time it waited for the reader. */
   readonly milliseconds: number;
 }
 
 export type Rows = BufferedRows | RowStream;
 
-/** Tells whether anybody still waits for an answer. */
+/** Whether a client still waits for the result. */
 export type IsStillNeeded = () => boolean;
 
 /** A query was cancelled because it exceeded its time limit. */
@@ -88,66 +154,33 @@ export interface Warehouse {
    * fails, and when the answer is not needed any more.
    */
   rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded">;
-  /** What does not work as it should while queries are answered all the same; null: nothing. */
+  /**
+   * The columns of a relation, at once when they are cached for this version of its rows. Rejects when the relation does
+   * not exist or the database fails.
+   */
+  columns(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns>;
+  /** What is degraded while queries still succeed; null: nothing. */
   readonly degraded: string | null;
   /** Relations, as `schema.name`, whose latest query failed because the database does not have them. */
   readonly missingRelations: readonly string[];
   /** Whether the database answers within a short time. */
   isReachable(): Promise<boolean>;
-  /** Ends the connections once the queries under way are done. */
+  /** Ends the connections after the running queries. */
   close(): Promise<void>;
 }
 
-/** One filter of a request: a declared parameter with its value, already checked. */
-export type Condition = Filter & { readonly column: string; readonly value: string | readonly string[] };
-
-/** A stretch of the sorted rows. */
-export interface Page {
-  readonly limit: number;
-  readonly offset: number;
-  /** Whether to find out if there are more rows behind it. */
-  readonly lookAhead: boolean;
-}
-
-/** Which rows of a relation, in which order: what a request comes down to once its parameters are checked. */
-export interface Selection {
-  readonly conditions: readonly Condition[];
-  /** No column twice. */
-  readonly sort: readonly SortKey[];
-  readonly page: Page | null;
-}
-
-/** How rows are written: JSON objects with commas, JSON objects on lines (NDJSON), or CSV records (RFC 4180). */
-export type RowFormat = "json" | "ndjson" | "csv";
-
-/** What stands between two rows. */
-export const ROW_SEPARATORS = { json: ",", ndjson: "\n", csv: "\r\n" } as const satisfies Record<
-  RowFormat,
-  string
->;
-
-/** A column as the warehouse has it, which need not be as the manifest says. */
-export interface ResultColumn {
-  readonly name: string;
-  /** The engine's own name of the type. */
-  readonly type: string;
-}
-
-/** The columns of a relation, in its own order. */
-export type ResultColumns = readonly ResultColumn[];
-
-/** What differs from engine to engine: one small file each. */
+/** What differs between engines. */
 export interface Dialect {
-  /** Asks for the columns of a relation: one row, a JSON list of `RealColumn` in the order of the columns, or null. */
+  /** Selects the columns of a relation: one row with a JSON list of `ResultColumn`, or null without the relation. */
   describe(relation: Relation): Statement;
   /**
-   * Asks for one row: `rows`, the selected rows in the format with its separator between them (null for none, and where
+   * Selects one row: `rows`, the selected rows in the format with its separator between them (null for none, and where
    * they are too many or too large), and `found`, how many rows there are: one past the page at most, and one past
    * `BUFFERED_ROWS` at most.
    */
-  whole(relation: Relation, shape: ResultColumns, selection: Selection, format: RowFormat): Statement;
-  /** Asks for the selected rows one by one, in one text column: one past the page at most where the page looks ahead. */
-  each(relation: Relation, shape: ResultColumns, selection: Selection, format: RowFormat): Statement;
+  whole(relation: Relation, columns: ResultColumns, selection: Selection, format: RowFormat): Statement;
+  /** Selects the rows one by one in one text column: at most one past the page where it looks ahead. */
+  each(relation: Relation, columns: ResultColumns, selection: Selection, format: RowFormat): Statement;
 }
 
 /** Rows, and bytes of rows, that are answered in one piece at most; longer answers come piece by piece. */

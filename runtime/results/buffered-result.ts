@@ -48,14 +48,17 @@ export class BufferedResult {
   readonly body: string | Buffer;
   readonly bytes: number;
   readonly rows: number;
+  /** Whether rows follow this page. */
+  readonly hasMore: boolean;
   readonly databaseMs: number;
   #tag: string | null = null;
   #compressed: Map<Encoding, Promise<Buffer>> | null = null;
 
-  constructor(text: string, rows: number, databaseMs: number) {
+  constructor(text: string, rows: number, databaseMs: number, hasMore = false) {
     this.body = text.length < BYTES_FROM ? text : Buffer.from(text);
     this.bytes = Buffer.byteLength(this.body);
     this.rows = rows;
+    this.hasMore = hasMore;
     this.databaseMs = databaseMs;
   }
 

@@ -6,6 +6,7 @@ import type { Page, ResultColumns, RowFormat, StreamEnd } from "../query/warehou
 export const CONTENT_TYPES: Readonly<Record<RowFormat, string>> = {
   json: "application/json; charset=utf-8",
   csv: "text/csv; charset=utf-8; header=present",
+  spreadsheet: "text/csv; charset=utf-8; header=present",
   ndjson: "application/x-ndjson; charset=utf-8",
 };
 
@@ -18,10 +19,10 @@ const FORMATS: ReadonlyMap<string, RowFormat> = new Map([
 const AVAILABLE = [...FORMATS.keys()];
 
 /**
- * The format that a caller likes best; JSON where it names no other one. What cannot be had is answered as JSON too, which
- * RFC 9110 §12.5.1 allows: a client that sends the header by habit gets its rows.
+ * The preferred format of `Accept`; JSON where it names none of ours, as RFC 9110 §12.5.1 allows: a client that always
+ * sends the header gets its rows.
  */
-export function formatOf({ headers }: Pick<IncomingMessage, "headers">): RowFormat {
+export function acceptedFormat({ headers }: Pick<IncomingMessage, "headers">): RowFormat {
   const { accept } = headers;
   if (accept === undefined || accept === "*/*" || accept === "application/json") return "json";
   const [best = ""] = new Negotiator({ headers: { accept: withoutParameters(accept) } }).mediaTypes(
@@ -41,14 +42,15 @@ export interface Frame {
   readonly tail: (end: Pick<StreamEnd, "returned" | "hasMore">) => string;
 }
 
-/** The frame of a format. Only JSON has an envelope, which needs the look ahead. */
+/** The frame of a format. Only JSON has an envelope. */
 export function frameOf(format: RowFormat, page: Page | null, columns: ResultColumns): Frame {
   switch (format) {
     case "json":
-      return page?.lookAhead ? envelope(page) : BARE_ARRAY;
+      return page?.envelope === true ? envelope(page) : BARE_ARRAY;
     case "ndjson":
       return { head: "", tail: ({ returned }) => (returned > 0 ? "\n" : "") };
     case "csv":
+    case "spreadsheet":
       return {
         head: `${columns.map(({ name }) => csvName(name)).join(",")}\r\n`,
         tail: ({ returned }) => (returned > 0 ? "\r\n" : ""),
@@ -69,4 +71,27 @@ function envelope({ limit, offset }: Page): Frame {
 /** A field of the header record (RFC 4180). */
 function csvName(name: string): string {
   return /[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
+}
+const SUFFIX = /\.(json|csv|ndjson)$/;
+
+/** The format of a response: the end of the path (`.csv`) decides, else `Accept`. */
+export function formatOf(request: IncomingMessage, endpointPath: string): RowFormat {
+  const path = pathOf(request.url ?? "");
+  const suffix = SUFFIX.exec(path);
+  const isNamed = suffix !== null && endpointPath.endsWith(path.slice(0, suffix.index));
+  return isNamed ? (suffix[1] as RowFormat) : acceptedFormat(request);
+}
+
+/** A path without the suffix that names a format; null when it has none. */
+export function withoutFormat(path: string): string | null {
+  return SUFFIX.test(path) ? path.replace(SUFFIX, "") : null;
+}
+
+function pathOf(url: string): string {
+  const path = url.split("?", 1)[0] ?? "";
+  try {
+    return path.includes("%") ? decodeURIComponent(path) : path;
+  } catch {
+    return path;
+  }
 }

@@ -111,7 +111,12 @@ export class ResultService {
     if (rows === "overloaded") return rows;
     const frame = frameOf(query.format, query.selection.page, rows.columns);
     if (rows.kind === "stream") return { kind: "stream", frame, stream: rows };
-    return new BufferedResult(frame.head + rows.text + frame.tail(rows), rows.returned, rows.milliseconds);
+    return new BufferedResult(
+      frame.head + rows.text + frame.tail(rows),
+      rows.returned,
+      rows.milliseconds,
+      rows.hasMore,
+    );
   }
 }
 

@@ -17,7 +17,7 @@ export async function bigTables() {
     name,
     schema,
     tags: ["production", "big", `api:${name}`],
-    columns: { id: "integer", label: "text", amount: "numeric" },
+    columns: { id: "integer", label: "text", amount: "numeric", v: "integer" },
     ...(api !== undefined && { api }),
   });
   const paged = {

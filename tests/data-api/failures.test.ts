@@ -105,7 +105,7 @@ describe("a service with more queries than it can hold", () => {
       await expect
         .poll(async () => {
           const reply = await Promise.race([
-            ask(url, `/v1/failing/held?id=try${String(tries++)}`, { key }),
+            ask(url, `/v1/failing/held?id=${String(5000 + tries++)}`, { key }),
             new Promise<null>((resolve) => setTimeout(resolve, 300, null)),
           ]);
           return reply && [...told(reply), reply.headers["retry-after"]];
@@ -116,7 +116,7 @@ describe("a service with more queries than it can hold", () => {
     });
     const counted = (await Promise.all(asked)).map(({ status }) => status);
     expect(counted).toHaveLength(held);
-    expect(counted.filter((status) => status === 200).length).toBeGreaterThanOrEqual(1000);
+    expect(counted.filter((status) => status === 200).length).toBeGreaterThanOrEqual(500);
     expect(new Set(counted)).toEqual(new Set(counted.includes(503) ? [200, 503] : [200]));
     expect((await ask(url, "/v1/failing/held", { key })).status).toBe(200);
   });

@@ -23,7 +23,7 @@ async function changing() {
       name: "numbers",
       schema,
       tags: ["production", "changing", "api:numbers"],
-      columns: { id: "integer" },
+      columns: { id: "integer", added: "integer" },
       api,
     },
   ]) as { nodes: Record<string, { config: Record<string, unknown> }> };
@@ -110,16 +110,32 @@ describe("an endpoint whose builds are known", () => {
     expect(headers["x-data-as-of"]).toBe("2026-03-01T04:05:06.789Z");
   });
 
-  it("answers 304 without asking the database, which may even be gone", async () => {
-    const { manifest } = await changing();
-    const service = await startManifest(manifest, { DATABASE_URL: "postgres://nobody:x@127.0.0.1:1/none" });
+  it("is the same in every process, and answers 304 without a query", async () => {
+    const { manifest, schema } = await changing();
+    const service = await startManifest(manifest);
     service.built(at("2026-03-01T00:00:00Z"));
     const other = await startManifest(manifest);
     other.built(at("2026-03-01T00:00:00Z"));
     const { etag = "" } = (await ask(other.url, PATH, { key })).headers;
+    expect((await ask(service.url, PATH, { key })).headers["etag"]).toBe(etag);
+    await query(`ALTER TABLE "${schema}".numbers RENAME TO gone`);
     const { status, headers } = await ask(service.url, PATH, { key, headers: { "if-none-match": etag } });
     expect([status, headers["x-data-as-of"]]).toEqual([304, "2026-03-01T00:00:00.000Z"]);
     expect((await ask(service.url, PATH, { key })).status).toBe(500);
+  });
+
+  it("changes with the columns that a build adds, and no response mixes two versions", async () => {
+    const { manifest, schema } = await changing();
+    const service = await startManifest(manifest);
+    service.built(at("2026-03-01T00:00:00Z"));
+    const before = await ask(service.url, PATH, { key });
+    await query(`ALTER TABLE "${schema}".numbers ADD COLUMN added int DEFAULT 7`);
+    service.built(at("2026-03-02T00:00:00Z"));
+    const headers = { "if-none-match": before.headers["etag"] };
+    const after = await ask(service.url, PATH, { key, headers });
+    expect(after.status).toBe(200);
+    expect(after.headers["etag"]).not.toBe(before.headers["etag"]);
+    expect(after.text).toContain('"added":7');
   });
 
   it("has a new version with each build, and never an older one", async () => {

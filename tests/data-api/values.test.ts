@@ -31,6 +31,58 @@ const VALUES: readonly (readonly [what: string, type: string, value: string, jso
   ["a float of single width", "float4", "0.1", "0.1"],
   ["a huge float", "float8", "1e300", "1e+300"],
   ["a date", "date", "'2024-02-29'", '"2024-02-29"'],
+  ["a date in BC", "date", "'0044-03-15 BC'", '"-000043-03-15"'],
+  ["a date in 1 BC", "date", "'0001-12-31 BC'", '"0000-12-31"'],
+  ["a date of a five-digit year", "date", "'12024-01-02'", '"+012024-01-02"'],
+  ["a date of a seven-digit year", "date", "'5874897-12-31'", '"+5874897-12-31"'],
+  ["the last date of four digits", "date", "'9999-12-31'", '"9999-12-31"'],
+  ["a timestamp in BC", "timestamp", "'0044-03-15 12:00:00.5 BC'", '"-000043-03-15T12:00:00.5Z"'],
+  [
+    "a time with a zone of a five-digit year",
+    "timestamptz",
+    "'12024-01-01 00:00+00'",
+    '"+012024-01-01T00:00:00Z"',
+  ],
+  ["a list of lists of floats", "float8[]", "'{{1.5,NaN},{-Infinity,2}}'", "[[1.5,null],[null,2]]"],
+  [
+    "a list of lists of decimals",
+    "numeric[]",
+    "'{{1.50,NaN},{18446744073709551615,2}}'",
+    "[[1.50,null],[18446744073709551615,2]]",
+  ],
+  ["a list of lists of dates", "date[]", "'{{2024-01-01,infinity}}'", '[["2024-01-01",null]]'],
+  [
+    "a list of lists of timestamps",
+    "timestamp[]",
+    "'{{2024-01-01 00:00:00.5,NULL},{-infinity,2024-01-02}}'",
+    '[["2024-01-01T00:00:00.5Z",null],[null,"2024-01-02T00:00:00Z"]]',
+  ],
+  [
+    "a list of lists of times with a zone",
+    "timestamptz[]",
+    "'{{2024-01-01 00:00+02}}'",
+    '[["2023-12-31T22:00:00Z"]]',
+  ],
+  ["a list of dates in BC", "date[]", "'{0044-03-15 BC}'", '["-000043-03-15"]'],
+  [
+    "a composite with a float that is not a number",
+    "@.pair",
+    "ROW('NaN', 'NaN')::@.pair",
+    '{"x":null,"label":"NaN"}',
+  ],
+  [
+    "a composite in a composite",
+    "@.nest",
+    "ROW(1, ROW('Infinity', 'a'))::@.nest",
+    '{"id":1,"inner":{"x":null,"label":"a"}}',
+  ],
+  ["a composite that is null", "@.pair", "NULL", "null"],
+  [
+    "a list of composites",
+    "@.pair[]",
+    "ARRAY[ROW('NaN', 'a')::@.pair, NULL]",
+    '[{"x":null,"label":"a"}, null]',
+  ],
   ["an infinite date", "date", "'infinity'", "null"],
   ["a negative infinite date", "date", "'-infinity'", "null"],
   ["a timestamp", "timestamp", "'2024-01-02 03:04:05'", '"2024-01-02T03:04:05Z"'],
@@ -91,7 +143,9 @@ const TYPES = `
   CREATE DOMAIN @.ratio AS float8;
   CREATE DOMAIN @.share AS @.ratio;
   CREATE DOMAIN @.moment AS timestamp;
-  CREATE DOMAIN @.ratios AS float8[];`;
+  CREATE DOMAIN @.ratios AS float8[];
+  CREATE TYPE @.pair AS (x float8, label text);
+  CREATE TYPE @.nest AS (id int, "inner" @.pair);`;
 
 const schema = await ownSchema(
   TYPES +
