@@ -1,9 +1,12 @@
 /**
- * A lint rule: which folder may import which. Imports run one way. A file belongs to the longest listed folder that
- * contains it; a folder may import itself and the folders listed for it, nothing else.
+ * A lint rule: which folder may import which, and that no imports form a circle, type imports included. Imports run one
+ * way. A file belongs to the longest listed folder that contains it; a folder may import itself and the folders listed
+ * for it, nothing else.
  */
-import { dirname, relative, resolve, sep } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import ts from "typescript";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -37,7 +40,34 @@ export const BOUNDARIES = {
     "generator/output",
     "runtime (package)",
   ],
+  "generator/command-line": [
+    "generator",
+    "generator/commands",
+    "generator/manifest",
+    "generator/catalogue",
+    "generator/render",
+    "generator/output",
+    "generator/diff",
+    "generator/lint",
+    "generator/report",
+    "generator/watch",
+    "runtime (package)",
+  ],
+  "generator/commands": [
+    "generator",
+    "generator/manifest",
+    "generator/catalogue",
+    "generator/render",
+    "generator/output",
+    "generator/diff",
+    "generator/lint",
+    "generator/report",
+    "generator/watch",
+    "runtime (package)",
+  ],
   generator: [
+    "generator/command-line",
+    "generator/commands",
     "generator/manifest",
     "generator/catalogue",
     "generator/render",
@@ -120,18 +150,71 @@ function targetOf(from, specifier) {
   return specifier.startsWith(".") ? partOf(resolve(dirname(from), specifier)) : undefined;
 }
 
+/** TypeScript files below a folder, without build output. */
+function sourcesBelow(folder) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return /^(dist|node_modules)$/.test(entry.name) ? [] : sourcesBelow(path);
+    return /(?<!\.d)\.ts$/.test(entry.name) ? [path] : [];
+  });
+}
+
+/** The files that a file imports by relative path, whether as types or values. */
+function importsOf(file, text) {
+  return ts
+    .preProcessFile(text, true, true)
+    .importedFiles.map(({ fileName }) => fileName)
+    .filter((specifier) => specifier.startsWith("."))
+    .map((specifier) => resolve(dirname(file), specifier).replace(/\.js$/, ".ts"));
+}
+
+let graph;
+
+/** File → the files that it imports, of the generator and the runtime. Read once. */
+function importGraph() {
+  graph ??= new Map(
+    ["generator", "runtime"]
+      .map((folder) => join(ROOT, folder))
+      .filter(existsSync)
+      .flatMap(sourcesBelow)
+      .map((file) => [file, importsOf(file, readFileSync(file, "utf8"))]),
+  );
+  return graph;
+}
+
+/** Whether imports lead from one file to another. */
+function leadsTo(from, to) {
+  const seen = new Set();
+  const visit = (file) => {
+    if (file === to) return true;
+    if (seen.has(file)) return false;
+    seen.add(file);
+    return (importGraph().get(file) ?? []).some(visit);
+  };
+  return visit(from);
+}
+
 const rule = {
   meta: {
     type: "problem",
     schema: [],
-    messages: { boundary: "{{from}}/ may not import {{to}}: see .config/import-boundaries.js." },
+    messages: {
+      boundary: "{{from}}/ may not import {{to}}: see .config/import-boundaries.js.",
+      circle: "{{specifier}} imports this file, directly or through others: imports may not form a circle.",
+    },
   },
   create(context) {
     const from = partOf(context.filename);
     if (from === undefined) return {};
     const check = ({ source }) => {
       if (typeof source?.value !== "string") return;
-      const to = targetOf(context.filename, source.value);
+      const specifier = source.value;
+      if (specifier.startsWith(".")) {
+        const file = resolve(dirname(context.filename), specifier).replace(/\.js$/, ".ts");
+        if (leadsTo(file, context.filename))
+          context.report({ node: source, messageId: "circle", data: { specifier } });
+      }
+      const to = targetOf(context.filename, specifier);
       if (to === undefined || to === from || BOUNDARIES[from].includes(to)) return;
       context.report({ node: source, messageId: "boundary", data: { from, to } });
     };
@@ -140,6 +223,7 @@ const rule = {
       ExportNamedDeclaration: check,
       ExportAllDeclaration: check,
       ImportExpression: check,
+      TSImportType: ({ source }) => check({ source }),
     };
   },
 };

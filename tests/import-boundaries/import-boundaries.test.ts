@@ -1,8 +1,12 @@
 import { ESLint } from "eslint";
+import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
+const rule = (await import(`${root}/.config/import-boundaries.js`)) as {
+  BOUNDARIES: Record<string, string[]>;
+};
 const eslint = new ESLint({
   cwd: root,
   overrideConfigFile: ".config/eslint.js",
@@ -12,7 +16,7 @@ const eslint = new ESLint({
     ["routewright/import-boundaries", "@typescript-eslint/no-restricted-imports"].includes(ruleId),
 });
 
-async function complaints(file: string, code: string): Promise<string[]> {
+async function messagesOf(file: string, code: string): Promise<string[]> {
   const [result] = await eslint.lintText(code, { filePath: `${root}/${file}` });
   return (result?.messages ?? []).map(({ message }) => message);
 }
@@ -33,7 +37,7 @@ describe("import boundaries", () => {
     ["generator/render/x.ts", `import "../commands/generate.js";`],
     ["generator/render/x.ts", `import "../../runtime/model/endpoint.js";`],
   ])("stop %s from %s", async (file, code) => {
-    expect(await complaints(file, code)).toEqual([expect.stringContaining("may not import")]);
+    expect(await messagesOf(file, code)).toEqual([expect.stringContaining("may not import")]);
   });
 
   it.each([
@@ -45,13 +49,28 @@ describe("import boundaries", () => {
     ["generator/render/x.ts", `import "../catalogue/catalogue.js"; import "@routewright/runtime/model";`],
     ["tests/x.ts", `import "../generator/cli.js"; import "../runtime/start.js";`],
   ])("let %s through with %s", async (file, code) => {
-    expect(await complaints(file, code)).toEqual([]);
+    expect(await messagesOf(file, code)).toEqual([]);
   });
 
   it("let only query/ make SQL", async () => {
     const code = `import { sql } from "../query/sql.js"; export { sql };`;
-    expect(await complaints("runtime/postgres/x.ts", code)).toEqual([
+    expect(await messagesOf("runtime/postgres/x.ts", code)).toEqual([
       expect.stringContaining("SQL is made in runtime/query/"),
     ]);
+  });
+
+  it.each(["generator", "runtime"])("name every folder of %s/", (part) => {
+    const folders = readdirSync(`${root}/${part}`, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && !/^(bin|dist|node_modules)$/.test(entry.name))
+      .map(({ name }) => `${part}/${name}`);
+    expect(Object.keys(rule.BOUNDARIES)).toEqual(expect.arrayContaining(folders));
+  });
+
+  it.each([
+    ["runtime/model/tier.ts", `import type { Endpoint } from "./endpoint.js";`],
+    ["runtime/http/limits.ts", `export * from "./server.js";`],
+    ["runtime/http/limits.ts", `export type Server = import("./server.js").Listening;`],
+  ])("stop a circle that %s would close", async (file, code) => {
+    expect(await messagesOf(file, code)).toEqual([expect.stringContaining("may not form a circle")]);
   });
 });
