@@ -1,3 +1,4 @@
+import { resetSocket } from "./reset.js";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Limits } from "./limits.js";
@@ -103,12 +104,14 @@ export class Connection {
 
   /** Nothing was sent or received for a while; while the database works that is no fault of the client. */
   quiet(): void {
-    if (this.isIdle || this.socket.writableLength > 0) this.socket.destroy();
+    if (this.isIdle) this.socket.destroy();
+    else if (this.socket.writableLength > 0) resetSocket(this.socket);
   }
 
   /** Closes it when it is overdue. */
   check(now: number): void {
-    if (now >= this.#endsAt || this.#isForgotten(now) || this.#isTrickling(now)) this.socket.destroy();
+    if (now >= this.#endsAt || this.#isForgotten(now)) this.socket.destroy();
+    else if (this.#isTrickling(now)) resetSocket(this.socket);
     else if (this.#incoming.isLate(this.socket, this.#latest?.request, this.#limits, now)) this.fail(408);
   }
 

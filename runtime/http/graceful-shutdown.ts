@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { resetSocket } from "./reset.js";
 
 /** How long a stop waits for requests under way. */
 const DRAIN_MS = 10_000;
@@ -66,7 +67,8 @@ export class Connections {
       const isIdle = before?.bytes === bytes && !isUnderWay(socket, connection);
       const idleSince = isIdle ? before.idleSince : now;
       seen.set(socket, { bytes, idleSince });
-      if (now >= end || now - idleSince >= IDLE_MS) socket.destroy();
+      if (now >= end && isUnderWay(socket, connection)) resetSocket(socket);
+      else if (now >= end || now - idleSince >= IDLE_MS) socket.destroy();
     }
   }
 }

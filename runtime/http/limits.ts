@@ -37,7 +37,8 @@ export const LIMITS: Limits = {
   requestMs: 30_000,
   // Longer than the idle time of the usual load balancers (60 s), which must be the ones to close.
   keepAliveMs: 65_000,
-  stalledMs: 30_000,
+  // A slow reader's progress shows only when a large part of the system's socket buffer has become free.
+  stalledMs: 120_000,
   pieceMs: 600_000,
   lingerMs: 5_000,
   checkMs: 1_000,

@@ -1,0 +1,84 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, writeFileSync } from "node:fs";
+import { get } from "node:http";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { ownSchema } from "../support/database.js";
+import { manifestOf } from "../support/manifest.js";
+import { freePort } from "../support/port.js";
+import { describeWith } from "../support/program.js";
+import { KEYS, ownFolder, serveManifest } from "../support/service.js";
+
+/** Rows until the database fails: enough that many have been sent by then. */
+const ROWS = 50_000;
+
+const schema = await ownSchema(`
+  CREATE TABLE @.rows AS SELECT i AS id, md5(i::text) AS label FROM generate_series(1, ${String(ROWS)}) i;
+  CREATE VIEW @.failing AS SELECT id, label, 1 / (id - ${String(ROWS)}) AS v FROM @.rows`);
+const model = (name: string) => ({ name, schema, tags: ["production", "big", `api:${name}`] });
+const manifest = manifestOf([model("rows"), model("failing")]);
+
+/** nginx in front of a service, with nothing configured but its address: it speaks HTTP/1.0 to the service. */
+async function startNginx(upstream: string): Promise<string> {
+  const folder = ownFolder();
+  chmodSync(folder, 0o777);
+  const port = await freePort();
+  const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `${name}_temp_path ${folder};`);
+  writeFileSync(
+    join(folder, "nginx.conf"),
+    `daemon off; pid ${folder}/pid; error_log ${folder}/error.log; events {} http { access_log off; ${paths.join(" ")}
+     server { listen 127.0.0.1:${String(port)}; location / { proxy_pass ${upstream}; } } }`,
+  );
+  const nginx = spawn("nginx", ["-p", folder, "-c", "nginx.conf", "-e", join(folder, "error.log")]);
+  afterAll(async () => {
+    nginx.kill("SIGQUIT");
+    await once(nginx, "exit");
+  });
+  const url = `http://127.0.0.1:${String(port)}`;
+  await vi.waitFor(() => fetch(`${url}/health`), { timeout: 10_000 });
+  return url;
+}
+
+/** Whether a client takes the body for complete. */
+function isComplete(url: string, headers: Record<string, string>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const request = get(url, { headers: { "X-API-Key": KEYS.tier3, ...headers }, agent: false }, (response) => {
+      response.resume();
+      response.on("error", () => resolve(false));
+      response.on("close", () => resolve(response.complete && response.statusCode === 200));
+    });
+    request.on("error", () => resolve(false));
+  });
+}
+
+const FORMATS = ["application/json", "application/x-ndjson", "text/csv"];
+const ENCODINGS = ["identity", "gzip", "br"];
+const CASES = FORMATS.flatMap((format) => ENCODINGS.map((encoding) => [format, encoding] as const));
+
+describeWith("nginx", "a stream through nginx in its default configuration", () => {
+  let url = "";
+  beforeAll(async () => {
+    url = await startNginx(await serveManifest(manifest));
+  });
+
+  it.each(CASES)("is complete as %s, %s", async (accept, encoding) => {
+    const isWhole = await isComplete(`${url}/v1/big/rows`, { accept, "accept-encoding": encoding });
+    expect(isWhole).toBe(true);
+  });
+
+  it.each(CASES)("that is cut does not look complete as %s, %s", async (accept, encoding) => {
+    const isWhole = await isComplete(`${url}/v1/big/failing`, { accept, "accept-encoding": encoding });
+    expect(isWhole).toBe(false);
+  });
+});
+
+it("a stream that is cut resets the connection of an HTTP/1.0 client", async () => {
+  const { hostname, port } = new URL(await serveManifest(manifest));
+  const socket = connect(Number(port), hostname);
+  socket.write(`GET /v1/big/failing HTTP/1.0\r\nHost: any\r\nX-API-Key: ${KEYS.tier3}\r\n\r\n`);
+  socket.resume();
+  const [error] = (await once(socket, "error")) as [NodeJS.ErrnoException];
+  expect(error.code).toBe("ECONNRESET");
+});

@@ -1,0 +1,15 @@
+import { spawnSync } from "node:child_process";
+import { describe } from "vitest";
+
+/**
+ * A suite that needs a program of the system. Where it is missing the suite is skipped, which vitest reports with the
+ * reason in its name; in CI it fails.
+ */
+export function describeWith(program: string, name: string, suite: () => void): void {
+  const isInstalled = spawnSync(program, ["-V"]).error === undefined;
+  if (isInstalled || process.env["CI"] === "true") describe(name, suite);
+  else {
+    console.warn(`SKIPPED: ${name}: ${program} is not installed (apt-get install ${program}).`);
+    describe.skip(`${name} (${program} is not installed)`, suite);
+  }
+}
