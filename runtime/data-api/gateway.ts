@@ -72,7 +72,7 @@ export interface GatewayOptions {
   readonly addressOf?: ClientAddress;
   /** A query that runs longer is cancelled; one number, or one per tier. 0: no limit. Default 30,000. */
   readonly statementTimeoutMs?: number | Readonly<PerTier<number>>;
-  /** Connections for small answers. Default 8. */
+  /** Connections for small answers. Default 10. */
   readonly databasePoolSize?: number;
   /** Connections for streams. Default 4. */
   readonly databaseStreamPoolSize?: number;

@@ -81,7 +81,7 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
       TIMEOUTS_EXPECTED,
       (text) => readTimeouts(text),
     ),
-    databasePoolSize: variables.whole("DATABASE_POOL_SIZE", 8, { min: 1, max: 1000 }),
+    databasePoolSize: variables.whole("DATABASE_POOL_SIZE", 10, { min: 1, max: 1000 }),
     databaseStreamPoolSize: variables.whole("DATABASE_STREAM_POOL_SIZE", 4, { min: 1, max: 1000 }),
     streamsPerCaller: variables.whole("STREAMS_PER_CALLER", 2, { min: 1, max: 1000 }),
     streamTimeoutMs: variables.parsed(

@@ -18,19 +18,15 @@ export interface Waiter extends QueryTicket {
   fail(error: Error): void;
 }
 
-/** Shares of connections, and of places in the queue, that one caller, one table or one tier may take. */
-export interface Shares {
+/**
+ * Shares of connections, and of places in the queue. A tier's is for it and all below it; one table may take its share
+ * of the whole, of what a tier may take, and of what a caller may take.
+ */
+export const SHARES: {
   readonly caller: number;
   readonly table: number;
   readonly tier: Readonly<Record<Tier, number>>;
-}
-
-/** What is left over by lower tiers and busy tables is there for the others. */
-export const SHARES: Shares = {
-  caller: 1 / 2,
-  table: 3 / 4,
-  tier: { tier0: 5 / 8, tier1: 6 / 8, tier2: 7 / 8, tier3: 1 },
-};
+} = { caller: 1 / 2, table: 3 / 4, tier: { tier0: 5 / 8, tier1: 6 / 8, tier2: 7 / 8, tier3: 1 } };
 
 /** A caller of a higher tier gets this many times the connection time of a tier0 caller while both wait. */
 const WEIGHTS: Readonly<Record<Tier, number>> = { tier0: 1, tier1: 2, tier2: 4, tier3: 8 };
@@ -47,6 +43,7 @@ const SMOOTHING = 0.2;
 interface Caller {
   readonly id: string;
   running: number;
+  readonly runningByTable: Map<string, number>;
   /** Waiting queries by table, each in the order of arrival. */
   readonly waiting: Map<string, Entry[]>;
   waitingCount: number;
@@ -103,12 +100,11 @@ export class FairQueue {
   add(waiter: Waiter): boolean {
     const table = tableOf(waiter);
     const caller = this.#callerOf(waiter.callerId);
-    const max = this.#maxWaiting;
+    const ofTier = shareOf(this.#maxWaiting, SHARES.tier[waiter.tier]);
     if (
-      this.#waiting >= max ||
-      caller.waitingCount >= shareOf(max, SHARES.caller) ||
-      (this.#waitingByTable.get(table) ?? 0) >= shareOf(max, SHARES.table) ||
-      this.#waitingByTier[waiter.tier] >= shareOf(max, SHARES.tier[waiter.tier])
+      upTo(waiter.tier, this.#waitingByTier) >= ofTier ||
+      caller.waitingCount >= shareOf(this.#maxWaiting, SHARES.caller) ||
+      (this.#waitingByTable.get(table) ?? 0) >= shareOf(ofTier, SHARES.table)
     ) {
       this.#forget(caller);
       return false;
@@ -163,6 +159,7 @@ export class FairQueue {
     const caller: Caller = {
       id,
       running: 0,
+      runningByTable: new Map(),
       waiting: new Map(),
       waitingCount: 0,
       usedMs: this.#floorMs,
@@ -181,7 +178,7 @@ export class FairQueue {
     for (const caller of this.#callersWaiting) {
       if (caller.pausedUntil > now || caller.running >= this.#perCaller) continue;
       for (const [table, [entry]] of caller.waiting) {
-        if (!entry || !this.#hasRoom(table, entry.waiter.tier)) continue;
+        if (!entry || !this.#hasRoom(caller, table, entry.waiter.tier)) continue;
         const weight = WEIGHTS[entry.waiter.tier];
         const need = caller.usedMs + (caller.running * caller.expectedMs) / weight;
         if (best === null || isBefore({ entry, need }, best)) best = { caller, table, entry, need };
@@ -190,10 +187,12 @@ export class FairQueue {
     return best;
   }
 
-  #hasRoom(table: string, tier: Tier): boolean {
+  #hasRoom(caller: Caller, table: string, tier: Tier): boolean {
+    const ofTier = shareOf(this.#capacity, SHARES.tier[tier]);
     return (
-      (this.#runningByTable.get(table) ?? 0) < shareOf(this.#capacity, SHARES.table) &&
-      this.#runningByTier[tier] < shareOf(this.#capacity, SHARES.tier[tier])
+      upTo(tier, this.#runningByTier) < ofTier &&
+      (this.#runningByTable.get(table) ?? 0) < shareOf(ofTier, SHARES.table) &&
+      (caller.runningByTable.get(table) ?? 0) < shareOf(this.#perCaller, SHARES.table)
     );
   }
 
@@ -220,12 +219,14 @@ export class FairQueue {
     caller.running++;
     this.#runningByTier[tier]++;
     add(this.#runningByTable, table, 1);
+    add(caller.runningByTable, table, 1);
     this.#floorMs = Math.max(this.#floorMs, caller.usedMs);
     const releaseConnection = (): void => {
       if (!holdsConnection) return;
       holdsConnection = false;
       this.#runningByTier[tier]--;
       add(this.#runningByTable, table, -1);
+      add(caller.runningByTable, table, -1);
       const ms = performance.now() - startedAt;
       caller.usedMs += ms / WEIGHTS[tier];
       caller.expectedMs += SMOOTHING * (ms - caller.expectedMs);
@@ -273,6 +274,16 @@ function isBefore(
   if (a.need !== b.need) return a.need < b.need;
   const byTier = TIERS.indexOf(a.entry.waiter.tier) - TIERS.indexOf(b.entry.waiter.tier);
   return byTier === 0 ? a.entry.since < b.entry.since : byTier > 0;
+}
+
+/** The count of a tier and of all below it. */
+function upTo(tier: Tier, counts: Readonly<Record<Tier, number>>): number {
+  let sum = 0;
+  for (const each of TIERS) {
+    sum += counts[each];
+    if (each === tier) break;
+  }
+  return sum;
 }
 
 function shareOf(count: number, share: number): number {

@@ -78,7 +78,7 @@ export interface PostgresOptions {
 }
 
 export const POOL_DEFAULTS = {
-  poolSize: 8,
+  poolSize: 10,
   streamPoolSize: 4,
   streamsPerCaller: 2,
   spoolMegabytes: 1024,

@@ -25,7 +25,9 @@ async function startNginx(upstream: string): Promise<string> {
   const folder = ownFolder();
   chmodSync(folder, 0o777);
   const port = await freePort();
-  const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `${name}_temp_path ${folder};`);
+  const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+    (name) => `${name}_temp_path ${folder};`,
+  );
   writeFileSync(
     join(folder, "nginx.conf"),
     `daemon off; pid ${folder}/pid; error_log ${folder}/error.log; events {} http { access_log off; ${paths.join(" ")}
@@ -44,11 +46,15 @@ async function startNginx(upstream: string): Promise<string> {
 /** Whether a client takes the body for complete. */
 function isComplete(url: string, headers: Record<string, string>): Promise<boolean> {
   return new Promise((resolve) => {
-    const request = get(url, { headers: { "X-API-Key": KEYS.tier3, ...headers }, agent: false }, (response) => {
-      response.resume();
-      response.on("error", () => resolve(false));
-      response.on("close", () => resolve(response.complete && response.statusCode === 200));
-    });
+    const request = get(
+      url,
+      { headers: { "X-API-Key": KEYS.tier3, ...headers }, agent: false },
+      (response) => {
+        response.resume();
+        response.on("error", () => resolve(false));
+        response.on("close", () => resolve(response.complete && response.statusCode === 200));
+      },
+    );
     request.on("error", () => resolve(false));
   });
 }

@@ -28,7 +28,10 @@ async function startPgBouncer(): Promise<string> {
   chmodSync(folder, 0o777);
   const { hostname, port: databasePort, username, password, pathname } = new URL(databaseUrl);
   const port = await freePort();
-  writeFileSync(join(folder, "users.txt"), `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"\n`);
+  writeFileSync(
+    join(folder, "users.txt"),
+    `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"\n`,
+  );
   writeFileSync(
     join(folder, "pgbouncer.ini"),
     `[databases]\n* = host=${hostname} port=${databasePort || "5432"}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = ${String(port)}
@@ -50,7 +53,10 @@ describeWith("pgbouncer", "behind a pooler in transaction mode", () => {
     name: string,
     { selection = EVERYTHING, timeoutMs = 0, callerId = "key:test" } = {},
   ): Promise<Rows | "overloaded"> =>
-    warehouse.rows({ relation: [schema, name], selection, format: "json", timeoutMs }, queryContext({ callerId }));
+    warehouse.rows(
+      { relation: [schema, name], selection, format: "json", timeoutMs },
+      queryContext({ callerId }),
+    );
 
   beforeAll(async () => {
     const url = await startPgBouncer();
@@ -92,7 +98,8 @@ describeWith("pgbouncer", "behind a pooler in transaction mode", () => {
     const rows = await ask("numbers", { selection: { ...EVERYTHING, sort: [["i", "ASC"]] } });
     if (rows === "overloaded" || rows.kind !== "stream") throw new Error("It is no stream.");
     const texts: string[] = [];
-    for (let piece = await rows.pieces.next(); !piece.done; piece = await rows.pieces.next()) texts.push(piece.value);
+    for (let piece = await rows.pieces.next(); !piece.done; piece = await rows.pieces.next())
+      texts.push(piece.value);
     expect((JSON.parse(`[${texts.join("")}]`) as { i: number }[]).map(({ i }) => i)).toEqual(
       Array.from({ length: 20_000 }, (_, i) => i + 1),
     );

@@ -32,6 +32,8 @@ const servers = [primary, first, second];
 const SLEEPING = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
 /** Connections of the pool that one caller may use for one table. */
 const CALLERS_SHARE = 3;
+/** Connections of the pool that one caller may use for one table. */
+const CALLERS_SHARE = 3;
 const SECONDS = { timeout: 60_000, interval: 50 };
 
 type Address = Pick<OwnServer, "url" | "port">;
@@ -46,10 +48,10 @@ const addressOf = ({ port }: Address): string => `127.0.0.1:${String(port)}`;
 /** A warehouse of the primary and these replicas, all in service. */
 async function routeTo(replicas: readonly Address[], statementTimeoutMs = 10_000): Promise<Routed> {
   const statuses: ReplicaStatus[] = [];
-  const open = ({ url }: Address): Warehouse =>
-    openPostgres({ url, statementTimeoutMs, onIdleError: () => undefined });
+  const open = ({ url }: Address, isReplica = true): Warehouse =>
+    openPostgres({ url, statementTimeoutMs, isReplica, onIdleError: () => undefined });
   const sources = replicas.map((server) => ({ address: addressOf(server), warehouse: open(server) }));
-  const warehouse = routeToReplicas(open(primary), sources, (status) => void statuses.push(status));
+  const warehouse = routeToReplicas(open(primary, false), sources, (status) => void statuses.push(status));
   afterAll(() => warehouse.close());
   await expect
     .poll(() => statuses.filter(({ isInService }) => isInService).length, SECONDS)

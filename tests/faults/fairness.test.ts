@@ -1,0 +1,139 @@
+import { get, type IncomingMessage } from "node:http";
+import pg from "pg";
+import { describe, expect, it } from "vitest";
+import { databaseUrl, ownSchema, query } from "../support/database.js";
+import { manifestOf } from "../support/manifest.js";
+import { atEnd, KEYS, serveManifest } from "../support/service.js";
+import { ask } from "../data-api/ask.js";
+
+/** Rows of a long answer: far more than socket buffers hold. */
+const LONG = 300_000;
+
+const schema = await ownSchema(`
+  CREATE TABLE @.quick AS SELECT i AS id, 'row ' || i AS label FROM generate_series(1, 5000) i;
+  CREATE TABLE @.locked AS SELECT 1 AS id;
+  CREATE TABLE @.long AS SELECT i AS id, repeat(md5(i::text), 4) AS label FROM generate_series(1, ${String(LONG)}) i;
+  CREATE TABLE @.swapped AS TABLE @.long;
+  CREATE FUNCTION @.linger() RETURNS int LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN 1; END';
+  CREATE VIEW @.costly AS SELECT '1'::text AS id, @.linger() AS v`);
+
+const api = {
+  methods: ["GET", "POST"],
+  allow_unfiltered: true,
+  parameters: [{ name: "id", column: "id", operator: "ILIKE", type: "string" }],
+};
+const model = (name: string, settings?: unknown) => ({
+  name,
+  schema,
+  tags: ["production", "shop", `api:${name}`],
+  columns: { id: "text" },
+  ...(settings !== undefined && { api: settings }),
+});
+const long = (name: string) => ({ ...model(name), columns: { id: "integer", label: "text" } });
+const manifest = manifestOf([
+  { ...model("quick"), columns: { id: "integer", label: "text" } },
+  { ...model("locked"), columns: { id: "integer" } },
+  long("long"),
+  long("swapped"),
+  model("costly", api),
+]);
+
+/** Begins to read an answer and then reads no further. */
+function stall(url: string, key?: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const headers = key === undefined ? {} : { "X-API-Key": key };
+    const request = get(url, { headers, agent: false }, (response) => {
+      response.on("error", () => undefined);
+      resolve(response);
+    });
+    request.on("error", reject);
+    atEnd(() => void request.destroy());
+  });
+}
+
+async function running(text: string): Promise<number> {
+  const [row] = await query(
+    `SELECT count(*)::int AS n FROM pg_stat_activity
+     WHERE application_name = 'routewright' AND state <> 'idle' AND query LIKE '%' || $1 || '%'`,
+    [text],
+  );
+  return Number(row?.["n"]);
+}
+
+async function locker(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  atEnd(() => client.end());
+  return client;
+}
+
+describe("costly queries", () => {
+  it("of one caller leave connections to the others", async () => {
+    const url = await serveManifest(manifest, { DATABASE_POOL_SIZE: "8" });
+    const attacks = Array.from({ length: 22 }, (_, i) =>
+      stall(`${url}/v1/shop/costly?id=1${"%25".repeat(i)}`).catch(() => null),
+    );
+    await expect.poll(() => running(`"${schema}"."costly"`), { timeout: 20_000 }).toBe(3);
+    for (const key of [KEYS.tier1, KEYS.tier3])
+      expect(await ask(url, "/v1/shop/locked", { key })).toMatchObject({ status: 200 });
+    expect(await running(`"${schema}"."costly"`)).toBe(3);
+    void attacks;
+  });
+});
+
+describe("a lock on one table", () => {
+  it("makes no other table wait, and its own queries end when it is gone", async () => {
+    const url = await serveManifest(manifest, { DATABASE_POOL_SIZE: "8" });
+    await ask(url, "/v1/shop/locked");
+    const client = await locker();
+    await client.query(`BEGIN; LOCK TABLE "${schema}".locked IN ACCESS EXCLUSIVE MODE`);
+    // Each differs, or they would share one execution.
+    const formats = ["application/json", "text/csv", "application/x-ndjson"];
+    const waiting = Object.values(KEYS).flatMap((key) =>
+      formats.map((accept) => ask(url, "/v1/shop/locked", { key, headers: { accept } })),
+    );
+    for (let i = 0; i < 5; i++) expect((await ask(url, "/v1/shop/quick")).status).toBe(200);
+    await client.query("COMMIT");
+    for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
+  });
+});
+
+describe("slow readers", () => {
+  it("of one caller stop neither its short answers nor another's long one", async () => {
+    const url = await serveManifest(manifest, {
+      DATABASE_STREAM_POOL_SIZE: "2",
+      STREAM_SPOOL_MEGABYTES: "0",
+    });
+    for (let i = 0; i < 10; i++) void stall(`${url}/v1/shop/long`).catch(() => null);
+    await expect.poll(() => running("answer")).toBeGreaterThan(0);
+    expect((await ask(url, "/v1/shop/locked")).status).toBe(200);
+    const { status, text } = await ask(url, "/v1/shop/quick", { key: KEYS.tier3 });
+    expect([status, (JSON.parse(text) as unknown[]).length]).toEqual([200, 5000]);
+  });
+
+  it("hold no transaction once the database has given all rows", async () => {
+    const url = await serveManifest(manifest);
+    const response = await stall(`${url}/v1/shop/swapped`);
+    await expect.poll(() => running("answer"), { timeout: 20_000 }).toBe(0);
+    const client = await locker();
+    await client.query(`BEGIN; ALTER TABLE "${schema}".swapped RENAME TO swapped_old;
+      ALTER TABLE "${schema}".swapped_old RENAME TO swapped; COMMIT`);
+    let text = "";
+    response.setEncoding("utf8");
+    for await (const chunk of response) text += String(chunk);
+    expect((JSON.parse(text) as { id: number }[]).length).toBe(LONG);
+  });
+
+  it("are cut when a table swap waits for them, so that it goes on", async () => {
+    const url = await serveManifest(manifest, { STREAM_SPOOL_MEGABYTES: "0" });
+    const response = await stall(`${url}/v1/shop/swapped`);
+    await expect.poll(() => running("answer")).toBe(1);
+    const client = await locker();
+    // It would wait until the reader goes on, which it never does.
+    await client.query(`ALTER TABLE "${schema}".swapped RENAME COLUMN label TO label_new;
+      ALTER TABLE "${schema}".swapped RENAME COLUMN label_new TO label`);
+    const ended = new Promise((resolve) => response.once("close", () => resolve(response.complete)));
+    response.resume();
+    expect(await ended).toBe(false);
+  });
+});

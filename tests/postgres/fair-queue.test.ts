@@ -1,0 +1,145 @@
+import { describe, expect, it } from "vitest";
+import type { Tier } from "../../runtime/model/tier.js";
+import { FairQueue, type Lease } from "../../runtime/postgres/fair-queue.js";
+
+interface Running {
+  readonly name: string;
+  readonly lease: Lease;
+}
+
+/** A queue of so many connections, and what runs on them. */
+function queueOf(capacity: number, options: { maxWaiting?: number; perCaller?: number } = {}) {
+  const queue = new FairQueue({ capacity, maxWaiting: 1000, ...options });
+  const running: Running[] = [];
+  const add = (
+    name: string,
+    callerId: string,
+    { table = "a", tier = "tier0" as Tier, isStillNeeded = () => true } = {},
+  ) =>
+    queue.add({
+      callerId,
+      tier,
+      relation: ["s", table],
+      isStillNeeded,
+      start: (lease) => void running.push({ name, lease }),
+      fail: () => undefined,
+    });
+  /** Starts what may run on free connections. */
+  const serve = (): string[] => {
+    for (let next; running.length < capacity && (next = queue.next());) next.waiter.start(next.lease);
+    return running.map(({ name }) => name);
+  };
+  const end = (name: string, timedOut = false): void => {
+    const index = running.findIndex((each) => each.name === name);
+    running.splice(index, 1)[0]?.lease.release(timedOut);
+  };
+  return { add, serve, end, queue };
+}
+
+const many = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+
+describe("shares of connections", () => {
+  it("leave half of them to other callers", () => {
+    const { add, serve } = queueOf(8);
+    for (const i of many(20)) add(`flood ${String(i)}`, "key:flood", { tier: "tier3", table: String(i) });
+    expect(serve()).toHaveLength(4);
+    add("other", "key:other");
+    expect(serve()).toContain("other");
+  });
+
+  it("leave a quarter of them to other tables", () => {
+    const { add, serve } = queueOf(8);
+    for (const i of many(20)) add(`locked ${String(i)}`, `key:${String(i)}`, { tier: "tier3" });
+    expect(serve()).toHaveLength(6);
+    add("other", "key:0", { table: "b" });
+    expect(serve()).toContain("other");
+  });
+
+  it("leave a quarter of a caller's own to its other tables", () => {
+    const { add, serve } = queueOf(8);
+    for (const i of many(20)) add(`locked ${String(i)}`, "key:one", { tier: "tier3" });
+    expect(serve()).toHaveLength(3);
+    add("other", "key:one", { tier: "tier3", table: "b" });
+    expect(serve()).toContain("other");
+  });
+
+  it("leave some of them to each higher tier", () => {
+    const anonymous = queueOf(8);
+    for (const i of many(20)) anonymous.add("anonymous", `ip:${String(i)}`, { table: String(i) });
+    expect(anonymous.serve()).toHaveLength(5);
+    anonymous.add("internal", "key:1", { tier: "tier3", table: "b" });
+    expect(anonymous.serve()).toContain("internal");
+  });
+
+  it("hold for places in the queue too: a flood refuses its own, and nothing else", () => {
+    const { add } = queueOf(1, { maxWaiting: 100 });
+    const taken = many(200).filter((i) => add(String(i), "ip:flood", { table: String(i) }));
+    expect(taken).toHaveLength(50);
+    expect(add("other", "key:other", { tier: "tier3", table: "b" })).toBe(true);
+  });
+});
+
+describe("the next query", () => {
+  it("is one of the highest tier at equal need", () => {
+    const { add, serve } = queueOf(1);
+    for (const tier of ["tier0", "tier2", "tier3", "tier1"] as const) add(tier, tier, { tier });
+    expect(serve()).toEqual(["tier3"]);
+  });
+
+  it("is the caller's that has used the least connection time, not the first in line", async () => {
+    const { add, serve, end } = queueOf(1);
+    for (const i of many(10)) add(`busy ${String(i)}`, "key:busy");
+    serve();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    add("new", "key:new");
+    end("busy 0");
+    expect(serve()).toEqual(["new"]);
+  });
+
+  it("is in order of arrival for one caller", () => {
+    const { add, serve, end } = queueOf(1);
+    for (const i of many(3)) add(String(i), "key:one");
+    expect(serve()).toEqual(["0"]);
+    end("0");
+    expect(serve()).toEqual(["1"]);
+  });
+
+  it("is not one whose client has gone", () => {
+    const { add, serve } = queueOf(1);
+    add("gone", "key:gone", { isStillNeeded: () => false });
+    add("here", "key:here");
+    expect(serve()).toEqual(["here"]);
+  });
+
+  it("is not of a caller whose last one ran into its time limit, until its pause is over", async () => {
+    const { add, serve, end } = queueOf(8);
+    add("costly", "key:costly");
+    serve();
+    end("costly", true);
+    add("again", "key:costly");
+    add("other", "key:other", { table: "b" });
+    expect(serve()).toEqual(["other"]);
+    await expect.poll(serve, { timeout: 10_000 }).toEqual(["other", "again"]);
+  });
+});
+
+it("a lease that has given its connection back still counts against its caller", () => {
+  const queue = new FairQueue({ capacity: 4, maxWaiting: 10, perCaller: 1 });
+  const leases: Lease[] = [];
+  const add = (): boolean =>
+    queue.add({
+      callerId: "key:one",
+      tier: "tier0",
+      relation: ["s", "a"],
+      isStillNeeded: () => true,
+      start: (lease) => void leases.push(lease),
+      fail: () => undefined,
+    });
+  add();
+  add();
+  const first = queue.next();
+  first?.lease.releaseConnection();
+  expect(queue.next()).toBeNull();
+  first?.lease.release();
+  expect(queue.next()).not.toBeNull();
+});
