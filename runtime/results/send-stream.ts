@@ -49,9 +49,9 @@ export async function sendStream(
 ): Promise<SentStream> {
   let end: StreamEnd = { returned: 0, hasMore: false, milliseconds: 0 };
   let bytes = 0;
-  let failure: Error | null = null;
+  const cut: { reason: Error | null } = { reason: null };
   const fail = (error: Error): void => {
-    failure ??= error;
+    cut.reason ??= error;
     reset(response);
   };
   async function* body(): AsyncGenerator<Buffer> {
@@ -63,7 +63,8 @@ export async function sendStream(
       });
       if (piece.done) {
         end = piece.value;
-        return yield Buffer.from(before + frame.tail(end));
+        yield Buffer.from(before + frame.tail(end));
+        return;
       }
       yield Buffer.from(before + piece.value);
       before = "";
@@ -84,7 +85,7 @@ export async function sendStream(
   } catch {
     const { value } = await pieces.return();
     const sent = { ...value, bytes };
-    if (failure !== null) throw new StreamCut(failure, sent);
+    if (cut.reason !== null) throw new StreamCut(cut.reason, sent);
     return sent;
   } finally {
     stopWatching();

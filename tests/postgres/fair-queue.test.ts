@@ -14,7 +14,7 @@ function queueOf(capacity: number, options: { maxWaiting?: number; perCaller?: n
   const add = (
     name: string,
     callerId: string,
-    { table = "a", tier = "tier0" as Tier, isStillNeeded = () => true } = {},
+    { table = "a", tier = "tier0", isStillNeeded = () => true } = {},
   ) =>
     queue.add({
       callerId,
