@@ -7,6 +7,12 @@ interface Running {
   readonly lease: Lease;
 }
 
+interface Options {
+  readonly table?: string;
+  readonly tier?: Tier;
+  readonly isStillNeeded?: () => boolean;
+}
+
 /** A queue of so many connections, and what runs on them. */
 function queueOf(capacity: number, options: { maxWaiting?: number; perCaller?: number } = {}) {
   const queue = new FairQueue({ capacity, maxWaiting: 1000, ...options });
@@ -14,8 +20,8 @@ function queueOf(capacity: number, options: { maxWaiting?: number; perCaller?: n
   const add = (
     name: string,
     callerId: string,
-    { table = "a", tier = "tier0", isStillNeeded = () => true } = {},
-  ) =>
+    { table = "a", tier = "tier0", isStillNeeded = () => true }: Options = {},
+  ): boolean =>
     queue.add({
       callerId,
       tier,

@@ -32,8 +32,6 @@ const servers = [primary, first, second];
 const SLEEPING = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
 /** Connections of the pool that one caller may use for one table. */
 const CALLERS_SHARE = 3;
-/** Connections of the pool that one caller may use for one table. */
-const CALLERS_SHARE = 3;
 const SECONDS = { timeout: 60_000, interval: 50 };
 
 type Address = Pick<OwnServer, "url" | "port">;
