@@ -1,4 +1,5 @@
 import type { Logger } from "../http/logger.js";
+import type { RampMetrics } from "./metrics.js";
 import type { Currencies } from "./accounts/currency.js";
 import type { PollingPolicy } from "./intents/lease.js";
 import type { Providers } from "./providers/provider-connections.js";
@@ -8,19 +9,20 @@ import type { CustomerTokens } from "./tokens/customer-token.js";
 import type { WalletTokenContext } from "./tokens/wallet-token.js";
 import type { SubjectTokens } from "./tokens/subject-token.js";
 
-/** What all parts of the service share. */
+/** Shared by all parts of the service. */
 export interface RampContext {
   readonly database: RampDatabase;
   readonly currencies: Currencies;
   readonly providers: Providers;
   readonly customerTokens: CustomerTokens;
   readonly subjectTokens: SubjectTokens;
-  /** What signs wallet tokens. */
+  /** Signs wallet tokens. */
   readonly walletTokens: WalletTokenContext;
   readonly vault: Vault;
   readonly log: Logger;
+  readonly metrics: RampMetrics;
   readonly polling: PollingPolicy;
-  /** Address under which callers and customers reach the service, without a slash at its end. */
+  /** Address under which callers and customers reach the service, without a trailing slash. */
   readonly publicUrl: string;
   readonly now: () => Date;
 }

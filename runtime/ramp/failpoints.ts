@@ -1,11 +1,14 @@
-/** The step boundaries at which a crash is tried out. */
+/** The step boundaries at which tests crash the process. */
 export const FAILPOINTS = [
   "request.recorded",
   "onboarding.answered",
   "onboarding.recorded",
   "execution.opened",
   "execution.answered",
+  "execution.confirmed",
+  "execution.withdrawn",
   "execution.recorded",
+  "cancel.answered",
   "callback.received",
   "callback.recorded",
   "response.stored",
@@ -14,14 +17,22 @@ export const FAILPOINTS = [
 
 export type Failpoint = (typeof FAILPOINTS)[number];
 
-let armed: Failpoint | null = null;
+let armed: { readonly point: Failpoint; readonly gatherMs: number } | null = null;
+let timer: NodeJS.Timeout | undefined;
 
-/** Makes the process end like a crash (SIGKILL) when it next reaches the point. Called by tests only: no setting reaches it. */
-export function armFailpoint(point: Failpoint): void {
-  armed = point;
+/**
+ * Ends the process with SIGKILL when it reaches the point. With `gatherMs` everything that reaches the point within that time
+ * of the first waits there and is lost together. Only tests call this: no setting reaches it.
+ */
+export function armFailpoint(point: Failpoint, gatherMs = 0): void {
+  armed = { point, gatherMs };
 }
 
 /** Marks a step boundary. */
-export function failpoint(point: Failpoint): void {
-  if (armed === point) process.kill(process.pid, "SIGKILL");
+export function failpoint(point: Failpoint): Promise<never> | undefined {
+  if (armed?.point !== point) return undefined;
+  const kill = (): void => void process.kill(process.pid, "SIGKILL");
+  if (armed.gatherMs === 0) kill();
+  timer ??= setTimeout(kill, armed.gatherMs);
+  return new Promise(() => undefined);
 }

@@ -5,7 +5,7 @@ import { type ConnectionSource, listen, type RunningServer } from "../http/serve
 import { openRates } from "../access/rate-limit/open.js";
 import { type RampLimits, RAMP_LIMITS } from "./api/authenticate.js";
 import { rampApp } from "./api/app.js";
-import { RampMetrics } from "./api/system-routes.js";
+import { RampMetrics } from "./metrics.js";
 import { readCurrencies } from "./accounts/currency.js";
 import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "./intents/lease.js";
 import { ProjectSignIn } from "./tokens/project-credentials.js";
@@ -39,6 +39,8 @@ export interface RampOptions {
   readonly log: Logger;
   readonly limits?: RampLimits;
   readonly polling?: PollingPolicy;
+  /** Time limit of a provider call; default 8 s. */
+  readonly providerTimeoutMs?: number;
   /** Where connections come from; from the port when left out. */
   readonly intake?: ConnectionSource;
 }
@@ -80,7 +82,7 @@ async function serve(options: RampOptions, database: RampDatabase): Promise<Runn
       addressOf,
       limits: options.limits ?? RAMP_LIMITS,
     };
-    handler = rampApp({ ramp, gate, metrics: new RampMetrics(), metricsPublic });
+    handler = rampApp({ ramp, gate, metricsPublic });
     const queue = startQueue(databaseUrl, taskList(ramp), log);
     const sweep = startScheduler(ramp);
     log.info({ url: server.url }, "ramp listening");
@@ -107,8 +109,9 @@ export async function openRamp(
     secretsKey,
     otherSecretsKeys = [],
     log,
+    providerTimeoutMs,
     polling = DEFAULT_POLLING_POLICY,
-  }: Pick<RampOptions, "secretsKey" | "otherSecretsKeys" | "log" | "polling">,
+  }: Pick<RampOptions, "secretsKey" | "otherSecretsKeys" | "log" | "polling" | "providerTimeoutMs">,
   database: RampDatabase,
   publicUrl: string,
 ): Promise<RampContext> {
@@ -119,12 +122,13 @@ export async function openRamp(
   return {
     database,
     currencies: await database.asOperator(readCurrencies),
-    providers: new Providers(database, vault, publicUrl),
+    providers: new Providers(database, vault, publicUrl, providerTimeoutMs),
     customerTokens: new CustomerTokens(keys, publicUrl, new TokenRevocations(database)),
     subjectTokens: new SubjectTokens(database, { issuer, keys: ownKeys(keys) }),
     walletTokens: { database, keys, vault, issuer },
     vault,
     log,
+    metrics: new RampMetrics(),
     polling,
     publicUrl,
     now: () => new Date(),

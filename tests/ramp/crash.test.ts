@@ -1,10 +1,10 @@
-import { createServer } from "node:net";
 import { afterEach, expect, it } from "vitest";
 import { FAILPOINTS, type Failpoint } from "../../runtime/ramp/failpoints.js";
 import { Vault } from "../../runtime/ramp/vault.js";
 import { setWebhook } from "../../runtime/ramp/setup/integrations.js";
 import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
 import { migrate } from "../../runtime/ramp/database/migrate.js";
+import { freePort } from "./support/free-port.js";
 import { type OwnProcess, startProcess } from "./support/processes.js";
 import { ownReceiver } from "./support/receiver.js";
 import {
@@ -32,14 +32,6 @@ const { secret } = made(
 );
 await database.close();
 const port = await freePort();
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port: free } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return free;
-}
 
 let running: OwnProcess | null = null;
 afterEach(() => running?.kill());

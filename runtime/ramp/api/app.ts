@@ -109,7 +109,7 @@ function errorOf({ ramp }: ApiServices, request: Request, error: unknown): RampE
 }
 
 function send(
-  { ramp, metrics }: ApiServices,
+  { ramp }: ApiServices,
   request: Request,
   response: Response,
   path: string | null,
@@ -127,7 +127,7 @@ function send(
     response.end(body);
   }
   const milliseconds = performance.now() - (response.locals["started"] as number);
-  metrics.count({ path, method: request.method, status, milliseconds });
+  ramp.metrics.count({ path, method: request.method, status, milliseconds });
   const requestId = response.getHeader("X-Request-Id");
   ramp.log.info({ requestId, method: request.method, route: path, status, milliseconds }, "request");
 }

@@ -66,6 +66,7 @@ export function accountType(type: Currency["type"]): "BANK_ACCOUNT" | "CRYPTO_AD
 
 export function transactionView(transaction: Transaction): TransactionView {
   const { id, status, createdAt, updatedAt, instructions, providerReference, failureReason } = transaction;
+  const { receipt, refund } = transaction;
   return {
     id,
     status,
@@ -75,6 +76,8 @@ export function transactionView(transaction: Transaction): TransactionView {
       instructions: [...instructions],
       providerReference,
       ...(failureReason === null ? {} : { failureReason }),
+      ...(receipt === null ? {} : { receipt }),
+      ...(refund === null ? {} : { refund }),
     },
   };
 }

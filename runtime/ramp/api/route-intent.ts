@@ -14,7 +14,7 @@ import type { CreateIntentBody } from "./schemas.js";
 /** The part of an intent that decides how the money goes. */
 type PaymentRoute = Pick<
   NewIntent,
-  "connectionId" | "provider" | "type" | "src" | "dest" | "srcAmount" | "rail"
+  "connectionId" | "connectionVersion" | "provider" | "type" | "src" | "dest" | "srcAmount" | "rail"
 >;
 
 /** Checks what is to be moved and chooses who moves it. Changes nothing. */
@@ -34,7 +34,7 @@ export async function routeIntent(
   if (isRampError(path)) return path;
   const candidates = preferredCandidates(candidatesFor(await ramp.providers.list(projectId), path), body);
   if (isRampError(candidates)) return candidates;
-  const chosen = await chooseCandidate(ramp, candidates, path);
+  const chosen = await chooseCandidate(ramp, candidates, path, pair);
   if (isRampError(chosen)) return chosen;
   const wrong = [
     ...detailViolations("src", pair, body, chosen.rail),
@@ -43,6 +43,7 @@ export async function routeIntent(
   if (wrong.length > 0) return rampError("INVALID_ACCOUNT_DETAILS", { details: wrong });
   return {
     connectionId: chosen.connection.id,
+    connectionVersion: chosen.connection.version,
     provider: chosen.connection.capabilities.name,
     type: pair.type,
     src: { currencyCode: pair.src.code, details: body.src.details },
@@ -101,15 +102,16 @@ interface Chosen {
 
 /** The only candidate, or the one with the best quote. */
 async function chooseCandidate(
-  { log }: RampContext,
+  ramp: RampContext,
   candidates: readonly Candidate[],
   path: PaymentPath & { readonly srcAmount: string },
+  pair: CurrencyPair,
 ): Promise<Chosen | RampError> {
   const [first, ...others] = candidates;
-  const [pair, ...otherPairs] = first?.pairs ?? [];
-  if (first && pair && others.length === 0 && otherPairs.length === 0)
-    return { connection: first.connection, rail: pair.rail };
-  const [best] = await fetchQuotes(log, candidates, path);
+  const [route, ...otherRoutes] = first?.pairs ?? [];
+  if (first && route && others.length === 0 && otherRoutes.length === 0)
+    return { connection: first.connection, rail: route.rail };
+  const [best] = await fetchQuotes(ramp, candidates, path, pair);
   return best ?? rampError("PROVIDER_UNAVAILABLE");
 }
 

@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
-import { Fees, Instruction } from "../providers/protocol.js";
+import { Fees, Instruction, Receipt, Refund } from "../providers/protocol.js";
 
 /** Schemas of all bodies and queries (ramp-api.md §2 and §4): they check, they type, and they are the OpenAPI document's. */
 
@@ -146,6 +146,8 @@ export const TransactionView = Type.Object(
       instructions: Type.Array(Instruction),
       providerReference: Nullable(Type.String()),
       failureReason: Type.Optional(Type.String()),
+      receipt: Type.Optional(Receipt),
+      refund: Type.Optional(Refund),
     }),
   },
   { $id: "Transaction" },

@@ -1,3 +1,4 @@
+import { reasonOf } from "../providers/protocol.js";
 import type { RampContext } from "../context.js";
 import {
   exitOf,
@@ -173,7 +174,7 @@ type Submitted =
 async function submitForm(
   ramp: RampContext,
   projectId: ProjectId,
-  { id, connectionId }: Intent,
+  intent: Intent,
   { code, form }: FormRequirement,
   typed: FormInput,
 ): Promise<Submitted> {
@@ -181,7 +182,8 @@ async function submitForm(
   const values = valuesOf(fields, typed);
   const errors = errorsOf(form, fields, values);
   if (errors.size > 0) return { kind: "invalid", errors };
-  const { provider } = await ramp.providers.get(projectId, connectionId);
+  const { id, connectionId } = intent;
+  const { provider } = await ramp.providers.get(projectId, intent);
   const reply = await provider.submit(id, code, { fields: values });
   switch (reply.kind) {
     case "answer":
@@ -189,8 +191,9 @@ async function submitForm(
       return { kind: "taken" };
     case "refused":
       return { kind: "invalid", errors: new Map([["", reply.message]]) };
+    case "unknown":
     case "unavailable":
-      ramp.log.warn({ intent: id, connection: connectionId, reason: reply.reason }, "form not handed in");
+      ramp.log.warn({ intent: id, connection: connectionId, reason: reasonOf(reply) }, "form not submitted");
       return { kind: "unavailable" };
   }
 }

@@ -87,6 +87,7 @@ const ENDS: Readonly<
   COMPLETED: { title: "Payment complete", text: "The money has arrived and been passed on.", tone: "good" },
   COMPLIANCE_FAILED: { title: "Identity check not passed", text: "The payment cannot go on.", tone: "bad" },
   TRANSACTION_FAILED: { title: "Payment failed", text: "The money was not passed on.", tone: "bad" },
+  REFUNDED: { title: "Payment refunded", text: "The money was sent back.", tone: "bad" },
   EXPIRED: {
     title: "Payment expired",
     text: "Its time is over. Please do not send any money for it.",

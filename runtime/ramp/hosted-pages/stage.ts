@@ -16,6 +16,7 @@ export type Outcome =
   | "TRANSACTION_FAILED"
   | "EXPIRED"
   | "CANCELLED"
+  | "REFUNDED"
   /** The customer has turned away; nothing has changed. */
   | "DISMISSED";
 
@@ -34,6 +35,7 @@ export function stageOf(intent: Intent): Stage {
     case "TRANSACTION_IN_PROGRESS":
       return hasCheckout(intent) ? paymentStage(intent) : { kind: "end", outcome: "APPROVED" };
     case "COMPLETED":
+      return { kind: "end", outcome: intent.transaction?.status === "REFUNDED" ? "REFUNDED" : "COMPLETED" };
     case "COMPLIANCE_FAILED":
     case "TRANSACTION_FAILED":
     case "EXPIRED":

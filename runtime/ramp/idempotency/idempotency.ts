@@ -59,7 +59,7 @@ async function runUnkeyed(
   );
   if (begun instanceof Rollback) return begun.value;
   if (begun !== null) return begun;
-  failpoint("request.recorded");
+  await failpoint("request.recorded");
   return work.finish(start.resourceId, (_tx, answer) => answer);
 }
 
@@ -90,7 +90,7 @@ class KeyedRun {
     if (begun === "claimed") return this.#join(rampError("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 }));
     if (begun instanceof Rollback) return begun.value;
     if (begun !== null) return begun;
-    failpoint("request.recorded");
+    await failpoint("request.recorded");
     return this.#finish(start.resourceId);
   }
 
@@ -148,7 +148,7 @@ class KeyedRun {
         stored.catch(() => undefined);
         return made;
       });
-      failpoint("response.stored");
+      await failpoint("response.stored");
       // Somebody took the claim over in the meantime: its answer is the one that everybody gets.
       return (await stored)
         ? answer

@@ -1,19 +1,26 @@
-import type { Execution, Onboarding, ProviderRequirement } from "../providers/protocol.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
+import type { Execution, Onboarding, ProviderRequirement } from "../providers/protocol.js";
 import {
-  type Intent,
-  type Transaction,
   canMove,
+  type Intent,
   isTerminal,
   REQUIREMENT_MOVES,
   type RequirementStatus,
+  type Transaction,
   TRANSACTION_MOVES,
+  type TransactionStatus,
 } from "./intent.js";
-import { addRequirement, moveIntent, moveRequirement, updateTransaction } from "./transitions.js";
+import {
+  addRequirement,
+  moveIntent,
+  moveRequirement,
+  type TransactionChange,
+  updateTransaction,
+} from "./transitions.js";
 
 /**
- * What a provider's answer changes. The intent is locked and as it is now; an answer that is older than what is known moves
- * nothing, so answers may come twice and in any order.
+ * What a provider's answer changes. The intent is locked and current. An answer older than the recorded state moves nothing,
+ * so answers may come twice and in any order.
  */
 export function applyOnboarding(
   tx: ProjectTransaction,
@@ -21,12 +28,12 @@ export function applyOnboarding(
   { requirements }: Onboarding,
 ): Intent {
   if (intent.status !== "PENDING" && intent.status !== "COMPLIANCE_IN_PROGRESS") return intent;
-  let now = intent;
-  for (const requirement of requirements) now = applyRequirement(tx, now, requirement);
-  return conclude(tx, now, requirements);
+  let current = intent;
+  for (const requirement of requirements) current = applyRequirement(tx, current, requirement);
+  return concludeCompliance(tx, current, requirements);
 }
 
-/** The way a requirement takes: what the provider skipped over is passed through. */
+/** The statuses that lead to the reported one. */
 const REQUIREMENT_PATH: Readonly<Record<RequirementStatus, readonly RequirementStatus[]>> = {
   PENDING: [],
   IN_PROGRESS: ["IN_PROGRESS"],
@@ -34,24 +41,27 @@ const REQUIREMENT_PATH: Readonly<Record<RequirementStatus, readonly RequirementS
   FAILED: ["IN_PROGRESS", "FAILED"],
 };
 
-function applyRequirement(tx: ProjectTransaction, intent: Intent, told: ProviderRequirement): Intent {
-  const { code, title, form } = told;
+function applyRequirement(tx: ProjectTransaction, intent: Intent, reported: ProviderRequirement): Intent {
+  const { code, title, form } = reported;
   const known = intent.requirements.find((requirement) => requirement.code === code);
-  if (!known) return addRequirement(tx, intent, { code, title, form, status: told.status });
-  let now = intent;
-  let status = known.status;
-  for (const next of REQUIREMENT_PATH[told.status]) {
+  let current = known ? intent : addRequirement(tx, intent, { code, title, form, status: "PENDING" });
+  let status = known?.status ?? "PENDING";
+  for (const next of REQUIREMENT_PATH[reported.status]) {
     if (!canMove(REQUIREMENT_MOVES, status, next)) continue;
-    now = moveRequirement(tx, now, code, next);
+    current = moveRequirement(tx, current, code, next);
     status = next;
   }
-  return now;
+  return current;
 }
 
-function conclude(tx: ProjectTransaction, intent: Intent, told: readonly ProviderRequirement[]): Intent {
+function concludeCompliance(
+  tx: ProjectTransaction,
+  intent: Intent,
+  reported: readonly ProviderRequirement[],
+): Intent {
   const failed = intent.requirements.find(({ status }) => status === "FAILED");
   if (failed) {
-    const reason = told.find(({ code }) => code === failed.code)?.failureReason;
+    const reason = reported.find(({ code }) => code === failed.code)?.failureReason;
     return moveIntent(tx, intent, "COMPLIANCE_FAILED", reason ?? `${failed.title} failed.`);
   }
   if (intent.requirements.every(({ status }) => status === "COMPLETED")) {
@@ -61,39 +71,56 @@ function conclude(tx: ProjectTransaction, intent: Intent, told: readonly Provide
   return intent.status === "PENDING" ? moveIntent(tx, intent, "COMPLIANCE_IN_PROGRESS") : intent;
 }
 
-/** The statuses that lead to what the provider tells. */
-const EXECUTION_PATH = {
+/** The statuses that lead to the reported one. */
+const EXECUTION_PATH: Readonly<Record<Execution["status"], readonly TransactionStatus[]>> = {
   AWAITING_FUNDS: ["IN_PROGRESS"],
   PROCESSING: ["IN_PROGRESS"],
   SUCCESS: ["IN_PROGRESS", "SUCCESS"],
-  FAILED: ["FAILED"],
-  CANCELLED: ["CANCELLED"],
-} as const satisfies Readonly<Record<Execution["status"], readonly Transaction["status"][]>>;
+  FAILED: ["IN_PROGRESS", "FAILED"],
+  CANCELLED: ["IN_PROGRESS", "CANCELLED"],
+  REFUNDED: ["IN_PROGRESS", "SUCCESS", "REFUNDED"],
+};
 
-/** The same for an execution. SUCCESS completes the intent, FAILED fails it. */
-export function applyExecution(tx: ProjectTransaction, intent: Intent, told: Execution): Intent {
-  let now = intent;
-  for (const status of EXECUTION_PATH[told.status]) {
-    const transaction = now.transaction;
-    if (
-      transaction === null ||
-      isTerminal(now.status) ||
-      !canMove(TRANSACTION_MOVES, transaction.status, status)
-    )
-      continue;
-    const failureReason =
-      status === "FAILED" ? (told.failureReason ?? "The provider did not say why.") : null;
-    const { reference: providerReference, instructions } = told;
-    now = updateTransaction(tx, now, transaction, { status, failureReason, providerReference, instructions });
-    now = followTransaction(tx, now, status, failureReason);
-  }
-  return now;
+/** SUCCESS completes the intent, FAILED fails it; a refund leaves it COMPLETED. */
+export function applyExecution(tx: ProjectTransaction, intent: Intent, reported: Execution): Intent {
+  if (intent.transaction === null) return intent;
+  const details = detailsOf(intent.transaction, reported);
+  let current = intent;
+  for (const status of EXECUTION_PATH[reported.status])
+    current = moveTransaction(tx, current, status, { ...details, status }, reported);
+  if (current.transaction === intent.transaction) current = updateDetails(tx, current, details);
+  return { ...current, attentionReason: contradiction(current, reported) };
+}
+
+/** What the answer says beside the status. Instructions stay known once the provider no longer repeats them. */
+function detailsOf(known: Transaction, reported: Execution): TransactionChange {
+  return {
+    providerReference: reported.reference === "" ? known.providerReference : reported.reference,
+    instructions: reported.instructions.length > 0 ? reported.instructions : known.instructions,
+    receipt: reported.receipt ?? known.receipt,
+    refund: reported.refund ?? known.refund,
+  };
+}
+
+function moveTransaction(
+  tx: ProjectTransaction,
+  intent: Intent,
+  status: TransactionStatus,
+  change: TransactionChange,
+  reported: Execution,
+): Intent {
+  const { transaction } = intent;
+  if (transaction === null || !canMove(TRANSACTION_MOVES, transaction.status, status)) return intent;
+  const failureReason =
+    status === "FAILED" ? (reported.failureReason ?? "The provider gave no reason.") : null;
+  const moved = updateTransaction(tx, intent, transaction, { ...change, failureReason });
+  return followTransaction(tx, moved, status, failureReason);
 }
 
 function followTransaction(
   tx: ProjectTransaction,
   intent: Intent,
-  status: "IN_PROGRESS" | "SUCCESS" | "FAILED" | "CANCELLED",
+  status: TransactionStatus,
   failureReason: string | null,
 ): Intent {
   switch (status) {
@@ -105,19 +132,44 @@ function followTransaction(
       return moveIntent(tx, intent, "TRANSACTION_FAILED", failureReason);
     case "CANCELLED":
       return moveIntent(tx, intent, intent.expiresAt <= new Date() ? "EXPIRED" : "CANCELLED");
+    case "PENDING":
+    case "REFUNDED":
+      return intent;
   }
 }
 
-/** A refusal ends the intent: the provider will not do what it was asked to. */
+/** Instructions, receipts and refunds can come after the answer that moved the transaction. */
+function updateDetails(tx: ProjectTransaction, intent: Intent, details: TransactionChange): Intent {
+  const { transaction } = intent;
+  if (transaction === null) return intent;
+  const isChanged = (Object.keys(details) as (keyof TransactionChange)[]).some(
+    (key) => JSON.stringify(details[key]) !== JSON.stringify(transaction[key]),
+  );
+  return isChanged ? updateTransaction(tx, intent, transaction, details) : intent;
+}
+
+/** Statuses after which no money has moved. */
+const WITHOUT_MONEY: ReadonlySet<string> = new Set(["FAILED", "CANCELLED"]);
+
+/** What the operator must look into: the provider reports something else than an end that is recorded. */
+function contradiction({ transaction }: Intent, { status }: Execution): string | null {
+  const expected = EXECUTION_PATH[status].at(-1) ?? "";
+  const recorded = transaction?.status ?? "";
+  if (recorded === expected || (WITHOUT_MONEY.has(recorded) && WITHOUT_MONEY.has(expected))) return null;
+  return `The provider reports ${status}, but the transaction is recorded as ${recorded}.`;
+}
+
+/** A refused order ends the intent. */
 export function applyRefusal(tx: ProjectTransaction, intent: Intent, reason: string): Intent {
   const { transaction } = intent;
   if (isTerminal(intent.status)) return intent;
   if (transaction === null) return moveIntent(tx, intent, "COMPLIANCE_FAILED", reason);
-  const failed = updateTransaction(tx, intent, transaction, { status: "FAILED", failureReason: reason });
-  return moveIntent(tx, failed, "TRANSACTION_FAILED", reason);
+  const { id } = transaction;
+  const refused = { id, reference: "", failureReason: reason, instructions: [] };
+  return applyExecution(tx, intent, { ...refused, status: "FAILED" });
 }
 
-/** Ends an intent that nobody has paid for in time. */
+/** Ends an intent that was not paid in time. */
 export function applyExpiry(tx: ProjectTransaction, intent: Intent): Intent {
   return moveIntent(tx, intent, "EXPIRED");
 }

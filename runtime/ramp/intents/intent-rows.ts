@@ -1,5 +1,5 @@
-import type { Instruction, Rail } from "../providers/protocol.js";
-import type { ProjectTransaction } from "../database/ramp-database.js";
+import type { Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
+import type { OperatorTransaction, ProjectTransaction } from "../database/ramp-database.js";
 import type { Intent, Requirement, Transaction, IntentStatus, TransactionStatus } from "./intent.js";
 import type { PollingPolicy } from "./lease.js";
 import { recordIntentEvent } from "./transitions.js";
@@ -8,6 +8,7 @@ interface IntentRow {
   readonly id: string;
   readonly customer_id: string;
   readonly connection_id: string;
+  readonly connection_version: number;
   readonly provider: string;
   readonly customer_reference: string;
   readonly wallets: readonly string[];
@@ -26,6 +27,7 @@ interface IntentRow {
   readonly expires_at: Date;
   readonly lease_owner: string | null;
   readonly failed_attempts: number;
+  readonly attention_reason: string | null;
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly requirements: readonly Requirement[] | null;
@@ -34,6 +36,8 @@ interface IntentRow {
   readonly t_provider_reference: string | null;
   readonly t_instructions: readonly Instruction[];
   readonly t_failure_reason: string | null;
+  readonly t_receipt: Receipt | null;
+  readonly t_refund: Refund | null;
   readonly t_created_at: Date;
   readonly t_updated_at: Date;
 }
@@ -47,7 +51,7 @@ const SELECT = `SELECT i.*, c.capabilities ->> 'name' AS provider, ${CUSTOMER_CO
     (SELECT jsonb_agg(jsonb_build_object('code', r.code, 'status', r.status, 'title', r.title, 'form', r.form) ORDER BY r.position)
      FROM ramp.requirements r WHERE r.project_id = i.project_id AND r.intent_id = i.id) AS requirements,
     t.id AS t_id, t.status AS t_status, t.provider_reference AS t_provider_reference, t.instructions AS t_instructions,
-    t.failure_reason AS t_failure_reason, t.created_at AS t_created_at, t.updated_at AS t_updated_at
+    t.failure_reason AS t_failure_reason, t.receipt AS t_receipt, t.refund AS t_refund, t.created_at AS t_created_at, t.updated_at AS t_updated_at
   FROM ramp.intents i JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id
   LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id`;
 
@@ -105,6 +109,7 @@ function intentOf(row: IntentRow): Intent {
     customerReference: row.customer_reference,
     wallets: row.wallets,
     connectionId: row.connection_id,
+    connectionVersion: row.connection_version,
     provider: row.provider,
     type: row.type,
     status: row.status,
@@ -119,6 +124,7 @@ function intentOf(row: IntentRow): Intent {
     expiresAt: row.expires_at,
     leaseOwner: row.lease_owner,
     failedAttempts: row.failed_attempts,
+    attentionReason: row.attention_reason,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     requirements: row.requirements ?? [],
@@ -134,6 +140,8 @@ function transactionOf(row: IntentRow): Transaction | null {
     providerReference: row.t_provider_reference,
     instructions: row.t_instructions,
     failureReason: row.t_failure_reason,
+    receipt: row.t_receipt,
+    refund: row.t_refund,
     createdAt: row.t_created_at,
     updatedAt: row.t_updated_at,
   };
@@ -144,6 +152,7 @@ export type NewIntent = Pick<
   | "id"
   | "customerId"
   | "connectionId"
+  | "connectionVersion"
   | "provider"
   | "type"
   | "src"
@@ -170,6 +179,7 @@ export async function recordIntent(
     expiresAt: new Date(createdAt.getTime() + intentLifetimeMs),
     leaseOwner: driver,
     failedAttempts: 0,
+    attentionReason: null,
     createdAt,
     updatedAt: createdAt,
     requirements: [],
@@ -179,8 +189,8 @@ export async function recordIntent(
   const holder = await tx.row<{ customer_reference: string; wallets: readonly string[] }>(
     `INSERT INTO ramp.intents AS i (id, customer_id, connection_id, type, status, src_currency, src_details, dest_currency, dest_details,
        src_amount, rail, auto_execute, onboarding_redirect_url, checkout_redirect_url, expires_at, lease_owner, lease_expires_at,
-       next_poll_at, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, 'PENDING', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $17, $17)
+       next_poll_at, created_at, updated_at, connection_version)
+     VALUES ($1, $2, $3, $4, 'PENDING', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $17, $17, $18)
      RETURNING ${CUSTOMER_COLUMNS}`,
     [
       intent.id,
@@ -200,8 +210,35 @@ export async function recordIntent(
       driver,
       new Date(createdAt.getTime() + leaseMs),
       createdAt,
+      intent.connectionVersion,
     ],
   );
   if (holder === null) throw new Error("The intent was not stored.");
   return { ...intent, customerReference: holder.customer_reference, wallets: holder.wallets };
+}
+
+/** An intent that needs the operator's attention, as `routewright ramp intents --stuck` shows it. */
+export interface StuckIntent {
+  readonly projectId: string;
+  readonly intentId: string;
+  readonly status: IntentStatus;
+  readonly transactionStatus: TransactionStatus | null;
+  readonly reason: string;
+  readonly since: Date;
+}
+
+export function listAttention(tx: OperatorTransaction): Promise<StuckIntent[]> {
+  return tx.rows<StuckIntent>(
+    `SELECT i.project_id AS "projectId", i.id AS "intentId", i.status, t.status AS "transactionStatus",
+       i.attention_reason AS reason, i.attention_since AS since
+     FROM ramp.intents i LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id
+     WHERE i.attention_since IS NOT NULL ORDER BY i.attention_since, i.id`,
+  );
+}
+
+export async function countAttention(tx: OperatorTransaction): Promise<number> {
+  const row = await tx.row<{ count: number }>(
+    "SELECT count(*)::int AS count FROM ramp.intents WHERE attention_since IS NOT NULL",
+  );
+  return row?.count ?? 0;
 }

@@ -1,4 +1,4 @@
-import type { Instruction, Rail } from "../providers/protocol.js";
+import type { Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
 
 /** One side of an intent as the caller gave it. */
 export interface AccountSide {
@@ -21,6 +21,8 @@ export interface Transaction {
   readonly providerReference: string | null;
   readonly instructions: readonly Instruction[];
   readonly failureReason: string | null;
+  readonly receipt: Receipt | null;
+  readonly refund: Refund | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
@@ -33,6 +35,8 @@ export interface Intent {
   /** Wallets that the customer has proven to hold, as CAIP-10 accounts. */
   readonly wallets: readonly string[];
   readonly connectionId: string;
+  /** Version of the connection's address and credentials that the intent was created with. */
+  readonly connectionVersion: number;
   /** The provider's name. */
   readonly provider: string;
   readonly type: "ONRAMP" | "OFFRAMP";
@@ -48,6 +52,8 @@ export interface Intent {
   readonly expiresAt: Date;
   readonly leaseOwner: string | null;
   readonly failedAttempts: number;
+  /** Why the intent needs the operator's attention; null when it does not. */
+  readonly attentionReason: string | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
   readonly requirements: readonly Requirement[];
@@ -60,8 +66,8 @@ export function outstandingRequirement({ requirements }: Intent): Requirement | 
 }
 
 /**
- * The moves that an intent can make (decisions.md §B, States). The database refuses all others by itself
- * (migrations/0001_base.sql); a test holds the two tables against each other.
+ * The moves that an intent can make (runtime/ramp/README.md, States). The database refuses all others; a test compares
+ * this table with the database's.
  */
 export const INTENT_MOVES = {
   PENDING: ["COMPLIANCE_IN_PROGRESS", "COMPLIANCE_APPROVED", "COMPLIANCE_FAILED", "EXPIRED", "CANCELLED"],
@@ -81,11 +87,12 @@ export type IntentStatus = keyof typeof INTENT_MOVES;
 export const INTENT_STATUSES = Object.keys(INTENT_MOVES) as readonly IntentStatus[];
 
 export const TRANSACTION_MOVES = {
-  PENDING: ["IN_PROGRESS", "FAILED", "CANCELLED"],
+  PENDING: ["IN_PROGRESS"],
   IN_PROGRESS: ["SUCCESS", "FAILED", "CANCELLED"],
-  SUCCESS: [],
+  SUCCESS: ["REFUNDED"],
   FAILED: [],
   CANCELLED: [],
+  REFUNDED: [],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 export type TransactionStatus = keyof typeof TRANSACTION_MOVES;
@@ -105,7 +112,7 @@ export function isTerminal(status: IntentStatus): boolean {
   return INTENT_MOVES[status].length === 0;
 }
 
-/** Whether `to` comes later than `from`: news that does not is old and is left alone. */
+/** Whether `from` can move to `to`. An older status cannot. */
 export function canMove<S extends string>(
   moves: Readonly<Record<S, readonly string[]>>,
   from: S,
@@ -119,49 +126,50 @@ export function awaitsCompliance(status: IntentStatus): boolean {
   return status === "PENDING" || status === "COMPLIANCE_IN_PROGRESS" || status === "COMPLIANCE_APPROVED";
 }
 
-/** What is to be done next about an intent. */
+/** The next thing to do about an intent. */
 export type Step =
   | "startOnboarding"
   | "checkOnboarding"
-  /** Open the transaction by itself (`autoExecute`). */
-  | "openTransaction"
+  /** Create the transaction without a request (`autoExecute`). */
+  | "createPayment"
   | "execute"
   | "checkExecution"
-  /** Its time is over, and the provider must let go of the transaction first. */
+  /** The intent has expired: the provider must cancel the execution first. */
   | "cancelExecution"
   | "expire"
-  /** Nothing, until somebody acts or time passes. */
-  | "rest";
+  /** Nothing, until a request, a callback or the next poll. */
+  | "wait";
 
-/** How far a driver has come: nothing asked yet, the provider has answered, or a call came to nothing. */
-export type Progress = "fresh" | "answered" | "lost";
+/** State of one run: no call yet, the provider has answered, or a call has failed. */
+export type Progress = "fresh" | "answered" | "unanswered";
 
 export function nextStep(intent: Intent, now: Date, progress: Progress): Step {
-  const isOver = intent.expiresAt <= now;
-  if (progress === "lost") return "rest";
+  if (progress === "unanswered") return "wait";
+  const isExpired = intent.expiresAt <= now;
   switch (intent.status) {
     case "PENDING":
     case "COMPLIANCE_IN_PROGRESS":
-      if (isOver) return "expire";
-      if (progress === "answered") return "rest";
+      if (isExpired) return "expire";
+      if (progress === "answered") return "wait";
       return intent.status === "PENDING" ? "startOnboarding" : "checkOnboarding";
     case "COMPLIANCE_APPROVED":
     case "PENDING_PAYMENT":
-      return paymentStep(intent, isOver);
+      return paymentStep(intent, isExpired);
     case "TRANSACTION_IN_PROGRESS":
-      if (progress === "answered") return "rest";
-      return isOver ? "cancelExecution" : "checkExecution";
+      if (progress === "answered") return "wait";
+      return isExpired ? "cancelExecution" : "checkExecution";
     case "COMPLETED":
     case "COMPLIANCE_FAILED":
     case "TRANSACTION_FAILED":
     case "EXPIRED":
     case "CANCELLED":
-      return "rest";
+      // A return or refund, or a provider that contradicts the recorded end.
+      return intent.transaction !== null && progress === "fresh" ? "checkExecution" : "wait";
   }
 }
 
-function paymentStep({ transaction, autoExecute }: Intent, isOver: boolean): Step {
-  if (transaction !== null) return isOver ? "cancelExecution" : "execute";
-  if (isOver) return "expire";
-  return autoExecute ? "openTransaction" : "rest";
+function paymentStep({ transaction, autoExecute }: Intent, isExpired: boolean): Step {
+  if (transaction !== null) return isExpired ? "cancelExecution" : "execute";
+  if (isExpired) return "expire";
+  return autoExecute ? "createPayment" : "wait";
 }

@@ -2,118 +2,137 @@ import type { ProjectTransaction } from "../database/ramp-database.js";
 import { type Intent, isTerminal } from "./intent.js";
 
 /**
- * One driver at a time talks to a provider about an intent. Whoever attends to it holds it for a while and writes its name
- * on it; a driver that crashed loses it by time, and is not missed: all that it did is repeated under the same keys.
+ * One process at a time talks to a provider about an intent: it holds the intent's lease. A crashed owner's lease expires;
+ * its work is repeated under the same ids and idempotency keys.
  */
 
-/** When to look at intents again, in milliseconds. */
+/** When intents are polled, in milliseconds. */
 export interface PollingPolicy {
-  /** How long a driver holds an intent: longer than its calls may take together. */
+  /** Lifetime of a lease: longer than the provider calls of one step may take. */
   readonly leaseMs: number;
-  /** How often a provider is asked for news that it did not call back for. */
+  /** Interval of look-ups while the provider sends no callback. */
   readonly compliancePollMs: number;
   readonly executionPollMs: number;
-  /** Pause after the first call that came to nothing; it doubles up to the limit. */
+  /** Pause after the first failed attempt; doubles up to the maximum. */
   readonly firstBackoffMs: number;
   readonly maxBackoffMs: number;
-  /** How old an intent may get (decisions.md §B, States). */
+  /** Failed attempts in a row after which an intent needs the operator's attention. */
+  readonly attentionAfter: number;
+  /** Returns and refunds are looked for at this interval, for this long after SUCCESS. */
+  readonly refundPollMs: number;
+  readonly refundWindowMs: number;
+  /** Lifetime of an intent (runtime/ramp/README.md, States). */
   readonly intentLifetimeMs: number;
 }
 
+const HOUR_MS = 60 * 60_000;
+
 export const DEFAULT_POLLING_POLICY: PollingPolicy = {
-  leaseMs: 60_000,
+  leaseMs: 120_000,
   compliancePollMs: 60_000,
   executionPollMs: 15_000,
   firstBackoffMs: 1_000,
   maxBackoffMs: 60_000,
-  intentLifetimeMs: 24 * 60 * 60_000,
+  attentionAfter: 10,
+  refundPollMs: 6 * HOUR_MS,
+  // Bank debits can be returned for two months after they settled.
+  refundWindowMs: 60 * 24 * HOUR_MS,
+  intentLifetimeMs: 24 * HOUR_MS,
 };
 
-/** Takes an intent if nobody holds it; whether it did. */
+/** Leases an intent if its lease is free and a poll is planned. Returns whether it did. */
 export async function acquireLease(
   tx: ProjectTransaction,
   id: string,
-  driver: string,
+  owner: string,
   { leaseMs }: PollingPolicy,
 ): Promise<boolean> {
   const now = Date.now();
-  const held = await tx.row(
+  const leased = await tx.row(
     `UPDATE ramp.intents SET lease_owner = $2, lease_expires_at = $3, next_poll_at = $3
      WHERE id = $1 AND next_poll_at IS NOT NULL AND (lease_expires_at IS NULL OR lease_expires_at < $4) RETURNING id`,
-    [id, driver, new Date(now + leaseMs), new Date(now)],
+    [id, owner, new Date(now + leaseMs), new Date(now)],
   );
-  return held !== null;
+  return leased !== null;
 }
 
-/** Takes an intent from whoever holds it: for a step that was not there to be done before. Not for one that is at its end. */
+/** Takes the lease from its owner, for a step that was created just now. Not for a terminal intent. */
 export function stealLease(
   tx: ProjectTransaction,
   id: string,
-  driver: string,
+  owner: string,
   { leaseMs }: PollingPolicy,
 ): void {
   tx.write(
     "UPDATE ramp.intents SET lease_owner = $2, lease_expires_at = $3, next_poll_at = $3 WHERE id = $1",
-    [id, driver, new Date(Date.now() + leaseMs)],
+    [id, owner, new Date(Date.now() + leaseMs)],
   );
 }
 
-/** Sees to it that the driver still holds the intent, until the transaction ends; the transaction is missed if it does not. */
-export function assertLease(tx: ProjectTransaction, id: string, driver: string): void {
-  tx.requireRow("SELECT FROM ramp.intents WHERE id = $1 AND lease_owner = $2 FOR UPDATE", [id, driver]);
+/** Locks the intent for the transaction; the transaction fails when `owner` no longer holds the lease. */
+export function assertLease(tx: ProjectTransaction, id: string, owner: string): void {
+  tx.requireRow("SELECT FROM ramp.intents WHERE id = $1 AND lease_owner = $2 FOR UPDATE", [id, owner]);
 }
 
-/** Holds a kept intent for another while. */
 export function renewLease(tx: ProjectTransaction, id: string, { leaseMs }: PollingPolicy): void {
-  tx.write("UPDATE ramp.intents SET lease_expires_at = $2 WHERE id = $1", [
-    id,
-    new Date(Date.now() + leaseMs),
-  ]);
+  const expiresAt = new Date(Date.now() + leaseMs);
+  tx.write("UPDATE ramp.intents SET lease_expires_at = $2, next_poll_at = $2 WHERE id = $1", [id, expiresAt]);
 }
 
-/** Lets an intent go and sets when it is looked at next: never again, once it is at its end. */
-export function releaseLease(tx: ProjectTransaction, intent: Intent, rhythm: PollingPolicy): void {
+/** Frees the lease and plans the next poll. */
+export function releaseLease(tx: ProjectTransaction, intent: Intent, policy: PollingPolicy): void {
   tx.write(
     "UPDATE ramp.intents SET lease_owner = NULL, lease_expires_at = NULL, next_poll_at = $2, failed_attempts = $3 WHERE id = $1",
-    [intent.id, nextPollAt(intent, rhythm, Date.now()), intent.failedAttempts],
+    [intent.id, nextPollAt(intent, policy, Date.now()), intent.failedAttempts],
   );
 }
 
-function nextPollAt(intent: Intent, rhythm: PollingPolicy, now: number): Date | null {
-  if (isTerminal(intent.status)) return null;
+/** Null: never again, unless the provider calls back. */
+function nextPollAt(intent: Intent, policy: PollingPolicy, now: number): Date | null {
+  if (isTerminal(intent.status)) return nextRefundPollAt(intent, policy, now);
   const { failedAttempts } = intent;
+  const { firstBackoffMs, maxBackoffMs } = policy;
   if (failedAttempts > 0)
-    return new Date(
-      now + Math.min(rhythm.firstBackoffMs * 2 ** Math.min(failedAttempts - 1, 20), rhythm.maxBackoffMs),
-    );
-  const pause = pollIntervalOf(intent, rhythm);
-  // What outlives its time does so because the provider has the money: it is asked as often as before.
+    return new Date(now + Math.min(firstBackoffMs * 2 ** Math.min(failedAttempts - 1, 20), maxBackoffMs));
+  const interval = pollIntervalOf(intent, policy);
+  // After its expiry an intent is open only because the provider has the money: it is polled as before.
   const expiry = intent.expiresAt.getTime();
-  return new Date(expiry > now ? Math.min(now + pause, expiry) : now + pause);
+  return new Date(expiry > now ? Math.min(now + interval, expiry) : now + interval);
 }
 
-/** How long to wait for news of its own accord: a customer who does not pay makes no news. */
-function pollIntervalOf(
-  { status, transaction }: Intent,
-  { executionPollMs, compliancePollMs, intentLifetimeMs }: PollingPolicy,
-): number {
-  if (transaction !== null) return executionPollMs;
-  return status === "PENDING_PAYMENT" ? intentLifetimeMs : compliancePollMs;
+function nextRefundPollAt(
+  { transaction, attentionReason }: Intent,
+  { refundPollMs, refundWindowMs }: PollingPolicy,
+  now: number,
+): Date | null {
+  if (transaction === null) return null;
+  const canRefund =
+    transaction.status === "SUCCESS" && now < transaction.updatedAt.getTime() + refundWindowMs;
+  return canRefund || attentionReason !== null ? new Date(now + refundPollMs) : null;
 }
 
-/** Has an intent of a connection looked at as soon as somebody can. One that is at its end, or another's, is let be. */
-export async function requestPoll(tx: ProjectTransaction, id: string, connectionId: string): Promise<void> {
-  const called = await tx.row(
-    `UPDATE ramp.intents SET next_poll_at = LEAST(next_poll_at, now())
-     WHERE id = $1 AND connection_id = $2 AND next_poll_at IS NOT NULL RETURNING id`,
-    [id, connectionId],
+/** A customer who does not pay causes no change at the provider: no poll until the intent expires. */
+function pollIntervalOf({ status, transaction }: Intent, policy: PollingPolicy): number {
+  if (transaction !== null) return policy.executionPollMs;
+  return status === "PENDING_PAYMENT" ? policy.intentLifetimeMs : policy.compliancePollMs;
+}
+
+/** Has an intent of a connection polled soon. A terminal intent is polled too if it has a transaction. */
+export async function requestPoll(
+  tx: ProjectTransaction,
+  id: string,
+  connectionId: string,
+  versions: readonly number[],
+): Promise<void> {
+  const found = await tx.row(
+    `UPDATE ramp.intents i SET next_poll_at = LEAST(next_poll_at, now())
+     WHERE id = $1 AND connection_id = $2 AND connection_version = ANY($3::int[]) AND (next_poll_at IS NOT NULL OR EXISTS
+       (SELECT FROM ramp.transactions t WHERE t.project_id = i.project_id AND t.intent_id = i.id)) RETURNING id`,
+    [id, connectionId, versions],
   );
-  if (called !== null) enqueueProcessing(tx, id);
-}
-
-function enqueueProcessing(tx: ProjectTransaction, id: string): void {
-  tx.write(
-    `SELECT ramp.enqueue('process_intent', json_build_object('projectId', $1::text, 'intentId', $2::text), 'process_intent:' || $2)`,
-    [tx.projectId, id],
-  );
+  if (found !== null)
+    tx.write(
+      `SELECT ramp.enqueue('process_intent', json_build_object('projectId', $1::text, 'intentId', $2::text), 'process_intent:' || $2)`,
+      [tx.projectId, id],
+    );
 }

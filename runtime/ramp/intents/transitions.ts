@@ -1,16 +1,9 @@
 import { recordEvent } from "../webhooks/events.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import { newId } from "../database/id.js";
-import type {
-  Intent,
-  Requirement,
-  Transaction,
-  IntentStatus,
-  RequirementStatus,
-  TransactionStatus,
-} from "./intent.js";
+import type { Intent, Requirement, Transaction, IntentStatus, RequirementStatus } from "./intent.js";
 
-/** Changes of state. Each writes the row and its event in one transaction, and returns the intent as it is then. */
+/** State changes. Each writes the row and its event in one transaction and returns the changed intent. */
 
 export function moveIntent(
   tx: ProjectTransaction,
@@ -29,7 +22,7 @@ export function moveIntent(
   return moved;
 }
 
-/** Tells of an intent's status; `previous` is null for a new one. */
+/** `previous` is null for a new intent. */
 export function recordIntentEvent(
   tx: ProjectTransaction,
   { id, customerId, type, status, failureReason }: Omit<Intent, "customerReference" | "wallets">,
@@ -79,7 +72,7 @@ function recordRequirementEvent(
   recordEvent(tx, "compliance.updated", { intentId: id, customerId, requirementCode, status });
 }
 
-/** Opens the intent's one transaction. Fails in the database when there is one already. */
+/** Creates the intent's only transaction. Fails in the database when it has one. */
 export function createPayment(tx: ProjectTransaction, intent: Intent): Intent {
   const now = new Date();
   const transaction: Transaction = {
@@ -88,6 +81,8 @@ export function createPayment(tx: ProjectTransaction, intent: Intent): Intent {
     providerReference: null,
     instructions: [],
     failureReason: null,
+    receipt: null,
+    refund: null,
     createdAt: now,
     updatedAt: now,
   };
@@ -99,38 +94,59 @@ export function createPayment(tx: ProjectTransaction, intent: Intent): Intent {
   return { ...intent, transaction };
 }
 
-/** Writes a transaction's new status or instructions; an event is due for the status alone. */
+/** The parts of a transaction that a provider's answer changes. */
+export type TransactionChange = Partial<
+  Pick<Transaction, "status" | "providerReference" | "instructions" | "failureReason" | "receipt" | "refund">
+>;
+
 export function updateTransaction(
   tx: ProjectTransaction,
   intent: Intent,
   before: Transaction,
-  change: Partial<Pick<Transaction, "status" | "providerReference" | "instructions" | "failureReason">>,
+  change: TransactionChange,
 ): Intent {
   const transaction: Transaction = { ...before, ...change, updatedAt: new Date() };
-  const { id, status, providerReference, instructions, failureReason, updatedAt } = transaction;
+  const { id, status, providerReference, instructions, failureReason, receipt, refund, updatedAt } =
+    transaction;
   tx.write(
-    `UPDATE ramp.transactions SET status = $2, provider_reference = $3, instructions = $4, failure_reason = $5, updated_at = $6
-     WHERE id = $1`,
-    [id, status, providerReference, JSON.stringify(instructions), failureReason, updatedAt],
+    `UPDATE ramp.transactions SET status = $2, provider_reference = $3, instructions = $4, failure_reason = $5, updated_at = $6,
+       receipt = $7, refund = $8 WHERE id = $1`,
+    [
+      id,
+      status,
+      providerReference,
+      JSON.stringify(instructions),
+      failureReason,
+      updatedAt,
+      receipt && JSON.stringify(receipt),
+      refund && JSON.stringify(refund),
+    ],
   );
-  if (status !== before.status) recordTransactionEvent(tx, intent, transaction);
+  recordTransactionEvent(tx, intent, transaction);
   return { ...intent, transaction };
 }
 
 function recordTransactionEvent(
   tx: ProjectTransaction,
   { id, customerId }: Intent,
-  transaction: {
-    readonly id: string;
-    readonly status: TransactionStatus;
-    readonly failureReason: string | null;
-  },
+  { id: transactionId, status, failureReason, refund }: Transaction,
 ): void {
   recordEvent(tx, "transaction.updated", {
     intentId: id,
     customerId,
-    transactionId: transaction.id,
-    status: transaction.status,
-    failureReason: transaction.failureReason,
+    transactionId,
+    status,
+    failureReason,
+    ...(refund ? { refund } : {}),
   });
+}
+
+/** Writes whether the intent needs the operator's attention, and why. */
+export function recordAttention(tx: ProjectTransaction, { id, customerId, attentionReason }: Intent): void {
+  tx.write(
+    `UPDATE ramp.intents SET attention_reason = $2,
+       attention_since = CASE WHEN $2::text IS NOT NULL THEN COALESCE(attention_since, now()) END WHERE id = $1`,
+    [id, attentionReason],
+  );
+  recordEvent(tx, "intent.attention", { intentId: id, customerId, reason: attentionReason });
 }

@@ -5,29 +5,32 @@ import { REQUEST_HEADERS, SIGNATURE_TOLERANCE_SECONDS } from "./signature.js";
 type Json = Readonly<Record<string, unknown>>;
 
 const SUMMARIES: Readonly<Record<OperationName, string>> = {
-  capabilities: "What the provider moves, within which limits, and what it asks of customers",
+  capabilities: "Currency pairs, limits and requirements of the provider",
   quote: "An indicative quote; null for a path that is not offered",
   startOnboarding: "File an onboarding under the intent's id, or get the one that is filed",
-  onboarding: "How an onboarding stands",
-  submit: "Hand in what a requirement's form asks for",
+  onboarding: "State of an onboarding",
+  submit: "Submit the form of a requirement",
   execute: "File an execution under the transaction's id, or get the one that is filed",
-  execution: "How an execution stands",
-  cancel:
-    "Let go of an execution whose money has not arrived; one that was never filed is refused from then on",
+  execution: "State of an execution",
+  cancel: "Cancel an execution whose money has not arrived; one that never arrived is refused from then on",
 };
 
-const DESCRIPTION = `What the ramp asks of a provider's server.
+const DESCRIPTION = `What the ramp requires of a provider server.
 
 Each request is signed: \`${REQUEST_HEADERS.signature}\` is \`v1=\` and the HMAC-SHA256, in hexadecimal, with the credential's secret over
 the lines \`${REQUEST_HEADERS.timestamp}\` (seconds since 1970), method, path with query, \`Idempotency-Key\` (empty without one) and SHA-256 of the
 body in hexadecimal, joined by line feeds. A request more than ${String(SIGNATURE_TOLERANCE_SECONDS)} seconds off is refused.
 
-Asking twice is asking once: orders carry ids of the ramp's, and an \`Idempotency-Key\` that follows from them. 400, 403, 404, 409, 410 and 422
-refuse an order for good; after anything else the ramp asks again.
+Repeating an order changes nothing: orders carry ids of the ramp's, and an \`Idempotency-Key\` derived from them. 400, 409, 410 and 422 with
+an error body refuse an order, provided that a look-up then answers 404 with the error \`UNKNOWN_ORDER\`. All other answers, 403 and 404 of a
+gateway included, decide nothing: the ramp looks the order up and tries again.
 
-News is told by a POST to the order's \`callbackUrl\`, signed as Standard Webhooks are with the same secret.`;
+A cancelled execution that never arrived must be refused for good, so that a delayed order cannot be carried out afterwards. After SUCCESS
+the ramp keeps asking for some days: a return or refund is reported as REFUNDED.
 
-/** The provider protocol as an OpenAPI 3.1 document, for whoever writes a provider's server. */
+A POST to the order's \`callbackUrl\`, signed like Standard Webhooks with the same secret, makes the ramp look the order up at once.`;
+
+/** The provider protocol as an OpenAPI 3.1 document, for authors of a provider server. */
 export function protocolDocument(): Json {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const name of Object.keys(OPERATIONS) as OperationName[]) {
@@ -38,7 +41,7 @@ export function protocolDocument(): Json {
     openapi: "3.1.0",
     info: { title: "Routewright Ramp: provider protocol", version: "1.0.0", description: DESCRIPTION },
     paths,
-    webhooks: { news: { post: newsOperation() } },
+    webhooks: { orderUpdated: { post: callbackOperation() } },
     components: {
       securitySchemes: { signature: { type: "apiKey", in: "header", name: REQUEST_HEADERS.signature } },
     },
@@ -54,20 +57,19 @@ function operationOf(name: OperationName): Json {
     parameters: [...pathParameters(path), ...signatureHeaders(keyed)],
     ...(request === null ? {} : { requestBody: { required: true, content: content(request) } }),
     responses: {
-      "200": { description: "How it stands now.", content: content(answer) },
+      "200": { description: "Current state.", content: content(answer) },
       "4XX": { description: "Refused.", content: content(ProviderError) },
     },
   };
 }
 
-function newsOperation(): Json {
+function callbackOperation(): Json {
   return {
-    operationId: "news",
-    summary:
-      "Something has happened to an order: the ramp asks how it stands. Order and number of callbacks do not matter",
+    operationId: "orderUpdated",
+    summary: "An order has changed: the ramp looks it up. Order and number of callbacks do not matter",
     requestBody: { required: true, content: content(Callback) },
     responses: {
-      "200": { description: "Taken note of." },
+      "200": { description: "Received." },
       "401": { description: "Not signed, or too old." },
     },
   };

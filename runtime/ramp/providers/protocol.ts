@@ -8,7 +8,8 @@ import { type Static, type TSchema, Type } from "@sinclair/typebox";
 
 const Id = Type.String({ minLength: 1, maxLength: 128 });
 const Code = Type.String({ pattern: "^[A-Za-z0-9_]{2,40}$" });
-const Decimal = Type.String({ pattern: "^[0-9]{1,40}(\\.[0-9]{1,18})?$" });
+const DECIMAL = "^[0-9]{1,40}(\\.[0-9]{1,18})?$";
+const Decimal = Type.String({ pattern: DECIMAL });
 const Text = Type.String({ maxLength: 500 });
 const CallbackUrl = Type.String({
   format: "uri",
@@ -56,6 +57,7 @@ export const Fees = Type.Object({
   processingFee: Decimal,
   partnerFee: Decimal,
 });
+export type Fees = Static<typeof Fees>;
 
 export const ProviderQuote = Type.Object({
   rail: Rail,
@@ -136,7 +138,43 @@ export const Instruction = Type.Object({
 });
 export type Instruction = Static<typeof Instruction>;
 
-export const EXECUTION_STATUSES = ["AWAITING_FUNDS", "PROCESSING", "SUCCESS", "FAILED", "CANCELLED"] as const;
+export const EXECUTION_STATUSES = [
+  "AWAITING_FUNDS",
+  "PROCESSING",
+  "SUCCESS",
+  "FAILED",
+  "CANCELLED",
+  "REFUNDED",
+] as const;
+
+/** What the customer keeps as proof of the payment; each part is optional and may come later than SUCCESS. */
+export const Receipt = Type.Object({
+  amountReceived: Type.Optional(
+    Type.String({
+      pattern: DECIMAL,
+      description: "What the destination received, in the destination currency.",
+    }),
+  ),
+  fees: Type.Optional(Fees),
+  exchangeRate: Type.Optional(
+    Type.String({
+      pattern: DECIMAL,
+      description: "Units of the destination currency per unit of the source currency.",
+    }),
+  ),
+  transactionHash: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+  bankReference: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+});
+export type Receipt = Static<typeof Receipt>;
+
+/** A return or refund after SUCCESS. */
+export const Refund = Type.Object({
+  amount: Type.Optional(
+    Type.String({ pattern: DECIMAL, description: "What went back to the source, in the source currency." }),
+  ),
+  reason: Text,
+});
+export type Refund = Static<typeof Refund>;
 
 export const Execution = Type.Object({
   id: Id,
@@ -144,10 +182,12 @@ export const Execution = Type.Object({
   status: Type.Union(EXECUTION_STATUSES.map((status) => Type.Literal(status))),
   failureReason: Type.Union([Text, Type.Null()]),
   instructions: Type.Array(Instruction, { maxItems: 10 }),
+  receipt: Type.Optional(Receipt),
+  refund: Type.Optional(Refund),
 });
 export type Execution = Static<typeof Execution>;
 
-/** A knock on the door: what has happened is asked back for, so neither order nor number of callbacks matters. */
+/** A hint: the state is fetched again, so neither order nor number of callbacks matters. */
 export const Callback = Type.Object({
   type: Type.Union([Type.Literal("onboarding.updated"), Type.Literal("execution.updated")]),
   onboardingId: Type.String({ format: "uuid", description: "The intent's id." }),
@@ -191,20 +231,39 @@ interface Operation {
 export type OperationName = keyof typeof OPERATIONS;
 export type ResponseOf<N extends OperationName> = Static<(typeof OPERATIONS)[N]["answer"]>;
 
-/** What a provider said: an answer, a refusal that no repetition changes, or nothing that can be relied on. */
+/** The error code with which a provider says that it has no order of this id. */
+export const UNKNOWN_ORDER = "UNKNOWN_ORDER";
+
+/**
+ * The outcome of a call. `refused`: the provider refuses the order itself. `unknown`: it has no such order. `unavailable`:
+ * everything else; the order may or may not have been carried out.
+ */
 export type ProviderReply<T> =
   | { readonly kind: "answer"; readonly value: T }
   | { readonly kind: "refused"; readonly code: string; readonly message: string }
+  | { readonly kind: "unknown" }
   | { readonly kind: "unavailable"; readonly reason: string };
 
-/** A call is given up at this time, whatever the provider's own limit is. */
+/** Why a call brought no answer, for the log. */
+export function reasonOf(reply: Exclude<ProviderReply<unknown>, { readonly kind: "answer" }>): string {
+  switch (reply.kind) {
+    case "refused":
+      return `refused: ${reply.code}`;
+    case "unknown":
+      return "unknown order";
+    case "unavailable":
+      return reply.reason;
+  }
+}
+
+/** Overrides the time limit of a call and turns retries off. */
 export interface CallOptions {
   readonly timeoutMs: number;
 }
 
 /**
- * The seam to whoever moves the money. Orders carry our own ids and an idempotency key that follows from them: repeating
- * an order changes nothing. Nothing here throws for what a provider does.
+ * A provider that moves money. Orders carry our own ids and an idempotency key derived from them: repeating an order changes
+ * nothing. Nothing here throws for what a provider does (runtime/ramp/README.md, Provider protocol).
  */
 export interface Provider {
   capabilities(): Promise<ProviderReply<Capabilities>>;
@@ -212,13 +271,13 @@ export interface Provider {
   quote(request: QuoteRequest, limit?: CallOptions): Promise<ProviderReply<ProviderQuote | null>>;
   startOnboarding(order: OnboardingOrder): Promise<ProviderReply<Onboarding>>;
   onboarding(id: string): Promise<ProviderReply<Onboarding>>;
-  /** Hands in what a requirement's form asks for. */
+  /** Submits the form of a requirement. */
   submit(id: string, code: string, submission: Submission): Promise<ProviderReply<Onboarding>>;
   execute(order: ExecutionOrder): Promise<ProviderReply<Execution>>;
   execution(id: string): Promise<ProviderReply<Execution>>;
-  /** Also for an order that never arrived, which is refused from then on. Money already on its way is told by the status. */
+  /** Cancels an execution, also one that never arrived: it is refused from then on. */
   cancel(id: string): Promise<ProviderReply<Execution>>;
-  /** The callback, or null when it is not the provider's own or too old. */
+  /** The callback, or null when its signature is wrong or too old. */
   verifyCallback(headers: CallbackHeaders, body: string): Callback | null;
 }
 

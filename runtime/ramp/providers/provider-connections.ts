@@ -5,19 +5,23 @@ import type { ProjectTransaction, RampDatabase } from "../database/ramp-database
 import { HttpProvider } from "./provider.js";
 import type { Capabilities, Provider } from "./protocol.js";
 
-/** A provider that a project has connected, with the credentials that decide between live and sandbox. */
+/** A project's connection to a provider. Its credentials decide between live and sandbox. */
 export interface ProviderConnection {
   readonly id: string;
   readonly code: string;
+  /** Version of address and credentials: an intent keeps the one that it was created with. */
+  readonly version: number;
   readonly capabilities: Capabilities;
   readonly provider: Provider;
-  /** Where the provider tells of news. */
   readonly callbackUrl: string;
 }
 
+/** All versions of a connection are read; one of them is in use for new intents. */
 interface ConnectionRow {
   readonly id: string;
   readonly code: string;
+  readonly version: number;
+  readonly is_current: boolean;
   readonly url: string;
   readonly key_id: string;
   readonly secret: Buffer;
@@ -25,7 +29,9 @@ interface ConnectionRow {
   readonly enabled: boolean;
 }
 
-/** How long what was read of a project's connections is used: a change by command is in force after this. */
+type VersionedConnection = ProviderConnection & { readonly isCurrent: boolean; readonly enabled: boolean };
+
+/** Connections are cached for this long: a change by command takes effect after it. */
 const FRESH_MS = 5_000;
 
 /** The purpose under which a credential is sealed. */
@@ -35,61 +41,72 @@ export function credentialPurpose(projectId: ProjectId, code: string): string {
 
 interface CachedConnections {
   readonly readAt: number;
-  readonly connections: Promise<readonly (ProviderConnection & { readonly enabled: boolean })[]>;
+  readonly connections: Promise<readonly VersionedConnection[]>;
 }
 
-/** The connections of projects. A provider's client is kept as long as its credentials stand, and with it its breaker. */
+/** The connections of projects. A provider's client, and its circuit breaker, live as long as its credentials. */
 export class Providers {
   readonly #database: RampDatabase;
   readonly #vault: Vault;
   readonly #publicUrl: string;
-  readonly #held = new Map<ProjectId, CachedConnections>();
+  readonly #timeoutMs: number | undefined;
+  readonly #cache = new Map<ProjectId, CachedConnections>();
   readonly #clients = new Map<string, Provider>();
 
-  constructor(database: RampDatabase, vault: Vault, publicUrl: string) {
+  /** @param timeoutMs time limit of one call; default: the client's */
+  constructor(database: RampDatabase, vault: Vault, publicUrl: string, timeoutMs?: number) {
     this.#database = database;
     this.#vault = vault;
     this.#publicUrl = publicUrl;
+    this.#timeoutMs = timeoutMs;
   }
 
   /** The enabled connections, by code. */
   async list(projectId: ProjectId): Promise<readonly ProviderConnection[]> {
-    return (await this.#all(projectId)).filter(({ enabled }) => enabled);
+    return (await this.#read(projectId)).filter(({ enabled, isCurrent }) => enabled && isCurrent);
   }
 
-  /** The connection of an intent: also one that takes no new intents. */
-  async get(projectId: ProjectId, id: string): Promise<ProviderConnection> {
-    const connection = await this.find(projectId, id);
-    if (connection === null) throw new Error(`The provider connection ${id} does not exist.`);
-    return connection;
+  /** The connection of an intent, disabled or replaced ones included. */
+  async get(
+    projectId: ProjectId,
+    {
+      connectionId,
+      connectionVersion,
+    }: { readonly connectionId: string; readonly connectionVersion: number },
+  ): Promise<ProviderConnection> {
+    const find = (all: readonly VersionedConnection[]): ProviderConnection | undefined =>
+      all.find(({ id, version }) => id === connectionId && version === connectionVersion);
+    // Another process may have created the intent with a version that is not cached here.
+    const found = find(await this.#read(projectId)) ?? find(await this.#read(projectId, 0));
+    if (!found) throw new Error(`The provider connection ${connectionId} does not exist.`);
+    return found;
   }
 
-  async find(projectId: ProjectId, id: string): Promise<ProviderConnection | null> {
-    return (await this.#all(projectId)).find((connection) => connection.id === id) ?? null;
+  /** All versions of a connection. */
+  async versions(projectId: ProjectId, id: string): Promise<readonly ProviderConnection[]> {
+    return (await this.#read(projectId)).filter((connection) => connection.id === id);
   }
 
-  #all(projectId: ProjectId): CachedConnections["connections"] {
-    const held = this.#held.get(projectId);
-    if (held && Date.now() - held.readAt < FRESH_MS) return held.connections;
+  #read(projectId: ProjectId, freshMs = FRESH_MS): CachedConnections["connections"] {
+    const cached = this.#cache.get(projectId);
+    if (cached && Date.now() - cached.readAt < freshMs) return cached.connections;
     const connections = this.#database
       .inProject(projectId, readConnections)
       .then((rows) => rows.map((row) => this.#connectionOf(projectId, row)));
-    this.#held.set(projectId, { readAt: Date.now(), connections });
-    // A project without providers is about to get one.
+    this.#cache.set(projectId, { readAt: Date.now(), connections });
+    // A project without providers is being set up: not cached.
     connections.then(
-      ({ length }) => length > 0 || this.#held.delete(projectId),
-      () => this.#held.delete(projectId),
+      ({ length }) => length > 0 || this.#cache.delete(projectId),
+      () => this.#cache.delete(projectId),
     );
     return connections;
   }
 
-  #connectionOf(
-    projectId: ProjectId,
-    row: ConnectionRow,
-  ): ProviderConnection & { readonly enabled: boolean } {
-    const { id, code, capabilities, enabled } = row;
+  #connectionOf(projectId: ProjectId, row: ConnectionRow): VersionedConnection {
+    const { id, code, version, capabilities, enabled, is_current: isCurrent } = row;
     const callbackUrl = `${this.#publicUrl}/v1/provider-callbacks/${projectId}/${id}`;
-    return { id, code, capabilities, enabled, callbackUrl, provider: this.#client(projectId, row) };
+    const provider = this.#client(projectId, row);
+    return { id, code, version, capabilities, enabled, isCurrent, callbackUrl, provider };
   }
 
   #client(projectId: ProjectId, { code, url, key_id: keyId, secret: sealed }: ConnectionRow): Provider {
@@ -97,7 +114,8 @@ export class Providers {
     let client = this.#clients.get(name);
     if (!client) {
       const secret = this.#vault.open(credentialPurpose(projectId, code), sealed);
-      this.#clients.set(name, (client = new HttpProvider({ url, keyId, secret })));
+      const timeout = this.#timeoutMs === undefined ? {} : { timeoutMs: this.#timeoutMs };
+      this.#clients.set(name, (client = new HttpProvider({ url, keyId, secret, ...timeout })));
     }
     return client;
   }
@@ -105,11 +123,13 @@ export class Providers {
 
 function readConnections(tx: ProjectTransaction): Promise<ConnectionRow[]> {
   return tx.rows<ConnectionRow>(
-    "SELECT id, code, url, key_id, secret, capabilities, enabled FROM ramp.provider_connections ORDER BY code",
+    `SELECT c.id, c.code, v.version, v.version = c.version AS is_current, v.url, v.key_id, v.secret, c.capabilities, c.enabled
+     FROM ramp.provider_connections c
+     JOIN ramp.provider_credentials v ON v.project_id = c.project_id AND v.connection_id = c.id ORDER BY c.code, v.version`,
   );
 }
 
-/** Asks all providers anew what they can do; what one says that cannot be reached stays as it was. */
+/** Fetches the capabilities of all providers. Those of a provider that does not answer stay as they are. */
 export async function refreshCapabilities(
   { database, providers, log }: { database: RampDatabase; providers: Providers; log: Logger },
   projectId: ProjectId,

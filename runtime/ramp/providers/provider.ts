@@ -1,11 +1,13 @@
 import {
+  BrokenCircuitError,
   circuitBreaker,
   ConsecutiveBreaker,
-  BrokenCircuitError,
   handleWhenResult,
-  type CircuitBreakerPolicy,
+  type IPolicy,
+  IterableBackoff,
+  retry,
+  wrap,
 } from "cockatiel";
-import { setTimeout as sleep } from "node:timers/promises";
 import { sendRequest } from "../outbound-http.js";
 import { check, parseJson } from "../json-schema.js";
 import {
@@ -14,6 +16,7 @@ import {
   OPERATIONS,
   type OperationName,
   ProviderError,
+  UNKNOWN_ORDER,
   type CallbackHeaders,
   type CallOptions,
   type Provider,
@@ -25,13 +28,14 @@ export interface HttpProviderOptions {
   readonly url: string;
   readonly keyId: string;
   readonly secret: string;
+  /** Time limit of one attempt. Default 8 s: the client of the request is still waiting then. */
+  readonly timeoutMs?: number;
 }
 
-/** A call is given up after this; the person in front of the request is still there then. */
-const TIMEOUT_MS = 8_000;
-/** Pauses before the second and the third try. What still fails is tried again by the background work. */
-const PAUSES_MS = [100, 400] as const;
-/** So many calls in a row that come to nothing, and the provider is left alone for a while. */
+const DEFAULT_TIMEOUT_MS = 8_000;
+/** Pauses before the second and the third attempt; background processing repeats what still fails. */
+const RETRY_PAUSES_MS = [100, 400];
+/** After this many failed attempts in a row the provider is not called for a while. */
 const BREAKER = { failures: 8, pauseMs: 5_000 };
 
 interface Call {
@@ -41,18 +45,24 @@ interface Call {
   readonly timeoutMs: number;
 }
 
-/** Speaks the provider protocol to a server (provider/protocol.ts): signed, with deadline, repetition and circuit breaker. */
+/** Speaks the provider protocol to a server (protocol.ts): signed requests, time limit, retries and a circuit breaker. */
 export class HttpProvider implements Provider {
   readonly #options: HttpProviderOptions;
-  readonly #breaker: CircuitBreakerPolicy;
+  readonly #breaker: IPolicy;
+  readonly #retries: IPolicy;
 
   constructor(options: HttpProviderOptions) {
     this.#options = options;
-    const isLost = (reply: unknown): boolean => (reply as ProviderReply<unknown>).kind === "unavailable";
-    this.#breaker = circuitBreaker(handleWhenResult(isLost), {
+    const unavailable = handleWhenResult((reply) => (reply as ProviderReply<unknown>).kind === "unavailable");
+    this.#breaker = circuitBreaker(unavailable, {
       halfOpenAfter: BREAKER.pauseMs,
       breaker: new ConsecutiveBreaker(BREAKER.failures),
     });
+    const retries = retry(unavailable, {
+      maxAttempts: RETRY_PAUSES_MS.length,
+      backoff: new IterableBackoff(RETRY_PAUSES_MS),
+    });
+    this.#retries = wrap(retries, this.#breaker);
   }
 
   capabilities: Provider["capabilities"] = () => this.#call("capabilities", {});
@@ -88,22 +98,12 @@ export class HttpProvider implements Provider {
       target: OPERATIONS[name].path,
       body: null,
       idempotencyKey: "",
-      timeoutMs: TIMEOUT_MS,
+      timeoutMs: this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
       ...given,
     };
-    const pauses = given.timeoutMs === undefined ? PAUSES_MS : [];
-    let reply = await this.#guarded(name, call);
-    for (const pause of pauses) {
-      if (reply.kind !== "unavailable") break;
-      await sleep(pause);
-      reply = await this.#guarded(name, call);
-    }
-    return reply;
-  }
-
-  async #guarded<N extends OperationName>(name: N, call: Call): Promise<ProviderReply<ResponseOf<N>>> {
+    const policy = given.timeoutMs === undefined ? this.#retries : this.#breaker;
     try {
-      return await this.#breaker.execute(() => this.#attempt(name, call));
+      return await policy.execute(() => this.#attempt(name, call));
     } catch (error) {
       if (error instanceof BrokenCircuitError) return { kind: "unavailable", reason: "circuit open" };
       throw error;
@@ -122,7 +122,7 @@ export class HttpProvider implements Provider {
       timeoutMs: call.timeoutMs,
     });
     if (result.kind === "failed") return { kind: "unavailable", reason: result.reason };
-    const value = parseJson(result.body);
+    const value = cleaned(parseJson(result.body));
     if (result.status >= 200 && result.status < 300) {
       if (check(answer, value)) return { kind: "answer", value };
       return { kind: "unavailable", reason: "answer not of the protocol" };
@@ -151,12 +151,26 @@ export class HttpProvider implements Provider {
   }
 }
 
-/** Statuses of a refusal of the order itself: repeating it would be refused again. All others may pass. */
-const REFUSALS: ReadonlySet<number> = new Set([400, 403, 404, 409, 410, 422]);
+/** Statuses that refuse an order. 403 and 404 are not among them: a gateway sends them too. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 409, 410, 422]);
 
 function refusalOf(status: number, value: unknown): ProviderReply<never> {
-  if (!REFUSALS.has(status)) return { kind: "unavailable", reason: `status ${String(status)}` };
-  if (!check(ProviderError, value))
-    return { kind: "unavailable", reason: `status ${String(status)} without an error of the protocol` };
-  return { kind: "refused", code: value.error, message: value.message };
+  const isError = check(ProviderError, value);
+  if (isError && status === 404 && value.error === UNKNOWN_ORDER) return { kind: "unknown" };
+  if (isError && REFUSALS.has(status)) return { kind: "refused", code: value.error, message: value.message };
+  return { kind: "unavailable", reason: `status ${String(status)}` };
+}
+
+/** C0 and C1 controls except tab and line feed, and the controls of text direction. */
+// eslint-disable-next-line no-control-regex
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+
+/** A JSON value whose texts can be stored and shown: without control characters and lone surrogates. */
+function cleaned(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed().replace(CONTROLS, "");
+  if (Array.isArray(value)) return value.map(cleaned);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [cleaned(key) as string, cleaned(item)]),
+  );
 }

@@ -1,7 +1,10 @@
-import type { Logger } from "../../http/logger.js";
+import type { RampContext } from "../context.js";
+import type { Currency } from "../accounts/currency.js";
+import { type AskedMovement, quoteProblem, reporter } from "./check-reply.js";
 import { byLargest, isWithin } from "../accounts/currency.js";
 import type { ProviderConnection } from "./provider-connections.js";
-import type { ProviderQuote, QuoteRequest, Pair, Rail } from "./protocol.js";
+import { type Pair, type ProviderQuote, type QuoteRequest, type Rail, reasonOf } from "./protocol.js";
+
 /** A provider that is slower is left out. */
 const TIMEOUT_MS = 3_000;
 
@@ -9,33 +12,45 @@ export interface Quote extends ProviderQuote {
   readonly connection: ProviderConnection;
 }
 
-/** Asks all candidates side by side; one that fails, is slow or does not quote is left out and logged. Best first. */
+/** Asks all candidates at once. One that fails, is slow, gives no quote or an invalid one is left out and logged. Best first. */
 export async function fetchQuotes(
-  log: Logger,
+  ramp: Pick<RampContext, "log" | "metrics">,
   candidates: readonly Candidate[],
   path: PaymentPath & { readonly srcAmount: string },
+  { src, dest }: { readonly src: Currency; readonly dest: Currency },
 ): Promise<readonly Quote[]> {
   const { srcCurrencyCode, destCurrencyCode, srcAmount, countryCode, rail } = path;
   const request: QuoteRequest = { srcCurrencyCode, destCurrencyCode, srcAmount, countryCode, rail };
-  const quotes = await Promise.all(candidates.map(({ connection }) => fetchQuote(log, connection, request)));
+  const quotes = await Promise.all(
+    candidates.map(({ connection, pairs }) =>
+      fetchQuote(ramp, connection, request, { src, dest, srcAmount, rails: pairs.map((pair) => pair.rail) }),
+    ),
+  );
   return quotes
     .filter((quote) => quote !== null)
     .sort((left, right) => byLargest(left.destAmount, right.destAmount));
 }
 
 async function fetchQuote(
-  log: Logger,
+  ramp: Pick<RampContext, "log" | "metrics">,
   connection: ProviderConnection,
   request: QuoteRequest,
+  asked: AskedMovement,
 ): Promise<Quote | null> {
+  const about = { connection: connection.id, provider: connection.code };
   const reply = await connection.provider.quote(request, { timeoutMs: TIMEOUT_MS });
-  if (reply.kind === "answer") return reply.value && { ...reply.value, connection };
-  const reason = reply.kind === "refused" ? reply.code : reply.reason;
-  log.warn({ connection: connection.id, provider: connection.code, reason }, "no quote");
+  if (reply.kind !== "answer") {
+    ramp.log.warn({ ...about, reason: reasonOf(reply) }, "no quote");
+    return null;
+  }
+  if (reply.value === null) return null;
+  const problem = quoteProblem(reply.value, asked);
+  if (problem === null) return { ...reply.value, connection };
+  reporter(ramp, about)("quote", problem);
   return null;
 }
 
-/** What a caller wants moved; null where it does not matter. */
+/** A requested movement; null: any. */
 export interface PaymentPath {
   readonly srcCurrencyCode: string;
   readonly destCurrencyCode: string;
@@ -44,7 +59,7 @@ export interface PaymentPath {
   readonly rail: Rail | null;
 }
 
-/** A provider that offers the path, and over which rails. */
+/** A provider that offers the path, with the rails for it. */
 export interface Candidate {
   readonly connection: ProviderConnection;
   readonly pairs: readonly [Pair, ...Pair[]];

@@ -1,3 +1,4 @@
+import { reasonOf } from "../providers/protocol.js";
 import { randomBytes } from "node:crypto";
 import { webhookPurpose } from "../webhooks/deliver.js";
 import { namesPrivateAddress } from "../outbound-http.js";
@@ -17,7 +18,10 @@ export interface NewConnection {
   readonly secret: string;
 }
 
-/** Connects a project with a provider, or changes the credentials. The provider is asked what it can do, so they must work. */
+/**
+ * Connects a project to a provider, or changes address and credentials: intents that exist keep those that they were created
+ * with. The capabilities are fetched, so the credentials must work.
+ */
 export async function connectProvider(
   database: RampDatabase,
   vault: Vault,
@@ -26,29 +30,35 @@ export async function connectProvider(
 ): Promise<SetupResult<{ providerId: string; code: string; name: string }>> {
   if (!isHttpUrl(url)) return failed("The URL is not an http:// or https:// address without credentials.");
   const reply = await new HttpProvider({ url, keyId, secret }).capabilities();
-  if (reply.kind === "unavailable")
-    return failed(`The provider at ${url} does not answer as it should: ${reply.reason}.`);
   if (reply.kind === "refused") return failed(`The provider at ${url} refused: ${reply.message}`);
+  if (reply.kind !== "answer")
+    return failed(
+      `The provider at ${url} gives no valid answer: ${reasonOf(reply)}. Check address and credentials.`,
+    );
   const { value: capabilities } = reply;
   if (capabilities.code !== code)
     return failed(`The provider at ${url} is ${capabilities.code}, not ${code}.`);
-  const row = await database.inProject(projectId, (tx) =>
-    tx.row<{ id: string }>(
-      `INSERT INTO ramp.provider_connections (id, code, url, key_id, secret, capabilities) VALUES ($1, $2, $3, $4, $5, $6)
-       ON CONFLICT (project_id, code) DO UPDATE SET url = excluded.url, key_id = excluded.key_id, secret = excluded.secret,
-         capabilities = excluded.capabilities, capabilities_at = now(), enabled = true
-       RETURNING id`,
-      [
-        newId(),
-        code,
-        url,
-        keyId,
-        vault.seal(credentialPurpose(projectId, code), secret),
-        JSON.stringify(capabilities),
-      ],
-    ),
-  );
-  return succeeded({ providerId: row?.id ?? "", code, name: capabilities.name });
+  const id = await database.inProject(projectId, async (tx) => {
+    const connection = await tx.row<{ id: string; version: number }>(
+      `INSERT INTO ramp.provider_connections AS c (id, code, capabilities) VALUES ($1, $2, $3)
+       ON CONFLICT (project_id, code) DO UPDATE SET capabilities = excluded.capabilities, capabilities_at = now(), enabled = true
+       RETURNING c.id, c.version`,
+      [newId(), code, JSON.stringify(capabilities)],
+    );
+    const connectionId = connection?.id ?? "";
+    // The same address and key with another secret is a rotation; anything else is a new version, for new intents only.
+    await tx.rows(
+      `WITH credential AS (
+         INSERT INTO ramp.provider_credentials AS v (connection_id, version, url, key_id, secret)
+         SELECT $1, COALESCE(max(version), 0) + 1, $2, $3, $4 FROM ramp.provider_credentials WHERE connection_id = $1
+         ON CONFLICT (project_id, connection_id, url, key_id) DO UPDATE SET secret = excluded.secret
+         RETURNING v.version)
+       UPDATE ramp.provider_connections SET version = credential.version FROM credential WHERE id = $1`,
+      [connectionId, url, keyId, vault.seal(credentialPurpose(projectId, code), secret)],
+    );
+    return connectionId;
+  });
+  return succeeded({ providerId: id, code, name: capabilities.name });
 }
 
 export interface ConnectionSummary {
@@ -62,12 +72,14 @@ export interface ConnectionSummary {
 export function listConnections(database: RampDatabase, projectId: ProjectId): Promise<ConnectionSummary[]> {
   return database.inProject(projectId, (tx) =>
     tx.rows<ConnectionSummary>(
-      `SELECT id AS "providerId", code, url, key_id AS "keyId", enabled FROM ramp.provider_connections ORDER BY code`,
+      `SELECT c.id AS "providerId", c.code, v.url, v.key_id AS "keyId", c.enabled FROM ramp.provider_connections c
+       JOIN ramp.provider_credentials v ON v.project_id = c.project_id AND v.connection_id = c.id AND v.version = c.version
+       ORDER BY c.code`,
     ),
   );
 }
 
-/** Takes no new intents to the provider; those under way go on. */
+/** Sends no new intents to the provider; existing ones are processed to their end. */
 export async function disconnectProvider(
   database: RampDatabase,
   projectId: ProjectId,
@@ -76,7 +88,7 @@ export async function disconnectProvider(
   const row = await database.inProject(projectId, (tx) =>
     tx.row("UPDATE ramp.provider_connections SET enabled = false WHERE code = $1 RETURNING id", [code]),
   );
-  return row === null ? failed(`The project is not connected with ${code}.`) : succeeded({ code });
+  return row === null ? failed(`The project is not connected to ${code}.`) : succeeded({ code });
 }
 
 export interface NewIdentityProvider {

@@ -33,7 +33,7 @@ export async function deliver(ramp: RampContext, projectId: ProjectId, deliveryI
   const delivery = await ramp.database.inProject(projectId, (tx) => take(tx, deliveryId));
   if (delivery === null) return;
   const result = await attempt(ramp, projectId, delivery);
-  failpoint("delivery.answered");
+  await failpoint("delivery.answered");
   await ramp.database.inProject(projectId, (tx) => record(tx, delivery, result));
 }
 

@@ -2,7 +2,12 @@ import type { ProjectTransaction } from "../database/ramp-database.js";
 import { newId } from "../database/id.js";
 
 /** What a project's webhooks are told (decisions.md §B, Events). */
-export const EVENT_TYPES = ["intent.status_changed", "compliance.updated", "transaction.updated"] as const;
+export const EVENT_TYPES = [
+  "intent.status_changed",
+  "compliance.updated",
+  "transaction.updated",
+  "intent.attention",
+] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];
 

@@ -5,7 +5,13 @@ import { armFailpoint, type Failpoint } from "../../../runtime/ramp/failpoints.j
 import { DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
 import { startRamp } from "../../../runtime/ramp/start-ramp.js";
 
-const { RAMP_TEST_DATABASE = "", RAMP_TEST_PORT = "0", RAMP_TEST_PUBLIC_URL, RAMP_FAULT = "" } = process.env;
+const {
+  RAMP_TEST_DATABASE = "",
+  RAMP_TEST_PORT = "0",
+  RAMP_TEST_PUBLIC_URL,
+  RAMP_FAULT = "",
+  RAMP_FAULT_GATHER_MS = "0",
+} = process.env;
 const ramp = await startRamp({
   databaseUrl: RAMP_TEST_DATABASE,
   secretsKey: Buffer.alloc(32, 7),
@@ -18,14 +24,17 @@ const ramp = await startRamp({
   log: openLog("silent"),
   polling: {
     ...DEFAULT_POLLING_POLICY,
-    leaseMs: 1_500,
+    leaseMs: 2_500,
     compliancePollMs: 500,
     executionPollMs: 300,
     firstBackoffMs: 100,
     maxBackoffMs: 500,
+    attentionAfter: 6,
+    refundPollMs: 500,
   },
+  providerTimeoutMs: 700,
   limits: { perProject: 1_000_000, failedLoginsPerAddress: 1_000_000, publicPerAddress: 1_000_000 },
 });
-if (RAMP_FAULT !== "") armFailpoint(RAMP_FAULT as Failpoint);
+if (RAMP_FAULT !== "") armFailpoint(RAMP_FAULT as Failpoint, Number(RAMP_FAULT_GATHER_MS));
 console.log(ramp.url);
 process.stdin.resume().on("end", () => process.exit(0));

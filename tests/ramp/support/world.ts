@@ -37,6 +37,7 @@ export const FAST: PollingPolicy = {
   executionPollMs: 300,
   firstBackoffMs: 100,
   maxBackoffMs: 500,
+  refundPollMs: 500,
 };
 
 /** A database of a test file's own on the real server, dropped at the end. */

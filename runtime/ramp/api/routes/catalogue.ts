@@ -114,11 +114,8 @@ export const getQuote = route("project", {
       countryCode,
       rail: null,
     };
-    const quotes = await fetchQuotes(
-      ramp.log,
-      candidatesFor(await ramp.providers.list(caller.id), path),
-      path,
-    );
+    const candidates = candidatesFor(await ramp.providers.list(caller.id), path);
+    const quotes = await fetchQuotes(ramp, candidates, path, pair);
     return jsonResponse(200, { quotes: quotes.map((quote) => quoteView(pair.type, quote)) });
   },
 });

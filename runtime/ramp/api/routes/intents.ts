@@ -201,13 +201,13 @@ class TransactionExecution implements IdempotentOperation {
     return null;
   }
 
-  finish(id: string, store: StoreResponse): Promise<RampResponse> {
+  async finish(id: string, store: StoreResponse): Promise<RampResponse> {
     const { ramp, caller } = this.#call;
     const settle: OnIdle<RampResponse> = (tx, { transaction }) => {
       if (transaction === null) throw new Error("The transaction was not opened.");
       return store(tx, jsonResponse(202, transactionView(transaction)));
     };
-    failpoint("execution.opened");
+    await failpoint("execution.opened");
     if (this.#begun) return processLeased(ramp, caller.projectId, this.#begun, this.#driver, settle);
     return driveIfFree(ramp, caller.projectId, id, this.#driver, settle);
   }

@@ -10,30 +10,37 @@ import { WalletChallengeBody, WalletTokenView } from "../schemas.js";
 export const receiveCallback = route("public", {
   method: "POST",
   path: "/v1/provider-callbacks/{projectId}/{connectionId}",
-  summary: "For providers: tell of news about an order",
+  summary: "For providers: report that an order has changed",
   description:
-    "Signed as Standard Webhooks are, with the credential's secret. The news itself is asked back for, so that neither order nor number of callbacks matters.",
-  answer: { status: 200, schema: Type.Object({ received: Type.Boolean() }), description: "Taken note of." },
+    "Signed like Standard Webhooks with the credential's secret. The ramp looks the order up: order and number of callbacks do not matter.",
+  answer: { status: 200, schema: Type.Object({ received: Type.Boolean() }), description: "Received." },
   errors: ["INVALID_SIGNATURE"],
   async handle({ ramp, parameters, headers, text }) {
-    failpoint("callback.received");
+    await failpoint("callback.received");
     const { projectId: project = "", connectionId = "" } = parameters;
     if (!isUuid(project) || !isUuid(connectionId)) return rampError("INVALID_SIGNATURE");
     const id = projectId(project.toLowerCase());
-    const connection = await ramp.providers.find(id, connectionId.toLowerCase());
-    const callback = connection?.provider.verifyCallback(
-      {
-        "webhook-id": headers["webhook-id"] ?? "",
-        "webhook-timestamp": headers["webhook-timestamp"] ?? "",
-        "webhook-signature": headers["webhook-signature"] ?? "",
-      },
-      text,
-    );
-    if (!callback) return rampError("INVALID_SIGNATURE");
+    const versions = await ramp.providers.versions(id, connectionId.toLowerCase());
+    const signature = {
+      "webhook-id": headers["webhook-id"] ?? "",
+      "webhook-timestamp": headers["webhook-timestamp"] ?? "",
+      "webhook-signature": headers["webhook-signature"] ?? "",
+    };
+    const verified = versions.flatMap(({ version, provider }) => {
+      const callback = provider.verifyCallback(signature, text);
+      return callback ? [{ version, intentId: callback.onboardingId }] : [];
+    });
+    const [first] = verified;
+    if (!first) return rampError("INVALID_SIGNATURE");
     await ramp.database.inProject(id, (tx) =>
-      requestPoll(tx, callback.onboardingId, connectionId.toLowerCase()),
+      requestPoll(
+        tx,
+        first.intentId,
+        connectionId.toLowerCase(),
+        verified.map(({ version }) => version),
+      ),
     );
-    failpoint("callback.recorded");
+    await failpoint("callback.recorded");
     return jsonResponse(200, { received: true });
   },
 });

@@ -1,0 +1,184 @@
+import type { RampContext } from "../context.js";
+import type { ProjectId } from "../database/id.js";
+import type { ProjectTransaction } from "../database/ramp-database.js";
+import { failpoint } from "../failpoints.js";
+import { checkedExecution, reporter } from "../providers/check-reply.js";
+import { type Execution, type Movement, type ProviderReply, reasonOf } from "../providers/protocol.js";
+import type { ProviderConnection } from "../providers/provider-connections.js";
+import { applyExecution, applyOnboarding, applyRefusal } from "./apply-reply.js";
+import type { Intent, Progress, Step } from "./intent.js";
+
+/** The result of a step, ready to be recorded. */
+export interface Outcome {
+  apply(tx: ProjectTransaction, intent: Intent): Intent;
+  /** Null: as before the step. */
+  readonly progress: Progress | null;
+}
+
+type ProviderStep = Exclude<Step, "wait" | "expire" | "createPayment">;
+
+/** Calls the provider for one step. No transaction is open. */
+export async function callProvider(
+  ramp: RampContext,
+  projectId: ProjectId,
+  intent: Intent,
+  step: ProviderStep,
+): Promise<Outcome> {
+  const connection = await ramp.providers.get(projectId, intent);
+  switch (step) {
+    case "startOnboarding":
+      return onboardingOutcome(ramp, intent, step, await startOnboarding(intent, connection));
+    case "checkOnboarding":
+      return onboardingOutcome(ramp, intent, step, await connection.provider.onboarding(intent.id));
+    case "execute":
+      return executionOutcome(ramp, intent, step, await execute(intent, connection));
+    case "checkExecution":
+      return executionOutcome(ramp, intent, step, await connection.provider.execution(transactionId(intent)));
+    case "cancelExecution":
+      return executionOutcome(ramp, intent, step, await cancel(intent, connection));
+  }
+}
+
+async function startOnboarding(intent: Intent, { provider, callbackUrl }: ProviderConnection) {
+  const { id, customerReference, wallets } = intent;
+  const reply = await provider.startOnboarding({
+    id,
+    customerReference,
+    wallets: [...wallets],
+    movement: movementOf(intent),
+    callbackUrl,
+  });
+  await failpoint("onboarding.answered");
+  if (reply.kind === "answer") return reply;
+  return confirmed(reply, await provider.onboarding(id));
+}
+
+async function execute(intent: Intent, { provider, callbackUrl }: ProviderConnection) {
+  const id = transactionId(intent);
+  const reply = await provider.execute({
+    id,
+    onboardingId: intent.id,
+    customerReference: intent.customerReference,
+    movement: movementOf(intent),
+    callbackUrl,
+  });
+  await failpoint("execution.answered");
+  if (reply.kind === "answer") return reply;
+  const final = confirmed(reply, await provider.execution(id));
+  await failpoint("execution.confirmed");
+  if (final.kind !== "refused") return final;
+  // An earlier copy of the order can still be on its way: cancelled, it is never carried out.
+  const cancelled = await provider.cancel(id);
+  await failpoint("execution.withdrawn");
+  if (cancelled.kind === "unknown") return final;
+  if (cancelled.kind !== "answer") return unavailable(cancelled);
+  return cancelled.value.status === "CANCELLED" ? final : cancelled;
+}
+
+/**
+ * The reply to an order, settled by a look-up: an order counts as refused only when the provider has none of this id
+ * (runtime/ramp/README.md, Provider protocol).
+ */
+function confirmed<T>(
+  order: Exclude<ProviderReply<T>, { readonly kind: "answer" }>,
+  found: ProviderReply<T>,
+): ProviderReply<T> {
+  if (found.kind === "answer") return found;
+  return found.kind === "unknown" && order.kind === "refused" ? order : unavailable(order);
+}
+
+function unavailable(reply: Exclude<ProviderReply<unknown>, { readonly kind: "answer" }>) {
+  return { kind: "unavailable", reason: reasonOf(reply) } as const;
+}
+
+/** Cancels an expired payment. A provider that refuses is at work on it: its state is followed to the end. */
+async function cancel(intent: Intent, { provider }: ProviderConnection): Promise<ProviderReply<Execution>> {
+  const id = transactionId(intent);
+  const reply = await provider.cancel(id);
+  await failpoint("cancel.answered");
+  if (reply.kind === "answer") return reply;
+  const found = await provider.execution(id);
+  if (found.kind === "answer") return found;
+  const isUnknown = reply.kind === "unknown" && found.kind === "unknown";
+  return isUnknown ? { kind: "answer", value: neverOrdered(intent) } : unavailable(reply);
+}
+
+function neverOrdered(intent: Intent): Execution {
+  const { id, providerReference } = intent.transaction ?? { id: "", providerReference: null };
+  const reference = providerReference ?? id;
+  return { id, reference, status: "CANCELLED", failureReason: null, instructions: [] };
+}
+
+function onboardingOutcome(
+  ramp: RampContext,
+  intent: Intent,
+  step: ProviderStep,
+  reply: Awaited<ReturnType<typeof startOnboarding>>,
+): Outcome {
+  if (reply.kind !== "answer") return unanswered(ramp, intent, step, reply);
+  if (reply.value.id !== intent.id) return otherOrder(ramp, intent, step);
+  return answered((tx, current) => applyOnboarding(tx, current, reply.value));
+}
+
+function executionOutcome(
+  ramp: RampContext,
+  intent: Intent,
+  step: ProviderStep,
+  reply: ProviderReply<Execution>,
+): Outcome {
+  if (reply.kind !== "answer") return unanswered(ramp, intent, step, reply);
+  if (reply.value.id !== transactionId(intent)) return otherOrder(ramp, intent, step);
+  const asked = {
+    src: ramp.currencies.get(intent.src.currencyCode),
+    dest: ramp.currencies.get(intent.dest.currencyCode),
+    srcAmount: intent.srcAmount,
+    rails: [intent.rail],
+  };
+  const execution = checkedExecution(reply.value, asked, reporter(ramp, { intent: intent.id }));
+  return answered((tx, current) => applyExecution(tx, current, execution));
+}
+
+/** An answer ends a series of failed attempts, and the operator's attention unless it contradicts what is recorded. */
+function answered(apply: Outcome["apply"]): Outcome {
+  return {
+    apply: (tx, current) => apply(tx, { ...current, failedAttempts: 0, attentionReason: null }),
+    progress: "answered",
+  };
+}
+
+function otherOrder(ramp: RampContext, intent: Intent, step: ProviderStep): Outcome {
+  reporter(ramp, { intent: intent.id })("id", "the answer is about another order");
+  return unanswered(ramp, intent, step, { kind: "unavailable", reason: "answer about another order" });
+}
+
+/** Only a refused order ends an intent. All else is tried again; after some attempts the operator is told. */
+function unanswered(
+  { log, polling }: RampContext,
+  { id, connectionId }: Intent,
+  step: ProviderStep,
+  reply: Exclude<ProviderReply<unknown>, { readonly kind: "answer" }>,
+): Outcome {
+  if (reply.kind === "refused" && (step === "startOnboarding" || step === "execute"))
+    return answered((tx, current) => applyRefusal(tx, current, reply.message));
+  const reason = reasonOf(reply);
+  log.warn({ intent: id, connection: connectionId, step, reason }, "provider call failed");
+  return {
+    apply: (_tx, current) => {
+      const failedAttempts = current.failedAttempts + 1;
+      const isStuck = failedAttempts >= polling.attentionAfter;
+      const stuck = `${step} has failed ${String(polling.attentionAfter)} times in a row: ${reason}`;
+      const attentionReason = current.attentionReason ?? (isStuck ? stuck : null);
+      return { ...current, failedAttempts, attentionReason };
+    },
+    progress: "unanswered",
+  };
+}
+
+function movementOf({ type, src, dest, srcAmount, rail }: Intent): Movement {
+  return { type, src, dest, srcAmount, rail };
+}
+
+function transactionId({ transaction }: Intent): string {
+  if (transaction === null) throw new Error("The intent has no transaction.");
+  return transaction.id;
+}

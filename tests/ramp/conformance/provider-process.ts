@@ -1,0 +1,311 @@
+/** The conformance provider in a process of its own: speaks the provider protocol and misbehaves as modes.ts says. Prints its address first. */
+import { randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { callbackHeaders, isSigned, REQUEST_HEADERS } from "../../../runtime/ramp/providers/signature.js";
+import { type Mode, modeOf } from "./modes.js";
+
+const CODE = "conformance";
+const KEY_ID = "conformance-key";
+const SECRET = "conformance-secret";
+/** Time between two statuses of an execution. */
+const STEP_MS = 60;
+
+interface Order {
+  readonly id: string;
+  readonly onboardingId?: string;
+  readonly movement: { readonly srcAmount: string; readonly src: { readonly currencyCode: string } };
+  readonly callbackUrl: string;
+}
+
+interface Filed {
+  readonly order: Order;
+  readonly mode: Mode;
+  status: string;
+  lookUps: number;
+}
+
+const onboardings = new Map<string, Filed>();
+const executions = new Map<string, Filed>();
+/** Orders that were cancelled before they were carried out: they never will be. */
+const cancelled = new Set<string>();
+/** Orders on their way: received, not yet carried out. */
+const late = new Set<string>();
+/** Each execution that was really made. */
+const carriedOut: { id: string; onboardingId: string }[] = [];
+/** Number of answers given, by order and step. */
+const answers = new Map<string, number>();
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const reply = (response: ServerResponse, status: number, body: unknown): void => {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+};
+const refuse = (response: ServerResponse, status: number, error = "REFUSED"): void =>
+  reply(response, status, { error, message: `Refused with ${String(status)}.` });
+
+function count(name: string): number {
+  const number = (answers.get(name) ?? 0) + 1;
+  answers.set(name, number);
+  return number;
+}
+
+async function callback(filed: Filed, type: "onboarding.updated" | "execution.updated"): Promise<void> {
+  const { order, mode } = filed;
+  if (mode.callbacks === "none") return;
+  const body = JSON.stringify({ type, onboardingId: order.onboardingId ?? order.id });
+  const send = (secret: string): Promise<unknown> =>
+    fetch(order.callbackUrl, {
+      method: "POST",
+      body,
+      headers: {
+        "content-type": "application/json",
+        ...callbackHeaders(secret, randomUUID(), new Date(), body),
+      },
+    }).catch(() => undefined);
+  if (mode.callbacks === "forged") await send("guessed");
+  if (mode.callbacks === "reversed") await sleep(filed.status === "SUCCESS" ? 0 : 400);
+  await Promise.all(Array.from({ length: mode.callbacks === "tenfold" ? 10 : 1 }, () => send(SECRET)));
+}
+
+function instructionsOf({ order, mode, lookUps }: Filed): unknown[] {
+  if (mode.instructions === "late" && lookUps < 2) return [];
+  const details = {
+    beneficiary: mode.instructions === "control characters" ? "Con\0form\u001bance" : "Conformance",
+    reference: order.id,
+    rail: "ACH",
+    currency: "USD",
+    amount: mode.instructions === "wrong amount" ? "999999.00" : order.movement.srcAmount,
+  };
+  return [{ encoding: "DISPLAY", type: "BANK", details }];
+}
+
+function executionOf(filed: Filed): Record<string, unknown> {
+  const { order, mode, status } = filed;
+  const receipt = {
+    amountReceived: "98.500000",
+    fees: {
+      currencyCode: "USD",
+      totalFee: "1.50",
+      networkFee: "0.50",
+      processingFee: "1.00",
+      partnerFee: "0.00",
+    },
+    exchangeRate: "1",
+    transactionHash: `0x${"ab".repeat(32)}`,
+  };
+  return {
+    id: order.id,
+    reference: mode.text ?? `ref-${order.id}`,
+    status,
+    failureReason: status === "FAILED" ? "The transfer was returned." : null,
+    instructions: instructionsOf(filed),
+    ...(status === "SUCCESS" ? { receipt } : {}),
+    ...(status === "REFUNDED"
+      ? { receipt, refund: { amount: order.movement.srcAmount, reason: "ACH return R01" } }
+      : {}),
+  };
+}
+
+function onboardingOf({ order, mode }: Filed): Record<string, unknown> {
+  const title = mode.text ?? "Identity check";
+  const requirement = {
+    code: "KYC_VERIFICATION",
+    title,
+    status: "COMPLETED",
+    failureReason: null,
+    form: null,
+  };
+  return { id: order.id, requirements: [requirement] };
+}
+
+/** Carries an order out and walks it through its statuses. */
+function carryOut(order: Order): Filed {
+  const known = executions.get(order.id);
+  if (known) return known;
+  const mode = modeOf(order.movement.srcAmount);
+  const filed: Filed = { order, mode, status: "AWAITING_FUNDS", lookUps: 0 };
+  executions.set(order.id, filed);
+  carriedOut.push({ id: order.id, onboardingId: order.onboardingId ?? "" });
+  const path = mode.path ?? ["PROCESSING", "SUCCESS"];
+  if (path.length === 1) filed.status = path[0] ?? "";
+  void (async () => {
+    for (const status of path) {
+      await sleep(STEP_MS);
+      // What comes after an end comes a while later: a return takes days.
+      if (["SUCCESS", "FAILED"].includes(filed.status)) await sleep(900);
+      filed.status = status;
+      void callback(filed, "execution.updated");
+    }
+  })();
+  return filed;
+}
+
+async function garbled(mode: Mode, step: string, id: string, response: ServerResponse): Promise<boolean> {
+  if (mode.slowMs !== undefined) await sleep(mode.slowMs);
+  const { garble } = mode;
+  if (garble?.step !== step || count(`${step} ${id}`) > garble.times) return false;
+  switch (garble.how) {
+    case "500":
+      refuse(response, 500);
+      break;
+    case "html-404":
+      response.writeHead(404, { "content-type": "text/html" }).end("<h1>404 Not Found</h1>");
+      break;
+    case "wrong-types":
+      reply(response, 200, { id, reference: 7, status: ["SUCCESS"], failureReason: 0, instructions: "none" });
+      break;
+    case "wrong-id":
+      reply(response, 200, {
+        ...executionOf(executions.get(id) as Filed),
+        id: randomUUID(),
+        status: "FAILED",
+        failureReason: "x",
+      });
+      break;
+    case "oversized":
+      reply(response, 200, { id, padding: "x".repeat(400_000) });
+      break;
+    case "redirect":
+      response.writeHead(302, { location: "/elsewhere" }).end();
+      break;
+    case "empty":
+      response.writeHead(200).end();
+      break;
+    case "reset":
+      response.destroy();
+      break;
+  }
+  return true;
+}
+
+async function startOnboarding(order: Order, response: ServerResponse): Promise<void> {
+  const mode = modeOf(order.movement.srcAmount);
+  const isRepeat = onboardings.has(order.id);
+  const filed = onboardings.get(order.id) ?? { order, mode, status: "COMPLETED", lookUps: 0 };
+  onboardings.set(order.id, filed);
+  if (mode.lostThen?.step === "onboarding") {
+    if (!isRepeat) return void response.destroy();
+    return refuse(response, mode.lostThen.status);
+  }
+  reply(response, 200, onboardingOf(filed));
+}
+
+async function execute(order: Order, response: ServerResponse): Promise<void> {
+  const mode = modeOf(order.movement.srcAmount);
+  const isRepeat = executions.has(order.id);
+  if (cancelled.has(order.id)) return reply(response, 200, neverMade(order.id));
+  if (mode.refuse !== undefined && !mode.refuseAndExecute) return refuse(response, mode.refuse);
+  if (mode.lateMs !== undefined && !isRepeat) return executeLate(order, mode.lateMs, response);
+  const filed = carryOut(order);
+  if (mode.callbacks === "before the answer") {
+    await callback(filed, "execution.updated");
+    await sleep(100);
+  }
+  if (mode.refuse !== undefined) return refuse(response, mode.refuse);
+  if (mode.lostThen?.step === "execution") {
+    if (!isRepeat) return void response.destroy();
+    return refuse(response, mode.lostThen.status);
+  }
+  if (await garbled(mode, "execute", order.id, response)) return;
+  reply(response, 200, executionOf(filed));
+}
+
+async function executeLate(order: Order, lateMs: number, response: ServerResponse): Promise<void> {
+  if (late.has(order.id)) return refuse(response, 409);
+  late.add(order.id);
+  await sleep(lateMs);
+  late.delete(order.id);
+  if (cancelled.has(order.id)) return reply(response, 200, neverMade(order.id));
+  reply(response, 200, executionOf(carryOut(order)));
+}
+
+const neverMade = (id: string): Record<string, unknown> => ({
+  id,
+  reference: `never-made-${id}`,
+  status: "CANCELLED",
+  failureReason: null,
+  instructions: [],
+});
+
+async function look(kind: "onboarding" | "execution", id: string, response: ServerResponse): Promise<void> {
+  const filed = (kind === "onboarding" ? onboardings : executions).get(id);
+  if (!filed && kind === "execution" && cancelled.has(id)) return reply(response, 200, neverMade(id));
+  if (!filed) return refuse(response, 404, "UNKNOWN_ORDER");
+  filed.lookUps++;
+  if (await garbled(filed.mode, kind, id, response)) return;
+  reply(response, 200, kind === "onboarding" ? onboardingOf(filed) : executionOf(filed));
+}
+
+function cancel(id: string, response: ServerResponse): void {
+  const filed = executions.get(id);
+  if (filed)
+    return filed.status === "AWAITING_FUNDS"
+      ? refuse(response, 409)
+      : reply(response, 200, executionOf(filed));
+  cancelled.add(id);
+  reply(response, 200, neverMade(id));
+}
+
+const CAPABILITIES = {
+  code: CODE,
+  name: "Conformance",
+  logo: null,
+  requirements: [],
+  pairs: [
+    {
+      srcCurrencyCode: "USD",
+      destCurrencyCode: "USDC_POLYGON",
+      rail: "ACH",
+      countries: ["US"],
+      minSrcAmount: "1",
+      maxSrcAmount: "100000",
+    },
+  ],
+};
+
+async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  let body = "";
+  for await (const chunk of request as AsyncIterable<Buffer>) body += chunk.toString();
+  const path = request.url ?? "";
+  if (path === "/truth") {
+    const statuses = Object.fromEntries(
+      [...executions.values()].map(({ order, status }) => [order.onboardingId, status]),
+    );
+    return reply(response, 200, { carriedOut, statuses });
+  }
+  const signed = {
+    timestamp: String(request.headers[REQUEST_HEADERS.timestamp]),
+    method: request.method ?? "",
+    target: path,
+    idempotencyKey: String(request.headers["idempotency-key"] ?? ""),
+    body,
+  };
+  if (!isSigned(SECRET, signed, String(request.headers[REQUEST_HEADERS.signature]), Date.now()))
+    return refuse(response, 401);
+  if (path === "/capabilities") return reply(response, 200, CAPABILITIES);
+  const [, resource = "", id = "", action] = path.split("/");
+  if (request.method === "POST" && id === "") {
+    const order = JSON.parse(body) as Order;
+    return resource === "onboardings" ? startOnboarding(order, response) : execute(order, response);
+  }
+  if (action === "cancel") return cancel(id, response);
+  return look(resource === "onboardings" ? "onboarding" : "execution", id, response);
+}
+
+const server = createServer((request, response) => {
+  handle(request, response).catch((error: unknown) => {
+    console.error(error);
+    response.destroy();
+  });
+});
+server.listen(0, "127.0.0.1", () => {
+  const { port } = server.address() as { port: number };
+  console.log(
+    JSON.stringify({
+      url: `http://127.0.0.1:${String(port)}`,
+      provider: CODE,
+      keyId: KEY_ID,
+      secret: SECRET,
+    }),
+  );
+});
+process.stdin.resume().on("end", () => process.exit(0));
