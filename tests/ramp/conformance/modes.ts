@@ -27,6 +27,10 @@ export interface Mode {
   readonly callbacks?: "none" | "tenfold" | "reversed" | "forged" | "before the answer";
   /** Statuses that the execution goes through. */
   readonly path?: readonly string[];
+  /** Time between two statuses; default 60 ms. */
+  readonly stepMs?: number;
+  /** Refuses to cancel, whatever the state. */
+  readonly refuseCancel?: true;
   readonly text?: string;
   readonly instructions?: "late" | "wrong amount" | "control characters";
 }
@@ -71,6 +75,7 @@ export const MODES: Readonly<Record<string, Mode>> = {
   "gateway pages on look-up": { ends: "COMPLETED", garble: { step: "execution", times: 4, how: "html-404" } },
   "onboarding look-up fails": { ends: "COMPLETED", garble: { step: "onboarding", times: 4, how: "500" } },
   "status goes back": { ends: "COMPLETED", path: ["PROCESSING", "AWAITING_FUNDS", "PROCESSING", "SUCCESS"] },
+  "refuses to cancel": { ends: "COMPLETED", stepMs: 1_500, refuseCancel: true },
   "success at once": { ends: "COMPLETED", path: ["SUCCESS"] },
   failure: { ends: "TRANSACTION_FAILED", path: ["PROCESSING", "FAILED"] },
   "cancelled by the provider": { ends: "CANCELLED", path: ["CANCELLED"] },

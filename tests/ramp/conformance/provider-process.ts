@@ -10,6 +10,14 @@ const SECRET = "conformance-secret";
 /** Time between two statuses of an execution. */
 const STEP_MS = 60;
 
+const FEES = {
+  currencyCode: "USD",
+  totalFee: "1.50",
+  networkFee: "0.50",
+  processingFee: "1.00",
+  partnerFee: "0.00",
+};
+
 interface Order {
   readonly id: string;
   readonly onboardingId?: string;
@@ -66,8 +74,8 @@ async function callback(filed: Filed, type: "onboarding.updated" | "execution.up
   await Promise.all(Array.from({ length: mode.callbacks === "tenfold" ? 10 : 1 }, () => send(SECRET)));
 }
 
-function instructionsOf({ order, mode, lookUps }: Filed): unknown[] {
-  if (mode.instructions === "late" && lookUps < 2) return [];
+function instructionsOf({ order, mode, status }: Filed): unknown[] {
+  if (mode.instructions === "late" && status === "AWAITING_FUNDS") return [];
   const details = {
     beneficiary: mode.instructions === "control characters" ? "Con\0form\u001bance" : "Conformance",
     reference: order.id,
@@ -82,13 +90,7 @@ function executionOf(filed: Filed): Record<string, unknown> {
   const { order, mode, status } = filed;
   const receipt = {
     amountReceived: "98.500000",
-    fees: {
-      currencyCode: "USD",
-      totalFee: "1.50",
-      networkFee: "0.50",
-      processingFee: "1.00",
-      partnerFee: "0.00",
-    },
+    fees: FEES,
     exchangeRate: "1",
     transactionHash: `0x${"ab".repeat(32)}`,
   };
@@ -117,6 +119,14 @@ function onboardingOf({ order, mode }: Filed): Record<string, unknown> {
   return { id: order.id, requirements: [requirement] };
 }
 
+/** What comes after an end comes once the ramp has recorded the end: it looks up the second time after that. */
+async function seenTwice(filed: Filed): Promise<void> {
+  while (filed.lookUps < 2) {
+    await callback(filed, "execution.updated");
+    await sleep(200);
+  }
+}
+
 /** Carries an order out and walks it through its statuses. */
 function carryOut(order: Order): Filed {
   const known = executions.get(order.id);
@@ -129,9 +139,9 @@ function carryOut(order: Order): Filed {
   if (path.length === 1) filed.status = path[0] ?? "";
   void (async () => {
     for (const status of path) {
-      await sleep(STEP_MS);
-      // What comes after an end comes a while later: a return takes days.
-      if (["SUCCESS", "FAILED"].includes(filed.status)) await sleep(900);
+      await sleep(mode.stepMs ?? STEP_MS);
+      if (["SUCCESS", "FAILED"].includes(filed.status)) await seenTwice(filed);
+      filed.lookUps = 0;
       filed.status = status;
       void callback(filed, "execution.updated");
     }
@@ -237,12 +247,31 @@ async function look(kind: "onboarding" | "execution", id: string, response: Serv
 
 function cancel(id: string, response: ServerResponse): void {
   const filed = executions.get(id);
-  if (filed)
-    return filed.status === "AWAITING_FUNDS"
-      ? refuse(response, 409)
-      : reply(response, 200, executionOf(filed));
+  if (filed?.mode.refuseCancel || filed?.status === "AWAITING_FUNDS") return refuse(response, 409);
+  if (filed) return reply(response, 200, executionOf(filed));
   cancelled.add(id);
   reply(response, 200, neverMade(id));
+}
+
+/** Quotes by amount: what is wrong with each. */
+const QUOTES: Readonly<Record<string, Record<string, unknown>>> = {
+  "200.00": {},
+  "201.00": { fees: { ...FEES, currencyCode: "ZZZ", totalFee: "1.500000000000000000" } },
+  "202.00": { rail: "SEPA" },
+  "203.00": { destAmount: "900000.000000" },
+  "204.00": { destAmount: "198.1234567" },
+  "205.00": { fees: { ...FEES, totalFee: "0.01" } },
+};
+
+function quote(srcAmount: string, response: ServerResponse): void {
+  const good = {
+    rail: "ACH",
+    hasIndicativePrice: true,
+    destAmount: "198.500000",
+    exchangeRate: "1",
+    fees: FEES,
+  };
+  reply(response, 200, { quote: { ...good, ...QUOTES[srcAmount] } });
 }
 
 const CAPABILITIES = {
@@ -284,6 +313,7 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
   if (path === "/capabilities") return reply(response, 200, CAPABILITIES);
   const [, resource = "", id = "", action] = path.split("/");
   if (request.method === "POST" && id === "") {
+    if (resource === "quotes") return quote((JSON.parse(body) as { srcAmount: string }).srcAmount, response);
     const order = JSON.parse(body) as Order;
     return resource === "onboardings" ? startOnboarding(order, response) : execute(order, response);
   }

@@ -21,7 +21,7 @@ const ramp = await startRamp({
   addressOf: clientAddress("false"),
   redisUrl: null,
   metricsPublic: false,
-  log: openLog("silent"),
+  log: openLog(process.env["RAMP_TEST_LOG"] ?? "silent"),
   polling: {
     ...DEFAULT_POLLING_POLICY,
     leaseMs: 2_500,
