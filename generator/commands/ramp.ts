@@ -27,6 +27,7 @@ export function addRamp(command: Command, then: Then): void {
   addWebhooks(group("webhook", "receivers of a project's events"));
   addKeys(group("key", "keys that sign customer tokens"));
   addVault(group("vault", "the master key that encrypts secrets in the database"));
+  addIntents(groupOf(command, then));
   groupOf(command, then).add("migrate", "update the ramp's database to the newest schema", ({ migrated }) =>
     Promise.resolve({ migrated }),
   );
@@ -80,6 +81,12 @@ function addWebhooks({ addForProject }: Group): void {
     ({ ramp, database }, id, flags) =>
       ramp.replayWebhooks(database, id, (flags["event"] as string | undefined) ?? null),
   ).option("--event <id>", "the event's id");
+}
+
+function addIntents({ add }: Group): void {
+  add("intents", "list intents that need attention, with the reason", ({ ramp, database }) =>
+    ramp.listStuckIntents(database),
+  ).requiredOption("--stuck", "intents whose state stays unclear");
 }
 
 function addKeys({ add }: Group): void {

@@ -122,7 +122,7 @@ it.each(FAILPOINTS)(
       (rows) => rows.every(({ status }) => status === "DELIVERED"),
       20_000,
     );
-    expect(events).toHaveLength(9);
+    expect(events).toHaveLength(11);
     const received = receiver
       .verified(secret)
       .slice(eventsBefore)

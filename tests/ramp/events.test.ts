@@ -31,13 +31,15 @@ describe("events", () => {
     const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp({ autoExecute: true }) });
     await eventually(
       () => deliveries(project),
-      (rows) => rows.length === 9 && rows.every(({ status }) => status === "DELIVERED"),
+      (rows) => rows.length === 11 && rows.every(({ status }) => status === "DELIVERED"),
     );
     const events = receiver.verified(secret);
     const told = events.map(({ type, data }) => `${type} ${String(data["status"])}`).sort();
     expect(told).toEqual(
       [
         "intent.status_changed PENDING",
+        "compliance.updated PENDING",
+        "compliance.updated IN_PROGRESS",
         "compliance.updated COMPLETED",
         "intent.status_changed COMPLIANCE_APPROVED",
         "intent.status_changed PENDING_PAYMENT",
@@ -48,7 +50,7 @@ describe("events", () => {
         "intent.status_changed COMPLETED",
       ].sort(),
     );
-    expect(new Set(events.map(({ id }) => id)).size).toBe(9);
+    expect(new Set(events.map(({ id }) => id)).size).toBe(11);
     for (const { data } of events)
       expect(data).toMatchObject({ intentId: json.intent.id, customerId: "told", projectId: project.id });
   });

@@ -1,3 +1,4 @@
+import { listAttention, type StuckIntent } from "../intents/intent-rows.js";
 import { reasonOf } from "../providers/protocol.js";
 import { randomBytes } from "node:crypto";
 import { webhookPurpose } from "../webhooks/deliver.js";
@@ -196,4 +197,9 @@ function isHttpUrl(text: string): boolean {
   if (!/^https?:\/\/\S+$/i.test(text) || !URL.canParse(text)) return false;
   const { username, password } = new URL(text);
   return username === "" && password === "";
+}
+
+/** Intents whose state stays unclear: the operator clears them up with the provider. */
+export function listStuckIntents(database: RampDatabase): Promise<StuckIntent[]> {
+  return database.asOperator(listAttention);
 }
