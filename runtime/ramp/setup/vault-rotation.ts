@@ -12,9 +12,10 @@ export interface SealedColumn {
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: "signing_keys", column: "private_key", purpose: "'signing-key:' || t.kid" },
   {
-    table: "provider_connections",
+    table: "provider_credentials",
     column: "secret",
-    purpose: "'provider:' || t.project_id || ':' || t.code",
+    purpose: `'provider:' || t.project_id || ':' ||
+      (SELECT c.code FROM ramp.provider_connections c WHERE c.project_id = t.project_id AND c.id = t.connection_id)`,
   },
   { table: "webhook_endpoints", column: "secret", purpose: "'webhook:' || t.project_id || ':' || t.id" },
   {
