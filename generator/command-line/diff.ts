@@ -31,12 +31,17 @@ export function addDiff(command: Command, then: Then): void {
 async function startDiff(base: string, head: string, flags: DiffFlags): Promise<Outcome> {
   const { environment, problems } = readGenerationEnvironment(process.env);
   if (problems.length > 0) return { exit: EXIT.error, errors: problems };
-  const [{ diff }, { terminalOf }] = await Promise.all([
+  const [{ diff }, { terminalOf }, { loadPolicy }] = await Promise.all([
     import("../commands/diff.js"),
     import("../report/render.js"),
+    import("../policy.js"),
   ]);
+  const reading = await loadPolicy();
+  if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
+  const { severities, minimumNoticeDays, accept } = reading.policy;
   const today = new Date().toISOString().slice(0, 10);
   const terminal = terminalOf(process.stdout, process.env);
   const { defaultTier } = environment;
-  return diff({ ...flags, base, head, today, cwd: process.cwd(), defaultTier, terminal });
+  const policy = { severities, minimumNoticeDays, accept: flags.accept ?? accept };
+  return diff({ ...flags, ...policy, base, head, today, cwd: process.cwd(), defaultTier, terminal });
 }

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { Outcome } from "../commands/outcome.js";
+import { EXIT, type Outcome } from "../commands/outcome.js";
 import { FAIL_ON, type FailOn } from "../lint/finding.js";
 import { type Format, FORMATS } from "../report/report.js";
 import { manifestOption, withManifest } from "./manifest.js";
@@ -39,10 +39,14 @@ function repeated(value: string, earlier: readonly string[]): readonly string[] 
 
 function startLint(flags: LintFlags): Promise<Outcome> {
   return withManifest(flags.manifest, process.env, async (manifest, { defaultTier }) => {
-    const [{ lint }, { terminalOf }] = await Promise.all([
+    const [{ lint }, { terminalOf }, { loadPolicy }] = await Promise.all([
       import("../commands/lint.js"),
       import("../report/render.js"),
+      import("../policy.js"),
     ]);
-    return lint({ ...flags, manifest, defaultTier, terminal: terminalOf(process.stdout, process.env) });
+    const reading = await loadPolicy();
+    if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
+    const terminal = terminalOf(process.stdout, process.env);
+    return lint({ ...flags, manifest, defaultTier, severities: reading.policy.lint, terminal });
   });
 }

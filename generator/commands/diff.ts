@@ -5,6 +5,7 @@ import { readRevision, type RevisionOptions } from "../diff/revision.js";
 import { type FailOn, judge, shouldFail } from "../diff/verdict.js";
 import { readSource, shownLocation } from "../manifest/source.js";
 import { diffReport } from "../report/diff-report.js";
+import { MINIMUM_NOTICE_DAYS } from "../policy.js";
 import { renderReport } from "../report/render.js";
 import type { Format } from "../report/report.js";
 import type { Terminal } from "../report/text.js";
@@ -29,9 +30,6 @@ export interface DiffOptions extends RevisionOptions {
   readonly today: string;
   readonly terminal?: Terminal;
 }
-
-/** Days between the announcement of a sunset and the sunset, unless the config file says otherwise. */
-export const MINIMUM_NOTICE_DAYS = 30;
 
 /** `routewright diff`: the changes that consumers of the base see in the head. */
 export async function diff(options: DiffOptions): Promise<Outcome> {

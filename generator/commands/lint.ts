@@ -11,10 +11,11 @@ import { PRIVATE_KEYS } from "../manifest/model.js";
 import { readSource } from "../manifest/source.js";
 import type { Failure } from "../manifest/source.js";
 import { lintReport } from "../report/lint-report.js";
+import { MINIMUM_NOTICE_DAYS } from "../policy.js";
 import { renderReport } from "../report/render.js";
 import type { Format } from "../report/report.js";
 import type { Terminal } from "../report/text.js";
-import { MINIMUM_NOTICE_DAYS } from "./diff.js";
+
 import { EXIT, type Outcome } from "./outcome.js";
 
 export interface LintOptions {

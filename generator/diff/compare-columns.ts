@@ -1,4 +1,4 @@
-import type { Column } from "@routewright/runtime/model";
+import type { Column, Endpoint } from "@routewright/runtime/model";
 import type { CatalogueEntry, ModelFacts } from "../catalogue/catalogue.js";
 import { type ColumnType, parseColumnType } from "../catalogue/column-types/column-type.js";
 import { compareTypes, type Outcome } from "./column-compatibility.js";
@@ -10,6 +10,7 @@ export function compareColumns(base: CatalogueEntry, head: CatalogueEntry): read
   const [was, is] = [base, head].map(
     ({ endpoint }) => new Map(endpoint.columns.map((column) => [column.name, column])),
   );
+  if ((was?.size === 0) !== (is?.size === 0)) return [compareDeclaration(base.endpoint, head.endpoint)];
   const added = head.endpoint.columns.filter(({ name }) => !was?.has(name));
   const kind = isOverPrivateData(head.facts) ? "column-exposed" : "column-added";
   return [
@@ -19,6 +20,14 @@ export function compareColumns(base: CatalogueEntry, head: CatalogueEntry): read
     ...compareAcceptedValues(base, head),
   ];
 }
+
+/** A model that declares no columns is served whole, one that declares some with these alone. */
+function compareDeclaration(base: Endpoint, head: Endpoint): Difference {
+  if (head.columns.length > 0) return { kind: "columns-declared", before: WHOLE, after: names(head.columns) };
+  return { kind: "columns-undeclared", before: names(base.columns), after: WHOLE };
+}
+
+const WHOLE = "all columns of the relation";
 
 function isOverPrivateData({ isPrivate, columns }: ModelFacts): boolean {
   return isPrivate || [...columns.values()].some((column) => column.isPrivate);

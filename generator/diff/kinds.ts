@@ -24,6 +24,11 @@ export const KINDS = {
     title: "Column added over private data",
     reason: "The model reads data marked private; the new column may carry it.",
   },
+  "columns-undeclared": {
+    severity: "exposing",
+    title: "Columns no longer declared",
+    reason: "All columns of the relation are served, whatever they hold.",
+  },
   "unfiltered-allowed-at-tier0": {
     severity: "exposing",
     title: "Whole table open to everybody",
@@ -152,6 +157,11 @@ export const KINDS = {
     severity: "breaking",
     title: "Response mode changed",
     reason: "The JSON document has another shape.",
+  },
+  "columns-declared": {
+    severity: "warning",
+    title: "Columns declared",
+    reason: "Columns of the relation that are not declared are no longer served.",
   },
   "column-removed": {
     severity: "breaking",

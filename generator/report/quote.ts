@@ -12,8 +12,10 @@ export function oneLine(text: string): string {
   return visible(shown.replaceAll("\n", "\\n"));
 }
 
-/** A sentence for a terminal or a program: names in quotation marks, on one line. */
+/** A sentence for a terminal or a program, on one line: names in quotation marks, unless one stands alone. */
 export function plainText(sentence: Sentence): string {
+  const [only] = sentence.names;
+  if (typeof only === "string" && sentence.words.every((word) => word === "")) return oneLine(only);
   return sentenceText(sentence, (name) => `"${oneLine(name)}"`);
 }
 

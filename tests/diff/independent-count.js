@@ -250,6 +250,8 @@ function countPages(was, is) {
 }
 
 function countColumns(was, is) {
+  const [none, noneNow] = [was, is].map((columns) => Object.keys(columns).length === 0);
+  if (none !== noneNow) return void count(none ? "columns-declared" : "columns-undeclared");
   const kept = Object.keys(was).filter((name) => name in is);
   if (kept.join() !== Object.keys(is).slice(0, kept.length).join()) count("column-order-changed");
   count("column-removed", lost(Object.keys(was), Object.keys(is)).length);

@@ -15,9 +15,10 @@ function described(base: readonly TestModel[], head: readonly TestModel[]): read
 
 describe("which endpoint is which", () => {
   it("a model under a new path has moved, and what else changed is reported at the old path", () => {
-    expect(described([model("a", "x")], [model("a", "y", { columns: {} })])).toEqual([
+    expect(described([model("a", "x")], [model("a", "y", { columns: { b: "UInt8" } })])).toEqual([
       "path-moved /v1/general/x /v1/general/y",
       "column-removed /v1/general/x",
+      "column-added /v1/general/x UInt8 null",
     ]);
   });
 

@@ -18,15 +18,13 @@ export interface RandomColumn {
   readonly description: string;
 }
 
-const column = fc
-  .constantFrom(...NAMES)
-  .chain((name) =>
-    fc.record({
-      name: fc.constant(name),
-      type: fc.constantFrom(...TYPES[name]),
-      description: fc.constantFrom("", "Words."),
-    }),
-  ) as fc.Arbitrary<RandomColumn>;
+const column = fc.constantFrom(...NAMES).chain((name) =>
+  fc.record({
+    name: fc.constant(name),
+    type: fc.constantFrom(...TYPES[name]),
+    description: fc.constantFrom("", "Words."),
+  }),
+) as fc.Arbitrary<RandomColumn>;
 
 export interface RandomParameter {
   readonly name: string;
@@ -148,12 +146,11 @@ export const evolution: fc.Arbitrary<readonly [base: RandomModel, head: RandomMo
     fc.nat(9),
   )
   .map(([base, other, changed, mix]) => {
-    const taken = Object.fromEntries(
-      changed.map((key) => [
-        key,
-        key === "columns" || key === "parameters" ? mixed(base[key], other[key], mix) : other[key],
-      ]),
-    );
+    const lists = {
+      columns: mixed(base.columns, other.columns, mix),
+      parameters: mixed(base.parameters, other.parameters, mix),
+    };
+    const taken = Object.fromEntries(changed.map((key) => [key, { ...other, ...lists }[key]]));
     return [asModel(base), asModel({ ...base, ...taken })] as const;
   });
 

@@ -70,6 +70,18 @@ export const ROW_CHANGES: readonly Row[] = [
     "warning column-widened id",
   ),
   row(
+    "no column is declared any more",
+    (model) => {
+      model.columns = {};
+      model.config.meta.api = { allow_unfiltered: true };
+    },
+    "exposing columns-undeclared",
+    "warning columns-declared",
+    (model) => {
+      model.config.meta.api = { allow_unfiltered: true };
+    },
+  ),
+  row(
     "a not_null constraint goes",
     ({ columns }) => (columns.id.constraints = []),
     "breaking column-made-nullable id",
