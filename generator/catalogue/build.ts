@@ -1,6 +1,6 @@
 import type { Endpoint, Tier } from "@routewright/runtime/model";
 import { byText } from "../manifest/json.js";
-import type { Manifest } from "../manifest/manifest.js";
+import type { Manifest, OtherNode } from "../manifest/manifest.js";
 import type { Model, ModelColumn } from "../manifest/model.js";
 import { upstreamNodesOf } from "./upstream-nodes.js";
 import type {
@@ -13,10 +13,11 @@ import type {
   Skipped,
   SkipReason,
 } from "./catalogue.js";
-import { checkModel, isExcluded } from "./check.js";
+import { checkModel, isExcluded, timezoneOf } from "./check.js";
+import { parseColumnType } from "./column-types/column-type.js";
 import { granularityRank, pathOf } from "./path.js";
 import type { Settings } from "./settings.js";
-import { isPublished, readTags, type ModelTags } from "./tags.js";
+import { hasResource, isPublished, readTags, type ModelTags } from "./tags.js";
 
 export interface CatalogueOptions {
   /** Tier of an endpoint whose model has no tier tag. */
@@ -31,7 +32,7 @@ export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}):
   const context = {
     defaultTier: options.defaultTier ?? "tier0",
     nullableByDefault: manifest.nullableByDefault,
-    holders: new Map<string, string>(),
+    owners: new Map<string, string>(),
   };
   for (const model of manifest.models) {
     if (!isPublished(model.tags)) continue;
@@ -40,6 +41,7 @@ export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}):
     if ("skipped" in outcome) skipped.push(outcome.skipped);
     else entries.push(outcome.entry);
   }
+  skipped.push(...manifest.others.filter(({ tags }) => hasResource(tags)).map(notServable));
   const linked = withBuilds(withSuccessors(entries, manifest), manifest);
   return { entries: linked.sort(inDocumentedOrder), skipped, warnings, defaultTier: context.defaultTier };
 }
@@ -74,19 +76,19 @@ type Outcome = { readonly warnings: readonly Problem[] } & (
 interface Context {
   readonly defaultTier: Tier;
   readonly nullableByDefault: boolean;
-  /** The model that each path belongs to: the first, though it be invalid, so that mending it moves nobody's path. */
-  readonly holders: Map<string, string>;
+  /** The model that each path belongs to: the first by `unique_id`, valid or not, so that a fix never moves a path. */
+  readonly owners: Map<string, string>;
 }
 
 function readModel(model: Model, context: Context): Outcome {
   if (isExcluded(model)) return { warnings: [], skipped: skip(model, "excluded", []) };
-  const tags = readTags(model.tags);
+  const tags = readTags(model.tags, categoryOf(model));
   const { path, settings, descriptions, problems, warnings } = checkModel(model, tags);
   const taken = path === null ? [] : takePath(path, model, context);
   if (settings === null) return { warnings, skipped: skip(model, "invalid", [...problems, ...taken]) };
   if (taken.length > 0) return { warnings, skipped: skip(model, "path-taken", taken) };
   const entry = {
-    ...placeOf(tags),
+    ...segmentsOf(tags),
     uniqueId: model.uniqueId,
     facts: factsOf(model, tags),
     documentation: documentationOf(model, descriptions),
@@ -94,27 +96,62 @@ function readModel(model: Model, context: Context): Outcome {
   return { warnings, entry: { ...entry, endpoint: endpointOf(model, tags, settings, context) } };
 }
 
-/** The first model by `unique_id` keeps a path (decisions.md §A). */
-function takePath(path: string, model: Model, { holders }: Context): Problem[] {
-  const holder = holders.get(path);
-  if (holder === undefined) holders.set(path, model.uniqueId);
-  return holder === undefined ? [] : [pathTaken(model, path, holder)];
+/** `meta.routewright.category` wins over the tags. Anything but text fails the check of path segments. */
+function categoryOf({ routewright }: Model): string | null {
+  const { category } = routewright;
+  return category === undefined
+    ? null
+    : typeof category === "string"
+      ? category
+      : `meta.routewright.category=${JSON.stringify(category)}`;
+}
+
+/** A seed, snapshot, source, analysis or disabled model with an `api:` tag. */
+function notServable({ uniqueId, file, kind }: OtherNode): Skipped {
+  const problem =
+    kind === "disabled model"
+      ? {
+          path: "$.config.enabled",
+          message: "The model is disabled.",
+          hint: "Enable it, or remove its api: tag.",
+        }
+      : {
+          path: "$.tags",
+          message: `A ${kind} cannot be an endpoint.`,
+          hint: "Tag a model that selects from it, or remove its api: tag.",
+        };
+  return { model: uniqueId, file, reason: "invalid", problems: [{ model: uniqueId, ...problem }] };
+}
+
+/** The first model by `unique_id` keeps a path (generator/README.md, Paths). */
+function takePath(path: string, model: Model, { owners }: Context): Problem[] {
+  const owner = owners.get(path);
+  if (owner === undefined) owners.set(path, model.uniqueId);
+  return owner === undefined ? [] : [pathTaken(model, path, owner)];
 }
 
 function skip(model: Model, reason: SkipReason, problems: readonly Problem[]): Skipped {
   return { model: model.uniqueId, file: model.file, reason, problems };
 }
 
-function pathTaken(model: Model, path: string, holder: string): Problem {
+function pathTaken(model: Model, path: string, owner: string): Problem {
+  const isVersion = unversioned(owner) === unversioned(model.uniqueId);
   return {
     model: model.uniqueId,
     path: "$.tags",
-    message: `The path ${path} belongs to ${holder} already.`,
-    hint: "Give one of the two another resource, granularity or window tag, or set meta.api.exclude_from_api.",
+    message: `The path ${path} belongs to ${owner}${isVersion ? ", another version of this model" : ""}.`,
+    hint: isVersion
+      ? "Give each version its own resource: set `config.tags` under the version, such as api:name_v2."
+      : "Give one of the two another resource, granularity or window tag, or set meta.api.exclude_from_api.",
   };
 }
 
-function placeOf({ category, resource, granularity, window }: ModelTags) {
+/** `model.shop.orders.v2` → `model.shop.orders`. */
+function unversioned(uniqueId: string): string {
+  return uniqueId.replace(/\.v[^.]+$/, "");
+}
+
+function segmentsOf({ category, resource, granularity, window }: ModelTags) {
   return { category, resource, granularity, window };
 }
 
@@ -124,12 +161,24 @@ function endpointOf(model: Model, tags: ModelTags, settings: Settings, context: 
     path: pathOf(tags),
     tier: tags.tier ?? context.defaultTier,
     relation: [model.schema, model.alias],
-    columns: model.columns.map((column) => ({ name: column.name, type: typeOf(column, context) })),
+    columns: model.columns.map((column) => ({
+      name: column.name,
+      type: typeOf(column, context),
+      ...zoneOf(column, model),
+    })),
     ...settings,
     deprecationDate: model.deprecationDate,
     successor: null,
     upstreamNodes: null,
   };
+}
+
+/** The zone of a time without one, where it is not UTC. */
+function zoneOf(column: ModelColumn, model: Model): { timezone?: string } {
+  const timezone = timezoneOf(model, column);
+  const isZoneless = /^(?:timestamp|datetime)(?!tz)(?!.*with time zone)/i.test(column.type ?? "");
+  const isTime = parseColumnType(column.type ?? undefined).kind === "dateTime" && isZoneless;
+  return isTime && typeof timezone === "string" && timezone !== "UTC" ? { timezone } : {};
 }
 
 function factsOf({ file, isPrivate, columns }: Model, { tier }: ModelTags): ModelFacts {
@@ -155,7 +204,7 @@ function documentationOf(model: Model, parameters: ReadonlyMap<string, string>):
   };
 }
 
-/** Category, resource, then the order of granularities that data-api.md §4.1 gives. */
+/** Category, resource, then the order of granularities that generator/README.md gives under Paths. */
 function inDocumentedOrder(a: CatalogueEntry, b: CatalogueEntry): number {
   return (
     byText(a.category, b.category) ||

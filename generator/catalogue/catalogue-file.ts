@@ -194,7 +194,11 @@ function entryOf(record: EndpointRecord): CatalogueEntry {
   return {
     endpoint: {
       ...endpoint,
-      columns: columns.map(({ name, type }) => ({ name, type })),
+      columns: columns.map(({ name, type, timezone }) => ({
+        name,
+        type,
+        ...(timezone !== undefined && { timezone }),
+      })),
       parameters: parameters.map(withoutDescription),
     },
     uniqueId,

@@ -20,12 +20,13 @@ const column = record(
   {
     name: text,
     type: textOrNull,
+    timezone: text,
     description: text,
     notNull: { enum: ["constraint", "test"] },
     acceptedValues: texts,
     private: flag,
   },
-  ["description", "notNull", "acceptedValues", "private"],
+  ["timezone", "description", "notNull", "acceptedValues", "private"],
 );
 
 const parameter = record(
@@ -36,9 +37,10 @@ const parameter = record(
     type: { enum: ["string", "date", "string_list"] },
     case: { enum: ["lower", "upper"] },
     maxItems: count,
+    maxLength: count,
     description: text,
   },
-  ["case", "maxItems", "description"],
+  ["case", "maxItems", "maxLength", "description"],
 );
 
 const pagination = record({

@@ -1,6 +1,6 @@
-import { isTier, TIERS } from "@routewright/runtime/model";
+import { TIERS } from "@routewright/runtime/model";
 import { isObject } from "../manifest/json.js";
-import type { Model } from "../manifest/model.js";
+import type { Model, ModelColumn } from "../manifest/model.js";
 import type { Problem } from "./catalogue.js";
 import { type Fault, shown } from "./meta-api/fault.js";
 import { checkRules } from "./meta-api/rules.js";
@@ -8,7 +8,7 @@ import type { MetaApi } from "./meta-api/schema.js";
 import { checkShape, unknownKeys } from "./meta-api/shape.js";
 import { pathOf, pathProblems } from "./path.js";
 import { LEGACY, settingsOf, type Settings } from "./settings.js";
-import type { ModelTags } from "./tags.js";
+import { isNearTier, type ModelTags, tierTags } from "./tags.js";
 
 export interface CheckedModel {
   /** Null when the tags make none that could be served. */
@@ -33,6 +33,9 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
   const badPath = pathProblems(tags);
   const problems: Problem[] = [
     ...badPath.map((problem) => ({ model: model.uniqueId, path: "$.tags", ...problem })),
+    ...nearTiers(model),
+    ...ephemeral(model),
+    ...timezoneProblems(model),
     ...relationProblems(model),
     ...faults.map((fault) => problemOf(model, fault)),
   ];
@@ -43,28 +46,88 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
     problems,
     warnings: [
       ...unknownKeys(model.api?.value).map((fault) => problemOf(model, fault)),
-      ...nearTiers(model, tags),
+      ...severalTiers(model),
+      ...(problems.length === 0 ? withoutColumns(model) : []),
     ],
   };
 }
 
-/** A tag that was meant for a tier and names none is told: it would leave the endpoint open to more than was meant. */
-function nearTiers({ uniqueId, tags }: Model, { tier }: ModelTags): Problem[] {
-  const near = tags.filter((tag) => /^tier[\s_-]*\d+$/i.test(tag) && !isTier(tag));
-  return near.map((tag) => ({
+/** A tag that was probably meant as a tier: the model is skipped rather than served to everybody. */
+function nearTiers({ uniqueId, tags }: Model): Problem[] {
+  return tags.filter(isNearTier).map((tag) => ({
     model: uniqueId,
     path: "$.tags",
-    message: `The tag ${shown(tag)} names no tier, so the endpoint is ${tier ?? "of the default tier"}.`,
-    hint: `Write one of ${TIERS.join(", ")}.`,
+    message: `The tag ${shown(tag)} is not a tier, but looks like one.`,
+    hint: `Write one of ${TIERS.join(", ")}, or rename the tag.`,
   }));
+}
+
+function severalTiers({ uniqueId, tags }: Model): Problem[] {
+  const tiers = tierTags(tags);
+  if (tiers.length < 2) return [];
+  const message = `The tags name several tiers (${tiers.join(", ")}). The most restrictive counts: ${tiers.at(-1) ?? ""}.`;
+  const hint = "Keep one tier tag. dbt adds the tags of a model's folders to its own.";
+  return [{ model: uniqueId, path: "$.tags", message, hint }];
+}
+
+function ephemeral({ uniqueId, materialized }: Model): Problem[] {
+  if (materialized !== "ephemeral") return [];
+  return [
+    {
+      model: uniqueId,
+      path: "$.config.materialized",
+      message: "An ephemeral model has no relation to serve.",
+      hint: "Materialize it as a view or a table, or remove its api: tag.",
+    },
+  ];
+}
+
+function withoutColumns({ uniqueId, columns }: Model): Problem[] {
+  if (columns.length > 0) return [];
+  const message = "The model declares no columns: every column of its relation is public.";
+  return [
+    { model: uniqueId, path: "$.columns", message, hint: "List the columns in the model's schema.yml." },
+  ];
+}
+
+/** The zone of a column without one of its own is the model's, else UTC. */
+export function timezoneOf(model: Model, column: ModelColumn): unknown {
+  return column.timezone ?? model.routewright["timezone"] ?? "UTC";
+}
+
+function timezoneProblems(model: Model): Problem[] {
+  const named = [
+    { path: "$.meta.routewright.timezone", timezone: model.routewright["timezone"] ?? "UTC" },
+    ...model.columns.map(({ name, timezone = "UTC" }) => ({
+      path: `$.columns.${name}.meta.routewright.timezone`,
+      timezone,
+    })),
+  ];
+  return named
+    .filter(({ timezone }) => !isTimezone(timezone))
+    .map(({ path, timezone }) => ({
+      model: model.uniqueId,
+      path,
+      message: `${shown(timezone)} is not a time zone.`,
+      hint: "Use a name of the IANA database, such as `Europe/Berlin` or `UTC`.",
+    }));
+}
+
+/** Whether PostgreSQL and JavaScript both know the name: an offset such as `+02:00` has opposite signs in the two. */
+function isTimezone(name: unknown): name is string {
+  if (typeof name !== "string" || !/^[A-Za-z]/.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
 }
 
 function checkApi(model: Model): { api: MetaApi | null; faults: readonly Fault[] } {
   if (model.api === null) return { api: null, faults: [] };
-  // `meta.api:` with nothing behind it means an empty record, not a legacy model (decisions.md §A).
+  // `meta.api:` with nothing behind it means an empty record, not a legacy model (generator/README.md, meta.api).
   const shape = checkShape(model.api.value ?? {});
-  const names = model.columns.map(({ name }) => name);
-  const faults = [...shape.faults, ...(shape.sound ? checkRules(shape.sound, names) : [])];
+  const faults = [...shape.faults, ...(shape.sound ? checkRules(shape.sound, model.columns) : [])];
   return { api: faults.length === 0 ? (shape.sound as MetaApi) : null, faults };
 }
 

@@ -46,12 +46,15 @@ function parameterOf(meta: MetaParameter): Parameter {
 }
 
 /** Operator and type belong together: rules.ts has checked that they are paired. */
-function filterOf({ operator, case: letterCase, max_items }: MetaParameter): Filter {
-  const casing = letterCase === undefined ? {} : { case: letterCase };
+function filterOf({ operator, case: letterCase, max_items, max_length }: MetaParameter): Filter {
+  const text = {
+    ...(letterCase !== undefined && { case: letterCase }),
+    ...(max_length !== undefined && { maxLength: max_length }),
+  };
   switch (operator) {
     case "=":
     case "ILIKE":
-      return { operator, type: "string", ...casing };
+      return { operator, type: "string", ...text };
     case ">=":
     case "<=":
       return { operator, type: "date" };
@@ -59,7 +62,7 @@ function filterOf({ operator, case: letterCase, max_items }: MetaParameter): Fil
       return {
         operator,
         type: "string_list",
-        ...casing,
+        ...text,
         ...(max_items === undefined ? {} : { maxItems: max_items }),
       };
   }

@@ -1,6 +1,6 @@
-import { isTier, type Tier } from "@routewright/runtime/model";
+import { isTier, type Tier, TIERS } from "@routewright/runtime/model";
 
-/** Tags that say something else than a category (data-api.md §4.1). */
+/** Tags that say something else than a category (generator/README.md, Paths), in lower case. */
 const SYSTEM_TAGS: ReadonlySet<string> = new Set([
   "production",
   "view",
@@ -25,28 +25,61 @@ export interface ModelTags {
   readonly resource: string;
   readonly granularity: string | null;
   readonly window: string | null;
-  /** Null when no tag names a tier. */
+  /** The most restrictive of the tier tags; null when there is none. */
   readonly tier: Tier | null;
 }
 
-/** Whether the tags ask for an endpoint: `production` and `api:{resource}` (data-api.md §1). */
+/** Whether the tags ask for an endpoint: `production` and `api:{resource}`. */
 export function isPublished(tags: readonly string[]): boolean {
-  return tags.includes("production") && tags.some((tag) => tag.startsWith("api:"));
+  return tags.includes("production") && hasResource(tags);
 }
 
-/** Reads the tags of a published model; the first of each kind counts (decisions.md §A). */
-export function readTags(tags: readonly string[]): ModelTags {
+export function hasResource(tags: readonly string[]): boolean {
+  return tags.some((tag) => tag.startsWith("api:"));
+}
+
+/** Reads the tags of a published model; the first of each kind counts, of tiers the most restrictive. */
+export function readTags(tags: readonly string[], category: string | null = null): ModelTags {
   return {
-    category: tags.find(isCategory)?.toLowerCase() ?? "general",
+    category: category ?? tags.find(isCategory)?.toLowerCase() ?? "general",
     resource: valueOf(tags, "api:") ?? "",
     granularity: valueOf(tags, "granularity:")?.toLowerCase() ?? null,
     window: valueOf(tags, "window:")?.toLowerCase() ?? null,
-    tier: tags.find(isTier) ?? null,
+    tier: tierTags(tags).at(-1) ?? null,
   };
 }
 
+/** The different tiers that the tags name, lowest first. dbt puts the tags of folders before a model's own. */
+export function tierTags(tags: readonly string[]): readonly Tier[] {
+  return TIERS.filter((tier) => tags.includes(tier));
+}
+
+/**
+ * Whether a tag was probably meant as a tier and is none: `Tier1`, `tier_1`, `tier4`, or one edit or swap away from a
+ * tier (`teir1`). To ignore it would open the endpoint to more callers than its author meant.
+ */
+export function isNearTier(tag: string): boolean {
+  if (isTier(tag)) return false;
+  const text = tag.trim().toLowerCase();
+  return /^tier[\s_.-]*\d+$/.test(text) || TIERS.some((tier) => isOneEditAway(text, tier));
+}
+
+/** Whether two texts are the same, or differ by one inserted, deleted, replaced or swapped character. */
+function isOneEditAway(a: string, b: string): boolean {
+  if (Math.abs(a.length - b.length) > 1) return false;
+  let start = 0;
+  while (start < a.length && a[start] === b[start]) start++;
+  const [restA, restB] = [a.slice(start), b.slice(start)];
+  return (
+    restA.slice(1) === restB.slice(1) ||
+    restA.slice(1) === restB ||
+    restA === restB.slice(1) ||
+    (restA.length > 1 && restA[0] === restB[1] && restA[1] === restB[0] && restA.slice(2) === restB.slice(2))
+  );
+}
+
 function isCategory(tag: string): boolean {
-  return !tag.includes(":") && !SYSTEM_TAGS.has(tag) && !isTier(tag);
+  return !tag.includes(":") && !SYSTEM_TAGS.has(tag.toLowerCase()) && !isTier(tag) && !isNearTier(tag);
 }
 
 /** Authors write `api: name` too: the space behind the colon is not part of the name. */

@@ -9,11 +9,22 @@ const KNOWN_VERSIONS = { first: 4, last: 12 };
 /** A dbt manifest, reduced to its models in order of `unique_id`. */
 export interface Manifest {
   readonly models: readonly Model[];
+  /** Nodes that dbt has tags for and that cannot become endpoints: not a model, or disabled. */
+  readonly others: readonly OtherNode[];
   /** What each model is made from. */
   readonly graph: Graph;
   /** Whether a column may be null although its type does not say so: everywhere but in ClickHouse. */
   readonly nullableByDefault: boolean;
   readonly warnings: readonly string[];
+}
+
+/** A node that is no enabled model. */
+export interface OtherNode {
+  readonly uniqueId: string;
+  readonly file: string;
+  /** `seed`, `snapshot`, `source`, `analysis`, `disabled model`. */
+  readonly kind: string;
+  readonly tags: readonly string[];
 }
 
 export type ManifestReading = { readonly ok: true; readonly manifest: Manifest } | Failure;
@@ -32,7 +43,7 @@ export function parseManifest(text: string, location: string): ManifestReading {
 
 /** Makes a manifest of its JSON, for who reads more of that than a `Manifest` holds. */
 export function manifestOfJson(value: unknown, location: string): ManifestReading {
-  const { metadata, nodes } = objectOr(value);
+  const { metadata, nodes, sources, disabled } = objectOr(value);
   const schema = textOr(objectOr(metadata)["dbt_schema_version"], "");
   const version = /\/manifest\/(?:v(\d+)|[\w.-]+)(?:\.json)?$/.exec(schema);
   if (!version || !isObject(nodes)) return fail(`${location} is not a dbt manifest: ${notManifest(schema)}`);
@@ -42,9 +53,14 @@ export function manifestOfJson(value: unknown, location: string): ManifestReadin
     .filter(([, node]) => isObject(node) && node["resource_type"] === "model")
     .map(([id, node]) => modelOf(id, node as JsonObject, testsOf))
     .sort((a, b) => byText(a.uniqueId, b.uniqueId));
-  const nullableByDefault = objectOr(metadata)["adapter_type"] !== "clickhouse";
+  const adapter = textOr(objectOr(metadata)["adapter_type"], "");
+  const nullableByDefault = adapter !== "clickhouse";
   const warnings = versionWarnings(version[1], schema);
-  return { ok: true, manifest: { models, graph: graphOf(nodes), nullableByDefault, warnings } };
+  const others = otherNodes(nodes, objectOr(sources), objectOr(disabled));
+  return {
+    ok: true,
+    manifest: { models, others, graph: graphOf(nodes, adapter), nullableByDefault, warnings },
+  };
 }
 
 /** Parses JSON text; a problem names the place and what it probably is instead. */
@@ -75,6 +91,27 @@ function versionWarnings(version: string | undefined, schema: string): readonly 
   return [
     `The manifest's schema is ${JSON.stringify(schema.slice(0, 100))}; ${known} are known. It is read as if it were the newest of them.`,
   ];
+}
+
+function otherNodes(nodes: JsonObject, sources: JsonObject, disabled: JsonObject): readonly OtherNode[] {
+  const enabled = [...Object.entries(nodes), ...Object.entries(sources)]
+    .map(([id, node]) => otherNode(id, objectOr(node)))
+    .filter(({ kind }) => OTHER_KINDS.has(kind));
+  // dbt lists all disabled nodes of one id; one that is enabled elsewhere is not disabled.
+  const turnedOff = Object.entries(disabled)
+    .filter(([id]) => !Object.hasOwn(nodes, id))
+    .map(([id, list]) => otherNode(id, objectOr(Array.isArray(list) ? list[0] : list)))
+    .filter(({ kind }) => kind === "model")
+    .map((node) => ({ ...node, kind: "disabled model" }));
+  return [...enabled, ...turnedOff].sort((a, b) => byText(a.uniqueId, b.uniqueId));
+}
+
+const OTHER_KINDS: ReadonlySet<string> = new Set(["seed", "snapshot", "source", "analysis"]);
+
+function otherNode(uniqueId: string, node: JsonObject): OtherNode {
+  const tags = [...textsOf(node["tags"]), ...textsOf(objectOr(node["config"])["tags"])];
+  const kind = textOr(node["resource_type"], "");
+  return { uniqueId, file: textOr(node["original_file_path"], ""), kind, tags };
 }
 
 /** What the binding tests of a project promise, by `<model>\n<column>`. */

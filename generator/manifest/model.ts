@@ -11,6 +11,8 @@ export interface ModelColumn {
   readonly acceptedValues: readonly string[] | null;
   /** Whether the project marks the column as private data. */
   readonly isPrivate: boolean;
+  /** `meta.routewright.timezone` as written; undefined without one. */
+  readonly timezone?: unknown;
   readonly description: string;
 }
 
@@ -34,6 +36,10 @@ export interface Model {
   readonly columns: readonly ModelColumn[];
   /** Whether the project marks the whole model as private data. */
   readonly isPrivate: boolean;
+  /** `view` where the project does not say. */
+  readonly materialized: string;
+  /** Keys of `meta.routewright` as written. */
+  readonly routewright: JsonObject;
   /** When the model may be gone, as dbt's `deprecation_date` says: an RFC 3339 instant in UTC, or null. */
   readonly deprecationDate: string | null;
   /** For a model with versions: what names the latest one's `unique_id`; null for the latest itself, or without versions. */
@@ -63,13 +69,17 @@ export function modelOf(
     successor: successorOf(uniqueId, node),
     columns: columnsOf(node, (column) => testsOf(uniqueId, column)),
     isPrivate: isPrivate(node),
+    materialized: textOr(config["materialized"], "") || "view",
+    routewright: routewrightOf(node),
     api: apiOf(node, config),
   };
 }
 
-/** dbt writes a date, or a date and time with its zone; what is neither is passed over. */
+/** dbt writes a date, or a date and time; one without a zone is in UTC. What is neither is passed over. */
 function instantOf(value: unknown): string | null {
-  const date = new Date(textOr(value, ""));
+  const text = textOr(value, "").trim();
+  const isZoned = /(?:Z|[+-]\d\d:?\d\d|GMT|UTC)$/i.test(text) || /^\d{4}-\d\d-\d\d$/.test(text);
+  const date = new Date(isZoned ? text : `${text}Z`);
   return Number.isNaN(date.getTime()) ? null : `${date.toISOString().slice(0, 19)}Z`;
 }
 
@@ -102,6 +112,7 @@ function columnsOf(
       notNull: isConstrained ? "constraint" : tests?.notNull ? "test" : null,
       acceptedValues: tests?.acceptedValues ?? null,
       isPrivate: isPrivate(column),
+      ...timezoneOf(column),
       description: textOr(column["description"], ""),
     };
   });
@@ -130,6 +141,17 @@ function apiOf(node: JsonObject, config: JsonObject): Model["api"] {
   ];
   const place = places.find(({ meta }) => Object.hasOwn(meta, "api"));
   return place ? { value: place.meta["api"], path: place.path } : null;
+}
+
+/** `meta.routewright`, wherever dbt keeps `meta`. */
+function routewrightOf(node: JsonObject): JsonObject {
+  const metas = [node["meta"], objectOr(node["config"])["meta"]].map(objectOr);
+  return Object.assign({}, ...metas.map(({ routewright }) => objectOr(routewright))) as JsonObject;
+}
+
+function timezoneOf(column: JsonObject): Pick<ModelColumn, "timezone"> {
+  const { timezone } = routewrightOf(column);
+  return timezone === undefined ? {} : { timezone };
 }
 
 /** Keys of a `meta` and the tag that mark private data in dbt projects. */

@@ -3,7 +3,22 @@ import type { CatalogueEntry } from "../catalogue/catalogue.js";
 /** File of an endpoint's module within the generated folder: `routes/<category>/<resource>[.<granularity>[.<window>]].ts`. */
 export function routeFile(entry: CatalogueEntry): string {
   const [category = "", ...rest] = segmentsOf(entry).map(fileSegment);
-  return `routes/${category}/${rest.join(".")}.ts`;
+  const [resource = "", ...others] = rest;
+  const last = others.at(-1);
+  // `x.d.ts` would be a declaration file.
+  const parts = last === "d" ? [...others.slice(0, -1), "d~"] : others;
+  return `routes/${safeName(category)}/${[safeName(resource), ...parts].join(".")}.ts`;
+}
+
+/**
+ * Names that a checkout on Windows refuses, whatever ending they have, and folders that ignore rules and tools skip. A
+ * `~` at the end marks them: `fileSegment` writes one only in front of a character.
+ */
+const UNSAFE =
+  /^(?:con|prn|aux|nul|com\d|lpt\d|node_modules|dist|build|out|target|coverage|vendor|bin|obj|tmp|temp|logs?|cache|.*\.)$/;
+
+function safeName(name: string): string {
+  return UNSAFE.test(name) ? `${name}~` : name;
 }
 
 /** The segments behind `/v1/`. */

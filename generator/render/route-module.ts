@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import type { Endpoint, Filter, Parameter } from "@routewright/runtime/model";
+import type { Column, Endpoint, Filter, Parameter } from "@routewright/runtime/model";
 import type { OptionalKind, Project, PropertySignatureStructure, SourceFileStructure } from "ts-morph";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import { isWide, parseColumnType, typeScriptOf } from "../catalogue/column-types/column-type.js";
@@ -158,7 +158,7 @@ function declarationOf(endpoint: Endpoint): Properties {
     ["path", endpoint.path],
     ["tier", endpoint.tier],
     ["relation", endpoint.relation],
-    ["columns", new Properties(endpoint.columns.map(({ name, type }) => [name, type]))],
+    ["columns", new Properties(endpoint.columns.map((column) => [column.name, columnValue(column)]))],
     ["methods", endpoint.methods.length > 1 ? endpoint.methods : undefined],
     [
       "parameters",
@@ -174,6 +174,14 @@ function declarationOf(endpoint: Endpoint): Properties {
     ["upstreamNodes", endpoint.upstreamNodes ?? undefined],
   ];
   return new Properties(values.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+}
+
+function columnValue({ type, timezone }: Column): Literal {
+  if (timezone === undefined) return type;
+  return new Properties([
+    ["type", type],
+    ["timezone", timezone],
+  ]);
 }
 
 function unlessEmpty(list: readonly Literal[]): readonly Literal[] | undefined {

@@ -25,7 +25,7 @@ export interface Declaration<Query, Row> {
   readonly tier: Tier;
   readonly relation: Relation;
   /** Database type of each column; null when the model declares none. */
-  readonly columns: { readonly [Name in keyof Row & string]: string | null };
+  readonly columns: { readonly [Name in keyof Row & string]: DeclaredColumn };
   readonly methods?: readonly Method[];
   readonly parameters?: { readonly [Name in keyof Query & string]?: DeclaredParameter<Row> };
   readonly allowUnfiltered?: boolean;
@@ -39,6 +39,9 @@ export interface Declaration<Query, Row> {
   /** dbt nodes whose builds change the rows, when nothing else does. */
   readonly upstreamNodes?: readonly string[];
 }
+
+/** The database type; with the time zone for a `timestamp` without zone that is not in UTC. */
+export type DeclaredColumn = string | null | { readonly type: string; readonly timezone: string };
 
 /** The response of an endpoint with `pagination.response: envelope`. */
 export interface Envelope<Row> {
@@ -114,7 +117,9 @@ function endpointOf<Query, Row>(declaration: Declaration<Query, Row>): Endpoint 
     path,
     tier,
     relation,
-    columns: Object.entries<string | null>(columns).map(([name, type]) => ({ name, type })),
+    columns: Object.entries<DeclaredColumn>(columns).map(([name, column]) =>
+      typeof column === "object" && column !== null ? { name, ...column } : { name, type: column },
+    ),
     methods: declaration.methods ?? ["GET"],
     legacy: parameters === undefined,
     parameters: Object.entries(parameters ?? {}).map(

@@ -23,11 +23,11 @@ describe("a path that two models ask for", () => {
       expect(catalogue.entries.map(({ uniqueId }) => uniqueId)).toEqual(["model.test.a"]);
       const skipped = onlySkipped(catalogue);
       expect(skipped).toMatchObject({ model: "model.test.b", reason: "path-taken" });
-      expect(told(skipped.problems)).toEqual(["$.tags: The path /v1/c/r belongs to model.test.a already."]);
+      expect(told(skipped.problems)).toEqual(["$.tags: The path /v1/c/r belongs to model.test.a."]);
     }
   });
 
-  it("belongs to the first although it is invalid, so that mending it moves nobody", () => {
+  it("belongs to the first although it is invalid, so that fixing it moves no other model", () => {
     const catalogue = catalogueFrom([
       { name: "a", tags: tags("r"), api: {} },
       { name: "b", tags: tags("r") },

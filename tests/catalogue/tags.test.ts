@@ -42,7 +42,6 @@ describe("the path", () => {
     ["lower-cased", ["production", "RevShare", "api:r"], "/v1/revshare/r"],
     ["`general` where no tag is left", ["production", "tier1", "api:r", "owner:me"], "/v1/general/r"],
     ["`general` among system tags alone", ["production", ...SYSTEM_TAGS, ...TIERS, "api:r"], "/v1/general/r"],
-    ["a tag that looks like a tier and is none", ["production", "tier4", "api:r"], "/v1/tier4/r"],
   ])("has as category %s", (_, tags, path) => {
     expect(pathOf(...tags)).toBe(path);
   });
@@ -157,25 +156,5 @@ describe("tags", () => {
   it("that are no text are passed over", () => {
     const tags = [null, 7, "production", {}, "c", ["api:b"], "api:a"];
     expect(pathsOf(catalogueOfText(manifest({ tags })))).toEqual(["/v1/c/a"]);
-  });
-});
-
-describe("a tag that was meant for a tier", () => {
-  it.each(["Tier3", "tier4", "tier_2", "TIER 1"])("is told where it names none: %s", (tag) => {
-    const { warnings, entries } = catalogueFrom([{ name: "a", tags: ["production", "c", tag, "api:a"] }]);
-    expect(entries[0]?.endpoint.tier).toBe("tier0");
-    expect(warnings).toEqual([
-      {
-        model: "model.test.a",
-        path: "$.tags",
-        message: `The tag ${JSON.stringify(tag)} names no tier, so the endpoint is of the default tier.`,
-        hint: "Write one of tier0, tier1, tier2, tier3.",
-      },
-    ]);
-  });
-
-  it("is not looked for in other words", () => {
-    const tags = ["production", "tier2", "frontier1", "tiers", "api:a"];
-    expect(catalogueFrom([{ name: "a", tags }]).warnings).toEqual([]);
   });
 });

@@ -96,7 +96,7 @@ describe("routewright generate", () => {
     expect(routewright(folder, [...GENERATE, "--strict"]).exit).toBe(1);
     expect(routewright(folder, [...GENERATE, "--strict", "--catalog", "catalog.json"]).exit).toBe(0);
     expect(filesIn(join(folder, "generated"))["routes/bridges/volume.ts"]).toContain(
-      "  /** Day. */\n  day: string | null;\n",
+      "  /** Day (date null). */\n  day: string | null;\n",
     );
     expect(routewright(folder, [...GENERATE, "--catalog", "manifest.json"])).toMatchObject({
       exit: 2,

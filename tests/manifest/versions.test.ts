@@ -68,6 +68,7 @@ const MADE = {
   materialized: "table",
   parents: ["model.shop.ages", "model.shop.days"],
   code: [compiled_sql, raw_sql],
+  isCompiled: true,
 };
 
 const VERSIONS: readonly (readonly [version: number, model: object, test: object])[] = [
@@ -97,6 +98,8 @@ function read(text: string): Manifest {
 
 const address = (version: number | string): string =>
   `https://schemas.getdbt.com/dbt/manifest/${version}.json`;
+
+const OTHER = { file: "models/api_volume.sql", tags: expect.arrayContaining([...TAGS]) as string[] };
 
 describe("a manifest of schema", () => {
   it.each(VERSIONS)("v%i is read as dbt wrote it", (version, model, test) => {
@@ -135,10 +138,16 @@ describe("a manifest of schema", () => {
             },
           ],
           isPrivate: false,
+          materialized: expect.any(String) as string,
+          routewright: {},
           deprecationDate: null,
           successor: null,
           api: { value: API, path: "$.config.meta.api" },
         },
+      ],
+      others: [
+        { uniqueId: "seed.shop.colours", kind: "seed", ...OTHER },
+        { uniqueId: "snapshot.shop.past", kind: "snapshot", ...OTHER },
       ],
       graph: new Map([
         ["model.shop.api_volume", { kind: "model", ...MADE }],
@@ -226,6 +235,8 @@ describe("a model", () => {
       alias: "",
       columns: [],
       isPrivate: false,
+      materialized: "view",
+      routewright: {},
       deprecationDate: null,
       successor: null,
       api: null,

@@ -23,6 +23,11 @@ describe("the file of a module", () => {
     ["/v1/bridges/volume.daily", "routes/bridges/volume~.daily.ts"],
     ["/v1/bridges/Volume", "routes/bridges/~volume.ts"],
     ["/v1/a.b/..c", "routes/a~.b/~.~.c.ts"],
+    ["/v1/bridges/volume/d", "routes/bridges/volume.d~.ts"],
+    ["/v1/bridges/d", "routes/bridges/d.ts"],
+    ["/v1/node_modules/con/daily", "routes/node_modules~/con~.daily.ts"],
+    ["/v1/dist/aux", "routes/dist~/aux~.ts"],
+    ["/v1/nul/build", "routes/nul~/build~.ts"],
   ])("of %s is %s", (text, file) => {
     expect(routeFile(withPath(text))).toBe(file);
   });
@@ -34,6 +39,12 @@ describe("the file of a module", () => {
       }),
       { numRuns: 2000 },
     );
+  });
+
+  it("is no declaration file, and stays apart from a path of capitals", () => {
+    for (const text of ["/v1/c/x/d", "/v1/c/d/d", "/v1/c/x/y/d"])
+      expect(routeFile(withPath(text))).not.toMatch(/\.d\.ts$/);
+    expect(routeFile(withPath("/v1/c/Con"))).not.toBe(routeFile(withPath("/v1/c/con")));
   });
 
   it("never leaves its folder, nor hides in it", () => {

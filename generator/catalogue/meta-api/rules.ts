@@ -1,4 +1,6 @@
 import { PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
+import type { ModelColumn } from "../../manifest/model.js";
+import { parseColumnType } from "../column-types/column-type.js";
 import { closest, shown, type Fault } from "./fault.js";
 import type { MetaApi, MetaPagination, MetaParameter } from "./schema.js";
 import type { Sound } from "./shape.js";
@@ -9,20 +11,60 @@ type SoundParameter = Sound<MetaParameter>;
  * The rules of data-api.md §2.3 that say what one value must be to another. Where one of the two is unsound by itself,
  * that is told already, and nothing is said here.
  */
-export function checkRules(api: Sound<MetaApi>, columns: readonly string[]): Fault[] {
+export function checkRules(api: Sound<MetaApi>, columns: readonly Typed[]): Fault[] {
   const parameters = (api.parameters ?? []).map((parameter) => parameter ?? {});
-  const unknown = (column: string | undefined, at: string): Fault[] => unknownColumn(column, at, columns);
+  const names = columns.map(({ name }) => name);
+  const unknown = (column: string | undefined, at: string): Fault[] => unknownColumn(column, at, names);
+  const unordered = (column: string | undefined, at: string): Fault[] => unorderedColumn(column, at, columns);
   return [
     ...parameters.flatMap(({ column }, i) => unknown(column, `parameters[${String(i)}].column`)),
+    ...parameters.flatMap(({ type, operator = ">=", column }, i) =>
+      type === "date" && TYPE_OF_OPERATOR[operator] === "date"
+        ? dateColumn(column, `parameters[${String(i)}].type`, columns)
+        : [],
+    ),
     ...parameters.flatMap((parameter, i) => pairingFaults(parameter, `parameters[${String(i)}]`)),
     ...duplicates(parameters),
     ...reservedNames(api, parameters),
     ...(api.sort ?? []).flatMap((key, i) => unknown(key?.column, `sort[${String(i)}].column`)),
     ...(api.sortable_fields ?? []).flatMap((column, i) => unknown(column, `sortable_fields[${String(i)}]`)),
+    ...(api.sort ?? []).flatMap((key, i) => unordered(key?.column, `sort[${String(i)}].column`)),
+    ...(api.sortable_fields ?? []).flatMap((column, i) => unordered(column, `sortable_fields[${String(i)}]`)),
     ...undeclared(api, parameters),
     ...nothingToFilterBy(api),
     ...(api.pagination ? limitFaults(api.pagination) : []),
   ];
+}
+
+type Typed = Pick<ModelColumn, "name" | "type">;
+
+/** A filter compares in the type of its column. A column without a type is checked by the database. */
+function dateColumn(column: string | undefined, at: string, columns: readonly Typed[]): Fault[] {
+  const type = columns.find(({ name }) => name === column)?.type ?? null;
+  if (type === null || !isKnownOtherThanDate(type)) return [];
+  const message = `The column ${shown(column)} is ${shown(type)}, neither a date nor a time.`;
+  return [{ at, message, hint: "Filter a date or timestamp column, or correct the column's data_type." }];
+}
+
+function isKnownOtherThanDate(type: string): boolean {
+  const { kind } = parseColumnType(type);
+  if (kind === "unknown") return isUnordered(type);
+  return kind !== "date" && kind !== "dateTime";
+}
+
+function unorderedColumn(column: string | undefined, at: string, columns: readonly Typed[]): Fault[] {
+  const type = columns.find(({ name }) => name === column)?.type ?? null;
+  if (type === null || !isUnordered(type)) return [];
+  const message = `The column ${shown(column)} is ${shown(type)}: values of this type have no order.`;
+  return [{ at, message, hint: "Sort by another column." }];
+}
+
+/** PostgreSQL types without an ordering operator, and arrays of them. */
+const UNORDERED =
+  /^(?:pg_catalog\s*\.\s*)?"?(?:json|xml|point|line|lseg|box|path|polygon|circle|jsonpath|aclitem|pg_snapshot|txid_snapshot|refcursor)"?\s*(?:\[\s*\d*\s*\]\s*)*(?:(?:not\s+)?null)?$/i;
+
+function isUnordered(type: string): boolean {
+  return UNORDERED.test(type.trim());
 }
 
 const TYPE_OF_OPERATOR = {
@@ -33,7 +75,8 @@ const TYPE_OF_OPERATOR = {
   IN: "string_list",
 } as const;
 
-function pairingFaults({ operator, type, case: letterCase, max_items }: SoundParameter, at: string): Fault[] {
+function pairingFaults(parameter: SoundParameter, at: string): Fault[] {
+  const { operator, type, case: letterCase, max_items, max_length } = parameter;
   if (type === undefined) return [];
   const faults: Fault[] = [];
   const expected = operator && TYPE_OF_OPERATOR[operator];
@@ -46,6 +89,10 @@ function pairingFaults({ operator, type, case: letterCase, max_items }: SoundPar
   }
   if (letterCase !== undefined && type === "date") {
     faults.push({ at: `${at}.case`, message: "`case` does not apply to a date.", hint: "Leave `case` out." });
+  }
+  if (max_length !== undefined && type === "date") {
+    const message = "`max_length` does not apply to a date.";
+    faults.push({ at: `${at}.max_length`, message, hint: "Leave `max_length` out." });
   }
   if (max_items !== undefined && type !== "string_list") {
     faults.push({

@@ -18,6 +18,7 @@ export interface MetaParameter {
   readonly description?: string;
   readonly case?: "lower" | "upper";
   readonly max_items?: number;
+  readonly max_length?: number;
 }
 
 export interface MetaPagination {
@@ -43,6 +44,7 @@ const parameter = {
     description: { type: "string" },
     case: { enum: ["lower", "upper"] },
     max_items: positive,
+    max_length: positive,
   },
 } as const;
 

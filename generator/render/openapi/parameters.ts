@@ -34,6 +34,8 @@ export function requestBody(entry: CatalogueEntry): JsonRecord {
     ["properties", new Map(fieldsOf(entry, "POST").map((field) => [field.name, property(field)]))],
     ["additionalProperties", false],
   ]);
+  if (entry.endpoint.sortableFields.length > 0)
+    schema.set("dependentRequired", { sort_direction: ["sort_by"] });
   // Within `allOf`, as type generators take a bare `anyOf` for a choice of types that are not described.
   if (needed.length > 0) schema.set("allOf", [{ anyOf: needed.map((name) => ({ required: [name] })) }]);
   return { required: needed.length > 0, content: { "application/json": { schema } } };
@@ -69,17 +71,21 @@ function declared(parameter: Parameter, description: string, method: Method): Fi
 function schemaOf(parameter: Parameter): JsonRecord {
   switch (parameter.type) {
     case "string":
-      return { type: "string" };
+      return { type: "string", maxLength: parameter.maxLength ?? DEFAULT_MAX_LENGTH };
     case "date":
       return { type: "string", format: "date" };
     case "string_list":
       return {
         type: "array",
-        items: { type: "string" },
-        ...(parameter.maxItems !== undefined && { maxItems: parameter.maxItems }),
+        items: { type: "string", maxLength: parameter.maxLength ?? DEFAULT_MAX_LENGTH },
+        maxItems: parameter.maxItems ?? DEFAULT_MAX_ITEMS,
       };
   }
 }
+
+/** Limits of a value and of a list that no `max_length` and `max_items` change (generator/README.md, meta.api). */
+const DEFAULT_MAX_LENGTH = 1000;
+const DEFAULT_MAX_ITEMS = 1000;
 
 /** Column and operator of a filter, in words (data-api.md §2.3). */
 function filterText(parameter: Parameter, method: Method): string {
@@ -115,15 +121,18 @@ function caseText(letterCase: LetterCase | undefined): string {
 
 function pageFields({ defaultLimit, maxLimit }: Pagination): readonly Field[] {
   const limit = { type: "integer", minimum: 1, maximum: maxLimit, default: defaultLimit };
-  const offset = { type: "integer", minimum: 0, default: 0 };
+  const offset = { type: "integer", minimum: 0, maximum: MAX_OFFSET, default: 0 };
   return [
     { name: "limit", description: "Most rows to return.", schema: limit, isList: false },
     { name: "offset", description: "Rows to skip first.", schema: offset, isList: false },
   ];
 }
 
+/** Largest offset that the server takes (runtime/README.md, Requests). */
+const MAX_OFFSET = Number.MAX_SAFE_INTEGER;
+
 function sortFields(columns: readonly string[]): readonly Field[] {
-  const direction = { type: "string", enum: ["ASC", "DESC"], default: "ASC" };
+  const direction = { type: "string", enum: ["ASC", "DESC"] };
   return [
     {
       name: "sort_by",
@@ -133,7 +142,7 @@ function sortFields(columns: readonly string[]): readonly Field[] {
     },
     {
       name: "sort_direction",
-      description: "Direction of `sort_by`, which it requires.",
+      description: "Direction of `sort_by`, ascending unless given. Requires `sort_by`.",
       schema: direction,
       isList: false,
     },

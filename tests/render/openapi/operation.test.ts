@@ -97,13 +97,18 @@ describe("the query of a GET", () => {
   it("types dates, page sizes and sort fields", () => {
     expect(parameterOf("start_date").schema).toEqual({ type: "string", format: "date" });
     expect(parameterOf("limit").schema).toEqual({ type: "integer", minimum: 1, maximum: 500, default: 50 });
-    expect(parameterOf("offset").schema).toEqual({ type: "integer", minimum: 0, default: 0 });
+    expect(parameterOf("offset").schema).toEqual({
+      type: "integer",
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      default: 0,
+    });
     expect(parameterOf("sort_by").schema).toEqual({ type: "string", enum: ["date", "value"] });
     expect(parameterOf("sort_direction").schema).toEqual({
       type: "string",
       enum: ["ASC", "DESC"],
-      default: "ASC",
     });
+    expect(bodyOf(FULL).dependentRequired).toEqual({ sort_direction: ["sort_by"] });
   });
 
   it("marks as required the only filter that will do, and none of several", () => {
