@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openBrowser } from "../docs/browser.js";
 import { needs } from "../support/needs.js";
 import { pageUrl } from "../../runtime/ramp/hosted-pages/link.js";
-import { fillIn, north, offramp, ownSite, shoot, type Site, titled } from "./support/page-site.js";
+import { fillIn, north, offramp, ownSite, inspect, type Site, titled } from "./support/page-site.js";
 import { eventually, newCustomer, ownerRows, ownWorld, WALLET } from "./support/world.js";
 
 const isThere = needs("chromium");
@@ -68,18 +68,18 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     expect(
       (await page.locator("form label, form legend").allInnerTexts()).map((label) => label.trim()),
     ).toEqual(["Full name", "Date of birth", "Sandbox decision", "Approve", "Reject"]);
-    await shoot(page, "1-form");
+    await inspect(page, "1-form");
     await ramp.sandbox.set({ settleMs: 1500 });
     await fillIn(page, "Approve");
     await titled(page, "Checking your details");
-    await shoot(page, "2-checking");
+    await inspect(page, "2-checking");
     await titled(page, "Ready to pay");
     expect(new URL(page.url()).pathname).toMatch(/^\/checkout\//);
-    await shoot(page, "3-ready");
+    await inspect(page, "3-ready");
     await ramp.sandbox.set({ settleMs: 50, execution: "stall" });
     await page.getByRole("button", { name: "Continue to payment" }).click();
     await titled(page, "Send 100.00 USD");
-    await shoot(page, "4-pay");
+    await inspect(page, "4-pay");
     await page.getByRole("button", { name: "Copy Account number" }).click();
     await page.getByRole("status").filter({ hasText: "Account number copied." }).waitFor();
     expect(await page.locator("main").innerText()).toContain("021000021");
@@ -90,7 +90,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await page.goto(second.url);
     await fillIn(page, "Approve");
     await titled(page, "Payment complete");
-    await shoot(page, "5-complete");
+    await inspect(page, "5-complete");
     expect(await statusOf(second)).toBe("COMPLETED");
   });
 
@@ -101,7 +101,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await fillIn(page, "Reject");
     await titled(page, "Identity check not passed");
     await page.getByText("The identity could not be confirmed.").waitFor();
-    await shoot(page, "6-rejected");
+    await inspect(page, "6-rejected");
     expect(await statusOf(intent)).toBe("COMPLIANCE_FAILED");
   });
 
@@ -117,7 +117,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     expect(text).toContain("Send USDC on POLYGON only.");
     expect(text).toContain("•••• 4321");
     expect(text).not.toContain("000987654321");
-    await shoot(page, "7-crypto");
+    await inspect(page, "7-crypto");
     await ramp.sandbox.set({ execution: "settle" });
   });
 
@@ -128,7 +128,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await page.getByLabel("Full name").fill("Ada Lovelace");
     await page.getByRole("button", { name: "Continue" }).click();
     await page.getByRole("alert").waitFor();
-    await shoot(page, "8-errors");
+    await inspect(page, "8-errors");
     expect(await page.evaluate("document.activeElement.className")).toBe("summary");
     const date = page.getByLabel("Date of birth");
     expect(await date.getAttribute("aria-invalid")).toBe("true");
@@ -211,7 +211,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await frame.getByRole("heading", { level: 1, name: "Identity check" }).waitFor();
     await frame.getByRole("button", { name: "Leave without finishing" }).click();
     await frame.getByRole("heading", { level: 1, name: "You have left" }).waitFor();
-    await shoot(page, "9-left-in-frame");
+    await inspect(page, "9-left-in-frame");
     const heard = page.locator("#heard");
     await eventually(
       () => heard.innerText(),
@@ -281,7 +281,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     const expiresAt = new Date(Date.now() + 3_000);
     await page.goto(pageUrl(ramp.url, ramp.vault, { ...target, expiresAt }));
     await titled(page, "This link has expired");
-    await shoot(page, "10-expired");
+    await inspect(page, "10-expired");
   });
 
   it("calls no other host, and breaks none of its own rules", () => {

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { afterAll } from "vitest";
+import { afterAll, expect } from "vitest";
 import { onramp, WALLET } from "./world.js";
 
 export interface Site {
@@ -55,7 +55,7 @@ export const offramp = (more: Readonly<Record<string, unknown>> = {}): Record<st
   ...more,
 });
 
-/** Where screenshots go, for whoever wants to look at the pages. */
+/** Folder for screenshots of the pages. */
 const SHOTS = process.env["PAGE_SCREENSHOTS"];
 
 /** Fills the sandbox's identity check in and hands it in. */
@@ -70,10 +70,37 @@ export async function fillIn(
   await page.getByRole("button", { name: "Continue" }).click();
 }
 
-export async function shoot(page: Page, name: string): Promise<void> {
-  if (SHOTS === undefined) return;
-  mkdirSync(SHOTS, { recursive: true });
-  await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true });
+/** A small phone, the phone that the walk goes on with, and a desk. */
+const WIDTHS = [320, 1280, 390] as const;
+
+/**
+ * Looks at a page at each width: nothing may reach past the right edge, and what can be pressed is large enough for a finger
+ * (WCAG 2.2, 2.5.8: 24 by 24 pixels; text links excepted). Takes screenshots where `PAGE_SCREENSHOTS` names a folder.
+ */
+export async function inspect(page: Page, name: string): Promise<void> {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 844 });
+    const found = await page.evaluate(() => {
+      const view = document.documentElement.clientWidth;
+      const elements = [...document.querySelectorAll("body *")].filter(
+        (one) => one.getClientRects().length > 0,
+      );
+      const box = (one: Element) => one.getBoundingClientRect();
+      return {
+        overflow: document.documentElement.scrollWidth - view,
+        wide: elements.filter((one) => box(one).right > view + 1).map((one) => one.outerHTML.slice(0, 80)),
+        small: elements
+          .filter((one) => one.matches("button, input, select, textarea"))
+          .filter((one) => !one.matches("[type=radio], [type=checkbox], [type=hidden]"))
+          .filter((one) => box(one).height < 24 || box(one).width < 24)
+          .map((one) => one.outerHTML.slice(0, 80)),
+      };
+    });
+    expect({ name, width, ...found }).toEqual({ name, width, overflow: 0, wide: [], small: [] });
+    if (SHOTS === undefined) continue;
+    mkdirSync(SHOTS, { recursive: true });
+    await page.screenshot({ path: join(SHOTS, `${name}-${String(width)}.png`), fullPage: true });
+  }
 }
 
 /** Waits for a page of this heading. */
