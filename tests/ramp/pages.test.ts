@@ -211,7 +211,6 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await frame.getByRole("heading", { level: 1, name: "Identity check" }).waitFor();
     await frame.getByRole("button", { name: "Leave without finishing" }).click();
     await frame.getByRole("heading", { level: 1, name: "You have left" }).waitFor();
-    await inspect(page, "9-left-in-frame");
     const heard = page.locator("#heard");
     await eventually(
       () => heard.innerText(),

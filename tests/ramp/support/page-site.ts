@@ -73,6 +73,26 @@ export async function fillIn(
 /** A small phone, the phone that the walk goes on with, and a desk. */
 const WIDTHS = [320, 1280, 390] as const;
 
+interface Layout {
+  readonly overflow: number;
+  readonly wide: readonly string[];
+  readonly small: readonly string[];
+}
+
+/** Runs in the page: how far it reaches past the right edge, what does, and what is too small to press. */
+const MEASURE = `(() => {
+  const view = document.documentElement.clientWidth;
+  const box = (one) => one.getBoundingClientRect();
+  const shown = [...document.querySelectorAll("body *")].filter((one) => one.getClientRects().length > 0);
+  const start = (one) => one.outerHTML.slice(0, 80);
+  const controls = shown.filter((one) => one.matches("button, select, textarea, input:not([type=radio], [type=checkbox])"));
+  return {
+    overflow: document.documentElement.scrollWidth - view,
+    wide: shown.filter((one) => box(one).right > view + 1).map(start),
+    small: controls.filter((one) => box(one).height < 24 || box(one).width < 24).map(start),
+  };
+})()`;
+
 /**
  * Looks at a page at each width: nothing may reach past the right edge, and what can be pressed is large enough for a finger
  * (WCAG 2.2, 2.5.8: 24 by 24 pixels; text links excepted). Takes screenshots where `PAGE_SCREENSHOTS` names a folder.
@@ -80,22 +100,7 @@ const WIDTHS = [320, 1280, 390] as const;
 export async function inspect(page: Page, name: string): Promise<void> {
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 844 });
-    const found = await page.evaluate(() => {
-      const view = document.documentElement.clientWidth;
-      const elements = [...document.querySelectorAll("body *")].filter(
-        (one) => one.getClientRects().length > 0,
-      );
-      const box = (one: Element) => one.getBoundingClientRect();
-      return {
-        overflow: document.documentElement.scrollWidth - view,
-        wide: elements.filter((one) => box(one).right > view + 1).map((one) => one.outerHTML.slice(0, 80)),
-        small: elements
-          .filter((one) => one.matches("button, input, select, textarea"))
-          .filter((one) => !one.matches("[type=radio], [type=checkbox], [type=hidden]"))
-          .filter((one) => box(one).height < 24 || box(one).width < 24)
-          .map((one) => one.outerHTML.slice(0, 80)),
-      };
-    });
+    const found = await page.evaluate<Layout>(MEASURE);
     expect({ name, width, ...found }).toEqual({ name, width, overflow: 0, wide: [], small: [] });
     if (SHOTS === undefined) continue;
     mkdirSync(SHOTS, { recursive: true });
