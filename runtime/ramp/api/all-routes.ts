@@ -1,6 +1,8 @@
 import type { Route } from "./route.js";
 import { getProviders, getQuote, getRequirements, getSupportedCurrencies } from "./routes/catalogue.js";
 import { createCustomer, getCustomers } from "./routes/customers.js";
+import { cancelIntent } from "./routes/cancel-intent.js";
+import { getProjectIntent, getProjectIntents } from "./routes/project-intents.js";
 import { createExternalAccounts } from "./routes/external-accounts.js";
 import { createIntent, getIntent, getIntents, executeTransaction, getTransaction } from "./routes/intents.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
@@ -15,8 +17,11 @@ export const ROUTES: readonly Route[] = [
   createIntent,
   getIntents,
   getIntent,
+  cancelIntent,
   executeTransaction,
   getTransaction,
+  getProjectIntents,
+  getProjectIntent,
   createExternalAccounts,
   getWalletNonce,
   createWalletToken,

@@ -57,6 +57,7 @@ function intentView({ currencies }: RampContext, intent: Intent): IntentView {
     onboardingRedirectUrl,
     checkoutRedirectUrl,
     ...(failureReason === null ? {} : { failureReason }),
+    ...(intent.metadata === null ? {} : { metadata: { ...intent.metadata } }),
   };
 }
 
@@ -109,9 +110,13 @@ export function listAnswer(
   { limit }: PageRequest,
   path: string,
   view: readonly unknown[],
+  filter: Readonly<Record<string, string | undefined>> = {},
 ): RampResponse {
   const last = found[limit - 1];
   if (found.length <= limit || last === undefined) return jsonResponse(200, view);
-  const query = new URLSearchParams({ limit: String(limit), starting_after: last.id });
+  const given = Object.entries(filter).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as [string, string]],
+  );
+  const query = new URLSearchParams([...given, ["limit", String(limit)], ["starting_after", last.id]]);
   return jsonResponse(200, view, { Link: `<${path}?${query.toString()}>; rel="next"` });
 }

@@ -100,6 +100,12 @@ export const CreateIntentBody = Type.Object(
     providerId: Type.Optional(
       Nullable(Type.String({ minLength: 1, maxLength: 64, description: "Preferred provider." })),
     ),
+    metadata: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        maxProperties: 50,
+        description: "Your own data; returned with the intent.",
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -132,6 +138,7 @@ export const IntentView = Type.Object(
     onboardingRedirectUrl: Nullable(Type.String()),
     checkoutRedirectUrl: Nullable(Type.String()),
     failureReason: Type.Optional(Type.String()),
+    metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   },
   { $id: "Intent" },
 );
@@ -161,6 +168,33 @@ export const IntentEnvelope = Type.Object(
   },
   { $id: "IntentEnvelope" },
 );
+
+/** An intent as its project reads it. */
+export const ProjectIntentView = Type.Object(
+  {
+    customerId: Type.String(),
+    intent: Type.Unsafe<Static<typeof IntentView>>(Type.Ref("Intent")),
+    onboardingUrl: Nullable(Type.String({ format: "uri" })),
+    transaction: Type.Optional(Type.Unsafe<Static<typeof TransactionView>>(Type.Ref("Transaction"))),
+  },
+  { $id: "ProjectIntent" },
+);
+export type ProjectIntentView = Static<typeof ProjectIntentView>;
+
+export const ProjectIntentsQuery = Type.Object(
+  {
+    customerId: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 256, description: "Intents of this customer." }),
+    ),
+    status: Type.Optional(literals(INTENT_STATUSES)),
+    updatedSince: Type.Optional(
+      Type.String({ format: "date-time", description: "Intents that changed at or after this time." }),
+    ),
+    ...PageQuery.properties,
+  },
+  { additionalProperties: false },
+);
+export type ProjectIntentsQuery = Static<typeof ProjectIntentsQuery>;
 
 export const QuoteQuery = Type.Object(
   {

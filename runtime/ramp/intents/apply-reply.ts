@@ -131,7 +131,7 @@ function followTransaction(
     case "FAILED":
       return moveIntent(tx, intent, "TRANSACTION_FAILED", failureReason);
     case "CANCELLED":
-      return moveIntent(tx, intent, intent.expiresAt <= new Date() ? "EXPIRED" : "CANCELLED");
+      return moveIntent(tx, intent, endStatus(intent));
     case "PENDING":
     case "REFUNDED":
       return intent;
@@ -170,6 +170,11 @@ export function applyRefusal(tx: ProjectTransaction, intent: Intent, reason: str
 }
 
 /** Ends an intent that was not paid in time. */
-export function applyExpiry(tx: ProjectTransaction, intent: Intent): Intent {
-  return moveIntent(tx, intent, "EXPIRED");
+export function applyEnd(tx: ProjectTransaction, intent: Intent): Intent {
+  return moveIntent(tx, intent, endStatus(intent));
+}
+
+/** A cancel that the customer asked for counts as one, even past the expiry. */
+function endStatus({ expiresAt, isCancelRequested }: Intent): "EXPIRED" | "CANCELLED" {
+  return !isCancelRequested && expiresAt <= new Date() ? "EXPIRED" : "CANCELLED";
 }

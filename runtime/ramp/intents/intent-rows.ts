@@ -30,6 +30,8 @@ interface IntentRow {
   readonly attention_reason: string | null;
   readonly created_at: Date;
   readonly updated_at: Date;
+  readonly metadata: Readonly<Record<string, unknown>> | null;
+  readonly cancel_requested_at: Date | null;
   readonly requirements: readonly Requirement[] | null;
   readonly t_id: string | null;
   readonly t_status: TransactionStatus;
@@ -85,21 +87,55 @@ export interface PageRequest {
   readonly startingAfter: string | null;
 }
 
-/** A customer's intents, newest first; one more than `limit` when there are more. Null: `startingAfter` names none of them. */
+/** Which intents of a project; what is left out does not narrow. */
+export interface IntentFilter {
+  readonly customerId?: string | undefined;
+  readonly status?: IntentStatus | undefined;
+  /** ISO 8601. */
+  readonly updatedSince?: string | undefined;
+}
+
+/** Intents, newest first; one more than `limit` when there are more. Null: `startingAfter` names none of the customer's. */
 export async function listIntents(
   tx: ProjectTransaction,
-  customerId: string,
+  { customerId, status, updatedSince }: IntentFilter,
   { limit, startingAfter }: PageRequest,
 ): Promise<readonly Intent[] | null> {
-  const after = startingAfter === null ? null : await readOwnIntent(tx, customerId, startingAfter);
-  if (startingAfter !== null && after === null) return null;
+  const values: unknown[] = [];
+  const bind = (value: unknown): string => `$${String(values.push(value))}`;
+  const conditions: string[] = [];
+  if (startingAfter !== null) {
+    const last = await readIntent(tx, startingAfter);
+    if (last === null || (customerId !== undefined && last.customerId !== customerId)) return null;
+    conditions.push(
+      `(i.created_at, i.id) < (SELECT a.created_at, a.id FROM ramp.intents a WHERE a.id = ${bind(startingAfter)})`,
+    );
+  }
+  if (customerId !== undefined) conditions.push(`i.customer_id = ${bind(customerId)}`);
+  if (status !== undefined) conditions.push(`i.status = ${bind(status)}`);
+  if (updatedSince !== undefined) conditions.push(changedSince(bind(updatedSince)));
+  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
   const rows = await tx.rows<IntentRow>(
-    `${SELECT} WHERE i.customer_id = $1 AND ($2::uuid IS NULL OR (i.created_at, i.id) <
-       (SELECT a.created_at, a.id FROM ramp.intents a WHERE a.id = $2))
-     ORDER BY i.created_at DESC, i.id DESC LIMIT $3`,
-    [customerId, startingAfter, limit + 1],
+    `${SELECT} ${where} ORDER BY i.created_at DESC, i.id DESC LIMIT ${bind(limit + 1)}`,
+    values,
   );
   return rows.map(intentOf);
+}
+
+/** A change of the transaction or of a requirement is one of the intent. */
+function changedSince(time: string): string {
+  const since = `updated_at >= ${time}::timestamptz`;
+  return `(i.${since} OR t.${since} OR EXISTS (SELECT FROM ramp.requirements r
+    WHERE r.project_id = i.project_id AND r.intent_id = i.id AND r.${since}))`;
+}
+
+/** Records that the customer cancels. */
+export function requestCancel(tx: ProjectTransaction, intent: Intent): Intent {
+  tx.write(
+    "UPDATE ramp.intents SET cancel_requested_at = COALESCE(cancel_requested_at, now()) WHERE id = $1",
+    [intent.id],
+  );
+  return { ...intent, isCancelRequested: true };
 }
 
 function intentOf(row: IntentRow): Intent {
@@ -121,6 +157,8 @@ function intentOf(row: IntentRow): Intent {
     onboardingRedirectUrl: row.onboarding_redirect_url,
     checkoutRedirectUrl: row.checkout_redirect_url,
     failureReason: row.failure_reason,
+    metadata: row.metadata,
+    isCancelRequested: row.cancel_requested_at !== null,
     expiresAt: row.expires_at,
     leaseOwner: row.lease_owner,
     failedAttempts: row.failed_attempts,
@@ -162,6 +200,7 @@ export type NewIntent = Pick<
   | "autoExecute"
   | "onboardingRedirectUrl"
   | "checkoutRedirectUrl"
+  | "metadata"
 >;
 
 /** Records an intent, held by the driver that is about to onboard it. All is sent before it waits. */
@@ -176,6 +215,7 @@ export async function recordIntent(
     ...given,
     status: "PENDING",
     failureReason: null,
+    isCancelRequested: false,
     expiresAt: new Date(createdAt.getTime() + intentLifetimeMs),
     leaseOwner: driver,
     failedAttempts: 0,
@@ -189,8 +229,8 @@ export async function recordIntent(
   const holder = await tx.row<{ customer_reference: string; wallets: readonly string[] }>(
     `INSERT INTO ramp.intents AS i (id, customer_id, connection_id, type, status, src_currency, src_details, dest_currency, dest_details,
        src_amount, rail, auto_execute, onboarding_redirect_url, checkout_redirect_url, expires_at, lease_owner, lease_expires_at,
-       next_poll_at, created_at, updated_at, connection_version)
-     VALUES ($1, $2, $3, $4, 'PENDING', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $17, $17, $18)
+       next_poll_at, created_at, updated_at, connection_version, metadata)
+     VALUES ($1, $2, $3, $4, 'PENDING', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $17, $17, $18, $19)
      RETURNING ${CUSTOMER_COLUMNS}`,
     [
       intent.id,
@@ -211,6 +251,7 @@ export async function recordIntent(
       new Date(createdAt.getTime() + leaseMs),
       createdAt,
       intent.connectionVersion,
+      intent.metadata === null ? null : JSON.stringify(intent.metadata),
     ],
   );
   if (holder === null) throw new Error("The intent was not stored.");

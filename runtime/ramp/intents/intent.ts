@@ -49,7 +49,11 @@ export interface Intent {
   readonly onboardingRedirectUrl: string | null;
   readonly checkoutRedirectUrl: string | null;
   readonly failureReason: string | null;
+  /** The caller's own data; null without. */
+  readonly metadata: Readonly<Record<string, unknown>> | null;
   readonly expiresAt: Date;
+  /** Whether the customer asked to cancel. */
+  readonly isCancelRequested: boolean;
   readonly leaseOwner: string | null;
   readonly failedAttempts: number;
   /** Why the intent needs the operator's attention; null when it does not. */
@@ -134,9 +138,10 @@ export type Step =
   | "createPayment"
   | "execute"
   | "checkExecution"
-  /** The intent has expired: the provider must cancel the execution first. */
+  /** The intent has expired or the customer cancels: the provider must cancel the execution first. */
   | "cancelExecution"
-  | "expire"
+  /** Expire, or cancel for the customer. */
+  | "end"
   /** Nothing, until a request, a callback or the next poll. */
   | "wait";
 
@@ -145,19 +150,19 @@ export type Progress = "fresh" | "answered" | "unanswered";
 
 export function nextStep(intent: Intent, now: Date, progress: Progress): Step {
   if (progress === "unanswered") return "wait";
-  const isExpired = intent.expiresAt <= now;
+  const isOver = intent.expiresAt <= now || intent.isCancelRequested;
   switch (intent.status) {
     case "PENDING":
     case "COMPLIANCE_IN_PROGRESS":
-      if (isExpired) return "expire";
+      if (isOver) return "end";
       if (progress === "answered") return "wait";
       return intent.status === "PENDING" ? "startOnboarding" : "checkOnboarding";
     case "COMPLIANCE_APPROVED":
     case "PENDING_PAYMENT":
-      return paymentStep(intent, isExpired);
+      return paymentStep(intent, isOver);
     case "TRANSACTION_IN_PROGRESS":
       if (progress === "answered") return "wait";
-      return isExpired ? "cancelExecution" : "checkExecution";
+      return isOver ? "cancelExecution" : "checkExecution";
     case "COMPLETED":
     case "COMPLIANCE_FAILED":
     case "TRANSACTION_FAILED":
@@ -168,8 +173,8 @@ export function nextStep(intent: Intent, now: Date, progress: Progress): Step {
   }
 }
 
-function paymentStep({ transaction, autoExecute }: Intent, isExpired: boolean): Step {
-  if (transaction !== null) return isExpired ? "cancelExecution" : "execute";
-  if (isExpired) return "expire";
+function paymentStep({ transaction, autoExecute }: Intent, isOver: boolean): Step {
+  if (transaction !== null) return isOver ? "cancelExecution" : "execute";
+  if (isOver) return "end";
   return autoExecute ? "createPayment" : "wait";
 }

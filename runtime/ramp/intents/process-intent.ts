@@ -3,7 +3,7 @@ import type { RampContext } from "../context.js";
 import { newId, type ProjectId } from "../database/id.js";
 import { PreconditionFailed, type ProjectTransaction } from "../database/ramp-database.js";
 import { failpoint } from "../failpoints.js";
-import { applyExpiry } from "./apply-reply.js";
+import { applyEnd } from "./apply-reply.js";
 import { createPayment, recordAttention } from "./transitions.js";
 import { type Intent, nextStep, type Progress, type Step } from "./intent.js";
 import { lockIntent, readIntent } from "./intent-rows.js";
@@ -93,8 +93,8 @@ async function performStep(
   switch (step) {
     case "wait":
       return { apply: (_tx, current) => current, progress: null };
-    case "expire":
-      return { apply: applyExpiry, progress: null };
+    case "end":
+      return { apply: applyEnd, progress: null };
     case "createPayment":
       return { apply: createPayment, progress: null };
     case "startOnboarding":

@@ -15,7 +15,7 @@ export interface Outcome {
   readonly progress: Progress | null;
 }
 
-type ProviderStep = Exclude<Step, "wait" | "expire" | "createPayment">;
+type ProviderStep = Exclude<Step, "wait" | "end" | "createPayment">;
 
 /** Calls the provider for one step. No transaction is open. */
 export async function callProvider(

@@ -73,6 +73,7 @@ class IntentCreation implements IdempotentOperation {
       autoExecute: body.autoExecute ?? false,
       onboardingRedirectUrl: body.onboardingRedirectUrl ?? null,
       checkoutRedirectUrl: body.checkoutRedirectUrl ?? null,
+      metadata: body.metadata ?? null,
     };
     return { resourceId: intent.id, begin: (tx) => this.#begin(tx, intent) };
   }
@@ -125,7 +126,7 @@ export const getIntents = route("customer", {
     const page = pageOf(query);
     if (page.startingAfter !== null && !isUuid(page.startingAfter)) return UNKNOWN_START;
     const found = await ramp.database.inProject(caller.projectId, (tx) =>
-      listIntents(tx, caller.customerId, page),
+      listIntents(tx, { customerId: caller.customerId }, page),
     );
     if (found === null) return UNKNOWN_START;
     const shown = found.slice(0, page.limit);
