@@ -1,6 +1,6 @@
-import { startDataService } from "./data-api/service.js";
+import { type DataService, startDataService } from "./data-api/service.js";
 import type { Build } from "./data-api/data-versions.js";
-import { loadRelease, ActiveRelease } from "./data-api/release.js";
+import { loadRelease, ActiveRelease, type Release } from "./data-api/release.js";
 import {
   noManifest,
   type RefreshResult,
@@ -67,8 +67,15 @@ async function startDataApi(
   const { apiTitle } = environment;
   const { title, release } = await readGeneratedRelease({ generated, dataDir, apiTitle });
   const active = new ActiveRelease(loadRelease(release, null));
-  const refresh = refreshing(active, renderer, log);
-  const service = await startDataService({ environment, databaseUrl, title, active, refresh, log });
+  const refresh = refreshing(active, renderer, log, (next) => service.activate(next));
+  const service: DataService = await startDataService({
+    environment,
+    databaseUrl,
+    title,
+    active,
+    refresh,
+    log,
+  });
   const { url, builds } = service;
   log.info({ url, endpoints: release.modules.length, keys: environment.keys.size }, "listening");
   const stop = async (): Promise<void> => {
@@ -82,8 +89,9 @@ function refreshing(
   active: ActiveRelease,
   renderer: Renderer | null,
   log: Logger,
+  adopt: (release: Release) => Promise<RefreshResult>,
 ): () => Promise<RefreshResult> {
-  const stage = localTarget(active);
+  const stage = localTarget(active, adopt);
   if (renderer === null) return () => Promise.resolve(noManifest(stage.standing));
   const refresher = new Refresher(stage, renderer);
   const told = new RefreshLog(log);

@@ -1,7 +1,6 @@
 import type { Build } from "../data-api/data-versions.js";
 import { loadRelease, type Release, ActiveRelease } from "../data-api/release.js";
-import { activate } from "../data-api/refresh.js";
-import { startDataService } from "../data-api/service.js";
+import { type DataService, startDataService } from "../data-api/service.js";
 import { type Environment, readEnvironment } from "../environment/environment.js";
 import { openSharedLog } from "../http/logger.js";
 import type {
@@ -19,7 +18,7 @@ export type WorkerService = DataDuty | RampDuty;
 export interface DataDuty {
   readonly role: "data";
   /** Swaps an edition into service. */
-  adopt(edition: Release): Adoption;
+  adopt(edition: Release): Promise<Adoption>;
   built(builds: readonly Build[]): void;
   metricsText(): Promise<string>;
   /** Finishes what is under way. */
@@ -66,16 +65,16 @@ async function serveData(
   service.builds.record(builds);
   return {
     role: "data",
-    adopt: (next) => adoption(live, next),
+    adopt: (next) => adoption(service, next),
     built: (news) => service.builds.record(news),
     metricsText: () => service.metrics.text(),
     stop: () => service.stop(),
   };
 }
 
-function adoption(live: ActiveRelease, edition: Release): Adoption {
+async function adoption(service: DataService, edition: Release): Promise<Adoption> {
   try {
-    return { ok: true, answer: activate(live, edition) };
+    return { ok: true, answer: await service.activate(edition) };
   } catch (error) {
     return { ok: false, detail: error instanceof Error ? error.message : String(error) };
   }

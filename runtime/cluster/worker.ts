@@ -51,7 +51,8 @@ function follow(own: WorkerService, message: ToWorker, socket?: Socket): void {
     case "drain":
       return void leave(own);
     case "adopt":
-      if (own.role === "data") answer(message.id, own.adopt(message.edition));
+      if (own.role === "data")
+        void own.adopt(message.edition).then((adoption) => answer(message.id, adoption));
       return;
     case "built":
       if (own.role === "data") own.built(message.builds);

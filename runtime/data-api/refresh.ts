@@ -1,15 +1,19 @@
+import type { Logger } from "../http/logger.js";
+import { allows } from "../model/tier.js";
+import { RelationMissing } from "../postgres/database-errors.js";
+import type { Warehouse } from "../query/warehouse.js";
 import type { CompiledModule, LoadedEndpoint } from "./generated-folder.js";
 import {
-  loadRelease,
-  type Release,
-  type LoadedRelease,
   type ActiveRelease,
+  type HeldBackEndpoint,
+  type LoadedRelease,
+  loadRelease,
   type ManifestVersion,
+  type Release,
   type SkippedModel,
 } from "./release.js";
-import type { Logger } from "../http/logger.js";
 
-/** A manifest rendered and compiled: what `generate` would write, ready to be evaluated. */
+/** A manifest rendered and compiled: what `generate` would write. */
 export interface Rendering {
   /** Hash of the manifest's bytes. */
   readonly hash: string;
@@ -17,25 +21,34 @@ export interface Rendering {
   readonly openApi: string;
   readonly modules: readonly CompiledModule[];
   readonly skipped: readonly SkippedModel[];
+  /** Endpoints that stay as they were, because the guard holds their changes back. */
+  readonly heldBack?: readonly HeldBackEndpoint[];
 }
 
-/** What came of looking at the manifest. */
 export type Rendered =
   | { readonly kind: "rendered"; readonly rendering: Rendering }
   | { readonly kind: "unchanged" }
   | { readonly kind: "error"; readonly detail: string };
 
 /**
- * Makes a rendering of the manifest as it is now. The runtime knows no generator: the server process wires one in,
- * which works off the event loop.
+ * Renders the current manifest, off the event loop. The runtime does not import the generator: the command that starts
+ * the server passes a renderer in.
  */
 export interface Renderer {
-  /** `inService`: hash of the manifest in service, which needs no second rendering. */
+  /** `inService`: hash of the manifest in service, which is not rendered again. */
   render(inService: string | null): Promise<Rendered>;
   close(): Promise<void>;
 }
 
-/** The answer of `POST /v1/system/manifest/refresh` (decisions.md §A, Responses). */
+/** What a refresh did that takes something from callers, or gives them more (runtime/README.md, Refresh). */
+export interface RefreshWarning {
+  readonly kind: "removed" | "opened" | "skipped" | "held_back" | "missing_relation";
+  /** Path of an endpoint, name of a model, or `schema.name` of a relation. */
+  readonly subject: string;
+  readonly reason: string;
+}
+
+/** The body of `POST /v1/system/manifest/refresh` (runtime/README.md, Refresh). */
 export type RefreshResult = { readonly models: number; readonly endpoints: number } & (
   | {
       readonly status: "reloaded" | "unchanged";
@@ -43,51 +56,55 @@ export type RefreshResult = { readonly models: number; readonly endpoints: numbe
       readonly removed: readonly string[];
       readonly changed: readonly string[];
       readonly skipped: readonly SkippedModel[];
+      readonly held_back: readonly HeldBackEndpoint[];
+      readonly warnings: readonly RefreshWarning[];
       readonly manifest_hash: string;
       readonly loaded_at: string;
     }
   | { readonly status: "error"; readonly detail: string }
 );
 
-/** What is in service, as far as an answer tells of it. */
+/** The release in service, in short. */
 export interface ReleaseStatus {
   readonly manifest: ManifestVersion | null;
   /** How many endpoints. */
   readonly endpoints: number;
 }
 
-/** Where editions are served: in this process, or in several. */
+/** Where releases are served: in this process, or in several. */
 export interface ReleaseTarget {
   readonly standing: ReleaseStatus;
-  /** Puts an edition into service. Rejects, and leaves the old one there, when it does not load. */
-  adopt(edition: Release): Promise<RefreshResult>;
+  /** Puts a release into service. Rejects, and keeps the old one, when it does not load. */
+  adopt(release: Release): Promise<RefreshResult>;
 }
 
-/** Brings the manifest as it is now into service. */
+/** Brings the current manifest into service. */
 export class Refresher {
-  readonly #stage: ReleaseTarget;
+  readonly #target: ReleaseTarget;
   readonly #renderer: Renderer;
-  readonly #flight = new SingleFlight(() => this.#run());
+  readonly #singleFlight = new SingleFlight(() => this.#run());
 
-  constructor(stage: ReleaseTarget, renderer: Renderer) {
-    this.#stage = stage;
+  constructor(target: ReleaseTarget, renderer: Renderer) {
+    this.#target = target;
     this.#renderer = renderer;
   }
 
-  /** Never rejects. A refresh that arrives while one runs may be about a newer manifest than that one has read. */
+  /** Never rejects. */
   refresh(): Promise<RefreshResult> {
-    return this.#flight.run();
+    return this.#singleFlight.run();
   }
 
   async #run(): Promise<RefreshResult> {
-    const { standing } = this.#stage;
+    const { standing } = this.#target;
     try {
       const rendered = await this.#renderer.render(standing.manifest?.hash ?? null);
       switch (rendered.kind) {
         case "rendered":
-          return await this.#stage.adopt(editionOf(rendered.rendering));
+          if (rendered.rendering.modules.length === 0 && standing.endpoints > 0)
+            return failed(standing, NO_ENDPOINT);
+          return await this.#target.adopt(releaseOf(rendered.rendering));
         case "unchanged":
-          return unchanged(standing);
+          return success(standing, NO_CHANGES);
         case "error":
           return failed(standing, rendered.detail);
       }
@@ -97,116 +114,189 @@ export class Refresher {
   }
 }
 
-function editionOf({ hash, models, openApi, modules, skipped }: Rendering): Release {
-  return { openApi, modules, manifest: { hash, models, skipped, loadedAt: Date.now() } };
+const NO_ENDPOINT =
+  "The manifest has no endpoint: it is taken for a broken one. Restart the server to serve no endpoint.";
+
+function releaseOf({ hash, models, openApi, modules, skipped, heldBack = [] }: Rendering): Release {
+  return { openApi, modules, manifest: { hash, models, skipped, heldBack, loadedAt: Date.now() } };
 }
 
-/** This process as a stage. */
-export function localTarget(live: ActiveRelease): ReleaseTarget {
+/** This process as a target. */
+export function localTarget(
+  active: ActiveRelease,
+  adopt: (release: Release) => Promise<RefreshResult>,
+): ReleaseTarget {
   return {
     get standing() {
-      const { manifest, endpoints } = live.current;
+      const { manifest, endpoints } = active.current;
       return { manifest, endpoints: endpoints.size };
     },
-    adopt: (edition) => new Promise((resolve) => resolve(activate(live, edition))),
+    adopt,
   };
 }
 
 /**
- * Swaps an edition into service. All is ready before anything is swapped.
+ * Puts a release into service in this process. Relations of new and changed endpoints are looked up first, in a worker
+ * after the swap: a connection that the primary hands over behind the release must be served from it. A missing relation
+ * is a warning.
  *
- * @throws when a module does not load; then the old edition stays in service
+ * @throws when a module does not load; the old release stays in service
  */
-export function activate(live: ActiveRelease, edition: Release): RefreshResult {
-  const before = live.current;
-  const after = loadRelease(edition, before);
-  live.swap(after);
-  return answerOf(before, after);
+export async function activate(
+  active: ActiveRelease,
+  release: Release,
+  warehouse: Pick<Warehouse, "columns">,
+  lookUp: "before the swap" | "after the swap",
+): Promise<RefreshResult> {
+  const before = active.current;
+  const after = loadRelease(release, before);
+  const changes = changesOf(before, after);
+  if (lookUp === "after the swap") active.swap(after);
+  const found = await Promise.all(
+    [...changes.added, ...changes.changed].map((path) =>
+      missingRelation(after.endpoints.get(path), warehouse),
+    ),
+  );
+  active.swap(after);
+  const status = { manifest: after.manifest, endpoints: after.endpoints.size };
+  const missing = [...new Set(found.filter((name) => name !== null))].map((subject): RefreshWarning => ({
+    kind: "missing_relation",
+    subject,
+    reason: NOT_IN_DATABASE,
+  }));
+  return success(status, { ...changes, warnings: [...changes.warnings, ...missing] });
 }
 
-function answerOf(before: LoadedRelease, after: LoadedRelease): RefreshResult {
-  const added = [...after.endpoints.keys()].filter((path) => !before.endpoints.has(path));
-  const removed = [...before.endpoints.keys()].filter((path) => !after.endpoints.has(path));
-  const changed = [...after.endpoints.values()]
-    .filter((endpoint) => isChanged(endpoint, before))
-    .map(({ spec }) => spec.path);
-  const standing = { manifest: after.manifest, endpoints: after.endpoints.size };
-  return success(standing, { added, removed, changed });
+const NOT_IN_DATABASE = "The database has no such relation. Build the model, or check the role's privileges.";
+
+/** A database that does not respond says nothing about its relations. */
+async function missingRelation(
+  endpoint: LoadedEndpoint | undefined,
+  warehouse: Pick<Warehouse, "columns">,
+): Promise<string | null> {
+  if (!endpoint) return null;
+  const { relation } = endpoint.spec;
+  try {
+    await warehouse.columns(relation, null);
+    return null;
+  } catch (error) {
+    return error instanceof RelationMissing ? relation.join(".") : null;
+  }
 }
 
-function isChanged({ spec, digest }: LoadedEndpoint, before: LoadedRelease): boolean {
-  const old = before.endpoints.get(spec.path);
-  return old !== undefined && old.digest !== digest;
-}
-
-function unchanged(standing: ReleaseStatus): RefreshResult {
-  return success(standing, { added: [], removed: [], changed: [] });
-}
-
-/** Paths by what became of them. */
+/** Paths, by what a release does to them. */
 interface Changes {
   readonly added: readonly string[];
   readonly removed: readonly string[];
   readonly changed: readonly string[];
+  readonly warnings: readonly RefreshWarning[];
+}
+
+const NO_CHANGES: Changes = { added: [], removed: [], changed: [], warnings: [] };
+
+function changesOf(before: LoadedRelease, after: LoadedRelease): Changes {
+  const kept = [...after.endpoints.values()].flatMap((head) => {
+    const base = before.endpoints.get(head.spec.path);
+    return base && base.digest !== head.digest ? [{ base, head }] : [];
+  });
+  const gone = [...before.endpoints.values()].filter(({ spec }) => !after.endpoints.has(spec.path));
+  const opened = kept.filter(({ base, head }) => !allows(head.spec.tier, base.spec.tier));
+  const skipped = after.manifest?.skipped ?? [];
+  const known = new Set(before.manifest?.skipped.map(({ model, errors }) => `${model} ${errors.join(" ")}`));
+  return {
+    added: [...after.endpoints.keys()].filter((path) => !before.endpoints.has(path)),
+    removed: gone.map(({ spec }) => spec.path),
+    changed: kept.map(({ head }) => head.spec.path),
+    warnings: [
+      ...gone.map(({ spec }) => warning("removed", spec.path, removalReason(spec.model, skipped))),
+      ...opened.map(({ base, head }) =>
+        warning("opened", head.spec.path, `Its tier was ${base.spec.tier} and is ${head.spec.tier} now.`),
+      ),
+      ...skipped
+        .filter(({ model, errors }) => !known.has(`${model} ${errors.join(" ")}`))
+        .map(({ model, errors }) => warning("skipped", model, errors.join(" "))),
+      ...(after.manifest?.heldBack ?? []).map(({ endpoint, changes }) =>
+        warning("held_back", endpoint, changes.join(" ")),
+      ),
+    ],
+  };
+}
+
+function warning(kind: RefreshWarning["kind"], subject: string, reason: string): RefreshWarning {
+  return { kind, subject, reason };
+}
+
+function removalReason(model: string, skipped: readonly SkippedModel[]): string {
+  const { errors } = skipped.find((each) => each.model.split(".").at(-1) === model) ?? {};
+  return errors
+    ? `Its model ${model} is skipped: ${errors.join(" ")}`
+    : `The manifest does not publish ${model} there.`;
 }
 
 function success({ manifest, endpoints }: ReleaseStatus, changes: Changes): RefreshResult {
-  const { hash = "", models = 0, skipped = [], loadedAt = 0 } = manifest ?? {};
-  const isSame = Object.values(changes).flat().length === 0;
+  const { hash = "", models = 0, skipped = [], heldBack = [], loadedAt = 0 } = manifest ?? {};
+  const { added, removed, changed, warnings } = changes;
   return {
-    status: isSame ? "unchanged" : "reloaded",
+    status: added.length + removed.length + changed.length === 0 ? "unchanged" : "reloaded",
     models,
     endpoints,
-    ...changes,
+    added,
+    removed,
+    changed,
     skipped,
+    held_back: heldBack,
+    warnings,
     manifest_hash: hash,
     loaded_at: new Date(loadedAt).toISOString(),
   };
 }
 
-/** The answer where no manifest is configured. */
-export function noManifest(standing: ReleaseStatus): RefreshResult {
-  return failed(standing, "No manifest is configured: set DBT_MANIFEST_PATH or DBT_MANIFEST_URL.");
+/** The result where no manifest is configured. */
+export function noManifest(status: ReleaseStatus): RefreshResult {
+  return failed(status, "No manifest is configured: set DBT_MANIFEST_PATH or DBT_MANIFEST_URL.");
 }
 
 function failed({ manifest, endpoints }: ReleaseStatus, detail: string): RefreshResult {
   return { status: "error", models: manifest?.models ?? endpoints, endpoints, detail };
 }
 
-/** Logs what comes of refreshes; a problem that lasts is told once, not every time. */
+/** Logs refreshes; a problem that lasts is logged once. */
 export class RefreshLog {
   readonly #log: Logger;
-  #told = "";
+  #lastProblem = "";
 
   constructor(log: Logger) {
     this.#log = log;
   }
 
-  /** Returns the answer as it is. */
-  tell(answer: RefreshResult): RefreshResult {
-    const problem = answer.status === "error" ? answer.detail : "";
-    if (problem !== "" && problem !== this.#told)
-      this.#log.warn({ detail: problem }, "manifest not refreshed");
-    this.#told = problem;
-    if (answer.status === "reloaded") this.#log.info(countsOf(answer), "manifest refreshed");
-    return answer;
+  /** Returns the result unchanged. */
+  tell(result: RefreshResult): RefreshResult {
+    if (result.status === "error") {
+      if (result.detail !== this.#lastProblem)
+        this.#log.warn({ detail: result.detail }, "manifest not refreshed");
+      this.#lastProblem = result.detail;
+      return result;
+    }
+    this.#lastProblem = "";
+    for (const { kind, subject, reason } of result.warnings)
+      this.#log.warn({ kind, subject, reason }, "refresh");
+    if (result.status === "reloaded") {
+      const { endpoints, added, removed, changed, skipped, manifest_hash } = result;
+      const counts = {
+        added: added.length,
+        removed: removed.length,
+        changed: changed.length,
+        skipped: skipped.length,
+      };
+      this.#log.info({ endpoints, ...counts, manifest_hash }, "manifest refreshed");
+    }
+    return result;
   }
 }
 
-function countsOf(answer: Exclude<RefreshResult, { status: "error" }>) {
-  const { endpoints, added, removed, changed, skipped, manifest_hash } = answer;
-  const counts = {
-    added: added.length,
-    removed: removed.length,
-    changed: changed.length,
-    skipped: skipped.length,
-  };
-  return { endpoints, ...counts, manifest_hash };
-}
-
 /**
- * Runs one task at a time. A call that arrives while one runs may be about something newer than that run has seen: all
- * such share the run behind it.
+ * Runs one task at a time. Calls during a run share the run after it, since they may concern something newer than the
+ * current run has read.
  */
 export class SingleFlight<T> {
   readonly #task: () => Promise<T>;

@@ -24,6 +24,13 @@ export interface ManifestVersion {
   /** Models in the manifest. */
   readonly models: number;
   readonly skipped: readonly SkippedModel[];
+  readonly heldBack: readonly HeldBackEndpoint[];
+}
+
+/** An endpoint that stays as it was, with the changes that the guard holds back (runtime/README.md, Refresh). */
+export interface HeldBackEndpoint {
+  readonly endpoint: string;
+  readonly changes: readonly string[];
 }
 
 /** A model tagged for the API that has no endpoint, with the reasons. */

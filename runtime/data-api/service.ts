@@ -1,9 +1,9 @@
 import { dataApiListener, earlyErrorHeaders } from "./listener.js";
 import { BuildTimes } from "./data-versions.js";
-import type { ActiveRelease } from "./release.js";
+import type { ActiveRelease, Release } from "./release.js";
 import { Metrics } from "../observability/metrics.js";
 import { openGateway } from "./gateway.js";
-import type { RefreshResult } from "./refresh.js";
+import { activate, type RefreshResult } from "./refresh.js";
 import { requestFields } from "../observability/request-log.js";
 import type { Environment } from "../environment/environment.js";
 import type { Logger } from "../http/logger.js";
@@ -29,14 +29,19 @@ export interface DataServiceOptions {
 export interface DataService extends RunningServer {
   readonly builds: BuildTimes;
   readonly metrics: Metrics;
+  /** Puts a release into service. Rejects, and keeps the old one, when it does not load. */
+  activate(release: Release): Promise<RefreshResult>;
 }
 
 /** Serves the data API. Rejects with a clear message when it cannot, and leaves nothing open. */
 export async function startDataService(options: DataServiceOptions): Promise<DataService> {
   const { environment, databaseUrl, title, active, refresh, log, intake } = options;
   const builds = new BuildTimes();
-  const metrics = new Metrics(() => active.current);
   const usage = environment.usageEnabled ? new Usage({ databaseUrl, log }) : null;
+  const metrics: Metrics = new Metrics(() => ({
+    ...active.current,
+    missingRelations: gateway.warehouse.missingRelations,
+  }));
   const gateway = openGateway({
     ...environment,
     databaseUrl,
@@ -52,8 +57,10 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const service = {
     title,
     openApi: () => active.current.openApi,
+    heldBack: () => active.current.manifest?.heldBack ?? [],
     metrics: { contentType, text: options.metricsText ?? (() => metrics.text()) },
     metricsPublic: environment.metricsPublic,
+    isBehindProxy: environment.isBehindProxy,
   };
   const listener = dataApiListener({ gateway, service, active, refresh });
   const server = await listen(listener, environment.host, environment.port, {
@@ -70,5 +77,12 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     await usage?.close();
     await gateway.close();
   };
-  return { url: server.url, stop, builds, metrics };
+  return {
+    url: server.url,
+    stop,
+    builds,
+    metrics,
+    activate: (next) =>
+      activate(active, next, gateway.warehouse, intake ? "after the swap" : "before the swap"),
+  };
 }

@@ -6,15 +6,20 @@ import { send, sendOptions, sendHttpError, SYSTEM_METHODS, type Reply } from "./
 import { httpError, type HttpError } from "../model/errors.js";
 import type { Gateway } from "./gateway.js";
 import type { RefreshResult } from "./refresh.js";
+import type { HeldBackEndpoint } from "./release.js";
 
 /** What the system endpoints tell of the service. */
 export interface Service {
   readonly title: string;
   /** The OpenAPI document, as text. */
   readonly openApi: () => string;
+  /** Endpoints whose changes the guard holds back. */
+  readonly heldBack: () => readonly HeldBackEndpoint[];
   readonly metrics: MetricsText;
   /** Whether everybody may read `/metrics`. */
   readonly metricsPublic: boolean;
+  /** With `TRUST_PROXY` no caller counts as local. */
+  readonly isBehindProxy: boolean;
 }
 
 /** What `/metrics` shows. */
@@ -86,12 +91,16 @@ function status({ service }: Context): Reply {
   return json(200, { status: "online", service: service.title, docs: "/docs" });
 }
 
-async function health({ gateway }: Context): Promise<Reply> {
+async function health({ gateway, service }: Context): Promise<Reply> {
   const connected = await gateway.warehouse.isReachable();
   const details = [gateway.rates.degraded, gateway.warehouse.degraded].filter((text) => text !== null);
+  const { missingRelations } = gateway.warehouse;
+  const heldBack = service.heldBack();
   return json(connected ? 200 : 503, {
-    status: connected ? "ok" : "unavailable",
+    status: connected ? (missingRelations.length > 0 ? "degraded" : "ok") : "unavailable",
     database_connected: connected,
+    ...(missingRelations.length > 0 && { missing_relations: missingRelations }),
+    ...(heldBack.length > 0 && { held_back: heldBack }),
     ...(details.length > 0 && { detail: details.join(" ") }),
   });
 }
@@ -100,13 +109,19 @@ function openApi({ service }: Context): Reply {
   return { status: 200, body: service.openApi() };
 }
 
-/** Open to this machine and to tier3 keys; a forwarded request comes from elsewhere (decisions.md §A, Responses). */
+/** Open to this machine and to tier3 keys; a forwarded request comes from elsewhere (runtime/README.md, Operations). */
 async function metrics({ gateway, service, request, admission }: Context): Promise<Reply | HttpError> {
-  const { "x-forwarded-for": forwardedFor, forwarded } = request.headers;
-  const isLocal =
-    isLoopback(gateway.addressOf(request)) && forwardedFor === undefined && forwarded === undefined;
+  const isLocal = !service.isBehindProxy && isLoopback(gateway.addressOf(request)) && !isForwarded(request);
   if (!service.metricsPublic && !isLocal && admission.tier !== "tier3") return httpError("metricsForbidden");
   return { status: 200, body: await service.metrics.text(), contentType: service.metrics.contentType };
+}
+
+/** Headers that proxies add. */
+const FORWARDING =
+  /^(forwarded|via|x-forwarded(-.+)?|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip)$/;
+
+function isForwarded({ headers }: IncomingMessage): boolean {
+  return Object.keys(headers).some((name) => FORWARDING.test(name));
 }
 
 export const REFRESH_PATH = "/v1/system/manifest/refresh";

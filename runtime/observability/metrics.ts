@@ -8,7 +8,14 @@ export interface ServedRelease {
   /** By path. */
   readonly endpoints: ReadonlyMap<string, unknown>;
   /** The manifest it was rendered from; null while the generated folder is served. */
-  readonly manifest: { readonly hash: string; readonly loadedAt: number } | null;
+  readonly manifest: {
+    readonly hash: string;
+    readonly loadedAt: number;
+    readonly skipped: readonly unknown[];
+    readonly heldBack: readonly unknown[];
+  } | null;
+  /** Relations that endpoints need and the database does not have. */
+  readonly missingRelations: readonly string[];
 }
 
 /** What `/metrics` shows (decisions.md §A). Labels come from closed sets, never from what a caller sends. */
@@ -51,6 +58,32 @@ function describeRelease(served: () => ServedRelease, registers: Registry[]): vo
       this.set(served().endpoints.size);
     },
   });
+  const gauges: readonly (readonly [name: string, help: string, value: () => number])[] = [
+    [
+      "routewright_missing_relations",
+      "Relations of endpoints that the database does not have.",
+      () => served().missingRelations.length,
+    ],
+    [
+      "routewright_skipped_models",
+      "Models tagged for the API that the manifest in service gives no endpoint.",
+      () => served().manifest?.skipped.length ?? 0,
+    ],
+    [
+      "routewright_held_back_endpoints",
+      "Endpoints whose changes the guard holds back.",
+      () => served().manifest?.heldBack.length ?? 0,
+    ],
+  ];
+  for (const [name, help, value] of gauges)
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(value());
+      },
+    });
   new Gauge({
     name: "routewright_manifest_loaded_timestamp_seconds",
     help: "When the manifest in service was loaded, by its hash; absent while the generated folder is served.",

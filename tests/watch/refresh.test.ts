@@ -79,6 +79,61 @@ describe("POST /v1/system/manifest/refresh", () => {
     expect(manifests.conditions).toEqual([undefined, '"2"']);
   });
 
+  it("warns of what it removes, skips, opens or cannot find, by name and reason", async () => {
+    const tiered = (name: string, tier: string): TestModel => ({
+      ...model(name, "first"),
+      tags: [...model(name, "first").tags, tier],
+    });
+    const { command, manifests, refresh, get } = await following(
+      serving(manifestOf([tiered("one", "tier2"), model("two", "second")]), '"1"'),
+    );
+    await refresh();
+    const next = manifestOf([
+      tiered("one", "tier1"),
+      model("nowhere", "third"),
+      { ...model("two", "bad/resource") },
+    ]);
+    manifests.behave(serving(next, '"2"'));
+    const { warnings } = (await (await refresh()).json()) as { warnings: unknown[] };
+    const invalid: unknown = expect.stringContaining("cannot be a path segment");
+    const expected = [
+      { kind: "removed", subject: "/v1/flows/second", reason: invalid },
+      { kind: "opened", subject: "/v1/flows/first", reason: "Its tier was tier2 and is tier1 now." },
+      { kind: "skipped", subject: "model.test.two", reason: invalid },
+      {
+        kind: "missing_relation",
+        subject: `${schema}.nowhere`,
+        reason: expect.stringContaining("no such relation"),
+      },
+    ];
+    expect(warnings).toEqual(expected);
+    await command.until(/missing_relation/);
+    const { stdout, stderr } = command.printed();
+    const logged = `${stdout}${stderr}`
+      .split("\n")
+      .filter((line) => line.includes('"msg":"refresh"'))
+      .map((line) => JSON.parse(line) as unknown);
+    expect(logged).toMatchObject(expected);
+    expect(await get("/health")).toEqual({
+      status: "degraded",
+      database_connected: true,
+      missing_relations: [`${schema}.nowhere`],
+    });
+    const metrics = await (await fetch(`${command.url}/metrics`)).text();
+    expect(metrics).toContain("\nroutewright_missing_relations 1\n");
+    expect(metrics).toContain("\nroutewright_skipped_models 1\n");
+  });
+
+  it("takes a manifest without an endpoint for a broken one", async () => {
+    const { refresh, get } = await following(serving(manifestOf([]), '"1"'));
+    expect(await (await refresh()).json()).toMatchObject({
+      status: "error",
+      endpoints: 1,
+      detail: expect.stringContaining("no endpoint"),
+    });
+    expect(await get("/v1/flows/first")).toEqual([{ n: 1 }]);
+  });
+
   it("needs a tier3 key", async () => {
     const { refresh } = await following(serving(TWO, '"2"'));
     const answer = await refresh(KEYS.tier1);
