@@ -108,7 +108,11 @@ export class Connection {
     const { isPooled } = this.#session;
     const text = isPooled ? transactionSettings(this.#options.statementTimeoutMs) : "BEGIN READ ONLY";
     await this.run({ text }, limits);
-    if (!isPooled) return;
+  }
+
+  /** Finds out, in a transaction, which database process runs it: behind a pooler each may be another one. */
+  async identify(limits: QueryLimits): Promise<void> {
+    if (!this.#session.isPooled) return;
     const [row] = await this.run({ text: "SELECT pg_backend_pid()" }, limits);
     this.#backendPid = Number(row?.[0]);
   }

@@ -38,6 +38,7 @@ export class Cursor {
     const { text, values } = queryOf(postgresDialect.each(relation, columns, selection, format));
     return this.#timed(async () => {
       await this.#connection.begin(this.#limits);
+      await this.#connection.identify(this.#limits);
       const declare = { text: `DECLARE answer NO SCROLL CURSOR FOR ${text}`, values: values ?? [] };
       await this.#connection.run(declare, this.#limits);
       return this.#fetch();
@@ -49,7 +50,7 @@ export class Cursor {
     return this.#isOpen ? this.#timed(() => this.#fetch()) : Promise.resolve([]);
   }
 
-  /** Ends the transaction of another session's accord: its query or its transaction is cancelled. */
+  /** Ends the transaction and the query that runs in it, which then rejects with the reason. */
   cancel(reason: Error): void {
     this.#connection.cancel(reason);
   }

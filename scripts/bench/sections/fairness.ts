@@ -1,0 +1,205 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { get } from "node:http";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { type Server, timeProgram } from "../process.js";
+import { type Findings, type Row, single } from "../report.js";
+import { KEYS, startRoutewright } from "../servers.js";
+import { quantile } from "../statistics.js";
+import { type Database, openDatabase, ROUTEWRIGHT, SCHEMA } from "../synthetic-api.js";
+import type { Setting } from "./section.js";
+
+/** Requests a second of the tier3 caller, one after the other, and how long it is measured. */
+const PER_SECOND = 40;
+const MEASURED_MS = 8000;
+
+/** Limit of the caller's p99 under attack, as a multiple of its p99 without. */
+const MOST_TIMES = 3;
+
+/** What attackers do; each attack is bounded by the section's end. */
+const COSTLY_REQUESTS = 22;
+const SLOW_READERS = 10;
+const LOCKED_REQUESTS = 20;
+
+/** A tier3 caller's latency on a table of its own while anonymous callers load, stall and wait for other tables. */
+export async function fairness({ folder, progress }: Setting): Promise<Findings> {
+  const database = await openDatabase(folder);
+  let server: Server | null = null;
+  try {
+    await database.query(TABLES);
+    const environment = { STATEMENT_TIMEOUT_MS: "tier0=5000,tier3=30000" };
+    server = await startRoutewright(await generateModels(folder), database, { environment });
+    const { port } = server;
+    await measure(port, 2000);
+    const rows: Row[] = [];
+    progress("fairness: without attackers");
+    rows.push({ attackers: "none", ...(await measure(port, MEASURED_MS)) });
+    for (const [attackers, attack] of Object.entries(ATTACKS)) {
+      progress(`fairness: ${attackers}`);
+      const stop = await attack(port, database);
+      await sleep(500);
+      rows.push({ attackers, ...(await measure(port, MEASURED_MS)) });
+      await stop();
+      await sleep(1000);
+    }
+    return findings(rows);
+  } finally {
+    await server?.stop();
+    await database.stop();
+  }
+}
+
+const TABLES = `DROP TABLE IF EXISTS ${SCHEMA}.fair, ${SCHEMA}.locked, ${SCHEMA}.long CASCADE;
+  CREATE TABLE ${SCHEMA}.fair AS SELECT i AS id, md5(i::text) AS label FROM generate_series(1, 100) i;
+  CREATE TABLE ${SCHEMA}.locked AS TABLE ${SCHEMA}.fair;
+  CREATE TABLE ${SCHEMA}.long AS SELECT i AS id, repeat(md5(i::text), 4) AS label FROM generate_series(1, 500000) i;
+  CREATE VIEW ${SCHEMA}.costly AS SELECT id, md5(label || id) AS label FROM ${SCHEMA}.long ORDER BY md5(label) LIMIT 5000`;
+
+type Attack = (port: number, database: Database) => Promise<() => Promise<void>>;
+
+const costly: Attack = (port) => {
+  const paths = Array.from({ length: COSTLY_REQUESTS }, (_, i) => `/v1/bench/costly?label=${"a".repeat(i + 1)}`);
+  return Promise.resolve(hold(port, paths));
+};
+
+const slowReaders: Attack = (port) => Promise.resolve(hold(port, Array(SLOW_READERS).fill("/v1/bench/long") as string[]));
+
+const lock: Attack = async (port, database) => {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await client.query(`BEGIN; LOCK TABLE ${SCHEMA}.locked IN ACCESS EXCLUSIVE MODE`);
+  const paths = Array.from({ length: LOCKED_REQUESTS }, (_, i) => `/v1/bench/locked?label=${"a".repeat(i + 1)}`);
+  const stop = hold(port, paths);
+  return async () => {
+    await client.end();
+    await stop();
+  };
+};
+
+const all: Attack = async (port, database) => {
+  const stops = await Promise.all([costly, slowReaders, lock].map((attack) => attack(port, database)));
+  return async () => void (await Promise.all(stops.map((stop) => stop())));
+};
+
+const ATTACKS: Readonly<Record<string, Attack>> = {
+  [`${String(COSTLY_REQUESTS)} costly queries`]: costly,
+  [`${String(SLOW_READERS)} slow readers`]: slowReaders,
+  [`a lock and ${String(LOCKED_REQUESTS)} queries for it`]: lock,
+  "all of these": all,
+};
+
+/** Sends each request without a key, reads the head of its response only, and sends it again when it ends. */
+function hold(port: number, paths: readonly string[]): () => Promise<void> {
+  let isOver = false;
+  const open = new Set<() => void>();
+  const send = (path: string): void => {
+    if (isOver) return;
+    const request = get({ host: "127.0.0.1", port, path, agent: false }, (response) => {
+      if (response.statusCode !== 200 || path.includes("?")) response.resume();
+    });
+    const close = (): void => void request.destroy();
+    open.add(close);
+    request.on("error", () => undefined).on("close", () => {
+      open.delete(close);
+      setTimeout(() => send(path), 50);
+    });
+  };
+  for (const path of paths) send(path);
+  return async () => {
+    isOver = true;
+    for (const close of open) close();
+    await sleep(100);
+  };
+}
+
+/** Latencies of the tier3 caller, whose requests all differ. */
+async function measure(port: number, durationMs: number) {
+  const latencies: number[] = [];
+  let refused = 0;
+  const pending: Promise<void>[] = [];
+  const end = performance.now() + durationMs;
+  for (let i = 1; performance.now() < end; i++) {
+    pending.push(
+      new Promise((resolve) => {
+        const started = performance.now();
+        const headers = { "X-API-Key": KEYS[0] ?? "" };
+        const path = `/v1/bench/fair?id=${String(1 + (i % 100))}`;
+        get({ host: "127.0.0.1", port, path, headers, agent: false }, (response) => {
+          if (response.statusCode !== 200) refused++;
+          response.resume().on("end", () => {
+            latencies.push(performance.now() - started);
+            resolve();
+          });
+        }).on("error", () => {
+          refused++;
+          resolve();
+        });
+      }),
+    );
+    await sleep(1000 / PER_SECOND);
+  }
+  await Promise.all(pending);
+  const sorted = Float64Array.from(latencies).sort();
+  return { requests: sorted.length, refused, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) };
+}
+
+const API = {
+  methods: ["GET", "POST"],
+  allow_unfiltered: true,
+  parameters: [
+    { name: "id", column: "id", operator: "=", type: "string" },
+    { name: "label", column: "label", operator: "ILIKE", type: "string" },
+  ],
+};
+
+async function generateModels(parent: string): Promise<string> {
+  const folder = join(parent, "fairness");
+  mkdirSync(folder, { recursive: true });
+  const models = ["fair", "locked", "long", "costly"].map((name) => ({
+    resource_type: "model",
+    unique_id: `model.bench.${name}`,
+    name,
+    schema: SCHEMA,
+    tags: ["production", "bench", `api:${name}`],
+    columns: Object.fromEntries(
+      Object.entries({ id: "integer", label: "text" }).map(([column, type]) => [column, { name: column, data_type: type }]),
+    ),
+    config: name === "long" ? {} : { meta: { api: API } },
+  }));
+  const metadata = { dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json" };
+  const nodes = Object.fromEntries(models.map((model) => [model.unique_id, model]));
+  writeFileSync(join(folder, "manifest.json"), JSON.stringify({ metadata, nodes }));
+  const args = [ROUTEWRIGHT, "generate", "--manifest", "manifest.json"];
+  await timeProgram({ name: "generate", args, folder });
+  return folder;
+}
+
+function findings(rows: readonly Row[]): Findings {
+  const [without, ...attacked] = rows;
+  const alone = Number(without?.["p99"]);
+  const refused = rows.reduce((sum, row) => sum + Number(row["refused"]), 0);
+  return {
+    tables: [
+      {
+        title: "fairness: a tier3 caller on its own table while anonymous callers attack others",
+        columns: [
+          { key: "attackers", head: "attackers" },
+          { key: "requests", head: "requests", digits: 0 },
+          { key: "refused", head: "refused", digits: 0 },
+          { key: "p50", head: "p50 ms", digits: 1 },
+          { key: "p99", head: "p99 ms", digits: 1 },
+        ],
+        rows,
+      },
+    ],
+    bars: [
+      ...attacked.map((row) => ({
+        name: `p99 under ${String(row["attackers"])}, to without`,
+        ratio: single(Number(row["p99"]) / alone),
+        limit: { atMost: MOST_TIMES },
+      })),
+      { name: "refused requests of the tier3 caller", ratio: single(refused), limit: { atMost: 0 } },
+    ],
+  };
+}
