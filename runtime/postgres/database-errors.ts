@@ -69,7 +69,7 @@ export function isConnectionRefusal(error: unknown): boolean {
 
 /**
  * SQLSTATEs of a statement whose relation, or whose columns, are not what they were when it was made: dbt replaces tables
- * and drops the views above them while it runs (runtime/README.md, "While dbt runs").
+ * and drops the views above them while it runs (runtime/README.md, Caching and freshness).
  */
 const RELATION_CHANGED: ReadonlySet<string> = new Set([
   "42P01", // undefined table

@@ -155,7 +155,7 @@ class PostgresWarehouse implements Warehouse {
     );
   }
 
-  /** dbt replaces tables, and drops the views above them, while it runs (runtime/README.md, "While dbt runs"). */
+  /** dbt replaces tables, and drops the views above them, while it runs (runtime/README.md, Caching and freshness). */
   async #retrying<T>(
     relation: Relation,
     context: Pick<QueryContext, "version" | "isStillNeeded">,

@@ -39,6 +39,7 @@ const manifest = manifestOf([
   model("many", { id: "integer" }, paged),
   model("failing", { id: "integer", v: "integer" }),
   model("small", { id: "integer" }),
+  model("gone", { id: "integer" }),
 ]);
 
 describe("few rows that are large", () => {
@@ -77,6 +78,16 @@ describe("a page", () => {
     }
     expect(small.headers.etag).toMatch(/^W\//);
   });
+});
+
+it("a relation that is missing is named by /health, which stays 200", async () => {
+  const url = await serveManifest(manifest);
+  expect((await ask(url, "/v1/shop/gone")).status).toBe(500);
+  const { status, text } = await ask(url, "/health");
+  expect([status, JSON.parse(text)]).toEqual([
+    200,
+    { status: "degraded", database_connected: true, missing_relations: [`${schema}.gone`] },
+  ]);
 });
 
 describe("requests are counted", () => {

@@ -59,17 +59,24 @@ const TABLES = `DROP TABLE IF EXISTS ${SCHEMA}.fair, ${SCHEMA}.locked, ${SCHEMA}
 type Attack = (port: number, database: Database) => Promise<() => Promise<void>>;
 
 const costly: Attack = (port) => {
-  const paths = Array.from({ length: COSTLY_REQUESTS }, (_, i) => `/v1/bench/costly?label=${"a".repeat(i + 1)}`);
+  const paths = Array.from(
+    { length: COSTLY_REQUESTS },
+    (_, i) => `/v1/bench/costly?label=${"a".repeat(i + 1)}`,
+  );
   return Promise.resolve(hold(port, paths));
 };
 
-const slowReaders: Attack = (port) => Promise.resolve(hold(port, Array(SLOW_READERS).fill("/v1/bench/long") as string[]));
+const slowReaders: Attack = (port) =>
+  Promise.resolve(hold(port, Array(SLOW_READERS).fill("/v1/bench/long") as string[]));
 
 const lock: Attack = async (port, database) => {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
   await client.query(`BEGIN; LOCK TABLE ${SCHEMA}.locked IN ACCESS EXCLUSIVE MODE`);
-  const paths = Array.from({ length: LOCKED_REQUESTS }, (_, i) => `/v1/bench/locked?label=${"a".repeat(i + 1)}`);
+  const paths = Array.from(
+    { length: LOCKED_REQUESTS },
+    (_, i) => `/v1/bench/locked?label=${"a".repeat(i + 1)}`,
+  );
   const stop = hold(port, paths);
   return async () => {
     await client.end();
@@ -100,10 +107,12 @@ function hold(port: number, paths: readonly string[]): () => Promise<void> {
     });
     const close = (): void => void request.destroy();
     open.add(close);
-    request.on("error", () => undefined).on("close", () => {
-      open.delete(close);
-      setTimeout(() => send(path), 50);
-    });
+    request
+      .on("error", () => undefined)
+      .on("close", () => {
+        open.delete(close);
+        setTimeout(() => send(path), 50);
+      });
   };
   for (const path of paths) send(path);
   return async () => {
@@ -163,7 +172,10 @@ async function generateModels(parent: string): Promise<string> {
     schema: SCHEMA,
     tags: ["production", "bench", `api:${name}`],
     columns: Object.fromEntries(
-      Object.entries({ id: "integer", label: "text" }).map(([column, type]) => [column, { name: column, data_type: type }]),
+      Object.entries({ id: "integer", label: "text" }).map(([column, type]) => [
+        column,
+        { name: column, data_type: type },
+      ]),
     ),
     config: name === "long" ? {} : { meta: { api: API } },
   }));
