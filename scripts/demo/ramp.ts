@@ -18,8 +18,8 @@ interface Credentials {
   readonly clientSecret: string;
 }
 
-/** Port of the sandbox's providers, as `routewright ramp sandbox` has it. */
-const SANDBOX_PORT = 8002;
+/** Port of the sandbox's providers, as `routewright ramp sandbox` has it; a free one when the ramp has one too. */
+const sandboxPort = ({ rampPort }: Environment): number => (rampPort === 0 ? 0 : 8002);
 
 /** The ramp with a demo project on it: both sandbox providers, and a receiver that prints the events. */
 export async function startDemoRamp(environment: Environment, dataDir: string): Promise<DemoRamp> {
@@ -29,7 +29,7 @@ export async function startDemoRamp(environment: Environment, dataDir: string): 
     for (const end of stops.reverse()) await end();
   };
   try {
-    const sandbox = await ramp.startSandbox({ host: environment.host, port: SANDBOX_PORT });
+    const sandbox = await ramp.startSandbox({ host: environment.host, port: sandboxPort(environment) });
     stops.push(() => sandbox.stop());
     const receiver = await startReceiver();
     stops.push(() => receiver.stop());
