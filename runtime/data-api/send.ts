@@ -14,14 +14,16 @@ export function allowedMethods(endpoint: Endpoint | null): AllowedMethods {
   return endpoint.methods.includes("POST") ? "GET, HEAD, POST, OPTIONS" : "GET, HEAD, OPTIONS";
 }
 
-/** A whole answer: JSON unless it says otherwise. */
+/** A complete response: JSON that is not stored, unless it says otherwise. */
 export interface Reply {
   readonly status: number;
-  readonly body: string;
+  readonly body: string | Buffer;
   readonly contentType?: string;
+  /** How the body may be cached, and how it is encoded, as flat name and value pairs. */
+  readonly caching?: readonly string[];
 }
 
-/** What an answer says of the caller's window and of the request (data-api.md §8). */
+/** The caller's rate limit window and the request id (runtime/README.md, Limits). */
 export function callerHeaders({ limit, window }: Authorization, requestId: string): string[] {
   return [
     "X-RateLimit-Limit",
@@ -35,33 +37,32 @@ export function callerHeaders({ limit, window }: Authorization, requestId: strin
   ];
 }
 
-/** Sends an answer in one write; returns the bytes of its body. */
+/** Sends a response in one write; returns the bytes of its body. */
 export function send(
   response: ServerResponse,
-  { status, body, contentType = "application/json; charset=utf-8" }: Reply,
+  { status, body, contentType = "application/json; charset=utf-8", caching = NO_STORE }: Reply,
   admission: Authorization,
   requestId: string,
   more: readonly string[] = [],
 ): number {
   if (response.destroyed) return 0;
   const bytes = Buffer.byteLength(body);
+  const content = ["Content-Type", contentType, "Content-Length", String(bytes)];
   response.writeHead(status, [
     ...callerHeaders(admission, requestId),
     ...COMMON_HEADERS,
     ...TEXT_POLICY,
-    ...NO_STORE,
+    ...caching,
     ...more,
-    "Content-Type",
-    contentType,
-    "Content-Length",
-    String(bytes),
+    ...(status === 304 ? [] : content),
   ]);
   response.end(body);
   return bytes;
 }
 
 /**
- * Sends a refusal: `{"detail": …}` and the headers that go with its kind (data-api.md §7). Returns the bytes of its body.
+ * Sends an error: `{"detail": …}` and the headers that belong to it (runtime/README.md, Errors). Returns the bytes of
+ * its body.
  */
 export function sendHttpError(
   response: ServerResponse,

@@ -4,11 +4,13 @@ import { requestIdOf } from "../http/request-context.js";
 import { peek, type Authorization, authorize, requireTier } from "../access/authorize.js";
 import { send, sendOptions, sendHttpError, SYSTEM_METHODS, type Reply } from "./send.js";
 import { httpError, type HttpError } from "../model/errors.js";
+import { BufferedResult, isNamed } from "../results/buffered-result.js";
+import { COMPRESSED_FROM_BYTES, encodingOf } from "../results/encoding.js";
 import type { Gateway } from "./gateway.js";
 import type { RefreshResult } from "./refresh.js";
 import type { HeldBackEndpoint } from "./release.js";
 
-/** What the system endpoints tell of the service. */
+/** What the system endpoints report. */
 export interface Service {
   readonly title: string;
   /** The OpenAPI document, as text. */
@@ -37,7 +39,7 @@ interface Context {
   readonly admission: Authorization;
 }
 
-/** The public endpoints of data-api.md §4.2, but for the documentation pages. */
+/** The public endpoints, except the documentation pages (runtime/README.md, System endpoints). */
 const HANDLERS: ReadonlyMap<string, SystemHandler> = new Map<string, SystemHandler>([
   ["/", status],
   ["/health", health],
@@ -49,7 +51,7 @@ export function isSystemPath(path: string): boolean {
   return HANDLERS.has(path);
 }
 
-/** Answers a system endpoint: never limited, but a key that is sent must be known (data-api.md §5). */
+/** Serves a system endpoint: never rate limited, but a key that is sent must be known. */
 export async function serveSystem(
   gateway: Gateway,
   service: Service,
@@ -69,7 +71,6 @@ export async function serveSystem(
   else send(response, outcome, admission, requestId);
 }
 
-/** The public paths are there to be read. */
 export function readOnly({ method }: IncomingMessage): HttpError | null {
   return method === "GET" || method === "HEAD" ? null : httpError("methodNotAllowed");
 }
@@ -105,8 +106,19 @@ async function health({ gateway, service }: Context): Promise<Reply> {
   });
 }
 
-function openApi({ service }: Context): Reply {
-  return { status: 200, body: service.openApi() };
+/** The document of the release in service, with its hash and encodings, each made once. */
+let document: { readonly text: string; readonly result: BufferedResult } | null = null;
+
+async function openApi({ service, request }: Context): Promise<Reply> {
+  const text = service.openApi();
+  if (document?.text !== text) document = { text, result: new BufferedResult(text, 0, 0) };
+  const { result } = document;
+  const caching = ["Cache-Control", "no-cache", "Vary", "Accept-Encoding", "ETag", result.tag];
+  if (isNamed(result.tag, request.headers["if-none-match"])) return { status: 304, body: "", caching };
+  const encoding = result.bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(request);
+  if (encoding === null) return { status: 200, body: result.body, caching };
+  const body = await result.compressed(encoding);
+  return { status: 200, body, caching: [...caching, "Content-Encoding", encoding] };
 }
 
 /** Open to this machine and to tier3 keys; a forwarded request comes from elsewhere (runtime/README.md, Operations). */
@@ -128,7 +140,7 @@ export const REFRESH_PATH = "/v1/system/manifest/refresh";
 
 const METHODS = "POST, OPTIONS";
 
-/** Answers `POST /v1/system/manifest/refresh`, for tier3 alone (data-api.md §4.2). */
+/** Serves `POST /v1/system/manifest/refresh`, for tier3 only. */
 export async function serveRefresh(
   gateway: Gateway,
   refresh: () => Promise<RefreshResult>,
@@ -142,7 +154,7 @@ export async function serveRefresh(
   }
   const admission = await authorize(gateway, request);
   const refusal = admission.error ?? requireTier("tier3", admission) ?? methodRefusal(request);
-  // A body means nothing here; unread, it would hold up the connection's next request.
+  // A body is ignored; unread, it would block the next request of the connection.
   request.resume();
   if (refusal) sendHttpError(response, refusal, METHODS, admission, requestId);
   else send(response, { status: 200, body: JSON.stringify(await refresh()) }, admission, requestId);

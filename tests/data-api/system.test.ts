@@ -26,6 +26,22 @@ describe("the system's endpoints", () => {
     expect(Object.keys(document.paths)).toContain("/v1/shop/legacy");
   });
 
+  it("is compressed and revalidated", async () => {
+    const plain = await ask(url, "/openapi.json");
+    const headers = { "accept-encoding": "gzip", "if-none-match": 'W/"other"' };
+    const gzipped = await ask(url, "/openapi.json", { headers });
+    expect([gzipped.status, gzipped.headers["content-encoding"], gzipped.headers["etag"]]).toEqual([
+      200,
+      "gzip",
+      plain.headers["etag"],
+    ]);
+    expect(Number(gzipped.headers["content-length"])).toBeLessThan(
+      Number(plain.headers["content-length"]) / 3,
+    );
+    const again = await ask(url, "/openapi.json", { headers: { "if-none-match": plain.headers["etag"] } });
+    expect([again.status, again.text, again.headers["content-length"]]).toEqual([304, "", undefined]);
+  });
+
   it("take no notice of a query string", async () => {
     for (const target of ["/", "/health", "/docs", "/openapi.json"])
       expect((await ask(url, `${target}?x=1`)).status).toBe(200);
