@@ -10,6 +10,7 @@ interface GenerateFlags {
   readonly check: boolean;
   readonly strict: boolean;
   readonly json: boolean;
+  readonly allowEmpty: boolean;
 }
 
 export function addGenerate(command: Command, then: Then): void {
@@ -21,6 +22,7 @@ export function addGenerate(command: Command, then: Then): void {
     .option("--check", "write nothing; exit 1 when the folder is not up to date", false)
     .option("--strict", "exit 1 when a model is skipped with a problem", false)
     .option("--json", "report as JSON", false)
+    .option("--allow-empty", "write even if the manifest publishes no endpoint any more", false)
     .action((flags: GenerateFlags) => then(startGenerate(flags)));
 }
 

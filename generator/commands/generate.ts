@@ -1,7 +1,7 @@
 import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
-import { compare, type Drift, readFolder } from "../output/folder.js";
+import { compare, type Drift, emptyProblem, readFolder } from "../output/folder.js";
 import { folderProblem } from "../output/folder-problem.js";
 import { type FileSet, render } from "../render/render.js";
 import { writeDrift } from "../output/write.js";
@@ -21,6 +21,8 @@ export interface GenerateOptions {
   /** A finding where a model is skipped with a problem. */
   readonly strict: boolean;
   readonly json: boolean;
+  /** Write a folder without endpoints although the present one has some. */
+  readonly allowEmpty?: boolean;
   readonly defaultTier: Tier;
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
@@ -40,9 +42,10 @@ export async function generate(options: GenerateOptions): Promise<Outcome> {
   const reading = await readModels(options);
   if (!reading.ok) return { exit: EXIT.error, errors: [reading.problem] };
   const catalogue = catalogueOf(reading.manifest, { defaultTier: options.defaultTier });
-  const settled = settle(options, render(catalogue, { title: options.title }));
-  if ("errors" in settled) return { exit: EXIT.error, errors: settled.errors };
-  const report = { ...options, warnings: reading.manifest.warnings, catalogue, drift: settled.drift };
+  const files = render(catalogue, { title: options.title });
+  const update = updateOf(options, files, catalogue.entries.length);
+  if ("errors" in update) return { exit: EXIT.error, errors: update.errors };
+  const report = { ...options, warnings: reading.manifest.warnings, catalogue, drift: update.drift };
   const output = options.json ? reportJson(report) : reportText(report);
   return { exit: hasFindings(options, report) ? EXIT.findings : EXIT.ok, output };
 }
@@ -55,18 +58,21 @@ async function readModels({ manifest, catalog }: GenerateOptions): Promise<Manif
 }
 
 /** Compares the folder with the files and, unless only that is asked, writes what differs. */
-function settle(
-  { out, check }: GenerateOptions,
+function updateOf(
+  { out, check, allowEmpty = false }: GenerateOptions,
   fresh: FileSet,
+  endpoints: number,
 ): { readonly drift: readonly Drift[] } | { readonly errors: readonly string[] } {
   try {
     const drift = compare(readFolder(out), fresh);
     const blocked = drift.filter(({ kind }) => kind === "blocked");
     if (blocked.length > 0) return { errors: blocked.map(({ file }) => inTheWay(out, file)) };
+    const empty = check || allowEmpty ? null : emptyProblem(endpoints, drift);
+    if (empty !== null) return { errors: [empty] };
     if (!check) writeDrift(out, fresh, drift);
     return { drift };
   } catch (error) {
-    const problem = folderProblem(out, error);
+    const problem = folderProblem(out, error, check ? "read" : "write");
     if (problem === null) throw error;
     return { errors: [problem] };
   }

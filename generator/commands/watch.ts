@@ -1,11 +1,12 @@
 import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
-import { compare, readFolder } from "../output/folder.js";
-import { render } from "../render/render.js";
+import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
+import { compare, emptyProblem, readFolder } from "../output/folder.js";
+import { type ModuleCache, renderCached } from "../render/render.js";
 import { parseManifest } from "../manifest/manifest.js";
 import { shownLocation } from "../manifest/source.js";
 import { FollowedSource } from "../watch/followed-source.js";
-import { recoverFolder, replaceFolder } from "../output/replace.js";
+import { recoverFolder, updateFolder } from "../output/replace.js";
 import { follow } from "../watch/schedule.js";
 import { EXIT, type Outcome } from "./outcome.js";
 import { inTheWay, reportText } from "./report.js";
@@ -13,6 +14,8 @@ import { inTheWay, reportText } from "./report.js";
 export interface WatchOptions {
   /** File or http(s) address of the manifest. */
   readonly manifest: string;
+  /** Of dbt's catalog.json. */
+  readonly catalog?: string;
   readonly out: string;
   readonly intervalSeconds: number;
   readonly defaultTier: Tier;
@@ -47,6 +50,7 @@ class Watcher {
   readonly #source: FollowedSource;
   /** Hash of the manifest that the folder was last brought up to date with. */
   #written: string | null = null;
+  #modules: ModuleCache = new Map();
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -59,7 +63,7 @@ class Watcher {
       const look = await this.#source.look(this.#written);
       if (look.kind === "unchanged") return null;
       if (look.kind === "error") return problem(look.detail);
-      const news = this.#write(look.text, look.shown);
+      const news = await this.#write(look.text, look.shown);
       if (news.ok) this.#written = look.hash;
       return news.text;
     } catch (error) {
@@ -68,23 +72,30 @@ class Watcher {
     }
   }
 
-  #write(text: string, shown: string): { readonly ok: boolean; readonly text: string } {
-    const { out, defaultTier, title } = this.#options;
+  async #write(text: string, shown: string): Promise<{ readonly ok: boolean; readonly text: string }> {
+    const { out, catalog, defaultTier, title } = this.#options;
     const reading = parseManifest(text, shown);
     if (!reading.ok) return { ok: false, text: problem(reading.problem) };
-    const catalogue = catalogueOf(reading.manifest, { defaultTier });
-    const fresh = render(catalogue, { title });
+    const found = catalog === undefined ? NO_COLUMNS : await readCatalog(catalog);
+    if (!found.ok) return { ok: false, text: problem(found.problem) };
+    const catalogue = catalogueOf(withWarehouseColumns(reading.manifest, found.columns), { defaultTier });
+    const { files: fresh, cache } = renderCached(catalogue, { title, cache: this.#modules });
+    this.#modules = cache;
     const drift = compare(readFolder(out), fresh);
     const blocked = drift.filter(({ kind }) => kind === "blocked");
     if (blocked.length > 0)
       return { ok: false, text: blocked.map(({ file }) => problem(inTheWay(out, file))).join("") };
-    if (drift.length > 0) replaceFolder(out, fresh, drift);
+    const empty = emptyProblem(catalogue.entries.length, drift);
+    if (empty !== null) return { ok: false, text: problem(empty.replace(", or pass --allow-empty", "")) };
+    updateFolder(out, fresh, drift);
     return {
       ok: true,
       text: reportText({ out, check: false, warnings: reading.manifest.warnings, catalogue, drift }),
     };
   }
 }
+
+const NO_COLUMNS = { ok: true, columns: new Map() } as const;
 
 function problem(detail: string): string {
   return `error: ${detail}\n`;

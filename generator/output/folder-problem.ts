@@ -1,13 +1,17 @@
 /** What a file system said no to in a generated folder, as one line that tells what to do; null for any other fault. */
-export function folderProblem(path: string, error: unknown): string | null {
+export function folderProblem(
+  path: string,
+  error: unknown,
+  doing: "read" | "write" = "write",
+): string | null {
   const { code = "", syscall } = error as NodeJS.ErrnoException;
   if (syscall === undefined) return null;
   const reason = REASONS.get(code) ?? (error as Error).message;
-  return `Cannot write the folder ${path}: ${reason} Nothing was changed.`;
+  return `Cannot ${doing} the folder ${path}: ${reason} Nothing was changed.`;
 }
 
 const REASONS: ReadonlyMap<string, string> = new Map([
-  ["ENOTDIR", "it, or what it would be in, is a file. Name a folder with --out."],
+  ["ENOTDIR", "the path or one of its parents is a file. Name a folder with --out."],
   ["EEXIST", "a file of that name is there already. Name a folder with --out."],
   ["EACCES", "there is no permission to read or write it."],
   ["EPERM", "there is no permission to read or write it."],

@@ -2,7 +2,7 @@ import type { Tier } from "@routewright/runtime/model";
 import { compileModules, type Rendered, type ScriptCache } from "@routewright/runtime/compile";
 import { catalogueOf } from "../catalogue/build.js";
 import type { Skipped } from "../catalogue/catalogue.js";
-import { render } from "../render/render.js";
+import { type ModuleCache, renderCached } from "../render/render.js";
 import { parseManifest } from "../manifest/manifest.js";
 import { FollowedSource } from "./followed-source.js";
 
@@ -19,6 +19,7 @@ export class RenderJob {
   readonly #options: RenderJobOptions;
   readonly #source: FollowedSource;
   #scripts: ScriptCache = new Map();
+  #modules: ModuleCache = new Map();
 
   constructor(options: RenderJobOptions) {
     this.#options = options;
@@ -34,7 +35,8 @@ export class RenderJob {
     const reading = parseManifest(text, shown);
     if (!reading.ok) return { kind: "error", detail: reading.problem };
     const catalogue = catalogueOf(reading.manifest, { defaultTier });
-    const files = render(catalogue, { title });
+    const { files, cache } = renderCached(catalogue, { title, cache: this.#modules });
+    this.#modules = cache;
     const routes = new Map([...files].filter(([file]) => file.startsWith("routes/")));
     const modules = await compileModules(routes, this.#scripts);
     this.#scripts = new Map(modules.map(({ digest, script }) => [digest, script]));

@@ -105,6 +105,27 @@ describe("routewright generate", () => {
   });
 });
 
+describe("a manifest that publishes nothing any more", () => {
+  it("removes no endpoint without --allow-empty", () => {
+    const folder = project(GOOD);
+    routewright(folder, GENERATE);
+    const before = filesIn(join(folder, "generated"));
+    writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifestOf([])));
+    expect(routewright(folder, GENERATE)).toEqual({
+      exit: 2,
+      out: "",
+      err: "error: The manifest publishes no endpoint, and all 1 of the folder would be removed. Nothing was changed. Check the manifest, or pass --allow-empty.\n",
+    });
+    expect(filesIn(join(folder, "generated"))).toEqual(before);
+    expect(routewright(folder, [...GENERATE, "--allow-empty"]).exit).toBe(0);
+    expect(Object.keys(filesIn(join(folder, "generated")))).toEqual([
+      "catalogue.json",
+      "index.ts",
+      "openapi.json",
+    ]);
+  });
+});
+
 describe("routewright generate --check", () => {
   it("exits 0 where the folder is up to date", () => {
     const folder = project(GOOD);

@@ -29,7 +29,7 @@ describe("a folder that cannot be written", () => {
       expect(routewright(folder, [...GENERATE, "--out", out])).toEqual({
         exit: 2,
         out: "",
-        err: `error: Cannot write the folder ${out}: it, or what it would be in, is a file. Name a folder with --out. Nothing was changed.\n`,
+        err: `error: Cannot write the folder ${out}: the path or one of its parents is a file. Name a folder with --out. Nothing was changed.\n`,
       });
     }
   });
@@ -81,5 +81,18 @@ describe("a folder that cannot be written", () => {
       });
       expect(filesIn(join(copy, "generated"))).toEqual(old);
     }
+  });
+});
+
+it("a folder that --check may not read is said to be unreadable", () => {
+  const folder = project(GOOD);
+  chmodSync(folder, 0o755);
+  routewright(folder, GENERATE);
+  chmodSync(join(folder, "generated"), 0);
+  const { exit, err } = routewright(folder, [...GENERATE, "--check"], {}, uid);
+  chmodSync(join(folder, "generated"), 0o755);
+  expect({ exit, err }).toEqual({
+    exit: 2,
+    err: "error: Cannot read the folder generated: there is no permission to read or write it. Nothing was changed.\n",
   });
 });

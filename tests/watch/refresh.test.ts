@@ -40,6 +40,15 @@ async function following(first: Behaviour, variables: Readonly<Record<string, st
 }
 
 describe("POST /v1/system/manifest/refresh", () => {
+  it("keeps the default tier that the folder was generated with, and says so", async () => {
+    const { command, refresh, get } = await following(serving(TWO, '"2"'), {
+      DEFAULT_ENDPOINT_TIER: "tier1",
+    });
+    await command.until(/DEFAULT_ENDPOINT_TIER differs from that of the generated folder/);
+    expect(await (await refresh()).json()).toMatchObject({ status: "reloaded", endpoints: 2 });
+    expect(await get("/v1/flows/second")).toEqual([{ n: 2 }]);
+  });
+
   it("swaps added, changed and removed endpoints into service, with their documentation", async () => {
     const { manifests, refresh, get } = await following(serving(TWO, '"2"'));
     expect(await get("/v1/flows/second")).toEqual({ detail: "Not Found" });

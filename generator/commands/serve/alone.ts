@@ -20,7 +20,7 @@ export async function serveAlone(flags: ServeFlags, environment: Environment): P
 
 async function serveData(flags: ServeFlags, environment: Environment): Promise<() => Promise<void>> {
   const { generated } = flags;
-  const renderer = rendererOf(environment);
+  const renderer = rendererOf(flags, environment);
   const runResults = await runResultsOf(environment);
   const service = await startService({ environment, generated, dataDir: DATA_DIR, renderer });
   const unfollow = [followManifest(flags, environment, service)];

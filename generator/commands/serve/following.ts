@@ -1,12 +1,34 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Tier } from "@routewright/runtime/model";
 import { type Environment, openLog, type Renderer, type RunningService } from "@routewright/runtime/server";
+import { readCatalogue } from "../../catalogue/catalogue-file.js";
 import { openRunResults, type RunResults } from "../../watch/run-results.js";
 import { follow } from "../../watch/schedule.js";
 import { workerRenderer } from "../../watch/worker-renderer.js";
 import type { ServeFlags } from "./flags.js";
 
-/** What renders the manifest; null where none is configured. */
-export function rendererOf({ manifest, apiTitle, defaultTier }: Environment): Renderer | null {
-  return manifest === null ? null : workerRenderer({ manifest, title: apiTitle, defaultTier });
+/**
+ * What renders the manifest; null where none is configured. Endpoints without a tier tag keep the default tier that the
+ * folder was reviewed with: another `DEFAULT_ENDPOINT_TIER` would open or close them at the next refresh.
+ */
+export function rendererOf({ generated }: ServeFlags, environment: Environment): Renderer | null {
+  const { manifest, apiTitle, defaultTier, logLevel } = environment;
+  if (manifest === null) return null;
+  const recorded = recordedTier(generated);
+  if (recorded !== null && recorded !== defaultTier)
+    openLog(logLevel).warn(
+      { recorded, environment: defaultTier },
+      "DEFAULT_ENDPOINT_TIER differs from that of the generated folder: refreshes keep the recorded one; run `routewright generate` to change it",
+    );
+  return workerRenderer({ manifest, title: apiTitle, defaultTier: recorded ?? defaultTier });
+}
+
+function recordedTier(generated: string): Tier | null {
+  const file = join(generated, "catalogue.json");
+  if (!existsSync(file)) return null;
+  const reading = readCatalogue(readFileSync(file, "utf8"), file);
+  return reading.ok ? reading.catalogue.defaultTier : null;
 }
 
 /** Brings a manifest that changes into service, where that is asked for. Returns what ends it. */
