@@ -113,7 +113,7 @@ describe.skipIf(!needs("git")).each(kinds)("the pipeline of %s", { timeout: TIME
     expect(status, output).toBe(1);
     const { diff, lint } = reportsOn(repository.platform.requests[0]!);
     expect(diff).toContain("### API changes: passes");
-    expect(lint).toContain("### API lint: fails, 1 error\n");
+    expect(lint).toContain("### API lint: fails, 1 error");
   });
 
   it("fails on an invalid model, names it, and commits nothing", async () => {
