@@ -10,6 +10,8 @@ export type { AdminSession, RampServiceOptions } from "./ramp/start-ramp.js";
 export * from "./ramp/setup/integrations.js";
 export { type ProjectSettings, updateProject } from "./ramp/setup/project-settings.js";
 export * from "./ramp/setup/projects.js";
+export { diagnose } from "./ramp/setup/doctor.js";
+export { listIntentSummaries, showIntent } from "./ramp/setup/intents.js";
 export { rotateVault } from "./ramp/setup/vault-rotation.js";
 export type { SetupResult } from "./ramp/setup/result.js";
 

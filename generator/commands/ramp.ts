@@ -28,6 +28,8 @@ export function addRamp(command: Command, then: Then): void {
   addKeys(group("key", "keys that sign customer tokens"));
   addVault(group("vault", "the master key that encrypts secrets in the database"));
   addIntents(groupOf(command, then));
+  addIntent(group("intent", "intents and their history"));
+  addDoctor(groupOf(command, then));
   groupOf(command, then).add("migrate", "update the ramp's database to the newest schema", ({ migrated }) =>
     Promise.resolve({ migrated }),
   );
@@ -87,6 +89,31 @@ function addIntents({ add }: Group): void {
   add("intents", "list intents that need attention, with the reason", ({ ramp, database }) =>
     ramp.listStuckIntents(database),
   ).requiredOption("--stuck", "intents whose state stays unclear");
+}
+
+function addIntent({ add }: Group): void {
+  add("list", "list the newest intents", ({ ramp, database }, flags) =>
+    ramp.listIntentSummaries(database, {
+      projectId: (flags["project"] as string | undefined)?.toLowerCase() ?? null,
+      status: (flags["status"] as string | undefined)?.toUpperCase() ?? null,
+      limit: Number(flags["limit"]),
+    }),
+  )
+    .option("--project <id>", "intents of this project")
+    .option("--status <status>", "intents in this status")
+    .option("--limit <number>", "at most so many", whole(1, 1_000), 50);
+  add("show", "show an intent with its history", ({ ramp, database }, flags) =>
+    ramp.showIntent(database, text(flags, "intent")),
+  ).requiredOption("--intent <id>", "the intent's id");
+}
+
+/** `routewright ramp doctor`: exit 1 when a check fails. */
+function addDoctor({ add }: Group): void {
+  add(
+    "doctor",
+    "check keys, providers, queues and stuck intents; exit 1 when a check fails",
+    ({ ramp, database, vault }) => ramp.diagnose(database, vault),
+  );
 }
 
 function addKeys({ add }: Group): void {

@@ -2,6 +2,7 @@ import type { Static, TSchema } from "@sinclair/typebox";
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { isValidIBAN } from "ibantools";
+import { LRUCache } from "lru-cache";
 
 /** Levels that a JSON value may be nested. */
 const MAX_DEPTH = 32;
@@ -22,12 +23,29 @@ function isRedirectUrl(text: string): boolean {
   return username === "" && password === "";
 }
 
-const compiled = new WeakMap<object, ValidateFunction>();
+/** Schemas that came from providers are many and change: only so many stay compiled. */
+const MAX_COMPILED = 500;
+
+const compiled = new LRUCache<string, { readonly schema: object; readonly validate: ValidateFunction }>({
+  max: MAX_COMPILED,
+  // The compiler keeps its own reference to every schema until told otherwise.
+  dispose: ({ schema }) => void ajv.removeSchema(schema),
+});
+
+/** A schema's text, which finds an equal schema that was read from the database anew. */
+const texts = new WeakMap<object, string>();
 
 function validatorOf(schema: object): ValidateFunction {
-  let validator = compiled.get(schema);
-  if (!validator) compiled.set(schema, (validator = ajv.compile(schema)));
-  return validator;
+  let text = texts.get(schema);
+  if (text === undefined) texts.set(schema, (text = JSON.stringify(schema)));
+  let entry = compiled.get(text);
+  if (!entry) compiled.set(text, (entry = { schema, validate: ajv.compile(schema) }));
+  return entry.validate;
+}
+
+/** Schemas that are compiled at the moment. */
+export function compiledSchemas(): number {
+  return compiled.size;
 }
 
 /** One thing that is wrong with a value, and where. */

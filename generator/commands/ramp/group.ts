@@ -86,10 +86,19 @@ async function runCommand(
     const outcome = "ok" in result ? (result as SetupResult<Printed>) : { ok: true as const, value: result };
     if (!outcome.ok) return { exit: EXIT.error, errors: [outcome.problem] };
     const output = json ? `${JSON.stringify(outcome.value, null, 2)}\n` : textOf(outcome.value);
-    return { exit: EXIT.ok, output, ...(note === undefined ? {} : { notes: [note] }) };
+    return {
+      exit: hasFinding(outcome.value) ? EXIT.findings : EXIT.ok,
+      output,
+      ...(note === undefined ? {} : { notes: [note] }),
+    };
   } finally {
     await session.close();
   }
+}
+
+/** Whether one of the records is a check that failed. */
+function hasFinding(value: Printed): boolean {
+  return Array.isArray(value) && (value as readonly { ok?: boolean }[]).some(({ ok }) => ok === false);
 }
 
 function textOf(value: Printed): string {
@@ -98,9 +107,12 @@ function textOf(value: Printed): string {
 }
 
 function linesOf(record: object): string[] {
-  return Object.entries(record).map(
-    ([name, value]) => `${name}: ${value instanceof Date ? value.toISOString() : String(value)}`,
-  );
+  return Object.entries(record).map(([name, value]) => `${name}: ${printed(value)}`);
+}
+
+function printed(value: unknown): string {
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 export const text = (flags: Flags, name: string): string => String(flags[name] ?? "");

@@ -2,6 +2,7 @@ import type { RampContext } from "../context.js";
 import type { OperatorTransaction } from "../database/ramp-database.js";
 import { refreshCapabilities } from "../providers/provider-connections.js";
 import { projectId } from "../database/id.js";
+import { deleteExpired } from "./housekeeping.js";
 
 /** How often each process looks for what is due. */
 const INTERVAL_MS = 1_000;
@@ -65,12 +66,11 @@ async function enqueueDue(tx: OperatorTransaction): Promise<void> {
 
 /** Removes what has had its time, and asks providers what they can do. */
 async function housekeep(ramp: RampContext): Promise<void> {
-  const projects = await ramp.database.asOperator(async (tx) => {
-    await tx.rows("DELETE FROM ramp.idempotency_claims WHERE expires_at < now()");
-    await tx.rows("DELETE FROM ramp.wallet_nonces WHERE expires_at < now()");
-    return tx.rows<{ project_id: string }>(
+  await deleteExpired(ramp.database);
+  const projects = await ramp.database.asOperator((tx) =>
+    tx.rows<{ project_id: string }>(
       "SELECT DISTINCT project_id FROM ramp.provider_connections WHERE enabled AND capabilities_at < now() - interval '5 min'",
-    );
-  });
+    ),
+  );
   for (const { project_id } of projects) await refreshCapabilities(ramp, projectId(project_id));
 }

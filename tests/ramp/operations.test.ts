@@ -1,0 +1,116 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
+import { deleteExpired } from "../../runtime/ramp/background/housekeeping.js";
+import { check, compiledSchemas, violations } from "../../runtime/ramp/json-schema.js";
+import { diagnose } from "../../runtime/ramp/setup/doctor.js";
+import { listIntentSummaries, showIntent } from "../../runtime/ramp/setup/intents.js";
+import { connectProvider } from "../../runtime/ramp/setup/integrations.js";
+import { SANDBOX_PROVIDERS } from "../../runtime/ramp/sandbox/sandbox-server.js";
+import { Vault } from "../../runtime/ramp/vault.js";
+import { startProcess } from "./support/processes.js";
+import { made, newCustomer, onramp, ownerRows, ownWorld } from "./support/world.js";
+
+const world = await ownWorld();
+
+describe("routewright ramp doctor", () => {
+  const failing = async (vault = world.vault): Promise<string[]> =>
+    (await diagnose(world.database, vault)).filter(({ ok }) => !ok).map(({ check: name }) => name);
+
+  it("finds nothing where all is well", async () => {
+    await world.project();
+    const findings = await diagnose(world.database, world.vault);
+    expect(findings.filter(({ ok }) => !ok)).toEqual([]);
+    expect(findings.map(({ check: name }) => name)).toEqual(
+      expect.arrayContaining(["master-key", "provider", "queue", "webhooks", "intents"]),
+    );
+  });
+
+  it("names a master key that does not open what is stored", async () => {
+    expect(await failing(new Vault(Buffer.alloc(32, 1)))).toEqual(["master-key"]);
+  });
+
+  it("names a provider that does not answer", async () => {
+    const project = await world.project({ providers: [] });
+    const sandbox = await startProcess("./sandbox-process.ts");
+    afterAll(() => sandbox.kill());
+    const [north] = SANDBOX_PROVIDERS;
+    const { code = "", path = "", keyId = "", secret = "" } = north ?? {};
+    const connection = { provider: code, url: sandbox.said + path, keyId, secret };
+    made(await connectProvider(world.database, world.vault, project.id, connection));
+    expect(await failing()).toEqual([]);
+    await sandbox.kill();
+    const findings = await diagnose(world.database, world.vault);
+    expect(findings.filter(({ ok }) => !ok)).toEqual([
+      { check: "provider", ok: false, detail: expect.stringContaining(`${code} of project ${project.id}`) },
+    ]);
+    await ownerRows(
+      world.databaseUrl,
+      "UPDATE ramp.provider_connections SET enabled = false WHERE project_id = $1",
+      [project.id],
+    );
+  });
+
+  it("names intents that nobody processes and intents that need attention", async () => {
+    const stopped = await ownWorld();
+    const project = await stopped.project();
+    const auth = await newCustomer(stopped, project);
+    await stopped.call("POST", "/v1/intent", { auth, body: onramp() });
+    await stopped.stop();
+    const url = stopped.databaseUrl;
+    await ownerRows(url, "UPDATE ramp.intents SET next_poll_at = now() - interval '5 minutes'");
+    await ownerRows(url, "UPDATE ramp.intents SET attention_reason = 'unclear', attention_since = now()");
+    const database = await openDatabase({ url, onIdleError: () => undefined });
+    const findings = await diagnose(database, stopped.vault);
+    await database.close();
+    expect(findings.filter(({ ok }) => !ok).map(({ check: name }) => name)).toEqual(["queue", "intents"]);
+  });
+});
+
+describe("routewright ramp intent", () => {
+  it("lists intents and shows one with what happened to it", async () => {
+    const project = await world.project();
+    const auth = await newCustomer(world, project);
+    const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp() });
+    const id = String(json.intent.id);
+    const filter = { projectId: project.id, status: null, limit: 10 };
+    expect(await listIntentSummaries(world.database, filter)).toMatchObject([
+      { intentId: id, status: "PENDING_PAYMENT", srcCurrency: "USD", provider: "sandbox-south" },
+    ]);
+    expect(await listIntentSummaries(world.database, { ...filter, status: "COMPLETED" })).toEqual([]);
+    const { history } = made(await showIntent(world.database, id));
+    const moves = history.filter(({ event }) => event === "intent.status_changed");
+    expect(moves.map(({ data }) => (data as { status: string }).status)).toEqual([
+      "PENDING",
+      "COMPLIANCE_APPROVED",
+      "PENDING_PAYMENT",
+    ]);
+    expect(await showIntent(world.database, "x")).toMatchObject({ ok: false });
+  });
+});
+
+describe("housekeeping", () => {
+  it("deletes what has expired, however much, in batches, and nothing else", async () => {
+    const insert = `INSERT INTO ramp.wallet_nonces (nonce, expires_at)
+      SELECT $1 || n, now() + $2::interval FROM generate_series(1, 250) n`;
+    await ownerRows(world.databaseUrl, insert, ["old-", "-1 minute"]);
+    await ownerRows(world.databaseUrl, insert, ["new-", "1 hour"]);
+    await deleteExpired(world.database, 100);
+    const left = await ownerRows(
+      world.databaseUrl,
+      "SELECT split_part(nonce, '-', 1) AS age, count(*)::int AS count FROM ramp.wallet_nonces GROUP BY 1",
+    );
+    expect(left).toEqual([{ age: "new", count: 250 }]);
+  });
+});
+
+describe("compiled schemas", () => {
+  it("are bounded however many forms providers send, and equal ones are compiled once", () => {
+    const form = (n: number) => ({ type: "object", required: [`field${String(n)}`] });
+    const before = compiledSchemas();
+    for (let i = 0; i < 5; i++) violations(form(1), {});
+    expect(compiledSchemas() - before).toBeLessThanOrEqual(1);
+    for (let n = 0; n < 2_000; n++) expect(violations(form(n), {})).toHaveLength(1);
+    expect(compiledSchemas()).toBeLessThanOrEqual(500);
+    expect(check({ type: "string" } as never, "text")).toBe(true);
+  });
+});
