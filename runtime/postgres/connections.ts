@@ -112,7 +112,7 @@ export class ConnectionPool {
   }
 
   #serve(): void {
-    if (this.#options.hasMemory?.() === false) return;
+    if (this.queue.waitingCount === 0 || this.#options.hasMemory?.() === false) return;
     while (this.#free.length > 0) {
       const next = this.queue.next();
       if (next === null) return;

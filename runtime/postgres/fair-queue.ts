@@ -73,9 +73,8 @@ export interface Lease {
  * the least connection time, weighted by tier; at equal need the higher tier, then the one that waits longest.
  */
 export class FairQueue {
-  readonly #capacity: number;
-  readonly #maxWaiting: number;
-  readonly #perCaller: number;
+  readonly #running: Limits;
+  readonly #queued: Limits;
   readonly #callers = new Map<string, Caller>();
   readonly #callersWaiting = new Set<Caller>();
   readonly #runningByTable = new Map<string, number>();
@@ -87,9 +86,8 @@ export class FairQueue {
   #floorMs = 0;
 
   constructor(options: { capacity: number; maxWaiting: number; perCaller?: number }) {
-    this.#capacity = options.capacity;
-    this.#maxWaiting = options.maxWaiting;
-    this.#perCaller = options.perCaller ?? shareOf(options.capacity, SHARES.caller);
+    this.#running = limitsOf(options.capacity, options.perCaller);
+    this.#queued = limitsOf(options.maxWaiting);
   }
 
   get waitingCount(): number {
@@ -100,11 +98,11 @@ export class FairQueue {
   add(waiter: Waiter): boolean {
     const table = tableOf(waiter);
     const caller = this.#callerOf(waiter.callerId);
-    const ofTier = shareOf(this.#maxWaiting, SHARES.tier[waiter.tier]);
+    const ofTier = this.#queued.byTier[waiter.tier];
     if (
-      upTo(waiter.tier, this.#waitingByTier) >= ofTier ||
-      caller.waitingCount >= shareOf(this.#maxWaiting, SHARES.caller) ||
-      (this.#waitingByTable.get(table) ?? 0) >= shareOf(ofTier, SHARES.table)
+      upTo(waiter.tier, this.#waitingByTier) >= ofTier.all ||
+      caller.waitingCount >= this.#queued.caller ||
+      (this.#waitingByTable.get(table) ?? 0) >= ofTier.table
     ) {
       this.#forget(caller);
       return false;
@@ -176,7 +174,7 @@ export class FairQueue {
     const now = performance.now();
     let best: { caller: Caller; table: string; entry: Entry; need: number } | null = null;
     for (const caller of this.#callersWaiting) {
-      if (caller.pausedUntil > now || caller.running >= this.#perCaller) continue;
+      if (caller.pausedUntil > now || caller.running >= this.#running.caller) continue;
       for (const [table, [entry]] of caller.waiting) {
         if (!entry || !this.#hasRoom(caller, table, entry.waiter.tier)) continue;
         const weight = WEIGHTS[entry.waiter.tier];
@@ -188,11 +186,11 @@ export class FairQueue {
   }
 
   #hasRoom(caller: Caller, table: string, tier: Tier): boolean {
-    const ofTier = shareOf(this.#capacity, SHARES.tier[tier]);
+    const ofTier = this.#running.byTier[tier];
     return (
-      upTo(tier, this.#runningByTier) < ofTier &&
-      (this.#runningByTable.get(table) ?? 0) < shareOf(ofTier, SHARES.table) &&
-      (caller.runningByTable.get(table) ?? 0) < shareOf(this.#perCaller, SHARES.table)
+      (this.#runningByTable.get(table) ?? 0) < ofTier.table &&
+      upTo(tier, this.#runningByTier) < ofTier.all &&
+      (caller.runningByTable.get(table) ?? 0) < this.#running.callerTable
     );
   }
 
@@ -284,6 +282,33 @@ function upTo(tier: Tier, counts: Readonly<Record<Tier, number>>): number {
     if (each === tier) break;
   }
   return sum;
+}
+
+/** Shares of a number of connections or places. */
+interface Limits {
+  readonly caller: number;
+  /** What a caller may take for one table. */
+  readonly callerTable: number;
+  /** What a tier and all below it may take, and what one table may take for them. */
+  readonly byTier: Readonly<Record<Tier, { readonly all: number; readonly table: number }>>;
+}
+
+function limitsOf(count: number, perCaller?: number): Limits {
+  const caller = perCaller ?? shareOf(count, SHARES.caller);
+  const ofTier = (tier: Tier): { all: number; table: number } => {
+    const all = shareOf(count, SHARES.tier[tier]);
+    return { all, table: shareOf(all, SHARES.table) };
+  };
+  return {
+    caller,
+    callerTable: perCaller ?? shareOf(caller, SHARES.table),
+    byTier: {
+      tier0: ofTier("tier0"),
+      tier1: ofTier("tier1"),
+      tier2: ofTier("tier2"),
+      tier3: ofTier("tier3"),
+    },
+  };
 }
 
 function shareOf(count: number, share: number): number {
