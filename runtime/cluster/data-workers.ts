@@ -1,11 +1,11 @@
-import type { Build } from "../data-api/data-versions.js";
+import type { Build, BuildTimes } from "../data-api/data-versions.js";
 import type { Release } from "../data-api/release.js";
 import type { RefreshResult, ReleaseTarget, ReleaseStatus } from "../data-api/refresh.js";
 import type { Logger } from "../http/logger.js";
 import { WorkerPool, type WorkerPoolOptions } from "./worker-pool.js";
-import type { KnownBuilds } from "./known-builds.js";
 import type { Adoption, DataAssignment, News } from "./messages.js";
-import { MetricsBook } from "./metrics-book.js";
+import type { MetricsSnapshot } from "../observability/metrics.js";
+import { WorkerMetrics } from "./worker-metrics.js";
 import type { WorkerProcess } from "./worker-process.js";
 
 /** A worker that has not swapped routes by then is stuck. */
@@ -24,7 +24,7 @@ export interface DataWorkersOptions extends Omit<
   readonly databaseUrl: string;
   readonly blueprint: DataBlueprint;
   readonly edition: Release;
-  readonly builds: KnownBuilds;
+  readonly builds: BuildTimes;
   /** Re-reads the manifest. */
   readonly refresh: () => Promise<RefreshResult>;
   readonly log: Logger;
@@ -34,7 +34,7 @@ export interface DataWorkersOptions extends Omit<
 export class DataWorkers implements ReleaseTarget {
   readonly crew: WorkerPool;
   readonly #options: DataWorkersOptions;
-  readonly #metrics = new MetricsBook();
+  readonly #metrics = new WorkerMetrics();
   /** Digests of the modules that a worker has, where it has told. */
   readonly #known = new WeakMap<WorkerProcess, ReadonlySet<string>>();
   #blueprint: DataBlueprint;
@@ -49,7 +49,7 @@ export class DataWorkers implements ReleaseTarget {
       role: "data",
       assignment: () => this.#assignment(),
       receive: (worker, news) => void this.#answer(worker, news),
-      ended: ({ id, wasToLeave }) => this.#metrics.retire(id, !wasToLeave),
+      ended: ({ id, wasToLeave }) => void this.#metrics.retire(id, !wasToLeave),
     });
   }
 
@@ -132,7 +132,7 @@ export class DataWorkers implements ReleaseTarget {
   }
 
   async #answer(worker: WorkerProcess, news: News): Promise<void> {
-    if (news.kind === "metrics") this.#metrics.note(worker.id, news.text);
+    if (news.kind === "metrics") this.#metrics.note(worker.id, news.snapshot);
     if (news.kind !== "question") return;
     const { id, question } = news;
     const value = await (question === "refresh" ? this.#options.refresh() : this.#metricsText());
@@ -141,8 +141,8 @@ export class DataWorkers implements ReleaseTarget {
 
   async #metricsText(): Promise<string> {
     const gather = async (worker: WorkerProcess): Promise<void> => {
-      const text = await worker.ask<string>((id) => ({ kind: "metrics", id }), METRICS_MS);
-      if (text !== null && worker.state !== "ended") this.#metrics.note(worker.id, text);
+      const snapshot = await worker.ask<MetricsSnapshot>((id) => ({ kind: "metrics", id }), METRICS_MS);
+      if (snapshot !== null && worker.state !== "ended") this.#metrics.note(worker.id, snapshot);
     };
     await Promise.all(this.crew.members.filter(isUp).map(gather));
     return this.#metrics.text(this.crew.serving.length);

@@ -1,3 +1,4 @@
+import type { MetricsSnapshot } from "../observability/metrics.js";
 import type { Build } from "../data-api/data-versions.js";
 import type { Release } from "../data-api/release.js";
 import type { RefreshResult } from "../data-api/refresh.js";
@@ -66,4 +67,4 @@ export type News =
   /** It was told by a signal to end, and asks to be let go. */
   | { readonly kind: "leaving" }
   /** Its metrics, as it ends. */
-  | { readonly kind: "metrics"; readonly text: string };
+  | { readonly kind: "metrics"; readonly snapshot: MetricsSnapshot };

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import type { Build } from "../data-api/data-versions.js";
+import { type Build, BuildTimes } from "../data-api/data-versions.js";
 import {
   noManifest,
   type RefreshResult,
@@ -14,7 +14,6 @@ import { type WorkerConfig, readWorkerConfig } from "./worker-config.js";
 import type { WorkerPool } from "./worker-pool.js";
 import { DataWorkers } from "./data-workers.js";
 import { ConnectionDispatcher } from "./listener.js";
-import { KnownBuilds } from "./known-builds.js";
 import { RampWorkers } from "./ramp-workers.js";
 
 /** What a worker process runs. */
@@ -49,7 +48,7 @@ export class Supervisor {
   readonly #services: Service[] = [];
   /** What is closed behind the workers. */
   readonly #closers: (() => Promise<void>)[] = [];
-  readonly #builds = new KnownBuilds();
+  readonly #builds = new BuildTimes();
   readonly #refreshLog: RefreshLog;
   readonly #reloads = new SingleFlight(() => this.#reload());
   #giveUp: (reason: string) => void = () => undefined;

@@ -1,3 +1,4 @@
+import type { MetricsSnapshot } from "../observability/metrics.js";
 import type { Build } from "../data-api/data-versions.js";
 import { loadRelease, type Release, ActiveRelease } from "../data-api/release.js";
 import { type DataService, startDataService } from "../data-api/service.js";
@@ -20,7 +21,7 @@ export interface DataDuty {
   /** Swaps an edition into service. */
   adopt(edition: Release): Promise<Adoption>;
   built(builds: readonly Build[]): void;
-  metricsText(): Promise<string>;
+  metrics(): Promise<MetricsSnapshot>;
   /** Finishes what is under way. */
   stop(): Promise<void>;
 }
@@ -67,7 +68,7 @@ async function serveData(
     role: "data",
     adopt: (next) => adoption(service, next),
     built: (news) => service.builds.record(news),
-    metricsText: () => service.metrics.text(),
+    metrics: () => service.metrics.snapshot(),
     stop: () => service.stop(),
   };
 }

@@ -58,7 +58,7 @@ function follow(own: WorkerService, message: ToWorker, socket?: Socket): void {
       if (own.role === "data") own.built(message.builds);
       return;
     case "metrics":
-      if (own.role === "data") void own.metricsText().then((text) => answer(message.id, text));
+      if (own.role === "data") void own.metrics().then((snapshot) => answer(message.id, snapshot));
       return;
     case "start":
       return;
@@ -72,6 +72,6 @@ function answer(id: number, value: unknown): void {
 async function leave(own: WorkerService): Promise<void> {
   await own.stop();
   const end = (): void => process.exit(0);
-  if (own.role === "data") primary.tell({ kind: "metrics", text: await own.metricsText() }, end);
+  if (own.role === "data") primary.tell({ kind: "metrics", snapshot: await own.metrics() }, end);
   else end();
 }

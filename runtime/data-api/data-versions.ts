@@ -97,6 +97,11 @@ export class BuildTimes {
     }
   }
 
+  /** The last known build of each node. */
+  get all(): readonly Build[] {
+    return [...this.#completedAt].map(([node, completedAt]) => ({ node, completedAt }));
+  }
+
   /** When a node was last built, in milliseconds since 1970; null when nobody has told. */
   completedAt(node: string): number | null {
     return this.#completedAt.get(node) ?? null;

@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
+import { droppedLogLines } from "../http/logger.js";
 import type { RequestRecord } from "./request-log.js";
-import { RouteMetrics } from "./route-metrics.js";
+import { RouteMetrics, type RouteSnapshot } from "./route-metrics.js";
 
 /** What is served, as far as the metrics show it. */
 export interface ServedRelease {
@@ -18,7 +18,16 @@ export interface ServedRelease {
   readonly missingRelations: readonly string[];
 }
 
-/** What `/metrics` shows (decisions.md §A). Labels come from closed sets, never from what a caller sends. */
+/** Metrics of one process, fit for structured clone. */
+export interface MetricsSnapshot {
+  /** As prom-client's `getMetricsAsJSON` gives them. */
+  readonly process: readonly object[];
+  readonly routes: RouteSnapshot;
+}
+
+/**
+ * What `/metrics` shows (runtime/README.md, Operations). Labels come from closed sets, never from what a caller sends.
+ */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #routes: RouteMetrics;
@@ -26,21 +35,21 @@ export class Metrics {
   constructor(served: () => ServedRelease) {
     collectDefaultMetrics({ register: this.#registry });
     describeRelease(served, [this.#registry]);
+    describeLog([this.#registry]);
     this.#routes = new RouteMetrics(() => served().endpoints);
   }
 
-  count(observation: RequestRecord): void {
-    this.#routes.count(observation);
+  count(record: RequestRecord): void {
+    this.#routes.count(record);
   }
 
-  /** Prometheus text. With thousands of routes it is long: requests get their turn while it is written. */
+  async snapshot(): Promise<MetricsSnapshot> {
+    return { process: await this.#registry.getMetricsAsJSON(), routes: this.#routes.snapshot() };
+  }
+
+  /** Prometheus text. */
   async text(): Promise<string> {
-    const pieces = [await this.#registry.metrics(), "\n"];
-    for (const piece of this.#routes.text()) {
-      pieces.push(piece);
-      await nextTurn();
-    }
-    return pieces.join("");
+    return `${await this.#registry.metrics()}\n${await this.#routes.text()}`;
   }
 
   get contentType(): string {
@@ -48,11 +57,28 @@ export class Metrics {
   }
 }
 
-/** What is in service; the hash tells replicas apart that serve different manifests. */
+export const LOG_LINES_DROPPED = {
+  name: "routewright_log_lines_dropped_total",
+  help: "Log lines lost because standard output took none: a full disk, a reader that stopped.",
+};
+
+function describeLog(registers: Registry[]): void {
+  new Counter({
+    ...LOG_LINES_DROPPED,
+    registers,
+    collect() {
+      this.reset();
+      this.inc(droppedLogLines());
+    },
+  });
+}
+
+/** What is served; the hash tells replicas apart that serve different manifests. */
 function describeRelease(served: () => ServedRelease, registers: Registry[]): void {
   new Gauge({
     name: "routewright_endpoints",
     help: "Endpoints in service.",
+    aggregator: "max",
     registers,
     collect() {
       this.set(served().endpoints.size);
@@ -88,6 +114,7 @@ function describeRelease(served: () => ServedRelease, registers: Registry[]): vo
     name: "routewright_manifest_loaded_timestamp_seconds",
     help: "When the manifest in service was loaded, by its hash; absent while the generated folder is served.",
     labelNames: ["hash"],
+    aggregator: "max",
     registers,
     collect() {
       const { manifest } = served();

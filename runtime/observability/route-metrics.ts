@@ -1,5 +1,5 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Tier, TIERS } from "../model/tier.js";
-import { addDuration, type Durations, histogramText, noDurations } from "./histogram.js";
 import type { RequestRecord } from "./request-log.js";
 
 /** Methods that get a label of their own; a caller may send any word. */
@@ -8,8 +8,8 @@ const METHODS: readonly string[] = ["GET", "HEAD", "POST", "OPTIONS"];
 /** The label of requests to paths that no endpoint has; the paths of endpoints begin with a slash. */
 const NO_ROUTE = "none";
 
-/** Answers of one kind. */
-interface Answers {
+/** Responses of one kind. */
+interface Responses {
   readonly tier: number;
   readonly method: number;
   readonly status: number;
@@ -20,7 +20,7 @@ interface Answers {
 interface RouteCounts {
   /** As Prometheus text. */
   readonly label: string;
-  readonly answers: Answers[];
+  readonly responses: Responses[];
   /** By the place of the tier. */
   readonly durations: (Durations | undefined)[];
   rows: number;
@@ -28,10 +28,17 @@ interface RouteCounts {
   databaseMs: number;
 }
 
-/** What the database took of the requests of one tier. */
+/** Time that the database took for the requests of one tier. */
 interface TierDurations {
   readonly tier: Tier;
   readonly durations: Durations;
+}
+
+/** Counts of one process, fit for structured clone. */
+export interface RouteSnapshot {
+  readonly routes: ReadonlyMap<string, RouteCounts>;
+  /** By the place of the tier. */
+  readonly database: readonly Durations[];
 }
 
 /**
@@ -41,17 +48,45 @@ interface TierDurations {
 export class RouteMetrics {
   readonly #routes = new Map<string, RouteCounts>();
   readonly #database: readonly TierDurations[] = TIERS.map((tier) => ({ tier, durations: noDurations() }));
-  readonly #served: () => ReadonlyMap<string, unknown>;
+  readonly #served: (() => ReadonlyMap<string, unknown>) | null;
 
-  /** `served`: the paths in service. What was counted of others is forgotten, so that it does not grow with refreshes. */
-  constructor(served: () => ReadonlyMap<string, unknown>) {
+  /**
+   * `served`: the paths that are served. Counts of others are forgotten, so that they do not grow with refreshes; null:
+   * they are kept until `forget`.
+   */
+  constructor(served: (() => ReadonlyMap<string, unknown>) | null) {
     this.#served = served;
+  }
+
+  snapshot(): RouteSnapshot {
+    this.#forgetGone();
+    return { routes: this.#routes, database: this.#database.map(({ durations }) => durations) };
+  }
+
+  /** Adds the counts of another process. */
+  add({ routes, database }: RouteSnapshot): void {
+    for (const [route, counts] of routes) {
+      const own = this.#routes.get(route) ?? this.#newRoute(route);
+      for (const { tier, method, status, number } of counts.responses)
+        countResponse(own.responses, tier, method, status, number);
+      counts.durations.forEach((each, tier) => {
+        if (each) addDurations((own.durations[tier] ??= noDurations()), each);
+      });
+      own.rows += counts.rows;
+      own.bytes += counts.bytes;
+      own.databaseMs += counts.databaseMs;
+    }
+    this.#database.forEach(({ durations }, tier) => addDurations(durations, database[tier] ?? noDurations()));
+  }
+
+  forget(routes: readonly string[]): void {
+    for (const route of routes) this.#routes.delete(route);
   }
 
   count({ route, tier, method, status, milliseconds, rows, bytes, databaseMs }: RequestRecord): void {
     const counts = this.#routes.get(route ?? NO_ROUTE) ?? this.#newRoute(route ?? NO_ROUTE);
     const place = TIERS.indexOf(tier);
-    countAnswer(counts.answers, place, METHODS.indexOf(method), status);
+    countResponse(counts.responses, place, METHODS.indexOf(method), status);
     addDuration((counts.durations[place] ??= noDurations()), milliseconds);
     counts.rows += rows ?? 0;
     counts.bytes += bytes;
@@ -63,28 +98,44 @@ export class RouteMetrics {
 
   #newRoute(route: string): RouteCounts {
     // More routes than there are endpoints: some of them are gone.
-    if (this.#routes.size > this.#served().size) this.#forgetGone();
+    if (this.#served && this.#routes.size > this.#served().size) this.#forgetGone();
     const label = `route="${escaped(route)}"`;
-    const counts = { label, answers: [], durations: [], rows: 0, bytes: 0, databaseMs: 0 };
+    const counts = { label, responses: [], durations: [], rows: 0, bytes: 0, databaseMs: 0 };
     this.#routes.set(route, counts);
     return counts;
   }
 
   #forgetGone(): void {
-    const served = this.#served();
+    const served = this.#served?.();
+    if (!served) return;
     for (const route of this.#routes.keys())
       if (route !== NO_ROUTE && !served.has(route)) this.#routes.delete(route);
   }
 
-  /** Prometheus text in pieces, each written in a few milliseconds; only of routes that were called. */
-  *text(): Generator<string> {
+  /** Prometheus text, only of routes that were called. With thousands of them it is long: requests get their turn. */
+  async text(): Promise<string> {
+    const pieces = [];
+    for (const piece of this.pieces()) {
+      pieces.push(piece);
+      await nextTurn();
+    }
+    return pieces.join("");
+  }
+
+  /** The text in pieces, each written in a few milliseconds. */
+  *pieces(): Generator<string> {
     this.#forgetGone();
     const routes = [...this.#routes.values()];
-    yield* family(REQUESTS, "counter", "Requests to the data API.", routes, answersText);
-    yield* family(DURATION, "histogram", "From a request to the end of its answer.", routes, durationsText);
-    yield* family(DATABASE, "histogram", "What the database took.", this.#database, databaseText);
-    yield* counter(DATABASE_TOTAL, "What the database took.", routes, (counts) => counts.databaseMs / 1000);
-    yield* counter(ROWS, "Rows answered.", routes, (counts) => counts.rows);
+    yield* family(REQUESTS, "counter", "Requests to the data API.", routes, responsesText);
+    yield* family(DURATION, "histogram", "From a request to the end of its response.", routes, durationsText);
+    yield* family(DATABASE, "histogram", "Time that the database took.", this.#database, databaseText);
+    yield* counter(
+      DATABASE_TOTAL,
+      "Time that the database took.",
+      routes,
+      (counts) => counts.databaseMs / 1000,
+    );
+    yield* counter(ROWS, "Rows sent.", routes, (counts) => counts.rows);
     yield* counter(BYTES, "Bytes of the bodies sent.", routes, (counts) => counts.bytes);
   }
 }
@@ -99,14 +150,19 @@ const BYTES = "routewright_response_bytes_total";
 /** Routes whose lines are one piece of text. */
 const PIECE = 200;
 
-/** Of a method that nobody knows, only that it was another one is kept. */
-function countAnswer(answers: Answers[], tier: number, method: number, status: number): void {
-  for (const each of answers) {
+function countResponse(
+  responses: Responses[],
+  tier: number,
+  method: number,
+  status: number,
+  number = 1,
+): void {
+  for (const each of responses) {
     if (each.status !== status || each.method !== method || each.tier !== tier) continue;
-    each.number++;
+    each.number += number;
     return;
   }
-  answers.push({ tier, method, status, number: 1 });
+  responses.push({ tier, method, status, number });
 }
 
 /** One metric: what it is, and its lines. */
@@ -133,8 +189,8 @@ function counter(
   return family(name, "counter", help, routes, (counts) => `${name}{${counts.label}} ${value(counts)}\n`);
 }
 
-function answersText({ label, answers }: RouteCounts): string {
-  return answers
+function responsesText({ label, responses }: RouteCounts): string {
+  return responses
     .map(({ tier, method, status, number }) => {
       const labels = `${label},${tierLabel(tier)},method="${METHODS[method] ?? "other"}",status="${status}"`;
       return `${REQUESTS}{${labels}} ${number}\n`;
@@ -161,4 +217,46 @@ function tierLabel(place: number): string {
 /** A label's value (Prometheus exposition format 0.0.4). */
 function escaped(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+}
+
+/** Upper bounds of the buckets, in milliseconds: from a cached result to a statement that times out. */
+const BOUNDS = [1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 10_000];
+
+/** The end of each bucket's line, with the bound in seconds. */
+const LE = [...BOUNDS.map((bound) => `${bound / 1000}"} `), '+Inf"} '];
+
+/** Times of one kind: how many fell into each bucket, and their sum. A request must not pay for more. */
+interface Durations {
+  readonly counts: number[];
+  milliseconds: number;
+}
+
+function noDurations(): Durations {
+  return { counts: LE.map(() => 0), milliseconds: 0 };
+}
+
+function addDuration(durations: Durations, milliseconds: number): void {
+  let bucket = 0;
+  while (milliseconds > (BOUNDS[bucket] ?? Infinity)) bucket++;
+  durations.counts[bucket] = (durations.counts[bucket] ?? 0) + 1;
+  durations.milliseconds += milliseconds;
+}
+
+function addDurations(durations: Durations, { counts, milliseconds }: Durations): void {
+  counts.forEach((count, bucket) => {
+    durations.counts[bucket] = (durations.counts[bucket] ?? 0) + count;
+  });
+  durations.milliseconds += milliseconds;
+}
+
+/** The lines of a Prometheus histogram; `labels` are written out, such as `tier="tier0"`. */
+function histogramText(name: string, labels: string, { counts, milliseconds }: Durations): string {
+  const bucketOf = `${name}_bucket{${labels},le="`;
+  let text = "";
+  let count = 0;
+  for (let bucket = 0; bucket < LE.length; bucket++) {
+    count += counts[bucket] ?? 0;
+    text += bucketOf + String(LE[bucket]) + String(count) + "\n";
+  }
+  return `${text}${name}_sum{${labels}} ${milliseconds / 1000}\n${name}_count{${labels}} ${count}\n`;
 }

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { CombinedMetrics } from "../../runtime/cluster/metrics-text.js";
+import { WorkerMetrics } from "../../runtime/cluster/worker-metrics.js";
+import { Metrics, type MetricsSnapshot } from "../../runtime/observability/metrics.js";
+import { observation } from "../support/observation.js";
 import { ask } from "../data-api/ask.js";
 import { ownSchema } from "../support/database.js";
 import type { Served } from "../support/command.js";
@@ -71,44 +73,40 @@ describe("/metrics with several workers", () => {
 });
 
 describe("metrics of several processes", () => {
-  const text = (values: Readonly<Record<string, number | string>>): string =>
-    [
-      "# HELP calls_total Calls.",
-      "# TYPE calls_total counter",
-      `calls_total{route="/v1/a b",code="200"} ${String(values["calls"])}`,
-      "# HELP time_seconds Time.",
-      "# TYPE time_seconds histogram",
-      `time_seconds_bucket{le="+Inf"} ${String(values["bucket"])}`,
-      `time_seconds_sum ${String(values["sum"])}`,
-      "# HELP memory_bytes Memory.",
-      "# TYPE memory_bytes gauge",
-      `memory_bytes ${String(values["memory"])}`,
-      "# HELP lag_seconds Lag.",
-      "# TYPE lag_seconds gauge",
-      `lag_seconds ${String(values["lag"])}`,
-      "",
-    ].join("\n");
+  const record = observation({ route: "/v1/a b", databaseMs: 4, rows: 2 });
+  const counted = async (requests: number): Promise<MetricsSnapshot> => {
+    const metrics = new Metrics(() => ({ endpoints: new Map([["/v1/a b", null]]), manifest: null }));
+    for (let i = 0; i < requests; i++) metrics.count(record);
+    return structuredClone(await metrics.snapshot());
+  };
+  const line = (text: string, name: string): string =>
+    text.split("\n").find((each) => each.startsWith(name)) ?? "";
 
-  it("are added where they count up or take memory; of the rest the highest is shown", async () => {
-    const all = new CombinedMetrics();
-    await all.add(text({ calls: 1, bucket: 2, sum: 0.5, memory: 10, lag: 7 }));
-    await all.add(text({ calls: 2, bucket: 3, sum: 0.25, memory: 20, lag: 5 }));
-    await all.add(text({ calls: 4, bucket: 5, sum: 1, memory: 1000, lag: 1000 }), true);
-    expect(await all.text()).toBe(text({ calls: 7, bucket: 10, sum: 1.75, memory: 30, lag: 7 }));
-  });
-
-  it("keep values that are no numbers", async () => {
-    const all = new CombinedMetrics();
-    await all.add(text({ calls: 1, bucket: 2, sum: "NaN", memory: "+Inf", lag: "-Inf" }));
-    expect(await all.text()).toBe(text({ calls: 1, bucket: 2, sum: "NaN", memory: "+Inf", lag: "-Inf" }));
+  it("are added where they count up; of what is served the highest is shown", async () => {
+    const all = new WorkerMetrics();
+    all.note(1, await counted(1));
+    all.note(2, await counted(2));
+    all.note(3, await counted(4));
+    await all.retire(3, true);
+    for (const text of [await all.text(2), await all.text(2)]) {
+      expect(line(text, "routewright_requests_total")).toMatch(/route="\/v1\/a b".* 7$/);
+      expect(line(text, "routewright_rows_total")).toMatch(/ 14$/);
+      expect(line(text, "routewright_request_duration_seconds_count")).toMatch(/ 7$/);
+      expect(line(text, "routewright_database_duration_seconds_count")).toMatch(/ 7$/);
+      expect(line(text, "routewright_endpoints")).toBe("routewright_endpoints 1");
+      expect(line(text, "routewright_worker_deaths_total")).toMatch(/ 1$/);
+      expect(line(text, "routewright_workers")).toMatch(/ 2$/);
+      expect(Number(line(text, "process_cpu_seconds_total").split(" ")[1])).toBeGreaterThan(0);
+    }
   });
 
   it("forget routes that are gone", async () => {
-    const all = new CombinedMetrics();
-    await all.add(text({ calls: 1, bucket: 2, sum: 3, memory: 4, lag: 5 }));
+    const all = new WorkerMetrics();
+    all.note(1, await counted(1));
+    await all.retire(1, false);
     all.forget(["/v1/other"]);
-    expect(await all.text()).toContain("/v1/a b");
+    expect(await all.text(0)).toContain("/v1/a b");
     all.forget(["/v1/a b"]);
-    expect(await all.text()).not.toContain("calls");
+    expect(await all.text(0)).not.toContain("/v1/a b");
   });
 });

@@ -70,7 +70,7 @@ describe("the metrics of a running service", () => {
 
 describe("the metrics of the routes", () => {
   const ROUTES = new Map([["/v1/a", {}]]);
-  const text = (metrics: RouteMetrics): string => [...metrics.text()].join("");
+  const text = (metrics: RouteMetrics): string => [...metrics.pieces()].join("");
 
   it("sort times into buckets that hold all shorter ones", () => {
     const metrics = new RouteMetrics(() => ROUTES);

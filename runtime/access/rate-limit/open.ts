@@ -1,7 +1,6 @@
 import type { Logger } from "pino";
-import { FallbackStore } from "./fallback-store.js";
+import { FallbackStore, type RateLimitStore } from "./store.js";
 import { MemoryStore } from "./memory-store.js";
-import type { RateLimitStore } from "./store.js";
 
 /** Opens the windows of data-api.md §8: in the Redis at an address, for all processes together, or in this one. */
 export function openRates(redisUrl: string | null, log: Logger): RateLimitStore {

@@ -1,0 +1,98 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { databaseUrl } from "../support/database.js";
+import { manifestOf } from "../support/manifest.js";
+import { atEnd, generateInto, ownFolder } from "../support/service.js";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const BIN = join(import.meta.dirname, "../../generator/bin/routewright.js");
+const MODELS = [{ name: "api_a", tags: ["production", "s", "api:a"], columns: { id: "int" } }];
+const STARTED = { timeout: 60_000, interval: 100 };
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((closed) => probe.close(closed));
+  return port;
+}
+
+interface Served {
+  readonly child: ChildProcess;
+  readonly url: string;
+}
+
+/** Serves with a standard output that takes nothing: a pipe that nobody reads, or a file on a full disk. */
+async function serveTo(output: "pipe" | number, workers: number): Promise<Served> {
+  const cwd = ownFolder();
+  generateInto(join(cwd, "generated"), manifestOf(MODELS));
+  const port = await freePort();
+  const args = [BIN, "serve", "--only", "data", "--port", String(port), "--workers", String(workers)];
+  const env = { PATH: process.env["PATH"], HOME: cwd, DATABASE_URL: databaseUrl, USAGE_ENABLED: "false" };
+  const child = spawn(process.execPath, args, { cwd, env, stdio: ["ignore", output, "inherit"] });
+  atEnd(() => void child.kill("SIGKILL"));
+  const url = `http://127.0.0.1:${String(port)}`;
+  await expect.poll(() => statusOf(`${url}/health`), STARTED).toBe(200);
+  return { child, url };
+}
+
+const statusOf = (url: string): Promise<number> =>
+  fetch(url).then(
+    ({ status, body }) => body?.cancel().then(() => status) ?? status,
+    () => 0,
+  );
+
+async function droppedLines(url: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(/^routewright_log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
+}
+
+/** Sends requests, each of which is logged, until lines are dropped. */
+async function requestUntilDropped(url: string): Promise<void> {
+  for (let rounds = 0; rounds < 1000; rounds++) {
+    await Promise.all(Array.from({ length: 50 }, () => statusOf(`${url}/v1/nothing`)));
+    if (rounds % 20 === 0 && (await droppedLines(url)) > 0) return;
+  }
+  throw new Error("No line was dropped.");
+}
+
+/** State and parent from `/proc/<pid>/stat`; null for a process that is gone. */
+function statOf(pid: number): { readonly state: string; readonly parent: number } | null {
+  const file = `/proc/${String(pid)}/stat`;
+  if (!existsSync(file)) return null;
+  const stat = readFileSync(file, "utf8");
+  const [state = "", parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return { state, parent: Number(parent) };
+}
+
+const isRunning = (pid: number): boolean => (statOf(pid)?.state ?? "Z") !== "Z";
+
+function childrenOf(pid: number | undefined): readonly number[] {
+  const pids = readdirSync("/proc").map(Number).filter(Number.isInteger);
+  return pids.filter((each) => statOf(each)?.parent === pid);
+}
+
+describe.skipIf(process.platform !== "linux")("a standard output that takes no more lines", () => {
+  it.each([
+    ["a full disk, one process", () => openSync("/dev/full", "w"), 1],
+    ["a full disk, two workers", () => openSync("/dev/full", "w"), 2],
+    ["a reader that stopped, one process", () => "pipe" as const, 1],
+    ["a reader that stopped, two workers", () => "pipe" as const, 2],
+  ])("costs lines, which are counted, and neither requests nor the end: %s", async (_, output, workers) => {
+    const { child, url } = await serveTo(output(), workers);
+    await requestUntilDropped(url);
+    expect(await statusOf(`${url}/health`)).toBe(200);
+    const children = childrenOf(child.pid);
+    // The compiler of generated modules may be among them.
+    expect(children.length).toBeGreaterThanOrEqual(workers > 1 ? workers : 0);
+    const exit = once(child, "exit");
+    child.kill("SIGTERM");
+    expect(await exit).toEqual([0, null]);
+    await expect.poll(() => children.filter(isRunning), STARTED).toEqual([]);
+  });
+});
