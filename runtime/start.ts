@@ -2,6 +2,7 @@ import { type DataService, startDataService } from "./data-api/service.js";
 import type { Build } from "./data-api/data-versions.js";
 import { loadRelease, ActiveRelease, type Release } from "./data-api/release.js";
 import {
+  activate,
   noManifest,
   type RefreshResult,
   Refresher,
@@ -30,6 +31,8 @@ export interface ServiceOptions {
 export interface RunningService extends RunningServer {
   /** Re-reads the manifest and swaps what has changed into service; what came of it is logged. */
   refresh(): Promise<RefreshResult>;
+  /** Reads the key file and the generated folder anew. Never rejects: what is invalid is logged and changes nothing. */
+  reload(): Promise<void>;
   /** Takes what dbt has built: answers of the endpoints made from it have a new version from here on. */
   built(builds: readonly Build[]): void;
 }
@@ -82,7 +85,18 @@ async function startDataApi(
     await service.stop();
     await renderer?.close();
   };
-  return { url, stop, refresh, built: (news) => builds.record(news) };
+  const reload = async (): Promise<void> => {
+    service.readKeys();
+    try {
+      const { release: next } = await readGeneratedRelease({ generated, dataDir, apiTitle });
+      // What a manifest has brought into service stays.
+      if (active.current.manifest === null) activate(active, next);
+      log.info("reloaded");
+    } catch (error) {
+      log.error({ detail: (error as Error).message }, "not reloaded");
+    }
+  };
+  return { url, stop, refresh, reload, built: (list) => builds.record(list) };
 }
 
 function refreshing(

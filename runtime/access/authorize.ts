@@ -1,11 +1,11 @@
 import type { Keyring, KeyOwner } from "./keyring.js";
-import { allows, type Tier, RATE_LIMITS } from "../model/tier.js";
+import { allows, type PerTier, type Tier } from "../model/tier.js";
 import type { ClientAddress, Origin } from "../http/client-address.js";
 import { networkOf } from "./rate-limit/network.js";
 import type { RateLimitStore, RateWindow } from "./rate-limit/store.js";
 import { httpError, type HttpError } from "../model/errors.js";
 
-/** What is known of a caller before its request is looked at. */
+/** A caller, known from the headers and the address alone. */
 export interface Authorization {
   /** Null without a key. */
   readonly owner: KeyOwner | null;
@@ -24,20 +24,22 @@ export interface AccessControl {
   readonly keys: Keyring;
   readonly rates: RateLimitStore;
   readonly addressOf: ClientAddress;
+  /** Requests per window by the caller's tier. */
+  readonly rateLimits: Readonly<PerTier<number>>;
 }
 
-/** Key, then rate limit (decisions.md §A, Requests). The request is counted, whatever becomes of it. */
+/** Key, then rate limit (runtime/README.md, Keys and limits). The request is counted, whatever becomes of it. */
 export function authorize(gate: AccessControl, request: Origin): Authorization | Promise<Authorization> {
   const caller = identify(gate, request);
   const window = gate.rates.hit(caller.counter);
-  return window instanceof Promise ? window.then((w) => judge(caller, w)) : judge(caller, window);
+  return window instanceof Promise ? window.then((w) => judge(gate, caller, w)) : judge(gate, caller, window);
 }
 
-/** As `admit`, for what is never limited: the window is told and not used up. A wrong key still counts. */
+/** As `authorize`, for what is never limited: the window is reported and not consumed. A wrong key still counts. */
 export async function peek(gate: AccessControl, request: Origin): Promise<Authorization> {
   const caller = identify(gate, request);
   const window = await (caller.known ? gate.rates.look(caller.counter) : gate.rates.hit(caller.counter));
-  return admission(caller, window, caller.known ? null : httpError("unknownKey"));
+  return authorization(gate.rateLimits, caller, window, caller.known ? null : httpError("unknownKey"));
 }
 
 interface Caller {
@@ -57,19 +59,20 @@ function identify({ keys, addressOf }: AccessControl, request: Origin): Caller {
   return { owner: null, known: !key, tier: "tier0", counter: `ip:${networkOf(addressOf(request))}` };
 }
 
-function judge(caller: Caller, window: RateWindow): Authorization {
-  if (window.count > RATE_LIMITS[caller.tier]) {
-    return admission(caller, window, httpError("rateLimited", { n: secondsLeft(window) }));
+function judge({ rateLimits }: AccessControl, caller: Caller, window: RateWindow): Authorization {
+  if (window.count > rateLimits[caller.tier]) {
+    return authorization(rateLimits, caller, window, httpError("rateLimited", { n: secondsLeft(window) }));
   }
-  return admission(caller, window, caller.known ? null : httpError("unknownKey"));
+  return authorization(rateLimits, caller, window, caller.known ? null : httpError("unknownKey"));
 }
 
-function admission(
+function authorization(
+  rateLimits: Readonly<PerTier<number>>,
   { owner, tier, counter }: Caller,
   window: RateWindow,
   error: HttpError | null,
 ): Authorization {
-  return { owner, tier, callerId: counter, limit: RATE_LIMITS[tier], window, error };
+  return { owner, tier, callerId: counter, limit: rateLimits[tier], window, error };
 }
 
 /** Whole seconds until a window ends, at least one. */
@@ -77,7 +80,7 @@ function secondsLeft({ resetAt }: RateWindow): number {
   return Math.max(1, Math.ceil((resetAt - Date.now()) / 1000));
 }
 
-/** Whether the caller's tier is high enough (data-api.md §5). */
+/** Whether the caller's tier is high enough. */
 export function requireTier(required: Tier, { owner, tier: held }: Authorization): HttpError | null {
   if (allows(held, required)) return null;
   if (owner === null) return httpError("missingKey");

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { hashOf, HASH_PREFIX, KEY_ID_DIGITS, KEY_PREFIX, readKeyring } from "./keyring.js";
+import { hashOf, HASH_PREFIX, KEY_ID_DIGITS, KEY_PREFIX, parseKeyring } from "./keyring.js";
 import type { Tier } from "../model/tier.js";
 
 /** Random bytes of a key: 256 bits, which nobody guesses. */
@@ -53,18 +53,10 @@ type Entry = string | Partial<StoredKey>;
 /** Refuses what the server would refuse, so that a command never makes a broken file worse. */
 function readEntries(file: string): KeyFileResult<ReadonlyMap<string, Entry>> {
   if (!existsSync(file)) return { ok: true, value: new Map() };
-  const json = parse(readFileSync(file, "utf8"));
-  const keyring = readKeyring(json, file);
+  const text = readFileSync(file, "utf8");
+  const keyring = parseKeyring(text, file);
   if (!keyring.ok) return { ok: false, problem: keyring.problems.join(" ") };
-  return { ok: true, value: new Map(Object.entries(json as Record<string, Entry>)) };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
+  return { ok: true, value: new Map(Object.entries(JSON.parse(text) as Record<string, Entry>)) };
 }
 
 /** Readable by its owner alone, and whole at any moment. */

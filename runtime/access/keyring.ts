@@ -19,7 +19,7 @@ export interface KeyOwner {
 
 /** The keys a server knows, by hash: the keys themselves are not kept in memory (data-api.md §5). */
 export class Keyring {
-  readonly #owners: ReadonlyMap<string, KeyOwner>;
+  #owners: ReadonlyMap<string, KeyOwner>;
 
   constructor(owners: ReadonlyMap<string, KeyOwner>) {
     this.#owners = owners;
@@ -28,6 +28,15 @@ export class Keyring {
   /** The owner of a key, or null when the key is not known. */
   find(key: string): KeyOwner | null {
     return this.#owners.get(hashOf(key)) ?? null;
+  }
+
+  /** Takes over the keys of another keyring: what uses this one sees them from here on. */
+  replaceWith({ owners }: Keyring): void {
+    this.#owners = owners;
+  }
+
+  get owners(): ReadonlyMap<string, KeyOwner> {
+    return this.#owners;
   }
 
   get size(): number {
@@ -57,10 +66,43 @@ export function readKeyring(json: unknown, source: string): KeyringReading {
   const read = Object.entries(json).map(([key, entry], i) =>
     readEntry(key, entry, `${source}, entry ${i + 1}`),
   );
-  const problems = read.filter((item) => typeof item === "string");
-  if (problems.length > 0) return { ok: false, problems };
   const owners = read.filter((item) => typeof item !== "string");
-  return { ok: true, keyring: new Keyring(new Map(owners)) };
+  const problems = read.filter((item) => typeof item === "string");
+  problems.push(
+    ...repetitions(
+      owners.map(([digest]) => digest),
+      source,
+    ),
+  );
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, keyring: new Keyring(new Map(owners)) };
+}
+
+/** One of two tiers would be ignored. */
+function repetitions(keys: readonly string[], source: string): string[] {
+  const firsts = new Map<string, number>();
+  const problems: string[] = [];
+  keys.forEach((key, i) => {
+    const first = firsts.get(key);
+    if (first === undefined) firsts.set(key, i);
+    else problems.push(`${source}, entries ${first + 1} and ${i + 1}: the same key twice. Keep one of them.`);
+  });
+  return problems;
+}
+
+/** As `readKeyring`, of JSON text; it also refuses a key that is written twice, of which JSON would keep the last. */
+export function parseKeyring(text: string, source: string): KeyringReading {
+  const names = [...text.matchAll(/"((?:sk_live_|sha256:)(?:[^"\\]|\\.)*)"\s*:/g)].map(
+    ([, name = ""]) => name,
+  );
+  const problems = repetitions(names, source);
+  if (problems.length > 0) return { ok: false, problems };
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // The parser's own message could repeat a key.
+  }
+  return readKeyring(json, source);
 }
 
 function readEntry(key: string, entry: unknown, place: string): readonly [string, KeyOwner] | string {

@@ -15,7 +15,7 @@ const ADOPT_WHEN_UP_MS = 150_000;
 /** Of a worker that does not tell its metrics by then, the last ones known are shown. */
 const METRICS_MS = 1000;
 
-export type DataBlueprint = Pick<DataAssignment, "variables" | "title">;
+export type DataBlueprint = Pick<DataAssignment, "variables" | "keysFile" | "title">;
 
 export interface DataWorkersOptions extends Omit<
   WorkerPoolOptions,

@@ -11,6 +11,8 @@ export type Assignment = DataAssignment | RampAssignment;
 
 export interface DataAssignment {
   readonly role: "data";
+  /** The key file to follow; null: the keys are in `API_KEYS`. */
+  readonly keysFile: string | null;
   readonly variables: EnvironmentVariables;
   /** Address at which the primary takes its connections. */
   readonly url: string;

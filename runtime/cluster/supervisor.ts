@@ -139,7 +139,7 @@ export class Supervisor {
       ...this.#crewOptions(front),
       size: workers,
       databaseUrl: environment.databaseUrl ?? embedded ?? "",
-      blueprint: { variables, title },
+      blueprint: { variables, keysFile: environment.keysFile, title },
       edition: release,
       builds: this.#builds,
       refresh: () => this.refresh(),
@@ -190,9 +190,14 @@ export class Supervisor {
 
   /** Null, or what was in the way. */
   async #renewAll(): Promise<string | null> {
-    const { variables, data } = await this.#readBlueprint();
+    const { variables, environment, data } = await this.#readBlueprint();
     const problem =
-      this.#data && data ? await this.#data.reload({ variables, title: data.title }, data.release) : null;
+      this.#data && data
+        ? await this.#data.reload(
+            { variables, keysFile: environment.keysFile, title: data.title },
+            data.release,
+          )
+        : null;
     return problem ?? (await this.#ramp?.reload(variables)) ?? null;
   }
 

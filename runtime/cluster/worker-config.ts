@@ -34,5 +34,5 @@ export async function readWorkerConfig({
   const { environment } = reading;
   const { apiTitle } = environment;
   const data = generated === null ? null : await readGeneratedRelease({ generated, dataDir, apiTitle });
-  return { variables: withKeysInline(variables), environment, data };
+  return { variables: withKeysInline(variables, environment.keysFile), environment, data };
 }

@@ -47,11 +47,11 @@ export function startWorkerService(
 }
 
 async function serveData(
-  { variables, url, databaseUrl, title, edition, builds }: DataAssignment,
+  { variables, keysFile, url, databaseUrl, title, edition, builds }: DataAssignment,
   worker: number,
   primary: PrimaryLink,
 ): Promise<DataDuty> {
-  const environment = environmentOf(variables);
+  const environment = { ...environmentOf(variables), keysFile };
   const live = new ActiveRelease(loadRelease(edition, null));
   const service = await startDataService({
     environment,

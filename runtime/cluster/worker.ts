@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { type WorkerService, startWorkerService } from "./worker-service.js";
 import type { Assignment, ToWorker } from "./messages.js";
 import { setV8Flags } from "../v8-flags.js";
+import { flushLog } from "../http/logger.js";
 import { PrimaryLink } from "./primary-link.js";
 
 setV8Flags();
@@ -71,6 +72,7 @@ function answer(id: number, value: unknown): void {
 
 async function leave(own: WorkerService): Promise<void> {
   await own.stop();
+  await flushLog();
   const end = (): void => process.exit(0);
   if (own.role === "data") primary.tell({ kind: "metrics", snapshot: await own.metrics() }, end);
   else end();

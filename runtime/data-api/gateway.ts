@@ -1,5 +1,5 @@
 import { Keyring } from "../access/keyring.js";
-import type { PerTier } from "../model/tier.js";
+import { type PerTier, RATE_LIMITS } from "../model/tier.js";
 import { AnswerMemory } from "../results/buffered-result.js";
 import { ResultService } from "../results/result-service.js";
 import type { RequestRecord } from "../observability/request-log.js";
@@ -70,6 +70,8 @@ export interface GatewayOptions {
   /** Without keys only tier0 endpoints can be called. */
   readonly keys?: Keyring;
   readonly addressOf?: ClientAddress;
+  /** Requests per minute by the caller's tier. Default 100, 500, 1,000 and 10,000. */
+  readonly rateLimits?: Readonly<PerTier<number>>;
   /** A query that runs longer is cancelled; one number, or one per tier. 0: no limit. Default 30,000. */
   readonly statementTimeoutMs?: number | Readonly<PerTier<number>>;
   /** Connections for small answers. Default 10. */
@@ -108,6 +110,7 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
     keys: options.keys ?? new Keyring(new Map()),
     addressOf: options.addressOf ?? clientAddress("false"),
     rates,
+    rateLimits: options.rateLimits ?? RATE_LIMITS,
     warehouse,
     timeouts,
     streamTimeouts: timeoutsOf(options.streamTimeoutMs ?? 3_600_000),

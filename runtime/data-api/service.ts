@@ -6,6 +6,7 @@ import { openGateway } from "./gateway.js";
 import { activate, type RefreshResult } from "./refresh.js";
 import { requestFields } from "../observability/request-log.js";
 import type { Environment } from "../environment/environment.js";
+import { KeyFileWatcher } from "../environment/keys.js";
 import type { Logger } from "../http/logger.js";
 import { type ConnectionSource, listen, type RunningServer } from "../http/server.js";
 import { Usage } from "../observability/usage.js";
@@ -31,6 +32,8 @@ export interface DataService extends RunningServer {
   readonly metrics: Metrics;
   /** Puts a release into service. Rejects, and keeps the old one, when it does not load. */
   activate(release: Release): Promise<RefreshResult>;
+  /** Reads the key file when it has changed; it is also checked every 2 s. */
+  readonly readKeys: () => void;
 }
 
 /** Serves the data API. Rejects with a clear message when it cannot, and leaves nothing open. */
@@ -72,7 +75,10 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     await gateway.close();
     throw error;
   });
+  const { keys, keysFile } = environment;
+  const watcher = keysFile === null ? null : new KeyFileWatcher(keys, keysFile, log);
   const stop = async (): Promise<void> => {
+    watcher?.close();
     await server.stop();
     await usage?.close();
     await gateway.close();
@@ -82,6 +88,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     stop,
     builds,
     metrics,
+    readKeys: () => watcher?.check(),
     activate: (next) =>
       activate(active, next, gateway.warehouse, intake ? "after the swap" : "before the swap"),
   };

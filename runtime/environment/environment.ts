@@ -2,8 +2,16 @@ import type { Keyring } from "../access/keyring.js";
 import type { PerTier } from "../model/tier.js";
 import { clientAddress, type ClientAddress } from "../http/client-address.js";
 import { generationOf, type GenerationEnvironment, runResultsOf } from "./generation.js";
-import { readKeys } from "./keys.js";
-import { DEFAULT_STREAM_TIMEOUTS, DEFAULT_TIMEOUTS, readTimeouts, TIMEOUTS_EXPECTED } from "./timeouts.js";
+import { RATE_LIMITS } from "../model/tier.js";
+import { followedKeysFile, readKeys } from "./keys.js";
+import {
+  DEFAULT_STREAM_TIMEOUTS,
+  DEFAULT_TIMEOUTS,
+  RATE_LIMITS_EXPECTED,
+  readRateLimits,
+  readTimeouts,
+  TIMEOUTS_EXPECTED,
+} from "./timeouts.js";
 import { SECRETS_KEY_EXPECTED, secretsKey } from "./secrets-key.js";
 import { Variables } from "./variables.js";
 
@@ -20,6 +28,10 @@ export interface Environment extends GenerationEnvironment {
   /** File or address of dbt's `run_results.json`; null: nobody tells when something was built. */
   readonly runResults: string | null;
   readonly keys: Keyring;
+  /** The key file, whose changes take effect in a running server; null: the keys are in `API_KEYS`. */
+  readonly keysFile: string | null;
+  /** Requests per minute by the caller's tier. */
+  readonly rateLimits: Readonly<PerTier<number>>;
   readonly host: string;
   readonly port: number;
   readonly addressOf: ClientAddress;
@@ -74,6 +86,8 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
     redisUrl: variables.parsed("REDIS_URL", null, "a redis:// or rediss:// address", redisAddress),
     runResults: runResultsOf(variables),
     keys: readKeys(variables),
+    keysFile: followedKeysFile(variables),
+    rateLimits: variables.parsed("RATE_LIMITS", RATE_LIMITS, RATE_LIMITS_EXPECTED, readRateLimits),
     host: variables.text("HOST") ?? "127.0.0.1",
     port: variables.whole("PORT", 8000, { min: 0, max: 65_535 }),
     isBehindProxy: !["false", "0", null].includes(variables.text("TRUST_PROXY")),

@@ -1,50 +1,86 @@
-import { existsSync, readFileSync } from "node:fs";
-import { Keyring, readKeyring } from "../access/keyring.js";
-import { Variables } from "./variables.js";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { Keyring, parseKeyring, type KeyringReading } from "../access/keyring.js";
+import type { Logger } from "../http/logger.js";
+import type { Variables } from "./variables.js";
 
 const DEFAULT_KEYS_FILE = "./api_keys.json";
+/** How often the file is checked: a change takes effect within twice this. */
+const CHECK_MS = 2_000;
 
-/** The keys of `API_KEYS`, else of the file; no keys at all is fine: tier0 is open to everybody (data-api.md §5). */
+/** The keys of `API_KEYS`, else of the file; no keys at all is valid: tier0 is open to everybody. */
 export function readKeys(variables: Variables): Keyring {
   const inline = variables.text("API_KEYS");
-  if (inline !== null) return keyringOf(inline, "API_KEYS", variables);
-  const file = keysFile(variables);
-  if (file === null) return new Keyring(new Map());
-  try {
-    return keyringOf(readFileSync(file, "utf8"), file, variables);
-  } catch (error) {
-    variables.problems.push(
-      `API_KEYS_FILE: cannot read ${file} (${(error as NodeJS.ErrnoException).code ?? "error"}).`,
-    );
-    return new Keyring(new Map());
-  }
-}
-
-/** The same environment without its file: whoever reads it later has the keys of now. The file must be readable. */
-export function withKeysInline(source: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const variables = new Variables(source);
-  const file = variables.text("API_KEYS") === null ? keysFile(variables) : null;
-  return file === null ? { ...source } : { ...source, API_KEYS: readFileSync(file, "utf8") };
-}
-
-/** Null: there is none, and nobody has asked for one. */
-function keysFile(variables: Variables): string | null {
-  const named = variables.text("API_KEYS_FILE");
-  return named ?? (existsSync(DEFAULT_KEYS_FILE) ? DEFAULT_KEYS_FILE : null);
-}
-
-function keyringOf(text: string, source: string, variables: Variables): Keyring {
-  const reading = readKeyring(parse(text), source);
+  const reading = inline === null ? readFile(keysFileOf(variables)) : parseKeyring(inline, "API_KEYS");
   if (reading.ok) return reading.keyring;
   variables.problems.push(...reading.problems);
   return new Keyring(new Map());
 }
 
-/** Undefined for text that is not JSON: the parser's own message could repeat a key. */
-function parse(text: string): unknown {
+/** The file that a server follows; null: the keys are in `API_KEYS`. */
+export function followedKeysFile(variables: Variables): string | null {
+  return variables.text("API_KEYS") === null ? keysFileOf(variables) : null;
+}
+
+/** The variables with the keys of now: a worker that starts while the file is invalid has them. */
+export function withKeysInline(source: NodeJS.ProcessEnv, file: string | null): NodeJS.ProcessEnv {
+  if (file === null) return source;
+  return { ...source, API_KEYS: existsSync(file) ? readFileSync(file, "utf8") : "{}" };
+}
+
+/** Follows a key file: a change takes effect in the keyring, an invalid file is logged and changes nothing. */
+export class KeyFileWatcher {
+  readonly #keys: Keyring;
+  readonly #file: string;
+  readonly #log: Logger;
+  readonly #timer: NodeJS.Timeout;
+  #version: string;
+
+  constructor(keys: Keyring, file: string, log: Logger) {
+    this.#keys = keys;
+    this.#file = file;
+    this.#log = log;
+    this.#version = "";
+    this.check();
+    this.#timer = setInterval(() => this.check(), CHECK_MS).unref();
+  }
+
+  /** Reads the file when it has changed. */
+  check(): void {
+    const version = versionOf(this.#file);
+    if (version === this.#version) return;
+    const isFirst = this.#version === "";
+    this.#version = version;
+    const reading = readFile(this.#file);
+    if (!reading.ok) {
+      this.#log.error({ problems: reading.problems }, "key file not read: the keys stay as they are");
+    } else {
+      this.#keys.replaceWith(reading.keyring);
+      if (!isFirst) this.#log.info({ keys: this.#keys.size }, "keys read anew");
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+/** Changes with the file, also when it is replaced by one of the same size in the same moment. */
+function versionOf(file: string): string {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found ? `${String(found.ino)} ${String(found.size)} ${String(found.mtimeMs)}` : "absent";
+}
+
+function keysFileOf(variables: Variables): string {
+  return variables.text("API_KEYS_FILE") ?? DEFAULT_KEYS_FILE;
+}
+
+/** The default file may be absent. */
+function readFile(file: string): KeyringReading {
+  if (file === DEFAULT_KEYS_FILE && !existsSync(file)) return parseKeyring("{}", file);
   try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
+    return parseKeyring(readFileSync(file, "utf8"), file);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? "error";
+    return { ok: false, problems: [`API_KEYS_FILE: cannot read ${file} (${code}).`] };
   }
 }

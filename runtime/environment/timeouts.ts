@@ -1,4 +1,4 @@
-import { type PerTier, TIERS } from "../model/tier.js";
+import { type PerTier, RATE_LIMITS, TIERS } from "../model/tier.js";
 
 /** What `STATEMENT_TIMEOUT_MS` must be, for a message. */
 export const TIMEOUTS_EXPECTED =
@@ -17,11 +17,23 @@ export const DEFAULT_STREAM_TIMEOUTS: PerTier<number> = {
   tier3: 3_600_000,
 };
 
+/** What `RATE_LIMITS` must be, for a message. */
+export const RATE_LIMITS_EXPECTED =
+  "a number of requests per minute from 1 to 2147483647, or such numbers by tier, as in tier0=60,tier3=20000";
+
+export function readRateLimits(text: string): PerTier<number> | null {
+  const limits = readTimeouts(text, RATE_LIMITS);
+  return limits === null || Object.values(limits).includes(0) ? null : limits;
+}
+
 /** Reads one number for all tiers, or one for each tier that is named; null when the text is neither. */
-export function readTimeouts(text: string, defaults = DEFAULT_TIMEOUTS): PerTier<number> | null {
+export function readTimeouts(
+  text: string,
+  defaults: Readonly<PerTier<number>> = DEFAULT_TIMEOUTS,
+): PerTier<number> | null {
   const single = millisecondsOf(text);
   if (single !== null) return forAll(single);
-  const timeouts = { ...defaults };
+  const timeouts: PerTier<number> = { ...defaults };
   for (const part of text.split(",")) {
     const [name, number = "", ...more] = part.split("=").map((side) => side.trim());
     const tier = TIERS.find((each) => each === name);

@@ -41,7 +41,6 @@ function standardOutput(maxWrite: number): Destination {
   if (output !== null) return output;
   // Makes a pipe or a socket non-blocking: a blocking write would hold a thread, and with it the end of the process.
   const { fd = 1 } = process.stdout as { readonly fd?: number };
-  let isEnding = false;
   const destination = new sonicBoom.SonicBoom({
     fd,
     sync: false,
@@ -49,22 +48,25 @@ function standardOutput(maxWrite: number): Destination {
     maxWrite,
     maxLength: MAX_WAITING,
     periodicFlush: FLUSH_MS,
-    retryEAGAIN: () => !isEnding,
+    // The next flush tries again. The library's own timer would keep the process from ending.
+    retryEAGAIN: () => false,
   });
   destination.on("drop", () => {
     dropped++;
   });
-  // A full disk or a closed pipe: the lines wait, and the next flush tries again.
+  // A full disk, a closed pipe, a reader that stopped: the lines wait, and the next flush tries again.
   destination.on("error", () => undefined);
-  process.once("exit", () => {
-    isEnding = true;
-    try {
-      destination.flushSync();
-    } catch {
-      // It takes nothing: waiting would keep the process from ending.
-    }
-  });
+  process.once("beforeExit", () => destination.flush());
   return (output = destination);
+}
+
+/** Resolves once waiting lines are written, or the output took none: before `process.exit`, which does not wait. */
+export function flushLog(): Promise<void> {
+  return new Promise((resolve) => {
+    if (output === null) return resolve();
+    output.flush(() => resolve());
+    setTimeout(resolve, FLUSH_MS * 10).unref();
+  });
 }
 
 /** RFC 3339 times for log lines. Formatting a date takes as long as the rest of a line, and many share a millisecond. */

@@ -5,27 +5,42 @@ import { DATA_DIR, type ServeFlags } from "./flags.js";
 import { followManifest, rendererOf, runResultsOf } from "./following.js";
 import { isRampServed } from "./ramp.js";
 
-/** Serves in this process alone. Returns once a signal has stopped it. */
+/** Serves in this process alone; SIGHUP renews keys and folder. Returns once a signal has stopped it. */
 export async function serveAlone(flags: ServeFlags, environment: Environment): Promise<Outcome> {
   const stops: (() => Promise<void>)[] = [];
+  // Without the data API there is nothing to renew.
+  let reload = (): Promise<void> => Promise.resolve();
+  const onHangup = (): void => void reload();
+  process.on("SIGHUP", onHangup);
   try {
-    if (flags.only !== "ramp") stops.push(await serveData(flags, environment));
+    if (flags.only !== "ramp") {
+      const data = await serveData(flags, environment);
+      stops.push(data.stop);
+      ({ reload } = data);
+    }
     if (isRampServed(flags, environment)) stops.push(await serveRamp(environment));
     await stopSignal();
   } finally {
     await Promise.all(stops.map((stop) => stop()));
+    process.off("SIGHUP", onHangup);
   }
   return { exit: EXIT.ok };
 }
 
-async function serveData(flags: ServeFlags, environment: Environment): Promise<() => Promise<void>> {
+interface Serving {
+  readonly stop: () => Promise<void>;
+  readonly reload: () => Promise<void>;
+}
+
+async function serveData(flags: ServeFlags, environment: Environment): Promise<Serving> {
   const { generated } = flags;
   const renderer = rendererOf(flags, environment);
   const runResults = await runResultsOf(environment);
   const service = await startService({ environment, generated, dataDir: DATA_DIR, renderer });
   const unfollow = [followManifest(flags, environment, service)];
   if (runResults !== null) unfollow.push(runResults.follow((builds) => service.built(builds)));
-  return () => Promise.all(unfollow.map((end) => end())).then(() => service.stop());
+  const stop = (): Promise<void> => Promise.all(unfollow.map((end) => end())).then(() => service.stop());
+  return { stop, reload: () => service.reload() };
 }
 
 async function serveRamp(environment: Environment): Promise<() => Promise<void>> {
