@@ -38,7 +38,8 @@ export async function run(argv: readonly string[]): Promise<number> {
 }
 
 function tell({ exit, output = "", notes = [], errors = [] }: Outcome): number {
-  process.stdout.write(output);
+  // An empty write to a full disk fails as well.
+  if (output !== "") process.stdout.write(output);
   for (const line of notes) process.stderr.write(`${line}\n`);
   for (const line of errors) process.stderr.write(`error: ${line}\n`);
   return exit;

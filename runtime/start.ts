@@ -2,7 +2,6 @@ import { type DataService, startDataService } from "./data-api/service.js";
 import type { Build } from "./data-api/data-versions.js";
 import { loadRelease, ActiveRelease, type Release } from "./data-api/release.js";
 import {
-  activate,
   noManifest,
   type RefreshResult,
   Refresher,
@@ -90,7 +89,7 @@ async function startDataApi(
     try {
       const { release: next } = await readGeneratedRelease({ generated, dataDir, apiTitle });
       // What a manifest has brought into service stays.
-      if (active.current.manifest === null) activate(active, next);
+      if (active.current.manifest === null) await service.activate(next);
       log.info("reloaded");
     } catch (error) {
       log.error({ detail: (error as Error).message }, "not reloaded");

@@ -39,6 +39,7 @@ export type ToWorker =
   | { readonly kind: "adopt"; readonly id: number; readonly edition: Release }
   | { readonly kind: "built"; readonly builds: readonly Build[] }
   | { readonly kind: "metrics"; readonly id: number }
+  | { readonly kind: "ping"; readonly id: number }
   /** Finish what is under way, then end. */
   | { readonly kind: "drain" }
   | { readonly kind: "answer"; readonly id: number; readonly value: unknown };

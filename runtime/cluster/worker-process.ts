@@ -1,5 +1,7 @@
 import cluster, { type Worker } from "node:cluster";
 import type { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { forwardLog } from "../http/logger.js";
 import type { Assignment, News, ToPrimary, ToWorker } from "./messages.js";
 import { Questions } from "./questions.js";
 
@@ -7,6 +9,10 @@ import { Questions } from "./questions.js";
 const START_MS = 120_000;
 /** One that was told to drain ends by itself sooner than this. */
 const LEAVE_MS = 30_000;
+
+/** A worker is checked so often, and killed when it answers neither of two pings: within 5 s of its last sign of life. */
+const PING_MS = 1_000;
+const PONG_MS = 1_750;
 
 /** How a process ended. */
 export interface Ending {
@@ -37,8 +43,10 @@ export class WorkerProcess {
 
   /** Starts it. `script` is what it runs. */
   constructor(script: string, assignment: Assignment, receive: Receive) {
-    cluster.setupPrimary({ exec: script, args: [], serialization: "advanced" });
+    const stdio = ["ignore", "pipe", "inherit", "ipc"] as const;
+    cluster.setupPrimary({ exec: script, args: [], serialization: "advanced", stdio: [...stdio] });
     this.#worker = cluster.fork();
+    if (this.#worker.process.stdout) forwardLog(this.#worker.process.stdout);
     this.ended = this.#end();
     this.ready = this.#start(receive);
     this.tell({ kind: "start", assignment });
@@ -141,7 +149,19 @@ export class WorkerProcess {
     if (this.#state !== "starting") return false;
     this.#state = "serving";
     this.#readyAt = performance.now();
+    void this.#watch();
     return true;
+  }
+
+  /** Kills it when it does not respond: frozen or in an endless loop, it would hold its requests for ever. */
+  async #watch(): Promise<void> {
+    const responds = (): Promise<true | null> => this.ask<true>((id) => ({ kind: "ping", id }), PONG_MS);
+    // Twice: after a pause of this process itself the first timer may run before the answer is read.
+    while (this.#state !== "ended" && ((await responds()) ?? (await responds())) !== null)
+      await sleep(PING_MS);
+    if (this.#state === "ended") return;
+    this.#detail ??= "it did not respond to two pings and was killed";
+    this.kill();
   }
 
   #hear(message: Exclude<ToPrimary, { kind: "ready" }>, receive: Receive): void {

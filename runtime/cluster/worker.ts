@@ -61,6 +61,8 @@ function follow(own: WorkerService, message: ToWorker, socket?: Socket): void {
     case "metrics":
       if (own.role === "data") void own.metrics().then((snapshot) => answer(message.id, snapshot));
       return;
+    case "ping":
+      return answer(message.id, true);
     case "start":
       return;
   }

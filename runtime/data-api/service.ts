@@ -63,7 +63,6 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     heldBack: () => active.current.manifest?.heldBack ?? [],
     metrics: { contentType, text: options.metricsText ?? (() => metrics.text()) },
     metricsPublic: environment.metricsPublic,
-    isBehindProxy: environment.isBehindProxy,
   };
   const listener = dataApiListener({ gateway, service, active, refresh });
   const server = await listen(listener, environment.host, environment.port, {

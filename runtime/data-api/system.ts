@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { isLoopback } from "../http/client-address.js";
+import { isLocalCaller } from "../http/client-address.js";
 import { requestIdOf } from "../http/request-context.js";
 import { peek, type Authorization, authorize, requireTier } from "../access/authorize.js";
 import { send, sendOptions, sendHttpError, SYSTEM_METHODS, type Reply } from "./send.js";
@@ -20,8 +20,6 @@ export interface Service {
   readonly metrics: MetricsText;
   /** Whether everybody may read `/metrics`. */
   readonly metricsPublic: boolean;
-  /** With `TRUST_PROXY` no caller counts as local. */
-  readonly isBehindProxy: boolean;
 }
 
 /** What `/metrics` shows. */
@@ -121,19 +119,11 @@ async function openApi({ service, request }: Context): Promise<Reply> {
   return { status: 200, body, caching: [...caching, "Content-Encoding", encoding] };
 }
 
-/** Open to this machine and to tier3 keys; a forwarded request comes from elsewhere (runtime/README.md, Operations). */
+/** Open to this machine and to tier3 keys (runtime/README.md, Operations). */
 async function metrics({ gateway, service, request, admission }: Context): Promise<Reply | HttpError> {
-  const isLocal = !service.isBehindProxy && isLoopback(gateway.addressOf(request)) && !isForwarded(request);
+  const isLocal = isLocalCaller(gateway.addressOf, request);
   if (!service.metricsPublic && !isLocal && admission.tier !== "tier3") return httpError("metricsForbidden");
   return { status: 200, body: await service.metrics.text(), contentType: service.metrics.contentType };
-}
-
-/** Headers that proxies add. */
-const FORWARDING =
-  /^(forwarded|via|x-forwarded(-.+)?|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip)$/;
-
-function isForwarded({ headers }: IncomingMessage): boolean {
-  return Object.keys(headers).some((name) => FORWARDING.test(name));
 }
 
 export const REFRESH_PATH = "/v1/system/manifest/refresh";

@@ -35,8 +35,6 @@ export interface Environment extends GenerationEnvironment {
   readonly host: string;
   readonly port: number;
   readonly addressOf: ClientAddress;
-  /** Whether `TRUST_PROXY` is set. */
-  readonly isBehindProxy: boolean;
   /** By the caller's tier; 0: no limit. */
   readonly statementTimeoutMs: Readonly<PerTier<number>>;
   /** Connections for small answers, per process. */
@@ -90,7 +88,6 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
     rateLimits: variables.parsed("RATE_LIMITS", RATE_LIMITS, RATE_LIMITS_EXPECTED, readRateLimits),
     host: variables.text("HOST") ?? "127.0.0.1",
     port: variables.whole("PORT", 8000, { min: 0, max: 65_535 }),
-    isBehindProxy: !["false", "0", null].includes(variables.text("TRUST_PROXY")),
     addressOf: variables.parsed("TRUST_PROXY", clientAddress("false"), TRUST_EXPECTED, trustProxy),
     statementTimeoutMs: variables.parsed(
       "STATEMENT_TIMEOUT_MS",

@@ -5,7 +5,11 @@ import proxyaddr from "proxy-addr";
 export type Origin = Pick<IncomingMessage, "headers" | "socket">;
 
 /** Tells a caller's IP address. */
-export type ClientAddress = (request: Origin) => string;
+export interface ClientAddress {
+  (request: Origin): string;
+  /** Whether a proxy stands in front, so that a loopback connection need not come from this machine. */
+  readonly isBehindProxy?: boolean;
+}
 
 /**
  * Reads `TRUST_PROXY` as Express does: empty or `false` trusts nobody, a number is how many proxies stand in front,
@@ -14,7 +18,8 @@ export type ClientAddress = (request: Origin) => string;
 export function clientAddress(trustProxy: string): ClientAddress {
   if (trustProxy === "" || trustProxy === "false" || trustProxy === "0") return socketAddress;
   const trust = trustOf(trustProxy);
-  return (request) => plain(proxyaddr(request as IncomingMessage, trust));
+  const address = (request: Origin): string => plain(proxyaddr(request as IncomingMessage, trust));
+  return Object.assign(address, { isBehindProxy: true });
 }
 
 function trustOf(trustProxy: string): (address: string, hop: number) => boolean {
@@ -32,7 +37,16 @@ function plain(address: string): string {
   return address.startsWith("::ffff:") ? address.slice(7) : address;
 }
 
-/** Whether a connection comes from this machine itself. */
-export function isLoopback(address: string): boolean {
-  return address === "::1" || address.startsWith("127.");
+/** Headers of proxies and content delivery networks. */
+const FORWARDING =
+  /^(forwarded|via|x-forwarded(-.*)?|x-real-ip|x-client-ip|x-original-.*|cf-connecting-ip|true-client-ip)$/;
+
+/**
+ * Whether a request comes from this machine itself: over the loopback, without any header of a proxy, and with no proxy
+ * configured in `TRUST_PROXY`.
+ */
+export function isLocalCaller(addressOf: ClientAddress, request: Origin): boolean {
+  const address = socketAddress(request);
+  if (addressOf.isBehindProxy || !(address === "::1" || address.startsWith("127."))) return false;
+  return !Object.keys(request.headers).some((name) => FORWARDING.test(name));
 }

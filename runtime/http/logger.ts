@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import pino, { type Logger } from "pino";
 import sonicBoom from "sonic-boom";
 
@@ -5,9 +6,7 @@ export type { Logger };
 
 type Destination = InstanceType<typeof sonicBoom.SonicBoom>;
 
-/** Bytes that a pipe takes in one piece, whatever other processes write to it (`PIPE_BUF`; POSIX grants 512). */
-const PIPE_WRITE = process.platform === "linux" ? 4096 : 512;
-/** Bytes that are written together where no other process writes: each write wakes a thread. */
+/** Bytes that are written together: each write wakes a thread. */
 const WRITE = 64 * 1024;
 /** How long a line may wait for others. */
 const FLUSH_MS = 50;
@@ -20,12 +19,12 @@ const MAX_WAITING = 1024 * 1024;
  * (runtime/README.md, Operations).
  */
 export function openLog(level: string): Logger {
-  return pino({ level, base: null, timestamp: isoTime() }, standardOutput(WRITE));
+  return pino({ level, base: null, timestamp: isoTime() }, standardOutput());
 }
 
-/** The log of one of several processes that share an output: its lines name the process and stay in one piece. */
+/** The log of a worker process, which the primary forwards (`forwardLog`): its lines name the process. */
 export function openSharedLog(level: string, worker: number): Logger {
-  return pino({ level, base: { worker }, timestamp: isoTime() }, standardOutput(PIPE_WRITE));
+  return pino({ level, base: { worker }, timestamp: isoTime() }, standardOutput());
 }
 
 let output: Destination | null = null;
@@ -37,27 +36,40 @@ export function droppedLogLines(): number {
 }
 
 /** One for the process: two would mix their lines. */
-function standardOutput(maxWrite: number): Destination {
+function standardOutput(): Destination {
   if (output !== null) return output;
   // Makes a pipe or a socket non-blocking: a blocking write would hold a thread, and with it the end of the process.
   const { fd = 1 } = process.stdout as { readonly fd?: number };
   const destination = new sonicBoom.SonicBoom({
     fd,
     sync: false,
-    minLength: maxWrite - 1,
-    maxWrite,
+    minLength: WRITE - 1,
+    maxWrite: WRITE,
     maxLength: MAX_WAITING,
     periodicFlush: FLUSH_MS,
     // The next flush tries again. The library's own timer would keep the process from ending.
     retryEAGAIN: () => false,
   });
-  destination.on("drop", () => {
-    dropped++;
+  destination.on("drop", (text: string) => {
+    dropped += text.split("\n").length - 1;
   });
   // A full disk, a closed pipe, a reader that stopped: the lines wait, and the next flush tries again.
   destination.on("error", () => undefined);
   process.once("beforeExit", () => destination.flush());
   return (output = destination);
+}
+
+/**
+ * Writes the log of a worker process to this one's: two processes cannot share an output that must not block, because each
+ * child process that starts or ends makes it blocking again.
+ */
+export function forwardLog(worker: Readable): void {
+  let rest = "";
+  worker.setEncoding("utf8").on("data", (text: string) => {
+    const end = text.lastIndexOf("\n") + 1;
+    if (end > 0) standardOutput().write(rest + text.slice(0, end));
+    rest = end > 0 ? text.slice(end) : rest + text;
+  });
 }
 
 /** Resolves once waiting lines are written, or the output took none: before `process.exit`, which does not wait. */

@@ -114,18 +114,24 @@ describe("/metrics", () => {
     expect(text).toContain('method="other"');
   });
 
-  it.each(["x-forwarded-for", "forwarded"])("is closed to what came through a proxy: %s", async (header) => {
-    const value = header === "forwarded" ? "for=127.0.0.1" : "127.0.0.1";
-    expect(told(await ask(url, "/metrics", { headers: { [header]: value } }))).toEqual(CLOSED);
-    for (const tier of ["tier0", "tier1", "tier2"] as const)
-      expect(told(await ask(url, "/metrics", { headers: { [header]: value }, key: KEYS[tier] }))).toEqual(
-        CLOSED,
+  it.each(["x-forwarded-for", "forwarded", "x-forwarded-proto", "x-real-ip", "via", "cf-connecting-ip"])(
+    "is closed to what came through a proxy: %s",
+    async (header) => {
+      const value = header === "forwarded" ? "for=127.0.0.1" : "127.0.0.1";
+      expect(told(await ask(url, "/metrics", { headers: { [header]: value } }))).toEqual(CLOSED);
+      for (const tier of ["tier0", "tier1", "tier2"] as const)
+        expect(told(await ask(url, "/metrics", { headers: { [header]: value }, key: KEYS[tier] }))).toEqual(
+          CLOSED,
+        );
+      expect((await ask(url, "/metrics", { headers: { [header]: value }, key: KEYS.tier3 })).status).toBe(
+        200,
       );
-    expect((await ask(url, "/metrics", { headers: { [header]: value }, key: KEYS.tier3 })).status).toBe(200);
-  });
+    },
+  );
 
   it("is closed to a trusted proxy's callers, whatever they say they are", async () => {
     const { url: proxied } = await serveOrders({ TRUST_PROXY: "1" });
+    expect((await ask(proxied, "/metrics")).status).toBe(403);
     expect((await ask(proxied, "/metrics", { headers: { "x-forwarded-for": "::1" } })).status).toBe(403);
   });
 

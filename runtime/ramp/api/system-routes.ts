@@ -2,7 +2,7 @@ import { countAttention } from "../intents/intent-rows.js";
 import type { RampContext } from "../context.js";
 import type { AuthenticationContext } from "./authenticate.js";
 import type { Request } from "express";
-import { isLoopback } from "../../http/client-address.js";
+import { isLocalCaller } from "../../http/client-address.js";
 import { type RampResponse, jsonResponse, rampError, type RampError } from "../ramp-errors.js";
 import { openApiDocument } from "./openapi.js";
 
@@ -46,7 +46,7 @@ async function metrics(
   { ramp, gate, metricsPublic }: ApiServices,
   request: Request,
 ): Promise<RampResponse | RampError> {
-  const isLocal = isLoopback(gate.addressOf(request)) && request.headers["x-forwarded-for"] === undefined;
+  const isLocal = isLocalCaller(gate.addressOf, request);
   if (!metricsPublic && !isLocal) return rampError("METRICS_FORBIDDEN");
   const body = await ramp.metrics.text(await ramp.database.asOperator(countAttention));
   return { status: 200, body, headers: { "Content-Type": ramp.metrics.contentType } };
