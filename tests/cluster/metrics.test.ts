@@ -75,7 +75,11 @@ describe("/metrics with several workers", () => {
 describe("metrics of several processes", () => {
   const record = observation({ route: "/v1/a b", databaseMs: 4, rows: 2 });
   const counted = async (requests: number): Promise<MetricsSnapshot> => {
-    const metrics = new Metrics(() => ({ endpoints: new Map([["/v1/a b", null]]), manifest: null }));
+    const metrics = new Metrics(() => ({
+      endpoints: new Map([["/v1/a b", null]]),
+      manifest: null,
+      missingRelations: [],
+    }));
     for (let i = 0; i < requests; i++) metrics.count(record);
     return structuredClone(await metrics.snapshot());
   };
