@@ -3,7 +3,8 @@ import { catalogueOf } from "../catalogue/build.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { compare, type Drift, emptyProblem, readFolder } from "../output/folder.js";
 import { folderProblem } from "../output/folder-problem.js";
-import { type FileSet, render } from "../render/render.js";
+import { readModuleCache, writeModuleCache } from "../render/module-cache.js";
+import { type FileSet, render, renderCached } from "../render/render.js";
 import { writeDrift } from "../output/write.js";
 import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
 import { readManifest, type ManifestReading } from "../manifest/manifest.js";
@@ -42,12 +43,21 @@ export async function generate(options: GenerateOptions): Promise<Outcome> {
   const reading = await readModels(options);
   if (!reading.ok) return { exit: EXIT.error, errors: [reading.problem] };
   const catalogue = catalogueOf(reading.manifest, { defaultTier: options.defaultTier });
-  const files = render(catalogue, { title: options.title });
+  const files = rendered(options, catalogue);
   const update = updateOf(options, files, catalogue.entries.length);
   if ("errors" in update) return { exit: EXIT.error, errors: update.errors };
   const report = { ...options, warnings: reading.manifest.warnings, catalogue, drift: update.drift };
   const output = options.json ? reportJson(report) : reportText(report);
   return { exit: hasFindings(options, report) ? EXIT.findings : EXIT.ok, output };
+}
+
+/** `--check` renders every module: its result rests on nothing but the manifest. */
+function rendered({ check, title }: GenerateOptions, catalogue: Catalogue): FileSet {
+  if (check) return render(catalogue, { title });
+  const before = readModuleCache();
+  const { files, cache } = renderCached(catalogue, { title, cache: before });
+  writeModuleCache(before, cache);
+  return files;
 }
 
 async function readModels({ manifest, catalog }: GenerateOptions): Promise<ManifestReading> {

@@ -1,0 +1,35 @@
+/** generator/README.md against the code, both ways. */
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { KNOWN_KEYS } from "../../generator/catalogue/meta-api/schema.js";
+import { ownFolder } from "../support/service.js";
+import { routewright } from "./run.js";
+
+const README = readFileSync(fileURLToPath(new URL("../../generator/README.md", import.meta.url)), "utf8");
+
+/** First cells of the table rows in a section, without their code marks. */
+function firstCells(section: string): string[] {
+  const text = README.split(/^## /m).find((part) => part.startsWith(`${section}\n`)) ?? "";
+  return [...text.matchAll(/^\| `([^`]+)`/gm)].map(([, cell = ""]) => cell);
+}
+
+it("the table of meta.api lists every key and no other", () => {
+  const { api, parameter, pagination } = KNOWN_KEYS;
+  const keys = [
+    ...api.filter((key) => key !== "pagination"),
+    ...pagination.map((key) => `pagination.${key}`),
+    ...parameter.map((key) => `parameters[].${key}`),
+  ];
+  expect(firstCells("meta.api").sort()).toEqual(keys.sort());
+});
+
+it("the table of options lists every option of generate and watch, and no other", () => {
+  const listed = firstCells("Options").map((option) => option.split(" ")[0]);
+  const help = ["generate", "watch"]
+    .map((command) => routewright(ownFolder(), [command, "--help"]).out)
+    .join("");
+  const options = new Set([...help.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, option]) => option));
+  options.delete("--help");
+  expect(listed.toSorted()).toEqual([...options].sort());
+});
