@@ -31,6 +31,7 @@ export function openApiDocument(publicUrl: string): Json {
       description: "Payment intents between bank money and tokens.",
     },
     servers: [{ url: publicUrl }],
+    tags: TAGS.map(({ name, description }) => ({ name, description })),
     paths: pathsOf(ROUTES),
     components: {
       schemas: componentSchemas(),
@@ -57,6 +58,7 @@ function operationOf(route: Route): Json {
   const { access, summary, description, body } = route;
   return {
     operationId: operationId(route),
+    tags: [tagOf(route)],
     summary,
     ...(description === undefined ? {} : { description }),
     security: access === "public" ? [] : [{ [access]: [] }],
@@ -71,6 +73,36 @@ function operationOf(route: Route): Json {
         }),
     responses: responsesOf(route),
   };
+}
+
+/** Groups of operations in the documentation; the first whose paths match is an operation's tag. */
+const TAGS = [
+  {
+    name: "External accounts",
+    paths: /external-accounts/,
+    description: "A customer's accounts, by currency pair.",
+  },
+  { name: "Customers", paths: /^\/v1\/customers/, description: "Create customers and their access tokens." },
+  {
+    name: "Quotes and requirements",
+    paths: /^\/v1\/(currencies|providers|intent\/(quote|requirements))/,
+    description: "What can be moved where, at which price, and which account details it takes.",
+  },
+  { name: "Project intents", paths: /^\/v1\/intents/, description: "Read all of a project's intents." },
+  {
+    name: "Intents",
+    paths: /^\/v1\/intent/,
+    description: "Create, execute, cancel and read a customer's intents.",
+  },
+  { name: "Wallet sign-in", paths: /^\/v1\/auth\/wallet/, description: "Sign in with Ethereum (EIP-4361)." },
+  { name: "Events", paths: /^\/v1\/events/, description: "A project's events and their deliveries." },
+  { name: "Providers", paths: /^\/v1\/provider-callbacks/, description: "Called by providers." },
+] as const;
+
+function tagOf({ path }: Route): string {
+  const tag = TAGS.find(({ paths }) => paths.test(path));
+  if (!tag) throw new Error(`The path ${path} has no tag.`);
+  return tag.name;
 }
 
 function operationId({ method, path }: Route): string {
