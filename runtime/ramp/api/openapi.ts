@@ -31,7 +31,7 @@ export function openApiDocument(publicUrl: string): Json {
       description: "Payment intents between bank money and tokens.",
     },
     servers: [{ url: publicUrl }],
-    tags: TAGS.map(({ name, description }) => ({ name, description })),
+    tags: usedTags(),
     paths: pathsOf(ROUTES),
     components: {
       schemas: componentSchemas(),
@@ -98,6 +98,11 @@ const TAGS = [
   { name: "Events", paths: /^\/v1\/events/, description: "A project's events and their deliveries." },
   { name: "Providers", paths: /^\/v1\/provider-callbacks/, description: "Called by providers." },
 ] as const;
+
+function usedTags(): readonly Json[] {
+  const used = new Set(ROUTES.map(tagOf));
+  return TAGS.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description }));
+}
 
 function tagOf({ path }: Route): string {
   const tag = TAGS.find(({ paths }) => paths.test(path));
