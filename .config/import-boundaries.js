@@ -3,10 +3,10 @@
  * way. A file belongs to the longest listed folder that contains it; a folder may import itself and the folders listed
  * for it, nothing else.
  */
+import { createRequire } from "node:module";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import ts from "typescript";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -33,6 +33,7 @@ export const BOUNDARIES = {
     "generator/lint",
     "runtime (package)",
   ],
+  "generator/client": ["generator/manifest", "generator/catalogue", "runtime (package)"],
   "generator/watch": [
     "generator/manifest",
     "generator/catalogue",
@@ -41,6 +42,7 @@ export const BOUNDARIES = {
     "runtime (package)",
   ],
   "generator/command-line": [
+    "generator/client",
     "generator",
     "generator/commands",
     "generator/manifest",
@@ -54,6 +56,9 @@ export const BOUNDARIES = {
     "runtime (package)",
   ],
   "generator/commands": [
+    "generator/command-line",
+    "generator/verify",
+    "generator/client",
     "generator",
     "generator/manifest",
     "generator/catalogue",
@@ -66,6 +71,7 @@ export const BOUNDARIES = {
     "runtime (package)",
   ],
   generator: [
+    "generator/client",
     "generator/command-line",
     "generator/commands",
     "generator/manifest",
@@ -159,9 +165,12 @@ function sourcesBelow(folder) {
   });
 }
 
+/** Loaded when first needed: tools read the boundaries alone. */
+const typescript = () => createRequire(import.meta.url)("typescript");
+
 /** The files that a file imports by relative path, whether as types or values. */
 function importsOf(file, text) {
-  return ts
+  return typescript()
     .preProcessFile(text, true, true)
     .importedFiles.map(({ fileName }) => fileName)
     .filter((specifier) => specifier.startsWith("."))
