@@ -26,7 +26,7 @@ function endpoints(file) {
     const meta = "api" in (node.config?.meta ?? {}) ? node.config.meta : (node.meta ?? {});
     const api = "api" in meta ? (meta.api ?? {}) : undefined;
     if (api?.exclude_from_api === true || path === null || found[path]) continue;
-    if (api === undefined || isValid(api, Object.keys(node.columns ?? {}))) found[path] = { node, tags, api };
+    if (api === undefined || isValid(api, node.columns ?? {})) found[path] = { node, tags, api };
   }
   return found;
 }
@@ -45,7 +45,9 @@ function pathFrom(tags) {
   return given.every((part) => /^[\w.-]{1,80}$/.test(part)) ? `/v1/${given.join("/")}` : null;
 }
 
-function isValid(api, columns) {
+function isValid(api, declared) {
+  const columns = Object.keys(declared);
+  const shapeIn = (column) => shapeOf(declared[column]?.data_type)[1];
   const { parameters = [], require_any_of = [], sort = [], sortable_fields = [], pagination: page } = api;
   const names = parameters.map((parameter) => parameter.name);
   const isCount = (n) => Number.isInteger(n) && n > 0 && n < 2 ** 31;
@@ -55,6 +57,7 @@ function isValid(api, columns) {
     columns.includes(parameter.column) &&
     PAIRS[parameter.operator] === parameter.type &&
     parameter.type !== undefined &&
+    (parameter.type !== "date" || ["date", "time", "any"].includes(shapeIn(parameter.column))) &&
     ["string", "undefined"].includes(typeof parameter.description) &&
     (parameter.case === undefined ||
       (["lower", "upper"].includes(parameter.case) && parameter.type !== "date")) &&

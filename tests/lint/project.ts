@@ -43,7 +43,9 @@ function jsonOf(name: string, node: TestNode, idOf: (name: string) => string): u
     schema: "analytics",
     original_file_path: `models/${name}.sql`,
     tags,
-    columns: Object.fromEntries(columns.map((column) => [column, { name: column, data_type: "text" }])),
+    columns: Object.fromEntries(
+      columns.map((column) => [column, { name: column, data_type: column === "day" ? "date" : "text" }]),
+    ),
     depends_on: { nodes: parents.map(idOf) },
     constraints: node.constraints ?? [],
     config: {
