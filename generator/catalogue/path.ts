@@ -10,7 +10,7 @@ const MAX_SEGMENT = 80;
 /** Paths that the service itself answers. */
 const RESERVED: ReadonlySet<string> = new Set(["/v1/system/manifest/refresh"]);
 
-/** Path of an endpoint, `/v1/{category}/{resource}[/{granularity}][/{window}]` (data-api.md §4.1). */
+/** Path of an endpoint, `/v1/{category}/{resource}[/{granularity}][/{window}]`. */
 export function pathOf(tags: ModelTags): string {
   return ["", "v1", ...segmentsOf(tags).map(({ value }) => value)].join("/");
 }
@@ -71,7 +71,7 @@ function badSegment(tag: string, value: string): { message: string; hint: string
   };
 }
 
-/** Granularities in the order in which documentation lists them; others follow alphabetically (data-api.md §4.1). */
+/** Granularities in the order in which documentation lists them; others follow alphabetically. */
 const GRANULARITY_ORDER = [
   null,
   "latest",

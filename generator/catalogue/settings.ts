@@ -14,7 +14,7 @@ export type Settings = Pick<
   | "sortableFields"
 >;
 
-/** A model without `meta.api`: GET only, no parameters, the whole table (data-api.md §4.3). */
+/** A model without `meta.api`: GET only, no parameters, the whole table. */
 export const LEGACY: Settings = {
   methods: ["GET"],
   legacy: true,
@@ -26,7 +26,7 @@ export const LEGACY: Settings = {
   sortableFields: [],
 };
 
-/** Fills in the defaults of a checked `meta.api` (data-api.md §2.3). */
+/** Fills in the defaults of a checked `meta.api`. */
 export function settingsOf(api: MetaApi): Settings {
   const methods: readonly Method[] = api.methods?.includes("POST") ? ["GET", "POST"] : ["GET"];
   return {

@@ -3,7 +3,7 @@ import { byText, isObject, objectOr, textOr, textsOf, type JsonObject } from "./
 import { modelOf, type ColumnTests, type Model } from "./model.js";
 import { fail, readSource, type Failure } from "./source.js";
 
-/** dbt's manifest schema versions whose models are read as they are (decisions.md §A). */
+/** dbt's manifest schema versions whose models are read as they are. */
 const KNOWN_VERSIONS = { first: 4, last: 12 };
 
 /** A dbt manifest, reduced to its models in order of `unique_id`. */

@@ -133,7 +133,7 @@ function constraintsOf({ constraints }: JsonObject): readonly JsonObject[] {
 /** Most columns have none, and there are tens of thousands. */
 const NO_CONSTRAINTS: readonly JsonObject[] = [];
 
-/** `config.meta.api` wins over `meta.api` (decisions.md §A). */
+/** `config.meta.api` wins over `meta.api`. */
 function apiOf(node: JsonObject, config: JsonObject): Model["api"] {
   const places = [
     { meta: objectOr(config["meta"]), path: "$.config.meta.api" },

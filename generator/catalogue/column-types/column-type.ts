@@ -1,5 +1,5 @@
 /**
- * The `data_type` of a dbt column, a ClickHouse or a PostgreSQL type or nothing (decisions.md A, Reading the
+ * The `data_type` of a dbt column, a ClickHouse or a PostgreSQL type or nothing (generator/README.md,
  * manifest), as a closed sum type, and that as a JSON Schema and as a TypeScript type.
  */
 import { type ColumnType, nullable, UNKNOWN } from "./kinds.js";

@@ -1,5 +1,5 @@
 /**
- * What a column's values look like in a JSON row (decisions.md A, Responses), whichever engine the type came from.
+ * What a column's values look like in a JSON row, whichever engine the type came from.
  * Plain data: it can be compared, printed and sent as JSON. `json` and `unknown` hold null among their values, so
  * they say nothing about it.
  */

@@ -21,8 +21,8 @@ type Structure = ArrayType | MapType | TupleType | RecordType | JsonType | Unkno
 type TypeName = "integer" | "number" | "string" | "boolean" | "array" | "object";
 
 /**
- * Schema of a column's values in a JSON row (decisions.md A, Responses). Keys come in a fixed order, `type` first.
- * A float keeps its declared nullability although NaN and ±Infinity are served as null: data-api.md §2 documents
+ * Schema of a column's values in a JSON row. Keys come in a fixed order, `type` first.
+ * A float keeps its declared nullability although NaN and ±Infinity are served as null: the API documents
  * such columns as plain float64, and a schema of nothing but nullable numbers would tell a client less.
  */
 export function jsonSchemaOf(type: ColumnType): JsonSchema {

@@ -8,7 +8,7 @@ import type { Sound } from "./shape.js";
 type SoundParameter = Sound<MetaParameter>;
 
 /**
- * The rules of data-api.md §2.3 that say what one value must be to another. Where one of the two is unsound by itself,
+ * The rules of generator/README.md (meta.api) that say what one value must be to another. Where one of the two is unsound by itself,
  * that is told already, and nothing is said here.
  */
 export function checkRules(api: Sound<MetaApi>, columns: readonly Typed[]): Fault[] {

@@ -1,4 +1,4 @@
-/** The shape of `meta.api` (data-api.md §2.3). What one value says about another is in rules.ts. */
+/** The shape of `meta.api`. What one value says about another is in rules.ts. */
 export interface MetaApi {
   readonly exclude_from_api?: boolean;
   readonly methods?: readonly ("GET" | "POST")[];

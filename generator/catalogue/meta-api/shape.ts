@@ -59,7 +59,7 @@ function faultOf(error: ErrorObject): Fault {
 }
 
 function missing(at: string, key: string): Fault {
-  return { at, message: `\`${key}\` is missing.`, hint: `Add \`${key}\` (data-api.md §2.3).` };
+  return { at, message: `\`${key}\` is missing.`, hint: `Add \`${key}\` (generator/README.md, meta.api).` };
 }
 
 function oneOf(at: string, data: unknown, allowed: readonly string[]): Fault {

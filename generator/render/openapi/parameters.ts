@@ -11,7 +11,7 @@ interface Field {
 }
 
 /**
- * The `parameters` of a GET: as declared, then `limit`, `offset`, `sort_by`, `sort_direction` (DESIGN.md). OpenAPI
+ * The `parameters` of a GET: as declared, then `limit`, `offset`, `sort_by`, `sort_direction`. OpenAPI
  * cannot say of a query "at least one of these": only a filter without an alternative is marked as required.
  */
 export function queryParameters(entry: CatalogueEntry): readonly Json[] {
@@ -26,7 +26,7 @@ export function queryParameters(entry: CatalogueEntry): readonly Json[] {
   }));
 }
 
-/** The body of a POST: one property per field and no others; required only if a filter is (data-api.md §4.3). */
+/** The body of a POST: one property per field and no others; required only if a filter is. */
 export function requestBody(entry: CatalogueEntry): JsonRecord {
   const needed = neededFilters(entry);
   const schema = new Map<string, Json>([
@@ -87,7 +87,7 @@ function schemaOf(parameter: Parameter): JsonRecord {
 const DEFAULT_MAX_LENGTH = 1000;
 const DEFAULT_MAX_ITEMS = 1000;
 
-/** Column and operator of a filter, in words (data-api.md §2.3). */
+/** Column and operator of a filter, in words. */
 function filterText(parameter: Parameter, method: Method): string {
   const { column } = parameter;
   switch (parameter.operator) {

@@ -20,7 +20,7 @@ export const PAGINATION_SCHEMA: JsonRecord = {
 
 /**
  * Schema of an endpoint's row: a property per column, in the model's order. A row carries every column of the
- * relation, so all are required and there may be more than the model lists (data-api.md §2).
+ * relation, so all are required and there may be more than the model lists.
  */
 export function rowSchema({ endpoint, documentation }: CatalogueEntry): JsonMap {
   const names = endpoint.columns.map(({ name }) => name);
