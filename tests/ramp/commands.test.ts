@@ -150,6 +150,23 @@ describe("routewright ramp", () => {
     expect((await routewright("token", "revoke", ...project, "--customer", "nobody")).exit).toBe(2);
   });
 
+  it("exits with 1 when the doctor finds something, and rotates the master key", async () => {
+    const key = process.env["RAMP_SECRETS_KEY"] ?? "";
+    await json("key", "rotate");
+    expect((await routewright("doctor")).exit).toBe(0);
+    process.env["RAMP_SECRETS_KEY"] = "cd".repeat(32);
+    expect(await routewright("doctor")).toMatchObject({
+      exit: 1,
+      out: expect.stringContaining("master-key"),
+    });
+    process.env["RAMP_OTHER_SECRETS_KEYS"] = key;
+    expect(Number((await json("vault", "rotate"))["resealed"])).toBeGreaterThan(0);
+    delete process.env["RAMP_OTHER_SECRETS_KEYS"];
+    expect((await routewright("doctor")).exit).toBe(0);
+    expect((await routewright("intent", "list", "--json")).out).toBe("[]\n");
+    expect((await routewright("intent", "show", "--intent", "x")).exit).toBe(2);
+  });
+
   it("rotates client secrets and signing keys", async () => {
     const { organizationId = "" } = await json("org", "create", "--name", "Acme");
     const { projectId = "" } = await json("project", "create", "--org", organizationId, "--name", "Shop");
