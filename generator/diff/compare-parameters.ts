@@ -48,7 +48,7 @@ function compareParameter(was: Parameter, is: Parameter): readonly Difference[] 
     if (!takesList) return [...differences, { kind: "parameter-operator-changed", subject, before, after }];
     differences.push({ kind: "parameter-takes-list", subject, before, after });
   }
-  return [...differences, ...compareCase(was, is), ...compareMaxItems(was, is)];
+  return [...differences, ...compareCase(was, is), ...compareMaxItems(was, is), ...compareMaxLength(was, is)];
 }
 
 function compareCase(was: Parameter, is: Parameter): readonly Difference[] {
@@ -63,16 +63,24 @@ function compareCase(was: Parameter, is: Parameter): readonly Difference[] {
 
 const AS_GIVEN = "as given";
 
+/** What `max_items` and `max_length` are where a model leaves them out. */
+const DEFAULT_MAXIMUM = 1_000;
+
 function compareMaxItems(was: Parameter, is: Parameter): readonly Difference[] {
   if (was.type !== "string_list" || is.type !== "string_list") return [];
-  const [before, after] = [was.maxItems ?? Infinity, is.maxItems ?? Infinity];
+  const [before, after] = [was.maxItems ?? DEFAULT_MAXIMUM, is.maxItems ?? DEFAULT_MAXIMUM];
   if (before === after) return [];
   const kind = after < before ? "max-items-lowered" : "max-items-raised";
-  return [{ kind, subject: was.name, before: countText(before), after: countText(after) }];
+  return [{ kind, subject: was.name, before: String(before), after: String(after) }];
 }
 
-function countText(count: number): string {
-  return count === Infinity ? "any number" : String(count);
+function compareMaxLength(was: Parameter, is: Parameter): readonly Difference[] {
+  const [before, after] = [was, is].map(
+    (one) => ("maxLength" in one && one.maxLength) || DEFAULT_MAXIMUM,
+  ) as [number, number];
+  if (before === after) return [];
+  const kind = after < before ? "max-length-lowered" : "max-length-raised";
+  return [{ kind, subject: was.name, before: String(before), after: String(after) }];
 }
 
 /** The column's type decides which values a filter takes. */

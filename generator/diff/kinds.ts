@@ -98,6 +98,16 @@ export const KINDS = {
     title: "max_items raised",
     reason: "Accepted lists stay accepted.",
   },
+  "max-length-lowered": {
+    severity: "breaking",
+    title: "max_length lowered",
+    reason: "Longer values get 400.",
+  },
+  "max-length-raised": {
+    severity: "compatible",
+    title: "max_length raised",
+    reason: "Accepted values stay accepted.",
+  },
   "unfiltered-refused": {
     severity: "breaking",
     title: "A filter is now required",

@@ -158,6 +158,12 @@ export const REQUEST_CHANGES: readonly Row[] = [
     "breaking max-items-lowered ids",
   ),
   row(
+    "max_length is set",
+    parameter("shop", { max_length: 20 }),
+    "breaking max-length-lowered shop",
+    "compatible max-length-raised shop",
+  ),
+  row(
     "a filter is required",
     unfiltered(false),
     "breaking unfiltered-refused allow_unfiltered",
