@@ -12,6 +12,7 @@ export { type ProjectSettings, updateProject } from "./ramp/setup/project-settin
 export * from "./ramp/setup/projects.js";
 export { diagnose } from "./ramp/setup/doctor.js";
 export { listIntentSummaries, showIntent } from "./ramp/setup/intents.js";
+export * from "./ramp/setup/webhooks.js";
 export { rotateVault } from "./ramp/setup/vault-rotation.js";
 export type { SetupResult } from "./ramp/setup/result.js";
 

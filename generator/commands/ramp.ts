@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Then } from "../command-line/then.js";
 import { EXIT, type Outcome } from "./outcome.js";
-import { type Group, groupOf, secretOf, SHOWN_ONCE, text, whole } from "./ramp/group.js";
+import { type Flags, type Group, groupOf, secretOf, SHOWN_ONCE, text, whole } from "./ramp/group.js";
 import {
   addIdentityProviders,
   addOrganizations,
@@ -66,23 +66,65 @@ function addProviders({ addForProject }: Group): void {
 
 function addWebhooks({ addForProject }: Group): void {
   addForProject(
-    "set",
-    "set the receiver of events and print the signing secret once",
-    ({ ramp, database, vault }, id, flags) =>
-      ramp.setWebhook(database, vault, id, {
-        url: text(flags, "url"),
-        allowPrivate: flags["allowPrivate"] === true,
-      }),
+    "add",
+    "add a receiver of events and print the signing secret once",
+    ({ ramp, database, vault }, id, flags) => ramp.addWebhook(database, vault, id, addressOf(flags)),
     SHOWN_ONCE,
   )
     .requiredOption("--url <url>", "the receiver's address")
     .option("--allow-private", "allow private addresses", false);
   addForProject(
+    "set",
+    "change a receiver's address; pending events go to the new one",
+    ({ ramp, database, vault }, id, flags) =>
+      ramp.setWebhook(database, vault, id, {
+        ...addressOf(flags),
+        ...given(flags, { webhook: "webhookId" }),
+      }),
+  )
+    .requiredOption("--url <url>", "the receiver's address")
+    .option("--webhook <id>", "the webhook's id; default: the project's only one, added if there is none")
+    .option("--allow-private", "allow private addresses", false);
+  addForProject(
+    "rotate-secret",
+    "print a new signing secret once; both secrets sign until the overlap ends",
+    ({ ramp, database, vault }, id, flags) =>
+      ramp.rotateWebhookSecret(database, vault, id, {
+        webhookId: text(flags, "webhook"),
+        overlapHours: Number(flags["overlapHours"]),
+      }),
+    SHOWN_ONCE,
+  )
+    .requiredOption("--webhook <id>", "the webhook's id")
+    .option("--overlap-hours <hours>", "how long the old secret signs too", whole(0, 720), 24);
+  addForProject(
     "replay",
-    "deliver exhausted events again, or all of one event",
+    "deliver events again; default: the exhausted ones",
     ({ ramp, database }, id, flags) =>
-      ramp.replayWebhooks(database, id, (flags["event"] as string | undefined) ?? null),
-  ).option("--event <id>", "the event's id");
+      ramp.replayWebhooks(
+        database,
+        id,
+        given(flags, { event: "event", since: "since", until: "until", status: "status" }),
+      ),
+  )
+    .option("--event <id>", "one event")
+    .option("--since <time>", "events from this time on")
+    .option("--until <time>", "events up to this time")
+    .option("--status <status>", "PENDING, DELIVERED or EXHAUSTED");
+}
+
+const addressOf = (flags: Flags) => ({
+  url: text(flags, "url"),
+  allowPrivate: flags["allowPrivate"] === true,
+});
+
+/** The flags that were given, under the names that the set-up uses. */
+function given(flags: Flags, names: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(names).flatMap(([flag, name]) =>
+      typeof flags[flag] === "string" ? [[name, flags[flag]]] : [],
+    ),
+  );
 }
 
 function addIntents({ add }: Group): void {

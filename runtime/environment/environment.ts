@@ -66,6 +66,14 @@ export interface Environment extends GenerationEnvironment {
   readonly rampPublicUrl: string | null;
   /** 32 bytes; null: a key of its own beside the embedded database. */
   readonly rampSecretsKey: Buffer | null;
+  /** Requests a minute. */
+  readonly rampLimits: {
+    readonly perCustomer: number;
+    readonly perProject: number;
+    readonly perAddress: number;
+    readonly failedLoginsPerAddress: number;
+  };
+  readonly rampIntentLifetimeSeconds: number;
   /** Keys of before or after a rotation, which only open what they sealed. */
   readonly rampOtherSecretsKeys: readonly Buffer[];
 }
@@ -115,6 +123,16 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
     rampPort: variables.whole("RAMP_PORT", 8001, { min: 0, max: 65_535 }),
     rampDatabaseUrl: variables.parsed("RAMP_DATABASE_URL", null, "a postgres:// address", postgresAddress),
     rampPublicUrl: variables.parsed("RAMP_PUBLIC_URL", null, "an http:// or https:// address", publicUrl),
+    rampLimits: {
+      perCustomer: variables.whole("RAMP_CUSTOMER_LIMIT", 120, { min: 1, max: 1_000_000 }),
+      perProject: variables.whole("RAMP_PROJECT_LIMIT", 600, { min: 1, max: 1_000_000 }),
+      perAddress: variables.whole("RAMP_ADDRESS_LIMIT", 600, { min: 1, max: 1_000_000 }),
+      failedLoginsPerAddress: variables.whole("RAMP_FAILED_LOGIN_LIMIT", 60, { min: 1, max: 1_000_000 }),
+    },
+    rampIntentLifetimeSeconds: variables.whole("RAMP_INTENT_LIFETIME_SECONDS", 86_400, {
+      min: 60,
+      max: 2_592_000,
+    }),
     rampSecretsKey: variables.parsed("RAMP_SECRETS_KEY", null, SECRETS_KEY_EXPECTED, secretsKey),
     rampOtherSecretsKeys: variables.parsedList("RAMP_OTHER_SECRETS_KEYS", SECRETS_KEY_EXPECTED, secretsKey),
   };

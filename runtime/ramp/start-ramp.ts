@@ -1,3 +1,4 @@
+import { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy, DeliveryWorker } from "./webhooks/deliver.js";
 import { createLocalJWKSet, exportJWK, type JWTVerifyGetKey } from "jose";
 import type { ClientAddress } from "../http/client-address.js";
 import type { Logger } from "../http/logger.js";
@@ -39,6 +40,7 @@ export interface RampOptions {
   readonly log: Logger;
   readonly limits?: RampLimits;
   readonly polling?: PollingPolicy;
+  readonly deliveries?: DeliveryPolicy;
   /** Time limit of a provider call; default 8 s. */
   readonly providerTimeoutMs?: number;
   /** Where connections come from; from the port when left out. */
@@ -84,13 +86,15 @@ async function serve(options: RampOptions, database: RampDatabase): Promise<Runn
     };
     handler = rampApp({ ramp, gate, metricsPublic });
     const queue = startQueue(databaseUrl, taskList(ramp), log);
-    const sweep = startScheduler(ramp);
+    const scheduler = startScheduler(ramp);
+    const deliveries = new DeliveryWorker(ramp, options.deliveries ?? DEFAULT_DELIVERY_POLICY);
     log.info({ url: server.url }, "ramp listening");
     return {
       url: server.url,
       async stop() {
         await server.stop();
-        await sweep.stop();
+        await scheduler.stop();
+        await deliveries.stop();
         await queue.stop();
         rates.close();
         await database.close();
@@ -204,6 +208,11 @@ export async function startRampService(
       redisUrl,
       metricsPublic,
       log,
+      limits: options.environment.rampLimits,
+      polling: {
+        ...DEFAULT_POLLING_POLICY,
+        intentLifetimeMs: options.environment.rampIntentLifetimeSeconds * 1_000,
+      },
     };
     const server = await startRamp({ ...ramp, ...(intake && { intake }) });
     return { url: server.url, stop: () => server.stop().then(close) };

@@ -61,7 +61,7 @@ async function setUp(
       const connection = { provider: code, url: sandboxUrl + path, keyId, secret };
       made(await ramp.connectProvider(database, vault, projectId, connection));
     }
-    made(await ramp.setWebhook(database, vault, projectId, { url: webhookUrl, allowPrivate: true }));
+    made(await ramp.addWebhook(database, vault, projectId, { url: webhookUrl, allowPrivate: true }));
     return credentials;
   } finally {
     await desk.close();

@@ -214,7 +214,7 @@ describe("the service", () => {
 describe("limits", () => {
   it("hold a project and failed logins down, with Retry-After", async () => {
     const small = await ownWorld({
-      limits: { perProject: 5, failedLoginsPerAddress: 3, publicPerAddress: 4 },
+      limits: { perProject: 5, failedLoginsPerAddress: 3, perAddress: 4, perCustomer: 5 },
     });
     const [limited, free] = [await small.project(), await small.project()];
     const list = (auth: string): Promise<Reply> => small.call("GET", "/v1/customers", { auth });

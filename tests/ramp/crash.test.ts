@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from "vitest";
 import { FAILPOINTS, type Failpoint } from "../../runtime/ramp/failpoints.js";
 import { Vault } from "../../runtime/ramp/vault.js";
-import { setWebhook } from "../../runtime/ramp/setup/integrations.js";
+import { addWebhook } from "../../runtime/ramp/setup/webhooks.js";
 import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
 import { migrate } from "../../runtime/ramp/database/migrate.js";
 import { freePort } from "./support/free-port.js";
@@ -28,7 +28,7 @@ const database = await openDatabase({ url: databaseUrl, onIdleError: () => undef
 const vault = new Vault(SECRETS_KEY);
 const project = await newProject(database, vault, sandbox);
 const { secret } = made(
-  await setWebhook(database, vault, project.id, { url: receiver.url, allowPrivate: true }),
+  await addWebhook(database, vault, project.id, { url: receiver.url, allowPrivate: true }),
 );
 await database.close();
 const port = await freePort();

@@ -1,6 +1,6 @@
 import { afterAll, expect, it } from "vitest";
 import { Vault } from "../../runtime/ramp/vault.js";
-import { setWebhook } from "../../runtime/ramp/setup/integrations.js";
+import { addWebhook } from "../../runtime/ramp/setup/webhooks.js";
 import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
 import { migrate } from "../../runtime/ramp/database/migrate.js";
 import { ownPostgres } from "./support/own-postgres.js";
@@ -25,7 +25,7 @@ const receiver = await ownReceiver();
 const database = await openDatabase({ url: postgres.url, onIdleError: () => undefined, maxConnections: 2 });
 const vault = new Vault(SECRETS_KEY);
 const project = await newProject(database, vault, sandbox);
-made(await setWebhook(database, vault, project.id, { url: receiver.url, allowPrivate: true }));
+made(await addWebhook(database, vault, project.id, { url: receiver.url, allowPrivate: true }));
 await database.close();
 const ramp = await startProcess("./ramp-process.ts", { RAMP_TEST_DATABASE: postgres.url });
 afterAll(() => ramp.kill());

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { RETRY_SECONDS } from "../../runtime/ramp/webhooks/deliver.js";
 import { isPublicAddress } from "../../runtime/ramp/outbound-http.js";
-import { replayWebhooks, setWebhook } from "../../runtime/ramp/setup/integrations.js";
+import { replayWebhooks, addWebhook } from "../../runtime/ramp/setup/webhooks.js";
 import { ownReceiver } from "./support/receiver.js";
 import {
   eventually,
@@ -102,7 +102,7 @@ describe("events", () => {
     );
     expect(copies.size).toBe(ids.size);
     receiver.status = 200;
-    expect(made(await replayWebhooks(world.database, project.id, null))).toEqual({ replayed: rows.length });
+    expect(made(await replayWebhooks(world.database, project.id, {}))).toEqual({ replayed: rows.length });
     await eventually(
       () => deliveries(project),
       (now) => now.every(({ status }) => status === "DELIVERED"),
@@ -125,9 +125,9 @@ describe("events", () => {
   it("do not go to private addresses unless the operator allows that, not even by a name", async () => {
     const project = await world.project();
     const target = { url: "http://127.0.0.1:9/", allowPrivate: false };
-    expect(await setWebhook(world.database, world.vault, project.id, target)).toMatchObject({ ok: false });
+    expect(await addWebhook(world.database, world.vault, project.id, target)).toMatchObject({ ok: false });
     const named = { url: "http://localhost:9/", allowPrivate: false };
-    made(await setWebhook(world.database, world.vault, project.id, named));
+    made(await addWebhook(world.database, world.vault, project.id, named));
     const auth = await newCustomer(world, project);
     await world.call("POST", "/v1/intent", { auth, body: onramp({ srcAmount: "500.00" }) });
     await eventually(

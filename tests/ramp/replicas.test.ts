@@ -1,6 +1,6 @@
 import { afterAll, expect, it } from "vitest";
 import { Vault } from "../../runtime/ramp/vault.js";
-import { setWebhook } from "../../runtime/ramp/setup/integrations.js";
+import { addWebhook } from "../../runtime/ramp/setup/webhooks.js";
 import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
 import { ownBalancer } from "./support/balancer.js";
 import { startProcess } from "./support/processes.js";
@@ -27,7 +27,7 @@ const database = await openDatabase({ url: databaseUrl, onIdleError: () => undef
 const vault = new Vault(SECRETS_KEY);
 const project = await newProject(database, vault, sandbox);
 const { secret } = made(
-  await setWebhook(database, vault, project.id, { url: receiver.url, allowPrivate: true }),
+  await addWebhook(database, vault, project.id, { url: receiver.url, allowPrivate: true }),
 );
 await database.close();
 const balancer = await ownBalancer();

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { SANDBOX_PROVIDERS } from "../../runtime/ramp/sandbox/sandbox-server.js";
 import { Vault } from "../../runtime/ramp/vault.js";
-import { addIdentityProvider, setWebhook } from "../../runtime/ramp/setup/integrations.js";
+import { addIdentityProvider } from "../../runtime/ramp/setup/integrations.js";
+import { addWebhook } from "../../runtime/ramp/setup/webhooks.js";
 import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
 import { migrate } from "../../runtime/ramp/database/migrate.js";
 import { start } from "../support/command.js";
@@ -35,7 +36,7 @@ const vault = new Vault(SECRETS_KEY);
 const project = await newProject(database, vault, sandbox);
 made(await addIdentityProvider(database, project.id, { issuer, audiences: ["app"], clockSkewSeconds: 0 }));
 const { secret: webhookSecret } = made(
-  await setWebhook(database, vault, project.id, {
+  await addWebhook(database, vault, project.id, {
     url: `${receiver.url}?k=hook-address-key`,
     allowPrivate: true,
   }),

@@ -3,6 +3,7 @@ import { getProviders, getQuote, getRequirements, getSupportedCurrencies } from 
 import { createCustomer, getCustomers } from "./routes/customers.js";
 import { cancelIntent } from "./routes/cancel-intent.js";
 import { getProjectIntent, getProjectIntents } from "./routes/project-intents.js";
+import { getDeliveries, getEvents } from "./routes/events.js";
 import { createExternalAccounts } from "./routes/external-accounts.js";
 import { createIntent, getIntent, getIntents, executeTransaction, getTransaction } from "./routes/intents.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
@@ -25,5 +26,7 @@ export const ROUTES: readonly Route[] = [
   createExternalAccounts,
   getWalletNonce,
   createWalletToken,
+  getEvents,
+  getDeliveries,
   receiveCallback,
 ];

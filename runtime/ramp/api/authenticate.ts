@@ -7,14 +7,22 @@ import type { Customer, CustomerTokens } from "../tokens/customer-token.js";
 import { rampError, type RampError } from "../ramp-errors.js";
 import type { Access } from "./route.js";
 
-/** Requests a minute (decisions.md §B, Shapes). */
+/** Requests a minute, each counted in a window of its own (runtime/ramp/README.md, Limits). */
 export interface RampLimits {
+  readonly perCustomer: number;
+  /** Calls with the project's credentials. */
   readonly perProject: number;
+  /** Calls without credentials. */
+  readonly perAddress: number;
   readonly failedLoginsPerAddress: number;
-  readonly publicPerAddress: number;
 }
 
-export const RAMP_LIMITS: RampLimits = { perProject: 600, failedLoginsPerAddress: 60, publicPerAddress: 600 };
+export const RAMP_LIMITS: RampLimits = {
+  perCustomer: 120,
+  perProject: 600,
+  perAddress: 600,
+  failedLoginsPerAddress: 60,
+};
 
 export interface AuthenticationContext {
   readonly signIn: ProjectSignIn;
@@ -24,24 +32,25 @@ export interface AuthenticationContext {
   readonly limits: RampLimits;
 }
 
-/** Who calls, or why they may not: too many failures from there, unknown credentials, or a used-up window. */
+/** The caller, or the error: unknown credentials or a used-up window. Failed logins limit only further failed logins. */
 export async function authenticate(
   gate: AuthenticationContext,
   access: Access,
   request: IncomingMessage,
 ): Promise<Project | Customer | null | RampError> {
+  const { perCustomer, perProject, perAddress, failedLoginsPerAddress } = gate.limits;
   const address = networkOf(gate.addressOf(request));
-  if (access === "public")
-    return (await exceeded(gate, `public:${address}`, gate.limits.publicPerAddress)) ?? null;
-  const failures = await gate.rates.look(`failed:${address}`);
-  if (failures.count >= gate.limits.failedLoginsPerAddress) return rateLimited(failures.resetAt);
+  if (access === "public") return (await exceeded(gate, `public:${address}`, perAddress)) ?? null;
   const caller = await callerOf(gate, access, request.headers.authorization);
   if (caller === null) {
-    await gate.rates.hit(`failed:${address}`);
-    return rampError(access === "project" ? "INVALID_CREDENTIALS" : "INVALID_TOKEN");
+    const limited = await exceeded(gate, `failed:${address}`, failedLoginsPerAddress);
+    return limited ?? rampError(access === "project" ? "INVALID_CREDENTIALS" : "INVALID_TOKEN");
   }
-  const project = "projectId" in caller ? caller.projectId : caller.id;
-  return (await exceeded(gate, `project:${project}`, gate.limits.perProject)) ?? caller;
+  const limited =
+    "customerId" in caller
+      ? await exceeded(gate, `customer:${caller.projectId}:${caller.customerId}`, perCustomer)
+      : await exceeded(gate, `project:${caller.id}`, perProject);
+  return limited ?? caller;
 }
 
 function callerOf(

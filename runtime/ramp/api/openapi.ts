@@ -1,3 +1,4 @@
+import { EVENT_TYPES, EVENTS } from "../webhooks/events.js";
 import type { TSchema } from "@sinclair/typebox";
 import { RAMP_ERRORS, type RampErrorCode } from "../ramp-errors.js";
 import type { Access, Route } from "./route.js";
@@ -33,6 +34,7 @@ export function openApiDocument(publicUrl: string): Json {
     servers: [{ url: publicUrl }],
     tags: usedTags(),
     paths: pathsOf(ROUTES),
+    webhooks: webhooksOf(),
     components: {
       schemas: componentSchemas(),
       securitySchemes: {
@@ -46,6 +48,27 @@ export function openApiDocument(publicUrl: string): Json {
       },
     },
   };
+}
+
+/** Events as a project's endpoints receive them, signed like Standard Webhooks. */
+function webhooksOf(): Json {
+  return Object.fromEntries(
+    EVENT_TYPES.map((type) => {
+      const schema = {
+        type: "object",
+        required: ["type", "timestamp", "sequence", "data"],
+        properties: {
+          type: { const: type },
+          timestamp: { type: "string", format: "date-time" },
+          sequence: { type: "integer" },
+          data: plain(EVENTS[type]),
+        },
+      };
+      const requestBody = { required: true, content: { "application/json": { schema } } };
+      const responses = { "2XX": { description: "Received; anything else is delivered again." } };
+      return [type, { post: { operationId: type, summary: type, requestBody, responses } }];
+    }),
+  );
 }
 
 function pathsOf(routes: readonly Route[]): Json {

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
+import { EVENT_TYPES } from "../webhooks/events.js";
 import { Fees, Instruction, Receipt, Refund } from "../providers/protocol.js";
 
 /** Schemas of all bodies and queries (ramp-api.md §2 and §4): they check, they type, and they are the OpenAPI document's. */
@@ -317,6 +318,27 @@ export const WalletChallengeBody = Type.Object(
 export type WalletChallengeBody = Static<typeof WalletChallengeBody>;
 
 export const WalletTokenView = Type.Object({ token: Type.String() });
+
+export const EventView = Type.Object(
+  {
+    id: Uuid,
+    type: literals(EVENT_TYPES),
+    timestamp: DateTime,
+    sequence: Type.Integer({ description: "Grows with each event; numbers may be missing." }),
+    data: Type.Record(Type.String(), Type.Unknown()),
+  },
+  { $id: "Event" },
+);
+
+export const DeliveryView = Type.Object({
+  webhookId: Uuid,
+  url: Type.String(),
+  status: literals(["PENDING", "DELIVERED", "EXHAUSTED"]),
+  attempts: Type.Integer(),
+  lastResult: Nullable(Type.String({ description: "Status of the last answer, or why there was none." })),
+  nextAttemptAt: Nullable(DateTime),
+  updatedAt: DateTime,
+});
 
 /** The body of a request that has none. */
 export const EmptyBody = Type.Object({}, { additionalProperties: false });

@@ -4,24 +4,24 @@ import { refreshCapabilities } from "../providers/provider-connections.js";
 import { projectId } from "../database/id.js";
 import { deleteExpired } from "./housekeeping.js";
 
-/** How often each process looks for what is due. */
+/** How often each process looks for due intents. */
 const INTERVAL_MS = 1_000;
-/** Rows handed over at a time; more are found by the next sweep. */
+/** Intents enqueued at a time; the next run finds more. */
 const BATCH = 200;
-/** So long a row that was handed to the queue is not handed over again. */
-const HANDOVER = "interval '10 s'";
-/** How often expired rows are removed and capabilities refreshed. */
+/** An enqueued intent is not enqueued again for this long. */
+const ENQUEUE_INTERVAL = "interval '10 s'";
+/** Interval of housekeeping. */
 const HOUSEKEEPING_MS = 60_000;
 
 /**
- * The clock of the service. Everything that must happen later is a row with a due time: expiry, questions to a provider that
- * did not call back, deliveries, and whatever a crash left undone. Each process sweeps; no row is handed over twice at once.
+ * Enqueues due intents. Everything that happens later is a row with a due time: expiry, look-ups at a provider that sent no
+ * callback, and what a crash left undone. Each process runs it; no row is enqueued twice at once.
  */
 export function startScheduler(ramp: RampContext): { stop(): Promise<void> } {
   let stopped = false;
   let housekeptAt = 0;
   let running: Promise<void> = Promise.resolve();
-  const round = async (): Promise<void> => {
+  const run = async (): Promise<void> => {
     await ramp.database.asOperator(enqueueDue);
     if (Date.now() - housekeptAt < HOUSEKEEPING_MS) return;
     housekeptAt = Date.now();
@@ -30,7 +30,7 @@ export function startScheduler(ramp: RampContext): { stop(): Promise<void> } {
   const timer = setInterval(() => {
     running = running.then(async () => {
       if (stopped) return;
-      await round().catch((error: unknown) => ramp.log.warn({ err: error }, "sweep failed"));
+      await run().catch((error: unknown) => ramp.log.warn({ err: error }, "scheduler run failed"));
     });
   }, INTERVAL_MS);
   return {
@@ -47,24 +47,14 @@ async function enqueueDue(tx: OperatorTransaction): Promise<void> {
     `WITH due AS (
        SELECT project_id, id FROM ramp.intents WHERE next_poll_at <= now() ORDER BY next_poll_at LIMIT $1 FOR UPDATE SKIP LOCKED),
      moved AS (
-       UPDATE ramp.intents i SET next_poll_at = now() + ${HANDOVER} FROM due
+       UPDATE ramp.intents i SET next_poll_at = now() + ${ENQUEUE_INTERVAL} FROM due
        WHERE i.project_id = due.project_id AND i.id = due.id RETURNING i.project_id, i.id)
      SELECT ramp.enqueue('process_intent', json_build_object('projectId', project_id, 'intentId', id), 'process_intent:' || id) FROM moved`,
     [BATCH],
   );
-  await tx.rows(
-    `WITH due AS (
-       SELECT project_id, id FROM ramp.webhook_deliveries WHERE status = 'PENDING' AND attempt_at <= now()
-       ORDER BY attempt_at LIMIT $1 FOR UPDATE SKIP LOCKED),
-     moved AS (
-       UPDATE ramp.webhook_deliveries d SET attempt_at = now() + ${HANDOVER} FROM due
-       WHERE d.project_id = due.project_id AND d.id = due.id RETURNING d.project_id, d.id)
-     SELECT ramp.enqueue('deliver', json_build_object('projectId', project_id, 'deliveryId', id), 'deliver:' || id) FROM moved`,
-    [BATCH],
-  );
 }
 
-/** Removes what has had its time, and asks providers what they can do. */
+/** Deletes expired rows and refreshes the capabilities of providers. */
 async function housekeep(ramp: RampContext): Promise<void> {
   await deleteExpired(ramp.database);
   const projects = await ramp.database.asOperator((tx) =>

@@ -43,9 +43,9 @@ export async function runIdempotent(
   key: IdempotencyKey | null,
   work: IdempotentOperation,
 ): Promise<RampResponse | RampError> {
+  if (key !== null) return new KeyedRun(ramp, projectId, key, work).run();
   const start = await work.prepare();
-  if (key === null) return isRampError(start) ? start : runUnkeyed(ramp, projectId, start, work);
-  return new KeyedRun(ramp, projectId, key, work).run(start);
+  return isRampError(start) ? start : runUnkeyed(ramp, projectId, start, work);
 }
 
 async function runUnkeyed(
@@ -83,11 +83,14 @@ class KeyedRun {
     this.#work = work;
   }
 
-  async run(start: PreparedOperation | RampError): Promise<RampResponse | RampError> {
-    // What is refused now may have been answered before, when a token was valid and a provider connected.
-    if (isRampError(start)) return this.#join(start);
+  async run(): Promise<RampResponse | RampError> {
+    const inProgress = rampError("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 });
+    // Before any other work: a replay neither checks a token again nor asks a provider for a quote.
+    if ((await this.#look()) !== "gone") return this.#join(inProgress);
+    const start = await this.#work.prepare();
+    if (isRampError(start)) return start;
     const begun = await this.#begin(start);
-    if (begun === "claimed") return this.#join(rampError("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 }));
+    if (begun === "claimed") return this.#join(inProgress);
     if (begun instanceof Rollback) return begun.value;
     if (begun !== null) return begun;
     await failpoint("request.recorded");

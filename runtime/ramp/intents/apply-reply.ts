@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import type { Execution, Onboarding, ProviderRequirement } from "../providers/protocol.js";
 import {
@@ -138,12 +139,15 @@ function followTransaction(
   }
 }
 
-/** Instructions, receipts and refunds can come after the answer that moved the transaction. */
+/**
+ * Instructions, receipts and refunds can come after the answer that moved the transaction. Compared by value: stored JSON does
+ * not keep the order of its names.
+ */
 function updateDetails(tx: ProjectTransaction, intent: Intent, details: TransactionChange): Intent {
   const { transaction } = intent;
   if (transaction === null) return intent;
   const isChanged = (Object.keys(details) as (keyof TransactionChange)[]).some(
-    (key) => JSON.stringify(details[key]) !== JSON.stringify(transaction[key]),
+    (key) => !isDeepStrictEqual(details[key], transaction[key]),
   );
   return isChanged ? updateTransaction(tx, intent, transaction, details) : intent;
 }

@@ -1,8 +1,5 @@
 import { listAttention, type StuckIntent } from "../intents/intent-rows.js";
 import { reasonOf } from "../providers/protocol.js";
-import { randomBytes } from "node:crypto";
-import { webhookPurpose } from "../webhooks/deliver.js";
-import { namesPrivateAddress } from "../outbound-http.js";
 import { type ProjectId, newId } from "../database/id.js";
 import { credentialPurpose } from "../providers/provider-connections.js";
 import { HttpProvider } from "../providers/provider.js";
@@ -154,46 +151,8 @@ export function listIdentityProviders(
   );
 }
 
-/** Sets where a project's events go: one endpoint, of which the one before is no longer used. The secret is shown this once. */
-export async function setWebhook(
-  database: RampDatabase,
-  vault: Vault,
-  projectId: ProjectId,
-  { url, allowPrivate }: { readonly url: string; readonly allowPrivate: boolean },
-): Promise<SetupResult<{ webhookId: string; secret: string }>> {
-  if (!isHttpUrl(url)) return failed("The URL is not an http:// or https:// address without credentials.");
-  if (!allowPrivate && namesPrivateAddress(new URL(url)))
-    return failed("The URL names a private address; --allow-private lets events go there.");
-  const webhookId = newId();
-  const secret = `whsec_${randomBytes(32).toString("base64")}`;
-  await database.inProject(projectId, async (tx) => {
-    await tx.rows("UPDATE ramp.webhook_endpoints SET enabled = false WHERE enabled");
-    await tx.rows(
-      "INSERT INTO ramp.webhook_endpoints (id, url, secret, allow_private) VALUES ($1, $2, $3, $4)",
-      [webhookId, url, vault.seal(webhookPurpose(projectId, webhookId), secret), allowPrivate],
-    );
-  });
-  return succeeded({ webhookId, secret });
-}
-
-/** Has deliveries attempted once more that are exhausted, or all of one event. Returns how many. */
-export async function replayWebhooks(
-  database: RampDatabase,
-  projectId: ProjectId,
-  eventId: string | null,
-): Promise<SetupResult<{ replayed: number }>> {
-  const rows = await database.inProject(projectId, (tx) =>
-    tx.rows(
-      `UPDATE ramp.webhook_deliveries d SET status = 'PENDING', attempts = 0, attempt_at = now(), attempted_until = NULL, updated_at = now()
-       FROM ramp.webhook_endpoints e WHERE e.project_id = d.project_id AND e.id = d.endpoint_id AND e.enabled
-         AND CASE WHEN $1::text IS NULL THEN d.status = 'EXHAUSTED' ELSE d.event_id::text = $1 END RETURNING d.id`,
-      [eventId],
-    ),
-  );
-  return succeeded({ replayed: rows.length });
-}
-
-function isHttpUrl(text: string): boolean {
+/** Whether a text is an http:// or https:// address without credentials. */
+export function isHttpUrl(text: string): boolean {
   if (!/^https?:\/\/\S+$/i.test(text) || !URL.canParse(text)) return false;
   const { username, password } = new URL(text);
   return username === "" && password === "";

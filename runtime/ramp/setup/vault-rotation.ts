@@ -19,6 +19,11 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   },
   { table: "webhook_endpoints", column: "secret", purpose: "'webhook:' || t.project_id || ':' || t.id" },
   {
+    table: "webhook_endpoints",
+    column: "previous_secret",
+    purpose: "'webhook:' || t.project_id || ':' || t.id",
+  },
+  {
     table: "idempotency_claims",
     column: "response_body",
     purpose: "'answer:' || t.project_id || ':' || t.key",

@@ -1,18 +1,44 @@
 import { Webhook } from "standardwebhooks";
+import type { RampContext } from "../context.js";
+import { type ProjectId, projectId } from "../database/id.js";
+import type { OperatorTransaction } from "../database/ramp-database.js";
 import { failpoint } from "../failpoints.js";
 import { namesPrivateAddress, publicLookup, sendRequest } from "../outbound-http.js";
-import type { ProjectId } from "../database/id.js";
-import type { RampContext } from "../context.js";
-import type { ProjectTransaction } from "../database/ramp-database.js";
 
-/** How long a receiver may take (decisions.md §B, Events). */
-const TIMEOUT_MS = 30_000;
-/** While an attempt is under way nobody else makes one; a crashed one is made again after this. */
-const ATTEMPT_SECONDS = 60;
+/** How events are delivered (runtime/ramp/README.md, Events). */
+export interface DeliveryPolicy {
+  readonly timeoutMs: number;
+  /** Deliveries to one endpoint at a time, over all processes. */
+  readonly perEndpoint: number;
+  /** Deliveries of this process at a time. */
+  readonly maxInFlight: number;
+  /** After this many failed attempts in a row nothing is sent to an endpoint for `breakerPauseMs`; then one attempt at a time. */
+  readonly breakerFailures: number;
+  readonly breakerPauseMs: number;
+}
+
+export const DEFAULT_DELIVERY_POLICY: DeliveryPolicy = {
+  timeoutMs: 10_000,
+  perEndpoint: 2,
+  maxInFlight: 100,
+  breakerFailures: 5,
+  breakerPauseMs: 30_000,
+};
+
+/** How often due deliveries are looked for. */
+const POLL_MS = 250;
+/** Added to the time limit of an attempt: after it a crashed process's attempt is repeated. */
+const GRACE_SECONDS = 10;
 /** Pauses before the next attempts, in seconds; then the delivery is exhausted. */
 export const RETRY_SECONDS = [60, 5 * 60, 30 * 60, 2 * 60 * 60, 24 * 60 * 60] as const;
 
+/** The purpose under which an endpoint's secret is sealed. */
+export function webhookPurpose(project: ProjectId, endpointId: string): string {
+  return `webhook:${project}:${endpointId}`;
+}
+
 interface Delivery {
+  readonly project_id: string;
   readonly id: string;
   readonly attempts: number;
   readonly event_id: string;
@@ -20,51 +46,117 @@ interface Delivery {
   readonly endpoint_id: string;
   readonly url: string;
   readonly secret: Buffer;
+  /** Null once the overlap of a rotation is over. */
+  readonly previous_secret: Buffer | null;
   readonly allow_private: boolean;
 }
 
-/** The purpose under which an endpoint's secret is sealed. */
-export function webhookPurpose(projectId: ProjectId, endpointId: string): string {
-  return `webhook:${projectId}:${endpointId}`;
+type DeliveryContext = Pick<RampContext, "database" | "vault" | "log" | "now">;
+
+/** Delivers events on its own, so that no receiver delays the processing of intents. */
+export class DeliveryWorker {
+  readonly #ramp: DeliveryContext;
+  readonly #policy: DeliveryPolicy;
+  readonly #inFlight = new Set<Promise<void>>();
+  readonly #timer: NodeJS.Timeout;
+  #claiming: Promise<void> | null = null;
+  #isStopped = false;
+
+  constructor(ramp: DeliveryContext, policy: DeliveryPolicy) {
+    this.#ramp = ramp;
+    this.#policy = policy;
+    this.#timer = setInterval(() => this.#claimSoon(), POLL_MS);
+  }
+
+  /** Finishes the attempts under way. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    await this.#claiming;
+    await Promise.all(this.#inFlight);
+  }
+
+  #claimSoon(): void {
+    if (this.#isStopped || this.#claiming !== null) return;
+    this.#claiming = this.#claim()
+      .catch((error: unknown) => this.#ramp.log.warn({ err: error }, "webhook deliveries not claimed"))
+      .finally(() => (this.#claiming = null));
+  }
+
+  async #claim(): Promise<void> {
+    const capacity = this.#policy.maxInFlight - this.#inFlight.size;
+    if (capacity <= 0) return;
+    const claimed = await this.#ramp.database.asOperator((tx) => claimDue(tx, this.#policy, capacity));
+    for (const delivery of claimed) {
+      const attempt = this.#deliver(delivery)
+        .catch((error: unknown) => this.#ramp.log.warn({ err: error }, "webhook delivery not recorded"))
+        .finally(() => {
+          this.#inFlight.delete(attempt);
+          this.#claimSoon();
+        });
+      this.#inFlight.add(attempt);
+    }
+  }
+
+  async #deliver(delivery: Delivery): Promise<void> {
+    const result = await send(this.#ramp, this.#policy, delivery);
+    await failpoint("delivery.answered");
+    await this.#ramp.database.asOperator((tx) => record(tx, this.#policy, delivery, result));
+  }
 }
 
-/** Makes one attempt to deliver an event, if one is still to be made (Standard Webhooks). */
-export async function deliver(ramp: RampContext, projectId: ProjectId, deliveryId: string): Promise<void> {
-  const delivery = await ramp.database.inProject(projectId, (tx) => take(tx, deliveryId));
-  if (delivery === null) return;
-  const result = await attempt(ramp, projectId, delivery);
-  await failpoint("delivery.answered");
-  await ramp.database.inProject(projectId, (tx) => record(tx, delivery, result));
-}
-
-/** Takes a delivery for one attempt; null when it is done, or somebody is at it. */
-async function take(tx: ProjectTransaction, id: string): Promise<Delivery | null> {
-  const taken = await tx.row(
-    `UPDATE ramp.webhook_deliveries SET attempts = attempts + 1, attempted_until = now() + interval '${String(ATTEMPT_SECONDS)} s',
-       attempt_at = now() + interval '${String(ATTEMPT_SECONDS)} s', updated_at = now()
-     WHERE id = $1 AND status = 'PENDING' AND (attempted_until IS NULL OR attempted_until < now()) RETURNING id`,
-    [id],
+/**
+ * Claims due deliveries. The endpoints are locked first and counted in a second statement, which sees what other processes
+ * have committed: so the limit per endpoint holds over all of them.
+ */
+async function claimDue(
+  tx: OperatorTransaction,
+  { perEndpoint, breakerFailures, timeoutMs }: DeliveryPolicy,
+  capacity: number,
+): Promise<readonly Delivery[]> {
+  const endpoints = await tx.rows<{ id: string }>(
+    `SELECT e.id FROM ramp.webhook_endpoints e WHERE e.enabled AND (e.paused_until IS NULL OR e.paused_until <= now())
+       AND EXISTS (SELECT FROM ramp.webhook_deliveries d WHERE d.project_id = e.project_id AND d.endpoint_id = e.id
+         AND d.status = 'PENDING' AND d.attempt_at <= now())
+     FOR NO KEY UPDATE OF e SKIP LOCKED`,
   );
-  if (taken === null) return null;
-  return tx.row<Delivery>(
-    `SELECT d.id, d.attempts, d.event_id, v.body, d.endpoint_id, e.url, e.secret, e.allow_private
-     FROM ramp.webhook_deliveries d
-     JOIN ramp.events v ON v.project_id = d.project_id AND v.id = d.event_id
-     JOIN ramp.webhook_endpoints e ON e.project_id = d.project_id AND e.id = d.endpoint_id WHERE d.id = $1`,
-    [id],
+  if (endpoints.length === 0) return [];
+  const until = `now() + interval '${String(Math.ceil(timeoutMs / 1000) + GRACE_SECONDS)} s'`;
+  return tx.rows<Delivery>(
+    `WITH endpoint AS (
+       SELECT e.*, CASE WHEN e.failures >= $2 THEN 1 ELSE $3 END - (
+         SELECT count(*) FROM ramp.webhook_deliveries b
+         WHERE b.project_id = e.project_id AND b.endpoint_id = e.id AND b.attempted_until > now()) AS free
+       FROM ramp.webhook_endpoints e WHERE e.id = ANY($1::uuid[])),
+     due AS (
+       SELECT d.project_id, d.id FROM endpoint e CROSS JOIN LATERAL (
+         SELECT d.project_id, d.id, d.attempt_at FROM ramp.webhook_deliveries d
+         WHERE d.project_id = e.project_id AND d.endpoint_id = e.id AND d.status = 'PENDING' AND d.attempt_at <= now()
+         ORDER BY d.attempt_at, d.event_id LIMIT GREATEST(e.free, 0)) d
+       ORDER BY d.attempt_at LIMIT $4)
+     UPDATE ramp.webhook_deliveries d SET attempts = attempts + 1, attempted_until = ${until}, attempt_at = ${until}, updated_at = now()
+     FROM due, ramp.events v, endpoint e
+     WHERE d.project_id = due.project_id AND d.id = due.id AND v.project_id = d.project_id AND v.id = d.event_id
+       AND e.project_id = d.project_id AND e.id = d.endpoint_id
+     RETURNING d.project_id, d.id, d.attempts, d.event_id, v.body, d.endpoint_id, e.url, e.secret, e.allow_private,
+       CASE WHEN e.previous_secret_until > now() THEN e.previous_secret END AS previous_secret`,
+    [endpoints.map(({ id }) => id), breakerFailures, perEndpoint, capacity],
   );
 }
 
-/** Status of the receiver's answer, or what went wrong before there was one. */
-async function attempt(
-  { vault, now }: RampContext,
-  projectId: ProjectId,
+/** The receiver's status, or why there was none. */
+async function send(
+  { vault, now }: DeliveryContext,
+  { timeoutMs }: DeliveryPolicy,
   delivery: Delivery,
 ): Promise<string> {
   const url = new URL(delivery.url);
   if (!delivery.allow_private && namesPrivateAddress(url)) return "private address";
   const at = now();
-  const secret = vault.open(webhookPurpose(projectId, delivery.endpoint_id), delivery.secret);
+  const purpose = webhookPurpose(projectId(delivery.project_id), delivery.endpoint_id);
+  const secrets = [delivery.secret, delivery.previous_secret].filter((secret) => secret !== null);
+  const sign = (sealed: Buffer): string =>
+    new Webhook(vault.open(purpose, sealed)).sign(delivery.event_id, at, delivery.body);
   const result = await sendRequest({
     url,
     method: "POST",
@@ -73,23 +165,34 @@ async function attempt(
       "user-agent": "Routewright-Ramp",
       "webhook-id": delivery.event_id,
       "webhook-timestamp": String(Math.floor(at.getTime() / 1000)),
-      "webhook-signature": new Webhook(secret).sign(delivery.event_id, at, delivery.body),
+      "webhook-signature": secrets.map(sign).join(" "),
     },
     body: delivery.body,
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs,
     ...(delivery.allow_private ? {} : { lookup: publicLookup }),
   });
   return result.kind === "answered" ? String(result.status) : result.reason;
 }
 
-async function record(tx: ProjectTransaction, { id, attempts }: Delivery, result: string): Promise<void> {
+async function record(
+  tx: OperatorTransaction,
+  { breakerFailures, breakerPauseMs }: DeliveryPolicy,
+  { project_id, id, attempts, endpoint_id }: Delivery,
+  result: string,
+): Promise<void> {
   const isDelivered = /^2\d\d$/.test(result);
   const pause = RETRY_SECONDS[attempts - 1];
   const status = isDelivered ? "DELIVERED" : pause === undefined ? "EXHAUSTED" : "PENDING";
+  tx.write(
+    `UPDATE ramp.webhook_deliveries SET status = $3, last_result = $4, attempted_until = NULL, updated_at = now(),
+       attempt_at = CASE WHEN $3 = 'PENDING' THEN now() + make_interval(secs => $5) END
+     WHERE project_id = $1 AND id = $2 AND status = 'PENDING' AND attempts = $6`,
+    [project_id, id, status, result.slice(0, 200), pause ?? 0, attempts],
+  );
   await tx.rows(
-    `UPDATE ramp.webhook_deliveries SET status = $2, last_result = $3, attempted_until = NULL, updated_at = now(),
-       attempt_at = CASE WHEN $2 = 'PENDING' THEN now() + make_interval(secs => $4) END
-     WHERE id = $1 AND status = 'PENDING' AND attempts = $5`,
-    [id, status, result.slice(0, 200), pause ?? 0, attempts],
+    `UPDATE ramp.webhook_endpoints SET failures = CASE WHEN $3 THEN 0 ELSE failures + 1 END,
+       paused_until = CASE WHEN NOT $3 AND failures + 1 >= $4 THEN now() + make_interval(secs => $5) END
+     WHERE project_id = $1 AND id = $2 AND NOT ($3 AND failures = 0)`,
+    [project_id, endpoint_id, isDelivered, breakerFailures, breakerPauseMs / 1000],
   );
 }

@@ -1,40 +1,59 @@
+import { Type } from "@sinclair/typebox";
+import { Refund } from "../providers/protocol.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import { newId } from "../database/id.js";
 
-/** What a project's webhooks are told (decisions.md §B, Events). */
-export const EVENT_TYPES = [
-  "intent.status_changed",
-  "compliance.updated",
-  "transaction.updated",
-  "intent.attention",
-] as const;
+const Id = Type.String({ format: "uuid" });
+const Reason = Type.Union([Type.String(), Type.Null()]);
+const COMMON = { projectId: Id, intentId: Id, customerId: Type.String() };
 
-export type EventType = (typeof EVENT_TYPES)[number];
+/** The types of events and their data (runtime/ramp/README.md, Events). */
+export const EVENTS = {
+  "intent.status_changed": Type.Object({
+    ...COMMON,
+    type: Type.String(),
+    status: Type.String(),
+    previousStatus: Type.Union([Type.String(), Type.Null()]),
+    failureReason: Reason,
+  }),
+  "compliance.updated": Type.Object({ ...COMMON, requirementCode: Type.String(), status: Type.String() }),
+  "transaction.updated": Type.Object({
+    ...COMMON,
+    transactionId: Id,
+    status: Type.String(),
+    failureReason: Reason,
+    refund: Type.Optional(Refund),
+  }),
+  "intent.attention": Type.Object({ ...COMMON, reason: Reason }),
+} as const;
+
+export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
+
+export type EventType = keyof typeof EVENTS;
 
 interface NewEvent {
   readonly id: string;
   readonly type: EventType;
-  readonly body: string;
+  /** The body around its sequence number, which the database gives. */
+  readonly head: string;
+  readonly tail: string;
 }
 
-/** The events of transactions that have not ended yet. */
+/** Events of open transactions. */
 const pending = new WeakMap<ProjectTransaction, NewEvent[]>();
 
 /**
- * Writes an event, its deliveries and their jobs in the transaction of the state that it tells of: none is sent for what is
- * rolled back, none is lost for what is committed. All events of a transaction are one statement at its end.
+ * Writes an event and its deliveries in the transaction of the state change that it reports: none is sent for a rollback, none
+ * is lost for a commit. All events of a transaction are one statement at its end.
  */
 export function recordEvent(
   tx: ProjectTransaction,
   type: EventType,
   data: Readonly<Record<string, unknown>>,
 ): void {
-  const timestamp = new Date().toISOString();
-  const event = {
-    id: newId(),
-    type,
-    body: JSON.stringify({ type, timestamp, data: { projectId: tx.projectId, ...data } }),
-  };
+  const head = JSON.stringify({ type, timestamp: new Date().toISOString() }).slice(0, -1);
+  const tail = JSON.stringify({ projectId: tx.projectId, ...data });
+  const event = { id: newId(), type, head: `${head},"sequence":`, tail: `,"data":${tail}}` };
   const events = pending.get(tx);
   if (events) return void events.push(event);
   const first = [event];
@@ -42,23 +61,19 @@ export function recordEvent(
   tx.beforeCommit(() => writeEvents(tx, first));
 }
 
-/** The queue delivers at once; what it has not taken up by then, the sweep hands it again (work/sweep.ts). */
-const HANDOVER_SECONDS = 10;
-
 function writeEvents(tx: ProjectTransaction, events: readonly NewEvent[]): void {
   tx.write(
     `WITH event AS (
-       INSERT INTO ramp.events (id, type, body) SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[]) RETURNING id),
-     delivery AS (
-       INSERT INTO ramp.webhook_deliveries (event_id, endpoint_id, attempt_at)
-       SELECT event.id, e.id, now() + interval '${String(HANDOVER_SECONDS)} s' FROM event, ramp.webhook_endpoints e WHERE e.enabled
-       RETURNING id)
-     SELECT ramp.enqueue('deliver', json_build_object('projectId', $4::text, 'deliveryId', id), 'deliver:' || id) FROM delivery`,
+       INSERT INTO ramp.events (id, type, sequence, body) SELECT e.id, e.type, e.sequence, e.head || e.sequence || e.tail
+       FROM (SELECT *, nextval('ramp.event_sequence') AS sequence
+         FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) AS u (id, type, head, tail)) e RETURNING id)
+     INSERT INTO ramp.webhook_deliveries (event_id, endpoint_id, attempt_at)
+     SELECT event.id, e.id, now() FROM event, ramp.webhook_endpoints e WHERE e.enabled`,
     [
       events.map(({ id }) => id),
       events.map(({ type }) => type),
-      events.map(({ body }) => body),
-      tx.projectId,
+      events.map(({ head }) => head),
+      events.map(({ tail }) => tail),
     ],
   );
 }

@@ -8,7 +8,8 @@ import { Vault } from "../../../runtime/ramp/vault.js";
 import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import { FAILPOINTS } from "../../../runtime/ramp/failpoints.js";
-import { connectProvider, setWebhook } from "../../../runtime/ramp/setup/integrations.js";
+import { connectProvider } from "../../../runtime/ramp/setup/integrations.js";
+import { addWebhook } from "../../../runtime/ramp/setup/webhooks.js";
 import { createOrganization, createProject, findProject } from "../../../runtime/ramp/setup/projects.js";
 import { freePort } from "../support/free-port.js";
 import { type OwnProcess, startProcess } from "../support/processes.js";
@@ -63,7 +64,7 @@ async function ownStage(): Promise<{
   );
   const id = made(await findProject(database, projectId));
   made(await connectProvider(database, vault, id, { ...credentials, url: providerUrl }));
-  const { secret } = made(await setWebhook(database, vault, id, { url: receiver.url, allowPrivate: true }));
+  const { secret } = made(await addWebhook(database, vault, id, { url: receiver.url, allowPrivate: true }));
   await database.close();
   const port = await freePort();
   return {

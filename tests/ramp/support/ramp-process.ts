@@ -33,7 +33,12 @@ const ramp = await startRamp({
     refundPollMs: 500,
   },
   providerTimeoutMs: 700,
-  limits: { perProject: 1_000_000, failedLoginsPerAddress: 1_000_000, publicPerAddress: 1_000_000 },
+  limits: {
+    perCustomer: 1_000_000,
+    perProject: 1_000_000,
+    perAddress: 1_000_000,
+    failedLoginsPerAddress: 1_000_000,
+  },
 });
 if (RAMP_FAULT !== "") armFailpoint(RAMP_FAULT as Failpoint, Number(RAMP_FAULT_GATHER_MS));
 console.log(ramp.url);

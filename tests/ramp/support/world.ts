@@ -1,3 +1,4 @@
+import { DEFAULT_DELIVERY_POLICY } from "../../../runtime/ramp/webhooks/deliver.js";
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { afterAll } from "vitest";
@@ -7,11 +8,8 @@ import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "../../../runtime/ram
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import type { SwitchChange } from "../../../runtime/ramp/sandbox/behaviour.js";
 import { Vault } from "../../../runtime/ramp/vault.js";
-import {
-  addIdentityProvider,
-  connectProvider,
-  setWebhook,
-} from "../../../runtime/ramp/setup/integrations.js";
+import { addIdentityProvider, connectProvider } from "../../../runtime/ramp/setup/integrations.js";
+import { addWebhook } from "../../../runtime/ramp/setup/webhooks.js";
 import type { ProjectSettings } from "../../../runtime/ramp/setup/project-settings.js";
 import type { SetupResult } from "../../../runtime/ramp/setup/result.js";
 import {
@@ -157,7 +155,13 @@ export async function ownWorld(options: Partial<RampOptions> = {}): Promise<Worl
     metricsPublic: false,
     log: openLog(process.env["RAMP_TEST_LOG"] ?? "silent"),
     polling: FAST,
-    limits: { perProject: 1_000_000, failedLoginsPerAddress: 1_000_000, publicPerAddress: 1_000_000 },
+    deliveries: { ...DEFAULT_DELIVERY_POLICY, breakerPauseMs: 50 },
+    limits: {
+      perCustomer: 1_000_000,
+      perProject: 1_000_000,
+      perAddress: 1_000_000,
+      failedLoginsPerAddress: 1_000_000,
+    },
     ...options,
   });
   let stopped: Promise<void> | undefined;
@@ -182,7 +186,7 @@ export async function ownWorld(options: Partial<RampOptions> = {}): Promise<Worl
       );
     },
     webhook: async (project, target) =>
-      made(await setWebhook(database, vault, project.id, { url: target, allowPrivate: true })).secret,
+      made(await addWebhook(database, vault, project.id, { url: target, allowPrivate: true })).secret,
   };
 }
 

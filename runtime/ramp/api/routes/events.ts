@@ -1,0 +1,82 @@
+import { Type } from "@sinclair/typebox";
+import { isUuid } from "../../database/id.js";
+import type { ProjectTransaction } from "../../database/ramp-database.js";
+import type { PageRequest } from "../../intents/intent-rows.js";
+import { jsonResponse, rampError } from "../../ramp-errors.js";
+import { listAnswer, pageOf, UNKNOWN_START } from "../intent-view.js";
+import { route } from "../route.js";
+import { DeliveryView, EventView, PageQuery } from "../schemas.js";
+
+interface EventRow {
+  readonly id: string;
+  readonly body: string;
+}
+
+/** Events, newest first; one more than `limit` when there are more. Null: `startingAfter` names none. */
+async function listEvents(
+  tx: ProjectTransaction,
+  { limit, startingAfter }: PageRequest,
+): Promise<readonly EventRow[] | null> {
+  const after =
+    startingAfter === null
+      ? null
+      : await tx.row<{ sequence: string }>("SELECT sequence FROM ramp.events WHERE id = $1", [startingAfter]);
+  if (startingAfter !== null && after === null) return null;
+  return tx.rows<EventRow>(
+    `SELECT id, body FROM ramp.events WHERE $1::bigint IS NULL OR sequence < $1 ORDER BY sequence DESC LIMIT $2`,
+    [after?.sequence ?? null, limit + 1],
+  );
+}
+
+export const getEvents = route("project", {
+  method: "GET",
+  path: "/v1/events",
+  summary: "List the project's events, newest first",
+  query: PageQuery,
+  answer: { status: 200, schema: Type.Array(EventView), description: "Events as webhooks receive them." },
+  errors: [],
+  async handle({ ramp, caller, query, path }) {
+    const page = pageOf(query);
+    if (page.startingAfter !== null && !isUuid(page.startingAfter)) return UNKNOWN_START;
+    const found = await ramp.database.inProject(caller.id, (tx) => listEvents(tx, page));
+    if (found === null) return UNKNOWN_START;
+    const view = found
+      .slice(0, page.limit)
+      .map(({ id, body }) => ({ id, ...(JSON.parse(body) as Record<string, unknown>) }));
+    return listAnswer(found, page, path, view);
+  },
+});
+
+interface DeliveryRow {
+  readonly webhookId: string;
+  readonly url: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly lastResult: string | null;
+  readonly nextAttemptAt: Date | null;
+  readonly updatedAt: Date;
+}
+
+export const getDeliveries = route("project", {
+  method: "GET",
+  path: "/v1/events/{id}/deliveries",
+  summary: "List the deliveries of an event: one for each webhook",
+  answer: { status: 200, schema: Type.Array(DeliveryView), description: "Deliveries." },
+  errors: ["NOT_FOUND"],
+  async handle({ ramp, caller, parameters }) {
+    const id = parameters["id"] ?? "";
+    if (!isUuid(id)) return rampError("NOT_FOUND");
+    const rows = await ramp.database.inProject(caller.id, async (tx) => {
+      const event = await tx.row("SELECT FROM ramp.events WHERE id = $1", [id]);
+      if (event === null) return null;
+      return tx.rows<DeliveryRow>(
+        `SELECT d.endpoint_id AS "webhookId", e.url, d.status, d.attempts, d.last_result AS "lastResult",
+           d.attempt_at AS "nextAttemptAt", d.updated_at AS "updatedAt"
+         FROM ramp.webhook_deliveries d JOIN ramp.webhook_endpoints e ON e.project_id = d.project_id AND e.id = d.endpoint_id
+         WHERE d.event_id = $1 ORDER BY e.created_at, e.id`,
+        [id],
+      );
+    });
+    return rows === null ? rampError("NOT_FOUND") : jsonResponse(200, rows);
+  },
+});

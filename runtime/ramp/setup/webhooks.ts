@@ -1,0 +1,138 @@
+import { randomBytes } from "node:crypto";
+import { isUuid, newId, type ProjectId } from "../database/id.js";
+import type { ProjectTransaction, RampDatabase } from "../database/ramp-database.js";
+import { namesPrivateAddress } from "../outbound-http.js";
+import type { Vault } from "../vault.js";
+import { webhookPurpose } from "../webhooks/deliver.js";
+import { isHttpUrl } from "./integrations.js";
+import { failed, type SetupResult, succeeded } from "./result.js";
+
+export interface WebhookAddress {
+  readonly url: string;
+  readonly allowPrivate: boolean;
+}
+
+function problemOf({ url, allowPrivate }: WebhookAddress): string | null {
+  if (!isHttpUrl(url)) return "The URL is not an http:// or https:// address without credentials.";
+  if (!allowPrivate && namesPrivateAddress(new URL(url)))
+    return "The URL names a private address. Use --allow-private to allow it.";
+  return null;
+}
+
+function newSecret(): string {
+  return `whsec_${randomBytes(32).toString("base64")}`;
+}
+
+/** Adds an endpoint; a project may have several. The secret is shown once. */
+export async function addWebhook(
+  database: RampDatabase,
+  vault: Vault,
+  projectId: ProjectId,
+  address: WebhookAddress,
+): Promise<SetupResult<{ webhookId: string; secret: string }>> {
+  const problem = problemOf(address);
+  if (problem !== null) return failed(problem);
+  const webhookId = newId();
+  const secret = newSecret();
+  await database.inProject(projectId, (tx) =>
+    tx.rows("INSERT INTO ramp.webhook_endpoints (id, url, secret, allow_private) VALUES ($1, $2, $3, $4)", [
+      webhookId,
+      address.url,
+      vault.seal(webhookPurpose(projectId, webhookId), secret),
+      address.allowPrivate,
+    ]),
+  );
+  return succeeded({ webhookId, secret });
+}
+
+/**
+ * Changes the address of an endpoint; pending deliveries go to the new one, and the secret stays. Without an id: the project's
+ * only endpoint, which is added when there is none.
+ */
+export async function setWebhook(
+  database: RampDatabase,
+  vault: Vault,
+  projectId: ProjectId,
+  address: WebhookAddress & { readonly webhookId?: string },
+): Promise<SetupResult<{ webhookId: string; secret?: string }>> {
+  const problem = problemOf(address);
+  if (problem !== null) return failed(problem);
+  const ids = await database.inProject(projectId, enabledIds);
+  const { webhookId = ids[0] } = address;
+  if (webhookId === undefined) return addWebhook(database, vault, projectId, address);
+  if (address.webhookId === undefined && ids.length > 1)
+    return failed("The project has several endpoints: name one with --webhook.");
+  const row = await database.inProject(projectId, (tx) =>
+    tx.row(
+      `UPDATE ramp.webhook_endpoints SET url = $2, allow_private = $3, failures = 0, paused_until = NULL
+       WHERE id::text = $1 RETURNING id`,
+      [webhookId.toLowerCase(), address.url, address.allowPrivate],
+    ),
+  );
+  return row === null ? failed(`The project has no webhook ${webhookId}.`) : succeeded({ webhookId });
+}
+
+async function enabledIds(tx: ProjectTransaction): Promise<readonly string[]> {
+  const rows = await tx.rows<{ id: string }>(
+    "SELECT id FROM ramp.webhook_endpoints WHERE enabled ORDER BY id",
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Gives an endpoint a new secret, shown once. Until the overlap ends, deliveries carry a signature of each secret. */
+export async function rotateWebhookSecret(
+  database: RampDatabase,
+  vault: Vault,
+  projectId: ProjectId,
+  { webhookId, overlapHours }: { readonly webhookId: string; readonly overlapHours: number },
+): Promise<SetupResult<{ webhookId: string; secret: string }>> {
+  const id = webhookId.toLowerCase();
+  const secret = newSecret();
+  const row = await database.inProject(projectId, (tx) =>
+    tx.row(
+      `UPDATE ramp.webhook_endpoints SET previous_secret = secret, previous_secret_until = now() + make_interval(hours => $3),
+         secret = $2 WHERE id::text = $1 RETURNING id`,
+      [id, vault.seal(webhookPurpose(projectId, id), secret), overlapHours],
+    ),
+  );
+  return row === null
+    ? failed(`The project has no webhook ${webhookId}.`)
+    : succeeded({ webhookId: id, secret });
+}
+
+/** Which deliveries are repeated; each field narrows them. */
+export interface ReplayFilter {
+  readonly event?: string;
+  readonly since?: string;
+  readonly until?: string;
+  /** Default: EXHAUSTED, or all of the event when one is named. */
+  readonly status?: string;
+}
+
+const STATUSES: ReadonlySet<string> = new Set(["PENDING", "DELIVERED", "EXHAUSTED"]);
+
+/** Delivers events again: by event, by the time they happened, by the status of their delivery. Returns how many. */
+export async function replayWebhooks(
+  database: RampDatabase,
+  projectId: ProjectId,
+  { event, since, until, status }: ReplayFilter,
+): Promise<SetupResult<{ replayed: number }>> {
+  if (event !== undefined && !isUuid(event)) return failed(`${event} is not an event id.`);
+  const bad = [since, until].find((time) => time !== undefined && Number.isNaN(Date.parse(time)));
+  if (bad !== undefined) return failed(`${bad} is not a time such as 2026-01-31T12:00:00Z.`);
+  if (status !== undefined && !STATUSES.has(status))
+    return failed(`The status must be one of ${[...STATUSES].join(", ")}.`);
+  const wanted =
+    status ?? (event === undefined && since === undefined && until === undefined ? "EXHAUSTED" : null);
+  const rows = await database.inProject(projectId, (tx) =>
+    tx.rows(
+      `UPDATE ramp.webhook_deliveries d SET status = 'PENDING', attempts = 0, attempt_at = now(), attempted_until = NULL, updated_at = now()
+       FROM ramp.webhook_endpoints e, ramp.events v
+       WHERE e.project_id = d.project_id AND e.id = d.endpoint_id AND e.enabled AND v.project_id = d.project_id AND v.id = d.event_id
+         AND ($1::uuid IS NULL OR v.id = $1) AND ($2::timestamptz IS NULL OR v.created_at >= $2)
+         AND ($3::timestamptz IS NULL OR v.created_at <= $3) AND ($4::text IS NULL OR d.status = $4) RETURNING d.id`,
+      [event ?? null, since ?? null, until ?? null, wanted],
+    ),
+  );
+  return succeeded({ replayed: rows.length });
+}

@@ -1,0 +1,153 @@
+import { createServer } from "node:http";
+import { Webhook } from "standardwebhooks";
+import { afterAll, expect, it } from "vitest";
+import {
+  addWebhook,
+  replayWebhooks,
+  rotateWebhookSecret,
+  setWebhook,
+} from "../../runtime/ramp/setup/webhooks.js";
+import { ownReceiver } from "./support/receiver.js";
+import {
+  eventually,
+  made,
+  newCustomer,
+  onramp,
+  ownerRows,
+  ownWorld,
+  type TestProject,
+} from "./support/world.js";
+
+const world = await ownWorld();
+
+const deliveries = (project: TestProject) =>
+  ownerRows(world.databaseUrl, "SELECT * FROM ramp.webhook_deliveries WHERE project_id = $1", [project.id]);
+
+const allDelivered = (project: TestProject) =>
+  eventually(
+    () => deliveries(project),
+    (rows) => rows.length > 0 && rows.every(({ status }) => status === "DELIVERED"),
+  );
+
+async function intentOf(project: TestProject): Promise<{ auth: string; path: string }> {
+  const auth = await newCustomer(world, project);
+  const created = await world.call("POST", "/v1/intent", { auth, body: onramp({ autoExecute: true }) });
+  expect(created.status, created.text).toBe(201);
+  return { auth, path: `/v1/intent/${String(created.json.intent.id)}` };
+}
+
+const completed = ({ auth, path }: { auth: string; path: string }) =>
+  eventually(
+    () => world.call("GET", path, { auth }),
+    ({ json }) => json.intent.status === "COMPLETED",
+  );
+
+/** Accepts connections and never answers. */
+async function ownHangingReceiver(): Promise<{ url: string; open(): number; most(): number }> {
+  let open = 0;
+  let most = 0;
+  const server = createServer((request) => {
+    most = Math.max(most, ++open);
+    request.on("close", () => open--);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as { port: number };
+  return { url: `http://127.0.0.1:${String(port)}/`, open: () => open, most: () => most };
+}
+
+it("processes and delivers for others while 1,000 deliveries wait for a receiver that hangs, two at a time", async () => {
+  const [stuck, other] = [await world.project(), await world.project()];
+  const hanging = await ownHangingReceiver();
+  const receiver = await ownReceiver();
+  made(await addWebhook(world.database, world.vault, stuck.id, { url: hanging.url, allowPrivate: true }));
+  made(await addWebhook(world.database, world.vault, other.id, { url: receiver.url, allowPrivate: true }));
+  await ownerRows(
+    world.databaseUrl,
+    `WITH event AS (INSERT INTO ramp.events (project_id, id, type, sequence, body)
+       SELECT $1, gen_random_uuid(), 'intent.status_changed', nextval('ramp.event_sequence'), '{}' FROM generate_series(1, 1000)
+       RETURNING project_id, id)
+     INSERT INTO ramp.webhook_deliveries (project_id, event_id, endpoint_id, attempt_at)
+     SELECT event.project_id, event.id, e.id, now() FROM event, ramp.webhook_endpoints e WHERE e.project_id = $1`,
+    [stuck.id],
+  );
+  await eventually(
+    () => Promise.resolve(hanging.open()),
+    (open) => open === 2,
+  );
+  await completed(await intentOf(other));
+  await allDelivered(other);
+  const waiting = (await deliveries(stuck)).filter(({ status }) => status === "PENDING");
+  expect(waiting).toHaveLength(1000);
+  expect(hanging.most()).toBeLessThanOrEqual(2);
+});
+
+it("sends to every endpoint of a project, with a sequence number that grows", async () => {
+  const project = await world.project();
+  const receivers = [await ownReceiver(), await ownReceiver()];
+  const secrets: string[] = [];
+  for (const { url } of receivers)
+    secrets.push(
+      made(await addWebhook(world.database, world.vault, project.id, { url, allowPrivate: true })).secret,
+    );
+  await completed(await intentOf(project));
+  await allDelivered(project);
+  const [first = [], second = []] = receivers.map((receiver, at) => receiver.verified(secrets[at] ?? ""));
+  expect(new Set(first.map(({ id }) => id))).toEqual(new Set(second.map(({ id }) => id)));
+  const listed = await world.call("GET", "/v1/events?limit=100", { auth: project.basic });
+  const sequences = listed.json.map(({ sequence }: { sequence: number }) => sequence);
+  expect(sequences).toEqual([...sequences].sort((left: number, right: number) => right - left));
+  expect(listed.json.at(0)).toMatchObject({ type: "intent.status_changed", data: { status: "COMPLETED" } });
+  const log = await world.call("GET", `/v1/events/${listed.json[0].id}/deliveries`, { auth: project.basic });
+  expect(log.json).toMatchObject([
+    { status: "DELIVERED", attempts: 1, lastResult: "204" },
+    { status: "DELIVERED", attempts: 1, lastResult: "204" },
+  ]);
+});
+
+it("sends pending deliveries to the new address after it has changed, with the same secret", async () => {
+  const project = await world.project();
+  const [old, next] = [await ownReceiver(), await ownReceiver()];
+  old.status = 500;
+  const { secret } = made(
+    await addWebhook(world.database, world.vault, project.id, { url: old.url, allowPrivate: true }),
+  );
+  await completed(await intentOf(project));
+  await eventually(
+    () => deliveries(project),
+    (rows) => rows.every(({ attempts }) => Number(attempts) > 0),
+  );
+  made(await setWebhook(world.database, world.vault, project.id, { url: next.url, allowPrivate: true }));
+  made(await replayWebhooks(world.database, project.id, { status: "PENDING" }));
+  await allDelivered(project);
+  expect(next.verified(secret)).toHaveLength((await deliveries(project)).length);
+});
+
+it("signs with both secrets while a rotation overlaps, and replays by event and by time", async () => {
+  const project = await world.project();
+  const receiver = await ownReceiver();
+  const target = { url: receiver.url, allowPrivate: true };
+  const before = made(await addWebhook(world.database, world.vault, project.id, target));
+  const rotation = { webhookId: before.webhookId, overlapHours: 1 };
+  const after = made(await rotateWebhookSecret(world.database, world.vault, project.id, rotation));
+  await completed(await intentOf(project));
+  await allDelivered(project);
+  for (const { headers, body } of receiver.received)
+    for (const secret of [before.secret, after.secret])
+      expect(() => new Webhook(secret).verify(body, headers as Record<string, string>)).not.toThrow();
+  const count = receiver.received.length;
+  const event = String(receiver.received[0]?.headers["webhook-id"]);
+  expect(made(await replayWebhooks(world.database, project.id, { event }))).toEqual({ replayed: 1 });
+  await eventually(
+    () => Promise.resolve(receiver.received.length),
+    (now) => now === count + 1,
+  );
+  const since = new Date(Date.now() + 60_000).toISOString();
+  expect(made(await replayWebhooks(world.database, project.id, { since }))).toEqual({ replayed: 0 });
+  expect(await replayWebhooks(world.database, project.id, { since: "yesterday" })).toMatchObject({
+    ok: false,
+  });
+});
