@@ -58,7 +58,8 @@ const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b]
 /** The fields of a parsed body. */
 export function objectFields(json: unknown): RawFields | HttpError {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return httpError("bodyNotObject");
-  return new Map(Object.entries(json).map(([name, value]) => [name, { from: "body", value }]));
+  const values = Object.entries(json as Record<string, unknown>);
+  return new Map(values.map(([name, value]) => [name, { from: "body", value }]));
 }
 
 /** A number with more digits than a double keeps exactly; strings are matched only to skip them. */
