@@ -162,7 +162,6 @@ function refusalOf(status: number, value: unknown): ProviderReply<never> {
 }
 
 /** C0 and C1 controls except tab and line feed, and the controls of text direction. */
-// eslint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
 /** A JSON value whose texts can be stored and shown: without control characters and lone surrogates. */

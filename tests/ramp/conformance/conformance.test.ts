@@ -191,7 +191,7 @@ it.each(["", ...FAILPOINTS])(
           Object.entries(states).filter(([, { is, want }]) => JSON.stringify(is) !== JSON.stringify(want)),
         );
       // What comes after an end (a refund, a contradiction) comes about a second later.
-      await eventually(read, (now) => Object.keys(wrong(now)).length === 0, 60_000).catch(() => undefined);
+      await eventually(read, (now) => Object.keys(wrong(now)).length === 0, 150_000).catch(() => undefined);
       await new Promise((resolve) => setTimeout(resolve, 1_500));
       const now = await read();
       expect(wrong(now)).toEqual({});
@@ -221,5 +221,5 @@ it.each(["", ...FAILPOINTS])(
       await stage.stop();
     }
   },
-  240_000,
+  400_000,
 );

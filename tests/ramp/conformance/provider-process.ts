@@ -123,7 +123,7 @@ function onboardingOf({ order, mode }: Filed): Record<string, unknown> {
 async function seenTwice(filed: Filed): Promise<void> {
   while (filed.lookUps < 2) {
     await callback(filed, "execution.updated");
-    await sleep(200);
+    await sleep(1_000);
   }
 }
 
