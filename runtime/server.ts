@@ -1,4 +1,8 @@
 /** The servers, for the command line. */
+import { fileURLToPath } from "node:url";
+import { Supervisor, type SupervisorOptions } from "./cluster/supervisor.js";
+import { startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
+
 export { readEnvironment, type Environment, type EnvironmentReading } from "./environment/environment.js";
 export { openLog } from "./http/logger.js";
 export type { RunningServer } from "./http/server.js";
@@ -12,5 +16,13 @@ export {
   type UsageQuestion,
   type UsageReading,
 } from "./observability/usage-report.js";
-export { Supervisor, type SupervisorOptions } from "./cluster/supervisor.js";
+export type { Supervisor } from "./cluster/supervisor.js";
 export { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded/embedded-postgres.js";
+
+/** What a worker process runs. */
+const WORKER = fileURLToPath(new URL("./worker.js", import.meta.url));
+
+/** The primary process of `serve --workers` (runtime/README.md, Operations). */
+export function openSupervisor(options: Omit<SupervisorOptions, "script" | "startEmbedded">): Supervisor {
+  return new Supervisor({ ...options, script: WORKER, startEmbedded: startEmbeddedPostgres });
+}

@@ -9,7 +9,7 @@ import { writeDrift } from "../output/write.js";
 import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
 import { readManifest, type ManifestReading } from "../manifest/manifest.js";
 import { EXIT, type Outcome } from "./outcome.js";
-import { inTheWay, reportJson, reportText } from "./report.js";
+import { conflictingFile, type GenerateReport, reportJson, reportText } from "./report.js";
 
 export interface GenerateOptions {
   /** File or http(s) address of dbt's manifest.json. */
@@ -27,15 +27,6 @@ export interface GenerateOptions {
   readonly defaultTier: Tier;
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
-}
-
-/** What a run found and did. */
-export interface GenerateReport {
-  readonly out: string;
-  readonly check: boolean;
-  readonly warnings: readonly string[];
-  readonly catalogue: Catalogue;
-  readonly drift: readonly Drift[];
 }
 
 /** `routewright generate`: the manifest rendered into the folder, or compared with it. */
@@ -76,7 +67,7 @@ function updateOf(
   try {
     const drift = compare(readFolder(out), fresh);
     const blocked = drift.filter(({ kind }) => kind === "blocked");
-    if (blocked.length > 0) return { errors: blocked.map(({ file }) => inTheWay(out, file)) };
+    if (blocked.length > 0) return { errors: blocked.map(({ file }) => conflictingFile(out, file)) };
     const empty = check || allowEmpty ? null : emptyProblem(endpoints, drift);
     if (empty !== null) return { errors: [empty] };
     if (!check) writeDrift(out, fresh, drift);

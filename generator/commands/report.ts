@@ -1,7 +1,15 @@
-import type { Problem, Skipped } from "../catalogue/catalogue.js";
+import type { Catalogue, Problem, Skipped } from "../catalogue/catalogue.js";
 import type { Drift } from "../output/folder.js";
 import { visible } from "../manifest/hidden.js";
-import type { GenerateReport } from "./generate.js";
+
+/** What a run found and did. */
+export interface GenerateReport {
+  readonly out: string;
+  readonly check: boolean;
+  readonly warnings: readonly string[];
+  readonly catalogue: Catalogue;
+  readonly drift: readonly Drift[];
+}
 
 /** What a run did to the files, or, with `--check`, what is wrong with them. */
 const WORDS = {
@@ -77,6 +85,6 @@ export function reportJson({ catalogue, drift, warnings }: GenerateReport): stri
 }
 
 /** What to do about a file that is not ours where one should be. */
-export function inTheWay(out: string, file: string): string {
+export function conflictingFile(out: string, file: string): string {
   return `${out}/${file} was not written by Routewright, or is a link. Move it away, or choose another folder with --out.`;
 }

@@ -9,7 +9,7 @@ import { FollowedSource } from "../watch/followed-source.js";
 import { recoverFolder, updateFolder } from "../output/replace.js";
 import { follow } from "../watch/schedule.js";
 import { EXIT, type Outcome } from "./outcome.js";
-import { inTheWay, reportText } from "./report.js";
+import { conflictingFile, reportText } from "./report.js";
 
 export interface WatchOptions {
   /** File or http(s) address of the manifest. */
@@ -84,7 +84,7 @@ class Watcher {
     const drift = compare(readFolder(out), fresh);
     const blocked = drift.filter(({ kind }) => kind === "blocked");
     if (blocked.length > 0)
-      return { ok: false, text: blocked.map(({ file }) => problem(inTheWay(out, file))).join("") };
+      return { ok: false, text: blocked.map(({ file }) => problem(conflictingFile(out, file))).join("") };
     const empty = emptyProblem(catalogue.entries.length, drift);
     if (empty !== null) return { ok: false, text: problem(empty.replace(", or pass --allow-empty", "")) };
     updateFolder(out, fresh, drift);

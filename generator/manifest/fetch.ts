@@ -1,5 +1,4 @@
-import { fail, tooLarge } from "./failure.js";
-import type { Source, SourceLimits } from "./source.js";
+import { fail, type Source, type SourceLimits, tooLarge } from "./failure.js";
 
 /** What a server says to recognise a version of a file by (RFC 9110 §8.8). */
 export interface Validators {

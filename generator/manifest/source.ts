@@ -1,22 +1,13 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { fail, tooLarge, type Failure } from "./failure.js";
+import { fail, type Source, type SourceLimits, tooLarge } from "./failure.js";
 import { type Fetched, fetchText, shownAddress, type Validators } from "./fetch.js";
 
-export { fail, type Failure } from "./failure.js";
-
-/** How much of a source is read, and for how long. */
-export interface SourceLimits {
-  /** From the first byte asked for to the last one read, for an http(s) source. */
-  readonly timeoutMs: number;
-  readonly maxBytes: number;
-}
+export { fail, type Failure, type Source } from "./failure.js";
 
 /** A manifest of 100 MB is ordinary; past 500 a text no longer fits one string of the JavaScript engine. */
 export const SOURCE_LIMITS: SourceLimits = { timeoutMs: 60_000, maxBytes: 500 * 1024 * 1024 };
 
-/** A text and the place it is from, fit to be shown; or one line that says why there is none and what to do. */
-export type Source = { readonly ok: true; readonly text: string; readonly shown: string } | Failure;
 /** Reads a file or an http(s) address whole. Never throws for what a user can get wrong. */
 export async function readSource(location: string, limits: Partial<SourceLimits> = {}): Promise<Source> {
   const source = await readIfModified(location, null, limits);

@@ -1,4 +1,3 @@
-import { fileURLToPath } from "node:url";
 import { type Build, BuildTimes } from "../data-api/data-versions.js";
 import {
   noManifest,
@@ -9,15 +8,11 @@ import {
   SingleFlight,
 } from "../data-api/refresh.js";
 import type { Logger } from "../http/logger.js";
-import { startEmbeddedPostgres } from "../embedded/embedded-postgres.js";
 import { type WorkerConfig, readWorkerConfig } from "./worker-config.js";
 import type { WorkerPool } from "./worker-pool.js";
 import { DataWorkers } from "./data-workers.js";
 import { ConnectionDispatcher } from "./listener.js";
 import { RampWorkers } from "./ramp-workers.js";
-
-/** What a worker process runs. */
-const SCRIPT = fileURLToPath(new URL("./worker.js", import.meta.url));
 
 export interface SupervisorOptions {
   readonly variables: NodeJS.ProcessEnv;
@@ -32,6 +27,14 @@ export interface SupervisorOptions {
   /** Renders the manifest anew for a refresh; null where no manifest is configured. Closed with the supervisor. */
   readonly renderer: Renderer | null;
   readonly log: Logger;
+  /** Script that a worker process runs. */
+  readonly script: string;
+  /** Starts the embedded database, or joins the one that runs. */
+  readonly startEmbedded: (options: {
+    readonly dataDir: string;
+    readonly log: (line: string) => void;
+    readonly warn: (line: string) => void;
+  }) => Promise<{ readonly url: string; stop(): Promise<void> }>;
 }
 
 /** A port and the workers behind it. */
@@ -114,11 +117,11 @@ export class Supervisor {
 
   /** Address of the embedded database, or null where none is needed. The ramp's process joins it by itself. */
   async #openEmbedded({ environment, data }: WorkerConfig): Promise<string | null> {
-    const { dataDir, ramp, log } = this.#options;
+    const { dataDir, ramp, log, startEmbedded } = this.#options;
     const { databaseUrl, rampDatabaseUrl } = environment;
     const isNeeded = databaseUrl === null && (data !== null || (ramp && rampDatabaseUrl === null));
     if (!isNeeded) return null;
-    const database = await startEmbeddedPostgres({
+    const database = await startEmbedded({
       dataDir,
       log: (line) => log.info(line),
       warn: (line) => log.warn(line),
@@ -164,8 +167,8 @@ export class Supervisor {
   }
 
   #crewOptions(front: ConnectionDispatcher) {
-    const { log } = this.#options;
-    return { front, script: SCRIPT, log, givesUp: (reason: string) => this.#isTheEnd(reason) };
+    const { log, script } = this.#options;
+    return { front, script, log, givesUp: (reason: string) => this.#isTheEnd(reason) };
   }
 
   async #startCrew(front: ConnectionDispatcher, crew: WorkerPool): Promise<void> {

@@ -3,7 +3,8 @@ import type { Build } from "../data-api/data-versions.js";
 import { loadRelease, type Release, ActiveRelease } from "../data-api/release.js";
 import { type DataService, startDataService } from "../data-api/service.js";
 import { type Environment, readEnvironment } from "../environment/environment.js";
-import { openSharedLog } from "../http/logger.js";
+import { type Logger, openSharedLog } from "../http/logger.js";
+import type { ConnectionSource, RunningServer } from "../http/server.js";
 import type {
   Adoption,
   Assignment,
@@ -32,17 +33,24 @@ export interface RampDuty {
   stop(): Promise<void>;
 }
 
+/** Starts the ramp; the composition root passes it in. */
+export type StartRamp = (
+  options: { readonly environment: Environment; readonly dataDir: string; readonly log: Logger },
+  connections: ConnectionSource,
+) => Promise<RunningServer>;
+
 /** Takes up what a worker is to do. Rejects with a clear line when it cannot. */
 export function startWorkerService(
   assignment: Assignment,
   worker: number,
   primary: PrimaryLink,
+  startRamp: StartRamp,
 ): Promise<WorkerService> {
   switch (assignment.role) {
     case "data":
       return serveData(assignment, worker, primary);
     case "ramp":
-      return serveRamp(assignment, worker, primary);
+      return serveRamp(assignment, worker, primary, startRamp);
   }
 }
 
@@ -85,12 +93,11 @@ async function serveRamp(
   { variables, url, dataDir }: RampAssignment,
   worker: number,
   primary: PrimaryLink,
+  startRamp: StartRamp,
 ): Promise<RampDuty> {
   const environment = environmentOf(variables);
   const log = openSharedLog(environment.logLevel, worker);
-  // Loaded only where it is served: it brings a queue, signatures and more.
-  const { startRampService } = await import("../ramp.js");
-  const server = await startRampService({ environment, dataDir, log }, primary.intakeAt(url));
+  const server = await startRamp({ environment, dataDir, log }, primary.intakeAt(url));
   return { role: "ramp", stop: () => server.stop() };
 }
 

@@ -1,4 +1,4 @@
-import { type Environment, openLog, Supervisor } from "@routewright/runtime/server";
+import { type Environment, openLog, openSupervisor, type Supervisor } from "@routewright/runtime/server";
 import { EXIT, type Outcome } from "../outcome.js";
 import { stopSignal } from "../stop-signal.js";
 import { DATA_DIR, type ServeFlags } from "./flags.js";
@@ -16,7 +16,7 @@ export async function serveWithWorkers(
 ): Promise<Outcome> {
   const stopped = stopSignal();
   const hasData = flags.only !== "ramp";
-  const supervisor = new Supervisor({
+  const supervisor = openSupervisor({
     variables,
     workers: flags.workers,
     generated: hasData ? flags.generated : null,

@@ -1,11 +1,11 @@
 /** What a worker process of `serve --workers` runs: it does what the primary tells it, and ends with it. */
 import cluster from "node:cluster";
 import type { Socket } from "node:net";
-import { type WorkerService, startWorkerService } from "./worker-service.js";
-import type { Assignment, ToWorker } from "./messages.js";
-import { setV8Flags } from "../v8-flags.js";
-import { flushLog } from "../http/logger.js";
-import { PrimaryLink } from "./primary-link.js";
+import { type StartRamp, startWorkerService, type WorkerService } from "./cluster/worker-service.js";
+import type { Assignment, ToWorker } from "./cluster/messages.js";
+import { setV8Flags } from "./v8-flags.js";
+import { flushLog } from "./http/logger.js";
+import { PrimaryLink } from "./cluster/primary-link.js";
 
 setV8Flags();
 const primary = new PrimaryLink();
@@ -26,9 +26,15 @@ process.on("message", (message: ToWorker, socket?: Socket) => {
 // Before this file has run, what is told would be lost.
 primary.tell({ kind: "listening" });
 
+/** Loaded only where it is served: it brings a queue, signatures and more. */
+const startRamp: StartRamp = async (options, connections) => {
+  const { startRampService } = await import("./ramp.js");
+  return startRampService(options, connections);
+};
+
 async function start(assignment: Assignment): Promise<void> {
   try {
-    duty = await startWorkerService(assignment, cluster.worker?.id ?? 0, primary);
+    duty = await startWorkerService(assignment, cluster.worker?.id ?? 0, primary, startRamp);
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     return primary.tell({ kind: "failed", detail }, () => process.exit(1));
