@@ -188,14 +188,14 @@ function addSandbox(parent: Command, then: Then): void {
 
 async function serveSandbox(flags: { readonly host: string; readonly port: number }): Promise<Outcome> {
   const { SANDBOX_PROVIDERS, startSandbox } = await import("@routewright/runtime/ramp");
-  const { url, stop } = await startSandbox(flags);
+  const sandbox = await startSandbox(flags);
   const connections = SANDBOX_PROVIDERS.map(
     ({ code, path, keyId, secret }) =>
-      `  routewright ramp provider connect --project <id> --provider ${code} --url ${url}${path} --key-id ${keyId} --secret ${secret}`,
+      `  routewright ramp provider connect --project <id> --provider ${code} --url ${sandbox.url}${path} --key-id ${keyId} --secret ${secret}`,
   );
-  const heading = `Sandbox providers on ${url}; switch misbehaviour on at ${url}/switches. To connect a project:`;
+  const heading = `Sandbox providers on ${sandbox.url}; switch misbehaviour on at ${sandbox.url}/switches. To connect a project:`;
   process.stdout.write(`${[heading, ...connections].join("\n")}\n`);
   await stopSignal();
-  await stop();
+  await sandbox.stop();
   return { exit: EXIT.ok };
 }

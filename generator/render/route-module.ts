@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import type { Column, Endpoint, Filter, Parameter } from "@routewright/runtime/model";
+import type * as TsMorph from "ts-morph";
 import type { OptionalKind, Project, PropertySignatureStructure, SourceFileStructure } from "ts-morph";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import { isWide, parseColumnType, typeScriptOf } from "../catalogue/column-types/column-type.js";
@@ -13,16 +14,15 @@ import {
   stringLiteral,
 } from "./code.js";
 
-type TsMorph = typeof import("ts-morph");
 type Member = OptionalKind<PropertySignatureStructure>;
 
 /** Loaded for the first module that is printed: it holds the TypeScript compiler, which takes a while. */
-let printer: { readonly morph: TsMorph; readonly project: Project } | undefined;
+let printer: { readonly morph: typeof TsMorph; readonly project: Project } | undefined;
 
 /** The source of an endpoint's module (generator/README.md, Generated files). */
 export function routeModule(entry: CatalogueEntry): string {
   if (printer === undefined) {
-    const morph = createRequire(import.meta.url)("ts-morph") as TsMorph;
+    const morph = createRequire(import.meta.url)("ts-morph") as typeof TsMorph;
     const manipulationSettings = { indentationText: morph.IndentationText.TwoSpaces };
     const options = { useInMemoryFileSystem: true, skipLoadingLibFiles: true, manipulationSettings };
     printer = { morph, project: new morph.Project(options) };
@@ -33,7 +33,7 @@ export function routeModule(entry: CatalogueEntry): string {
   return file.getFullText();
 }
 
-function structureOf(entry: CatalogueEntry, { StructureKind }: TsMorph): SourceFileStructure {
+function structureOf(entry: CatalogueEntry, { StructureKind }: typeof TsMorph): SourceFileStructure {
   const { endpoint, documentation } = entry;
   const query = queryMembers(entry);
   const handlers = endpoint.methods.includes("POST") ? "{ spec, get, post }" : "{ spec, get }";

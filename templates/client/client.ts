@@ -36,6 +36,8 @@ export class ApiError extends Error {
   }
 }
 
+type QueryValue = string | number | undefined | readonly string[];
+
 interface Page {
   readonly rows: readonly object[];
   /** Address of the next page; null after the last one. */
@@ -82,9 +84,9 @@ export class Client<Endpoints extends { readonly [Path in keyof Endpoints]: Endp
 
   #address(path: string, query: object = {}): string {
     const url = new URL(path.slice(1), this.#options.baseUrl.replace(/\/*$/, "/"));
-    for (const [name, value] of Object.entries(query) as [string, unknown][])
-      for (const item of Array.isArray(value) ? (value as unknown[]) : [value])
-        if (item !== undefined && item !== null) url.searchParams.append(name, String(item));
+    for (const [name, value] of Object.entries(query) as [string, QueryValue][])
+      for (const item of Array.isArray(value) ? value : [value])
+        if (item !== undefined) url.searchParams.append(name, String(item));
     return url.href;
   }
 

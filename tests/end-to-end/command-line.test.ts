@@ -127,7 +127,7 @@ describe("routewright serve that cannot start", () => {
     ["throw new Error('no');", /served\/fast\.ts: no/],
     [
       "import 'node:fs';",
-      /served\/fast\.ts: A generated module asks for node:fs; it may import @routewright\/runtime only\./,
+      /served\/fast\.ts: Cannot import node:fs: a generated module may import @routewright\/runtime only\./,
     ],
     ["export const x = 1;", /served\/fast\.ts exports no endpoint: run `routewright generate` again\./],
   ])("because a generated module is broken names it: %s", async (text, line) => {

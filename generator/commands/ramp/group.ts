@@ -2,21 +2,21 @@ import { type Command, InvalidArgumentError } from "commander";
 import { readFileSync } from "node:fs";
 import type { AdminSession, SetupResult } from "@routewright/runtime/ramp";
 import type { Then } from "../../command-line/then.js";
+import type * as RampModule from "@routewright/runtime/ramp";
 import { EXIT, type Outcome } from "../outcome.js";
 
 /** Folder of the embedded database; used when no database URL is set. */
 const DATA_DIR = ".data";
 export const SHOWN_ONCE = "The secret is shown once: store it now.";
 
-type RampModule = typeof import("@routewright/runtime/ramp");
-export type ProjectId = Parameters<RampModule["listSecrets"]>[1];
+export type ProjectId = Parameters<typeof RampModule.listSecrets>[1];
 
 /** What a command prints: a record, or a list of records. */
 type Printed = object | readonly object[];
 type Result = Promise<Printed | SetupResult<Printed>>;
 
 export interface CommandContext extends AdminSession {
-  readonly ramp: RampModule;
+  readonly ramp: typeof RampModule;
 }
 
 /** Declares the subcommands of one group, such as `ramp project …`. */
@@ -115,7 +115,7 @@ function printed(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-export const text = (flags: Flags, name: string): string => String(flags[name] ?? "");
+export const text = (flags: Flags, name: string): string => (flags[name] ?? "") as string;
 export const list = (flags: Flags, name: string): readonly string[] =>
   (flags[name] ?? []) as readonly string[];
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [

@@ -86,7 +86,9 @@ const lock: Attack = async (port, database) => {
 
 const all: Attack = async (port, database) => {
   const stops = await Promise.all([costly, slowReaders, lock].map((attack) => attack(port, database)));
-  return async () => void (await Promise.all(stops.map((stop) => stop())));
+  return async () => {
+    await Promise.all(stops.map((stop) => stop()));
+  };
 };
 
 const ATTACKS: Readonly<Record<string, Attack>> = {

@@ -148,10 +148,10 @@ it.each(["", ...FAILPOINTS])(
           autoExecute: true,
         }),
       });
-    let isDone = false;
+    const run = { isDone: false };
     // The process is started again as soon as it is gone, without the failpoint.
     const restarts = (async () => {
-      while (!isDone) {
+      while (!run.isDone) {
         if (ramp.child.signalCode === "SIGKILL") {
           await ownerRows(
             stage.databaseUrl,
@@ -215,7 +215,7 @@ it.each(["", ...FAILPOINTS])(
       const received = new Set(stage.receiver.verified(stage.secret).map(({ id }) => id));
       expect(events.filter(({ id }) => !received.has(String(id)))).toEqual([]);
     } finally {
-      isDone = true;
+      run.isDone = true;
       await restarts;
       await ramp.kill();
       await stage.stop();

@@ -187,7 +187,7 @@ async function garbled(mode: Mode, step: string, id: string, response: ServerRes
   return true;
 }
 
-async function startOnboarding(order: Order, response: ServerResponse): Promise<void> {
+function startOnboarding(order: Order, response: ServerResponse): void {
   const mode = modeOf(order.movement.srcAmount);
   const isRepeat = onboardings.has(order.id);
   const filed = onboardings.get(order.id) ?? { order, mode, status: "COMPLETED", lookUps: 0 };
