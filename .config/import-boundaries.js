@@ -33,7 +33,6 @@ export const BOUNDARIES = {
     "generator/lint",
     "runtime (package)",
   ],
-  "generator/client": ["generator/manifest", "generator/catalogue", "runtime (package)"],
   "generator/watch": [
     "generator/manifest",
     "generator/catalogue",
@@ -42,7 +41,6 @@ export const BOUNDARIES = {
     "runtime (package)",
   ],
   "generator/command-line": [
-    "generator/client",
     "generator",
     "generator/commands",
     "generator/manifest",
@@ -58,7 +56,6 @@ export const BOUNDARIES = {
   "generator/commands": [
     "generator/command-line",
     "generator/verify",
-    "generator/client",
     "generator",
     "generator/manifest",
     "generator/catalogue",
@@ -71,7 +68,6 @@ export const BOUNDARIES = {
     "runtime (package)",
   ],
   generator: [
-    "generator/client",
     "generator/command-line",
     "generator/commands",
     "generator/manifest",
