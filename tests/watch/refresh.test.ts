@@ -219,7 +219,7 @@ describe("POST /v1/system/manifest/refresh", () => {
         });
       }
       expect(await get("/v1/flows/second")).toEqual([{ n: 2 }]);
-      expect(command.printed().stdout.match(/manifest not refreshed/g)).toHaveLength(1);
+      await expect.poll(() => command.printed().stdout.match(/manifest not refreshed/g)?.length).toBe(1);
     },
   );
 });
