@@ -54,7 +54,7 @@ const INITDB_OPTIONS = [
   "--locale=C",
   "--locale-provider=builtin",
   "--builtin-locale=C.UTF-8",
-  ...["listen_addresses=127.0.0.1", "unix_socket_directories=", "shared_buffers=128MB", "max_connections=100"]
+  ...["listen_addresses=127.0.0.1", "unix_socket_directories=", "shared_buffers=128MB", "max_connections=250"]
     .concat("timezone=UTC", "log_timezone=UTC", "log_checkpoints=off")
     .flatMap((setting) => ["--set", setting]),
 ];
