@@ -37,7 +37,6 @@ export class Connection {
   /** Bytes that the client has still to read. */
   #unread = 0;
   #unreadSince = 0;
-  readonly #incoming = new IncomingClock();
 
   constructor(socket: Socket, limits: Limits, earlyError: EarlyError) {
     this.socket = socket;
@@ -112,7 +111,6 @@ export class Connection {
   check(now: number): void {
     if (now >= this.#endsAt || this.#isForgotten(now)) this.socket.destroy();
     else if (this.#isTrickling(now)) resetSocket(this.socket);
-    else if (this.#incoming.isLate(this.socket, this.#latest?.request, this.#limits, now)) this.fail(408);
   }
 
   #isForgotten(now: number): boolean {
@@ -151,29 +149,5 @@ export class Connection {
     this.#leaving = true;
     this.#waiting.length = 0;
     this.#endsAt = performance.now() + this.#limits.lingerMs;
-  }
-}
-
-/**
- * How long a request takes to come in. Node's own limits (`headersTimeout`, `requestTimeout`) hold only on a server that
- * listens itself, and a worker's does not.
- */
-class IncomingClock {
-  /** When the first byte of the request was seen; null between two requests. */
-  #since: number | null = null;
-  /** The last request that was seen whole, and the bytes read then. */
-  #complete: IncomingMessage | undefined;
-  #completeBytes = 0;
-
-  isLate(socket: Socket, request: IncomingMessage | undefined, limits: Limits, now: number): boolean {
-    const isInBody = request?.complete === false;
-    if (!isInBody && request !== this.#complete) {
-      this.#complete = request;
-      this.#completeBytes = socket.bytesRead;
-      this.#since = null;
-    }
-    if (!isInBody && socket.bytesRead === this.#completeBytes) return false;
-    this.#since ??= now;
-    return now - this.#since >= (isInBody ? limits.requestMs : limits.headersMs);
   }
 }

@@ -24,7 +24,16 @@ export function guardedServer(
   limits: Limits,
 ): GuardedServer {
   // Node would answer a missing Host header with an empty body.
-  const server = createServer({ keepAliveTimeout: limits.keepAliveMs, requireHostHeader: false });
+  const server = createServer({
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: limits.checkMs,
+    requireHostHeader: false,
+  });
+  // Node starts its checks of these limits at this event, and this server never listens. Only Node's parser knows where in
+  // the bytes of one packet the next request begins (tests/hostile/slow-senders.test.ts).
+  server.emit("listening");
   // Their size is bounded. Of too many Node would silently drop the last ones, among them what a proxy adds.
   server.maxHeadersCount = 0;
   const connections = new OpenConnections(limits, earlyError);
@@ -51,12 +60,17 @@ export function guardedServer(
   // An expectation may be ignored (RFC 9110 §10.1.1); Node would answer with an empty body.
   server.on("checkExpectation", inTurn);
   const timer = setInterval(() => connections.check(), limits.checkMs).unref();
-  return { server, stopChecks: () => clearInterval(timer) };
+  const stopChecks = (): void => {
+    clearInterval(timer);
+    server.close();
+  };
+  return { server, stopChecks };
 }
 
 const CLIENT_ERRORS: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
 /**

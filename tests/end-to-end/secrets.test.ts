@@ -28,7 +28,7 @@ generateInto(
       name,
       schema,
       tags: ["production", "s", `api:${name}`, "tier1"],
-      columns: { id: "int" },
+      columns: { id: "int", v: "int" },
       api,
     })),
   ),
