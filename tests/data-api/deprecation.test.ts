@@ -45,7 +45,7 @@ describe("an endpoint whose model has a deprecation date and a newer version", (
     expect(paths["/v1/general/flows"]?.get).toMatchObject({
       deprecated: true,
       description: expect.stringMatching(
-        /may be gone from 2031-06-30T00:00:00Z on.*`\/v1\/general\/flows_v2`/s,
+        /may be removed from 2031-06-30T00:00:00Z on.*`\/v1\/general\/flows_v2`/s,
       ),
     });
   });

@@ -123,7 +123,7 @@ it("comes back by itself when PostgreSQL is restarted and killed under load: no 
     (rows) => rows.every(({ status }) => status === "DELIVERED"),
     60_000,
   );
-  expect(events).toHaveLength(9 * firsts.length);
+  expect(events).toHaveLength(11 * firsts.length);
   const received = new Set(receiver.received.map(({ headers }) => headers["webhook-id"]));
   expect(received).toEqual(new Set(events.map(({ id }) => id)));
 }, 240_000);

@@ -97,7 +97,7 @@ it("two servers on one database do each thing once, though both are asked and ca
     const { intentId, status } = data as { intentId: string; status: string };
     return `${intentId} ${String(type)} ${status}`;
   });
-  expect(moves).toHaveLength(9 * INTENTS);
+  expect(moves).toHaveLength(11 * INTENTS);
   expect(new Set(moves).size).toBe(moves.length);
   const received = new Set(receiver.verified(secret).map(({ id }) => id));
   expect(received).toEqual(new Set(events.map(({ id }) => id)));
