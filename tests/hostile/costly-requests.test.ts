@@ -9,8 +9,8 @@ const service = await ownService();
 const MIB = 1024 * 1024;
 
 /**
- * Limit of the processor time of one request, in multiples of a body of 1 MiB with a list of texts: for that long no other
- * request is answered. A ratio, since a busy machine stretches both.
+ * Limit of the processor time of one request, in multiples of parsing 1 MiB of JSON: for that long no other request is
+ * answered. A ratio, since a busy machine stretches both.
  */
 const MOST_TIMES = 4;
 
@@ -46,7 +46,18 @@ async function costOf(send: () => Promise<Reply>): Promise<{ milliseconds: numbe
 
 const postOrders = (body: string) => (): Promise<Reply> =>
   post(service.url, "/v1/shop/orders", body, { key: KEYS.tier3 });
-const reference = await costOf(postOrders(filled('{"any":[', different, "]}")));
+/** Processor time of parsing a list of 1 MiB in this process, in milliseconds: the least of three. */
+function parsingMs(): number {
+  const body = filled('{"any":[', different, "]}");
+  const times = [1, 2, 3].map(() => {
+    const before = process.cpuUsage();
+    JSON.parse(body);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000;
+  });
+  return Math.min(...times);
+}
+const reference = { milliseconds: parsingMs() };
 
 describe("a body of 1 MiB does not keep the server from others for long", () => {
   it.each([
@@ -81,7 +92,7 @@ describe("a body of 1 MiB does not keep the server from others for long", () => 
     ["of a list of numbers", filled('{"any":[', listed("1"), "]}"), 400],
     ["of a list of long numbers", filled('{"any":[', listed("1234567890123456"), "]}"), 400],
     ["of a list with commas", filled('{"any":"', listed("a"), '"}'), 400],
-    ["of nothing but commas", filled('{"any":"', always(","), '"}'), 400],
+    ["of nothing but commas", filled('{"any":"', always(","), '"}'), 200],
     ["of one text", filled('{"status":"', always("a"), '"}'), 400],
     ["of one number", filled('{"status":', always("1"), "}"), 400],
     [
