@@ -185,7 +185,7 @@ async function databaseTrouble(auth: string): Promise<void> {
   expect((await call(url, "POST", "/v1/intent", { auth, body: onramp(fromBank) })).status).toBe(500);
   await eventually(
     () => Promise.resolve(running.printed().stdout),
-    (printed) => printed.includes("scheduler run failed"),
+    (printed) => printed.includes("webhook deliveries not claimed"),
   );
   await ownerRows(databaseUrl, "ALTER TABLE ramp.elsewhere RENAME TO webhook_deliveries");
 }
