@@ -83,34 +83,14 @@ const EXECUTION_PATH: Readonly<Record<Execution["status"], readonly TransactionS
 };
 
 /** SUCCESS completes the intent, FAILED fails it; a refund leaves it COMPLETED. */
-export function applyExecution(tx: ProjectTransaction, intent: Intent, reply: Execution): Intent {
+export function applyExecution(tx: ProjectTransaction, intent: Intent, reported: Execution): Intent {
   if (intent.transaction === null) return intent;
-  const wasAccepted = intent.transaction.status !== "PENDING";
-  const reported = wasAccepted || isEndWanted(intent) ? reply : failedIfCancelled(reply);
   const details = detailsOf(intent.transaction, reported);
   let current = intent;
   for (const status of EXECUTION_PATH[reported.status])
     current = moveTransaction(tx, current, status, { ...details, status }, reported);
   if (current.transaction === intent.transaction) current = updateDetails(tx, current, details);
   return { ...current, attentionReason: contradiction(current, reported) };
-}
-
-/** Whether the customer, the project or the deadline ends the intent. */
-function isEndWanted({ expiresAt, isCancelRequested }: Intent): boolean {
-  return isCancelRequested || expiresAt <= new Date();
-}
-
-/**
- * An order that was never seen accepted, and that nobody asked to end, is cancelled because the provider refused it and the
- * ramp withdrew it. A crash in between loses the refusal: the look-up afterwards says only that it is cancelled.
- */
-function failedIfCancelled(reply: Execution): Execution {
-  if (reply.status !== "CANCELLED") return reply;
-  return {
-    ...reply,
-    status: "FAILED",
-    failureReason: reply.failureReason ?? "The provider did not take the order.",
-  };
 }
 
 /** What the answer says beside the status. Instructions stay known once the provider no longer repeats them. */
