@@ -45,7 +45,7 @@ function runHandler(
 ): void {
   setGateway(request, gateway);
   const handler = (request.method === "POST" ? post : get) as unknown as RequestListener;
-  handler(request, response as never);
+  handler(request, response);
 }
 
 /** Headers of an error on a connection without a parsed request: only the client's address is known. */
