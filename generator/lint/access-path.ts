@@ -93,7 +93,7 @@ const SORTED = ["equal", "range", "order"] as const satisfies readonly Need[];
 const PRUNED = ["equal", "range"] as const satisfies readonly Need[];
 const SKIPPED = ["equal", "range", "pattern"] as const satisfies readonly Need[];
 
-/** Settings that tell how a table is stored. */
+/** Settings of how a table is stored. */
 const SETTINGS = ["order_by", "primary_key", "partition_by", "indexes", "projections", "engine"] as const;
 
 /** Whether a node says anything of how it is stored. */

@@ -60,7 +60,7 @@ export function sendNotModified(delivery: PendingResponse, tag: string): Sent | 
   return NO_ROWS;
 }
 
-/** Sends an answer: it is handed over at once, or once it is compressed; a streamed one has ended when this resolves. */
+/** Sends a result, compressed where the client takes that. A streamed one has ended when this resolves. */
 export function respond(
   delivery: PendingResponse,
   { answer, hasRunQuery }: QueryResult,
