@@ -64,11 +64,13 @@ describe("/metrics with several workers", () => {
     const served = await serveWorkers(project(manifest), 2);
     for (let i = 0; i < 20; i++) await ask(served.url, "/v1/flows/first", { key: KEYS.tier3 });
     expect(total(await metricsOf(served), REQUESTS)).toBe(20);
-    process.kill(servingPids(served)[0]!, "SIGSTOP");
-    // Those that the stopped one holds are never answered.
+    const frozen = servingPids(served)[0]!;
+    process.kill(frozen, "SIGSTOP");
+    // The requests that the frozen worker holds get no answer.
     for (let i = 0; i < 6; i++) void ask(served.url, "/").catch(() => undefined);
     expect(total(await metricsOf(served), REQUESTS)).toBe(20);
-    process.kill(servingPids(served)[0]!, "SIGKILL");
+    // The supervisor ends and replaces the frozen worker by itself.
+    await until(served, 2, [frozen]);
   });
 });
 
