@@ -17,7 +17,7 @@ export interface StoredKey {
 export type KeyFileResult<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
-/** Adds a key for its owner; the file gets the hash, the caller the key, which is not to be had again. */
+/** Adds a key for its owner; the file gets the hash, the caller the key, which cannot be read back. */
 export function addKey(
   file: string,
   owner: Omit<StoredKey, "id">,
@@ -26,7 +26,7 @@ export function addKey(
   if (!entries.ok) return entries;
   const key = KEY_PREFIX + randomBytes(SECRET_BYTES).toString("base64url");
   const digest = hashOf(key);
-  writeEntries(file, new Map([...entries.value, [HASH_PREFIX + digest, owner]]));
+  writeEntries(file, new Map<string, Entry>([...entries.value, [HASH_PREFIX + digest, owner]]));
   return { ok: true, value: { key, id: digest.slice(0, KEY_ID_DIGITS) } };
 }
 
