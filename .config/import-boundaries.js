@@ -38,6 +38,7 @@ export const BOUNDARIES = {
     "generator/catalogue",
     "generator/render",
     "generator/output",
+    "generator/diff",
     "runtime (package)",
   ],
   "generator/command-line": [

@@ -8,6 +8,7 @@ export { openLog } from "./http/logger.js";
 export type { RunningServer } from "./http/server.js";
 export type { Build } from "./data-api/data-versions.js";
 export type { Rendered, Renderer, Rendering } from "./data-api/refresh.js";
+export type { HeldBackEndpoint } from "./data-api/release.js";
 export { startService, type RunningService, type ServiceOptions } from "./start.js";
 export {
   type Grouping,

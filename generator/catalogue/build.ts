@@ -205,7 +205,7 @@ function documentationOf(model: Model, parameters: ReadonlyMap<string, string>):
 }
 
 /** Category, resource, then the order of granularities that generator/README.md gives under Paths. */
-function inDocumentedOrder(a: CatalogueEntry, b: CatalogueEntry): number {
+export function inDocumentedOrder(a: CatalogueEntry, b: CatalogueEntry): number {
   return (
     byText(a.category, b.category) ||
     byText(a.resource, b.resource) ||

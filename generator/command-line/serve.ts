@@ -14,6 +14,7 @@ export function addServe(command: Command, then: Then): void {
     .option("--ramp-port <number>", "port of the ramp API (default: RAMP_PORT or 8001)")
     .addOption(new Option("--only <api>", "serve one of the two APIs").choices(["data", "ramp"]))
     .option("--watch", "follow the manifest of DBT_MANIFEST_PATH or DBT_MANIFEST_URL", false)
+    .option("--guard", "at refresh, hold back what `diff` calls breaking or exposing (REFRESH_GUARD)", false)
     .option("--workers <number>", "processes that serve the data API, or auto: one per core", workers, 1)
     .action((flags: ServeFlags) => then(import("../commands/serve.js").then(({ serve }) => serve(flags))));
 }

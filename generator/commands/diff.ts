@@ -1,5 +1,5 @@
 import { existsSync, writeFileSync } from "node:fs";
-import { type AcceptEntry, parseAccept, prunedText } from "../diff/accepted-changes.js";
+import { ACCEPT_FILE, type AcceptEntry, parseAccept, prunedText } from "../diff/accepted-changes.js";
 import { compareCatalogues, type SeverityOverrides } from "../diff/compare-catalogues.js";
 import { readRevision, type RevisionOptions } from "../diff/revision.js";
 import { type FailOn, judge, shouldFail } from "../diff/verdict.js";
@@ -10,9 +10,6 @@ import { renderReport } from "../report/render.js";
 import type { Format } from "../report/report.js";
 import type { Terminal } from "../report/text.js";
 import { EXIT, type Outcome } from "./outcome.js";
-
-/** Read when it exists and neither flag nor config file names another. */
-const ACCEPT_FILE = ".routewright-accept.json";
 
 export interface DiffOptions extends RevisionOptions {
   /** Revisions as `readRevision` takes them. */

@@ -6,7 +6,7 @@ import { serveWithWorkers } from "./serve/with-workers.js";
 
 /** `routewright serve`: brings the servers up and returns once a signal has stopped them. */
 export async function serve(flags: ServeFlags): Promise<Outcome> {
-  const variables = withPorts(process.env, flags);
+  const variables = withFlags(process.env, flags);
   const reading = readEnvironment(variables);
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
   const { environment } = reading;
@@ -18,10 +18,11 @@ export async function serve(flags: ServeFlags): Promise<Outcome> {
 
 const NOTHING_TO_WATCH = "--watch needs a manifest to follow: set DBT_MANIFEST_PATH or DBT_MANIFEST_URL.";
 
-function withPorts(variables: NodeJS.ProcessEnv, { port, rampPort }: ServeFlags): NodeJS.ProcessEnv {
+function withFlags(variables: NodeJS.ProcessEnv, { port, rampPort, guard }: ServeFlags): NodeJS.ProcessEnv {
   return {
     ...variables,
     ...(port !== undefined && { PORT: port }),
     ...(rampPort !== undefined && { RAMP_PORT: rampPort }),
+    ...(guard && { REFRESH_GUARD: "true" }),
   };
 }

@@ -4,6 +4,9 @@ import { parseJson } from "../manifest/manifest.js";
 import type { Change } from "./change.js";
 import { CHANGE_KINDS, type ChangeKind, isChangeKind } from "./kinds.js";
 
+/** Read when it exists and neither flag nor config file names another. */
+export const ACCEPT_FILE = ".routewright-accept.json";
+
 /** A change that its owner accepts: it is reported and does not fail the run. */
 export interface AcceptEntry {
   readonly kind: ChangeKind;

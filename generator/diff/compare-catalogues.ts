@@ -65,7 +65,7 @@ function withLocation({ endpoint, facts }: CatalogueEntry, difference: Differenc
   return { kind, endpoint: path, model, file: facts.file || null, tier, subject, before, after, details };
 }
 
-interface Matching {
+export interface Matching {
   readonly pairs: readonly Pair[];
   readonly removed: readonly CatalogueEntry[];
   readonly added: readonly CatalogueEntry[];
@@ -75,7 +75,7 @@ interface Matching {
  * Pairs endpoints by path, since that is what consumers call; of the rest, those of one model, which has moved. A path
  * that another model has taken over stays a pair: it is still served.
  */
-function matchEndpoints(base: readonly CatalogueEntry[], head: readonly CatalogueEntry[]): Matching {
+export function matchEndpoints(base: readonly CatalogueEntry[], head: readonly CatalogueEntry[]): Matching {
   const byPath = pairBy(base, head, ({ endpoint }) => endpoint.path);
   const byId = pairBy(byPath.removed, byPath.added, ({ uniqueId }) => uniqueId);
   // A renamed dbt project changes every `unique_id`.

@@ -3,6 +3,7 @@ import { compileModules, type Rendered, type ScriptCache } from "@routewright/ru
 import { catalogueOf } from "../catalogue/build.js";
 import type { Skipped } from "../catalogue/catalogue.js";
 import { type ModuleCache, renderCached } from "../render/render.js";
+import { Guard, type GuardOptions } from "../diff/guard.js";
 import { parseManifest } from "../manifest/manifest.js";
 import { FollowedSource } from "./followed-source.js";
 
@@ -12,18 +13,22 @@ export interface RenderJobOptions {
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
   readonly defaultTier: Tier;
+  /** Null: every change is followed. */
+  readonly guard: GuardOptions | null;
 }
 
 /** Renders a manifest again and again; a module that has not changed since the last time is not compiled. */
 export class RenderJob {
   readonly #options: RenderJobOptions;
   readonly #source: FollowedSource;
+  readonly #guard: Guard | null;
   #scripts: ScriptCache = new Map();
   #modules: ModuleCache = new Map();
 
   constructor(options: RenderJobOptions) {
     this.#options = options;
     this.#source = new FollowedSource(options.manifest);
+    this.#guard = options.guard && new Guard(options.guard);
   }
 
   /** `inService`: hash of the manifest that is in service. */
@@ -34,7 +39,11 @@ export class RenderJob {
     const { text, hash, shown } = look;
     const reading = parseManifest(text, shown);
     if (!reading.ok) return { kind: "error", detail: reading.problem };
-    const catalogue = catalogueOf(reading.manifest, { defaultTier });
+    const published = catalogueOf(reading.manifest, { defaultTier });
+    const { catalogue, heldBack } =
+      this.#guard && published.entries.length > 0
+        ? this.#guard.check(published, hash, inService)
+        : { catalogue: published, heldBack: [] };
     const { files, cache } = renderCached(catalogue, { title, cache: this.#modules });
     this.#modules = cache;
     const routes = new Map([...files].filter(([file]) => file.startsWith("routes/")));
@@ -44,7 +53,7 @@ export class RenderJob {
     const skipped = catalogue.skipped.filter(({ reason }) => reason !== "excluded").map(skippedModel);
     return {
       kind: "rendered",
-      rendering: { hash, models: reading.manifest.models.length, openApi, modules, skipped },
+      rendering: { hash, models: reading.manifest.models.length, openApi, modules, skipped, heldBack },
     };
   }
 }

@@ -25,6 +25,8 @@ export interface Environment extends GenerationEnvironment {
   readonly replicaUrls: readonly string[];
   /** Where rate limits are counted for all processes together; null: in each by itself. */
   readonly redisUrl: string | null;
+  /** Whether breaking and exposing changes are held back at refresh (runtime/README.md, Refresh). */
+  readonly refreshGuard: boolean;
   /** File or address of dbt's `run_results.json`; null: nobody tells when something was built. */
   readonly runResults: string | null;
   readonly keys: Keyring;
@@ -90,6 +92,7 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
     databaseUrl: variables.parsed("DATABASE_URL", null, "a postgres:// address", postgresAddress),
     replicaUrls: replicaUrls(variables),
     redisUrl: variables.parsed("REDIS_URL", null, "a redis:// or rediss:// address", redisAddress),
+    refreshGuard: variables.oneOf("REFRESH_GUARD", "false", ["true", "false"]) === "true",
     runResults: runResultsOf(variables),
     keys: readKeys(variables),
     keysFile: followedKeysFile(variables),

@@ -75,16 +75,8 @@ function describeLog(registers: Registry[]): void {
 
 /** What is served; the hash tells replicas apart that serve different manifests. */
 function describeRelease(served: () => ServedRelease, registers: Registry[]): void {
-  new Gauge({
-    name: "routewright_endpoints",
-    help: "Endpoints in service.",
-    aggregator: "max",
-    registers,
-    collect() {
-      this.set(served().endpoints.size);
-    },
-  });
   const gauges: readonly (readonly [name: string, help: string, value: () => number])[] = [
+    ["routewright_endpoints", "Endpoints in service.", () => served().endpoints.size],
     [
       "routewright_missing_relations",
       "Relations of endpoints that the database does not have.",
@@ -105,6 +97,8 @@ function describeRelease(served: () => ServedRelease, registers: Registry[]): vo
     new Gauge({
       name,
       help,
+      // Workers serve the same release: a sum would count it several times.
+      aggregator: "max",
       registers,
       collect() {
         this.set(value());

@@ -34,7 +34,7 @@ interface Serving {
 
 async function serveData(flags: ServeFlags, environment: Environment): Promise<Serving> {
   const { generated } = flags;
-  const renderer = rendererOf(flags, environment);
+  const renderer = await rendererOf(flags, environment);
   const runResults = await runResultsOf(environment);
   const service = await startService({ environment, generated, dataDir: DATA_DIR, renderer });
   const unfollow = [followManifest(flags, environment, service)];

@@ -9,6 +9,8 @@ export interface ServeFlags {
   readonly only?: "data" | "ramp";
   /** Follow the manifest that the environment names. */
   readonly watch: boolean;
+  /** Hold back breaking and exposing changes at refresh; overrides `REFRESH_GUARD`. */
+  readonly guard: boolean;
   /** Processes that serve the data API; 1: this one serves all. */
   readonly workers: number;
 }

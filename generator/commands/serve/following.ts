@@ -3,6 +3,8 @@ import { join } from "node:path";
 import type { Tier } from "@routewright/runtime/model";
 import { type Environment, openLog, type Renderer, type RunningService } from "@routewright/runtime/server";
 import { readCatalogue } from "../../catalogue/catalogue-file.js";
+import { type GuardOptions, readReviewed } from "../../diff/guard.js";
+import { loadPolicy } from "../../policy.js";
 import { openRunResults, type RunResults } from "../../watch/run-results.js";
 import { follow } from "../../watch/schedule.js";
 import { workerRenderer } from "../../watch/worker-renderer.js";
@@ -12,8 +14,11 @@ import type { ServeFlags } from "./flags.js";
  * What renders the manifest; null where none is configured. Endpoints without a tier tag keep the default tier that the
  * folder was reviewed with: another `DEFAULT_ENDPOINT_TIER` would open or close them at the next refresh.
  */
-export function rendererOf({ generated }: ServeFlags, environment: Environment): Renderer | null {
-  const { manifest, apiTitle, defaultTier, logLevel } = environment;
+export async function rendererOf(
+  { generated }: ServeFlags,
+  environment: Environment,
+): Promise<Renderer | null> {
+  const { manifest, apiTitle, defaultTier, logLevel, refreshGuard } = environment;
   if (manifest === null) return null;
   const recorded = recordedTier(generated);
   if (recorded !== null && recorded !== defaultTier)
@@ -21,7 +26,17 @@ export function rendererOf({ generated }: ServeFlags, environment: Environment):
       { recorded, environment: defaultTier },
       "DEFAULT_ENDPOINT_TIER differs from that of the generated folder: refreshes keep the recorded one; run `routewright generate` to change it",
     );
-  return workerRenderer({ manifest, title: apiTitle, defaultTier: recorded ?? defaultTier });
+  const guard = refreshGuard ? await guardOf(generated) : null;
+  return workerRenderer({ manifest, title: apiTitle, defaultTier: recorded ?? defaultTier, guard });
+}
+
+/** @throws where the guard could not judge a change */
+async function guardOf(generated: string): Promise<GuardOptions> {
+  readReviewed(generated);
+  const reading = await loadPolicy();
+  if (!reading.ok) throw new Error(reading.problems.join("\n"));
+  const { severities, accept, minimumNoticeDays } = reading.policy;
+  return { generated, severities, accept, minimumNoticeDays };
 }
 
 function recordedTier(generated: string): Tier | null {

@@ -22,7 +22,7 @@ export async function serveWithWorkers(
     generated: hasData ? flags.generated : null,
     ramp: isRampServed(flags, environment),
     dataDir: DATA_DIR,
-    renderer: hasData ? rendererOf(flags, environment) : null,
+    renderer: hasData ? await rendererOf(flags, environment) : null,
     log: openLog(environment.logLevel),
   });
   const reload = (): void => void supervisor.reload();

@@ -1,0 +1,126 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { HeldBackEndpoint } from "@routewright/runtime/server";
+import { inDocumentedOrder } from "../catalogue/build.js";
+import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
+import { endpointText, readCatalogue } from "../catalogue/catalogue-file.js";
+import { ACCEPT_FILE, type AcceptEntry, parseAccept } from "./accepted-changes.js";
+import type { Change } from "./change.js";
+import { compareCatalogues, matchEndpoints, type SeverityOverrides } from "./compare-catalogues.js";
+import { KINDS } from "./kinds.js";
+import { judge } from "./verdict.js";
+
+/** How `serve --guard` judges the changes of a refresh: as `routewright diff` does in the same folder. */
+export interface GuardOptions {
+  /** The generated folder: what it holds has been reviewed. */
+  readonly generated: string;
+  readonly severities: SeverityOverrides;
+  /** The accept file; the default one when absent. */
+  readonly accept?: string | undefined;
+  readonly minimumNoticeDays: number;
+}
+
+/** What may be served of a new catalogue, and the endpoints that stay as they were. */
+export interface Guarded {
+  readonly catalogue: Catalogue;
+  readonly heldBack: readonly HeldBackEndpoint[];
+}
+
+/** Holds back breaking and exposing changes at refresh, endpoint by endpoint (runtime/README.md, Refresh). */
+export class Guard {
+  readonly #options: GuardOptions;
+  /** Catalogues that this guard has let through, by the hash of their manifest: the one in service and the last one. */
+  #passed: ReadonlyMap<string, Catalogue> = new Map();
+
+  constructor(options: GuardOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Compares a catalogue with the one in service. `inService`: hash of the manifest in service; null: the generated folder.
+   * A change that the generated folder already has is let through: it has been reviewed.
+   *
+   * @throws when the generated folder or the accept file cannot be read: nothing is let through then
+   */
+  check(head: Catalogue, hash: string, inService: string | null): Guarded {
+    const reviewed = readReviewed(this.#options.generated);
+    const base = (inService === null ? undefined : this.#passed.get(inService)) ?? reviewed;
+    const guarded = holdBack(base, head, reviewed, {
+      ...this.#options,
+      accepted: readAccepted(this.#options.accept ?? ACCEPT_FILE),
+      today: new Date().toISOString().slice(0, 10),
+    });
+    this.#passed = new Map([
+      ...(inService === null ? [] : [[inService, base] as const]),
+      [hash, guarded.catalogue],
+    ]);
+    return guarded;
+  }
+}
+
+/** @throws when the generated folder has no readable catalogue */
+export function readReviewed(generated: string): Catalogue {
+  const file = join(generated, "catalogue.json");
+  if (!existsSync(file))
+    throw new Error(`--guard compares with ${file}, which is missing: run \`routewright generate\`.`);
+  const reading = readCatalogue(readFileSync(file, "utf8"), file);
+  if (!reading.ok) throw new Error(reading.problem);
+  return reading.catalogue;
+}
+
+function readAccepted(file: string): readonly AcceptEntry[] {
+  if (!existsSync(file)) return [];
+  const reading = parseAccept(readFileSync(file, "utf8"), file);
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  return reading.entries;
+}
+
+/** How the changes between two catalogues are judged. */
+export interface Judgement extends Pick<GuardOptions, "severities" | "minimumNoticeDays"> {
+  readonly accepted: readonly AcceptEntry[];
+  /** `YYYY-MM-DD`. */
+  readonly today: string;
+}
+
+/** Keeps the base's endpoint wherever the head changes it in a breaking or exposing way. Pure. */
+export function holdBack(
+  base: Catalogue,
+  head: Catalogue,
+  reviewed: Catalogue,
+  { severities, accepted, ...calendar }: Judgement,
+): Guarded {
+  const changes = compareCatalogues(base, head, calendar, severities);
+  const isReviewed = reviewedIn(reviewed, head);
+  const open = judge(changes, accepted, calendar.today).open.filter(
+    ({ severity, endpoint }) => (severity === "exposing" || severity === "breaking") && !isReviewed(endpoint),
+  );
+  const byPath = new Map<string, readonly Change[]>();
+  for (const change of open) byPath.set(change.endpoint, [...(byPath.get(change.endpoint) ?? []), change]);
+  const kept = base.entries.filter(({ endpoint }) => byPath.has(endpoint.path));
+  const { pairs } = matchEndpoints(base.entries, head.entries);
+  const dropped = new Set([
+    ...pairs.filter(([was]) => kept.includes(was)).map(([, is]) => is),
+    ...head.entries.filter(({ endpoint }) => byPath.has(endpoint.path)),
+  ]);
+  const entries = [...head.entries.filter((entry) => !dropped.has(entry)), ...kept].sort(inDocumentedOrder);
+  const heldBack = [...byPath].map(([endpoint, held]) => ({ endpoint, changes: held.map(changeText) }));
+  return { catalogue: { ...head, entries }, heldBack };
+}
+
+/** Whether the generated folder has a path exactly as the head has it: the same endpoint, or none. */
+function reviewedIn(reviewed: Catalogue, head: Catalogue): (path: string) => boolean {
+  const [inFolder, inHead] = [byPathOf(reviewed), byPathOf(head)];
+  const textOf = (entry: CatalogueEntry | undefined): string | null => (entry ? endpointText(entry) : null);
+  return (path) => textOf(inFolder.get(path)) === textOf(inHead.get(path));
+}
+
+function byPathOf({ entries }: Catalogue): ReadonlyMap<string, CatalogueEntry> {
+  return new Map(entries.map((entry) => [entry.endpoint.path, entry]));
+}
+
+/** `Tier lowered: tier2 → tier0. Callers of a lower tier can read data that they could not read.` */
+function changeText({ kind, subject, before, after, details }: Change): string {
+  const values = [before, after].filter((value) => value !== null).join(" → ");
+  const what = [KINDS[kind].title, subject, values].filter(Boolean).join(": ");
+  return [`${what}. ${KINDS[kind].reason}`, ...details].join(" ");
+}
