@@ -2,12 +2,14 @@ import { isObject, objectOr, textOr, type Json, type JsonObject } from "./json.j
 import { parseJson } from "./manifest.js";
 import { fail, type Failure } from "./source.js";
 
-/** A node that dbt has built. */
+/** A node that dbt has built, or begun to build. */
 export interface NodeBuild {
   /** dbt's `unique_id`. */
   readonly node: string;
   /** When it was done, in milliseconds since 1970. */
   readonly completedAt: number;
+  /** It failed while its SQL ran, which may be after the relation was replaced: a hook after the commit, a grant, an index. */
+  readonly failed?: true;
 }
 
 /** What one invocation of dbt has built. */
@@ -31,7 +33,11 @@ export function parseRunResults(text: string, location: string): RunResultsReadi
     return fail(`${location} is no dbt run_results.json. Give the one that \`dbt build\` writes to target/.`);
   const command = textOr(objectOr(args)["which"], "") || null;
   if (BUILDS_NOTHING.has(command)) return { ok: true, builds: [], command };
-  return { ok: true, builds: results.filter(isBuilt).flatMap((result) => buildOf(result, written)), command };
+  return {
+    ok: true,
+    builds: results.filter(isObject).flatMap((result) => buildOf(result, written)),
+    command,
+  };
 }
 
 /** Commands that call what they have compiled or tested a success, and have built none of it. */
@@ -46,15 +52,17 @@ const BUILDS_NOTHING: ReadonlySet<string | null> = new Set([
 /** A batch that fails leaves those before it standing. `pass` and `warn` are of tests. */
 const BUILT: ReadonlySet<Json> = new Set(["success", "partial success"]);
 
-function isBuilt(result: Json): result is JsonObject {
-  return isObject(result) && BUILT.has(result["status"]);
-}
+/** Statuses of a node that failed. One that dbt could not compile was not touched: it has no `execute` phase. */
+const FAILED: ReadonlySet<Json> = new Set(["error", "runtime error"]);
 
-function buildOf({ unique_id, timing }: JsonObject, written: number): readonly NodeBuild[] {
+function buildOf({ unique_id, status, timing }: JsonObject, written: number): readonly NodeBuild[] {
   const node = textOr(unique_id, "");
   const phases = Array.isArray(timing) ? timing.filter(isObject) : [];
-  const execution = phases.find(({ name }) => name === "execute") ?? phases.at(-1);
-  return node === "" ? [] : [{ node, completedAt: instantOf(execution?.["completed_at"]) ?? written }];
+  const execution = phases.find(({ name }) => name === "execute");
+  const failed = FAILED.has(status) && execution !== undefined;
+  if (node === "" || !(failed || BUILT.has(status))) return [];
+  const completedAt = instantOf((execution ?? phases.at(-1))?.["completed_at"]) ?? written;
+  return [{ node, completedAt, ...(failed && { failed }) }];
 }
 
 /** dbt writes times in UTC, with microseconds; its older versions with a space in them, or without the `Z`. */

@@ -1,6 +1,7 @@
 import type { Build } from "@routewright/runtime/server";
-import { parseRunResults, type RunResultsReading } from "../manifest/run-results.js";
+import { parseRunResults } from "../manifest/run-results.js";
 import { isAddress } from "../manifest/source.js";
+import { BuildMemory } from "./build-memory.js";
 import { FollowedSource } from "./followed-source.js";
 import { follow } from "./schedule.js";
 
@@ -10,6 +11,10 @@ export interface RunResultsOptions {
   readonly intervalSeconds: number;
   /** Takes one line that says why nothing was read; a problem that lasts is told once. */
   readonly onProblem: (problem: string) => void;
+  /** File that keeps the builds for the next start. */
+  readonly memory: string;
+  /** Takes one line that says why they cannot be kept. */
+  readonly onNotKept: (problem: string) => void;
 }
 
 /** Takes what an invocation has built. One may build a part of the project only: what others have built still holds. */
@@ -31,12 +36,12 @@ export interface RunResults {
 export async function openRunResults(options: RunResultsOptions): Promise<RunResults> {
   const { source, intervalSeconds } = options;
   const reader = new Reader(options);
-  const early = isAddress(source) ? [] : await reader.news();
+  const early = isAddress(source) ? [] : await reader.poll();
   return {
     follow(onBuilds) {
       if (early.length > 0) onBuilds(early);
       const look = async (): Promise<void> => {
-        const builds = await reader.news();
+        const builds = await reader.poll();
         if (builds.length > 0) onBuilds(builds);
       };
       return follow({ source, intervalSeconds, look });
@@ -45,40 +50,63 @@ export async function openRunResults(options: RunResultsOptions): Promise<RunRes
 }
 
 class Reader {
+  readonly #options: RunResultsOptions;
   readonly #source: FollowedSource;
-  readonly #onProblem: (problem: string) => void;
-  /** Hash of what was last read. */
-  #known: string | null = null;
-  /** The problem that there is, as it was told. */
-  #told: string | null = null;
-  #hasBuilt = false;
+  readonly #memory: BuildMemory;
+  /** Builds of earlier runs of the server, until the source has been read once: it may report newer ones. */
+  #remembered: readonly Build[];
+  #lastProblem: string | null = null;
+  #isKept = true;
 
-  constructor({ source, onProblem }: RunResultsOptions) {
-    this.#source = new FollowedSource(source);
-    this.#onProblem = onProblem;
+  constructor(options: RunResultsOptions) {
+    this.#options = options;
+    this.#source = new FollowedSource(options.source);
+    this.#memory = new BuildMemory(options.memory, options.source);
+    this.#remembered = this.#memory.builds;
   }
 
-  /** The builds of a file that is new. */
-  async news(): Promise<readonly Build[]> {
-    const look = await this.#source.look(this.#known);
-    if (look.kind !== "text") return this.#tell(look.kind === "error" ? look.detail : null);
-    this.#known = look.hash;
+  /** The builds that the caller does not know yet. */
+  async poll(): Promise<readonly Build[]> {
+    const look = await this.#source.look(this.#memory.hash);
+    if (look.kind === "error") return this.#report(look.detail);
+    if (look.kind === "unchanged") {
+      this.#report(null);
+      return this.#takeRemembered();
+    }
     const reading = parseRunResults(look.text, look.shown);
-    this.#hasBuilt ||= reading.ok && reading.builds.length > 0;
-    this.#tell(reading.ok && this.#hasBuilt ? null : problemOf(reading, look.shown));
-    return reading.ok ? reading.builds : [];
+    if (!reading.ok) return this.#report(reading.problem);
+    this.#record(look.hash, reading.builds);
+    this.#report(this.#memory.builds.some(({ failed }) => !failed) ? null : noBuild(reading, look.shown));
+    return [...this.#takeRemembered(), ...reading.builds];
   }
 
-  #tell(problem: string | null): readonly Build[] {
-    if (problem !== null && problem !== this.#told) this.#onProblem(problem);
-    this.#told = problem;
+  #takeRemembered(): readonly Build[] {
+    const remembered = this.#remembered;
+    this.#remembered = [];
+    return remembered;
+  }
+
+  #record(hash: string, builds: readonly Build[]): void {
+    try {
+      this.#memory.record(hash, builds);
+      this.#isKept = true;
+    } catch (error) {
+      if (this.#isKept) this.#options.onNotKept(`${(error as Error).message}. ${NOT_KEPT}`);
+      this.#isKept = false;
+    }
+  }
+
+  #report(problem: string | null): readonly Build[] {
+    if (problem !== null && problem !== this.#lastProblem) this.#options.onProblem(problem);
+    this.#lastProblem = problem;
     return [];
   }
 }
 
+const NOT_KEPT = "After a restart, versions are known from the builds in run_results.json alone.";
+
 /** A file without a build is no problem once others had some: it is a test's, or of a run that failed. */
-function problemOf(reading: RunResultsReading, shown: string): string {
-  if (!reading.ok) return reading.problem;
-  const command = reading.command === null ? "" : ` (it is of \`dbt ${reading.command.slice(0, 40)}\`)`;
-  return `${shown} tells of no successful build${command}: give the one that \`dbt build\` writes.`;
+function noBuild({ command }: { readonly command: string | null }, shown: string): string {
+  const written = command === null ? "" : ` (it is of \`dbt ${command.slice(0, 40)}\`)`;
+  return `${shown} reports no successful build${written}: give the one that \`dbt build\` writes.`;
 }

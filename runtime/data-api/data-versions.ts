@@ -39,7 +39,7 @@ interface Known {
   readonly version: Version | null;
 }
 
-/** Derives the versions of endpoints from the builds that dbt has told of. */
+/** Derives the versions of endpoints from the builds that dbt has reported. */
 export class Versions {
   readonly #builds: BuildTimes;
   readonly #hasReplicas: boolean;
@@ -70,28 +70,30 @@ export class Versions {
   }
 }
 
-/** A successful build of a dbt node, as `run_results.json` tells it. */
+/** A build of a dbt node, as `run_results.json` reports it. */
 export interface Build {
   /** The node's `unique_id`. */
   readonly node: string;
   /** When it was done, in milliseconds since 1970. */
   readonly completedAt: number;
+  /** It failed while it ran: dbt does not say whether the relation has the rows of before or new ones. */
+  readonly failed?: true;
 }
 
 /**
- * The last known build of each node. A `run_results.json` tells of one invocation, which may have built a part of the
+ * The last known build of each node. A `run_results.json` reports one invocation, which may have built a part of the
  * project only: what others have built stays known.
  */
 export class BuildTimes {
-  readonly #completedAt = new Map<string, number>();
+  readonly #last = new Map<string, Build>();
   #changes = 0;
   #changedAt = -Infinity;
 
-  /** Takes what a `run_results.json` tells; an older build than the one known changes nothing. */
+  /** Takes what a `run_results.json` reports; an older build than the one known changes nothing. */
   record(builds: readonly Build[]): void {
-    for (const { node, completedAt } of builds) {
-      if (completedAt <= (this.#completedAt.get(node) ?? -Infinity)) continue;
-      this.#completedAt.set(node, completedAt);
+    for (const build of builds) {
+      if (build.completedAt <= (this.#last.get(build.node)?.completedAt ?? -Infinity)) continue;
+      this.#last.set(build.node, build);
       this.#changes++;
       this.#changedAt = Date.now();
     }
@@ -99,15 +101,16 @@ export class BuildTimes {
 
   /** The last known build of each node. */
   get all(): readonly Build[] {
-    return [...this.#completedAt].map(([node, completedAt]) => ({ node, completedAt }));
+    return [...this.#last.values()];
   }
 
-  /** When a node was last built, in milliseconds since 1970; null when nobody has told. */
+  /** When a node was last built, in milliseconds since 1970; null when that is not known, or the last build failed. */
   completedAt(node: string): number | null {
-    return this.#completedAt.get(node) ?? null;
+    const build = this.#last.get(node);
+    return build === undefined || build.failed ? null : build.completedAt;
   }
 
-  /** When a new build was last told of, in milliseconds since 1970. */
+  /** When a new build was last reported, in milliseconds since 1970. */
   get changedAt(): number {
     return this.#changedAt;
   }

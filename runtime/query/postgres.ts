@@ -118,11 +118,11 @@ export const postgresDialect: Dialect = { describe, whole, each };
 const placeholder = (position: number): string => `$${position}`;
 
 /**
- * `type` is the base type of a domain; `_` before it means an array of it. `fields` are those of a composite type, down to
+ * `storage` changes when the relation is replaced, or its rows are written anew as a whole. `type` is the base type of a domain; `_` before it means an array of it. `fields` are those of a composite type, down to
  * `COMPOSITE_DEPTH`.
  */
 function describe([schema, name]: Relation): Statement {
-  const body = sql`SELECT json_agg(json_strip_nulls(json_build_object('name', a.attname, 'type', t.name, 'fields', t.fields)) ORDER BY a.attnum)::text AS columns
+  const body = sql`SELECT json_agg(json_strip_nulls(json_build_object('name', a.attname, 'type', t.name, 'fields', t.fields, 'storage', c.oid || '.' || c.relfilenode)) ORDER BY a.attnum)::text AS columns
     FROM pg_catalog.pg_attribute a
     JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace,

@@ -59,6 +59,8 @@ export interface ResultColumn {
   readonly type: string;
   /** The fields of a composite type, or of an array of one. */
   readonly fields?: readonly ResultColumn[];
+  /** Identifies the relation's storage: a relation that replaces it has another. */
+  readonly storage?: string;
   /** IANA time zone of a `timestamp` without zone; UTC when absent. */
   readonly timezone?: string;
 }

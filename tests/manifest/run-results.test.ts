@@ -78,21 +78,21 @@ describe("dbt's run_results.json", () => {
     expect(built({ status })).toEqual([DONE]);
   });
 
-  it.each([
-    "error",
-    "skipped",
-    "fail",
-    "runtime error",
-    "pass",
-    "warn",
-    "no-op",
-    "reused",
-    "Success",
-    1,
-    null,
-  ])("does not count a node whose status is %j", (status) => {
-    expect(built({ status })).toEqual([]);
-  });
+  it.each(["skipped", "fail", "pass", "warn", "no-op", "reused", "Success", 1, null])(
+    "does not count a node whose status is %j",
+    (status) => {
+      expect(built({ status })).toEqual([]);
+    },
+  );
+
+  it.each(["error", "runtime error"])(
+    "counts a node whose status is %j as failed once its SQL has run: a hook may fail behind the swap",
+    (status) => {
+      expect(built({ status })).toEqual([{ ...DONE, failed: true }]);
+      const compile = { name: "compile", completed_at: "2026-05-21T03:00:01.100000Z" };
+      expect(built({ status, timing: [compile] })).toEqual([]);
+    },
+  );
 
   it.each(["build", "run", "seed", "snapshot", "retry", "clone", "unheard-of", null, 7])(
     "counts what `dbt %s` has built",

@@ -8,7 +8,7 @@ import { loadPolicy } from "../../policy.js";
 import { openRunResults, type RunResults } from "../../watch/run-results.js";
 import { follow } from "../../watch/schedule.js";
 import { workerRenderer } from "../../watch/worker-renderer.js";
-import type { ServeFlags } from "./flags.js";
+import { DATA_DIR, type ServeFlags } from "./flags.js";
 
 /**
  * What renders the manifest; null where none is configured. Endpoints without a tier tag keep the default tier that the
@@ -56,11 +56,18 @@ export function followManifest(
   return follow({ source: manifest, intervalSeconds, look: () => service.refresh() });
 }
 
-/** What dbt tells of its builds; null where the environment names none. */
+/** What dbt reports of its builds; null where the environment names no run results. */
 export async function runResultsOf(environment: Environment): Promise<RunResults | null> {
   const { runResults: source, refreshIntervalSeconds: intervalSeconds, logLevel } = environment;
   if (source === null) return null;
   const log = openLog(logLevel);
   const onProblem = (detail: string): void => log.warn({ detail }, "run results not read");
-  return openRunResults({ source, intervalSeconds, onProblem });
+  const onNotKept = (detail: string): void => log.warn({ detail }, "builds not kept for the next start");
+  return openRunResults({
+    source,
+    intervalSeconds,
+    onProblem,
+    memory: join(DATA_DIR, "builds.json"),
+    onNotKept,
+  });
 }
