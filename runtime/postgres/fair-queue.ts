@@ -2,7 +2,7 @@ import type { Relation } from "../model/endpoint.js";
 import { type Tier, TIERS } from "../model/tier.js";
 import { QueryAbandoned } from "../query/warehouse.js";
 
-/** Who a query is for and what it reads: what connections are shared out by (runtime/README.md, Limits). */
+/** Who a query is for and what it reads: connections are shared out by these (runtime/README.md, Limits). */
 export interface QueryTicket {
   /** Key id or network address. */
   readonly callerId: string;
@@ -28,8 +28,18 @@ export const SHARES: {
   readonly tier: Readonly<Record<Tier, number>>;
 } = { caller: 1 / 2, table: 3 / 4, tier: { tier0: 5 / 8, tier1: 6 / 8, tier2: 7 / 8, tier3: 1 } };
 
-/** A caller of a higher tier gets this many times the connection time of a tier0 caller while both wait. */
+/** The connection time of a caller counts this many times less than that of a tier0 caller. */
 const WEIGHTS: Readonly<Record<Tier, number>> = { tier0: 1, tier1: 2, tier2: 4, tier3: 8 };
+
+/** A query goes before one of the tier below that has come this much earlier. */
+const TIER_ADVANTAGE_MS = 250;
+
+/** Part of a connection that a caller may use all the time without waiting longer than others. */
+const FREE_USE = 1 / 10;
+
+/** A query waits behind others that came this much later for each millisecond of connection time that its caller used. */
+const WAIT_PER_USE = 2;
+const LONGEST_WAIT_MS = 5000;
 
 /** The pause after a caller's query ran into its time limit; it doubles with each further one. */
 const FIRST_PENALTY_MS = 1000;
@@ -37,26 +47,31 @@ const LONGEST_PENALTY_MS = 30_000;
 /** So long after its last timeout a caller starts from the first pause again. */
 const FORGIVEN_AFTER_MS = 60_000;
 
-/** Share of the latest duration in what a caller's next query is expected to take. */
-const SMOOTHING = 0.2;
+/** Callers remembered before those that are idle are forgotten. */
+const MANY_CALLERS = 10_000;
 
 interface Caller {
-  readonly id: string;
   running: number;
-  readonly runningByTable: Map<string, number>;
-  /** Waiting queries by table, each in the order of arrival. */
-  readonly waiting: Map<string, Entry[]>;
-  waitingCount: number;
-  /** Connection time used, divided by the weight of the tier. */
+  waiting: number;
+  /** Connection time used beyond `FREE_USE`, as it was at `usedAt`. */
   usedMs: number;
-  expectedMs: number;
+  usedAt: number;
   timeouts: number;
   lastTimeoutAt: number;
   pausedUntil: number;
 }
 
+interface Table {
+  running: number;
+  waiting: number;
+}
+
 interface Entry {
   readonly waiter: Waiter;
+  readonly caller: Caller;
+  readonly table: Table;
+  /** Index in `TIERS`. */
+  readonly tier: number;
   readonly since: number;
 }
 
@@ -69,21 +84,20 @@ export interface Lease {
 }
 
 /**
- * Decides which query gets the next connection. Among callers that are within their shares it is the one that has used
- * the least connection time, weighted by tier; at equal need the higher tier, then the one that waits longest.
+ * Decides which query gets the next connection: among those within their shares, the one that waits longest. A caller
+ * that has used much connection time lately counts as having come later, one of a higher tier as having come earlier.
  */
 export class FairQueue {
   readonly #running: Limits;
   readonly #queued: Limits;
+  readonly #entries: Entry[] = [];
+  readonly #leases = new Set<QueueLease>();
   readonly #callers = new Map<string, Caller>();
-  readonly #callersWaiting = new Set<Caller>();
-  readonly #runningByTable = new Map<string, number>();
-  readonly #waitingByTable = new Map<string, number>();
-  readonly #runningByTier: Record<Tier, number> = { tier0: 0, tier1: 0, tier2: 0, tier3: 0 };
-  readonly #waitingByTier: Record<Tier, number> = { tier0: 0, tier1: 0, tier2: 0, tier3: 0 };
-  #waiting = 0;
-  /** What a caller that comes anew is taken to have used, so that it neither waits nor pushes in. */
-  #floorMs = 0;
+  #manyCallers = MANY_CALLERS;
+  /** By schema and name; as many as there are relations. */
+  readonly #tables = new Map<string, Map<string, Table>>();
+  readonly #runningByTier = TIERS.map(() => 0);
+  readonly #waitingByTier = TIERS.map(() => 0);
 
   constructor(options: { capacity: number; maxWaiting: number; perCaller?: number }) {
     this.#running = limitsOf(options.capacity, options.perCaller);
@@ -91,44 +105,36 @@ export class FairQueue {
   }
 
   get waitingCount(): number {
-    return this.#waiting;
+    return this.#entries.length;
   }
 
   /** False when the queue, or the caller's, table's or tier's share of it, is full. */
   add(waiter: Waiter): boolean {
-    const table = tableOf(waiter);
-    const caller = this.#callerOf(waiter.callerId);
-    const ofTier = this.#queued.byTier[waiter.tier];
-    if (
-      upTo(waiter.tier, this.#waitingByTier) >= ofTier.all ||
-      caller.waitingCount >= this.#queued.caller ||
-      (this.#waitingByTable.get(table) ?? 0) >= ofTier.table
-    ) {
-      this.#forget(caller);
-      return false;
-    }
-    const entries = caller.waiting.get(table);
-    const entry = { waiter, since: performance.now() };
-    if (entries) entries.push(entry);
-    else caller.waiting.set(table, [entry]);
-    this.#callersWaiting.add(caller);
-    this.#countWaiting(caller, waiter, 1);
+    const now = performance.now();
+    const tier = TIERS.indexOf(waiter.tier);
+    const caller = this.#callerOf(waiter.callerId, now);
+    const table = this.#tableOf(waiter.relation);
+    const limits = this.#queued;
+    if (upTo(tier, this.#waitingByTier) >= (limits.tier[tier] ?? 0)) return false;
+    if (caller.waiting >= limits.caller || table.waiting >= (limits.table[tier] ?? 0)) return false;
+    this.#entries.push({ waiter, caller, table, tier, since: now });
+    count(this.#waitingByTier, tier, 1);
+    caller.waiting++;
+    table.waiting++;
     return true;
   }
 
   /** Whether a query could use a connection now. */
   hasEligible(): boolean {
-    return this.#best() !== null;
+    return this.#best() >= 0;
   }
 
   /** Takes the next query off the queue, with its lease; null when none may run now. */
   next(): { waiter: Waiter; lease: Lease } | null {
-    for (let best; (best = this.#best()) !== null;) {
-      const { caller, table } = best;
-      const waiter = this.#remove(caller, table);
-      if (waiter.isStillNeeded()) return { waiter, lease: this.#lease(caller, waiter, table) };
-      waiter.fail(new QueryAbandoned());
-      this.#forget(caller);
+    for (let best; (best = this.#best()) >= 0;) {
+      const entry = this.#remove(best);
+      if (entry.waiter.isStillNeeded()) return { waiter: entry.waiter, lease: this.#lease(entry) };
+      entry.waiter.fail(new QueryAbandoned());
     }
     return null;
   }
@@ -137,31 +143,74 @@ export class FairQueue {
   expired(patienceMs: number): Waiter[] {
     const before = performance.now() - patienceMs;
     const found: Waiter[] = [];
-    for (const caller of [...this.#callersWaiting]) {
-      for (const [table, entries] of [...caller.waiting]) {
-        while (entries[0] && (entries[0].since < before || !entries[0].waiter.isStillNeeded()))
-          found.push(this.#remove(caller, table));
-      }
-      this.#forget(caller);
+    for (let i = this.#entries.length - 1; i >= 0; i--) {
+      const entry = this.#entries[i];
+      if (entry && (entry.since < before || !entry.waiter.isStillNeeded()))
+        found.push(this.#remove(i).waiter);
     }
     return found;
   }
 
-  #callerOf(id: string): Caller {
-    const known = this.#callers.get(id);
-    if (known) {
-      known.usedMs =
-        known.running + known.waitingCount > 0 ? known.usedMs : Math.max(known.usedMs, this.#floorMs);
-      return known;
+  /** Index of the entry that goes next, -1 for none. */
+  #best(): number {
+    const now = performance.now();
+    let best = -1;
+    let bestTime = Infinity;
+    for (let i = 0; i < this.#entries.length; i++) {
+      const entry = this.#entries[i] as Entry;
+      const time = timeInLine(entry, now);
+      if (time >= bestTime || !this.#hasRoom(entry, now)) continue;
+      best = i;
+      bestTime = time;
     }
+    return best;
+  }
+
+  #hasRoom({ caller, table, tier }: Entry, now: number): boolean {
+    const limits = this.#running;
+    if (caller.pausedUntil > now || caller.running >= limits.caller) return false;
+    if (table.running >= (limits.table[tier] ?? 0)) return false;
+    if (upTo(tier, this.#runningByTier) >= (limits.tier[tier] ?? 0)) return false;
+    return caller.running < limits.callerTable || this.#runningOf(caller, table) < limits.callerTable;
+  }
+
+  #runningOf(caller: Caller, table: Table): number {
+    let running = 0;
+    for (const lease of this.#leases) if (lease.caller === caller && lease.table === table) running++;
+    return running;
+  }
+
+  #remove(index: number): Entry {
+    const entry = this.#entries[index] as Entry;
+    const last = this.#entries.pop() as Entry;
+    if (entry !== last) this.#entries[index] = last;
+    count(this.#waitingByTier, entry.tier, -1);
+    entry.caller.waiting--;
+    entry.table.waiting--;
+    return entry;
+  }
+
+  #lease({ caller, table, tier, waiter }: Entry): Lease {
+    caller.running++;
+    table.running++;
+    count(this.#runningByTier, tier, 1);
+    const lease = new QueueLease(caller, table, WEIGHTS[waiter.tier], (ended) => {
+      count(this.#runningByTier, tier, -1);
+      this.#leases.delete(ended);
+    });
+    this.#leases.add(lease);
+    return lease;
+  }
+
+  #callerOf(id: string, now: number): Caller {
+    const known = this.#callers.get(id);
+    if (known) return known;
+    if (this.#callers.size >= this.#manyCallers) this.#forgetIdle(now);
     const caller: Caller = {
-      id,
       running: 0,
-      runningByTable: new Map(),
-      waiting: new Map(),
-      waitingCount: 0,
-      usedMs: this.#floorMs,
-      expectedMs: 1,
+      waiting: 0,
+      usedMs: 0,
+      usedAt: now,
       timeouts: 0,
       lastTimeoutAt: -Infinity,
       pausedUntil: 0,
@@ -170,92 +219,67 @@ export class FairQueue {
     return caller;
   }
 
-  #best(): { caller: Caller; table: string } | null {
-    const now = performance.now();
-    let best: { caller: Caller; table: string; entry: Entry; need: number } | null = null;
-    for (const caller of this.#callersWaiting) {
-      if (caller.pausedUntil > now || caller.running >= this.#running.caller) continue;
-      for (const [table, [entry]] of caller.waiting) {
-        if (!entry || !this.#hasRoom(caller, table, entry.waiter.tier)) continue;
-        const weight = WEIGHTS[entry.waiter.tier];
-        const need = caller.usedMs + (caller.running * caller.expectedMs) / weight;
-        if (best === null || isBefore({ entry, need }, best)) best = { caller, table, entry, need };
-      }
+  #forgetIdle(now: number): void {
+    for (const [id, caller] of this.#callers) {
+      const isBusy = caller.running > 0 || caller.waiting > 0 || usedMs(caller, now) > 0;
+      if (!isBusy && now - caller.lastTimeoutAt > FORGIVEN_AFTER_MS) this.#callers.delete(id);
     }
-    return best;
+    this.#manyCallers = Math.max(MANY_CALLERS, 2 * this.#callers.size);
   }
 
-  #hasRoom(caller: Caller, table: string, tier: Tier): boolean {
-    const ofTier = this.#running.byTier[tier];
-    return (
-      (this.#runningByTable.get(table) ?? 0) < ofTier.table &&
-      upTo(tier, this.#runningByTier) < ofTier.all &&
-      (caller.runningByTable.get(table) ?? 0) < this.#running.callerTable
-    );
-  }
-
-  #remove(caller: Caller, table: string): Waiter {
-    const entries = caller.waiting.get(table) ?? [];
-    const { waiter } = entries.shift() as Entry;
-    if (entries.length === 0) caller.waiting.delete(table);
-    this.#countWaiting(caller, waiter, -1);
-    if (caller.waitingCount === 0) this.#callersWaiting.delete(caller);
-    return waiter;
-  }
-
-  #countWaiting(caller: Caller, waiter: Waiter, by: 1 | -1): void {
-    caller.waitingCount += by;
-    this.#waiting += by;
-    this.#waitingByTier[waiter.tier] += by;
-    add(this.#waitingByTable, tableOf(waiter), by);
-  }
-
-  #lease(caller: Caller, { tier }: Waiter, table: string): Lease {
-    const startedAt = performance.now();
-    let holdsConnection = true;
-    let isHeld = true;
-    caller.running++;
-    this.#runningByTier[tier]++;
-    add(this.#runningByTable, table, 1);
-    add(caller.runningByTable, table, 1);
-    this.#floorMs = Math.max(this.#floorMs, caller.usedMs);
-    const releaseConnection = (): void => {
-      if (!holdsConnection) return;
-      holdsConnection = false;
-      this.#runningByTier[tier]--;
-      add(this.#runningByTable, table, -1);
-      add(caller.runningByTable, table, -1);
-      const ms = performance.now() - startedAt;
-      caller.usedMs += ms / WEIGHTS[tier];
-      caller.expectedMs += SMOOTHING * (ms - caller.expectedMs);
-    };
-    const release = (timedOut = false): void => {
-      if (!isHeld) return;
-      isHeld = false;
-      releaseConnection();
-      caller.running--;
-      if (timedOut) penalize(caller);
-      this.#forget(caller);
-    };
-    return { release, releaseConnection };
-  }
-
-  /** A caller that neither waits nor runs, and is as good as new, needs no memory. */
-  #forget(caller: Caller): void {
-    if (caller.running > 0 || caller.waitingCount > 0 || caller.usedMs > this.#floorMs) return this.#sweep();
-    if (performance.now() - caller.lastTimeoutAt < FORGIVEN_AFTER_MS) return this.#sweep();
-    this.#callers.delete(caller.id);
-  }
-
-  #sweep(): void {
-    if (this.#callers.size < MOST_CALLERS) return;
-    for (const [id, { running, waitingCount }] of this.#callers)
-      if (running === 0 && waitingCount === 0) this.#callers.delete(id);
+  #tableOf([schema, name]: Relation): Table {
+    let tables = this.#tables.get(schema);
+    if (!tables) this.#tables.set(schema, (tables = new Map<string, Table>()));
+    let table = tables.get(name);
+    if (!table) tables.set(name, (table = { running: 0, waiting: 0 }));
+    return table;
   }
 }
 
-/** Callers remembered at most, besides those at work. */
-const MOST_CALLERS = 10_000;
+class QueueLease implements Lease {
+  readonly caller: Caller;
+  readonly table: Table;
+  readonly #weight: number;
+  readonly #ended: (lease: QueueLease) => void;
+  readonly #startedAt = performance.now();
+  #holdsConnection = true;
+  #isHeld = true;
+
+  constructor(caller: Caller, table: Table, weight: number, ended: (lease: QueueLease) => void) {
+    this.caller = caller;
+    this.table = table;
+    this.#weight = weight;
+    this.#ended = ended;
+  }
+
+  release(timedOut = false): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    this.releaseConnection();
+    this.caller.running--;
+    if (timedOut) penalize(this.caller);
+  }
+
+  releaseConnection(): void {
+    if (!this.#holdsConnection) return;
+    this.#holdsConnection = false;
+    this.table.running--;
+    this.#ended(this);
+    const now = performance.now();
+    this.caller.usedMs = usedMs(this.caller, now) + (now - this.#startedAt) / this.#weight;
+    this.caller.usedAt = now;
+  }
+}
+
+/** When a query counts as having come. */
+function timeInLine({ caller, since, tier }: Entry, now: number): number {
+  const wait = Math.min(LONGEST_WAIT_MS, WAIT_PER_USE * usedMs(caller, now));
+  return since + wait - tier * TIER_ADVANTAGE_MS;
+}
+
+function usedMs({ usedMs, usedAt }: Caller, now: number): number {
+  return usedMs === 0 ? 0 : Math.max(0, usedMs - FREE_USE * (now - usedAt));
+}
 
 function penalize(caller: Caller): void {
   const now = performance.now();
@@ -265,63 +289,39 @@ function penalize(caller: Caller): void {
   caller.pausedUntil = now + pauseMs;
 }
 
-function isBefore(
-  a: { readonly entry: Entry; readonly need: number },
-  b: { readonly entry: Entry; readonly need: number },
-): boolean {
-  if (a.need !== b.need) return a.need < b.need;
-  const byTier = TIERS.indexOf(a.entry.waiter.tier) - TIERS.indexOf(b.entry.waiter.tier);
-  return byTier === 0 ? a.entry.since < b.entry.since : byTier > 0;
-}
-
 /** The count of a tier and of all below it. */
-function upTo(tier: Tier, counts: Readonly<Record<Tier, number>>): number {
+function upTo(tier: number, counts: readonly number[]): number {
   let sum = 0;
-  for (const each of TIERS) {
-    sum += counts[each];
-    if (each === tier) break;
-  }
+  for (let i = 0; i <= tier; i++) sum += counts[i] ?? 0;
   return sum;
 }
 
-/** Shares of a number of connections or places. */
+/** Shares of a number of connections or places; tiers by their index in `TIERS`. */
 interface Limits {
   readonly caller: number;
   /** What a caller may take for one table. */
   readonly callerTable: number;
-  /** What a tier and all below it may take, and what one table may take for them. */
-  readonly byTier: Readonly<Record<Tier, { readonly all: number; readonly table: number }>>;
+  /** What a tier and all below it may take. */
+  readonly tier: readonly number[];
+  /** What one table may take for a tier and all below it. */
+  readonly table: readonly number[];
 }
 
-function limitsOf(count: number, perCaller?: number): Limits {
-  const caller = perCaller ?? shareOf(count, SHARES.caller);
-  const ofTier = (tier: Tier): { all: number; table: number } => {
-    const all = shareOf(count, SHARES.tier[tier]);
-    return { all, table: shareOf(all, SHARES.table) };
-  };
+function limitsOf(total: number, perCaller?: number): Limits {
+  const caller = perCaller ?? shareOf(total, SHARES.caller);
+  const tier = TIERS.map((each) => shareOf(total, SHARES.tier[each]));
   return {
     caller,
     callerTable: perCaller ?? shareOf(caller, SHARES.table),
-    byTier: {
-      tier0: ofTier("tier0"),
-      tier1: ofTier("tier1"),
-      tier2: ofTier("tier2"),
-      tier3: ofTier("tier3"),
-    },
+    tier,
+    table: tier.map((all) => shareOf(all, SHARES.table)),
   };
 }
 
-function shareOf(count: number, share: number): number {
-  return Math.max(1, Math.floor(count * share));
+function shareOf(total: number, share: number): number {
+  return Math.max(1, Math.floor(total * share));
 }
 
-/** No name holds the separator: PostgreSQL knows no such character. */
-function tableOf({ relation: [schema, name] }: QueryTicket): string {
-  return `${schema}\0${name}`;
-}
-
-function add(counts: Map<string, number>, key: string, by: number): void {
-  const count = (counts.get(key) ?? 0) + by;
-  if (count === 0) counts.delete(key);
-  else counts.set(key, count);
+function count(counts: number[], index: number, by: 1 | -1): void {
+  counts[index] = (counts[index] ?? 0) + by;
 }

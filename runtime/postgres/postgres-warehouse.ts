@@ -7,6 +7,7 @@ import { queryKey } from "../query/resolve-query.js";
 import {
   BUFFERED_ROWS,
   type BufferedRows,
+  type OutputStyle,
   type QueryContext,
   type ResolvedQuery,
   type ResultColumn,
@@ -15,7 +16,7 @@ import {
   servedColumns,
   type Warehouse,
 } from "../query/warehouse.js";
-import { ColumnCache } from "./column-cache.js";
+import { ColumnCache, relationKey } from "./column-cache.js";
 import type { QueryLimits, Texts } from "./connection.js";
 import { ConnectionPool, type ConnectionPoolOptions, Overloaded } from "./connections.js";
 import { isRelationChange, RelationMissing } from "./database-errors.js";
@@ -39,6 +40,10 @@ const FIRST_RETRY_PAUSE_MS = 25;
 /** Pages remembered to be too large for one piece, and for how long. */
 const MAX_LARGE_PAGES = 1000;
 const LARGE_PAGE_MS = 60_000;
+
+/** Relations remembered to hold NaN, infinities or years that are not of four digits, and for how long. */
+const MAX_UNPLAIN = 10_000;
+const UNPLAIN_MS = 600_000;
 
 /** How often streams are checked for sessions that wait for their locks; one seen twice ends the stream. */
 const LOCK_CHECK_MS = 500;
@@ -98,6 +103,8 @@ class PostgresWarehouse implements Warehouse {
   /** For health checks and cancelling, which must not wait behind queries. */
   readonly #control: pg.Pool;
   readonly #largePages = new LRUCache<string, true>({ max: MAX_LARGE_PAGES, ttl: LARGE_PAGE_MS });
+  /** Relations with values that the plain style cannot write (`Dialect.whole`). */
+  readonly #unplain = new LRUCache<string, true>({ max: MAX_UNPLAIN, ttl: UNPLAIN_MS });
   readonly #columns = new ColumnCache((relation) => this.#describe(relation));
   readonly #retryMs: number;
   readonly #missing = new Set<string>();
@@ -185,17 +192,46 @@ class PostgresWarehouse implements Warehouse {
   async #select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
     const key = this.#largePages.size > 0 ? queryKey(query) : null;
     if (key === null || !this.#largePages.has(key)) {
-      const { relation, selection, format, timeoutMs } = query;
-      const statement = postgresDialect.whole(relation, columns, selection, format);
-      const started = performance.now();
-      const limits = { timeoutMs, isStillNeeded: context.isStillNeeded };
-      const [row] = await this.#queries.run(statement, { ...context, relation }, limits);
-      const served = servedColumns(columns, selection.columns);
-      const rows = bufferedRows(row ?? [], query, served, performance.now() - started);
+      const rows = await this.#selectWhole(query, columns, context);
       if (rows !== null) return rows;
       this.#largePages.set(key ?? queryKey(query), true);
     }
     return openRowStream(this.#streams, query, columns, context);
+  }
+
+  /** Null when the rows are more or larger than one piece may hold. */
+  async #selectWhole(
+    query: ResolvedQuery,
+    columns: ResultColumns,
+    context: QueryContext,
+  ): Promise<BufferedRows | null> {
+    const { relation, selection } = query;
+    const served = servedColumns(columns, selection.columns);
+    const run = (style: OutputStyle): Promise<BufferedRows | null> =>
+      this.#runWhole(query, columns, served, style, context);
+    if (!postgresDialect.hasPlainStyle(served)) return run("exact");
+    const name = relationKey(relation);
+    const isPlain = this.#unplain.size === 0 || !this.#unplain.has(name);
+    const rows = isPlain ? await run("plain") : null;
+    if (rows !== null) return rows;
+    const exact = await run("exact");
+    if (exact !== null) this.#unplain.set(name, true);
+    return exact;
+  }
+
+  async #runWhole(
+    query: ResolvedQuery,
+    columns: ResultColumns,
+    served: ResultColumns,
+    style: OutputStyle,
+    context: QueryContext,
+  ): Promise<BufferedRows | null> {
+    const { relation, selection, format, timeoutMs } = query;
+    const statement = postgresDialect.whole(relation, columns, selection, format, style);
+    const started = performance.now();
+    const limits = { timeoutMs, isStillNeeded: context.isStillNeeded };
+    const [row] = await this.#queries.run(statement, { ...context, relation }, limits);
+    return bufferedRows(row ?? [], query, served, performance.now() - started);
   }
 
   async #describe(relation: Relation): Promise<ResultColumns> {

@@ -1,14 +1,60 @@
 import { EMPTY, identifier, join, literal, sql, type Sql } from "./sql.js";
-import type { ResultColumn, ResultColumns, RowFormat } from "./warehouse.js";
+import type { OutputStyle, ResultColumn, ResultColumns, RowFormat } from "./warehouse.js";
 
 /** The columns of a relation `s` as the API serves them, each under its own name. */
-export function outputColumns(columns: ResultColumns): Sql {
+export function outputColumns(columns: ResultColumns, style: OutputStyle): Sql {
+  const write = style === "plain" ? plainOutput : output;
   return join(
     columns.map(
-      (column) => sql`${output(sql`s.${identifier(column.name)}`, column)} AS ${identifier(column.name)}`,
+      (column) => sql`${write(sql`s.${identifier(column.name)}`, column)} AS ${identifier(column.name)}`,
     ),
     ", ",
   );
+}
+
+/** Whether the two styles differ for these columns. */
+export function hasPlainStyle(columns: ResultColumns): boolean {
+  return columns.some(({ type }) => SCALARS.has(type));
+}
+
+/** Whether the row `t`, which holds `outputColumns`, is right in the plain style. */
+export function isPlain(columns: ResultColumns): Sql {
+  const checks = columns.flatMap(({ name, type }) =>
+    SCALARS.has(type) ? [isPlainValue(sql`t.${identifier(name)}`, type)] : [],
+  );
+  return sql`(${join(checks, " AND ")}) IS NOT FALSE`;
+}
+
+/** JSON writes dates as the API does. */
+function plainOutput(value: Sql, column: ResultColumn): Sql {
+  switch (column.type) {
+    case "timestamp":
+      return sql`replace(${inUtc(value, column)}::text, ' ', 'T') || 'Z'`;
+    case "timestamptz":
+      return sql`replace(replace(${value}::timestamptz::text, ' ', 'T'), '+00', 'Z')`;
+    default:
+      return SCALARS.has(column.type) ? value : output(value, column);
+  }
+}
+
+/** False for years that are not of four digits, NaN and infinities. */
+function isPlainValue(value: Sql, type: string): Sql {
+  switch (type) {
+    case "date":
+      return sql`${value} >= date '0001-01-01' AND ${value} < date '10000-01-01'`;
+    case "timestamp":
+    case "timestamptz":
+      return sql`${value} LIKE '____-%Z'`;
+    default:
+      return sql`${value} - ${value} = 0`;
+  }
+}
+
+/** A `timestamp` column in UTC. The cast is for a column that became a `timestamptz` after its type was looked up. */
+function inUtc(value: Sql, { timezone = "UTC" }: Omit<ResultColumn, "name">): Sql {
+  return timezone === "UTC"
+    ? sql`${value}::timestamp`
+    : sql`(${value}::timestamp AT TIME ZONE ${literal(timezone)} AT TIME ZONE 'UTC')`;
 }
 
 /** One row of `t`, which holds `outputColumns`, as text. */
@@ -54,8 +100,8 @@ function isRewritten({ type, fields }: Omit<ResultColumn, "name">): boolean {
 }
 
 /** JSON has no NaN and no infinity: they are null. Times are RFC 3339 in UTC. */
-function outputScalar(value: Sql, { type, timezone = "UTC" }: Omit<ResultColumn, "name">): Sql {
-  switch (type) {
+function outputScalar(value: Sql, column: Omit<ResultColumn, "name">): Sql {
+  switch (column.type) {
     case "float4":
     case "float8":
       // False for NaN and for an infinity, whose difference from itself is NaN: one comparison instead of three.
@@ -65,14 +111,7 @@ function outputScalar(value: Sql, { type, timezone = "UTC" }: Omit<ResultColumn,
     case "date":
       return outputTime(value, sql`date`, EMPTY);
     case "timestamp":
-      // The cast is for a column that became a `timestamptz` after its type was looked up.
-      return timezone === "UTC"
-        ? outputTime(sql`${value}::timestamp`, sql`timestamp`, sql` || 'Z'`)
-        : outputTime(
-            sql`(${value}::timestamp AT TIME ZONE ${literal(timezone)} AT TIME ZONE 'UTC')`,
-            sql`timestamp`,
-            sql` || 'Z'`,
-          );
+      return outputTime(inUtc(value, column), sql`timestamp`, sql` || 'Z'`);
     default:
       return outputTime(sql`(${value} AT TIME ZONE 'UTC')`, sql`timestamp`, sql` || 'Z'`);
   }
@@ -83,7 +122,7 @@ function outputScalar(value: Sql, { type, timezone = "UTC" }: Omit<ResultColumn,
  * `-000043` for 44 BC.
  */
 function outputTime(time: Sql, type: Sql, zone: Sql): Sql {
-  const year = sql`(SELECT CASE y WHEN 0 THEN '0000' ELSE to_char(y, 'FMSG9999000000') END FROM (SELECT extract(year FROM ${time})::int + (${time} < ${type} '0001-01-01')::int AS y) AS years)`;
+  const year = sql`CASE extract(year FROM ${time}) WHEN -1 THEN '0000' ELSE to_char(extract(year FROM ${time})::int + (${time} < ${type} '0001-01-01')::int, 'FMSG9999000000') END`;
   const rest = sql`replace(regexp_replace(${time}::text, '^[0-9]+| BC$', '', 'g'), ' ', 'T')`;
   return sql`CASE WHEN ${time} >= ${type} '0001-01-01' AND ${time} < ${type} '10000-01-01' THEN replace(${time}::text, ' ', 'T')${zone} WHEN isfinite(${time}) THEN ${year} || ${rest}${zone} END`;
 }

@@ -6,13 +6,14 @@ import {
   BUFFERED_ROWS,
   servedColumns,
   type Condition,
+  type OutputStyle,
   type Page,
   type ResultColumn,
   type RowFormat,
   type Selection,
 } from "./warehouse.js";
 import { filterType, type FilterType } from "./filter-values.js";
-import { outputColumns, record } from "./postgres-output.js";
+import { hasPlainStyle, isPlain, outputColumns, record } from "./postgres-output.js";
 import {
   bind,
   constant,
@@ -113,7 +114,7 @@ function typeOf(a: Sql, depth: number): Sql {
 const TYPE_OF_A = typeOf(sql`a`, COMPOSITE_DEPTH);
 
 /** SQL as PostgreSQL (14 and newer) speaks it. The session's time zone is UTC and its date style ISO. */
-export const postgresDialect: Dialect = { describe, whole, each };
+export const postgresDialect: Dialect = { describe, whole, each, hasPlainStyle };
 
 const placeholder = (position: number): string => `$${position}`;
 
@@ -136,9 +137,11 @@ function whole(
   columns: ResultColumns,
   selection: Selection,
   format: RowFormat,
+  style: OutputStyle,
 ): Statement {
-  const make = (): Plan<Selection> => plan(wholeAnswer(relation, columns, selection, format), placeholder);
-  return statement(plans.of(`whole ${format}`, relation, columns, selection, make), selection);
+  const make = (): Plan<Selection> =>
+    plan(wholeAnswer(relation, columns, selection, format, style), placeholder);
+  return statement(plans.of(`whole ${style} ${format}`, relation, columns, selection, make), selection);
 }
 
 function each(
@@ -161,21 +164,26 @@ const SEPARATORS: Readonly<Record<RowFormat, Sql>> = {
   spreadsheet: sql`E'\\r\\n'`,
 };
 
+/**
+ * The rows are numbered where the page looks ahead: the last one only tells that there is another page.
+ */
 function wholeAnswer(
   relation: Relation,
   columns: ResultColumns,
   selection: Selection,
   format: RowFormat,
+  style: OutputStyle,
 ): Sql<Selection> {
-  const rows = sql`${selectRows(relation, columns, selection)}${upToWhole(selection)}`;
-  const separator = SEPARATORS[format];
-  const each = sql`SELECT ${record(servedColumns(columns, selection.columns), format)} AS j FROM (${rows}) t OFFSET 0`;
-  if (!selection.page?.lookAhead) {
-    const aggregate = sql`string_agg(j, ${separator})`;
-    return sql`SELECT ${unlessTooLarge(aggregate, selection)} AS rows, count(*)::int AS found FROM (SELECT ${unlessRowTooLarge(selection)} AS j FROM (${each}) e) r`;
-  }
-  const aggregate = sql`string_agg(j, ${separator}) FILTER (WHERE n <= ${limitIn(selection)})`;
-  return sql`SELECT ${unlessTooLarge(aggregate, selection)} AS rows, count(*)::int AS found FROM (SELECT ${unlessRowTooLarge(selection)} AS j, row_number() OVER () AS n FROM (${each}) e) r`;
+  const served = servedColumns(columns, selection.columns);
+  const rows = sql`${selectRows(relation, columns, selection, style)}${upToWhole(selection)}`;
+  const plain = style === "plain" ? sql`, ${isPlain(served)} AS plain` : EMPTY;
+  const each = sql`SELECT ${record(served, format)} AS j${plain} FROM (${rows}) t OFFSET 0`;
+  const lookAhead = selection.page?.lookAhead === true;
+  const number = lookAhead ? sql`, row_number() OVER () AS n` : EMPTY;
+  const filter = lookAhead ? sql` FILTER (WHERE n <= ${limitIn(selection)})` : EMPTY;
+  const aggregate = sql`string_agg(j, ${SEPARATORS[format]})${filter}`;
+  const bounded = sql`SELECT ${boundedRow(selection, style)} AS j${number} FROM (${each}) e`;
+  return sql`SELECT ${unlessTooLarge(aggregate, selection)} AS rows, count(*)::int AS found FROM (${bounded}) r`;
 }
 
 /** Null instead of more rows or bytes than may be answered in one piece. */
@@ -186,9 +194,10 @@ function unlessTooLarge(aggregate: Sql<Selection>, { page }: Selection): Sql<Sel
 }
 
 /** Null instead of a row that takes more than its part, so that the database's own memory is bounded too. */
-function unlessRowTooLarge({ page }: Selection): Sql {
+function boundedRow({ page }: Selection, style: OutputStyle): Sql {
   const rows = page !== null && hasCommonLimit(page) ? Math.min(page.limit, BUFFERED_ROWS) : BUFFERED_ROWS;
-  return sql`CASE WHEN octet_length(j) <= ${constant(Math.max(SMALLEST_ROW_PART, BUFFERED_BYTES / rows))} THEN j END`;
+  const plain = style === "plain" ? sql` AND plain` : EMPTY;
+  return sql`CASE WHEN octet_length(j) <= ${constant(Math.max(SMALLEST_ROW_PART, BUFFERED_BYTES / rows))}${plain} THEN j END`;
 }
 
 /** Bytes that a row may take however many there are. */
@@ -200,13 +209,19 @@ function eachRow(
   selection: Selection,
   format: RowFormat,
 ): Sql<Selection> {
-  const rows = sql`${selectRows(relation, columns, selection)}${upToPage(selection)}`;
+  const rows = sql`${selectRows(relation, columns, selection, "exact")}${upToPage(selection)}`;
   return sql`SELECT ${record(servedColumns(columns, selection.columns), format)} FROM (${rows}) t`;
 }
 
-function selectRows(relation: Relation, columns: ResultColumns, selection: Selection): Sql<Selection> {
+function selectRows(
+  relation: Relation,
+  columns: ResultColumns,
+  selection: Selection,
+  style: OutputStyle,
+): Sql<Selection> {
   const filtered = tail(columns, selection);
-  return sql`SELECT ${outputColumns(servedColumns(columns, selection.columns))} FROM ${identifier(...relation)} AS s${filtered}`;
+  const output = outputColumns(servedColumns(columns, selection.columns), style);
+  return sql`SELECT ${output} FROM ${identifier(...relation)} AS s${filtered}`;
 }
 
 function upToPage({ page }: Selection): Sql<Selection> {

@@ -171,6 +171,9 @@ export interface Warehouse {
   close(): Promise<void>;
 }
 
+/** How values are written: right for every value, or in short SQL that is right for nearly all (`Dialect.whole`). */
+export type OutputStyle = "plain" | "exact";
+
 /** What differs between engines. */
 export interface Dialect {
   /** Selects the columns of a relation: one row with a JSON list of `ResultColumn`, or null without the relation. */
@@ -178,9 +181,18 @@ export interface Dialect {
   /**
    * Selects one row: `rows`, the selected rows in the format with its separator between them (null for none, and where
    * they are too many or too large), and `found`, how many rows there are: one past the page at most, and one past
-   * `BUFFERED_ROWS` at most.
+   * `BUFFERED_ROWS` at most. With `style: "plain"` the SQL is short and `rows` is also null where a value needs the exact
+   * style (`hasPlainStyle` tells whether there is a difference).
    */
-  whole(relation: Relation, columns: ResultColumns, selection: Selection, format: RowFormat): Statement;
+  whole(
+    relation: Relation,
+    columns: ResultColumns,
+    selection: Selection,
+    format: RowFormat,
+    style: OutputStyle,
+  ): Statement;
+  /** Whether the two styles differ for these columns. */
+  hasPlainStyle(columns: ResultColumns): boolean;
   /** Selects the rows one by one in one text column: at most one past the page where it looks ahead. */
   each(relation: Relation, columns: ResultColumns, selection: Selection, format: RowFormat): Statement;
 }

@@ -102,6 +102,27 @@ describe("the next query", () => {
     expect(serve()).toEqual(["new"]);
   });
 
+  it("is one that has waited long, whatever its tier", async () => {
+    const { add, serve } = queueOf(1);
+    add("anonymous", "ip:1");
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    add("internal", "key:1", { tier: "tier3" });
+    expect(serve()).toEqual(["anonymous"]);
+  });
+
+  it("is not put off by what its caller used long ago", async () => {
+    const { add, serve, end } = queueOf(1);
+    add("first", "key:known");
+    serve();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    end("first");
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    add("again", "key:known");
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    add("new", "key:new");
+    expect(serve()).toEqual(["again"]);
+  });
+
   it("is in order of arrival for one caller", () => {
     const { add, serve, end } = queueOf(1);
     for (const i of many(3)) add(String(i), "key:one");

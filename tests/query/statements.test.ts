@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ResultColumns, Condition, Selection } from "../../runtime/query/warehouse.js";
+import type { Condition, OutputStyle, ResultColumns, Selection } from "../../runtime/query/warehouse.js";
 import { postgresDialect } from "../../runtime/query/postgres.js";
 import { ownSchema, query } from "../support/database.js";
 
@@ -22,7 +22,7 @@ const NOTHING: Selection = { conditions: [], sort: [], page: null };
 const ID_SHAPE = SHAPE.slice(0, 1);
 /** What goes around every selection of the column `id`. */
 const wholeJson = (shape: ResultColumns, selection: Selection) =>
-  postgresDialect.whole(["sch", "rel"], shape, selection, "json");
+  postgresDialect.whole(["sch", "rel"], shape, selection, "json", "exact");
 
 /** The statement around the selected rows. `limit`: the largest number of rows, where it is not known beforehand. */
 const around = (rows: string, { limit = " AND count(*) <= 1000", row = 32_768 } = {}): string =>
@@ -42,6 +42,7 @@ async function found(selection: Partial<Selection>, shape: ResultColumns = SHAPE
     shape,
     { ...NOTHING, ...selection },
     "json",
+    "exact",
   );
   const [row] = await query(`SET timezone = 'UTC'; SET datestyle = 'ISO'`).then(() => query(text, values));
   return { rows: JSON.parse(`[${String(row?.["rows"] ?? "")}]`), found: Number(row?.["found"]) };
@@ -268,6 +269,7 @@ describe("a selection", () => {
         page: null,
       },
       "json",
+      "exact",
     );
     expect(text.replaceAll('"a""b; DROP TABLE x; --"', "Q")).toBe(
       around("SELECT s.Q AS Q FROM Q.Q AS s WHERE s.Q = $1 ORDER BY s.Q DESC LIMIT 1001"),
@@ -303,5 +305,50 @@ describe("the question for a relation's columns", () => {
       'SELECT row_to_json(t.*)::text FROM (SELECT s."id" AS "id" FROM "sch"."rel" AS s LIMIT $1 OFFSET $2) t',
     );
     expect(values).toEqual([5001, 3]);
+  });
+});
+
+describe("the plain style", () => {
+  const write = async (type: string, value: string, style: OutputStyle): Promise<unknown> => {
+    const columns = [{ name: "v", type }];
+    const selection: Selection = { ...NOTHING, conditions: [] };
+    const { text } = postgresDialect.whole(["sch", "rel"], columns, selection, "json", style);
+    const relation = `(SELECT '${value}'::${type} AS v)`;
+    await query("SET timezone = 'UTC'; SET datestyle = 'ISO'");
+    const [row] = await query(text.replace('"sch"."rel"', relation));
+    return row?.["rows"];
+  };
+
+  it.each([
+    ["date", "2026-02-28"],
+    ["date", "0001-01-01"],
+    ["date", "9999-12-31"],
+    ["timestamp", "2026-02-28 23:59:59.123456"],
+    ["timestamptz", "2026-02-28 23:59:59.5-07"],
+    ["timestamptz", "0001-01-01 00:00:00Z"],
+    ["float8", "-1.5e-300"],
+    ["float4", "0.1"],
+    ["numeric", "123456789012345678901234567890.000"],
+  ])("writes %s %s as the exact style does", async (type, value) => {
+    const exact = await write(type, value, "exact");
+    expect(exact).toEqual(expect.stringContaining("v"));
+    expect(await write(type, value, "plain")).toBe(exact);
+  });
+
+  it.each([
+    ["date", "infinity"],
+    ["date", "10000-01-01"],
+    ["date", "0044-03-15 BC"],
+    ["timestamp", "-infinity"],
+    ["timestamp", "12026-01-01 00:00:00"],
+    ["timestamptz", "0044-03-15 12:00:00 BC"],
+    ["timestamptz", "0001-01-01 00:00:00+01"],
+    ["float8", "NaN"],
+    ["float4", "-Infinity"],
+    ["numeric", "NaN"],
+    ["numeric", "Infinity"],
+  ])("leaves %s %s to the exact style", async (type, value) => {
+    expect(await write(type, value, "plain")).toBeNull();
+    expect(await write(type, value, "exact")).toEqual(expect.stringContaining("v"));
   });
 });
