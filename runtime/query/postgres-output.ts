@@ -43,6 +43,7 @@ function isPlainValue(value: Sql, type: string): Sql {
     case "date":
       return sql`${value} >= date '0001-01-01' AND ${value} < date '10000-01-01'`;
     case "timestamp":
+      return sql`${value} LIKE '____-%' AND ${value} NOT LIKE '%BCZ'`;
     case "timestamptz":
       return sql`${value} LIKE '____-%Z'`;
     default:

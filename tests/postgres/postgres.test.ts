@@ -148,11 +148,12 @@ async function stream(...asked: Parameters<typeof ask>): Promise<RowStream> {
 const numbersIn = (json: string): number[] => (JSON.parse(`[${json}]`) as { i: number }[]).map(({ i }) => i);
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i + 1);
 
-/** Connections of a warehouse that are in a transaction. */
+/** Connections that are in a transaction: an open cursor holds a lock on its table. */
 async function openTransactions(): Promise<number> {
   const [row] = await query(
-    `SELECT count(*)::int AS n FROM pg_stat_activity
-     WHERE application_name = 'routewright' AND state <> 'idle' AND query LIKE '%answer%'`,
+    `SELECT count(DISTINCT pid)::int AS n FROM pg_locks JOIN pg_class ON pg_class.oid = relation
+     WHERE relnamespace = $1::regnamespace AND mode = 'AccessShareLock'`,
+    [`"${schema}"`],
   );
   return Number(row?.["n"]);
 }

@@ -341,6 +341,7 @@ describe("the plain style", () => {
     ["date", "0044-03-15 BC"],
     ["timestamp", "-infinity"],
     ["timestamp", "12026-01-01 00:00:00"],
+    ["timestamp", "0044-03-15 12:00:00.5 BC"],
     ["timestamptz", "0044-03-15 12:00:00 BC"],
     ["timestamptz", "0001-01-01 00:00:00+01"],
     ["float8", "NaN"],
