@@ -1,18 +1,16 @@
-import type { Column, LetterCase, Relation, SortKey } from "../model/endpoint.js";
+import type { Relation, SortKey } from "../model/endpoint.js";
 import {
   type Dialect,
   type ResultColumns,
   BUFFERED_BYTES,
   BUFFERED_ROWS,
   servedColumns,
-  type Condition,
   type OutputStyle,
   type Page,
-  type ResultColumn,
   type RowFormat,
   type Selection,
 } from "./warehouse.js";
-import { filterType, type FilterType } from "./filter-values.js";
+import { where } from "./postgres-filters.js";
 import { hasPlainStyle, isPlain, outputColumns, record } from "./postgres-output.js";
 import {
   bind,
@@ -22,14 +20,12 @@ import {
   EMPTY,
   identifier,
   join,
-  literal,
   plan,
   type Plan,
   sql,
   statement,
   type Sql,
   type Statement,
-  typeName,
 } from "./sql.js";
 
 /** Plans kept for one relation: callers choose the filters, and must not choose how much memory that takes. */
@@ -251,30 +247,12 @@ function tail(
   columns: ResultColumns,
   { columns: declared = [], conditions, sort }: Selection,
 ): Sql<Selection> {
-  const wheres = conditions.map((condition, i) =>
-    where(condition, i, columnOf(condition, columns, declared)),
-  );
+  const wheres = conditions.map((condition, i) => where(condition, i, columns, declared));
   const filter = wheres.length > 0 ? sql` WHERE ${join(wheres, " AND ")}` : EMPTY;
   const order = sort.length > 0 ? sql` ORDER BY ${join(sort.map(orderBy), ", ")}` : EMPTY;
   return sql`${filter}${order}`;
 }
 
-/** A column that the relation lacks is compared as text: PostgreSQL reports that it does not exist. */
-function columnOf({ column }: Condition, columns: ResultColumns, declared: readonly Column[]): ResultColumn {
-  const isNamed = ({ name }: { readonly name: string }): boolean => name === column;
-  const existing = columns.find(isNamed) ?? { name: column, type: "text" };
-  const { timezone } = declared.find(isNamed) ?? {};
-  return timezone === undefined ? existing : { ...existing, timezone };
-}
-
-/** The value of a condition as its column's type reads it; null matches nothing. */
-const valueOf =
-  (position: number, type: FilterType | null) =>
-  ({ conditions }: Selection): BindValue => {
-    const value = conditions[position]?.value ?? "";
-    const read = (text: string): string | null => (type === null ? text : (type.parse(text) ?? null));
-    return typeof value === "string" ? read(value) : value.map(read);
-  };
 const limitOf = ({ page }: Selection): BindValue => page?.limit ?? 0;
 const offsetOf = ({ page }: Selection): BindValue => page?.offset ?? 0;
 const mostOf = ({ page }: Selection): number => (page?.limit ?? 0) + (page?.lookAhead ? 1 : 0);
@@ -282,104 +260,4 @@ const mostOfWhole = (selection: Selection): number => Math.min(mostOf(selection)
 
 function orderBy([column, direction]: SortKey): Sql {
   return sql`s.${identifier(column)} ${DIRECTIONS[direction]}`;
-}
-
-const TEXT_TYPES: ReadonlySet<string> = new Set(["text", "varchar", "bpchar", "citext"]);
-
-/** One filter (runtime/README.md, Requests): the value is cast to the column's type, so that an index serves it. */
-function where(condition: Condition, position: number, column: ResultColumn): Sql<Selection> {
-  const name = sql`s.${identifier(column.name)}`;
-  const letterCase = "case" in condition ? condition.case : undefined;
-  const text = TEXT_TYPES.has(column.type) ? name : sql`${name}::text`;
-  const type = letterCase === undefined ? filterType(column.type) : null;
-  switch (condition.operator) {
-    case "=": {
-      const value = bind(valueOf(position, type));
-      return type === null
-        ? sql`${folded(text, letterCase)} = ${folded(value, letterCase)}`
-        : sql`${name} = ${typed(value, type, column)}`;
-    }
-    case "IN": {
-      const values = bind(valueOf(position, type));
-      return type === null
-        ? sql`${folded(text, letterCase)} = ANY(${foldedList(values, letterCase)})`
-        : sql`${name} = ANY(${typedList(values, type, column)})`;
-    }
-    case "ILIKE":
-      return sql`${folded(text, letterCase)} ILIKE ${folded(bind(valueOf(position, null)), letterCase)}`;
-    case ">=":
-      return fromDay(text, column, bind(valueOf(position, null)));
-    case "<=":
-      return upToDay(text, column, bind(valueOf(position, null)));
-  }
-}
-
-/** PostgreSQL folds both sides: its rules for letter case differ from JavaScript's (`Straße`, `ΣΑΣ`). */
-function folded(value: Sql<Selection>, letterCase: LetterCase | undefined): Sql<Selection> {
-  switch (letterCase) {
-    case undefined:
-      return value;
-    case "lower":
-      return sql`lower(${value})`;
-    case "upper":
-      return sql`upper(${value})`;
-  }
-}
-
-function foldedList(values: Sql<Selection>, letterCase: LetterCase | undefined): Sql<Selection> {
-  const list = sql`${values}::text[]`;
-  return letterCase === undefined
-    ? list
-    : sql`ARRAY(SELECT ${folded(sql`v`, letterCase)} FROM unnest(${list}) AS v)`;
-}
-
-function typed(value: Sql<Selection>, { cast }: FilterType, column: ResultColumn): Sql<Selection> {
-  return withoutZone(sql`${value}::${typeName(cast)}`, column);
-}
-
-function typedList(values: Sql<Selection>, { cast }: FilterType, column: ResultColumn): Sql<Selection> {
-  const list = sql`${values}::${typeName(cast)}[]`;
-  return column.type === "timestamp"
-    ? sql`ARRAY(SELECT ${withoutZone(sql`v`, column)} FROM unnest(${list}) AS v)`
-    : list;
-}
-
-/** A point in time as a column of type `timestamp` holds it; other columns take it as it is. */
-function withoutZone(time: Sql<Selection>, { type, timezone = "UTC" }: ResultColumn): Sql<Selection> {
-  return type === "timestamp" ? sql`(${time} AT TIME ZONE ${literal(timezone)})` : time;
-}
-
-function fromDay(text: Sql<Selection>, column: ResultColumn, day: Sql<Selection>): Sql<Selection> {
-  const name = sql`s.${identifier(column.name)}`;
-  switch (column.type) {
-    case "date":
-    case "timestamptz":
-      return sql`${name} >= ${day}::date`;
-    case "timestamp":
-      return sql`${name} >= ${startOfDay(sql`${day}::date`, column)}`;
-    default:
-      return sql`${text} >= ${day}`;
-  }
-}
-
-/** The last day is included whole, also where the column holds times of day. */
-function upToDay(text: Sql<Selection>, column: ResultColumn, day: Sql<Selection>): Sql<Selection> {
-  const name = sql`s.${identifier(column.name)}`;
-  switch (column.type) {
-    case "date":
-      return sql`${name} <= ${day}::date`;
-    case "timestamptz":
-      return sql`${name} < ${day}::date + 1`;
-    case "timestamp":
-      return sql`${name} < ${startOfDay(sql`${day}::date + 1`, column)}`;
-    default:
-      return sql`${text} <= ${day}`;
-  }
-}
-
-/** Days are of UTC, as the times that the API prints. */
-function startOfDay(day: Sql<Selection>, column: ResultColumn): Sql<Selection> {
-  return column.timezone === undefined
-    ? day
-    : withoutZone(sql`((${day})::timestamp AT TIME ZONE 'UTC')`, column);
 }
