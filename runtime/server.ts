@@ -6,7 +6,7 @@ import { startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
 export { readEnvironment, type Environment, type EnvironmentReading } from "./environment/environment.js";
 export { openLog } from "./http/logger.js";
 export type { RunningServer } from "./http/server.js";
-export { type Build, BuildTimes } from "./data-api/data-versions.js";
+export { type Build, BuildTimes, type TestRun } from "./data-api/data-versions.js";
 export type { Rendered, Renderer, Rendering } from "./data-api/refresh.js";
 export type { HeldBackEndpoint } from "./data-api/release.js";
 export { startService, type RunningService, type ServiceOptions } from "./start.js";

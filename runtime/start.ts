@@ -1,5 +1,5 @@
 import { type DataService, startDataService } from "./data-api/service.js";
-import type { Build } from "./data-api/data-versions.js";
+import type { Build, TestRun } from "./data-api/data-versions.js";
 import { loadRelease, ActiveRelease, type Release } from "./data-api/release.js";
 import {
   noManifest,
@@ -33,7 +33,7 @@ export interface RunningService extends RunningServer {
   /** Reads the key file and the generated folder anew. Never rejects: what is invalid is logged and changes nothing. */
   reload(): Promise<void>;
   /** Takes what dbt has built: answers of the endpoints made from it have a new version from here on. */
-  built(builds: readonly Build[]): void;
+  built(builds: readonly Build[], tests?: readonly TestRun[]): void;
 }
 
 /** Brings the service up. Rejects with a clear line when it cannot be; then nothing is left running. */
@@ -95,7 +95,7 @@ async function startDataApi(
       log.error({ detail: (error as Error).message }, "not reloaded");
     }
   };
-  return { url, stop, refresh, reload, built: (list) => builds.record(list) };
+  return { url, stop, refresh, reload, built: (list, tests) => builds.record(list, tests) };
 }
 
 function refreshing(

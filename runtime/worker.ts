@@ -62,7 +62,7 @@ function follow(own: WorkerService, message: ToWorker, socket?: Socket): void {
         void own.adopt(message.edition).then((adoption) => answer(message.id, adoption));
       return;
     case "built":
-      if (own.role === "data") own.built(message.builds);
+      if (own.role === "data") own.built(message.builds, message.tests);
       return;
     case "metrics":
       if (own.role === "data") void own.metrics().then((snapshot) => answer(message.id, snapshot));

@@ -15,6 +15,7 @@ import type {
 } from "./catalogue.js";
 import { checkModel, isExcluded, timezoneOf } from "./check.js";
 import { parseColumnType } from "./column-types/column-type.js";
+import { lineageOf } from "./lineage.js";
 import { granularityRank, pathOf } from "./path.js";
 import type { Settings } from "./settings.js";
 import { hasResource, isPublished, readTags, type ModelTags } from "./tags.js";
@@ -43,7 +44,16 @@ export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}):
   }
   skipped.push(...manifest.others.filter(({ tags }) => hasResource(tags)).map(notServable));
   const linked = withBuilds(withSuccessors(entries, manifest), manifest);
-  return { entries: linked.sort(inDocumentedOrder), skipped, warnings, defaultTier: context.defaultTier };
+  return {
+    entries: linked.sort(inDocumentedOrder),
+    skipped,
+    warnings,
+    lineage: lineageOf(
+      linked.map(({ uniqueId }) => uniqueId),
+      manifest,
+    ),
+    defaultTier: context.defaultTier,
+  };
 }
 
 /** Points older versions of a model to the endpoint of the latest one, where that has one. */

@@ -153,7 +153,7 @@ export function readCatalogue(text: string, location = "catalogue.json"): Catalo
     );
   const { title, defaultTier, skipped } = record;
   const entries = record.endpoints.map(entryOf);
-  return { ok: true, title, catalogue: { entries, skipped, warnings: [], defaultTier } };
+  return { ok: true, title, catalogue: { entries, skipped, warnings: [], lineage: new Map(), defaultTier } };
 }
 
 const REGENERATE = "Run `routewright generate`.";

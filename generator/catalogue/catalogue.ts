@@ -1,4 +1,5 @@
 import type { Endpoint, Tier } from "@routewright/runtime/model";
+import type { Lineage } from "./lineage.js";
 
 /** The words of a model: they reach doc comments and OpenAPI, never code. */
 export interface Documentation {
@@ -71,4 +72,6 @@ export interface Catalogue {
   readonly defaultTier: Tier;
   /** What is odd in a model and yet no reason to refuse it. */
   readonly warnings: readonly Problem[];
+  /** What the endpoints are made from; empty for a catalogue read from its file. */
+  readonly lineage: Lineage;
 }

@@ -13,6 +13,8 @@ export interface Manifest {
   readonly others: readonly OtherNode[];
   /** What each model is made from. */
   readonly graph: Graph;
+  /** `unique_id`s of the tests on each node, sorted. */
+  readonly tests: ReadonlyMap<string, readonly string[]>;
   /** Whether a column may be null although its type does not say so: everywhere but in ClickHouse. */
   readonly nullableByDefault: boolean;
   readonly warnings: readonly string[];
@@ -59,7 +61,14 @@ export function manifestOfJson(value: unknown, location: string): ManifestReadin
   const others = otherNodes(nodes, objectOr(sources), objectOr(disabled));
   return {
     ok: true,
-    manifest: { models, others, graph: graphOf(nodes, adapter), nullableByDefault, warnings },
+    manifest: {
+      models,
+      others,
+      graph: graphOf(nodes, adapter),
+      tests: testsByNode(nodes),
+      nullableByDefault,
+      warnings,
+    },
   };
 }
 
@@ -112,6 +121,20 @@ function otherNode(uniqueId: string, node: JsonObject): OtherNode {
   const tags = [...textsOf(node["tags"]), ...textsOf(objectOr(node["config"])["tags"])];
   const kind = textOr(node["resource_type"], "");
   return { uniqueId, file: textOr(node["original_file_path"], ""), kind, tags };
+}
+
+function testsByNode(nodes: JsonObject): ReadonlyMap<string, readonly string[]> {
+  const tests = new Map<string, string[]>();
+  for (const [id, value] of Object.entries(nodes)) {
+    const node = objectOr(value);
+    if (node["resource_type"] !== "test") continue;
+    const tested = testedModel(node);
+    const known = tests.get(tested);
+    if (known === undefined) tests.set(tested, [id]);
+    else known.push(id);
+  }
+  for (const list of tests.values()) list.sort(byText);
+  return tests;
 }
 
 /** What the binding tests of a project promise, by `<model>\n<column>`. */

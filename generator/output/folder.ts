@@ -42,6 +42,7 @@ export function readFolder(path: string): Folder {
 export const OWN_NAMES: ReadonlySet<string> = new Set([
   "catalogue.json",
   "index.ts",
+  "lineage.json",
   "openapi.json",
   "routes",
 ]);

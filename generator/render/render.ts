@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { byText } from "../manifest/json.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { catalogueText, endpointText } from "../catalogue/catalogue-file.js";
+import { lineageText } from "../catalogue/lineage.js";
 import { type OpenApiOptions, openApiText } from "./openapi/document.js";
 import { stringLiteral } from "./code.js";
 import { moduleName, routeFile } from "./names.js";
@@ -38,6 +39,7 @@ export function renderCached(catalogue: Catalogue, { cache, ...options }: Render
   const files: (readonly [string, string])[] = [
     ...modules.map(({ file, text }) => [file, text] as const),
     ["catalogue.json", catalogueText(catalogue, options.title ?? null)],
+    ["lineage.json", lineageText(catalogue.lineage)],
     ["index.ts", indexModule(catalogue.entries)],
     ["openapi.json", openApiText(catalogue, options)],
   ];

@@ -50,10 +50,22 @@ export class RenderJob {
     const modules = await compileModules(routes, this.#scripts);
     this.#scripts = new Map(modules.map(({ digest, script }) => [digest, script]));
     const openApi = files.get("openapi.json") ?? "";
+    const documentation = {
+      catalogue: files.get("catalogue.json") ?? "",
+      lineage: files.get("lineage.json") ?? "",
+    };
     const skipped = catalogue.skipped.filter(({ reason }) => reason !== "excluded").map(skippedModel);
     return {
       kind: "rendered",
-      rendering: { hash, models: reading.manifest.models.length, openApi, modules, skipped, heldBack },
+      rendering: {
+        hash,
+        models: reading.manifest.models.length,
+        openApi,
+        documentation,
+        modules,
+        skipped,
+        heldBack,
+      },
     };
   }
 }

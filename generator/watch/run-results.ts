@@ -1,4 +1,4 @@
-import type { Build } from "@routewright/runtime/server";
+import type { Build, TestRun } from "@routewright/runtime/server";
 import { parseRunResults } from "../manifest/run-results.js";
 import { isAddress } from "../manifest/source.js";
 import { BuildMemory } from "./build-memory.js";
@@ -18,7 +18,7 @@ export interface RunResultsOptions {
 }
 
 /** Takes what an invocation has built. One may build a part of the project only: what others have built still holds. */
-export type OnBuilds = (builds: readonly Build[]) => void;
+export type OnBuilds = (builds: readonly Build[], tests: readonly TestRun[]) => void;
 
 /** A `run_results.json` that may change. */
 export interface RunResults {
@@ -36,25 +36,32 @@ export interface RunResults {
 export async function openRunResults(options: RunResultsOptions): Promise<RunResults> {
   const { source, intervalSeconds } = options;
   const reader = new Reader(options);
-  const early = isAddress(source) ? [] : await reader.poll();
+  const early = isAddress(source) ? NOTHING : await reader.poll();
   return {
     follow(onBuilds) {
-      if (early.length > 0) onBuilds(early);
-      const look = async (): Promise<void> => {
-        const builds = await reader.poll();
-        if (builds.length > 0) onBuilds(builds);
+      const pass = ({ builds, tests }: Results): void => {
+        if (builds.length + tests.length > 0) onBuilds(builds, tests);
       };
+      pass(early);
+      const look = async (): Promise<void> => pass(await reader.poll());
       return follow({ source, intervalSeconds, look });
     },
   };
 }
 
+interface Results {
+  readonly builds: readonly Build[];
+  readonly tests: readonly TestRun[];
+}
+
+const NOTHING: Results = { builds: [], tests: [] };
+
 class Reader {
   readonly #options: RunResultsOptions;
   readonly #source: FollowedSource;
   readonly #memory: BuildMemory;
-  /** Builds of earlier runs of the server, until the source has been read once: it may report newer ones. */
-  #remembered: readonly Build[];
+  /** Results of earlier runs of the server, until the source has been read once: it may report newer ones. */
+  #remembered: Results;
   #lastProblem: string | null = null;
   #isKept = true;
 
@@ -62,11 +69,12 @@ class Reader {
     this.#options = options;
     this.#source = new FollowedSource(options.source);
     this.#memory = new BuildMemory(options.memory, options.source);
-    this.#remembered = this.#memory.builds;
+    const { builds, tests } = this.#memory;
+    this.#remembered = { builds, tests };
   }
 
-  /** The builds that the caller does not know yet. */
-  async poll(): Promise<readonly Build[]> {
+  /** The results that the caller does not know yet. */
+  async poll(): Promise<Results> {
     const look = await this.#source.look(this.#memory.hash);
     if (look.kind === "error") return this.#report(look.detail);
     if (look.kind === "unchanged") {
@@ -75,20 +83,21 @@ class Reader {
     }
     const reading = parseRunResults(look.text, look.shown);
     if (!reading.ok) return this.#report(reading.problem);
-    this.#record(look.hash, reading.builds);
+    this.#record(look.hash, reading);
     this.#report(this.#memory.builds.some(({ failed }) => !failed) ? null : noBuild(reading, look.shown));
-    return [...this.#takeRemembered(), ...reading.builds];
+    const { builds, tests } = this.#takeRemembered();
+    return { builds: [...builds, ...reading.builds], tests: [...tests, ...reading.tests] };
   }
 
-  #takeRemembered(): readonly Build[] {
+  #takeRemembered(): Results {
     const remembered = this.#remembered;
-    this.#remembered = [];
+    this.#remembered = NOTHING;
     return remembered;
   }
 
-  #record(hash: string, builds: readonly Build[]): void {
+  #record(hash: string, { builds, tests }: Results): void {
     try {
-      this.#memory.record(hash, builds);
+      this.#memory.record(hash, builds, tests);
       this.#isKept = true;
     } catch (error) {
       if (this.#isKept) this.#options.onNotKept(`${(error as Error).message}. ${NOT_KEPT}`);
@@ -96,10 +105,10 @@ class Reader {
     }
   }
 
-  #report(problem: string | null): readonly Build[] {
+  #report(problem: string | null): Results {
     if (problem !== null && problem !== this.#lastProblem) this.#options.onProblem(problem);
     this.#lastProblem = problem;
-    return [];
+    return NOTHING;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Build, BuildTimes } from "../data-api/data-versions.js";
+import type { Build, BuildTimes, TestRun } from "../data-api/data-versions.js";
 import type { Release } from "../data-api/release.js";
 import type { RefreshResult, ReleaseTarget, ReleaseStatus } from "../data-api/refresh.js";
 import type { Logger } from "../http/logger.js";
@@ -70,9 +70,9 @@ export class DataWorkers implements ReleaseTarget {
     return answer;
   }
 
-  /** Tells the workers what dbt has built. */
-  built(builds: readonly Build[]): void {
-    for (const worker of this.crew.members) worker.tell({ kind: "built", builds });
+  /** Tells the workers what dbt has built and tested. */
+  built(builds: readonly Build[], tests: readonly TestRun[] = []): void {
+    for (const worker of this.crew.members) worker.tell({ kind: "built", builds, tests });
   }
 
   /**
@@ -101,6 +101,7 @@ export class DataWorkers implements ReleaseTarget {
       databaseUrl,
       edition: this.#edition,
       builds: builds.all,
+      tests: builds.allTests,
     };
   }
 

@@ -1,5 +1,5 @@
 import type { MetricsSnapshot } from "../observability/metrics.js";
-import type { Build } from "../data-api/data-versions.js";
+import type { Build, TestRun } from "../data-api/data-versions.js";
 import type { Release } from "../data-api/release.js";
 import type { RefreshResult } from "../data-api/refresh.js";
 
@@ -21,6 +21,7 @@ export interface DataAssignment {
   readonly title: string;
   readonly edition: Release;
   readonly builds: readonly Build[];
+  readonly tests: readonly TestRun[];
 }
 
 export interface RampAssignment {
@@ -37,7 +38,7 @@ export type ToWorker =
   /** A connection comes with it. */
   | { readonly kind: "connection"; readonly id: number }
   | { readonly kind: "adopt"; readonly id: number; readonly edition: Release }
-  | { readonly kind: "built"; readonly builds: readonly Build[] }
+  | { readonly kind: "built"; readonly builds: readonly Build[]; readonly tests: readonly TestRun[] }
   | { readonly kind: "metrics"; readonly id: number }
   | { readonly kind: "ping"; readonly id: number }
   /** Finish what is under way, then end. */

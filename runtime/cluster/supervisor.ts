@@ -1,4 +1,4 @@
-import { type Build, BuildTimes } from "../data-api/data-versions.js";
+import { type Build, BuildTimes, type TestRun } from "../data-api/data-versions.js";
 import {
   noManifest,
   type RefreshResult,
@@ -80,9 +80,9 @@ export class Supervisor {
   }
 
   /** Takes what dbt has built, for all workers: those that are there and those that come. */
-  built(builds: readonly Build[]): void {
-    this.#builds.record(builds);
-    this.#data?.built(builds);
+  built(builds: readonly Build[], tests: readonly TestRun[] = []): void {
+    this.#builds.record(builds, tests);
+    this.#data?.built(builds, tests);
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { MetricsSnapshot } from "../observability/metrics.js";
-import type { Build } from "../data-api/data-versions.js";
+import type { Build, TestRun } from "../data-api/data-versions.js";
 import { loadRelease, type Release, ActiveRelease } from "../data-api/release.js";
 import { type DataService, startDataService } from "../data-api/service.js";
 import { type Environment, readEnvironment } from "../environment/environment.js";
@@ -21,7 +21,7 @@ export interface DataDuty {
   readonly role: "data";
   /** Swaps an edition into service. */
   adopt(edition: Release): Promise<Adoption>;
-  built(builds: readonly Build[]): void;
+  built(builds: readonly Build[], tests: readonly TestRun[]): void;
   metrics(): Promise<MetricsSnapshot>;
   /** Finishes what is under way. */
   stop(): Promise<void>;
@@ -55,7 +55,7 @@ export function startWorkerService(
 }
 
 async function serveData(
-  { variables, keysFile, url, databaseUrl, title, edition, builds }: DataAssignment,
+  { variables, keysFile, url, databaseUrl, title, edition, builds, tests }: DataAssignment,
   worker: number,
   primary: PrimaryLink,
 ): Promise<DataDuty> {
@@ -71,11 +71,11 @@ async function serveData(
     intake: primary.intakeAt(url),
     metricsText: () => primary.ask("metrics"),
   });
-  service.builds.record(builds);
+  service.builds.record(builds, tests);
   return {
     role: "data",
     adopt: (next) => adoption(service, next),
-    built: (news) => service.builds.record(news),
+    built: (...results) => service.builds.record(...results),
     metrics: () => service.metrics.snapshot(),
     stop: () => service.stop(),
   };

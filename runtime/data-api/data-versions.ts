@@ -78,6 +78,19 @@ export interface Build {
   readonly completedAt: number;
   /** It failed while it ran: dbt does not say whether the relation has the rows of before or new ones. */
   readonly failed?: true;
+  /** Rows that it wrote; null or absent where dbt does not say. */
+  readonly rows?: number | null;
+}
+
+/** The last result of a dbt test. */
+export interface TestRun {
+  /** The test's `unique_id`. */
+  readonly test: string;
+  readonly status: "pass" | "warn" | "fail" | "error";
+  /** When it was run, in milliseconds since 1970. */
+  readonly completedAt: number;
+  /** Rows that break the rule; null where dbt does not say. */
+  readonly failures: number | null;
 }
 
 /**
@@ -85,29 +98,65 @@ export interface Build {
  * project only: what others have built stays known.
  */
 export class BuildTimes {
-  readonly #last = new Map<string, Build>();
+  readonly #builds = new Map<string, Build>();
+  readonly #tests = new Map<string, TestRun>();
   #changes = 0;
+  #testChanges = 0;
   #changedAt = -Infinity;
 
-  /** Takes what a `run_results.json` reports; an older build than the one known changes nothing. */
-  record(builds: readonly Build[]): void {
+  /** Takes the results in a `run_results.json`; a result older than the known one changes nothing. */
+  record(builds: readonly Build[], tests: readonly TestRun[] = []): void {
     for (const build of builds) {
-      if (build.completedAt <= (this.#last.get(build.node)?.completedAt ?? -Infinity)) continue;
-      this.#last.set(build.node, build);
+      if (build.completedAt <= (this.#builds.get(build.node)?.completedAt ?? -Infinity)) continue;
+      this.#builds.set(build.node, build);
       this.#changes++;
       this.#changedAt = Date.now();
+    }
+    for (const run of tests) {
+      if (run.completedAt <= (this.#tests.get(run.test)?.completedAt ?? -Infinity)) continue;
+      this.#tests.set(run.test, run);
+      this.#testChanges++;
     }
   }
 
   /** The last known build of each node. */
   get all(): readonly Build[] {
-    return [...this.#last.values()];
+    return [...this.#builds.values()];
+  }
+
+  /** The last known result of each test. */
+  get allTests(): readonly TestRun[] {
+    return [...this.#tests.values()];
+  }
+
+  /** The last known build of a node. */
+  buildOf(node: string): Build | null {
+    return this.#builds.get(node) ?? null;
+  }
+
+  /** The last known result of a test. */
+  testRun(test: string): TestRun | null {
+    return this.#tests.get(test) ?? null;
+  }
+
+  /** Grows with each test result that is new. */
+  get testChanges(): number {
+    return this.#testChanges;
   }
 
   /** When a node was last built, in milliseconds since 1970; null when that is not known, or the last build failed. */
   completedAt(node: string): number | null {
-    const build = this.#last.get(node);
+    const build = this.#builds.get(node);
     return build === undefined || build.failed ? null : build.completedAt;
+  }
+
+  /** When the rows of an endpoint were last built, RFC 3339 in UTC; null where a build of it is not known. */
+  dataAsOf(upstreamNodes: readonly string[] | null): string | null {
+    const times = (upstreamNodes ?? []).map((node) => this.completedAt(node));
+    const known = times.filter((time) => time !== null);
+    return known.length === 0 || known.length < times.length
+      ? null
+      : new Date(Math.max(...known)).toISOString();
   }
 
   /** When a new build was last reported, in milliseconds since 1970. */

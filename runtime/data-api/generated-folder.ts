@@ -12,6 +12,8 @@ export interface GeneratedFolder {
   readonly modules: readonly CompiledModule[];
   /** The OpenAPI document, as text. */
   readonly openApi: string;
+  /** Texts of `catalogue.json` and `lineage.json`; empty where an older folder has no such file. */
+  readonly documentation: { readonly catalogue: string; readonly lineage: string };
 }
 
 /** An endpoint in memory, with the digest of the source it came from. */
@@ -30,7 +32,11 @@ export async function readGenerated(folder: string, cacheDir: string): Promise<G
   const known = cache.size;
   const modules = await compileModules(readRoutes(folder), cache);
   if (cache.size > known) writeScriptCache(cacheFile, modules);
-  return { modules, openApi };
+  const documentation = {
+    catalogue: textOrNothing(join(folder, "catalogue.json")),
+    lineage: textOrNothing(join(folder, "lineage.json")),
+  };
+  return { modules, openApi, documentation };
 }
 
 function readOpenApi(folder: string): string {
@@ -42,6 +48,10 @@ function readOpenApi(folder: string): string {
   const text = readFileSync(file, "utf8");
   if (!hasTitle(text)) throw new Error(`${file} is no OpenAPI document: run \`routewright generate\` again.`);
   return text;
+}
+
+function textOrNothing(file: string): string {
+  return existsSync(file) ? readFileSync(file, "utf8") : "";
 }
 
 function hasTitle(openApi: string): boolean {

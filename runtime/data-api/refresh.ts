@@ -5,6 +5,7 @@ import type { Warehouse } from "../query/warehouse.js";
 import type { CompiledModule, LoadedEndpoint } from "./generated-folder.js";
 import {
   type ActiveRelease,
+  type Documentation,
   type HeldBackEndpoint,
   type LoadedRelease,
   loadRelease,
@@ -19,6 +20,7 @@ export interface Rendering {
   readonly hash: string;
   readonly models: number;
   readonly openApi: string;
+  readonly documentation: Documentation;
   readonly modules: readonly CompiledModule[];
   readonly skipped: readonly SkippedModel[];
   /** Endpoints that stay as they were, because the guard holds their changes back. */
@@ -117,8 +119,14 @@ export class Refresher {
 const NO_ENDPOINT =
   "The manifest has no endpoint: it is taken for a broken one. Restart the server to serve no endpoint.";
 
-function releaseOf({ hash, models, openApi, modules, skipped, heldBack = [] }: Rendering): Release {
-  return { openApi, modules, manifest: { hash, models, skipped, heldBack, loadedAt: Date.now() } };
+function releaseOf(rendering: Rendering): Release {
+  const { hash, models, openApi, documentation, modules, skipped, heldBack = [] } = rendering;
+  return {
+    openApi,
+    documentation,
+    modules,
+    manifest: { hash, models, skipped, heldBack, loadedAt: Date.now() },
+  };
 }
 
 /** This process as a target. */

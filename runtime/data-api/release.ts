@@ -10,9 +10,18 @@ import {
 export interface Release {
   /** The OpenAPI document, as text. */
   readonly openApi: string;
+  readonly documentation: Documentation;
   readonly modules: readonly CompiledModule[];
   /** The manifest it was rendered from; null for a generated folder. */
   readonly manifest: ManifestVersion | null;
+}
+
+/** What describes the endpoints, as text; empty where a folder has no such file. */
+export interface Documentation {
+  /** `catalogue.json`. */
+  readonly catalogue: string;
+  /** `lineage.json`. */
+  readonly lineage: string;
 }
 
 /** Identifies a manifest: replicas that serve different ones can be told apart. */
@@ -45,6 +54,7 @@ export interface LoadedRelease {
   readonly endpoints: ReadonlyMap<string, LoadedEndpoint>;
   /** The OpenAPI document, as text. */
   readonly openApi: string;
+  readonly documentation: Documentation;
   readonly manifest: ManifestVersion | null;
 }
 
@@ -90,7 +100,7 @@ function decoded(path: string): string {
  * @throws when a module does not load
  */
 export function loadRelease(
-  { openApi, modules, manifest }: Release,
+  { openApi, documentation, modules, manifest }: Release,
   previous: LoadedRelease | null,
 ): LoadedRelease {
   const loaded = new Map(
@@ -98,7 +108,7 @@ export function loadRelease(
   );
   const endpoints = modules.map((module) => loaded.get(module.digest) ?? evaluateModule(module));
   const byPath = new Map(endpoints.map((endpoint) => [endpoint.spec.path, endpoint]));
-  return { endpoints: byPath, openApi, manifest };
+  return { endpoints: byPath, openApi, documentation, manifest };
 }
 
 export interface GeneratedReleaseOptions {
@@ -116,9 +126,10 @@ export async function readGeneratedRelease({
   dataDir,
   apiTitle,
 }: GeneratedReleaseOptions): Promise<{ readonly title: string; readonly release: Release }> {
-  const { modules, openApi } = await readGenerated(generated, `${dataDir}/cache`);
+  const { modules, openApi, documentation } = await readGenerated(generated, `${dataDir}/cache`);
   const document = JSON.parse(openApi) as { info: { title: string } };
-  if (apiTitle === null) return { title: document.info.title, release: { modules, openApi, manifest: null } };
+  const release = { modules, openApi, documentation, manifest: null };
+  if (apiTitle === null) return { title: document.info.title, release };
   const text = JSON.stringify({ ...document, info: { ...document.info, title: apiTitle } });
-  return { title: apiTitle, release: { modules, openApi: text, manifest: null } };
+  return { title: apiTitle, release: { ...release, openApi: text } };
 }

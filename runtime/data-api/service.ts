@@ -4,6 +4,7 @@ import type { ActiveRelease, Release } from "./release.js";
 import { Metrics } from "../observability/metrics.js";
 import { openGateway } from "./gateway.js";
 import { activate, type RefreshResult } from "./refresh.js";
+import { Documents } from "./documents.js";
 import { requestFields } from "../observability/request-log.js";
 import type { Environment } from "../environment/environment.js";
 import { KeyFileWatcher } from "../environment/keys.js";
@@ -59,7 +60,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const { contentType } = metrics;
   const service = {
     title,
-    openApi: () => active.current.openApi,
+    documents: new Documents(title, active, builds, environment.lineageTier),
     heldBack: () => active.current.manifest?.heldBack ?? [],
     metrics: { contentType, text: options.metricsText ?? (() => metrics.text()) },
     metricsPublic: environment.metricsPublic,

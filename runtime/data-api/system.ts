@@ -4,17 +4,18 @@ import { requestIdOf } from "../http/request-context.js";
 import { peek, type Authorization, authorize, requireTier } from "../access/authorize.js";
 import { send, sendOptions, sendHttpError, SYSTEM_METHODS, type Reply } from "./send.js";
 import { httpError, type HttpError } from "../model/errors.js";
-import { BufferedResult, isNamed } from "../results/buffered-result.js";
+import { isTier, TIERS } from "../model/tier.js";
+import { type BufferedResult, isNamed } from "../results/buffered-result.js";
 import { COMPRESSED_FROM_BYTES, encodingOf } from "../results/encoding.js";
 import type { Gateway } from "./gateway.js";
+import type { Documents } from "./documents.js";
 import type { RefreshResult } from "./refresh.js";
 import type { HeldBackEndpoint } from "./release.js";
 
 /** What the system endpoints report. */
 export interface Service {
   readonly title: string;
-  /** The OpenAPI document, as text. */
-  readonly openApi: () => string;
+  readonly documents: Documents;
   /** Endpoints whose changes the guard holds back. */
   readonly heldBack: () => readonly HeldBackEndpoint[];
   readonly metrics: MetricsText;
@@ -37,11 +38,14 @@ interface Context {
   readonly admission: Authorization;
 }
 
+export const CATALOGUE_PATH = "/v1/system/catalogue";
+
 /** The public endpoints, except the documentation pages (runtime/README.md, System endpoints). */
 const HANDLERS: ReadonlyMap<string, SystemHandler> = new Map<string, SystemHandler>([
   ["/", status],
   ["/health", health],
   ["/openapi.json", openApi],
+  [CATALOGUE_PATH, catalogue],
   ["/metrics", metrics],
 ]);
 
@@ -104,14 +108,30 @@ async function health({ gateway, service }: Context): Promise<Reply> {
   });
 }
 
-/** The document of the release in service, with its hash and encodings, each made once. */
-let document: { readonly text: string; readonly result: BufferedResult } | null = null;
+/** The description of all endpoints; with `?tier=`, of those that a caller of that tier may call. */
+function openApi({ service, request }: Context): Promise<Reply> | HttpError {
+  const tier = queryOf(request).get("tier")?.trim() ?? "";
+  if (tier !== "" && !isTier(tier)) return httpError("unknownTier", { names: TIERS.join(", ") });
+  return documentReply(service.documents.openApi(tier === "" ? null : tier), request, "no-cache");
+}
 
-async function openApi({ service, request }: Context): Promise<Reply> {
-  const text = service.openApi();
-  if (document?.text !== text) document = { text, result: new BufferedResult(text, 0, 0) };
-  const { result } = document;
-  const caching = ["Cache-Control", "no-cache", "Vary", "Accept-Encoding", "ETag", result.tag];
+/** What the caller may call (runtime/README.md, Catalogue). It depends on the key: shared caches do not keep it. */
+function catalogue({ service, request, admission }: Context): Promise<Reply> {
+  return documentReply(service.documents.catalogue(admission.tier).result, request, "private, no-cache");
+}
+
+function queryOf({ url = "/" }: IncomingMessage): URLSearchParams {
+  const mark = url.indexOf("?");
+  return new URLSearchParams(mark === -1 ? "" : url.slice(mark + 1));
+}
+
+async function documentReply(
+  result: BufferedResult,
+  request: IncomingMessage,
+  cacheControl: string,
+): Promise<Reply> {
+  const vary = cacheControl.startsWith("private") ? "Accept-Encoding, X-API-Key" : "Accept-Encoding";
+  const caching = ["Cache-Control", cacheControl, "Vary", vary, "ETag", result.tag];
   if (isNamed(result.tag, request.headers["if-none-match"])) return { status: 304, body: "", caching };
   const encoding = result.bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(request);
   if (encoding === null) return { status: 200, body: result.body, caching };

@@ -1,8 +1,8 @@
 import type { Keyring } from "../access/keyring.js";
-import type { PerTier } from "../model/tier.js";
+import type { PerTier, Tier } from "../model/tier.js";
 import { clientAddress, type ClientAddress } from "../http/client-address.js";
 import { generationOf, type GenerationEnvironment, runResultsOf } from "./generation.js";
-import { RATE_LIMITS } from "../model/tier.js";
+import { RATE_LIMITS, TIERS } from "../model/tier.js";
 import { followedKeysFile, readKeys } from "./keys.js";
 import {
   DEFAULT_STREAM_TIMEOUTS,
@@ -59,6 +59,8 @@ export interface Environment extends GenerationEnvironment {
   readonly csvEscapeFormulas: boolean;
   readonly logLevel: (typeof LOG_LEVELS)[number];
   readonly metricsPublic: boolean;
+  /** The lowest tier that sees names of upstream nodes in the catalogue; null: none. */
+  readonly lineageTier: Tier | null;
   /** Whether who called what is written into the database. */
   readonly usageEnabled: boolean;
   readonly rampPort: number;
@@ -122,6 +124,7 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
     csvEscapeFormulas: variables.oneOf("CSV_ESCAPE_FORMULAS", "false", ["true", "false"]) === "true",
     logLevel: variables.oneOf("LOG_LEVEL", "info", LOG_LEVELS),
     metricsPublic: variables.oneOf("METRICS_PUBLIC", "false", ["true", "false"]) === "true",
+    lineageTier: noneOr(variables.oneOf("LINEAGE_TIER", "tier1", [...TIERS, "none"])),
     usageEnabled: variables.oneOf("USAGE_ENABLED", "true", ["true", "false"]) === "true",
     rampPort: variables.whole("RAMP_PORT", 8001, { min: 0, max: 65_535 }),
     rampDatabaseUrl: variables.parsed("RAMP_DATABASE_URL", null, "a postgres:// address", postgresAddress),
@@ -141,6 +144,10 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
   };
   const { problems } = variables;
   return problems.length > 0 ? { ok: false, problems } : { ok: true, environment };
+}
+
+function noneOr(tier: Tier | "none"): Tier | null {
+  return tier === "none" ? null : tier;
 }
 
 /** Nothing follows the embedded database. */

@@ -143,6 +143,11 @@ export const ERRORS = {
     detail: "Request body must not be larger than {max} bytes.",
     when: "the body is over 1 MiB",
   },
+  unknownTier: {
+    status: 400,
+    detail: "'tier' must be one of: {names}.",
+    when: "`?tier=` of /openapi.json names no tier",
+  },
   notFound: { status: 404, detail: "Not Found", when: "no endpoint has this path" },
   methodNotAllowed: {
     status: 405,

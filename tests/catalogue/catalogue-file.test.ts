@@ -13,10 +13,14 @@ const STARTER = readFileSync(
 );
 
 describe("a catalogue that is written and read back", () => {
-  it("is the same for the starter, but for the warnings of its generation", () => {
+  it("is the same for the starter, but for the warnings and the lineage of its generation", () => {
     const catalogue = catalogueOfText(STARTER, { defaultTier: "tier2" });
     const reading = readCatalogue(catalogueText(catalogue, "Numbers"));
-    expect(reading).toEqual({ ok: true, title: "Numbers", catalogue: { ...catalogue, warnings: [] } });
+    expect(reading).toEqual({
+      ok: true,
+      title: "Numbers",
+      catalogue: { ...catalogue, warnings: [], lineage: new Map() },
+    });
     expect(catalogue.entries.length).toBeGreaterThan(20);
   });
 
@@ -25,7 +29,11 @@ describe("a catalogue that is written and read back", () => {
       fc.property(soundNodes, (nodes) => {
         const catalogue = catalogueOfText(manifestText(nodes));
         const reading = readCatalogue(catalogueText(catalogue, null));
-        expect(reading).toEqual({ ok: true, title: null, catalogue: { ...catalogue, warnings: [] } });
+        expect(reading).toEqual({
+          ok: true,
+          title: null,
+          catalogue: { ...catalogue, warnings: [], lineage: new Map() },
+        });
       }),
       { numRuns: 200 },
     );

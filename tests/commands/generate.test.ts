@@ -15,9 +15,10 @@ describe("routewright generate", () => {
       out: [
         "added    generated/catalogue.json",
         "added    generated/index.ts",
+        "added    generated/lineage.json",
         "added    generated/openapi.json",
         "added    generated/routes/bridges/volume.ts",
-        "1 endpoint; 4 files changed; no model skipped\n",
+        "1 endpoint; 5 files changed; no model skipped\n",
       ].join("\n"),
       err: "",
     });
@@ -41,7 +42,7 @@ describe("routewright generate", () => {
     expect(routewright(project(GOOD, { ...GOOD, name: "twin" }), strict).exit).toBe(1);
     const folder = project(GOOD, BAD);
     expect(routewright(folder, strict).exit).toBe(1);
-    expect(Object.keys(filesIn(join(folder, "generated")))).toHaveLength(4);
+    expect(Object.keys(filesIn(join(folder, "generated")))).toHaveLength(5);
   });
 
   it("reports as JSON", () => {
@@ -55,7 +56,14 @@ describe("routewright generate", () => {
     expect(exit).toBe(0);
     expect(JSON.parse(out)).toEqual({
       endpoints: 2,
-      added: ["catalogue.json", "index.ts", "openapi.json", "routes/bridges/volume.ts", "routes/c/w.ts"],
+      added: [
+        "catalogue.json",
+        "index.ts",
+        "lineage.json",
+        "openapi.json",
+        "routes/bridges/volume.ts",
+        "routes/c/w.ts",
+      ],
       changed: [],
       removed: [],
       skipped: [
@@ -121,6 +129,7 @@ describe("a manifest that publishes nothing any more", () => {
     expect(Object.keys(filesIn(join(folder, "generated")))).toEqual([
       "catalogue.json",
       "index.ts",
+      "lineage.json",
       "openapi.json",
     ]);
   });

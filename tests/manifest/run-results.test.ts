@@ -57,7 +57,7 @@ const built = (more: object): readonly unknown[] => {
   const reading = read(runResults([result("model.shop.a", more)]));
   return reading.ok ? reading.builds : [reading.problem];
 };
-const DONE = { node: "model.shop.a", completedAt: Date.parse("2026-05-21T03:00:02.345Z") };
+const DONE = { node: "model.shop.a", completedAt: Date.parse("2026-05-21T03:00:02.345Z"), rows: 5 };
 
 describe("dbt's run_results.json", () => {
   it.each([
@@ -70,8 +70,40 @@ describe("dbt's run_results.json", () => {
     expect(read(text)).toEqual({
       ok: true,
       builds: [DONE, { ...DONE, node: "seed.shop.b" }],
+      tests: [],
       command: "build",
     });
+  });
+
+  it("tells how tests ended, of `dbt test` too; one that was skipped says nothing", () => {
+    const test = (name: string, status: string, failures: number | null) =>
+      result(`test.shop.${name}.c0ffee`, { status, failures });
+    const results = [
+      test("a", "pass", 0),
+      test("b", "warn", 3),
+      test("c", "fail", 9),
+      test("d", "error", null),
+    ];
+    const text = runResults(
+      [...results, test("e", "skipped", null), result("model.shop.a", { status: "pass" })],
+      {
+        which: "test",
+      },
+    );
+    const run = (name: string, status: string, failures: number | null) => ({
+      test: `test.shop.${name}.c0ffee`,
+      status,
+      completedAt: DONE.completedAt,
+      failures,
+    });
+    expect(read(text)).toMatchObject({
+      builds: [],
+      tests: [run("a", "pass", 0), run("b", "warn", 3), run("c", "fail", 9), run("d", "error", null)],
+    });
+  });
+
+  it.each([[-1], ["5"], [1.5], [undefined]])("takes rows_affected %j for not known", (rows_affected) => {
+    expect(built({ adapter_response: { rows_affected } })).toEqual([{ ...DONE, rows: null }]);
   });
 
   it.each(["success", "partial success"])("counts a node whose status is %j", (status) => {
@@ -107,6 +139,7 @@ describe("dbt's run_results.json", () => {
       expect(read(runResults([result("model.shop.a")], { which }))).toEqual({
         ok: true,
         builds: [],
+        tests: [],
         command: which,
       });
     },
@@ -154,7 +187,7 @@ describe("dbt's run_results.json", () => {
   });
 
   it("may tell of nothing", () => {
-    expect(read(runResults([], { which: null }))).toEqual({ ok: true, builds: [], command: null });
+    expect(read(runResults([], { which: null }))).toEqual({ ok: true, builds: [], tests: [], command: null });
   });
 
   it.each([

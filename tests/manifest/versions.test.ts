@@ -154,6 +154,7 @@ describe("a manifest of schema", () => {
         ["seed.shop.colours", { kind: "seed", ...MADE }],
         ["snapshot.shop.past", { kind: "snapshot", ...MADE }],
       ]),
+      tests: new Map([["model.shop.api_volume", ["test.shop.not_null_api_volume_day.1"]]]),
       nullableByDefault: true,
       warnings: [],
     });

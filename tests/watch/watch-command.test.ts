@@ -39,12 +39,13 @@ describe("routewright watch", () => {
     const folder = ownFolder();
     put(folder, manifestOf([{ name: "api_a", tags: ["production", "api:a"], columns: { n: "bigint" } }]));
     const command = watch(folder);
-    await command.until(/1 endpoint; 4 files changed/);
+    await command.until(/1 endpoint; 5 files changed/);
     put(folder, manifestOf([{ name: "api_b", tags: ["production", "api:b"], columns: { n: "bigint" } }]));
     await command.until(/removed +generated\/routes\/general\/a\.ts/);
     expect([...readFolder(join(folder, "generated")).files.keys()].sort()).toEqual([
       "catalogue.json",
       "index.ts",
+      "lineage.json",
       "openapi.json",
       "routes/general/b.ts",
     ]);

@@ -38,7 +38,7 @@ async function serveData(flags: ServeFlags, environment: Environment): Promise<S
   const runResults = await runResultsOf(environment);
   const service = await startService({ environment, generated, dataDir: DATA_DIR, renderer });
   const unfollow = [followManifest(flags, environment, service)];
-  if (runResults !== null) unfollow.push(runResults.follow((builds) => service.built(builds)));
+  if (runResults !== null) unfollow.push(runResults.follow((builds, tests) => service.built(builds, tests)));
   const stop = (): Promise<void> => Promise.all(unfollow.map((end) => end())).then(() => service.stop());
   return { stop, reload: () => service.reload() };
 }

@@ -31,7 +31,8 @@ export async function serveWithWorkers(
   try {
     const runResults = hasData ? await runResultsOf(environment) : null;
     // Before there are workers: their first answers have their versions.
-    if (runResults !== null) unfollow.push(runResults.follow((builds) => supervisor.built(builds)));
+    if (runResults !== null)
+      unfollow.push(runResults.follow((builds, tests) => supervisor.built(builds, tests)));
     const started = supervisor.start().then(() => true);
     if (!(await Promise.race([started, stopped.then(() => false)]))) return { exit: EXIT.ok };
     if (hasData) unfollow.push(followManifest(flags, environment, supervisor));

@@ -14,7 +14,7 @@ export const HEADERS = {
   ETag: header("Version of the rows. Send it in `If-None-Match`: 304 while the rows are the same.", {
     type: "string",
   }),
-  "X-Data-As-Of": header("When dbt last built the rows, where that is known.", {
+  "X-Data-As-Of": header("When dbt last built what the rows come from; absent where that is not known.", {
     type: "string",
     format: "date-time",
   }),
@@ -84,7 +84,7 @@ function headersOf(more: readonly HeaderName[]): JsonRecord {
 type Status = (typeof ERRORS)[ErrorCode]["status"];
 
 /** Operations, as far as the errors that they respond with differ. */
-export type OperationKind = "GET" | "POST" | "refresh" | "metrics" | "open";
+export type OperationKind = "GET" | "POST" | "refresh" | "metrics" | "open" | "openapi";
 
 interface ErrorResponse {
   /** Name in `components.responses`. */
@@ -94,14 +94,14 @@ interface ErrorResponse {
 }
 
 const DATA = ["GET", "POST"] as const;
-const ALL = [...DATA, "refresh", "metrics", "open"] as const;
+const ALL = [...DATA, "refresh", "metrics", "open", "openapi"] as const;
 
 /**
  * Which operations respond with an error status. A path that is described may be gone (404) or may have lost its POST
  * (405) by the time it is called: endpoints come and go with the manifest.
  */
 const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
-  400: { name: "BadRequest", of: DATA, headers: [] },
+  400: { name: "BadRequest", of: [...DATA, "openapi"], headers: [] },
   403: { name: "Forbidden", of: ALL, headers: [] },
   404: { name: "NotFound", of: DATA, headers: [] },
   405: { name: "MethodNotAllowed", of: ["POST"], headers: ["Allow"] },

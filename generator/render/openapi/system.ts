@@ -1,4 +1,4 @@
-import type { Tier } from "@routewright/runtime/model";
+import { type Tier, TIERS } from "@routewright/runtime/model";
 import type { Json, JsonMap, JsonRecord } from "./json-text.js";
 import { securityOf } from "./operation.js";
 import { errorReferences, type OperationKind, ref, response } from "./responses.js";
@@ -15,6 +15,7 @@ interface SystemEndpoint {
   readonly description: string;
   readonly tier: Tier;
   readonly kind: OperationKind;
+  readonly parameters?: readonly JsonRecord[];
   readonly responses: Readonly<Record<string, JsonRecord>>;
 }
 
@@ -59,11 +60,38 @@ const SYSTEM_ENDPOINTS: readonly SystemEndpoint[] = [
   },
   {
     ...OPEN,
+    path: "/explore",
+    operationId: "system_explore",
+    summary: "Explorer",
+    description: "The catalogue as a page: search, try an endpoint, draw a chart.",
+    responses: { 200: text("A page.", "text/html") },
+  },
+  {
+    ...OPEN,
     path: "/openapi.json",
     operationId: "system_openapi",
     summary: "OpenAPI description",
     description: "This description itself, OpenAPI 3.1.",
+    kind: "openapi",
+    parameters: [
+      {
+        name: "tier",
+        in: "query",
+        description: "Describe only what a caller of this tier may call.",
+        schema: { type: "string", enum: TIERS },
+      },
+    ],
     responses: { 200: json("The description.", { type: "object", additionalProperties: true }) },
+  },
+  {
+    ...OPEN,
+    path: "/v1/system/catalogue",
+    operationId: "system_catalogue",
+    summary: "Catalogue",
+    description:
+      "What the caller's key may call: endpoints with their columns and parameters, when dbt last built them, the state " +
+      "of their dbt tests, and what they are made from.",
+    responses: { 200: json("The catalogue.", ref("schemas", "Catalogue")) },
   },
   {
     path: "/metrics",
@@ -109,6 +137,60 @@ export const SYSTEM_SCHEMAS: JsonRecord = {
     },
     required: ["status", "database_connected"],
   },
+  Catalogue: {
+    type: "object",
+    properties: {
+      title: { type: "string", description: "Title of the API." },
+      tier: { type: "string", enum: TIERS, description: "The caller's." },
+      endpoints: listOf(
+        {
+          path: { type: "string" },
+          model: { type: "string", description: "The dbt model." },
+          category: { type: "string" },
+          tier: { type: "string", enum: TIERS },
+          description: { type: "string" },
+          columns: listOf(
+            { name: { type: "string" }, type: { type: ["string", "null"] }, description: { type: "string" } },
+            "In the order of the rows' members.",
+          ),
+          parameters: {
+            type: ["array", "null"],
+            items: { type: "object" },
+            description: "Null where the endpoint takes none.",
+          },
+          deprecation_date: { type: ["string", "null"], description: "From then on it may be gone." },
+          data_as_of: { type: ["string", "null"], description: "As in `X-Data-As-Of`." },
+          last_build: {
+            type: ["object", "null"],
+            properties: { completed_at: { type: "string" }, rows: { type: ["integer", "null"] } },
+            description: "The model's last dbt build, and the rows that it wrote.",
+          },
+          tests: {
+            type: ["object", "null"],
+            properties: {
+              passed: { type: "integer" },
+              warned: { type: "integer" },
+              failed: { type: "integer" },
+              unknown: { type: "integer" },
+            },
+            description: "The model's dbt tests, by their last result.",
+          },
+        },
+        "What the caller may call.",
+      ),
+      locked: {
+        type: "object",
+        additionalProperties: { type: "integer" },
+        description: "How many more endpoints each higher tier opens.",
+      },
+      lineage: {
+        type: ["array", "null"],
+        items: { type: "object" },
+        description: "What the endpoints' models are made from, by name.",
+      },
+    },
+    required: ["title", "tier", "endpoints", "locked", "lineage"],
+  },
   Refresh: {
     type: "object",
     properties: {
@@ -135,6 +217,15 @@ export const SYSTEM_SCHEMAS: JsonRecord = {
   },
 };
 
+/** A list of objects that have at least these properties. */
+function listOf(properties: JsonRecord, description: string): JsonRecord {
+  return {
+    type: "array",
+    description,
+    items: { type: "object", properties, required: Object.keys(properties) },
+  };
+}
+
 function paths(description: string): JsonRecord {
   return { type: "array", items: { type: "string" }, description };
 }
@@ -153,6 +244,7 @@ function systemOperation({
   description,
   tier,
   kind,
+  parameters,
   responses,
 }: SystemEndpoint): JsonRecord {
   const all = [...Object.entries<Json>(responses), ...errorReferences(kind)];
@@ -163,6 +255,7 @@ function systemOperation({
     description,
     "x-tier": tier,
     security: securityOf(kind === "refresh" ? tier : "tier0"),
+    ...(parameters && { parameters }),
     responses: new Map(all.sort(([a], [b]) => Number(a) - Number(b))),
   };
 }

@@ -47,7 +47,9 @@ describe("the OpenAPI document", () => {
       "/health",
       "/docs",
       "/redoc",
+      "/explore",
       "/openapi.json",
+      "/v1/system/catalogue",
       "/metrics",
       "/v1/system/manifest/refresh",
     ]);
@@ -95,7 +97,9 @@ describe("the OpenAPI document", () => {
       "/health": "tier0",
       "/docs": "tier0",
       "/redoc": "tier0",
+      "/explore": "tier0",
       "/openapi.json": "tier0",
+      "/v1/system/catalogue": "tier0",
       "/metrics": "tier3",
       "/v1/system/manifest/refresh": "tier3",
     });
@@ -104,7 +108,7 @@ describe("the OpenAPI document", () => {
   it("never has a public system endpoint answer 429", () => {
     const { paths } = documentOf();
     const open = Object.keys(paths).filter((path) => paths[path].get);
-    expect(open).toHaveLength(6);
+    expect(open).toHaveLength(8);
     for (const path of open) expect(paths[path].get.responses).not.toHaveProperty("429");
   });
 
