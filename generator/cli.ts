@@ -1,46 +1,91 @@
-import { Command, CommanderError } from "commander";
-import { addDiff } from "./command-line/diff.js";
-import { addGenerate } from "./command-line/generate.js";
-import { addKeys } from "./command-line/keys.js";
-import { addLint } from "./command-line/lint.js";
-import { addRamp } from "./commands/ramp.js";
-import { addServe } from "./command-line/serve.js";
-import { addUsage } from "./command-line/usage.js";
-import { addVerify } from "./commands/verify.js";
-import { addWatch } from "./command-line/watch.js";
-import { EXIT, type Outcome } from "./commands/outcome.js";
+import { createRequire } from "node:module";
+import { CommanderError } from "commander";
+import { CliCommand, EXIT, type Exit, print } from "./commands/command.js";
 
-/** Runs the command line and returns its exit code. A command's code is loaded only when it is called. */
-export async function run(argv: readonly string[]): Promise<number> {
-  let exit: number = EXIT.ok;
-  const program = new Command("routewright")
+/** Loads a command's code and gives the function that declares its options and action. */
+type Load = () => Promise<(command: CliCommand) => void>;
+
+/** Every command: what the list of commands says of it, and its code. */
+const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>> = {
+  generate: [
+    "write handlers and OpenAPI for every published model",
+    async () => (await import("./commands/generate.js")).configureGenerate,
+  ],
+  diff: [
+    "report changes between two catalogues that affect API consumers",
+    async () => (await import("./commands/diff.js")).configureDiff,
+  ],
+  lint: [
+    "report what will trouble consumers or operators of the API",
+    async () => (await import("./commands/lint.js")).configureLint,
+  ],
+  verify: [
+    "compare the catalogue with the live database",
+    async () => (await import("./commands/verify.js")).configureVerify,
+  ],
+  watch: [
+    "regenerate whenever the manifest changes",
+    async () => (await import("./commands/watch.js")).configureWatch,
+  ],
+  serve: [
+    "serve a generated folder straight from its TypeScript",
+    async () => (await import("./commands/serve.js")).configureServe,
+  ],
+  keys: [
+    "manage API keys, which are stored hashed",
+    async () => (await import("./commands/keys.js")).configureKeys,
+  ],
+  usage: [
+    "report who called what, as the servers have written it into the database",
+    async () => (await import("./commands/usage.js")).configureUsage,
+  ],
+  ramp: [
+    "set up the ramp: organizations, projects, providers, identity providers, webhooks, keys",
+    async () => (await import("./commands/ramp.js")).configureRamp,
+  ],
+  config: [
+    "print what is in force and where each value comes from",
+    async () => (await import("./commands/config.js")).configureConfig,
+  ],
+};
+
+/** Runs the command line and returns its exit code. Only the code of the command that is called is loaded. */
+export async function run(argv: readonly string[]): Promise<Exit> {
+  const program = new CliCommand("routewright")
     .description("Turns a dbt manifest into a typed, tier-gated HTTP API.")
+    .version(versionOf(), "-V, --version", "print the version")
+    .option("--quiet", "print results, findings and errors only")
+    .option("--no-color", "print without colours, as NO_COLOR does")
     .exitOverride()
-    .configureHelp({ showGlobalOptions: true });
-  const command = (name: string): Command => program.command(name).exitOverride();
-  const then = (outcome: Promise<Outcome>): Promise<void> => outcome.then((done) => void (exit = tell(done)));
-  addGenerate(command("generate"), then);
-  addDiff(command("diff"), then);
-  addLint(command("lint"), then);
-  addVerify(command("verify"), then);
-  addWatch(command("watch"), then);
-  addServe(command("serve"), then);
-  addKeys(command("keys"), then);
-  addUsage(command("usage"), then);
-  addRamp(command("ramp"), then);
+    .showSuggestionAfterError()
+    .configureHelp({ showGlobalOptions: true })
+    .hook("preAction", () => {
+      if (program.opts<{ color: boolean }>().color) return;
+      process.env["NO_COLOR"] = "1";
+    });
+  const called = calledIn(argv);
+  for (const [name, [summary, load]] of Object.entries(COMMANDS)) {
+    const command = program.command(name);
+    command.description(summary);
+    if (name === called) (await load())(command);
+  }
   try {
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.error;
-    return tell({ exit: EXIT.error, errors: [error instanceof Error ? error.message : String(error)] });
+    print({ exit: EXIT.error, errors: [error instanceof Error ? error.message : String(error)] });
+    return EXIT.error;
   }
-  return exit;
+  return program.exit;
 }
 
-function tell({ exit, output = "", notes = [], errors = [] }: Outcome): number {
-  // An empty write to a full disk fails as well.
-  if (output !== "") process.stdout.write(output);
-  for (const line of notes) process.stderr.write(`${line}\n`);
-  for (const line of errors) process.stderr.write(`error: ${line}\n`);
-  return exit;
+/** The command that is called, or that help is asked for. */
+function calledIn(argv: readonly string[]): string | undefined {
+  const [first, second] = argv.filter((argument) => !argument.startsWith("-"));
+  return first === "help" ? second : first;
+}
+
+function versionOf(): string {
+  const { version } = createRequire(import.meta.url)("routewright/package.json") as { version: string };
+  return version;
 }

@@ -1,15 +1,16 @@
 import { existsSync, writeFileSync } from "node:fs";
+import { Option } from "commander";
 import { ACCEPT_FILE, type AcceptEntry, parseAccept, prunedText } from "../diff/accepted-changes.js";
 import { compareCatalogues, type SeverityOverrides } from "../diff/compare-catalogues.js";
 import { readRevision, type RevisionOptions } from "../diff/revision.js";
-import { type FailOn, judge, shouldFail } from "../diff/verdict.js";
+import { FAIL_ON, type FailOn, judge, shouldFail } from "../diff/verdict.js";
 import { readSource, shownLocation } from "../manifest/source.js";
 import { diffReport } from "../report/diff-report.js";
-import { MINIMUM_NOTICE_DAYS } from "../policy.js";
-import { renderReport } from "../report/render.js";
-import type { Format } from "../report/report.js";
+import { DEFAULTS } from "../config.js";
+import { renderReport, terminalOf } from "../report/render.js";
+import { type Format, FORMATS } from "../report/report.js";
 import type { Terminal } from "../report/text.js";
-import { EXIT, type Outcome } from "./outcome.js";
+import { type CliCommand, EXIT, OPTIONS, type Outcome, withSettings } from "./command.js";
 
 export interface DiffOptions extends RevisionOptions {
   /** Revisions as `readRevision` takes them. */
@@ -28,9 +29,51 @@ export interface DiffOptions extends RevisionOptions {
   readonly terminal?: Terminal;
 }
 
+interface Flags {
+  readonly format: Format;
+  readonly failOn: FailOn;
+  readonly generated?: string;
+  readonly accept?: string;
+  readonly prune?: boolean;
+  readonly catalog?: string;
+}
+
+export function configureDiff(command: CliCommand): void {
+  command
+    .argument("<base>", "a manifest (file or URL), a generated folder, or git:<ref>")
+    .argument("<head>", "likewise")
+    .addOption(new Option("--format <format>", "output format").choices(FORMATS).default("text"))
+    .addOption(new Option("--fail-on <changes>", "exit 1 at these").choices(FAIL_ON).default("breaking"))
+    .addOption(OPTIONS.generated())
+    .option(
+      "--accept <file>",
+      `accepted changes (default: \`diff.accept\` of the config file, or ${ACCEPT_FILE} if there is one)`,
+    )
+    .option("--prune", "remove entries from the accept file that match no change")
+    .addOption(OPTIONS.catalog())
+    .runs((base: string, head: string, flags: Flags) =>
+      withSettings(flags, (settings) =>
+        diff({
+          ...flags,
+          ...settings,
+          base,
+          head,
+          generated: settings.out,
+          today: new Date().toISOString().slice(0, 10),
+          cwd: process.cwd(),
+          terminal: terminalOf(process.stdout, process.env),
+        }),
+      ),
+    )
+    .helpEnd(
+      ["diff git:origin/main generated", "diff old/manifest.json target/manifest.json --format markdown"],
+      { 1: "changes of --fail-on that are not accepted" },
+    );
+}
+
 /** `routewright diff`: the changes that consumers of the base see in the head. */
 export async function diff(options: DiffOptions): Promise<Outcome> {
-  const { failOn, today, minimumNoticeDays = MINIMUM_NOTICE_DAYS } = options;
+  const { failOn, today, minimumNoticeDays = DEFAULTS.minimumNoticeDays } = options;
   const [base, head, accept] = await Promise.all([
     readRevision(options.base, options),
     readRevision(options.head, options),

@@ -1,21 +1,19 @@
 import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
-import { compare, type Drift, emptyProblem, readFolder } from "../output/folder.js";
-import { folderProblem } from "../output/folder-problem.js";
-import { readModuleCache, writeModuleCache } from "../render/module-cache.js";
-import { type FileSet, render, renderCached } from "../render/render.js";
-import { writeDrift } from "../output/write.js";
 import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
 import { readManifest, type ManifestReading } from "../manifest/manifest.js";
-import { EXIT, type Outcome } from "./outcome.js";
-import { conflictingFile, type GenerateReport, reportJson, reportText } from "./report.js";
+import { updateFolder } from "../output/update.js";
+import { readModuleCache, writeModuleCache } from "../render/module-cache.js";
+import { type FileSet, render, renderCached } from "../render/render.js";
+import { type GenerateReport, reportJson, reportText } from "../report/generate-report.js";
+import { type CliCommand, EXIT, OPTIONS, type Outcome, withManifest } from "./command.js";
 
 export interface GenerateOptions {
   /** File or http(s) address of dbt's manifest.json. */
   readonly manifest: string;
   /** Of dbt's catalog.json. */
-  readonly catalog?: string;
+  readonly catalog?: string | undefined;
   readonly out: string;
   /** Compare only: findings where the folder is not what the manifest renders to. */
   readonly check: boolean;
@@ -29,17 +27,37 @@ export interface GenerateOptions {
   readonly title: string | null;
 }
 
+type Flags = Omit<GenerateOptions, "manifest" | "out" | "defaultTier" | "title"> &
+  Partial<Pick<GenerateOptions, "manifest" | "out">>;
+
+export function configureGenerate(command: CliCommand): void {
+  command
+    .addOption(OPTIONS.manifest())
+    .addOption(OPTIONS.catalog())
+    .addOption(OPTIONS.out())
+    .option("--check", "write nothing; exit 1 when the folder is not up to date", false)
+    .option("--strict", "exit 1 when a model is skipped with a problem", false)
+    .option("--json", "report as JSON", false)
+    .option("--allow-empty", "write even if the manifest publishes no endpoint any more", false)
+    .runs((flags: Flags) =>
+      withManifest(flags, (settings) => generate({ ...flags, ...settings, title: settings.apiTitle })),
+    )
+    .helpEnd(["generate --manifest target/manifest.json", "generate --check --strict   # in CI"], {
+      1: "--check and the folder is not up to date, or --strict and a model was skipped as invalid",
+    });
+}
+
 /** `routewright generate`: the manifest rendered into the folder, or compared with it. */
 export async function generate(options: GenerateOptions): Promise<Outcome> {
   const reading = await readModels(options);
   if (!reading.ok) return { exit: EXIT.error, errors: [reading.problem] };
   const catalogue = catalogueOf(reading.manifest, { defaultTier: options.defaultTier });
-  const files = rendered(options, catalogue);
-  const update = updateOf(options, files, catalogue.entries.length);
-  if ("errors" in update) return { exit: EXIT.error, errors: update.errors };
+  const update = updateFolder(rendered(options, catalogue), options);
+  if (!update.ok) return { exit: EXIT.error, errors: update.problems };
   const report = { ...options, warnings: reading.manifest.warnings, catalogue, drift: update.drift };
   const output = options.json ? reportJson(report) : reportText(report);
-  return { exit: hasFindings(options, report) ? EXIT.findings : EXIT.ok, output };
+  const exit = hasFindings(options, report) ? EXIT.findings : EXIT.ok;
+  return { exit, output, isStatus: !options.json };
 }
 
 /** `--check` renders every module: its result rests on nothing but the manifest. */
@@ -56,27 +74,6 @@ async function readModels({ manifest, catalog }: GenerateOptions): Promise<Manif
   if (!reading.ok || catalog === undefined) return reading;
   const found = await readCatalog(catalog);
   return found.ok ? { ok: true, manifest: withWarehouseColumns(reading.manifest, found.columns) } : found;
-}
-
-/** Compares the folder with the files and, unless only that is asked, writes what differs. */
-function updateOf(
-  { out, check, allowEmpty = false }: GenerateOptions,
-  fresh: FileSet,
-  endpoints: number,
-): { readonly drift: readonly Drift[] } | { readonly errors: readonly string[] } {
-  try {
-    const drift = compare(readFolder(out), fresh);
-    const blocked = drift.filter(({ kind }) => kind === "blocked");
-    if (blocked.length > 0) return { errors: blocked.map(({ file }) => conflictingFile(out, file)) };
-    const empty = check || allowEmpty ? null : emptyProblem(endpoints, drift);
-    if (empty !== null) return { errors: [empty] };
-    if (!check) writeDrift(out, fresh, drift);
-    return { drift };
-  } catch (error) {
-    const problem = folderProblem(out, error, check ? "read" : "write");
-    if (problem === null) throw error;
-    return { errors: [problem] };
-  }
 }
 
 function hasFindings({ check, strict }: GenerateOptions, { catalogue, drift }: GenerateReport): boolean {

@@ -1,28 +1,66 @@
 import { addKey, removeKey, storedKeys, type StoredKey } from "@routewright/runtime/keys";
-import { EXIT, type Outcome } from "./outcome.js";
+import { TIERS } from "@routewright/runtime/model";
+import { Option } from "commander";
+import { type CliCommand, EXIT, type Outcome } from "./command.js";
 
 const RESTART = "Keys are read when the server starts: restart it.";
 
+interface Flags extends Omit<StoredKey, "id"> {
+  readonly file: string;
+  readonly json: boolean;
+}
+
+export function configureKeys(command: CliCommand): void {
+  const file = new Option("--file <file>", "the key file").env("API_KEYS_FILE").default("./api_keys.json");
+  command
+    .command("create")
+    .description("make a key and print it, this once")
+    .requiredOption("--user <name>", "who it is for")
+    .addOption(new Option("--tier <tier>", "what it may call").choices(TIERS).makeOptionMandatory())
+    .option("--org <name>", "the user's organization", "")
+    .addOption(file)
+    .option("--json", "print the key as JSON and nothing else", false)
+    .runs(createKey)
+    .helpEnd(["keys create --user ann --tier tier1 --org acme"]);
+  command
+    .command("list")
+    .description("list the keys by id")
+    .addOption(file)
+    .option("--json", "print JSON", false)
+    .runs(listKeys)
+    .helpEnd(["keys list"]);
+  command
+    .command("revoke")
+    .argument("<id>", "the key's id, or its beginning")
+    .description("remove a key")
+    .addOption(file)
+    .runs(revokeKey)
+    .helpEnd(["keys revoke 3f2a9c41"]);
+  command.helpEnd(["keys create --user ann --tier tier1 --org acme", "keys list", "keys revoke 3f2a9c41"]);
+}
+
 /** `routewright keys create`: the key on standard output, alone, so that a script can take it. */
-export function createKey(file: string, owner: Omit<StoredKey, "id">): Outcome {
-  const added = addKey(file, owner);
+function createKey({ file, json, user, tier, org }: Flags): Outcome {
+  const added = addKey(file, { user, tier, org });
   if (!added.ok) return failed(added.problem);
   const { key, id } = added.value;
+  if (json) return { exit: EXIT.ok, output: `${JSON.stringify({ key })}\n` };
   const notes = [`Stored hashed in ${file} as ${id}. The key is shown this once.`, RESTART];
   return { exit: EXIT.ok, output: `${key}\n`, notes };
 }
 
 /** `routewright keys list`: who has which tier; the keys themselves are not in the file. */
-export function listKeys(file: string): Outcome {
+function listKeys({ file, json }: Pick<Flags, "file" | "json">): Outcome {
   const keys = storedKeys(file);
   if (!keys.ok) return failed(keys.problem);
+  if (json) return { exit: EXIT.ok, output: `${JSON.stringify(keys.value, null, 2)}\n` };
   const rows = keys.value.map(({ id, tier, user, org }) => [id, tier, user, org]);
   const lines = [["id", "tier", "user", "org"], ...rows].map((row) => row.join("\t").trimEnd());
   return { exit: EXIT.ok, output: `${lines.join("\n")}\n` };
 }
 
 /** `routewright keys revoke`: removes the one key that the id names. */
-export function revokeKey(file: string, id: string): Outcome {
+function revokeKey(id: string, { file }: Pick<Flags, "file">): Outcome {
   const removed = removeKey(file, id);
   if (!removed.ok) return failed(removed.problem);
   const [match, ...others] = removed.value;

@@ -1,7 +1,15 @@
 import type { Tier } from "@routewright/runtime/model";
+import { Option } from "commander";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readRevision } from "../diff/revision.js";
-import { type Context, type FailOn, type Finding, type RuleSeverities, shouldFail } from "../lint/finding.js";
+import {
+  type Context,
+  FAIL_ON,
+  type FailOn,
+  type Finding,
+  type RuleSeverities,
+  shouldFail,
+} from "../lint/finding.js";
 import { lint as lintManifest } from "../lint/lint.js";
 import { projectOf } from "../lint/project.js";
 import { catalogueOf } from "../catalogue/build.js";
@@ -11,12 +19,11 @@ import { PRIVATE_KEYS } from "../manifest/model.js";
 import { readSource } from "../manifest/source.js";
 import type { Failure } from "../manifest/source.js";
 import { lintReport } from "../report/lint-report.js";
-import { MINIMUM_NOTICE_DAYS } from "../policy.js";
-import { renderReport } from "../report/render.js";
-import type { Format } from "../report/report.js";
+import { DEFAULTS } from "../config.js";
+import { renderReport, terminalOf } from "../report/render.js";
+import { type Format, FORMATS } from "../report/report.js";
 import type { Terminal } from "../report/text.js";
-
-import { EXIT, type Outcome } from "./outcome.js";
+import { type CliCommand, EXIT, OPTIONS, type Outcome, withManifest } from "./command.js";
 
 export interface LintOptions {
   /** File or http(s) address of dbt's manifest.json. */
@@ -35,6 +42,50 @@ export interface LintOptions {
   readonly generated?: string;
   readonly cwd?: string;
   readonly terminal?: Terminal;
+}
+
+interface Flags {
+  readonly manifest?: string;
+  readonly catalog?: string;
+  readonly format: Format;
+  readonly failOn: FailOn;
+  readonly privateKey: readonly string[];
+  readonly base?: string;
+  readonly generated?: string;
+}
+
+export function configureLint(command: CliCommand): void {
+  command
+    .addOption(OPTIONS.manifest())
+    .addOption(OPTIONS.catalog())
+    .addOption(new Option("--format <format>", "output format").choices(FORMATS).default("text"))
+    .addOption(new Option("--fail-on <findings>", "exit 1 at these").choices(FAIL_ON).default("warning"))
+    .option(
+      "--private-key <meta key>",
+      "a key of `meta` that marks private data; may be repeated",
+      collect,
+      [],
+    )
+    .option("--base <revision>", "report only findings that are new since it: as for diff")
+    .addOption(OPTIONS.generated())
+    .runs((flags: Flags) =>
+      withManifest(flags, (settings) =>
+        lint({
+          ...flags,
+          ...settings,
+          severities: settings.lint,
+          generated: settings.out,
+          terminal: terminalOf(process.stdout, process.env),
+        }),
+      ),
+    )
+    .helpEnd(["lint", "lint --fail-on error --base git:origin/main   # in CI: new findings only"], {
+      1: "findings of --fail-on",
+    });
+}
+
+function collect(value: string, earlier: readonly string[]): readonly string[] {
+  return [...earlier, value];
 }
 
 /** `routewright lint`: what in a manifest will trouble consumers or operators of its API. */
@@ -104,7 +155,7 @@ async function knownIn(base: string, head: ReadProject, options: LintOptions): P
   }
   const revision = await readRevision(base, { defaultTier, generated, cwd });
   if (!revision.ok) return revision;
-  const calendar = { today: "1970-01-01", minimumNoticeDays: MINIMUM_NOTICE_DAYS };
+  const calendar = { today: "1970-01-01", minimumNoticeDays: DEFAULTS.minimumNoticeDays };
   const catalogue = catalogueOf(head.manifest, { defaultTier });
   const changed = compareCatalogues(revision.catalogue, catalogue, calendar);
   const paths = new Set(changed.flatMap(({ endpoint, after }) => [endpoint, after]));

@@ -1,6 +1,4 @@
-import type { Command } from "commander";
-import type { Then } from "../command-line/then.js";
-import { EXIT, type Outcome } from "./outcome.js";
+import { type CliCommand, EXIT, type Outcome, stopSignal } from "./command.js";
 import { type Flags, type Group, groupOf, secretOf, SHOWN_ONCE, text, whole } from "./ramp/group.js";
 import {
   addIdentityProviders,
@@ -9,15 +7,11 @@ import {
   addSecrets,
   addTokens,
 } from "./ramp/projects.js";
-import { stopSignal } from "./stop-signal.js";
 
 /** `routewright ramp …`: the set-up of the ramp on its database (runtime/ramp/README.md, Set-up). */
-export function addRamp(command: Command, then: Then): void {
-  command.description(
-    "set up the ramp: organizations, projects, providers, identity providers, webhooks, keys",
-  );
+export function configureRamp(command: CliCommand): void {
   const group = (name: string, description: string): Group =>
-    groupOf(command.command(name).description(description).exitOverride(), then);
+    groupOf(command.command(name).description(description));
   addOrganizations(group("org", "organizations"));
   addProjects(group("project", "projects"));
   addSecrets(group("secret", "client secrets; two of a project may be valid at once"));
@@ -27,13 +21,13 @@ export function addRamp(command: Command, then: Then): void {
   addWebhooks(group("webhook", "receivers of a project's events"));
   addKeys(group("key", "keys that sign customer tokens"));
   addVault(group("vault", "the master key that encrypts secrets in the database"));
-  addIntents(groupOf(command, then));
+  addIntents(groupOf(command));
   addIntent(group("intent", "intents and their history"));
-  addDoctor(groupOf(command, then));
-  groupOf(command, then).add("migrate", "update the ramp's database to the newest schema", ({ migrated }) =>
+  addDoctor(groupOf(command));
+  groupOf(command).add("migrate", "update the ramp's database to the newest schema", ({ migrated }) =>
     Promise.resolve({ migrated }),
   );
-  addSandbox(command, then);
+  addSandbox(command);
 }
 
 /** Environment variable of a provider credential's secret. */
@@ -176,14 +170,13 @@ function addVault({ add }: Group): void {
 }
 
 /** `routewright ramp sandbox`: serves two sandbox providers until a signal stops them. */
-function addSandbox(parent: Command, then: Then): void {
+function addSandbox(parent: CliCommand): void {
   parent
     .command("sandbox")
     .description("serve two sandbox providers to try the ramp with")
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--port <number>", "port to listen on", whole(0, 65_535), 8002)
-    .exitOverride()
-    .action((flags: { host: string; port: number }) => then(serveSandbox(flags)));
+    .runs(serveSandbox);
 }
 
 async function serveSandbox(flags: { readonly host: string; readonly port: number }): Promise<Outcome> {

@@ -1,24 +1,72 @@
+import { availableParallelism } from "node:os";
 import { readEnvironment } from "@routewright/runtime/server";
-import { EXIT, type Outcome } from "./outcome.js";
+import { InvalidArgumentError, Option } from "commander";
+import type { Settings } from "../config.js";
+import { type CliCommand, EXIT, type Outcome, withSettings } from "./command.js";
 import { serveAlone } from "./serve/alone.js";
-import type { ServeFlags } from "./serve/flags.js";
+import type { ServeOptions } from "./serve/options.js";
 import { serveWithWorkers } from "./serve/with-workers.js";
 
-/** `routewright serve`: brings the servers up and returns once a signal has stopped them. */
-export async function serve(flags: ServeFlags): Promise<Outcome> {
-  const variables = withFlags(process.env, flags);
+/** Each takes some 100 MB and connections to the database. */
+const MOST_WORKERS = 64;
+
+interface Flags extends Pick<ServeOptions, "watch" | "workers"> {
+  readonly generated?: string;
+  readonly catalog?: string;
+  readonly guard: boolean;
+  readonly port?: string;
+  readonly rampPort?: string;
+  readonly only?: "data" | "ramp";
+}
+
+export function configureServe(command: CliCommand): void {
+  command
+    .option("--generated <folder>", "the generated folder (default: `out` of the config file, or generated)")
+    .option("--port <number>", "port of the data API (default: PORT or 8000)")
+    .option("--ramp-port <number>", "port of the ramp API (default: RAMP_PORT or 8001)")
+    .addOption(new Option("--only <api>", "serve one of the two APIs").choices(["data", "ramp"]))
+    .option(
+      "--watch",
+      "follow the manifest of DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or of the config file",
+      false,
+    )
+    .option(
+      "--catalog <file or URL>",
+      "dbt's catalog.json for --watch (default: `catalog` of the config file)",
+    )
+    .option("--guard", "at refresh, hold back what `diff` calls breaking or exposing (REFRESH_GUARD)", false)
+    .option("--workers <number>", "processes that serve the data API, or auto: one per core", workers, 1)
+    .runs((flags: Flags) => withSettings(flags, (settings) => serve(flags, settings)))
+    .helpEnd(["serve --only data", "serve --watch --workers auto"], {
+      0: "stopped by a signal",
+      2: "cannot start; the message says why",
+    });
+}
+
+function workers(text: string): number {
+  if (text === "auto") return Math.min(availableParallelism(), MOST_WORKERS);
+  const number = /^\d{1,2}$/.test(text) ? Number(text) : 0;
+  if (number >= 1 && number <= MOST_WORKERS) return number;
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${String(MOST_WORKERS)}, or auto.`);
+}
+
+/** `routewright serve`: starts the servers and returns once a signal has stopped them. */
+async function serve(flags: Flags, settings: Settings): Promise<Outcome> {
+  const variables = withFlags(settings.variables, flags);
   const reading = readEnvironment(variables);
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
   const { environment } = reading;
   if (flags.watch && environment.manifest === null) return { exit: EXIT.error, errors: [NOTHING_TO_WATCH] };
+  const options = { ...flags, ...settings, generated: settings.out };
   return flags.workers === 1
-    ? serveAlone(flags, environment)
-    : serveWithWorkers(flags, environment, variables);
+    ? serveAlone(options, environment)
+    : serveWithWorkers(options, environment, variables);
 }
 
-const NOTHING_TO_WATCH = "--watch needs a manifest to follow: set DBT_MANIFEST_PATH or DBT_MANIFEST_URL.";
+const NOTHING_TO_WATCH =
+  "--watch needs a manifest to follow: set DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or `manifest` in routewright.config.json.";
 
-function withFlags(variables: NodeJS.ProcessEnv, { port, rampPort, guard }: ServeFlags): NodeJS.ProcessEnv {
+function withFlags(variables: NodeJS.ProcessEnv, { port, rampPort, guard }: Flags): NodeJS.ProcessEnv {
   return {
     ...variables,
     ...(port !== undefined && { PORT: port }),

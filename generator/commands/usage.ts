@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { Option } from "commander";
 import {
   readEnvironment,
   readUsage,
@@ -9,7 +10,7 @@ import {
   type UsageReading,
 } from "@routewright/runtime/server";
 import { visible } from "../manifest/hidden.js";
-import { EXIT, type Outcome } from "./outcome.js";
+import { type CliCommand, EXIT, type Outcome, withSettings } from "./command.js";
 
 export interface UsageFlags {
   readonly by: Grouping;
@@ -21,9 +22,21 @@ export interface UsageFlags {
 /** Where the embedded database is kept, as `serve` keeps it. */
 const DATA_DIR = ".data";
 
+export function configureUsage(command: CliCommand): void {
+  command
+    .option("--since <date>", "first day, in UTC, such as 2026-01-31")
+    .option("--key <id>", "one key, by its id or the beginning of it; none: callers without a key")
+    .addOption(
+      new Option("--by <subject>", "what a line is about").choices(["key", "route", "day"]).default("key"),
+    )
+    .option("--json", "print JSON", false)
+    .runs((flags: UsageFlags) => withSettings({}, ({ variables }) => usage(flags, variables)))
+    .helpEnd(["usage --since 2026-01-01", "usage --by route --key 3f2a9c41"]);
+}
+
 /** `routewright usage`: who called what, as the servers have written it into the database. */
-export async function usage(flags: UsageFlags): Promise<Outcome> {
-  const reading = readEnvironment(process.env);
+async function usage(flags: UsageFlags, variables: NodeJS.ProcessEnv): Promise<Outcome> {
+  const reading = readEnvironment(variables);
   if (!reading.ok) return failed(reading.problems);
   const problems = problemsOf(flags);
   if (problems.length > 0) return failed(problems);

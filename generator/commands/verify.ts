@@ -1,59 +1,63 @@
 import { existsSync } from "node:fs";
-import { readGenerationEnvironment } from "@routewright/runtime/model";
-import { type Command, Option } from "commander";
+import { readEnvironment, startEmbeddedPostgres } from "@routewright/runtime/server";
+import { Option } from "commander";
 import pg from "pg";
-import type { Then } from "../command-line/then.js";
+import type { Settings } from "../config.js";
+import { readRevision, type RevisionOptions } from "../diff/revision.js";
+import { renderReport, terminalOf } from "../report/render.js";
 import { type Format, FORMATS } from "../report/report.js";
 import type { Terminal } from "../report/text.js";
-import type { Difference } from "../verify/relations.js";
-import { EXIT, type Outcome } from "./outcome.js";
+import { verifyReport } from "../report/verify-report.js";
+import { verifyIndexes } from "../verify/indexes.js";
+import { type Difference, verifyRelations } from "../verify/relations.js";
+import { type CliCommand, EXIT, OPTIONS, type Outcome, withSettings } from "./command.js";
 
-export interface VerifyOptions {
+export interface VerifyOptions extends RevisionOptions {
   /** The catalogue, as `readRevision` takes it. */
   readonly revision: string;
   /** Address of the database; null for the embedded one. */
   readonly databaseUrl: string | null;
   readonly format: Format;
-  readonly generated: string;
-  readonly cwd: string;
   readonly terminal?: Terminal;
 }
 
-export function addVerify(command: Command, then: Then): void {
+export function configureVerify(command: CliCommand): void {
   command
-    .description("compare the catalogue with the live database")
-    .argument("[catalogue]", "a generated folder, a manifest (file or URL), or git:<ref>", "generated")
+    .argument(
+      "[catalogue]",
+      "a generated folder, a manifest (file or URL), or git:<ref> (default: the generated folder)",
+    )
     .addOption(new Option("--format <format>", "output format").choices(FORMATS).default("text"))
-    .option("--generated <folder>", "the generated folder that git:<ref> means", "generated")
-    .action((revision: string, flags: Pick<VerifyOptions, "format" | "generated">) =>
-      then(start(revision, flags)),
-    );
+    .addOption(OPTIONS.generated())
+    .runs((revision: string | undefined, flags: { format: Format; generated?: string }) =>
+      withSettings(flags, (settings) => start(revision ?? settings.out, { ...settings, ...flags })),
+    )
+    .helpEnd(["verify", "verify target/manifest.json --format json"], {
+      1: "the database differs from the catalogue",
+    });
 }
 
-async function start(revision: string, flags: Pick<VerifyOptions, "format" | "generated">): Promise<Outcome> {
-  const [{ readEnvironment }, { terminalOf }] = await Promise.all([
-    import("@routewright/runtime/server"),
-    import("../report/render.js"),
-  ]);
-  const reading = readEnvironment(process.env);
+function start(
+  revision: string,
+  settings: Settings & { readonly format: Format },
+): Outcome | Promise<Outcome> {
+  const reading = readEnvironment(settings.variables);
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
   const { databaseUrl } = reading.environment;
   const terminal = terminalOf(process.stdout, process.env);
-  return verify({ ...flags, revision, databaseUrl, cwd: process.cwd(), terminal });
+  return verify({
+    ...settings,
+    generated: settings.out,
+    revision,
+    databaseUrl,
+    cwd: process.cwd(),
+    terminal,
+  });
 }
 
 /** `routewright verify`: where the database is not as the catalogue documents it. */
 export async function verify(options: VerifyOptions): Promise<Outcome> {
-  const [{ readRevision }, { renderReport }, { verifyReport }, { verifyIndexes }, { verifyRelations }] =
-    await Promise.all([
-      import("../diff/revision.js"),
-      import("../report/render.js"),
-      import("../report/verify-report.js"),
-      import("../verify/indexes.js"),
-      import("../verify/relations.js"),
-    ]);
-  const { environment } = readGenerationEnvironment(process.env);
-  const revision = await readRevision(options.revision, { ...options, defaultTier: environment.defaultTier });
+  const revision = await readRevision(options.revision, options);
   if (!revision.ok) return { exit: EXIT.error, errors: [revision.problem] };
   const { catalogue } = revision;
   const found = await inDatabase(options.databaseUrl, async (query) => {
@@ -89,7 +93,6 @@ async function inDatabase(
       ok: false,
       problem: "There is no database to compare with: set DATABASE_URL, or run `routewright serve` once.",
     };
-  const { startEmbeddedPostgres } = await import("@routewright/runtime/server");
   const embedded = await startEmbeddedPostgres({ dataDir: ".data" });
   try {
     return await connected(embedded.url, work);

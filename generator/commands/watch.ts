@@ -1,44 +1,82 @@
 import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
-import { compare, emptyProblem, readFolder } from "../output/folder.js";
-import { type ModuleCache, renderCached } from "../render/render.js";
 import { parseManifest } from "../manifest/manifest.js";
 import { shownLocation } from "../manifest/source.js";
+import { updateFolder } from "../output/update.js";
+import { type ModuleCache, renderCached } from "../render/render.js";
+import { reportText } from "../report/generate-report.js";
 import { FollowedSource } from "../watch/followed-source.js";
-import { recoverFolder, updateFolder } from "../output/replace.js";
 import { follow } from "../watch/schedule.js";
-import { EXIT, type Outcome } from "./outcome.js";
-import { conflictingFile, reportText } from "./report.js";
+import { InvalidArgumentError } from "commander";
+import { type CliCommand, EXIT, OPTIONS, type Outcome, stopSignal, withManifest } from "./command.js";
 
 export interface WatchOptions {
   /** File or http(s) address of the manifest. */
   readonly manifest: string;
   /** Of dbt's catalog.json. */
-  readonly catalog?: string;
+  readonly catalog?: string | undefined;
   readonly out: string;
   readonly intervalSeconds: number;
   readonly defaultTier: Tier;
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
-  /** Takes what is worth telling. */
-  readonly tell: (text: string) => void;
+  /** Prints a message. */
+  readonly print: (text: string) => void;
   /** Resolves when it is time to stop. */
   readonly until: Promise<void>;
 }
 
-/** `routewright watch`: regenerates whenever the manifest changes. A problem changes nothing, and is told once. */
+interface Flags {
+  readonly manifest?: string;
+  readonly catalog?: string;
+  readonly out?: string;
+  readonly interval?: number;
+}
+
+export function configureWatch(command: CliCommand): void {
+  command
+    .addOption(OPTIONS.manifest())
+    .addOption(OPTIONS.catalog())
+    .addOption(OPTIONS.out())
+    .option(
+      "--interval <seconds>",
+      "how often an address is read (default: DBT_MANIFEST_REFRESH_INTERVAL_SECONDS or 300)",
+      seconds,
+    )
+    .runs((flags: Flags) =>
+      withManifest(flags, (settings) =>
+        watch({
+          ...settings,
+          intervalSeconds: flags.interval ?? settings.refreshIntervalSeconds,
+          title: settings.apiTitle,
+          print: (text) => void process.stdout.write(text),
+          until: stopSignal(),
+        }),
+      ),
+    )
+    .helpEnd(["watch", "watch --manifest https://example.org/manifest.json --interval 60"], {
+      0: "stopped by a signal",
+    });
+}
+
+function seconds(text: string): number {
+  const number = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (number >= 1 && number <= 86_400) return number;
+  throw new InvalidArgumentError("It must be a whole number from 1 to 86400.");
+}
+
+/** `routewright watch`: regenerates whenever the manifest changes. A problem changes nothing, and is printed once. */
 export async function watch(options: WatchOptions): Promise<Outcome> {
-  const { manifest, out, intervalSeconds, tell, until } = options;
-  recoverFolder(out);
+  const { manifest, intervalSeconds, print, until } = options;
   const watcher = new Watcher(options);
-  let told = "";
+  let printed = "";
   const look = async (): Promise<void> => {
-    const news = await watcher.round();
-    if (news !== null && news !== told) tell(news);
-    told = news ?? told;
+    const message = await watcher.poll();
+    if (message !== null && message !== printed) print(message);
+    printed = message ?? printed;
   };
-  tell(`Watching ${shownLocation(manifest)}, every ${String(intervalSeconds)} s.\n`);
+  print(`Watching ${shownLocation(manifest)}, every ${String(intervalSeconds)} s.\n`);
   const unfollow = follow({ source: manifest, intervalSeconds, look });
   await until;
   await unfollow();
@@ -57,46 +95,43 @@ class Watcher {
     this.#source = new FollowedSource(options.manifest);
   }
 
-  /** One look at the manifest; what is worth telling of it, or null. */
-  async round(): Promise<string | null> {
+  /** Reads the manifest if it has changed and regenerates; the message to print, or null. */
+  async poll(): Promise<string | null> {
     try {
       const look = await this.#source.look(this.#written);
       if (look.kind === "unchanged") return null;
-      if (look.kind === "error") return problem(look.detail);
-      const news = await this.#write(look.text, look.shown);
-      if (news.ok) this.#written = look.hash;
-      return news.text;
+      if (look.kind === "error") return errorLine(look.detail);
+      const { isWritten, message } = await this.#write(look.text, look.shown);
+      if (isWritten) this.#written = look.hash;
+      return message;
     } catch (error) {
-      // A full disk or a missing permission: the folder is as it was, and the next round tries again.
-      return problem(error instanceof Error ? error.message : String(error));
+      // The folder is as it was; the next poll tries again.
+      return errorLine(error instanceof Error ? error.message : String(error));
     }
   }
 
-  async #write(text: string, shown: string): Promise<{ readonly ok: boolean; readonly text: string }> {
+  async #write(text: string, shown: string): Promise<{ isWritten: boolean; message: string }> {
     const { out, catalog, defaultTier, title } = this.#options;
+    const failed = (...problems: readonly string[]) => ({
+      isWritten: false,
+      message: problems.map(errorLine).join(""),
+    });
     const reading = parseManifest(text, shown);
-    if (!reading.ok) return { ok: false, text: problem(reading.problem) };
+    if (!reading.ok) return failed(reading.problem);
     const found = catalog === undefined ? NO_COLUMNS : await readCatalog(catalog);
-    if (!found.ok) return { ok: false, text: problem(found.problem) };
+    if (!found.ok) return failed(found.problem);
     const catalogue = catalogueOf(withWarehouseColumns(reading.manifest, found.columns), { defaultTier });
-    const { files: fresh, cache } = renderCached(catalogue, { title, cache: this.#modules });
+    const { files, cache } = renderCached(catalogue, { title, cache: this.#modules });
     this.#modules = cache;
-    const drift = compare(readFolder(out), fresh);
-    const blocked = drift.filter(({ kind }) => kind === "blocked");
-    if (blocked.length > 0)
-      return { ok: false, text: blocked.map(({ file }) => problem(conflictingFile(out, file))).join("") };
-    const empty = emptyProblem(catalogue.entries.length, drift);
-    if (empty !== null) return { ok: false, text: problem(empty.replace(", or pass --allow-empty", "")) };
-    updateFolder(out, fresh, drift);
-    return {
-      ok: true,
-      text: reportText({ out, check: false, warnings: reading.manifest.warnings, catalogue, drift }),
-    };
+    const update = updateFolder(files, { out });
+    if (!update.ok) return failed(...update.problems);
+    const report = { out, check: false, warnings: reading.manifest.warnings, catalogue, drift: update.drift };
+    return { isWritten: true, message: reportText(report) };
   }
 }
 
 const NO_COLUMNS = { ok: true, columns: new Map() } as const;
 
-function problem(detail: string): string {
-  return `error: ${detail}\n`;
+function errorLine(problem: string): string {
+  return `error: ${problem}\n`;
 }

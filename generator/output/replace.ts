@@ -1,4 +1,7 @@
 import {
+  accessSync,
+  constants,
+  copyFileSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -10,23 +13,30 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { FileSet } from "../render/render.js";
-import { type Drift, isMarked, OWN_NAMES, readFolder } from "./folder.js";
+import { type Drift, type Folder, isMarked, OWN_NAMES } from "./folder.js";
+import { isAlive } from "./lock.js";
 import { writeDrift } from "./write.js";
 
 /**
  * Brings a folder up to date. A folder that holds nothing but generated files is replaced in one step, so that a reader
  * finds the whole old tree or the whole new one; in any other, such as `--out .`, only generated files are touched.
  */
-export function updateFolder(path: string, fresh: FileSet, drift: readonly Drift[]): void {
-  if (drift.length === 0) return;
-  if (isOwned(path)) replaceFolder(path, fresh, drift);
-  else writeDrift(path, fresh, drift);
+export function writeFolder(folder: Folder, fresh: FileSet, drift: readonly Drift[]): void {
+  const { path } = folder;
+  requireWritable(path, drift);
+  if (isOwned(folder) && replaceFolder(path, fresh, drift)) return;
+  writeDrift(path, fresh, drift);
+}
+
+/** Throws where a folder whose entries change may not be written: renaming the folder above it would not fail. */
+function requireWritable(path: string, drift: readonly Drift[]): void {
+  for (const folder of new Set(drift.map(({ file }) => dirname(join(path, file)))))
+    if (existsSync(folder)) accessSync(folder, constants.W_OK);
 }
 
 /** Whether everything in a folder is the generator's: no file of somebody else, no link, no empty folder. */
-function isOwned(path: string): boolean {
+function isOwned({ path, files, others }: Folder): boolean {
   if (!existsSync(path)) return true;
-  const { files, others } = readFolder(path);
   const isPlain = (folder: string): boolean =>
     readdirSync(folder, { withFileTypes: true }).every((entry) => {
       if (!entry.isDirectory()) return entry.isFile();
@@ -43,18 +53,34 @@ function isOwned(path: string): boolean {
 /**
  * The new tree is made beside the folder, out of links to what stays, and then takes its place by renaming. Between the
  * two renames there is no folder for some microseconds; `recoverFolder` repairs it after a process was killed just then.
+ * False, and nothing has changed: the folder above may not be written, or the folder is a mount point.
  */
-function replaceFolder(path: string, fresh: FileSet, drift: readonly Drift[]): void {
+function replaceFolder(path: string, fresh: FileSet, drift: readonly Drift[]): boolean {
   const { folder, next, previous } = besideOf(path);
-  discard(next);
-  mkdirSync(next, { recursive: true });
-  const replaced = new Set(drift.map(({ file }) => file));
-  if (existsSync(folder)) linkTree(folder, next, "", replaced);
-  for (const { file, kind } of drift) {
-    if (kind === "stale") continue;
-    mkdirSync(dirname(join(next, file)), { recursive: true });
-    writeFileSync(join(next, file), fresh.get(file) ?? "");
+  try {
+    discard(next);
+    mkdirSync(next, { recursive: true });
+    const replaced = new Set(drift.map(({ file }) => file));
+    if (existsSync(folder)) linkTree(folder, next, "", replaced);
+    for (const { file, kind } of drift) {
+      if (kind === "stale") continue;
+      mkdirSync(dirname(join(next, file)), { recursive: true });
+      writeFileSync(join(next, file), fresh.get(file) ?? "");
+    }
+    swap(folder, next, previous);
+    return true;
+  } catch (error) {
+    if (UNMOVABLE.has(codeOf(error))) return false;
+    throw error;
+  } finally {
+    discard(next);
   }
+}
+
+const UNMOVABLE: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS", "EBUSY", "EXDEV"]);
+
+/** Puts `next` in the place of `folder`. */
+function swap(folder: string, next: string, previous: string): void {
   discard(previous);
   if (existsSync(folder)) renameSync(folder, previous);
   renameSync(next, folder);
@@ -63,29 +89,25 @@ function replaceFolder(path: string, fresh: FileSet, drift: readonly Drift[]): v
 
 /** Puts back what a killed process had moved aside, and removes what it had not finished. */
 export function recoverFolder(path: string): void {
-  const { folder, previous } = besideOf(path);
-  if (!existsSync(folder) && existsSync(previous)) renameSync(previous, folder);
+  const folder = existsSync(path) ? realpathSync(path) : resolve(path);
   if (!existsSync(dirname(folder))) return;
-  const unfinished = `.${basename(folder)}.next-`;
   for (const name of readdirSync(dirname(folder))) {
-    if (name.startsWith(unfinished) && !isAlive(Number(name.slice(unfinished.length))))
-      discard(join(dirname(folder), name));
+    const [kind, pid] = name.startsWith(`.${basename(folder)}.`) ? (LEFT.exec(name)?.slice(1) ?? []) : [];
+    if (kind === undefined || isAlive(Number(pid))) continue;
+    const left = join(dirname(folder), name);
+    if (kind === "previous" && !existsSync(folder)) renameSync(left, folder);
+    else discard(left);
   }
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    return Number.isInteger(pid) && pid !== process.pid && process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
+const LEFT = /\.(next|previous)-(\d+)$/;
 
 /** Hidden names beside the folder, so that renaming stays within one file system. A link is followed to its folder. */
 function besideOf(path: string): { folder: string; next: string; previous: string } {
   const folder = existsSync(path) ? realpathSync(path) : resolve(path);
   const beside = join(dirname(folder), `.${basename(folder)}`);
-  return { folder, next: `${beside}.next-${String(process.pid)}`, previous: `${beside}.previous` };
+  const pid = String(process.pid);
+  return { folder, next: `${beside}.next-${pid}`, previous: `${beside}.previous-${pid}` };
 }
 
 /** Links every file but those that are replaced; folders that would be empty are left out. */
@@ -96,9 +118,22 @@ function linkTree(from: string, to: string, below: string, replaced: ReadonlySet
       linkTree(from, to, name, replaced);
     } else if (!replaced.has(name)) {
       mkdirSync(dirname(join(to, name)), { recursive: true });
-      linkSync(join(from, name), join(to, name));
+      linkOrCopy(join(from, name), join(to, name));
     }
   }
+}
+
+/** Some file systems have no hard links. */
+function linkOrCopy(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch {
+    copyFileSync(from, to);
+  }
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? "";
 }
 
 function discard(path: string): void {

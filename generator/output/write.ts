@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import {
   accessSync,
   constants,
@@ -10,7 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Drift } from "./folder.js";
+import { type Drift, temporaryName } from "./folder.js";
 import type { FileSet } from "../render/render.js";
 
 /**
@@ -23,7 +22,7 @@ export function writeDrift(path: string, fresh: FileSet, drift: readonly Drift[]
   const written = drift.flatMap(({ file, kind }) => (kind === "missing" || kind === "changed" ? [file] : []));
   for (const folder of foldersOf(stale)) accessSync(join(path, folder), constants.W_OK);
   for (const { from, to } of stage(path, fresh, written)) renameSync(from, to);
-  for (const file of stale) rmSync(join(path, file));
+  for (const file of stale) rmSync(join(path, file), { force: true });
   removeEmpty(path, foldersOf(stale));
 }
 
@@ -40,7 +39,7 @@ function stage(path: string, fresh: FileSet, files: readonly string[]): readonly
     for (const folder of foldersOf(files)) mkdirSync(join(path, folder), { recursive: true });
     for (const file of files) {
       const to = join(path, file);
-      const from = join(dirname(to), `.${randomBytes(8).toString("hex")}.tmp`);
+      const from = join(dirname(to), temporaryName());
       staged.push({ from, to });
       writeFileSync(from, fresh.get(file) ?? "", { flag: "wx" });
     }

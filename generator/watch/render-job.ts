@@ -4,12 +4,15 @@ import { catalogueOf } from "../catalogue/build.js";
 import type { Skipped } from "../catalogue/catalogue.js";
 import { type ModuleCache, renderCached } from "../render/render.js";
 import { Guard, type GuardOptions } from "../diff/guard.js";
+import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
 import { parseManifest } from "../manifest/manifest.js";
 import { FollowedSource } from "./followed-source.js";
 
 export interface RenderJobOptions {
   /** File or http(s) address of the manifest. */
   readonly manifest: string;
+  /** Of dbt's catalog.json. */
+  readonly catalog?: string | undefined;
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
   readonly defaultTier: Tier;
@@ -33,13 +36,16 @@ export class RenderJob {
 
   /** `inService`: hash of the manifest that is in service. */
   async render(inService: string | null): Promise<Rendered> {
-    const { title, defaultTier } = this.#options;
+    const { catalog, title, defaultTier } = this.#options;
     const look = await this.#source.look(inService);
     if (look.kind !== "text") return look;
     const { text, hash, shown } = look;
     const reading = parseManifest(text, shown);
     if (!reading.ok) return { kind: "error", detail: reading.problem };
-    const published = catalogueOf(reading.manifest, { defaultTier });
+    const found = catalog === undefined ? NO_COLUMNS : await readCatalog(catalog);
+    if (!found.ok) return { kind: "error", detail: found.problem };
+    const manifest = withWarehouseColumns(reading.manifest, found.columns);
+    const published = catalogueOf(manifest, { defaultTier });
     const { catalogue, heldBack } =
       this.#guard && published.entries.length > 0
         ? this.#guard.check(published, hash, inService)
@@ -69,6 +75,8 @@ export class RenderJob {
     };
   }
 }
+
+const NO_COLUMNS = { ok: true, columns: new Map() } as const;
 
 function skippedModel({ model, problems }: Skipped) {
   return { model, errors: problems.map(({ path, message, hint }) => `${path}: ${message} ${hint}`) };

@@ -6,7 +6,7 @@ import {
   startService,
 } from "@routewright/runtime/server";
 import { mkdirSync } from "node:fs";
-import { stopSignal } from "../../generator/commands/stop-signal.js";
+import { stopSignal } from "../../generator/commands/command.js";
 import { run } from "../../generator/dist/cli.js";
 import { demoKeys } from "./keys.js";
 import { startDemoRamp } from "./ramp.js";

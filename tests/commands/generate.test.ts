@@ -122,7 +122,7 @@ describe("a manifest that publishes nothing any more", () => {
     expect(routewright(folder, GENERATE)).toEqual({
       exit: 2,
       out: "",
-      err: "error: The manifest publishes no endpoint, and all 1 of the folder would be removed. Nothing was changed. Check the manifest, or pass --allow-empty.\n",
+      err: "error: The manifest publishes no endpoint, and all 1 of the folder would be removed. Nothing was changed. Check the manifest, or run `routewright generate --allow-empty`.\n",
     });
     expect(filesIn(join(folder, "generated"))).toEqual(before);
     expect(routewright(folder, [...GENERATE, "--allow-empty"]).exit).toBe(0);
@@ -193,7 +193,7 @@ describe("where the manifest is", () => {
     expect(routewright(ownFolder(), ["generate"])).toEqual({
       exit: 2,
       out: "",
-      err: "error: Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL.\n",
+      err: "error: Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or `manifest` in routewright.config.json.\n",
     });
   });
 

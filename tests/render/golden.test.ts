@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { EXIT } from "../../generator/commands/outcome.js";
+import { EXIT } from "../../generator/commands/command.js";
 import { generate } from "../../generator/commands/generate.js";
 import { filesIn } from "../support/files.js";
 import { ownFolder } from "../support/service.js";

@@ -72,7 +72,14 @@ async function run(revision: string, url: string | null = databaseUrl) {
     exit,
     output = "",
     errors,
-  } = await verify({ revision, databaseUrl: url, format: "json", generated: "generated", cwd: folder });
+  } = await verify({
+    revision,
+    databaseUrl: url,
+    format: "json",
+    generated: "generated",
+    cwd: folder,
+    defaultTier: "tier0",
+  });
   return {
     exit,
     errors,

@@ -105,7 +105,7 @@ describe("routewright watch", () => {
       put(folder, MANIFESTS[kill % 2]);
       await sleep(Math.random() * 350);
       await command.stop("SIGKILL");
-      // Killed between the two renames, the next start puts the old tree back.
+      // Killed between the two renames: the next run puts the old tree back.
       recoverFolder(join(folder, "generated"));
       expect(trees).toContain(treeOf(folder));
     }

@@ -1,9 +1,8 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
 import { readFileSync } from "node:fs";
 import type { AdminSession, SetupResult } from "@routewright/runtime/ramp";
-import type { Then } from "../../command-line/then.js";
 import type * as RampModule from "@routewright/runtime/ramp";
-import { EXIT, type Outcome } from "../outcome.js";
+import { type CliCommand, EXIT, type Outcome } from "../command.js";
 
 /** Folder of the embedded database; used when no database URL is set. */
 const DATA_DIR = ".data";
@@ -26,14 +25,14 @@ export interface Group {
     description: string,
     run: (context: CommandContext, flags: Flags) => Result,
     note?: string,
-  ) => Command;
+  ) => CliCommand;
   /** The same for a command that works on one project: adds `--project`. */
   readonly addForProject: (
     usage: string,
     description: string,
     run: (context: CommandContext, projectId: ProjectId, flags: Flags) => Result,
     note?: string,
-  ) => Command;
+  ) => CliCommand;
 }
 
 /** Flags by their commander names; each command reads those that it declares. */
@@ -43,14 +42,13 @@ export interface Flags {
 }
 
 /** A group of subcommands under a command. */
-export function groupOf(parent: Command, then: Then): Group {
+export function groupOf(parent: CliCommand): Group {
   const add: Group["add"] = (usage, description, run, note) =>
     parent
       .command(usage)
       .description(description)
       .option("--json", "print JSON", false)
-      .exitOverride()
-      .action((flags: Flags) => then(runCommand(flags, (context) => run(context, flags), note)));
+      .runs((flags: Flags) => runCommand(flags, (context) => run(context, flags), note));
   return {
     add,
     addForProject: (usage, description, run, note) =>

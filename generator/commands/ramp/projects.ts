@@ -1,5 +1,5 @@
-import type { Command } from "commander";
 import type { ProjectSettings } from "@routewright/runtime/ramp";
+import type { CliCommand } from "../command.js";
 import { collect, type Flags, type Group, list, SHOWN_ONCE, text, whole } from "./group.js";
 
 export function addOrganizations({ add }: Group): void {
@@ -10,7 +10,7 @@ export function addOrganizations({ add }: Group): void {
 }
 
 /** The settings that `project create` and `project update` share. */
-function withSettings(command: Command): Command {
+function withSettings(command: CliCommand): CliCommand {
   return command
     .option("--ttl-seconds <seconds>", "added to the expiry of a subject token", whole(0, 31_536_000))
     .option(

@@ -1,24 +1,22 @@
 import { type Environment, openLog, startService } from "@routewright/runtime/server";
-import { EXIT, type Outcome } from "../outcome.js";
-import { stopSignal } from "../stop-signal.js";
-import { DATA_DIR, type ServeFlags } from "./flags.js";
+import { EXIT, type Outcome, stopSignal } from "../command.js";
 import { followManifest, rendererOf, runResultsOf } from "./following.js";
-import { isRampServed } from "./ramp.js";
+import { DATA_DIR, isRampServed, type ServeOptions } from "./options.js";
 
 /** Serves in this process alone; SIGHUP renews keys and folder. Returns once a signal has stopped it. */
-export async function serveAlone(flags: ServeFlags, environment: Environment): Promise<Outcome> {
+export async function serveAlone(options: ServeOptions, environment: Environment): Promise<Outcome> {
   const stops: (() => Promise<void>)[] = [];
   // Without the data API there is nothing to renew.
   let reload = (): Promise<void> => Promise.resolve();
   const onHangup = (): void => void reload();
   process.on("SIGHUP", onHangup);
   try {
-    if (flags.only !== "ramp") {
-      const data = await serveData(flags, environment);
+    if (options.only !== "ramp") {
+      const data = await serveData(options, environment);
       stops.push(data.stop);
       ({ reload } = data);
     }
-    if (isRampServed(flags, environment)) stops.push(await serveRamp(environment));
+    if (isRampServed(options, environment)) stops.push(await serveRamp(environment));
     await stopSignal();
   } finally {
     await Promise.all(stops.map((stop) => stop()));
@@ -32,12 +30,12 @@ interface Serving {
   readonly reload: () => Promise<void>;
 }
 
-async function serveData(flags: ServeFlags, environment: Environment): Promise<Serving> {
-  const { generated } = flags;
-  const renderer = await rendererOf(flags, environment);
+async function serveData(options: ServeOptions, environment: Environment): Promise<Serving> {
+  const { generated } = options;
+  const renderer = rendererOf(options, environment);
   const runResults = await runResultsOf(environment);
   const service = await startService({ environment, generated, dataDir: DATA_DIR, renderer });
-  const unfollow = [followManifest(flags, environment, service)];
+  const unfollow = [followManifest(options, environment, service)];
   if (runResults !== null) unfollow.push(runResults.follow((builds, tests) => service.built(builds, tests)));
   const stop = (): Promise<void> => Promise.all(unfollow.map((end) => end())).then(() => service.stop());
   return { stop, reload: () => service.reload() };

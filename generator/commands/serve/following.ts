@@ -3,21 +3,18 @@ import { join } from "node:path";
 import type { Tier } from "@routewright/runtime/model";
 import { type Environment, openLog, type Renderer, type RunningService } from "@routewright/runtime/server";
 import { readCatalogue } from "../../catalogue/catalogue-file.js";
-import { type GuardOptions, readReviewed } from "../../diff/guard.js";
-import { loadPolicy } from "../../policy.js";
+import { readReviewed } from "../../diff/guard.js";
 import { openRunResults, type RunResults } from "../../watch/run-results.js";
 import { follow } from "../../watch/schedule.js";
 import { workerRenderer } from "../../watch/worker-renderer.js";
-import { DATA_DIR, type ServeFlags } from "./flags.js";
+import { DATA_DIR, type ServeOptions } from "./options.js";
 
 /**
  * What renders the manifest; null where none is configured. Endpoints without a tier tag keep the default tier that the
  * folder was reviewed with: another `DEFAULT_ENDPOINT_TIER` would open or close them at the next refresh.
  */
-export async function rendererOf(
-  { generated }: ServeFlags,
-  environment: Environment,
-): Promise<Renderer | null> {
+export function rendererOf(options: ServeOptions, environment: Environment): Renderer | null {
+  const { generated, catalog, severities, accept, minimumNoticeDays } = options;
   const { manifest, apiTitle, defaultTier, logLevel, refreshGuard } = environment;
   if (manifest === null) return null;
   const recorded = recordedTier(generated);
@@ -26,17 +23,10 @@ export async function rendererOf(
       { recorded, environment: defaultTier },
       "DEFAULT_ENDPOINT_TIER differs from that of the generated folder: refreshes keep the recorded one; run `routewright generate` to change it",
     );
-  const guard = refreshGuard ? await guardOf(generated) : null;
-  return workerRenderer({ manifest, title: apiTitle, defaultTier: recorded ?? defaultTier, guard });
-}
-
-/** @throws where the guard could not judge a change */
-async function guardOf(generated: string): Promise<GuardOptions> {
-  readReviewed(generated);
-  const reading = await loadPolicy();
-  if (!reading.ok) throw new Error(reading.problems.join("\n"));
-  const { severities, accept, minimumNoticeDays } = reading.policy;
-  return { generated, severities, accept, minimumNoticeDays };
+  // Throws where the guard could not judge a change.
+  if (refreshGuard) readReviewed(generated);
+  const guard = refreshGuard ? { generated, severities, accept, minimumNoticeDays } : null;
+  return workerRenderer({ manifest, catalog, title: apiTitle, defaultTier: recorded ?? defaultTier, guard });
 }
 
 function recordedTier(generated: string): Tier | null {
@@ -48,7 +38,7 @@ function recordedTier(generated: string): Tier | null {
 
 /** Brings a manifest that changes into service, where that is asked for. Returns what ends it. */
 export function followManifest(
-  { watch }: ServeFlags,
+  { watch }: ServeOptions,
   { manifest, refreshEnabled, refreshIntervalSeconds: intervalSeconds }: Environment,
   service: Pick<RunningService, "refresh">,
 ): () => Promise<void> {

@@ -1,28 +1,26 @@
 import { type Environment, openLog, openSupervisor, type Supervisor } from "@routewright/runtime/server";
-import { EXIT, type Outcome } from "../outcome.js";
-import { stopSignal } from "../stop-signal.js";
-import { DATA_DIR, type ServeFlags } from "./flags.js";
+import { EXIT, type Outcome, stopSignal } from "../command.js";
 import { followManifest, rendererOf, runResultsOf } from "./following.js";
-import { isRampServed } from "./ramp.js";
+import { DATA_DIR, isRampServed, type ServeOptions } from "./options.js";
 
 /**
  * Serves in several processes, which this one looks after; SIGHUP renews them one by one. Returns once a signal has
  * stopped them, or none of them can be kept alive.
  */
 export async function serveWithWorkers(
-  flags: ServeFlags,
+  options: ServeOptions,
   environment: Environment,
   variables: NodeJS.ProcessEnv,
 ): Promise<Outcome> {
   const stopped = stopSignal();
-  const hasData = flags.only !== "ramp";
+  const hasData = options.only !== "ramp";
   const supervisor = openSupervisor({
     variables,
-    workers: flags.workers,
-    generated: hasData ? flags.generated : null,
-    ramp: isRampServed(flags, environment),
+    workers: options.workers,
+    generated: hasData ? options.generated : null,
+    ramp: isRampServed(options, environment),
     dataDir: DATA_DIR,
-    renderer: hasData ? await rendererOf(flags, environment) : null,
+    renderer: hasData ? rendererOf(options, environment) : null,
     log: openLog(environment.logLevel),
   });
   const reload = (): void => void supervisor.reload();
@@ -35,7 +33,7 @@ export async function serveWithWorkers(
       unfollow.push(runResults.follow((builds, tests) => supervisor.built(builds, tests)));
     const started = supervisor.start().then(() => true);
     if (!(await Promise.race([started, stopped.then(() => false)]))) return { exit: EXIT.ok };
-    if (hasData) unfollow.push(followManifest(flags, environment, supervisor));
+    if (hasData) unfollow.push(followManifest(options, environment, supervisor));
     return await outcome(supervisor, stopped);
   } finally {
     await Promise.all(unfollow.map((end) => end()));

@@ -65,8 +65,8 @@ function skippedSummary(skipped: readonly Skipped[]): string {
   const counts = Object.entries(REASONS).map(
     ([reason, words]) => [skipped.filter((item) => item.reason === reason).length, words] as const,
   );
-  const told = counts.filter(([count]) => count > 0).map(([count, words]) => `${String(count)} ${words}`);
-  return `${String(skipped.length)} skipped (${told.join(", ")})`;
+  const parts = counts.filter(([count]) => count > 0).map(([count, words]) => `${String(count)} ${words}`);
+  return `${String(skipped.length)} skipped (${parts.join(", ")})`;
 }
 
 /** The same for programs. */
@@ -82,9 +82,4 @@ export function reportJson({ catalogue, drift, warnings }: GenerateReport): stri
     warnings: [...warnings, ...catalogue.warnings],
   };
   return `${JSON.stringify(report, null, 2)}\n`;
-}
-
-/** What to do about a file that is not ours where one should be. */
-export function conflictingFile(out: string, file: string): string {
-  return `${out}/${file} was not written by Routewright, or is a link. Move it away, or choose another folder with --out.`;
 }

@@ -1,0 +1,151 @@
+import { styleText } from "node:util";
+import { Command, Option } from "commander";
+import { type ConfigFlags, CONFIG_FILES, readSettings, type Settings } from "../config.js";
+import { shownLocation } from "../manifest/source.js";
+
+/** Exit codes of all commands. */
+export const EXIT = { ok: 0, findings: 1, error: 2 } as const;
+export type Exit = (typeof EXIT)[keyof typeof EXIT];
+
+/** What a command leaves. */
+export interface Outcome {
+  readonly exit: Exit;
+  /** For standard output. */
+  readonly output?: string;
+  /** The output only says what was done: `--quiet` leaves it out unless there is a finding. */
+  readonly isStatus?: boolean;
+  /** Lines for standard error, where they don't get in a script's way. */
+  readonly notes?: readonly string[];
+  /** Lines for standard error that say why nothing was done. */
+  readonly errors?: readonly string[];
+}
+
+/** A command whose action returns an `Outcome`. Its subcommands are of the same class. */
+export class CliCommand extends Command {
+  /** Set by the action that ran, on the outermost command. */
+  exit: Exit = EXIT.ok;
+
+  override createCommand(name?: string): CliCommand {
+    return new CliCommand(name);
+  }
+
+  /** Runs `action` with the command's arguments and flags, and prints what it leaves. */
+  runs(action: Action): this {
+    return this.action(async (...args: readonly unknown[]) => {
+      const outcome = await (action as (...args: readonly unknown[]) => Outcome | Promise<Outcome>)(...args);
+      print(outcome, this.optsWithGlobals<{ quiet?: boolean }>().quiet);
+      outermost(this).exit = outcome.exit;
+    });
+  }
+
+  /** Adds examples and exit codes to the help text. */
+  helpEnd(examples: readonly string[], exits: Partial<Record<Exit, string>> = {}): this {
+    const codes = { 0: "done", 2: "error; nothing was changed", ...exits };
+    const lines = [
+      "",
+      ...(examples.length === 0
+        ? []
+        : ["Examples:", ...examples.map((line) => `  $ routewright ${line}`), ""]),
+      "Exit codes:",
+      ...Object.entries(codes).map(([code, meaning]) => `  ${code}  ${meaning}`),
+    ];
+    return this.addHelpText("after", lines.join("\n"));
+  }
+}
+
+/** An action takes its command's arguments and flags: commander types neither. */
+type Action = (...args: never[]) => Outcome | Promise<Outcome>;
+
+function outermost(command: CliCommand): CliCommand {
+  return command.parent instanceof CliCommand ? outermost(command.parent) : command;
+}
+
+/** Prints an outcome; `quiet`: results, findings and errors only. */
+export function print(
+  { exit, output = "", isStatus, notes = [], errors = [] }: Outcome,
+  quiet = false,
+): void {
+  const isShown = !quiet || isStatus !== true || exit !== EXIT.ok;
+  // Writing nothing fails as well where the disk is full.
+  if (output !== "" && isShown) process.stdout.write(output);
+  for (const line of quiet ? [] : notes) process.stderr.write(`${line}\n`);
+  for (const line of errors) process.stderr.write(`${styled("red", "error:", process.stderr)} ${line}\n`);
+}
+
+/** Colours a word where the stream is a terminal that shows colours. */
+function styled(color: "red", word: string, stream: NodeJS.WriteStream): string {
+  return stream.isTTY && !process.env["NO_COLOR"] ? styleText(color, word) : word;
+}
+
+/** `--manifest`, `--catalog` and `--out`: the same for all commands that have them. */
+export const OPTIONS = {
+  manifest: () =>
+    new Option(
+      "--manifest <file or URL>",
+      "dbt's manifest.json (default: DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or `manifest` of the config file)",
+    ),
+  catalog: () =>
+    new Option(
+      "--catalog <file or URL>",
+      "dbt's catalog.json, for columns and types that no schema.yml lists (default: `catalog` of the config file)",
+    ),
+  out: () =>
+    new Option("--out <folder>", "the generated folder (default: `out` of the config file, or generated)"),
+  generated: () =>
+    new Option(
+      "--generated <folder>",
+      "the generated folder that git:<ref> means (default: `out` of the config file, or generated)",
+    ),
+} as const;
+
+/** Runs a command with what flags, environment and config file put in force. */
+export async function withSettings(
+  flags: ConfigFlags & { readonly generated?: string | undefined },
+  action: (settings: Settings) => Outcome | Promise<Outcome>,
+): Promise<Outcome> {
+  const reading = await readSettings({ ...flags, out: flags.out ?? flags.generated });
+  if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
+  const outcome = await action(reading.settings);
+  return { ...outcome, errors: withOrigins(outcome.errors ?? [], reading.settings) };
+}
+
+/** Says of a file or address in an error where it was named, unless it was a flag. */
+function withOrigins(errors: readonly string[], { all }: Settings): readonly string[] {
+  const named = all.filter(
+    ({ key, origin }) => NAMED_ELSEWHERE.has(key) && !origin.startsWith("--") && origin !== "default",
+  );
+  return errors.map((error) => {
+    const setting = named.find(
+      ({ value }) => typeof value === "string" && error.includes(shownLocation(value)),
+    );
+    if (setting === undefined) return error;
+    const { key, origin } = setting;
+    const isFile = (CONFIG_FILES as readonly string[]).includes(origin);
+    return `${error} (from ${isFile ? `\`${key}\` of ${origin}` : origin})`;
+  });
+}
+
+const NAMED_ELSEWHERE: ReadonlySet<string> = new Set(["manifest", "catalog", "diff.accept"]);
+
+/** As `withSettings`, for a command that cannot do without a manifest. */
+export function withManifest(
+  flags: ConfigFlags & { readonly generated?: string | undefined },
+  action: (settings: Settings & { readonly manifest: string }) => Outcome | Promise<Outcome>,
+): Promise<Outcome> {
+  return withSettings(flags, (settings) => {
+    const { manifest } = settings;
+    return manifest === null
+      ? { exit: EXIT.error, errors: [NO_MANIFEST] }
+      : action({ ...settings, manifest });
+  });
+}
+
+const NO_MANIFEST =
+  "Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or `manifest` in routewright.config.json.";
+
+/** Resolves at the first Ctrl-C or `kill`; a second one ends the process at once, as is usual. */
+export function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+  });
+}

@@ -1,0 +1,30 @@
+import type { Setting, Settings } from "../config.js";
+import { visible } from "../manifest/hidden.js";
+import { shownLocation } from "../manifest/source.js";
+import { type CliCommand, EXIT, type Outcome, withSettings } from "./command.js";
+
+export function configureConfig(command: CliCommand): void {
+  command
+    .option("--json", "print JSON", false)
+    .runs(({ json }: { json: boolean }) => withSettings({}, (settings) => config(settings, json)))
+    .helpEnd(["config", "config --json"], { 2: "the config file or a variable is invalid" });
+}
+
+/** `routewright config`: every key of the config file with its value in force and where that comes from. */
+function config({ all }: Settings, json: boolean): Outcome {
+  const settings = all.map(({ key, value, origin }) => ({ key, value: withoutSecrets(value), origin }));
+  const output = json
+    ? JSON.stringify(Object.fromEntries(settings.map(({ key, ...rest }) => [key, rest])), null, 2)
+    : settings.map(lineOf).join("\n");
+  return { exit: EXIT.ok, output: `${output}\n` };
+}
+
+/** An address may hold a password or a signature. */
+function withoutSecrets(value: unknown): unknown {
+  return typeof value === "string" ? shownLocation(value) : value;
+}
+
+function lineOf({ key, value, origin }: Setting): string {
+  const text = value === null ? "-" : typeof value === "string" ? value : JSON.stringify(value);
+  return visible(`${key.padEnd(18)} ${text}  (${origin})`);
+}

@@ -1,0 +1,65 @@
+import { TIERS } from "@routewright/runtime/model";
+import { KINDS, SEVERITIES as CHANGE_SEVERITIES } from "./diff/kinds.js";
+import { RULES, SEVERITIES as RULE_SEVERITIES } from "./lint/finding.js";
+
+const text = { type: "string", minLength: 1 } as const;
+
+/** A key per rule or kind of change, each a severity or `off`. */
+function severitiesOf(
+  infos: Readonly<Record<string, { readonly reason: string }>>,
+  severities: readonly string[],
+) {
+  const properties = Object.fromEntries(
+    Object.entries(infos).map(([id, { reason }]) => [
+      id,
+      { description: reason, enum: [...severities, "off"] },
+    ]),
+  );
+  return { type: "object", additionalProperties: false, properties } as const;
+}
+
+/** JSON Schema of the config file: its checks, and what editors complete (generator/README.md, Config file). */
+export const CONFIG_SCHEMA = {
+  $schema: "http://json-schema.org/draft-07/schema#",
+  title: "Routewright config file",
+  type: "object",
+  additionalProperties: false,
+  properties: {
+    $schema: { description: "Address of this schema, for editors.", type: "string" },
+    manifest: { description: "dbt's manifest.json: a file or an http(s) address.", ...text },
+    catalog: {
+      description:
+        "dbt's catalog.json, for columns and types that no schema.yml lists: a file or an address.",
+      ...text,
+    },
+    runResults: {
+      description:
+        "dbt's run_results.json, which tells a server when models were built: a file or an address.",
+      ...text,
+    },
+    out: { description: "The generated folder. Default: generated.", ...text },
+    title: { description: "Title of the API.", ...text },
+    defaultTier: { description: "Tier of endpoints without a tier tag. Default: tier0.", enum: [...TIERS] },
+    lint: {
+      description: "Severities of lint rules.",
+      ...severitiesOf(RULES, RULE_SEVERITIES),
+    },
+    diff: {
+      description: "How changes are judged.",
+      type: "object",
+      additionalProperties: false,
+      properties: {
+        severity: {
+          description: "Severities of kinds of change.",
+          ...severitiesOf(KINDS, CHANGE_SEVERITIES),
+        },
+        accept: { description: "File of accepted changes. Default: .routewright-accept.json.", ...text },
+      },
+    },
+    minimumNoticeDays: {
+      description: "Shortest time between the announcement of a sunset and the sunset. Default: 30.",
+      type: "integer",
+      minimum: 0,
+    },
+  },
+} as const;

@@ -1,0 +1,240 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
+import { readGenerationEnvironment, type GenerationEnvironment, type Tier } from "@routewright/runtime/model";
+import type { ErrorObject, ValidateFunction } from "ajv";
+import { closest, shown } from "./catalogue/meta-api/fault.js";
+import { ACCEPT_FILE } from "./diff/accepted-changes.js";
+import type { SeverityOverrides } from "./diff/compare-catalogues.js";
+import type { RuleSeverities } from "./lint/finding.js";
+import { isObject } from "./manifest/json.js";
+import { parseJson } from "./manifest/manifest.js";
+import { fail, type Failure, isAddress, readSource } from "./manifest/source.js";
+
+/** What all commands of a repository agree on (generator/README.md, Config file). Paths are relative to the file. */
+export interface Config {
+  readonly $schema?: string;
+  /** dbt's `manifest.json`: a file or an http(s) address. */
+  readonly manifest?: string;
+  /** dbt's `catalog.json`, for columns and types that no `schema.yml` lists. */
+  readonly catalog?: string;
+  /** dbt's `run_results.json`, which tells a server when models were built. */
+  readonly runResults?: string;
+  /** The generated folder. */
+  readonly out?: string;
+  /** Title of the API. */
+  readonly title?: string;
+  /** Tier of endpoints without a tier tag. */
+  readonly defaultTier?: Tier;
+  /** Severities of lint rules. */
+  readonly lint?: RuleSeverities;
+  readonly diff?: {
+    /** Severities of kinds of change. */
+    readonly severity?: SeverityOverrides;
+    /** File of accepted changes. */
+    readonly accept?: string;
+  };
+  /** Shortest time between the announcement of a sunset and the sunset. */
+  readonly minimumNoticeDays?: number;
+}
+
+export const DEFAULTS = {
+  out: "generated",
+  minimumNoticeDays: 30,
+} as const;
+
+/** The config file of a folder: one of these. */
+export const CONFIG_FILES = [
+  "routewright.config.json",
+  "routewright.config.yml",
+  "routewright.config.ts",
+] as const;
+
+/** Flags that override the config file, by the name of its key. */
+export interface ConfigFlags {
+  readonly manifest?: string | undefined;
+  readonly catalog?: string | undefined;
+  readonly out?: string | undefined;
+  readonly accept?: string | undefined;
+}
+
+/** A value in force, and where it comes from: a flag, a variable, the config file or `default`. */
+export interface Setting {
+  readonly key: string;
+  readonly value: unknown;
+  readonly origin: string;
+}
+
+/** What is in force for a command: flags win over the environment, the environment over the config file. */
+export interface Settings extends GenerationEnvironment {
+  readonly catalog: string | undefined;
+  readonly out: string;
+  readonly lint: RuleSeverities;
+  readonly severities: SeverityOverrides;
+  /** Undefined: the default file, if there is one. */
+  readonly accept: string | undefined;
+  readonly minimumNoticeDays: number;
+  /** The environment, completed with the config file's values: what servers read. */
+  readonly variables: NodeJS.ProcessEnv;
+  /** Every key of the config file, in its order. */
+  readonly all: readonly Setting[];
+}
+
+export type SettingsReading =
+  | { readonly ok: true; readonly settings: Settings }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** Reads the config file of the current folder and puts flags and environment over it. */
+export async function readSettings(
+  flags: ConfigFlags = {},
+  environment: NodeJS.ProcessEnv = process.env,
+): Promise<SettingsReading> {
+  const reading = await readConfig();
+  if (!reading.ok) return reading;
+  const { config, file } = reading;
+  const variables = completed(environment, config);
+  const { environment: generation, problems } = readGenerationEnvironment(variables);
+  if (problems.length > 0) return { ok: false, problems };
+  const settings = {
+    ...generation,
+    manifest: flags.manifest ?? generation.manifest,
+    catalog: flags.catalog ?? config.catalog,
+    out: flags.out ?? config.out ?? DEFAULTS.out,
+    lint: config.lint ?? {},
+    severities: config.diff?.severity ?? {},
+    accept: flags.accept ?? config.diff?.accept,
+    minimumNoticeDays: config.minimumNoticeDays ?? DEFAULTS.minimumNoticeDays,
+    variables,
+  };
+  const originOf = origins(flags, environment, config, file);
+  return { ok: true, settings: { ...settings, all: settingsOf(settings, originOf) } };
+}
+
+/** Variables that say the same as a key of the config file; an address goes to the last. */
+const VARIABLES = {
+  manifest: ["DBT_MANIFEST_PATH", "DBT_MANIFEST_URL"],
+  runResults: ["DBT_RUN_RESULTS_PATH", "DBT_RUN_RESULTS_URL"],
+  title: ["API_TITLE"],
+  defaultTier: ["DEFAULT_ENDPOINT_TIER"],
+} as const;
+
+/** The variables, each key of the config file in place of those that are unset. */
+function completed(variables: NodeJS.ProcessEnv, config: Config): NodeJS.ProcessEnv {
+  const added = Object.entries(VARIABLES).flatMap(([key, names]): [string, string][] => {
+    const value = config[key as keyof typeof VARIABLES];
+    if (value === undefined || names.some((name) => isSet(variables, name))) return [];
+    return [[(isAddress(value) ? names[1] : null) ?? names[0], value]];
+  });
+  return { ...variables, ...Object.fromEntries(added) };
+}
+
+function isSet(variables: NodeJS.ProcessEnv, name: string): boolean {
+  return (variables[name]?.trim() ?? "") !== "";
+}
+
+/** Where the value of a key comes from. */
+function origins(
+  flags: ConfigFlags,
+  variables: NodeJS.ProcessEnv,
+  config: Config,
+  file: string | null,
+): (key: string) => string {
+  const inFile = { ...config, "diff.severity": config.diff?.severity, "diff.accept": config.diff?.accept };
+  return (key) => {
+    const flag = key.replace("diff.", "");
+    if (flags[flag as keyof ConfigFlags] !== undefined) return `--${flag}`;
+    const names = VARIABLES[key as keyof typeof VARIABLES] as readonly string[] | undefined;
+    const variable = names?.find((name) => isSet(variables, name));
+    if (variable !== undefined) return variable;
+    return file !== null && inFile[key as keyof typeof inFile] !== undefined ? file : "default";
+  };
+}
+
+function settingsOf(settings: Omit<Settings, "all">, originOf: (key: string) => string): readonly Setting[] {
+  const { manifest, catalog, out, apiTitle, defaultTier, lint, severities, accept, variables } = settings;
+  const [path, url] = VARIABLES.runResults;
+  const values = {
+    manifest,
+    catalog: catalog ?? null,
+    runResults: variables[path] ?? variables[url] ?? null,
+    out,
+    title: apiTitle,
+    defaultTier,
+    lint,
+    "diff.severity": severities,
+    "diff.accept": accept ?? ACCEPT_FILE,
+    minimumNoticeDays: settings.minimumNoticeDays,
+  };
+  return Object.entries(values).map(([key, value]) => ({ key, value, origin: originOf(key) }));
+}
+
+type ConfigReading =
+  | { readonly ok: true; readonly config: Config; readonly file: string | null }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** The config file of the current folder; an empty one where there is none. */
+export async function readConfig(): Promise<ConfigReading> {
+  const [file, other] = CONFIG_FILES.filter((name) => existsSync(name));
+  if (file === undefined) return { ok: true, config: {}, file: null };
+  if (other !== undefined)
+    return { ok: false, problems: [`There are two config files, ${file} and ${other}: keep one.`] };
+  const reading = await readFile(file);
+  if (!reading.ok) return { ok: false, problems: [reading.problem] };
+  const problems = configProblems(reading.value).map((problem) => `${file}: ${problem}`);
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, config: reading.value as Config, file };
+}
+
+type Parsed = { readonly ok: true; readonly value: unknown } | Failure;
+
+async function readFile(file: (typeof CONFIG_FILES)[number]): Promise<Parsed> {
+  if (file.endsWith(".ts")) return loadTypeScript(file);
+  const source = await readSource(file);
+  if (!source.ok) return source;
+  if (file.endsWith(".json")) return parseJson(source.text, file);
+  const { parse } = await import("yaml");
+  return parsed(file, () => parse(source.text) as unknown);
+}
+
+/** `jiti` compiles and loads it and what it imports: Node 20 cannot. */
+async function loadTypeScript(file: string): Promise<Parsed> {
+  const { createJiti } = await import("jiti");
+  const load = createJiti(import.meta.url, { fsCache: false });
+  return parsed(file, () => load.import(resolve(file), { default: true }));
+}
+
+async function parsed(file: string, value: () => unknown): Promise<Parsed> {
+  try {
+    return { ok: true, value: await value() };
+  } catch (error) {
+    const [reason = ""] = (error instanceof Error ? error.message : String(error)).trim().split("\n");
+    return fail(`${file} cannot be read: ${reason.replace(/^ParseError: /, "").trim()}`);
+  }
+}
+
+/** Compiled by the build from `CONFIG_SCHEMA`. */
+const validate = createRequire(import.meta.url)(
+  "routewright/validators/config.cjs",
+) as ValidateFunction<Config>;
+
+/** Every problem of a config file's value; each names its key. */
+export function configProblems(value: unknown): readonly string[] {
+  if (!isObject(value)) return ["it is not an object of settings."];
+  return validate(value) ? [] : (validate.errors ?? []).map(problemOf);
+}
+
+function problemOf({ instancePath, keyword, params, parentSchema, data }: ErrorObject): string {
+  const key = instancePath.slice(1).replaceAll("/", ".");
+  if (keyword === "additionalProperties") {
+    const unknown = String(params["additionalProperty"]);
+    const near = closest(unknown, Object.keys((parentSchema?.["properties"] ?? {}) as object));
+    const where = key === "" ? "" : ` in \`${key}\``;
+    return `unknown key ${shown(unknown)}${where}${near === null ? "." : `; did you mean ${shown(near)}?`}`;
+  }
+  return `\`${key}\` is ${shown(data)}; give ${expectation(keyword, params, parentSchema?.["type"])}.`;
+}
+
+function expectation(keyword: string, params: ErrorObject["params"], type: unknown): string {
+  if (keyword === "enum") return `one of ${(params["allowedValues"] as readonly string[]).join(", ")}`;
+  if (type === "object") return "an object";
+  return type === "integer" ? "a whole number, 0 or more" : "a text that is not empty";
+}

@@ -1,0 +1,62 @@
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+/** How long a process that waits for another one's lock sleeps between two tries. */
+const RETRY_MS = 20;
+/** A lock file without a process id is being written, unless it is older than this. */
+const UNWRITTEN_MS = 10_000;
+
+/**
+ * Runs `work` while no other process of this user on this machine writes the folder: two would mix their trees. The lock
+ * is a file in the system's temporary folder, so that none is left in a repository; that of a killed process is taken over.
+ */
+export function withLock<T>(folder: string, work: () => T): T {
+  const lock = lockFile(folder);
+  while (!acquired(lock)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+  try {
+    return work();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+function lockFile(folder: string): string {
+  const path = existsSync(folder) ? realpathSync(folder) : resolve(folder);
+  const name = createHash("sha256")
+    .update(`${path}\n${String(process.getuid?.() ?? 0)}`)
+    .digest("hex")
+    .slice(0, 32);
+  return join(tmpdir(), `routewright-${name}.lock`);
+}
+
+function acquired(lock: string): boolean {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: "wx" });
+    return true;
+  } catch (error) {
+    // Without a temporary folder there is no lock: one writer alone needs none.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") return true;
+    if (!isHeld(lock)) rmSync(lock, { force: true });
+    return false;
+  }
+}
+
+function isHeld(lock: string): boolean {
+  try {
+    const pid = Number(readFileSync(lock, "utf8"));
+    return pid > 0 ? isAlive(pid) : Date.now() - statSync(lock).mtimeMs < UNWRITTEN_MS;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a process of this id runs, other than this one. */
+export function isAlive(pid: number): boolean {
+  try {
+    return pid !== process.pid && process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

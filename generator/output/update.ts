@@ -1,0 +1,80 @@
+import type { FileSet } from "../render/render.js";
+import { compare, type Drift, type Folder, readFolder } from "./folder.js";
+import { withLock } from "./lock.js";
+import { recoverFolder, writeFolder } from "./replace.js";
+
+export interface UpdateOptions {
+  readonly out: string;
+  /** Compare only. */
+  readonly check?: boolean;
+  /** Write a folder without endpoints although the present one has some. */
+  readonly allowEmpty?: boolean;
+}
+
+/** What differed from the rendered files, or why nothing was written. */
+export type Update =
+  | { readonly ok: true; readonly drift: readonly Drift[] }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** Brings a folder up to date with rendered files, or with `check` compares it: the one writer of all commands. */
+export function updateFolder(
+  fresh: FileSet,
+  { out, check = false, allowEmpty = false }: UpdateOptions,
+): Update {
+  try {
+    if (check) return compared(readFolder(out), fresh, out);
+    return withLock(out, () => {
+      recoverFolder(out);
+      const folder = readFolder(out);
+      const update = compared(folder, fresh, out);
+      if (!update.ok || update.drift.length === 0) return update;
+      const empty = allowEmpty ? null : emptyProblem(fresh, update.drift);
+      if (empty !== null) return { ok: false, problems: [empty] };
+      writeFolder(folder, fresh, update.drift);
+      return update;
+    });
+  } catch (error) {
+    const problem = folderProblem(out, error, check ? "read" : "write");
+    if (problem === null) throw error;
+    return { ok: false, problems: [problem] };
+  }
+}
+
+function compared(folder: Folder, fresh: FileSet, out: string): Update {
+  const drift = compare(folder, fresh);
+  const blocked = drift.filter(({ kind }) => kind === "blocked");
+  return blocked.length === 0
+    ? { ok: true, drift }
+    : { ok: false, problems: blocked.map(({ file }) => conflictingFile(out, file)) };
+}
+
+/** What to do about a file that is not ours where one should be. */
+function conflictingFile(out: string, file: string): string {
+  return `${out}/${file} was not written by Routewright, or is a link. Move it away, or choose another folder with --out.`;
+}
+
+/** Why all endpoints of a folder would be removed, or null: most likely the manifest is the wrong one. */
+function emptyProblem(fresh: FileSet, drift: readonly Drift[]): string | null {
+  const isRoute = (file: string): boolean => file.startsWith("routes/");
+  const removed = drift.filter(({ file, kind }) => kind === "stale" && isRoute(file)).length;
+  if (removed === 0 || [...fresh.keys()].some(isRoute)) return null;
+  return `The manifest publishes no endpoint, and all ${String(removed)} of the folder would be removed. Nothing was changed. Check the manifest, or run \`routewright generate --allow-empty\`.`;
+}
+
+/** Why the file system refused to read or write a generated folder; null for any other error. */
+function folderProblem(path: string, error: unknown, access: "read" | "write"): string | null {
+  const { code = "", syscall } = error as NodeJS.ErrnoException;
+  if (syscall === undefined) return null;
+  const reason = REASONS.get(code) ?? (error as Error).message;
+  return `Cannot ${access} the folder ${path}: ${reason} Nothing was changed.`;
+}
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ["ENOTDIR", "the path or one of its parents is a file. Name a folder with --out."],
+  ["EEXIST", "a file of that name is there already. Name a folder with --out."],
+  ["EACCES", "there is no permission to read or write it."],
+  ["EPERM", "there is no permission to read or write it."],
+  ["EROFS", "its file system is read-only."],
+  ["ENOSPC", "the disk is full."],
+  ["EDQUOT", "the disk quota is used up."],
+]);

@@ -1,0 +1,181 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Ajv } from "ajv";
+import { describe, expect, it } from "vitest";
+import { CONFIG_SCHEMA } from "../../generator/config-schema.js";
+import { configProblems } from "../../generator/config.js";
+import { filesIn } from "../support/files.js";
+import { manifestOf } from "../support/manifest.js";
+import { ownFolder } from "../support/service.js";
+import { GOOD, project, routewright } from "./run.js";
+
+const CONFIG = {
+  manifest: "target/manifest.json",
+  out: "api",
+  title: "Shop",
+  defaultTier: "tier2",
+  lint: { "missing-tier-tag": "off" },
+  diff: { severity: { "description-changed": "breaking" }, accept: "accepted.json" },
+  minimumNoticeDays: 90,
+};
+
+/** A folder with a manifest in `target/`, and a config file of this name. */
+function configured(file: string, text: string): string {
+  const folder = ownFolder();
+  mkdirSync(join(folder, "target"));
+  writeFileSync(join(folder, "target/manifest.json"), JSON.stringify(manifestOf([GOOD])));
+  writeFileSync(join(folder, file), text);
+  return folder;
+}
+
+/** What `routewright config` says: value and origin by key. */
+function inForce(folder: string, variables: Readonly<Record<string, string>> = {}) {
+  const { exit, out, err } = routewright(folder, ["config", "--json"], variables);
+  expect({ exit, err }).toEqual({ exit: 0, err: "" });
+  return JSON.parse(out) as Record<string, { value: unknown; origin: string }>;
+}
+
+describe("a config file", () => {
+  it.each([
+    ["routewright.config.json", JSON.stringify(CONFIG)],
+    [
+      "routewright.config.yml",
+      "manifest: target/manifest.json\nout: api\ntitle: Shop\ndefaultTier: tier2\nminimumNoticeDays: 90\nlint: { missing-tier-tag: 'off' }\ndiff:\n  severity: { description-changed: breaking }\n  accept: accepted.json\n",
+    ],
+    [
+      "routewright.config.ts",
+      `const out: string = "api";\nexport default ${JSON.stringify({ ...CONFIG, out: undefined }).replace("{", "{ out, ")} as const;\n`,
+    ],
+  ])("is read: %s", (file, text) => {
+    const origin = file;
+    expect(inForce(configured(file, text))).toEqual({
+      manifest: { value: CONFIG.manifest, origin },
+      catalog: { value: null, origin: "default" },
+      runResults: { value: null, origin: "default" },
+      out: { value: "api", origin },
+      title: { value: "Shop", origin },
+      defaultTier: { value: "tier2", origin },
+      lint: { value: CONFIG.lint, origin },
+      "diff.severity": { value: CONFIG.diff.severity, origin },
+      "diff.accept": { value: "accepted.json", origin },
+      minimumNoticeDays: { value: 90, origin },
+    });
+  });
+
+  it("gives way to the environment, which gives way to a flag", () => {
+    const folder = configured("routewright.config.json", JSON.stringify(CONFIG));
+    const variables = {
+      DBT_MANIFEST_URL: "https://me:hush@example.org/manifest.json",
+      DEFAULT_ENDPOINT_TIER: "tier3",
+    };
+    expect(inForce(folder, variables)).toMatchObject({
+      manifest: { value: "https://example.org/manifest.json", origin: "DBT_MANIFEST_URL" },
+      defaultTier: { value: "tier3", origin: "DEFAULT_ENDPOINT_TIER" },
+      title: { origin: "routewright.config.json" },
+    });
+    routewright(folder, ["generate", "--manifest", "target/manifest.json", "--out", "flag"], variables);
+    expect(JSON.parse(filesIn(join(folder, "flag"))["catalogue.json"] ?? "")).toMatchObject({
+      title: "Shop",
+      defaultTier: "tier3",
+    });
+  });
+
+  it("is what every command goes by", () => {
+    const folder = configured("routewright.config.json", JSON.stringify(CONFIG));
+    expect(routewright(folder, ["generate"]).out).toContain("1 endpoint; 4 files changed");
+    expect(routewright(folder, ["generate", "--check"]).exit).toBe(0);
+    expect(JSON.parse(filesIn(join(folder, "api"))["openapi.json"] ?? "")).toMatchObject({
+      info: { title: "Shop" },
+    });
+    expect(routewright(folder, ["lint", "--fail-on", "none"]).out).not.toContain("missing-tier-tag");
+    const changed = { ...GOOD, description: "New words." };
+    writeFileSync(join(folder, "head.json"), JSON.stringify(manifestOf([changed])));
+    writeFileSync(join(folder, "accepted.json"), "[]");
+    expect(routewright(folder, ["diff", "api", "head.json"])).toMatchObject({
+      exit: 1,
+      out: expect.stringMatching(/^breaking +description-changed/m),
+    });
+  });
+
+  it("is checked as a whole: each problem is one line that names the key", () => {
+    const text = JSON.stringify({
+      manifst: "x",
+      out: 3,
+      catalog: "",
+      defaultTier: "teir1",
+      lint: { "unindexed-colum": "off", "unindexed-column": "notice" },
+      diff: { severities: {}, severity: { toString: "off", "column-added": "error" }, accept: [] },
+      minimumNoticeDays: -1,
+    });
+    const folder = configured("routewright.config.json", text);
+    const { exit, out, err } = routewright(folder, ["generate"]);
+    expect({ exit, out }).toEqual({ exit: 2, out: "" });
+    expect(err.trimEnd().split("\n").sort()).toEqual(
+      [
+        'unknown key "manifst"; did you mean "manifest"?',
+        "`out` is 3; give a text that is not empty.",
+        '`catalog` is ""; give a text that is not empty.',
+        '`defaultTier` is "teir1"; give one of tier0, tier1, tier2, tier3.',
+        'unknown key "unindexed-colum" in `lint`; did you mean "unindexed-column"?',
+        '`lint.unindexed-column` is "notice"; give one of error, warning, off.',
+        'unknown key "severities" in `diff`; did you mean "severity"?',
+        'unknown key "toString" in `diff.severity`.',
+        '`diff.severity.column-added` is "error"; give one of exposing, breaking, warning, compatible, off.',
+        "`diff.accept` is []; give a text that is not empty.",
+        "`minimumNoticeDays` is -1; give a whole number, 0 or more.",
+      ]
+        .map((problem) => `error: routewright.config.json: ${problem}`)
+        .sort(),
+    );
+  });
+
+  it.each([
+    ["routewright.config.json", "{", /routewright\.config\.json is not JSON: /],
+    ["routewright.config.json", "[]", /routewright\.config\.json: it is not an object of settings\.$/m],
+    ["routewright.config.yml", "a: [", /routewright\.config\.yml cannot be read: /],
+    ["routewright.config.ts", "export default {", /routewright\.config\.ts cannot be read: /],
+    ["routewright.config.ts", "throw new Error('No luck.');", /cannot be read: No luck\.$/m],
+  ])("that cannot be read is one error: %s %s", (file, text, message) => {
+    const { exit, err } = routewright(configured(file, text), ["config"]);
+    expect({ exit, lines: err.trim().split("\n").length }).toEqual({ exit: 2, lines: 1 });
+    expect(err).toMatch(message);
+  });
+
+  it("is one file: two are an error that names both", () => {
+    const folder = configured("routewright.config.json", "{}");
+    writeFileSync(join(folder, "routewright.config.yml"), "");
+    expect(routewright(folder, ["config"]).err).toBe(
+      "error: There are two config files, routewright.config.json and routewright.config.yml: keep one.\n",
+    );
+  });
+});
+
+it("an error about a file names the key or variable that it is from", () => {
+  const missing = configured("routewright.config.json", '{"manifest": "gone.json"}');
+  expect(routewright(missing, ["generate"]).err).toMatch(
+    /^error: Cannot read gone\.json: .* \(from `manifest` of routewright\.config\.json\)$/m,
+  );
+  expect(routewright(project(GOOD), ["generate"], { DBT_MANIFEST_PATH: "gone.json" }).err).toMatch(
+    /^error: Cannot read gone\.json: .* \(from DBT_MANIFEST_PATH\)$/m,
+  );
+  expect(routewright(project(GOOD), ["generate"]).err).toBe(
+    "error: Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or `manifest` in routewright.config.json.\n",
+  );
+});
+
+describe("the JSON Schema", () => {
+  const shipped = JSON.parse(
+    readFileSync(new URL("../../generator/dist/config.schema.json", import.meta.url), "utf8"),
+  ) as typeof CONFIG_SCHEMA;
+
+  it("that is shipped is the one that the command checks with, and every key has a description", () => {
+    expect(shipped).toEqual(JSON.parse(JSON.stringify(CONFIG_SCHEMA)));
+    for (const property of Object.values(shipped.properties)) expect(property.description).not.toBe("");
+  });
+
+  it("accepts a config file with a $schema, and nothing that the command refuses", () => {
+    const validate = new Ajv().compile(shipped);
+    for (const config of [{}, { $schema: "x", ...CONFIG }, { x: 1 }, { out: 1 }, { lint: [] }])
+      expect(validate(config), JSON.stringify(config)).toBe(configProblems(config).length === 0);
+  });
+});
