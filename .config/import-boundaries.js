@@ -42,7 +42,9 @@ export const BOUNDARIES = {
     "generator/diff",
     "runtime (package)",
   ],
+  "generator/init": ["generator/manifest"],
   "generator/commands": [
+    "generator/init",
     "generator/verify",
     "generator",
     "generator/manifest",
@@ -56,6 +58,7 @@ export const BOUNDARIES = {
     "runtime (package)",
   ],
   generator: [
+    "generator/init",
     "generator/commands",
     "generator/manifest",
     "generator/catalogue",

@@ -7,6 +7,10 @@ type Load = () => Promise<(command: CliCommand) => void>;
 
 /** Every command: what the list of commands says of it, and its code. */
 const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>> = {
+  init: [
+    "write the config file, npm scripts and more into a repository",
+    async () => (await import("./commands/init.js")).configureInit,
+  ],
   generate: [
     "write handlers and OpenAPI for every published model",
     async () => (await import("./commands/generate.js")).configureGenerate,

@@ -84,21 +84,26 @@ export type SettingsReading =
   | { readonly ok: true; readonly settings: Settings }
   | { readonly ok: false; readonly problems: readonly string[] };
 
+/** What is wrong with the variables of a command. */
+export type VariableCheck = (variables: NodeJS.ProcessEnv) => readonly string[];
+
 /** Reads the config file of the current folder and puts flags and environment over it. */
 export async function readSettings(
   flags: ConfigFlags = {},
+  check: VariableCheck = (variables) => readGenerationEnvironment(variables).problems,
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<SettingsReading> {
   const reading = await readConfig();
   if (!reading.ok) return reading;
   const { config, file } = reading;
   const variables = completed(environment, config);
-  const { environment: generation, problems } = readGenerationEnvironment(variables);
+  const problems = check(variables);
+  const { environment: generation } = readGenerationEnvironment(variables);
   if (problems.length > 0) return { ok: false, problems };
   const settings = {
     ...generation,
     manifest: flags.manifest ?? generation.manifest,
-    catalog: flags.catalog ?? config.catalog,
+    catalog: flags.catalog ?? firstSet(variables, VARIABLES.catalog),
     out: flags.out ?? config.out ?? DEFAULTS.out,
     lint: config.lint ?? {},
     severities: config.diff?.severity ?? {},
@@ -113,6 +118,7 @@ export async function readSettings(
 /** Variables that say the same as a key of the config file; an address goes to the last. */
 const VARIABLES = {
   manifest: ["DBT_MANIFEST_PATH", "DBT_MANIFEST_URL"],
+  catalog: ["DBT_CATALOG_PATH", "DBT_CATALOG_URL"],
   runResults: ["DBT_RUN_RESULTS_PATH", "DBT_RUN_RESULTS_URL"],
   title: ["API_TITLE"],
   defaultTier: ["DEFAULT_ENDPOINT_TIER"],
@@ -130,6 +136,11 @@ function completed(variables: NodeJS.ProcessEnv, config: Config): NodeJS.Process
 
 function isSet(variables: NodeJS.ProcessEnv, name: string): boolean {
   return (variables[name]?.trim() ?? "") !== "";
+}
+
+function firstSet(variables: NodeJS.ProcessEnv, names: readonly string[]): string | undefined {
+  const name = names.find((one) => isSet(variables, one));
+  return name === undefined ? undefined : variables[name]?.trim();
 }
 
 /** Where the value of a key comes from. */
@@ -152,11 +163,10 @@ function origins(
 
 function settingsOf(settings: Omit<Settings, "all">, originOf: (key: string) => string): readonly Setting[] {
   const { manifest, catalog, out, apiTitle, defaultTier, lint, severities, accept, variables } = settings;
-  const [path, url] = VARIABLES.runResults;
   const values = {
     manifest,
     catalog: catalog ?? null,
-    runResults: variables[path] ?? variables[url] ?? null,
+    runResults: firstSet(variables, VARIABLES.runResults) ?? null,
     out,
     title: apiTitle,
     defaultTier,

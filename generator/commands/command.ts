@@ -1,6 +1,12 @@
 import { styleText } from "node:util";
 import { Command, Option } from "commander";
-import { type ConfigFlags, CONFIG_FILES, readSettings, type Settings } from "../config.js";
+import {
+  type ConfigFlags,
+  CONFIG_FILES,
+  readSettings,
+  type Settings,
+  type VariableCheck,
+} from "../config.js";
 import { shownLocation } from "../manifest/source.js";
 
 /** Exit codes of all commands. */
@@ -87,7 +93,7 @@ export const OPTIONS = {
   catalog: () =>
     new Option(
       "--catalog <file or URL>",
-      "dbt's catalog.json, for columns and types that no schema.yml lists (default: `catalog` of the config file)",
+      "dbt's catalog.json, for columns and types that no schema.yml lists (default: DBT_CATALOG_PATH or DBT_CATALOG_URL, or `catalog` of the config file)",
     ),
   out: () =>
     new Option("--out <folder>", "the generated folder (default: `out` of the config file, or generated)"),
@@ -98,12 +104,13 @@ export const OPTIONS = {
     ),
 } as const;
 
-/** Runs a command with what flags, environment and config file put in force. */
+/** Runs a command with what flags, environment and config file put in force. A server checks more variables. */
 export async function withSettings(
   flags: ConfigFlags & { readonly generated?: string | undefined },
   action: (settings: Settings) => Outcome | Promise<Outcome>,
+  check?: VariableCheck,
 ): Promise<Outcome> {
-  const reading = await readSettings({ ...flags, out: flags.out ?? flags.generated });
+  const reading = await readSettings({ ...flags, out: flags.out ?? flags.generated }, check);
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
   const outcome = await action(reading.settings);
   return { ...outcome, errors: withOrigins(outcome.errors ?? [], reading.settings) };

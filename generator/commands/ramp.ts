@@ -28,6 +28,10 @@ export function configureRamp(command: CliCommand): void {
     Promise.resolve({ migrated }),
   );
   addSandbox(command);
+  command.helpEnd(
+    ["ramp org create --name acme", "ramp project list --json", "ramp doctor", "ramp intents --stuck"],
+    { 1: "doctor: a check failed" },
+  );
 }
 
 /** Environment variable of a provider credential's secret. */

@@ -36,11 +36,22 @@ export function configureServe(command: CliCommand): void {
     )
     .option("--guard", "at refresh, hold back what `diff` calls breaking or exposing (REFRESH_GUARD)", false)
     .option("--workers <number>", "processes that serve the data API, or auto: one per core", workers, 1)
-    .runs((flags: Flags) => withSettings(flags, (settings) => serve(flags, settings)))
+    .runs((flags: Flags) =>
+      withSettings(
+        flags,
+        (settings) => serve(flags, settings),
+        (variables) => problemsOf(withFlags(variables, flags)),
+      ),
+    )
     .helpEnd(["serve --only data", "serve --watch --workers auto"], {
       0: "stopped by a signal",
       2: "cannot start; the message says why",
     });
+}
+
+function problemsOf(variables: NodeJS.ProcessEnv): readonly string[] {
+  const reading = readEnvironment(variables);
+  return reading.ok ? [] : reading.problems;
 }
 
 function workers(text: string): number {

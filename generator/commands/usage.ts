@@ -10,7 +10,7 @@ import {
   type UsageReading,
 } from "@routewright/runtime/server";
 import { visible } from "../manifest/hidden.js";
-import { type CliCommand, EXIT, type Outcome, withSettings } from "./command.js";
+import { type CliCommand, EXIT, type Outcome } from "./command.js";
 
 export interface UsageFlags {
   readonly by: Grouping;
@@ -30,7 +30,7 @@ export function configureUsage(command: CliCommand): void {
       new Option("--by <subject>", "what a line is about").choices(["key", "route", "day"]).default("key"),
     )
     .option("--json", "print JSON", false)
-    .runs((flags: UsageFlags) => withSettings({}, ({ variables }) => usage(flags, variables)))
+    .runs((flags: UsageFlags) => usage(flags, process.env))
     .helpEnd(["usage --since 2026-01-01", "usage --by route --key 3f2a9c41"]);
 }
 

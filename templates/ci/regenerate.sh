@@ -6,7 +6,7 @@
 #   DBT_CATALOG_URL     where dbt's catalog.json is, for columns that no schema.yml lists; optional
 #   MAIN_BRANCH         what the result is compared with, and is to be merged into (main)
 #   REVIEW_BRANCH       where the result goes; nobody else commits to it (routewright/regenerate)
-#   GENERATED_FOLDER    the generated folder (generated)
+#   GENERATED_FOLDER    the generated folder (`out` of the config file, or generated)
 #
 # Exit code: 0 when all is well; 1 with a finding: an invalid model, an exposing or breaking change, a new error of lint; 2 with an
 # error: no manifest, no access. After an invalid model and after an error nothing has been committed.
@@ -14,7 +14,6 @@ set -eu
 
 export MAIN_BRANCH="${MAIN_BRANCH:-main}"
 export REVIEW_BRANCH="${REVIEW_BRANCH:-routewright/regenerate}"
-folder=${GENERATED_FOLDER:-generated}
 here=$(cd "$(dirname "$0")" && pwd)
 PATH="$PWD/node_modules/.bin:$PATH"
 reports=$(mktemp -d)
@@ -40,13 +39,12 @@ report() {
 git fetch --quiet --no-tags origin "+refs/heads/$MAIN_BRANCH:refs/remotes/origin/$MAIN_BRANCH"
 git checkout --quiet --detach "origin/$MAIN_BRANCH"
 
-set -- # the arguments that name the catalog, if there is one
-[ -z "${DBT_CATALOG_URL:-}" ] || set -- --catalog "$DBT_CATALOG_URL"
-
-routewright generate --strict --out "$folder" "$@"
+configured='JSON.parse(require("node:fs").readFileSync(0, "utf8")).out.value'
+folder=${GENERATED_FOLDER:-$(routewright config --json | node --print "$configured")}
+routewright generate --strict --out "$folder"
 report diff.md routewright diff "git:origin/$MAIN_BRANCH" "$folder" --generated "$folder" --fail-on breaking
 # Only findings at endpoints that this change adds or touches: the others are on the main branch already.
-report lint.md routewright lint --fail-on error --base "git:origin/$MAIN_BRANCH" --generated "$folder" "$@"
+report lint.md routewright lint --fail-on error --base "git:origin/$MAIN_BRANCH" --generated "$folder"
 
 git add --all -- "$folder"
 if command git diff --cached --quiet -- "$folder"; then

@@ -33,3 +33,30 @@ it("the table of options lists every option of generate and watch, and no other"
   for (const global of ["--help", "--version", "--quiet", "--no-color"]) options.delete(global);
   expect(listed.toSorted()).toEqual([...options].sort());
 });
+
+it("the table of the config file lists every key, with its flag and variables, as the command has them", () => {
+  const folder = ownFolder();
+  const settings = JSON.parse(routewright(folder, ["config", "--json"]).out) as object;
+  expect(firstCells("Config file")).toEqual(Object.keys(settings));
+  const text = README.split(/^## /m).find((part) => part.startsWith("Config file\n")) ?? "";
+  for (const [, key = "", names = ""] of text.matchAll(/^\| `([^`]+)`(?:[^|]*\|){3}([^|]*)\|/gm)) {
+    for (const [, name = ""] of names.matchAll(/`(\w+)`/g)) {
+      const value = key === "defaultTier" ? "tier2" : "https://example.org/x";
+      const { out } = routewright(folder, ["config", "--json"], { [name]: value });
+      expect(JSON.parse(out)).toMatchObject({ [key]: { value, origin: name } });
+    }
+  }
+});
+
+it("the table of commands lists every command, and each command's help has examples and exit codes", () => {
+  const listed = new Set(firstCells("Commands").map((cell) => cell.split(" ")[0]));
+  const { out } = routewright(ownFolder(), ["--help"]);
+  const commands = [...(out.split("Commands:\n")[1] ?? "").matchAll(/^ {2}(\w+)/gm)].map(
+    ([, name = ""]) => name,
+  );
+  expect([...listed].sort()).toEqual(commands.filter((name) => name !== "help").sort());
+  for (const command of listed) {
+    const help = routewright(ownFolder(), [command ?? "", "--help"]).out;
+    expect(help, command).toMatch(/\nExamples:\n {2}\$ routewright [\s\S]*\nExit codes:\n {2}0 {2}/);
+  }
+});

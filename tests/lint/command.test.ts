@@ -101,7 +101,8 @@ describe("the command line", () => {
     const { exit, errors } = await lintWith();
     expect({ exit, errors }).toEqual({
       exit: 2,
-      errors: "error: Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL.\n",
+      errors:
+        "error: Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or `manifest` in routewright.config.json.\n",
     });
   });
 

@@ -1,0 +1,137 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { type Tier, TIERS } from "@routewright/runtime/model";
+import { Option } from "commander";
+import { DEFAULTS, readConfig } from "../config.js";
+import { type DbtProject, findProjects } from "../init/find-manifest.js";
+import { packageJson, planOf, readText, type Step } from "../init/plan.js";
+import { objectOr } from "../manifest/json.js";
+import { readManifest } from "../manifest/manifest.js";
+import { isAddress } from "../manifest/source.js";
+import { type CliCommand, EXIT, type Outcome } from "./command.js";
+
+const CI = ["github", "gitlab", "none"] as const;
+
+interface Flags {
+  readonly manifest?: string;
+  readonly catalog?: string;
+  readonly out?: string;
+  readonly title?: string;
+  readonly defaultTier?: Tier;
+  readonly ci?: (typeof CI)[number];
+  readonly docker?: boolean;
+  readonly yes: boolean;
+}
+
+export function configureInit(command: CliCommand): void {
+  command
+    .option(
+      "--manifest <file or URL>",
+      "dbt's manifest.json (default: that of the dbt project in this folder)",
+    )
+    .option("--catalog <file or URL>", "dbt's catalog.json, for columns and types that no schema.yml lists")
+    .option("--out <folder>", "the generated folder (default: generated)")
+    .option("--title <text>", "title of the API")
+    .addOption(new Option("--default-tier <tier>", "tier of endpoints without a tier tag").choices(TIERS))
+    .addOption(
+      new Option("--ci <platform>", "add a pipeline that regenerates after a dbt deploy").choices(CI),
+    )
+    .option("--docker", "add container, compose and Kubernetes files")
+    .option("--yes", "ask nothing: take flags and defaults", false)
+    .runs(init)
+    .helpEnd(["init", "init --yes --manifest target/manifest.json --ci github --docker"], {
+      0: "set up; a second run changes nothing",
+    });
+}
+
+/** `routewright init`: makes a repository with a dbt project ready. No file is overwritten. */
+async function init(given: Flags): Promise<Outcome> {
+  const reading = await readConfig();
+  if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
+  const projects = findProjects();
+  const flags =
+    !given.yes && process.stdin.isTTY ? await asked(given, projects, reading.file !== null) : given;
+  const manifest =
+    flags.manifest ?? reading.config.manifest ?? (projects.length === 1 ? projects[0]?.manifest : undefined);
+  if (manifest === undefined) return { exit: EXIT.error, errors: [noManifest(projects)] };
+  const problem = await manifestProblem(manifest, flags.manifest !== undefined);
+  if (problem !== null) return { exit: EXIT.error, errors: [problem] };
+  const { catalog, title, defaultTier, ci = "none", docker = false } = flags;
+  const out = reading.config.out ?? flags.out ?? DEFAULTS.out;
+  const config = { manifest, catalog, out, title, defaultTier };
+  const steps = planOf({ config, out, ci: ci === "none" ? null : ci, docker }, reading.file);
+  for (const step of steps) write(step);
+  return { exit: EXIT.ok, output: report(steps, manifest) };
+}
+
+function noManifest(projects: readonly DbtProject[]): string {
+  if (projects.length === 0)
+    return "There is no dbt_project.yml in this folder or below it. Run this in the repository of a dbt project, or name the manifest with --manifest.";
+  const names = projects.map(({ manifest }) => manifest).join(", ");
+  return `There are several dbt projects: name one's manifest with --manifest: ${names}.`;
+}
+
+/** A manifest that is named must be one; that of a project may be there once dbt has run. */
+async function manifestProblem(manifest: string, isNamed: boolean): Promise<string | null> {
+  if (isAddress(manifest) || (!isNamed && !existsSync(manifest))) return null;
+  const reading = await readManifest(manifest);
+  return reading.ok ? null : reading.problem;
+}
+
+function write({ file, text, action }: Step): void {
+  if (action === "keep") return;
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text, { mode: file.endsWith(".sh") ? 0o755 : 0o644 });
+}
+
+const DONE = { create: "created", "add to": "added to", keep: "kept" } as const;
+
+function report(steps: readonly Step[], manifest: string): string {
+  const lines = steps.map(
+    ({ file, action, why }) => `${DONE[action].padEnd(9)}${file}${why === "" ? "" : ` (${why})`}`,
+  );
+  return `${[...lines, "", "Next:", ...nextCommands(manifest).map((line) => `  ${line}`)].join("\n")}\n`;
+}
+
+/** Three commands: what is missing first, then those that come after it. */
+function nextCommands(manifest: string): readonly string[] {
+  const { dependencies, devDependencies } = packageJson(readText("package.json") ?? "{}");
+  const installed = { ...objectOr(dependencies), ...objectOr(devDependencies) };
+  const missing = ["routewright", "@routewright/runtime"].filter((name) => !(name in installed));
+  return [
+    ...(missing.length > 0 ? [`npm install ${missing.join(" ")}`] : []),
+    ...(isAddress(manifest) || existsSync(manifest) ? [] : ["dbt parse"]),
+    "npx routewright generate",
+    "npx routewright keys create --user me --tier tier3",
+    "npx routewright serve --only data",
+  ].slice(0, 3);
+}
+
+/** Asks at the terminal for what no flag says. */
+async function asked(flags: Flags, projects: readonly DbtProject[], isConfigured: boolean): Promise<Flags> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const ask = async (question: string, fallback: string, choices?: readonly string[]): Promise<string> => {
+    const hint = choices === undefined ? "" : ` (${choices.join(", ")})`;
+    const answer = (await terminal.question(`${question}${hint} [${fallback}] `)).trim() || fallback;
+    return choices === undefined || choices.includes(answer) ? answer : ask(question, fallback, choices);
+  };
+  try {
+    const manifests = projects.map(({ manifest }) => manifest);
+    const [first] = manifests;
+    const isAsked = flags.manifest === undefined && !isConfigured && first !== undefined;
+    const manifest = isAsked ? await ask("dbt's manifest", first, manifests) : flags.manifest;
+    const title = flags.title ?? (isConfigured ? undefined : await ask("Title of the API", "Data API"));
+    const ci = flags.ci ?? ((await ask("Pipeline", "none", CI)) as Flags["ci"] & string);
+    const docker = flags.docker ?? (await ask("Container files", "no", ["yes", "no"])) === "yes";
+    return {
+      ...flags,
+      ...(manifest !== undefined && { manifest }),
+      ...(title !== undefined && { title }),
+      ci,
+      docker,
+    };
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,0 +1,142 @@
+import { existsSync, lstatSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { isObject, objectOr } from "../manifest/json.js";
+
+/** What `routewright init` is to set up. */
+export interface Choices {
+  /** The config file's keys. */
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly out: string;
+  readonly ci: "github" | "gitlab" | null;
+  readonly docker: boolean;
+}
+
+/** One file: what it will hold, or why it stays as it is. */
+export interface Step {
+  readonly file: string;
+  readonly text: string;
+  readonly action: "create" | "add to" | "keep";
+  readonly why: string;
+}
+
+/** Where the templates of the package are; the build copies them beside the command line. */
+const TEMPLATES = join(
+  dirname(createRequire(import.meta.url).resolve("routewright/package.json")),
+  "dist/templates",
+);
+
+const CI_FILES = {
+  github: [
+    ["github-actions.yml", ".github/workflows/regenerate-api.yml"],
+    ["regenerate.sh", "ci/regenerate.sh"],
+    ["review-request.mjs", "ci/review-request.mjs"],
+  ],
+  gitlab: [
+    ["gitlab-ci.yml", "ci/routewright.gitlab-ci.yml"],
+    ["regenerate.sh", "ci/regenerate.sh"],
+    ["review-request.mjs", "ci/review-request.mjs"],
+  ],
+} as const;
+
+const DOCKER_FILES = [
+  ["Dockerfile", "Dockerfile"],
+  ["dockerignore", ".dockerignore"],
+  ...[
+    "compose.yml",
+    "nginx.conf",
+    "prometheus.yml",
+    "alerts.yml",
+    "grafana-dashboard.json",
+    "grafana-dashboards.yml",
+    "grafana-provisioning.yml",
+    "kubernetes/data-api.yml",
+    "kubernetes/ramp.yml",
+  ].map((file) => [file, file] as const),
+] as const;
+
+/** The npm scripts that `init` adds. */
+export const SCRIPTS = {
+  "api:generate": "routewright generate",
+  "api:check": "routewright generate --check --strict",
+  "api:lint": "routewright lint",
+  "api:diff": "routewright diff git:origin/main",
+  "api:serve": "routewright serve --only data",
+} as const;
+
+/** Every file that `init` looks after in the current folder, in the order of the report. Writes nothing. */
+export function planOf({ config, out, ci, docker }: Choices, configFile: string | null): readonly Step[] {
+  const schema = "./node_modules/routewright/dist/config.schema.json";
+  const configText = `${JSON.stringify({ $schema: schema, ...config }, null, 2)}\n`;
+  return [
+    configFile === null
+      ? step("routewright.config.json", null, configText)
+      : { file: configFile, text: "", action: "keep", why: "as it is" },
+    packageStep(out),
+    linesStep(".gitattributes", [`${out}/** text eol=lf`]),
+    linesStep(".gitignore", ["node_modules/", ".data/", "api_keys.json"]),
+    // Another formatter would make every file differ from what is generated.
+    ...[".prettierignore", ".eslintignore"]
+      .filter((file) => existsSync(file))
+      .map((file) => linesStep(file, [`${out}/`])),
+    ...(ci === null ? [] : CI_FILES[ci].map(([from, to]) => templateStep(`ci/${from}`, to))),
+    ...(docker ? DOCKER_FILES.map(([from, to]) => templateStep(`docker/${from}`, to)) : []),
+  ];
+}
+
+function step(file: string, before: string | null, text: string): Step {
+  if (before === null) return { file, text, action: "create", why: "" };
+  return { file, text, action: before === text ? "keep" : "add to", why: before === text ? "as it is" : "" };
+}
+
+/** A template's file is never written over another one. */
+function templateStep(template: string, file: string): Step {
+  const text = readFileSync(join(TEMPLATES, template), "utf8");
+  const before = readText(file);
+  if (before === null) return step(file, null, text);
+  return { file, text, action: "keep", why: before === text ? "as it is" : "differs from the template" };
+}
+
+function linesStep(file: string, lines: readonly string[]): Step {
+  const before = readText(file);
+  const present = new Set((before ?? "").split(/\r?\n/).map((line) => line.trim()));
+  const missing = lines.filter((line) => !present.has(line) && !present.has(line.replace(/\/$/, "")));
+  const gap = before === null || before === "" || before.endsWith("\n") ? "" : "\n";
+  return step(file, before, `${before ?? ""}${gap}${missing.map((line) => `${line}\n`).join("")}`);
+}
+
+function packageStep(out: string): Step {
+  const file = "package.json";
+  const before = readText(file);
+  const scripts = { ...SCRIPTS, "api:diff": `${SCRIPTS["api:diff"]} ${out}` };
+  if (before === null) {
+    const fresh = { name: "api", private: true, type: "module", scripts };
+    return step(file, null, `${JSON.stringify(fresh, null, 2)}\n`);
+  }
+  const manifest = packageJson(before);
+  const own = objectOr(manifest["scripts"]);
+  if (Object.keys(scripts).every((name) => name in own)) return step(file, before, before);
+  const indent = /^[ \t]+/m.exec(before)?.[0] ?? "  ";
+  const text = JSON.stringify({ ...manifest, scripts: { ...scripts, ...own } }, null, indent);
+  return step(file, before, `${text}${before.endsWith("\n") ? "\n" : ""}`);
+}
+
+/** @throws where the file is no JSON object */
+export function packageJson(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const json: unknown = JSON.parse(text);
+    if (isObject(json)) return json;
+  } catch {
+    // Said below.
+  }
+  throw new Error("package.json is not a JSON object: correct it, then run `routewright init` again.");
+}
+
+/** The text of a file of the repository; null where there is none. */
+export function readText(file: string): string | null {
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  if (found === undefined) return null;
+  if (!found.isFile())
+    throw new Error(`${file} is not a plain file: move it away, then run \`routewright init\` again.`);
+  return readFileSync(file, "utf8");
+}

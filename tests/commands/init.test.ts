@@ -1,0 +1,203 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { filesIn } from "../support/files.js";
+import { manifestOf } from "../support/manifest.js";
+import { ownFolder } from "../support/service.js";
+import { CLI, GOOD, routewright } from "./run.js";
+
+const root = join(import.meta.dirname, "../..");
+
+const MODEL = { ...GOOD, tags: [...GOOD.tags, "tier1"] };
+
+/** A repository with a dbt project of this text in a folder. */
+function repository(folder = ".", project = "name: shop\n"): string {
+  const parent = ownFolder();
+  const repo = join(parent, "repository");
+  mkdirSync(join(repo, folder, "target"), { recursive: true });
+  writeFileSync(join(repo, folder, "dbt_project.yml"), project);
+  writeFileSync(join(repo, folder, "target/manifest.json"), JSON.stringify(manifestOf([MODEL])));
+  symlinkSync(join(root, "node_modules"), join(parent, "node_modules"));
+  return repo;
+}
+
+/** The repository's files without dbt's own. */
+function ownFiles(repo: string): Record<string, string> {
+  const all = Object.entries(filesIn(repo)).filter(([file]) => !/target\/|dbt_project/.test(file));
+  return Object.fromEntries(all);
+}
+
+describe("routewright init", () => {
+  it("sets up a repository in which its next commands work", () => {
+    const repo = repository();
+    const { exit, out, err } = routewright(repo, ["init", "--title", "Shop", "--default-tier", "tier1"]);
+    expect({ exit, err, out }).toEqual({
+      exit: 0,
+      err: "",
+      out: `created  routewright.config.json
+created  package.json
+created  .gitattributes
+created  .gitignore
+
+Next:
+  npm install routewright @routewright/runtime
+  npx routewright generate
+  npx routewright keys create --user me --tier tier3
+`,
+    });
+    const files = ownFiles(repo);
+    expect(JSON.parse(files["routewright.config.json"] ?? "")).toEqual({
+      $schema: "./node_modules/routewright/dist/config.schema.json",
+      manifest: "target/manifest.json",
+      out: "generated",
+      title: "Shop",
+      defaultTier: "tier1",
+    });
+    expect(files[".gitattributes"]).toBe("generated/** text eol=lf\n");
+    expect(files[".gitignore"]).toBe("node_modules/\n.data/\napi_keys.json\n");
+    for (const script of [["api:generate"], ["api:check"], ["api:lint", "--", "--fail-on", "error"]])
+      execFileSync("npm", ["run", "--silent", ...script], { cwd: repo, stdio: "pipe" });
+    expect(JSON.parse(filesIn(repo)["generated/openapi.json"] ?? "").info.title).toBe("Shop");
+  });
+
+  it("changes nothing when it runs again", () => {
+    const repo = repository();
+    const flags = ["init", "--yes", "--ci", "github", "--docker"];
+    routewright(repo, flags);
+    const before = ownFiles(repo);
+    const { exit, out } = routewright(repo, flags);
+    expect(exit).toBe(0);
+    expect(out).not.toMatch(/created|added/);
+    expect(ownFiles(repo)).toEqual(before);
+  });
+
+  it("writes the templates of the pipelines and containers as they are, with the script executable", () => {
+    const repo = repository();
+    for (const ci of ["github", "gitlab"]) routewright(repo, ["init", "--yes", "--ci", ci, "--docker"]);
+    const files = ownFiles(repo);
+    const template = (name: string): string => readFileSync(join(root, "templates", name), "utf8");
+    expect(files[".github/workflows/regenerate-api.yml"]).toBe(template("ci/github-actions.yml"));
+    expect(files["ci/routewright.gitlab-ci.yml"]).toBe(template("ci/gitlab-ci.yml"));
+    expect(files[".dockerignore"]).toBe(template("docker/dockerignore"));
+    expect(files["kubernetes/ramp.yml"]).toBe(template("docker/kubernetes/ramp.yml"));
+    expect(files["README.md"]).toBe(undefined);
+    expect(statSync(join(repo, "ci/regenerate.sh")).mode & 0o111).toBe(0o111);
+    const shipped = Object.keys(filesIn(join(root, "templates/docker"))).filter(
+      (file) => file !== "README.md",
+    );
+    for (const file of shipped) expect(files, file).toHaveProperty([file.replace(/^docker/, ".docker")]);
+  });
+
+  it("keeps what is there: it adds to files line by line and overwrites none", () => {
+    const repo = repository();
+    const scripts = { "api:generate": "make api", test: "true" };
+    writeFileSync(
+      join(repo, "package.json"),
+      `{\n\t"name": "shop",\n\t"scripts": ${JSON.stringify(scripts)}\n}`,
+    );
+    writeFileSync(join(repo, ".gitignore"), "node_modules\nnotes");
+    writeFileSync(join(repo, ".prettierignore"), "dist/\n");
+    writeFileSync(join(repo, "Dockerfile"), "FROM mine\n");
+    const { out } = routewright(repo, ["init", "--yes", "--docker"]);
+    expect(out).toContain("kept     Dockerfile (differs from the template)\n");
+    const files = ownFiles(repo);
+    expect(files["Dockerfile"]).toBe("FROM mine\n");
+    expect(files[".gitignore"]).toBe("node_modules\nnotes\n.data/\napi_keys.json\n");
+    expect(files[".prettierignore"]).toBe("dist/\ngenerated/\n");
+    expect(files["package.json"]).toMatch(/^\{\n\t"name": "shop"/);
+    expect(JSON.parse(files["package.json"] ?? "").scripts).toMatchObject({
+      ...scripts,
+      "api:check": "routewright generate --check --strict",
+    });
+  });
+
+  it("keeps a config file of any form, and goes by its folder", () => {
+    const repo = repository();
+    writeFileSync(join(repo, "routewright.config.yml"), "manifest: target/manifest.json\nout: api\n");
+    const { out } = routewright(repo, ["init", "--yes", "--out", "other"]);
+    expect(out).toContain("kept     routewright.config.yml (as it is)\n");
+    expect(ownFiles(repo)[".gitattributes"]).toBe("api/** text eol=lf\n");
+  });
+
+  it.each([
+    ["below the folder", "warehouse/dbt", "name: shop\n", "warehouse/dbt/target/manifest.json"],
+    ["with a target-path of its own", ".", "target-path: build/out\n", "build/out/manifest.json"],
+    [
+      "with a target-path that only dbt knows",
+      ".",
+      "target-path: \"{{ env_var('T') }}\"\n",
+      "target/manifest.json",
+    ],
+  ])("finds a dbt project %s", (_, folder, project, manifest) => {
+    const repo = repository(folder, project);
+    routewright(repo, ["init", "--yes"]);
+    expect(JSON.parse(ownFiles(repo)["routewright.config.json"] ?? "")).toMatchObject({ manifest });
+  });
+});
+
+describe("routewright init that cannot", () => {
+  /** One error, exit 2, and nothing written. */
+  function fails(repo: string, ...flags: readonly string[]): string {
+    const before = ownFiles(repo);
+    const { exit, out, err } = routewright(repo, ["init", "--yes", ...flags]);
+    expect({ exit, out }).toEqual({ exit: 2, out: "" });
+    expect(ownFiles(repo)).toEqual(before);
+    return err;
+  }
+
+  it("says so for every wrong input", () => {
+    expect(fails(ownFolder())).toMatch(/There is no dbt_project\.yml in this folder .* --manifest\.$/m);
+    const repo = repository();
+    expect(fails(repo, "--manifest", "gone.json")).toMatch(/Cannot read gone\.json: there is no such file/);
+    expect(fails(repo, "--manifest", "dbt_project.yml")).toMatch(/dbt_project\.yml is not JSON/);
+    expect(fails(repo, "--ci", "jenkins")).toMatch(/Allowed choices are github, gitlab, none/);
+    expect(fails(repo, "--default-tier", "tier9")).toMatch(/Allowed choices are tier0/);
+    mkdirSync(join(repo, "b"));
+    mkdirSync(join(repo, "a"));
+    const several = ownFolder();
+    for (const name of ["a", "b"]) {
+      mkdirSync(join(several, name));
+      writeFileSync(join(several, name, "dbt_project.yml"), "name: x\n");
+    }
+    expect(fails(several)).toMatch(
+      /several dbt projects: .* a\/target\/manifest\.json, b\/target\/manifest\.json/,
+    );
+    writeFileSync(join(repo, "package.json"), "{");
+    expect(fails(repo)).toMatch(/package\.json is not a JSON object/);
+  });
+
+  it("because a folder is where a file belongs says so", () => {
+    const repo = repository();
+    mkdirSync(join(repo, ".gitignore/x"), { recursive: true });
+    expect(fails(repo)).toMatch(/\.gitignore is not a plain file: move it away/);
+  });
+});
+
+/** A pseudo-terminal around a command: Python has one in its standard library. */
+const PTY = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
+
+it("asks at a terminal for what no flag says, again after an answer that is none", async () => {
+  const repo = repository();
+  const child = spawn("python3", ["-c", PTY, process.execPath, CLI, "init"], { cwd: repo });
+  const closed = once(child, "close");
+  let shown = "";
+  const answers: [RegExp, string][] = [
+    [/dbt's manifest .*\[target\/manifest\.json\] $/, ""],
+    [/Title of the API \[Data API\] $/, "Shop"],
+    [/Pipeline \(github, gitlab, none\) \[none\] $/, "jenkins"],
+    [/Pipeline [^\n]*\n[^\n]*Pipeline \(github, gitlab, none\) \[none\] $/, "gitlab"],
+    [/Container files \(yes, no\) \[no\] $/, "no"],
+  ];
+  child.stdout.on("data", (chunk: Buffer) => {
+    shown += chunk.toString().replace(/\u001b\[[0-9;]*[A-Za-z]|\r/g, "");
+    const [next] = answers;
+    if (next?.[0].test(shown)) child.stdin.write(`${String(answers.shift()?.[1])}\n`);
+  });
+  expect(await closed).toEqual([0, null]);
+  const files = ownFiles(repo);
+  expect(JSON.parse(files["routewright.config.json"] ?? "")).toMatchObject({ title: "Shop" });
+  expect(Object.keys(files)).toContain("ci/routewright.gitlab-ci.yml");
+  expect(Object.keys(files)).not.toContain("Dockerfile");
+});
