@@ -82,7 +82,7 @@ describe("a config file", () => {
 
   it("is what every command goes by", () => {
     const folder = configured("routewright.config.json", JSON.stringify(CONFIG));
-    expect(routewright(folder, ["generate"]).out).toContain("1 endpoint; 4 files changed");
+    expect(routewright(folder, ["generate"]).out).toContain("1 endpoint; 5 files changed");
     expect(routewright(folder, ["generate", "--check"]).exit).toBe(0);
     expect(JSON.parse(filesIn(join(folder, "api"))["openapi.json"] ?? "")).toMatchObject({
       info: { title: "Shop" },
