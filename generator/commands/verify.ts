@@ -1,9 +1,15 @@
 import { existsSync } from "node:fs";
-import { readEnvironment, startEmbeddedPostgres } from "@routewright/runtime/server";
+import {
+  type Environment,
+  openLog,
+  readEnvironment,
+  startEmbeddedPostgres,
+} from "@routewright/runtime/server";
 import { Option } from "commander";
 import pg from "pg";
 import type { Settings } from "../config.js";
 import { readRevision, type RevisionOptions } from "../diff/revision.js";
+import { plainText } from "../report/quote.js";
 import { renderReport, terminalOf } from "../report/render.js";
 import { type Format, FORMATS } from "../report/report.js";
 import type { Terminal } from "../report/text.js";
@@ -70,6 +76,26 @@ export async function verify(options: VerifyOptions): Promise<Outcome> {
   const report = verifyReport(found.differences, catalogue.entries.length);
   const output = renderReport(report, options.format, options.terminal);
   return { exit: found.differences.length > 0 ? EXIT.findings : EXIT.ok, output };
+}
+
+/** Findings that the start of a server logs at most. */
+const MAX_LOGGED = 50;
+
+/** What `serve` does once it listens: compares relations and columns, without the plans of filters, and logs each finding. */
+export async function logDifferences(
+  generated: string,
+  { databaseUrl, logLevel, defaultTier }: Environment,
+): Promise<void> {
+  const log = openLog(logLevel);
+  const revision = await readRevision(generated, { defaultTier, generated, cwd: process.cwd() });
+  if (!revision.ok) return log.warn({ detail: revision.problem }, "not verified");
+  const found = await inDatabase(databaseUrl, (query) => verifyRelations(revision.catalogue, query));
+  if (!found.ok) return log.warn({ detail: found.problem }, "not verified");
+  const { differences } = found;
+  for (const { check, endpoint, message, hint } of differences.slice(0, MAX_LOGGED))
+    log.warn({ check, endpoint, detail: plainText(message), hint: plainText(hint) }, "verify");
+  const left = differences.length - MAX_LOGGED;
+  if (left > 0) log.warn({ left }, "verify: there are more, run `routewright verify`");
 }
 
 /** Whether a query of the endpoint would fail. */

@@ -1,5 +1,6 @@
 import { type Environment, openLog, openSupervisor, type Supervisor } from "@routewright/runtime/server";
 import { EXIT, type Outcome, stopSignal } from "../command.js";
+import { logDifferences } from "../verify.js";
 import { followManifest, rendererOf, runResultsOf } from "./following.js";
 import { DATA_DIR, isRampServed, type ServeOptions } from "./options.js";
 
@@ -33,7 +34,10 @@ export async function serveWithWorkers(
       unfollow.push(runResults.follow((builds, tests) => supervisor.built(builds, tests)));
     const started = supervisor.start().then(() => true);
     if (!(await Promise.race([started, stopped.then(() => false)]))) return { exit: EXIT.ok };
-    if (hasData) unfollow.push(followManifest(options, environment, supervisor));
+    if (hasData) {
+      void logDifferences(options.generated, environment);
+      unfollow.push(followManifest(options, environment, supervisor));
+    }
     return await outcome(supervisor, stopped);
   } finally {
     await Promise.all(unfollow.map((end) => end()));
