@@ -8,6 +8,7 @@ import { type Gateway, setGateway } from "./gateway.js";
 import type { LoadedEndpoint } from "./generated-folder.js";
 import type { RefreshResult } from "./refresh.js";
 import { REFRESH_PATH, serveRefresh, isSystemPath, readOnly, serveSystem, type Service } from "./system.js";
+import { MCP_PATH, serveMcp } from "./mcp.js";
 import type { ActiveRelease } from "./release.js";
 import { handleRequest } from "./handler.js";
 import { requestIdOf } from "../http/request-context.js";
@@ -26,12 +27,18 @@ export interface DataApi {
 export function dataApiListener(api: DataApi): RequestListener {
   const { gateway, service, active, refresh } = api;
   const docs = docsApp(service.title);
+  const run: RequestListener = (request, response) => {
+    const endpoint = active.find(pathOf(request.url ?? "/"));
+    if (endpoint === null) void handleRequest(gateway, null, request, response);
+    else runHandler(api, endpoint, request, response);
+  };
   return (request, response) => {
     const path = pathOf(request.url ?? "/");
     const endpoint = active.find(path);
     if (endpoint !== null) runHandler(api, endpoint, request, response);
     else if (isSystemPath(path)) void serveSystem(gateway, service, path, request, response);
     else if (isDocsPath(path)) void serveDocs(api, docs, request, response);
+    else if (path === MCP_PATH) void serveMcp(gateway, service.documents, run, request, response);
     else if (path === REFRESH_PATH) void serveRefresh(gateway, refresh, request, response);
     else void handleRequest(gateway, null, request, response);
   };

@@ -1,7 +1,8 @@
 /**
- * Copies into the packages what is not compiled: Redoc's bundle into the runtime, which then needs none of Redoc's own
- * dependencies, and the templates for CI and containers into the command line.
+ * Puts into the packages what is not compiled: Redoc's bundle and the MCP server's into the runtime, which then needs
+ * none of their dependencies, and the templates for CI and containers into the command line.
  */
+import { build } from "esbuild";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
@@ -17,6 +18,26 @@ const script = readFileSync(redoc, "utf8");
 if (!script.includes(LOGO)) throw new Error(`${redoc} no longer loads ${LOGO}: look what it loads instead.`);
 mkdirSync(assets, { recursive: true });
 writeFileSync(`${assets}/redoc.js`, script.replaceAll(LOGO, EMPTY_PICTURE));
+
+/** Of the MCP SDK only the server is bundled. Ajv is a dependency of the runtime already. */
+await build({
+  stdin: {
+    contents: `
+      export { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+      export { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+      export { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";`,
+    resolveDir: fileURLToPath(new URL("../..", import.meta.url)),
+  },
+  outfile: `${assets}/mcp.js`,
+  bundle: true,
+  minify: true,
+  format: "esm",
+  platform: "node",
+  target: "node20",
+  external: ["ajv", "ajv-formats"],
+  legalComments: "eof",
+  logLevel: "warning",
+});
 
 for (const name of ["ci", "docker"])
   cpSync(

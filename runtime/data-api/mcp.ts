@@ -1,0 +1,139 @@
+import { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { Duplex } from "node:stream";
+import { authorize, peek } from "../access/authorize.js";
+import { answerMcp, type McpCaller, type QueryReply } from "../docs/mcp.js";
+import { MAX_BODY_BYTES, readBody } from "../http/body.js";
+import { COMMON_HEADERS, NO_STORE } from "../http/headers.js";
+import { requestIdOf } from "../http/request-context.js";
+import { httpError, type HttpError } from "../model/errors.js";
+import type { Documents } from "./documents.js";
+import type { Gateway } from "./gateway.js";
+import { callerHeaders, sendHttpError, sendOptions } from "./send.js";
+
+export const MCP_PATH = "/mcp";
+
+const METHODS = "POST, OPTIONS";
+
+/** Runs the handler of the endpoint at the request's path. */
+type RunHandler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Serves `POST /mcp` (runtime/README.md, MCP). */
+export async function serveMcp(
+  gateway: Gateway,
+  documents: Documents,
+  run: RunHandler,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const requestId = requestIdOf(request);
+  const admission = await peek(gateway, request);
+  if (request.method === "OPTIONS") return sendOptions(response, request, METHODS, admission, requestId);
+  const message = admission.error ?? (await messageOf(request));
+  if (message === null) return;
+  if ("code" in message) return void sendHttpError(response, message, METHODS, admission, requestId);
+  const headers = [...callerHeaders(admission, requestId), ...COMMON_HEADERS, ...NO_STORE];
+  for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] ?? "", headers[i + 1] ?? "");
+  const caller: McpCaller = {
+    catalogue: documents.catalogue(admission.tier).body,
+    admit: async () => (await authorize(gateway, request)).error?.detail ?? null,
+    query: (path, parameters) => queryInProcess(run, request, path, parameters),
+  };
+  try {
+    await answerMcp(caller, request, response, message.json);
+  } catch (error) {
+    gateway.log.error({ requestId, route: MCP_PATH, err: error }, "request failed");
+    if (!response.headersSent)
+      sendHttpError(response, httpError("unexpected"), METHODS, admission, requestId);
+    else response.destroy();
+  }
+}
+
+/** The message of the body; null when the client is gone. */
+async function messageOf(request: IncomingMessage): Promise<{ readonly json: unknown } | HttpError | null> {
+  if (request.method !== "POST") return httpError("methodNotAllowed");
+  const body = await readBody(request);
+  switch (body.kind) {
+    case "gone":
+      return null;
+    case "too-large":
+      return httpError("bodyTooLarge", { max: MAX_BODY_BYTES });
+    case "not-text":
+      return httpError("bodyNotJson");
+    case "text":
+      try {
+        return { json: JSON.parse(body.text) as unknown };
+      } catch {
+        return httpError("bodyNotJson");
+      }
+  }
+}
+
+/** Headers that say who calls, from where, and in which trace. */
+const CALLER_HEADERS = ["x-api-key", "x-forwarded-for", "x-request-id", "traceparent"];
+
+/** A response is cut here: what a model reads is far shorter. */
+const MAX_BYTES = 256 * 1024;
+
+/**
+ * Runs an endpoint's own handler on behalf of a request, with its key and address: the same checks, limits, log and
+ * metrics as over the network. As an HTTP/1.0 response, so that the body is not chunked.
+ */
+function queryInProcess(
+  run: RunHandler,
+  outer: IncomingMessage,
+  path: string,
+  parameters: URLSearchParams,
+): Promise<QueryReply> {
+  const socket = new CollectingSocket(outer.socket.remoteAddress);
+  const request = new IncomingMessage(socket as unknown as Socket);
+  const query = parameters.toString();
+  Object.assign(request, { method: "GET", url: `${path}.ndjson${query === "" ? "" : `?${query}`}` });
+  Object.assign(request, { httpVersion: "1.0", httpVersionMajor: 1, httpVersionMinor: 0 });
+  for (const name of CALLER_HEADERS) request.headers[name] = outer.headers[name];
+  request.push(null);
+  const response = new ServerResponse(request);
+  response.assignSocket(socket as unknown as Socket);
+  return new Promise((resolve) => {
+    response.once("finish", () => socket.destroy());
+    socket.once("close", () => resolve(socket.reply(response.statusCode)));
+    run(request, response);
+  });
+}
+
+/** Takes a response in memory, up to a size. */
+class CollectingSocket extends Duplex {
+  readonly remoteAddress: string | undefined;
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(remoteAddress: string | undefined) {
+    // Nothing waits for it to drain: only the server's own sockets tell a response that they have.
+    super({ writableHighWaterMark: MAX_BYTES + 1 });
+    this.remoteAddress = remoteAddress;
+  }
+
+  override _read(): void {
+    // The request has no body.
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error) => void): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes > MAX_BYTES) this.destroy();
+    done();
+  }
+
+  /** Of a body that was cut, the last line is not complete. */
+  reply(status: number): QueryReply {
+    const text = Buffer.concat(this.#chunks).toString();
+    const end = text.indexOf("\r\n\r\n");
+    const [head, body] = [text.slice(0, end), text.slice(end + 4)];
+    const isCut = this.#bytes > MAX_BYTES;
+    return {
+      status,
+      body: isCut ? body.slice(0, body.lastIndexOf("\n")) : body,
+      hasMore: isCut || /^link:.*rel="next"/im.test(head),
+    };
+  }
+}

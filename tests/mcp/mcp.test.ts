@@ -1,0 +1,203 @@
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { describe, expect, it } from "vitest";
+import { ownSchema } from "../support/database.js";
+import { manifestOf } from "../support/manifest.js";
+import { atEnd, KEYS, serveManifest } from "../support/service.js";
+
+const schema = await ownSchema(`
+  CREATE TABLE @.sales AS SELECT date '2026-01-01' + i AS day, 'shop ' || i % 3 AS shop,
+    18446744073709551615::numeric(20,0) AS huge FROM generate_series(0, 499) AS i;
+  CREATE TABLE @.long AS SELECT i AS n, repeat('x', 900) AS text FROM generate_series(1, 5000) AS i;
+  CREATE TABLE @.wages AS SELECT 'ann' AS name`);
+
+const MODELS = [
+  {
+    name: "sales",
+    tags: ["production", "shop", "tier0", "api:sales"],
+    columns: { day: "date", shop: "text", huge: "numeric(20,0)" },
+    description: "Sales of each shop by day.",
+    api: {
+      allow_unfiltered: true,
+      parameters: [
+        { name: "shop", column: "shop", operator: "IN", type: "string_list" },
+        { name: "start", column: "day", operator: ">=", type: "date" },
+      ],
+      pagination: { enabled: true, default_limit: 10, max_limit: 50 },
+      sort: [{ column: "day", direction: "ASC" }],
+    },
+  },
+  { name: "long", tags: ["production", "shop", "tier1", "api:long"], columns: { n: "int", text: "text" } },
+  { name: "wages", tags: ["production", "staff", "tier2", "api:wages"], columns: { name: "text" } },
+];
+const manifest = manifestOf(MODELS.map((model) => ({ ...model, schema })));
+const url = await serveManifest(manifest);
+
+/** The official client, connected with a key. */
+async function connect(key?: string, at = url): Promise<Client> {
+  const client = new Client({ name: "test", version: "1" });
+  const requestInit = key === undefined ? {} : { headers: { "X-API-Key": key } };
+  const transport = new StreamableHTTPClientTransport(new URL(`${at}/mcp`), { requestInit });
+  await client.connect(transport);
+  atEnd(() => client.close());
+  return client;
+}
+
+interface Answer {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+async function call(client: Client, name: string, args: Record<string, unknown> = {}): Promise<Answer> {
+  const result = (await client.callTool({ name, arguments: args })) as CallToolResult;
+  const [content] = result.content;
+  return { text: content?.type === "text" ? content.text : "", isError: result.isError === true };
+}
+
+describe("an MCP client", () => {
+  it("is told the tools, each with a schema", async () => {
+    const client = await connect();
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual([
+      "search_endpoints",
+      "describe_endpoint",
+      "query_endpoint",
+    ]);
+    for (const { inputSchema, annotations } of tools)
+      expect([inputSchema.type, annotations?.readOnlyHint]).toEqual(["object", true]);
+  });
+
+  it("searches, describes and queries", async () => {
+    const client = await connect();
+    expect(JSON.parse((await call(client, "search_endpoints", { query: "DAY shop" })).text)).toEqual({
+      found: 1,
+      endpoints: [
+        {
+          path: "/v1/shop/sales",
+          description: "Sales of each shop by day.",
+          tier: "tier0",
+          columns: ["day", "shop", "huge"],
+        },
+      ],
+    });
+    expect(
+      JSON.parse((await call(client, "describe_endpoint", { path: "/v1/shop/sales" })).text),
+    ).toMatchObject({
+      parameters: [{ name: "shop" }, { name: "start", operator: ">=" }],
+      pagination: { max_limit: 50 },
+    });
+    const { text } = await call(client, "query_endpoint", {
+      path: "/v1/shop/sales",
+      parameters: { shop: ["shop 1", "shop 2"], start: "2026-01-10", offset: 1 },
+      limit: 2,
+    });
+    expect(text).toBe(
+      '{"returned":2,"has_more":true,"rows":[{"day":"2026-01-12","shop":"shop 2","huge":18446744073709551615},\n' +
+        '{"day":"2026-01-14","shop":"shop 1","huge":18446744073709551615}]}',
+    );
+  });
+
+  it("gets the API's own refusals", async () => {
+    const client = await connect();
+    const query = (parameters: object) =>
+      call(client, "query_endpoint", { path: "/v1/shop/sales", parameters });
+    expect(await query({ start: "soon" })).toEqual({
+      text: `HTTP 400: {"detail":"Parameter 'start' must be a date in YYYY-MM-DD format."}`,
+      isError: true,
+    });
+    expect(await query({ city: "Rome" })).toEqual({
+      text: 'HTTP 400: {"detail":"Unsupported query parameters: city"}',
+      isError: true,
+    });
+    const injected = await query({ shop: "'; DROP TABLE sales; --" });
+    expect(injected).toEqual({ text: '{"returned":0,"has_more":false,"rows":[]}', isError: false });
+    expect((await query({})).isError).toBe(false);
+  });
+
+  it("gets no more rows than asked for, nor than fit a context, whatever the endpoint gives", async () => {
+    const client = await connect(KEYS.tier1);
+    const rowsOf = async (args: object) => {
+      const { text } = await call(client, "query_endpoint", { path: "/v1/shop/long", ...args });
+      return {
+        length: text.length,
+        ...(JSON.parse(text) as { returned: number; has_more: boolean; rows: object[] }),
+      };
+    };
+    // 5,000 rows of 900 characters, and no parameters.
+    expect(await rowsOf({ limit: 3 })).toMatchObject({ returned: 3, has_more: true });
+    const most = await rowsOf({ limit: 100 });
+    expect(most).toMatchObject({ returned: 21, has_more: true });
+    expect(most.length).toBeLessThan(21_000);
+    expect(most.rows).toHaveLength(21);
+    const page = await call(client, "query_endpoint", { path: "/v1/shop/sales", limit: 100 });
+    expect(JSON.parse(page.text)).toMatchObject({ returned: 50, has_more: true });
+  });
+
+  it.each([
+    ["query_endpoint", {}, "Invalid arguments: they must have required property 'path'."],
+    ["query_endpoint", { path: "/v1/shop/sales", limit: 1000 }, "Invalid arguments: limit must be <= 100."],
+    ["search_endpoints", { words: "x" }, "Invalid arguments: they must NOT have additional properties."],
+    ["drop_table", {}, "Unknown tool. There are: search_endpoints, describe_endpoint, query_endpoint."],
+  ])("gets a message for wrong arguments of %s: %j", async (name, args, text) => {
+    expect(await call(await connect(), name, args)).toEqual({ text, isError: true });
+  });
+});
+
+describe("a key", () => {
+  const SECRET = { path: "/v1/staff/wages" };
+
+  it.each(["tier0", "tier1"] as const)("of %s neither sees nor calls what is of tier2", async (tier) => {
+    const client = await connect(KEYS[tier]);
+    expect((await call(client, "search_endpoints")).text).not.toContain("wages");
+    expect((await call(client, "search_endpoints", { query: "wages" })).text).toBe(
+      '{"found":0,"endpoints":[]}',
+    );
+    const unknown = (path: string) => ({
+      text: `Your key can call no endpoint ${path}. Find one with search_endpoints.`,
+      isError: true,
+    });
+    for (const tool of ["describe_endpoint", "query_endpoint"]) {
+      expect(await call(client, tool, SECRET)).toEqual(unknown(SECRET.path));
+      expect(await call(client, tool, { path: "/v1/none" })).toEqual(unknown("/v1/none"));
+    }
+  });
+
+  it("of tier2 does both", async () => {
+    const client = await connect(KEYS.tier2);
+    expect((await call(client, "search_endpoints", { query: "wages" })).text).toContain(SECRET.path);
+    expect((await call(client, "query_endpoint", SECRET)).text).toContain('{"name":"ann"}');
+  });
+
+  it("that is unknown is refused", async () => {
+    await expect(connect("sk_live_unknown")).rejects.toThrow(/Invalid API Key/);
+  });
+
+  it("spends its own window, one request a tool call", async () => {
+    const limited = await serveManifest(manifest, { RATE_LIMITS: "3" });
+    const client = await connect(KEYS.tier0, limited);
+    await client.listTools();
+    expect((await call(client, "search_endpoints")).isError).toBe(false);
+    const query = () => call(client, "query_endpoint", { path: "/v1/shop/sales", limit: 1 });
+    expect((await query()).isError).toBe(false);
+    const { headers } = await fetch(`${limited}/health`, { headers: { "X-API-Key": KEYS.tier0 } });
+    expect(headers.get("x-ratelimit-remaining")).toBe("1");
+    expect((await query()).isError).toBe(false);
+    expect((await query()).text).toMatch(/^HTTP 429: .*Rate limit exceeded/);
+    expect((await call(client, "search_endpoints")).text).toMatch(/^Rate limit exceeded/);
+  });
+});
+
+it("answers what is no MCP request as the API does", async () => {
+  const send = async (init: RequestInit) => {
+    const response = await fetch(`${url}/mcp`, init);
+    return [response.status, await response.text(), response.headers.get("allow")];
+  };
+  expect(await send({})).toEqual([405, '{"detail":"Method Not Allowed"}', "POST, OPTIONS"]);
+  expect(await send({ method: "POST", body: "{" })).toEqual([
+    400,
+    '{"detail":"Request body must be valid JSON."}',
+    null,
+  ]);
+  expect((await send({ method: "POST", body: "x".repeat(1024 * 1024 + 1) }))[0]).toBe(413);
+});
