@@ -42,8 +42,10 @@ export const BOUNDARIES = {
     "generator/diff",
     "runtime (package)",
   ],
+  "generator/client": ["generator/manifest", "generator/catalogue", "runtime (package)"],
   "generator/init": ["generator/manifest"],
   "generator/commands": [
+    "generator/client",
     "generator/init",
     "generator/verify",
     "generator",
@@ -58,6 +60,7 @@ export const BOUNDARIES = {
     "runtime (package)",
   ],
   generator: [
+    "generator/client",
     "generator/init",
     "generator/commands",
     "generator/manifest",

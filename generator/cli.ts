@@ -47,6 +47,10 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>>
     "set up the ramp: organizations, projects, providers, identity providers, webhooks, keys",
     async () => (await import("./commands/ramp.js")).configureRamp,
   ],
+  client: [
+    "write a typed client in TypeScript or Python",
+    async () => (await import("./commands/client.js")).configureClient,
+  ],
   config: [
     "print what is in force and where each value comes from",
     async () => (await import("./commands/config.js")).configureConfig,

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { FileSet } from "../render/render.js";
-import { type Drift, type Folder, isMarked, OWN_NAMES } from "./folder.js";
+import { type Drift, type Folder, isMarked } from "./folder.js";
 import { isAlive } from "./lock.js";
 import { writeDrift } from "./write.js";
 
@@ -35,7 +35,7 @@ function requireWritable(path: string, drift: readonly Drift[]): void {
 }
 
 /** Whether everything in a folder is the generator's: no file of somebody else, no link, no empty folder. */
-function isOwned({ path, files, others }: Folder): boolean {
+function isOwned({ path, names, files, others }: Folder): boolean {
   if (!existsSync(path)) return true;
   const isPlain = (folder: string): boolean =>
     readdirSync(folder, { withFileTypes: true }).every((entry) => {
@@ -44,7 +44,7 @@ function isOwned({ path, files, others }: Folder): boolean {
     });
   return (
     others.size === 0 &&
-    readdirSync(path).every((name) => OWN_NAMES.has(name)) &&
+    readdirSync(path).every((name) => names.has(name)) &&
     [...files.values()].every(isMarked) &&
     isPlain(path)
   );

@@ -9,6 +9,8 @@ export interface UpdateOptions {
   readonly check?: boolean;
   /** Write a folder without endpoints although the present one has some. */
   readonly allowEmpty?: boolean;
+  /** Entries that Routewright writes into the folder; by default those of a generated folder. */
+  readonly names?: ReadonlySet<string>;
 }
 
 /** What differed from the rendered files, or why nothing was written. */
@@ -19,13 +21,13 @@ export type Update =
 /** Brings a folder up to date with rendered files, or with `check` compares it: the one writer of all commands. */
 export function updateFolder(
   fresh: FileSet,
-  { out, check = false, allowEmpty = false }: UpdateOptions,
+  { out, check = false, allowEmpty = false, names }: UpdateOptions,
 ): Update {
   try {
-    if (check) return compared(readFolder(out), fresh, out);
+    if (check) return compared(readFolder(out, names), fresh, out);
     return withLock(out, () => {
       recoverFolder(out);
-      const folder = readFolder(out);
+      const folder = readFolder(out, names);
       const update = compared(folder, fresh, out);
       if (!update.ok || update.drift.length === 0) return update;
       const empty = allowEmpty ? null : emptyProblem(fresh, update.drift);

@@ -26,16 +26,21 @@ const REASONS = {
 /** The report for people: files first, then every skipped model with every problem; nothing in it moves a terminal's cursor. */
 export function reportText(report: GenerateReport): string {
   const { out, check, catalogue, drift, warnings } = report;
-  const words = check ? WORDS.check : WORDS.write;
   const count = catalogue.entries.length;
   const lines = [
     ...warnings.map((warning) => `warning: ${warning}`),
     ...catalogue.warnings.map((problem) => `warning: ${problem.model} ${problemText(problem)}`),
-    ...drift.map(({ file, kind }) => `${words[kind].padEnd(check ? 20 : 8)} ${out}/${file}`),
+    ...driftLines(out, check, drift),
     ...catalogue.skipped.flatMap(skippedLines),
     `${String(count)} ${count === 1 ? "endpoint" : "endpoints"}; ${driftSummary(check, drift)}; ${skippedSummary(catalogue.skipped)}`,
   ];
   return `${lines.map(visible).join("\n")}\n`;
+}
+
+/** A line per file: what happened to it, or with `check` what is wrong with it. */
+export function driftLines(out: string, check: boolean, drift: readonly Drift[]): readonly string[] {
+  const words = check ? WORDS.check : WORDS.write;
+  return drift.map(({ file, kind }) => `${words[kind].padEnd(check ? 20 : 8)} ${out}/${file}`);
 }
 
 function skippedLines({ model, file, reason, problems }: Skipped): string[] {

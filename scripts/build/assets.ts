@@ -1,6 +1,6 @@
 /**
  * Puts into the packages what is not compiled: Redoc's bundle and the MCP server's into the runtime, which then needs
- * none of their dependencies, and the templates for CI and containers into the command line.
+ * none of their dependencies, and the templates for CI, clients and containers into the command line.
  */
 import { build } from "esbuild";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -39,7 +39,7 @@ await build({
   logLevel: "warning",
 });
 
-for (const name of ["ci", "docker"])
+for (const name of ["ci", "client", "docker"])
   cpSync(
     new URL(`../../templates/${name}`, import.meta.url),
     new URL(`../../generator/dist/templates/${name}`, import.meta.url),

@@ -10,6 +10,7 @@ const INSTALL = {
   pgbouncer: "apt-get install pgbouncer",
   psql: "apt-get install postgresql-client",
   dbt: "pip install 'dbt-core<1.12' dbt-postgres",
+  mypy: "pip install mypy httpx pandas polars",
   schemathesis: "pip install schemathesis==4.32.5",
 } as const;
 export type Program = keyof typeof INSTALL;

@@ -1,0 +1,211 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { symlinkSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import ts from "typescript";
+import { beforeAll, describe, expect, it } from "vitest";
+import { routewright } from "../commands/run.js";
+import { needs } from "../support/needs.js";
+import { atEnd, generateInto, KEYS, ownFolder, serveManifest } from "../support/service.js";
+import { starterManifest } from "./starter.js";
+
+const root = join(import.meta.dirname, "../..");
+const folder = ownFolder();
+const api = await serveManifest(starterManifest());
+
+beforeAll(() => {
+  generateInto(join(folder, "generated"), starterManifest());
+  writeFileSync(join(folder, "package.json"), '{"type": "module"}');
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+});
+
+/** A server before the API that first loses a connection, then answers 429, then passes everything on. */
+async function unreliable(): Promise<{ url: string; statuses: number[] }> {
+  const statuses: number[] = [];
+  const server = createServer((request, response) => {
+    if (statuses.length === 0) {
+      statuses.push(0);
+      return void request.socket.destroy();
+    }
+    if (statuses.length === 1) {
+      statuses.push(429);
+      return void response.writeHead(429, { "retry-after": "0" }).end();
+    }
+    const headers = Object.entries(request.headers).filter(
+      ([name]) => name !== "host" && name !== "connection",
+    );
+    void fetch(`${api}${request.url ?? ""}`, { headers: headers as [string, string][] }).then(
+      async (answer) => {
+        statuses.push(answer.status);
+        const kept = ["etag", "link", "content-type"].flatMap((name) => {
+          const value = answer.headers.get(name);
+          return value === null ? [] : [[name, value.replaceAll(api, url)] as const];
+        });
+        response
+          .writeHead(answer.status, Object.fromEntries(kept))
+          .end(Buffer.from(await answer.arrayBuffer()));
+      },
+    );
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  atEnd(() => void server.close());
+  const url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+  return { url, statuses };
+}
+
+const PROGRAM = `
+import { ApiError } from "./client/client.js";
+import { createClient } from "./client/endpoints.js";
+
+export async function run(baseUrl: string, unreliable: string, apiKey: string) {
+  const client = createClient({ baseUrl, apiKey });
+  const [figure] = await client.rows("/v1/bridges/volume/last_7d");
+  const value: number | null | undefined = figure?.value;
+  const actions: (string | null)[] = [];
+  const query = { action: "Payment", start_date: "2026-06-01" };
+  for (const row of await client.rows("/v1/altchain/altchain_card_activity_by_action/daily", query)) actions.push(row.action);
+
+  const page = { token: "usdc", limit: 40, sort_by: "amount_usd", sort_direction: "DESC" } as const;
+  const first = await client.rows("/v1/bridges/transactions", page);
+  const amounts: (number | null)[] = [];
+  for await (const row of client.iterate("/v1/bridges/transactions", page)) {
+    amounts.push(row.amount_usd);
+    if (amounts.length === 100) break;
+  }
+  const refused = await createClient({ baseUrl }).rows("/v1/bridges/transactions", page).catch((error: unknown) => error);
+  const status: number | null = refused instanceof ApiError ? refused.status : null;
+
+  const retrying = createClient({ baseUrl: unreliable, apiKey });
+  const again = [await retrying.rows("/v1/bridges/volume/last_7d"), await retrying.rows("/v1/bridges/volume/last_7d")];
+  const stopped = await client
+    .rows("/v1/bridges/volume/last_7d", {}, { signal: AbortSignal.abort(new Error("stopped")) })
+    .catch((error: unknown) => (error as Error).message);
+
+  // @ts-expect-error: no such path
+  void (() => client.rows("/v1/bridges/none"));
+  // @ts-expect-error: no such parameter
+  void (() => client.rows("/v1/bridges/transactions", { nope: "1" }));
+  // @ts-expect-error: not a sortable field
+  void (() => client.rows("/v1/bridges/transactions", { sort_by: "tx_hash" }));
+  // @ts-expect-error: no such column
+  void (() => figure?.nope);
+  return { value, actions: new Set(actions), page: first.length, amounts, status, again, stopped };
+}
+`;
+
+describe("routewright client", () => {
+  it("writes a TypeScript client that compiles under strict and calls the running server", async () => {
+    expect(routewright(folder, ["client", "--out", "client"])).toEqual({
+      exit: 0,
+      err: "",
+      out: "added    client/client.ts\nadded    client/endpoints.ts\n28 endpoints in client\n",
+    });
+    expect(routewright(folder, ["client", "--check"]).exit).toBe(0);
+    writeFileSync(join(folder, "program.ts"), PROGRAM);
+    const program = ts.createProgram([join(folder, "program.ts")], {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      target: ts.ScriptTarget.ES2023,
+      module: ts.ModuleKind.NodeNext,
+      moduleResolution: ts.ModuleResolutionKind.NodeNext,
+      lib: ["lib.es2023.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts"],
+      types: [],
+      outDir: join(folder, "out"),
+    });
+    const complaints = ts
+      .getPreEmitDiagnostics(program)
+      .map(({ file, start = 0, messageText }) => [
+        file?.text.slice(start, start + 60),
+        ts.flattenDiagnosticMessageText(messageText, "\n"),
+      ]);
+    expect(complaints).toEqual([]);
+    program.emit();
+    const { run } = (await import(pathToFileURL(join(folder, "out/program.js")).href)) as {
+      run: (url: string, unreliable: string, key: string) => Promise<Record<string, unknown>>;
+    };
+    const { url, statuses } = await unreliable();
+    const result = await run(api, url, KEYS.tier3);
+    expect(result).toMatchObject({ value: expect.any(Number), page: 40, status: 403, stopped: "stopped" });
+    expect(result["actions"]).toEqual(new Set(["Payment"]));
+    const amounts = result["amounts"] as number[];
+    expect(amounts).toHaveLength(100);
+    expect(amounts).toEqual(amounts.toSorted((a, b) => b - a));
+    const [first, second] = result["again"] as unknown[];
+    expect(second).toEqual(first);
+    // Sent again after the lost connection and the 429; the second request asked with the ETag of the first.
+    expect(statuses).toEqual([0, 429, 200, 304]);
+  });
+
+  it("keeps what is not its own, and says what is in the way", () => {
+    const own = ownFolder();
+    generateInto(join(own, "generated"), starterManifest());
+    writeFileSync(join(own, "notes.md"), "mine");
+    writeFileSync(join(own, "client.ts"), "mine");
+    const { exit, err } = routewright(own, ["client", "--out", "."]);
+    expect(exit).toBe(2);
+    expect(err).toBe(
+      "error: ./client.ts was not written by Routewright, or is a link. Move it away, or choose another folder with --out.\n",
+    );
+    expect(routewright(own, ["client", "nowhere"]).exit).toBe(2);
+    expect(routewright(own, ["client", "--check"])).toMatchObject({
+      exit: 1,
+      out: expect.stringContaining("missing"),
+    });
+  });
+});
+
+const PYTHON = `
+import json, sys
+from shop_api import ApiError, Client
+from shop_api.endpoints import BridgesTransactionsQuery
+
+api, unreliable, key = sys.argv[1:]
+query: BridgesTransactionsQuery = {"token": "usdc", "limit": 40, "sort_by": "amount_usd", "sort_direction": "DESC"}
+with Client(api, key) as client:
+    value: float | None = client.rows("/v1/bridges/volume/last_7d")[0]["value"]
+    page = client.rows("/v1/bridges/transactions", query)
+    amounts: list[float | None] = []
+    for row in client.iterate("/v1/bridges/transactions", query):
+        amounts.append(row["amount_usd"])
+        if len(amounts) == 100:
+            break
+    frames = [client.pandas("/v1/bridges/volume/daily"), client.polars("/v1/bridges/volume/daily")]
+status = 0
+try:
+    Client(api).rows("/v1/bridges/transactions", query)
+except ApiError as error:
+    status = error.status
+retrying = Client(unreliable, key)
+again = [retrying.rows("/v1/bridges/volume/last_7d") for _ in range(2)]
+print(json.dumps({"value": value, "page": len(page), "amounts": amounts, "status": status, "again": again,
+    "shapes": [list(frame.shape) for frame in frames], "columns": [list(frame.columns) for frame in frames]}))
+`;
+
+describe.skipIf(!needs("mypy"))("routewright client --language python", () => {
+  const run = promisify(execFile);
+
+  it("writes a package that type checkers accept and that calls the running server", async () => {
+    const { exit } = routewright(folder, ["client", "--language", "python", "--out", "shop_api"]);
+    expect(exit).toBe(0);
+    writeFileSync(join(folder, "program.py"), PYTHON);
+    const options = { cwd: folder, encoding: "utf8" } as const;
+    await run("mypy", ["--strict", "--cache-dir", join(folder, "mypy"), "program.py", "shop_api"], options);
+    const { url, statuses } = await unreliable();
+    const { stdout } = await run("python3", ["program.py", api, url, KEYS.tier3], options);
+    const result = JSON.parse(stdout) as Record<string, unknown>;
+    expect(result).toMatchObject({ value: expect.any(Number), page: 40, status: 403 });
+    const amounts = result["amounts"] as number[];
+    expect(amounts).toHaveLength(100);
+    expect(amounts).toEqual(amounts.toSorted((a, b) => b - a));
+    expect(statuses).toEqual([0, 429, 200, 304]);
+    const { shapes, columns } = result as { shapes: number[][]; columns: string[][] };
+    expect(shapes[0]?.[0]).toBeGreaterThan(300);
+    expect(shapes[1]).toEqual(shapes[0]);
+    expect(columns[1]).toEqual(columns[0]);
+  });
+});
