@@ -83,6 +83,17 @@ function addWebhooks({ addForProject }: Group): void {
     .requiredOption("--url <url>", "the receiver's address")
     .option("--webhook <id>", "the webhook's id; default: the project's only one, added if there is none")
     .option("--allow-private", "allow private addresses", false);
+  addForProject("list", "list receivers", ({ ramp, database }, id) => ramp.listWebhooks(database, id));
+  for (const [usage, description] of [
+    ["enable", "deliver events to a receiver again, pending ones first"],
+    ["disable", "deliver nothing to a receiver; its pending events wait"],
+  ] as const)
+    addForProject(usage, description, ({ ramp, database }, id, flags) =>
+      ramp.enableWebhook(database, id, {
+        webhookId: text(flags, "webhook"),
+        isEnabled: usage === "enable",
+      }),
+    ).requiredOption("--webhook <id>", "the webhook's id");
   addForProject(
     "rotate-secret",
     "print a new signing secret once; both secrets sign until the overlap ends",

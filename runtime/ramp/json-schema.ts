@@ -3,6 +3,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.
 import addFormats from "ajv-formats";
 import { isValidIBAN } from "ibantools";
 import { LRUCache } from "lru-cache";
+import { checksumAddress } from "./tokens/ethereum.js";
 
 /** Levels that a JSON value may be nested. */
 const MAX_DEPTH = 32;
@@ -13,6 +14,20 @@ ajv.addFormat("iban", {
   type: "string",
   validate: (text: string) => isValidIBAN(text.replaceAll(" ", "").toUpperCase()),
 });
+
+ajv.addFormat("aba-routing-number", { type: "string", validate: isRoutingNumber });
+ajv.addFormat("evm-address", {
+  type: "string",
+  validate: (text: string) =>
+    !/^0x0{40}$/.test(text) &&
+    (!/[a-f].*[A-F]|[A-F].*[a-f]/.test(text.slice(2)) || text === checksumAddress(text)),
+});
+
+/** Nine digits whose sum, weighted 3, 7 and 1 in turn, is a multiple of ten. */
+function isRoutingNumber(text: string): boolean {
+  const sum = [...text].reduce((total, digit, at) => total + Number(digit) * ([3, 7, 1][at % 3] ?? 0), 0);
+  return /^[0-9]{9}$/.test(text) && sum > 0 && sum % 10 === 0;
+}
 
 ajv.addFormat("redirect-url", { type: "string", validate: isRedirectUrl });
 
@@ -41,6 +56,16 @@ function validatorOf(schema: object): ValidateFunction {
   let entry = compiled.get(text);
   if (!entry) compiled.set(text, (entry = { schema, validate: ajv.compile(schema) }));
   return entry.validate;
+}
+
+/** Whether a schema that somebody else wrote can be used. */
+export function isSchema(schema: object): boolean {
+  try {
+    validatorOf(schema);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Schemas that are compiled at the moment. */
@@ -76,8 +101,16 @@ function violationOf({ instancePath, keyword, message = "is not valid", params }
     };
   if (keyword === "enum")
     return { path: instancePath, message: `must be one of ${(extra.allowedValues ?? []).join(", ")}` };
-  return { path: instancePath, message };
+  return { path: instancePath, message: FORMATS[String((params as { format?: string }).format)] ?? message };
 }
+
+/** What values of the formats above must be. */
+const FORMATS: Readonly<Record<string, string>> = {
+  iban: "must be an IBAN with its check digits",
+  "aba-routing-number": "must be a routing number with its check digit",
+  "evm-address": "must be an address with its checksum (EIP-55), and not the zero address",
+  "redirect-url": "must be an http or https address without credentials",
+};
 
 /** The value of a JSON text; undefined when it is none. */
 export function parseJson(text: string): unknown {

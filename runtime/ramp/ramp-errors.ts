@@ -106,6 +106,11 @@ export const RAMP_ERRORS = {
     message: "The method is not allowed here.",
     when: "the path exists, but not with this method",
   },
+  LINK_EXPIRED: {
+    status: 410,
+    message: "The link has expired.",
+    when: "the status of a hosted page is read after its link has expired",
+  },
   IDEMPOTENCY_IN_PROGRESS: {
     status: 409,
     message: "A request with this Idempotency-Key is still at work. Try again in a moment.",
@@ -134,8 +139,8 @@ export const RAMP_ERRORS = {
   },
   INTERNAL_ERROR: {
     status: 500,
-    message: "Something unforeseen failed.",
-    when: "something failed; the cause is in the log under the X-Request-Id",
+    message: "Internal error. Retry, and quote the request id if it persists.",
+    when: "a request fails unexpectedly; the log has the cause under the X-Request-Id",
   },
   PROVIDER_UNAVAILABLE: {
     status: 503,

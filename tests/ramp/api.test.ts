@@ -94,7 +94,11 @@ describe("customers", () => {
     const { accessToken: one, ...customer } = first.json;
     const { accessToken: two, ...again } = second.json;
     expect(again).toEqual(customer);
-    expect(customer).toMatchObject({ id, metadata: { plan: "gold" }, projectId: project.projectId });
+    expect(customer).toMatchObject({
+      externalId: id,
+      metadata: { plan: "gold" },
+      projectId: project.projectId,
+    });
     expect(two).not.toBe(one);
     for (const token of [one, two])
       expect((await world.call("GET", "/v1/intent", { auth: `Bearer ${String(token)}` })).status).toBe(200);
@@ -136,7 +140,7 @@ describe("the service", () => {
         expect(operation.summary).not.toBe("");
       }
     const used = new Set(ROUTES.flatMap((route) => errorsOf(route)));
-    const elsewhere = ["METRICS_FORBIDDEN", "METHOD_NOT_ALLOWED", "NOT_FOUND"];
+    const elsewhere = ["METRICS_FORBIDDEN", "METHOD_NOT_ALLOWED", "NOT_FOUND", "LINK_EXPIRED"];
     expect([...new Set([...used, ...elsewhere])].sort()).toEqual(Object.keys(RAMP_ERRORS).sort());
   });
 

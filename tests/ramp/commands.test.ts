@@ -150,6 +150,28 @@ describe("routewright ramp", () => {
     expect((await routewright("token", "revoke", ...project, "--customer", "nobody")).exit).toBe(2);
   });
 
+  it("lists, disables and enables webhooks", async () => {
+    const { organizationId = "" } = await json("org", "create", "--name", "Acme");
+    const { projectId = "" } = await json("project", "create", "--org", organizationId, "--name", "Shop");
+    const project = ["--project", projectId];
+    const url = "https://shop.example.com/hook";
+    const { webhookId = "", secret = "" } = await json("webhook", "add", ...project, "--url", url);
+    const list = async (): Promise<unknown> => {
+      const { out } = await routewright("webhook", "list", ...project, "--json");
+      expect(out).not.toContain(secret);
+      return JSON.parse(out) as unknown;
+    };
+    expect(await list()).toMatchObject([{ webhookId, url, enabled: true, failures: 0, pending: 0 }]);
+    expect(await json("webhook", "disable", ...project, "--webhook", webhookId)).toMatchObject({
+      enabled: false,
+    });
+    expect(await list()).toMatchObject([{ webhookId, enabled: false }]);
+    await json("webhook", "enable", ...project, "--webhook", webhookId);
+    expect(await list()).toMatchObject([{ webhookId, enabled: true }]);
+    const unknown = await routewright("webhook", "enable", ...project, "--webhook", "x");
+    expect(unknown).toMatchObject({ exit: 2, error: expect.stringContaining("no webhook x") });
+  });
+
   it("exits with 1 when the doctor finds something, and rotates the master key", async () => {
     const key = process.env["RAMP_SECRETS_KEY"] ?? "";
     await json("key", "rotate");

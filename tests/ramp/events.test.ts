@@ -1,3 +1,4 @@
+import { customerIdOf } from "../../runtime/ramp/database/customer-ids.js";
 import { describe, expect, it } from "vitest";
 import { RETRY_SECONDS } from "../../runtime/ramp/webhooks/deliver.js";
 import { isPublicAddress } from "../../runtime/ramp/outbound-http.js";
@@ -52,7 +53,11 @@ describe("events", () => {
     );
     expect(new Set(events.map(({ id }) => id)).size).toBe(11);
     for (const { data } of events)
-      expect(data).toMatchObject({ intentId: json.intent.id, customerId: "told", projectId: project.id });
+      expect(data).toMatchObject({
+        intentId: json.intent.id,
+        customerId: customerIdOf(project.projectId, "told"),
+        projectId: project.id,
+      });
   });
 
   it("hold no account details", async () => {

@@ -63,7 +63,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await titled(page, "Identity check");
     await expect(page.locator("html").getAttribute("lang")).resolves.toBe("en");
     const about = await page.locator("dl").innerText();
-    for (const shown of ["100.00 USD", "USDC on Polygon PoS", WALLET, "ACH bank transfer", "Sandbox North"])
+    for (const shown of ["100.00 USD", "USDC on Polygon PoS", WALLET, "ACH transfer", "Sandbox North"])
       expect(about).toContain(shown);
     expect(
       (await page.locator("form label, form legend").allInnerTexts()).map((label) => label.trim()),

@@ -109,9 +109,10 @@ describe("the scope of a project", () => {
       expect([table, (await changed).length]).toEqual([table, 0]);
     }
     const smuggled = world.database.inProject(mine.id, (tx) =>
-      tx.rows("INSERT INTO ramp.customers (project_id, id, reference) VALUES ($1, 'x', gen_random_uuid())", [
-        theirs.id,
-      ]),
+      tx.rows(
+        "INSERT INTO ramp.customers (project_id, id, reference, external_id) VALUES ($1, 'x', gen_random_uuid(), 'x')",
+        [theirs.id],
+      ),
     );
     await expect(smuggled).rejects.toMatchObject({ code: "42501" });
   });
@@ -158,7 +159,9 @@ describe("the scope of a project", () => {
     });
     for (const id of [mine, theirs])
       await database.inProject(id, (tx) =>
-        tx.rows("INSERT INTO ramp.customers (id, reference) VALUES ('c', gen_random_uuid())"),
+        tx.rows(
+          "INSERT INTO ramp.customers (id, reference, external_id) VALUES ('c', gen_random_uuid(), 'c')",
+        ),
       );
     const seen = await database.inProject(mine, (tx) => tx.rows("SELECT project_id FROM ramp.customers"));
     expect(seen).toEqual([{ project_id: mine }]);

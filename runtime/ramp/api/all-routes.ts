@@ -4,7 +4,11 @@ import { createCustomer, getCustomers } from "./routes/customers.js";
 import { cancelIntent } from "./routes/cancel-intent.js";
 import { getProjectIntent, getProjectIntents } from "./routes/project-intents.js";
 import { getDeliveries, getEvents } from "./routes/events.js";
-import { createExternalAccounts } from "./routes/external-accounts.js";
+import {
+  createExternalAccounts,
+  getExternalAccounts,
+  removeExternalAccount,
+} from "./routes/external-accounts.js";
 import { createIntent, getIntent, getIntents, executeTransaction, getTransaction } from "./routes/intents.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
 /** All endpoints, in the order of ramp-api.md §4; the app, the OpenAPI document and the tests go through this list. */
@@ -24,6 +28,8 @@ export const ROUTES: readonly Route[] = [
   getProjectIntents,
   getProjectIntent,
   createExternalAccounts,
+  getExternalAccounts,
+  removeExternalAccount,
   getWalletNonce,
   createWalletToken,
   getEvents,

@@ -56,7 +56,7 @@ function expressPath(path: string): string {
 }
 
 function addRoute(app: Express, service: ApiServices, route: Route): void {
-  const method = route.method === "GET" ? "get" : "post";
+  const method = route.method.toLowerCase() as "get" | "post" | "delete";
   app[method](expressPath(route.path), async (request, response) => {
     const outcome = await handleRequest(service.ramp, service.gate, route, request).catch((error: unknown) =>
       errorOf(service, request, error),
@@ -68,7 +68,7 @@ function addRoute(app: Express, service: ApiServices, route: Route): void {
 
 /** Browsers may call with a customer's token; project credentials have no place in one, but are not ours to keep out. */
 const PREFLIGHT = {
-  "Access-Control-Allow-Methods": "GET, HEAD, POST, OPTIONS",
+  "Access-Control-Allow-Methods": "GET, HEAD, POST, DELETE, OPTIONS",
   "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, X-Request-Id",
   "Access-Control-Max-Age": "7200",
 };
@@ -120,8 +120,9 @@ function send(
     for (const list of [NO_STORE, TEXT_POLICY]) response.setHeader(list[0] ?? "", list[1] ?? "");
     const length = String(Buffer.byteLength(body));
     response.writeHead(status, {
-      "Content-Type": "application/json; charset=utf-8",
-      "Content-Length": length,
+      ...(status === 204
+        ? {}
+        : { "Content-Type": "application/json; charset=utf-8", "Content-Length": length }),
       ...headers,
     });
     response.end(body);

@@ -38,6 +38,7 @@ function onboardingUrl(
 function intentView({ currencies }: RampContext, intent: Intent): IntentView {
   const { id, status, createdAt, updatedAt, srcAmount, expiresAt, type, failureReason, provider } = intent;
   const { onboardingRedirectUrl, checkoutRedirectUrl } = intent;
+  const requirement = isTerminal(status) ? null : outstandingRequirement(intent);
   const side = ({ currencyCode, details }: AccountSide): IntentView["src"] => {
     const { ticker, name, code, type: kind } = currencies.get(currencyCode);
     return { type: accountType(kind), currency: { ticker, name, code, type: kind }, details };
@@ -50,12 +51,12 @@ function intentView({ currencies }: RampContext, intent: Intent): IntentView {
     createdAt: createdAt.toISOString(),
     updatedAt: updatedAt.toISOString(),
     srcAmount,
-    currentRequirementCode: isTerminal(status) ? null : (outstandingRequirement(intent)?.code ?? null),
+    ...(requirement === null ? {} : { currentRequirementCode: requirement.code }),
     expiredAt: expiresAt.toISOString(),
     type,
     provider,
-    onboardingRedirectUrl,
-    checkoutRedirectUrl,
+    ...(onboardingRedirectUrl === null ? {} : { onboardingRedirectUrl }),
+    ...(checkoutRedirectUrl === null ? {} : { checkoutRedirectUrl }),
     ...(failureReason === null ? {} : { failureReason }),
     ...(intent.metadata === null ? {} : { metadata: { ...intent.metadata } }),
   };
@@ -75,7 +76,7 @@ export function transactionView(transaction: Transaction): TransactionView {
     updatedAt: updatedAt.toISOString(),
     context: {
       instructions: [...instructions],
-      providerReference,
+      ...(providerReference === null ? {} : { providerReference }),
       ...(failureReason === null ? {} : { failureReason }),
       ...(receipt === null ? {} : { receipt }),
       ...(refund === null ? {} : { refund }),

@@ -1,15 +1,18 @@
-import { detailsSchema, payerSchema, type Side } from "../accounts/account-details.js";
+import { intentDetailsSchema, type Side, withUpperCountry } from "../accounts/account-details.js";
 import { readAmount } from "../accounts/currency.js";
 import type { NewIntent } from "../intents/intent-rows.js";
 import type { ProjectId } from "../database/id.js";
 import { candidatesFor, type Candidate, type PaymentPath, fetchQuotes } from "../providers/quotes.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
-import { Rail } from "../providers/protocol.js";
+import { Rail, type RailDescription } from "../providers/protocol.js";
 import type { RampContext } from "../context.js";
 import { check, violations, type Violation } from "../json-schema.js";
 import { isRampError, rampError, type RampError } from "../ramp-errors.js";
 import { type CurrencyPair, hasIdOrCode, readCountry, readPair } from "./routes/catalogue.js";
+import type { AccountSides } from "./account-sides.js";
 import type { CreateIntentBody } from "./schemas.js";
+
+type IntentRequest = Omit<CreateIntentBody, "src" | "dest"> & AccountSides;
 
 /** The part of an intent that decides how the money goes. */
 type PaymentRoute = Pick<
@@ -21,7 +24,7 @@ type PaymentRoute = Pick<
 export async function routeIntent(
   ramp: RampContext,
   projectId: ProjectId,
-  body: CreateIntentBody,
+  body: IntentRequest,
 ): Promise<PaymentRoute | RampError> {
   const pair = readPair(ramp, body.src.currencyCode, body.dest.currencyCode, [
     "/src/currencyCode",
@@ -34,20 +37,17 @@ export async function routeIntent(
   if (isRampError(path)) return path;
   const candidates = preferredCandidates(candidatesFor(await ramp.providers.list(projectId), path), body);
   if (isRampError(candidates)) return candidates;
-  const chosen = await chooseCandidate(ramp, candidates, path, pair);
+  const payable = payableCandidates(candidates, pair, body);
+  if (isRampError(payable)) return payable;
+  const chosen = await chooseCandidate(ramp, payable, path, pair);
   if (isRampError(chosen)) return chosen;
-  const wrong = [
-    ...detailViolations("src", pair, body, chosen.rail),
-    ...detailViolations("dest", pair, body, chosen.rail),
-  ];
-  if (wrong.length > 0) return rampError("INVALID_ACCOUNT_DETAILS", { details: wrong });
   return {
     connectionId: chosen.connection.id,
     connectionVersion: chosen.connection.version,
     provider: chosen.connection.capabilities.name,
     type: pair.type,
-    src: { currencyCode: pair.src.code, details: body.src.details },
-    dest: { currencyCode: pair.dest.code, details: body.dest.details },
+    src: { currencyCode: pair.src.code, details: withUpperCountry(body.src.details) },
+    dest: { currencyCode: pair.dest.code, details: withUpperCountry(body.dest.details) },
     srcAmount: reading.amount,
     rail: chosen.rail,
   };
@@ -56,20 +56,22 @@ export async function routeIntent(
 /** Rail and country are those of the bank account. */
 function readPath(
   { src, dest, type }: CurrencyPair,
-  body: CreateIntentBody,
+  body: IntentRequest,
   srcAmount: string,
 ): (PaymentPath & { srcAmount: string }) | RampError {
   const side: Side = type === "ONRAMP" ? "src" : "dest";
   const { rail, countryCode } = body[side].details;
   if (rail !== undefined && !check(Rail, rail))
     return rampError("INVALID_ACCOUNT_DETAILS", {
-      details: [{ path: `/${side}/details/rail`, message: "must be one of ACH, SEPA, PIX" }],
+      details: [{ path: `/${side}/details/rail`, message: "must be the code of a rail, such as ACH" }],
     });
-  if (countryCode !== undefined && typeof countryCode !== "string")
-    return rampError("INVALID_ACCOUNT_DETAILS", {
-      details: [{ path: `/${side}/details/countryCode`, message: "must be a text" }],
-    });
-  const country = countryCode === undefined ? null : readCountry(countryCode, `/${side}/details/countryCode`);
+  const countryPath = `/${side}/details/countryCode`;
+  if (typeof countryCode !== "string") {
+    const message =
+      countryCode === undefined ? "is required: the country decides limits" : "must be a string";
+    return rampError("INVALID_ACCOUNT_DETAILS", { details: [{ path: countryPath, message }] });
+  }
+  const country = readCountry(countryCode, countryPath);
   if (isRampError(country)) return country;
   return {
     srcCurrencyCode: src.code,
@@ -83,7 +85,7 @@ function readPath(
 /** The candidates that the caller accepts: `providerId`, or the provider that an account names. */
 function preferredCandidates(
   candidates: readonly Candidate[],
-  { providerId, src, dest }: CreateIntentBody,
+  { providerId, src, dest }: IntentRequest,
 ): readonly Candidate[] | RampError {
   if (candidates.length === 0) return rampError("UNSUPPORTED_PATH");
   const names = [providerId, src.details["provider"], dest.details["provider"]].filter(
@@ -93,6 +95,27 @@ function preferredCandidates(
     names.every((name) => hasIdOrCode(connection, name)),
   );
   return accepted.length === 0 ? rampError("PROVIDER_NOT_AVAILABLE") : accepted;
+}
+
+/** The rails of the candidates that the given details fit, each a candidate of its own. */
+function payableCandidates(
+  candidates: readonly Candidate[],
+  pair: CurrencyPair,
+  body: IntentRequest,
+): readonly Candidate[] | RampError {
+  const choices = candidates.flatMap(({ connection, rails }) =>
+    rails.map((rail) => {
+      const wrong = [
+        ...detailViolations("src", pair, body, rail),
+        ...detailViolations("dest", pair, body, rail),
+      ];
+      return { candidate: { connection, rails: [rail] as const }, wrong };
+    }),
+  );
+  const payable = choices.filter(({ wrong }) => wrong.length === 0);
+  if (payable.length > 0) return payable.map(({ candidate }) => candidate);
+  const [nearest] = choices.sort((left, right) => left.wrong.length - right.wrong.length);
+  return rampError("INVALID_ACCOUNT_DETAILS", { details: nearest?.wrong ?? [] });
 }
 
 interface Chosen {
@@ -108,9 +131,7 @@ async function chooseCandidate(
   pair: CurrencyPair,
 ): Promise<Chosen | RampError> {
   const [first, ...others] = candidates;
-  const [route, ...otherRoutes] = first?.pairs ?? [];
-  if (first && route && others.length === 0 && otherRoutes.length === 0)
-    return { connection: first.connection, rail: route.rail };
+  if (first && others.length === 0) return { connection: first.connection, rail: first.rails[0].code };
   const [best] = await fetchQuotes(ramp, candidates, path, pair);
   return best ?? rampError("PROVIDER_UNAVAILABLE");
 }
@@ -118,11 +139,10 @@ async function chooseCandidate(
 function detailViolations(
   side: Side,
   pair: CurrencyPair,
-  body: CreateIntentBody,
-  rail: Rail,
+  body: IntentRequest,
+  rail: RailDescription,
 ): readonly Violation[] {
-  const schema = side === "src" ? payerSchema(pair.src, rail) : detailsSchema(pair.dest, [rail]);
-  return violations(schema, body[side].details).map(({ path, message }) => ({
+  return violations(intentDetailsSchema(pair[side], rail), body[side].details).map(({ path, message }) => ({
     path: `/${side}/details${path}`,
     message,
   }));

@@ -28,7 +28,7 @@ interface Callers {
 }
 
 interface RouteDescription {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   /** As OpenAPI writes it, `/v1/intent/{id}`. */
   readonly path: string;
   readonly summary: string;

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
 import { EVENT_TYPES } from "../webhooks/events.js";
-import { Fees, Instruction, Receipt, Refund } from "../providers/protocol.js";
+import { Fees, Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
 
 /** Schemas of all bodies and queries (ramp-api.md §2 and §4): they check, they type, and they are the OpenAPI document's. */
 
@@ -51,7 +51,8 @@ export type CreateCustomerBody = Static<typeof CreateCustomerBody>;
 
 export const CustomerView = Type.Object(
   {
-    id: Type.String(),
+    id: Uuid,
+    externalId: Type.String({ description: "The caller's own id of the customer." }),
     createdAt: DateTime,
     updatedAt: DateTime,
     organizationId: Uuid,
@@ -77,13 +78,36 @@ export const PageQuery = Type.Object(
 );
 export type PageQuery = Static<typeof PageQuery>;
 
+export const CustomersQuery = Type.Object(
+  {
+    externalId: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description: "The customer with this id of the caller's.",
+      }),
+    ),
+    ...PageQuery.properties,
+  },
+  { additionalProperties: false },
+);
+
 const AccountBody = Type.Object(
   {
     currencyCode: CurrencyCode,
-    details: Type.Record(Type.String(), Type.Unknown(), {
-      maxProperties: 30,
-      description: "countryCode, rail, provider, and what GET /v1/intent/requirements asks for.",
-    }),
+    details: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        maxProperties: 30,
+        description:
+          "countryCode, rail, provider, and what GET /v1/intent/requirements asks for. Required without externalAccountId.",
+      }),
+    ),
+    externalAccountId: Type.Optional(
+      Type.String({
+        format: "uuid",
+        description: "An external account of the customer, whose details are used; `details` add to them.",
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -132,12 +156,12 @@ export const IntentView = Type.Object(
     createdAt: DateTime,
     updatedAt: DateTime,
     srcAmount: Type.String(),
-    currentRequirementCode: Nullable(Type.String()),
+    currentRequirementCode: Type.Optional(Type.String()),
     expiredAt: DateTime,
     type: literals(["ONRAMP", "OFFRAMP"]),
     provider: Type.String(),
-    onboardingRedirectUrl: Nullable(Type.String()),
-    checkoutRedirectUrl: Nullable(Type.String()),
+    onboardingRedirectUrl: Type.Optional(Type.String()),
+    checkoutRedirectUrl: Type.Optional(Type.String()),
     failureReason: Type.Optional(Type.String()),
     metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   },
@@ -152,7 +176,7 @@ export const TransactionView = Type.Object(
     updatedAt: DateTime,
     context: Type.Object({
       instructions: Type.Array(Instruction),
-      providerReference: Nullable(Type.String()),
+      providerReference: Type.Optional(Type.String()),
       failureReason: Type.Optional(Type.String()),
       receipt: Type.Optional(Receipt),
       refund: Type.Optional(Refund),
@@ -173,7 +197,7 @@ export const IntentEnvelope = Type.Object(
 /** An intent as its project reads it. */
 export const ProjectIntentView = Type.Object(
   {
-    customerId: Type.String(),
+    customerId: Uuid,
     intent: Type.Unsafe<Static<typeof IntentView>>(Type.Ref("Intent")),
     onboardingUrl: Nullable(Type.String({ format: "uri" })),
     transaction: Type.Optional(Type.Unsafe<Static<typeof TransactionView>>(Type.Ref("Transaction"))),
@@ -184,9 +208,7 @@ export type ProjectIntentView = Static<typeof ProjectIntentView>;
 
 export const ProjectIntentsQuery = Type.Object(
   {
-    customerId: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 256, description: "Intents of this customer." }),
-    ),
+    customerId: Type.Optional(Type.String({ format: "uuid", description: "Intents of this customer." })),
     status: Type.Optional(literals(INTENT_STATUSES)),
     updatedSince: Type.Optional(
       Type.String({ format: "date-time", description: "Intents that changed at or after this time." }),
@@ -210,7 +232,7 @@ export type QuoteQuery = Static<typeof QuoteQuery>;
 
 export const QuoteView = Type.Object(
   {
-    providerId: Type.String(),
+    providerId: Uuid,
     type: literals(["ONRAMP", "OFFRAMP"]),
     rail: Type.String(),
     hasIndicativePrice: Type.Boolean(),
@@ -229,7 +251,7 @@ export const RequirementsQuery = Type.Object(
   {
     srcCurrencyCode: CurrencyCode,
     destCurrencyCode: CurrencyCode,
-    rail: Type.Optional(literals(["ACH", "SEPA", "PIX"])),
+    rail: Type.Optional(Rail),
     providerId: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
   },
   { additionalProperties: false },
@@ -245,11 +267,11 @@ export const RequirementsView = Type.Object({ src: SideRequirements, dest: SideR
 export const SupportedPairView = Type.Object({
   from: Type.String(),
   to: Type.String(),
-  providerIds: Type.Array(Type.String()),
+  providerIds: Type.Array(Uuid),
 });
 
 export const ProviderView = Type.Object({
-  id: Type.String(),
+  id: Uuid,
   name: Type.String(),
   code: Type.String(),
   logo: Nullable(Type.String()),
@@ -288,7 +310,7 @@ export const ExternalAccountView = Type.Object(
     updatedAt: DateTime,
     metadata: Type.Record(Type.String(), Type.Unknown()),
     label: Type.String(),
-    customerId: Type.String(),
+    customerId: Uuid,
     currency: CurrencyView,
   },
   { $id: "ExternalAccount" },
@@ -313,8 +335,10 @@ export const DeliveryView = Type.Object({
   url: Type.String(),
   status: literals(["PENDING", "DELIVERED", "EXHAUSTED"]),
   attempts: Type.Integer(),
-  lastResult: Nullable(Type.String({ description: "Status of the last answer, or why there was none." })),
-  nextAttemptAt: Nullable(DateTime),
+  lastResult: Type.Optional(
+    Type.String({ description: "Status of the last answer, or why there was none." }),
+  ),
+  nextAttemptAt: Type.Optional(DateTime),
   updatedAt: DateTime,
 });
 

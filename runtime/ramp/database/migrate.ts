@@ -3,6 +3,7 @@ import { runner } from "node-pg-migrate";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { seedCurrencies } from "../accounts/currency.js";
+import { assignCustomerIds } from "./customer-ids.js";
 
 /** Where the queue keeps its tables. */
 export const QUEUE_SCHEMA = "ramp_jobs";
@@ -41,6 +42,7 @@ export async function migrate(databaseUrl: string): Promise<readonly string[]> {
       log: () => undefined,
     });
     await seedCurrencies(client);
+    await assignCustomerIds(client);
     return ran.map(({ name }) => name);
   } finally {
     await client.end();

@@ -1,3 +1,4 @@
+import { errorBody, RAMP_ERRORS, rampError } from "../ramp-errors.js";
 import { reasonOf } from "../providers/protocol.js";
 import type { RampContext } from "../context.js";
 import {
@@ -52,12 +53,8 @@ export async function pageStatus(ramp: RampContext, kind: PageKind, token: strin
   const headers = { "Content-Type": "application/json; charset=utf-8", "Referrer-Policy": "no-referrer" };
   const opened = await openLink(ramp, kind, token);
   if ("status" in opened) {
-    const error = opened.status === 410 ? "LINK_EXPIRED" : "NOT_FOUND";
-    return {
-      status: opened.status,
-      headers,
-      body: JSON.stringify({ error, message: "The link is not valid." }),
-    };
+    const error = opened.status === RAMP_ERRORS.LINK_EXPIRED.status ? "LINK_EXPIRED" : "NOT_FOUND";
+    return { status: opened.status, headers, body: errorBody(rampError(error)) };
   }
   const version = versionOf(opened.intent, stageOf(opened.intent));
   return { status: 200, headers, body: JSON.stringify({ status: opened.intent.status, version }) };

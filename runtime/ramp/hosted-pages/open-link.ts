@@ -1,5 +1,6 @@
 import { readIntent } from "../intents/intent-rows.js";
 import type { RampContext } from "../context.js";
+import { RAMP_ERRORS } from "../ramp-errors.js";
 import { page } from "./layout.js";
 import { type PageKind, type PageTarget, readPageLink } from "./link.js";
 import { problemView, type PageContext } from "./page-views.js";
@@ -63,7 +64,7 @@ const UNKNOWN = problemPage(
   "It may have been cut off or changed on its way. Please go back to where you got it and open it again.",
 );
 const EXPIRED = problemPage(
-  410,
+  RAMP_ERRORS.LINK_EXPIRED.status,
   "This link has expired",
   "Please go back to where you got it and start again. Nothing more can be done here, and no money should be sent.",
 );

@@ -34,7 +34,7 @@ export function movementView(intent: Intent, currencyOf: CurrencyOf): Html {
     }
     <div>
       <dt>By</dt>
-      <dd>${intent.type === "ONRAMP" ? `${intent.rail} bank transfer` : "Crypto transfer"}</dd>
+      <dd>${intent.type === "ONRAMP" ? `${intent.rail} transfer` : "Crypto transfer"}</dd>
     </div>
     <div>
       <dt>Provider</dt>

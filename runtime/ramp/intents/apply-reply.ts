@@ -15,6 +15,7 @@ import {
   addRequirement,
   moveIntent,
   moveRequirement,
+  recordRefusal,
   type TransactionChange,
   updateTransaction,
 } from "./transitions.js";
@@ -163,13 +164,17 @@ function contradiction({ transaction }: Intent, { status }: Execution): string |
   return `The provider reports ${status}, but the transaction is recorded as ${recorded}.`;
 }
 
-/** A refused order ends the intent. */
+/** A refused onboarding ends the intent; a refused order is recorded and withdrawn before it does. */
 export function applyRefusal(tx: ProjectTransaction, intent: Intent, reason: string): Intent {
-  const { transaction } = intent;
   if (isTerminal(intent.status)) return intent;
-  if (transaction === null) return moveIntent(tx, intent, "COMPLIANCE_FAILED", reason);
-  const { id } = transaction;
-  const refused = { id, reference: "", failureReason: reason, instructions: [] };
+  if (intent.transaction === null) return moveIntent(tx, intent, "COMPLIANCE_FAILED", reason);
+  return recordRefusal(tx, intent, reason);
+}
+
+/** A refused order that is withdrawn fails the intent. */
+export function applyWithdrawal(tx: ProjectTransaction, intent: Intent): Intent {
+  const { id = "", refusalReason = null } = intent.transaction ?? {};
+  const refused = { id, reference: "", failureReason: refusalReason, instructions: [] };
   return applyExecution(tx, intent, { ...refused, status: "FAILED" });
 }
 

@@ -40,6 +40,7 @@ interface IntentRow {
   readonly t_failure_reason: string | null;
   readonly t_receipt: Receipt | null;
   readonly t_refund: Refund | null;
+  readonly t_refusal_reason: string | null;
   readonly t_created_at: Date;
   readonly t_updated_at: Date;
 }
@@ -53,7 +54,8 @@ const SELECT = `SELECT i.*, c.capabilities ->> 'name' AS provider, ${CUSTOMER_CO
     (SELECT jsonb_agg(jsonb_build_object('code', r.code, 'status', r.status, 'title', r.title, 'form', r.form) ORDER BY r.position)
      FROM ramp.requirements r WHERE r.project_id = i.project_id AND r.intent_id = i.id) AS requirements,
     t.id AS t_id, t.status AS t_status, t.provider_reference AS t_provider_reference, t.instructions AS t_instructions,
-    t.failure_reason AS t_failure_reason, t.receipt AS t_receipt, t.refund AS t_refund, t.created_at AS t_created_at, t.updated_at AS t_updated_at
+    t.failure_reason AS t_failure_reason, t.receipt AS t_receipt, t.refund AS t_refund, t.refusal_reason AS t_refusal_reason,
+    t.created_at AS t_created_at, t.updated_at AS t_updated_at
   FROM ramp.intents i JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id
   LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id`;
 
@@ -180,6 +182,7 @@ function transactionOf(row: IntentRow): Transaction | null {
     failureReason: row.t_failure_reason,
     receipt: row.t_receipt,
     refund: row.t_refund,
+    refusalReason: row.t_refusal_reason,
     createdAt: row.t_created_at,
     updatedAt: row.t_updated_at,
   };

@@ -23,6 +23,8 @@ export interface Transaction {
   readonly failureReason: string | null;
   readonly receipt: Receipt | null;
   readonly refund: Refund | null;
+  /** Why the provider refused the order, until the order is withdrawn; null otherwise. */
+  readonly refusalReason: string | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
@@ -77,7 +79,7 @@ export const INTENT_MOVES = {
   PENDING: ["COMPLIANCE_IN_PROGRESS", "COMPLIANCE_APPROVED", "COMPLIANCE_FAILED", "EXPIRED", "CANCELLED"],
   COMPLIANCE_IN_PROGRESS: ["COMPLIANCE_APPROVED", "COMPLIANCE_FAILED", "EXPIRED", "CANCELLED"],
   COMPLIANCE_APPROVED: ["PENDING_PAYMENT", "EXPIRED", "CANCELLED"],
-  PENDING_PAYMENT: ["TRANSACTION_IN_PROGRESS", "TRANSACTION_FAILED", "EXPIRED", "CANCELLED"],
+  PENDING_PAYMENT: ["TRANSACTION_IN_PROGRESS", "EXPIRED", "CANCELLED"],
   TRANSACTION_IN_PROGRESS: ["COMPLETED", "TRANSACTION_FAILED", "EXPIRED", "CANCELLED"],
   COMPLETED: [],
   COMPLIANCE_FAILED: [],
@@ -137,6 +139,8 @@ export type Step =
   /** Create the transaction without a request (`autoExecute`). */
   | "createPayment"
   | "execute"
+  /** The provider refused the order: an earlier copy of it can still be on its way and is cancelled first. */
+  | "withdrawOrder"
   | "checkExecution"
   /** The intent has expired or the customer cancels: the provider must cancel the execution first. */
   | "cancelExecution"
@@ -174,6 +178,7 @@ export function nextStep(intent: Intent, now: Date, progress: Progress): Step {
 }
 
 function paymentStep({ transaction, autoExecute }: Intent, isOver: boolean): Step {
+  if (transaction !== null && transaction.refusalReason !== null) return "withdrawOrder";
   if (transaction !== null) return isOver ? "cancelExecution" : "execute";
   if (isOver) return "end";
   return autoExecute ? "createPayment" : "wait";

@@ -100,6 +100,7 @@ async function performStep(
     case "startOnboarding":
     case "checkOnboarding":
     case "execute":
+    case "withdrawOrder":
     case "checkExecution":
     case "cancelExecution":
       return callProvider(ramp, projectId, intent, step);

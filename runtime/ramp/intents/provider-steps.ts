@@ -5,7 +5,7 @@ import { failpoint } from "../failpoints.js";
 import { checkedExecution, reporter } from "../providers/check-reply.js";
 import { type Execution, type Movement, type ProviderReply, reasonOf } from "../providers/protocol.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
-import { applyExecution, applyOnboarding, applyRefusal } from "./apply-reply.js";
+import { applyExecution, applyOnboarding, applyRefusal, applyWithdrawal } from "./apply-reply.js";
 import type { Intent, Progress, Step } from "./intent.js";
 
 /** The result of a step, ready to be recorded. */
@@ -32,6 +32,8 @@ export async function callProvider(
       return onboardingOutcome(ramp, intent, step, await connection.provider.onboarding(intent.id));
     case "execute":
       return executionOutcome(ramp, intent, step, await execute(intent, connection));
+    case "withdrawOrder":
+      return withdrawalOutcome(ramp, intent, await withdraw(intent, connection));
     case "checkExecution":
       return executionOutcome(ramp, intent, step, await connection.provider.execution(transactionId(intent)));
     case "cancelExecution":
@@ -66,13 +68,20 @@ async function execute(intent: Intent, { provider, callbackUrl }: ProviderConnec
   if (reply.kind === "answer") return reply;
   const final = confirmed(reply, await provider.execution(id));
   await failpoint("execution.confirmed");
-  if (final.kind !== "refused") return final;
-  // An earlier copy of the order can still be on its way: cancelled, it is never carried out.
-  const cancelled = await provider.cancel(id);
+  return final;
+}
+
+/**
+ * Cancels a refused order, so that an earlier copy of it that is still on its way is never carried out. `unknown`: the provider
+ * has no such order. A provider that refuses to cancel has carried it out: its state counts.
+ */
+async function withdraw(intent: Intent, { provider }: ProviderConnection): Promise<ProviderReply<Execution>> {
+  const id = transactionId(intent);
+  const reply = await provider.cancel(id);
   await failpoint("execution.withdrawn");
-  if (cancelled.kind === "unknown") return final;
-  if (cancelled.kind !== "answer") return unavailable(cancelled);
-  return cancelled.value.status === "CANCELLED" ? final : cancelled;
+  if (reply.kind === "answer" || reply.kind === "unknown") return reply;
+  const found = await provider.execution(id);
+  return found.kind === "answer" ? found : unavailable(reply);
 }
 
 /**
@@ -136,6 +145,15 @@ function executionOutcome(
   };
   const execution = checkedExecution(reply.value, asked, reporter(ramp, { intent: intent.id }));
   return answered((tx, current) => applyExecution(tx, current, execution));
+}
+
+function withdrawalOutcome(ramp: RampContext, intent: Intent, reply: ProviderReply<Execution>): Outcome {
+  const isWithdrawn =
+    reply.kind === "unknown" ||
+    (reply.kind === "answer" &&
+      reply.value.id === transactionId(intent) &&
+      reply.value.status === "CANCELLED");
+  return isWithdrawn ? answered(applyWithdrawal) : executionOutcome(ramp, intent, "withdrawOrder", reply);
 }
 
 /** An answer ends a series of failed attempts, and the operator's attention unless it contradicts what is recorded. */

@@ -83,6 +83,7 @@ export function createPayment(tx: ProjectTransaction, intent: Intent): Intent {
     failureReason: null,
     receipt: null,
     refund: null,
+    refusalReason: null,
     createdAt: now,
     updatedAt: now,
   };
@@ -99,18 +100,26 @@ export type TransactionChange = Partial<
   Pick<Transaction, "status" | "providerReference" | "instructions" | "failureReason" | "receipt" | "refund">
 >;
 
+/** Records that the provider refused the order, before anything is done about it: a crash must not lose the reason. */
+export function recordRefusal(tx: ProjectTransaction, intent: Intent, reason: string): Intent {
+  const { transaction } = intent;
+  if (transaction === null) throw new Error("The intent has no transaction.");
+  tx.write("UPDATE ramp.transactions SET refusal_reason = $2 WHERE id = $1", [transaction.id, reason]);
+  return { ...intent, transaction: { ...transaction, refusalReason: reason } };
+}
+
 export function updateTransaction(
   tx: ProjectTransaction,
   intent: Intent,
   before: Transaction,
   change: TransactionChange,
 ): Intent {
-  const transaction: Transaction = { ...before, ...change, updatedAt: new Date() };
+  const transaction: Transaction = { ...before, ...change, refusalReason: null, updatedAt: new Date() };
   const { id, status, providerReference, instructions, failureReason, receipt, refund, updatedAt } =
     transaction;
   tx.write(
     `UPDATE ramp.transactions SET status = $2, provider_reference = $3, instructions = $4, failure_reason = $5, updated_at = $6,
-       receipt = $7, refund = $8 WHERE id = $1`,
+       receipt = $7, refund = $8, refusal_reason = NULL WHERE id = $1`,
     [
       id,
       status,

@@ -19,8 +19,21 @@ const CallbackUrl = Type.String({
 /** JSON Schema of the fields that a requirement asks for, as the hosted page shows them. */
 const Form = Type.Record(Type.String(), Type.Unknown());
 
-export const Rail = Type.Union([Type.Literal("ACH"), Type.Literal("SEPA"), Type.Literal("PIX")]);
+/** Code of a payment rail, such as ACH or CARD. Providers name their rails; the ramp knows none by itself. */
+export const Rail = Type.String({ pattern: "^[A-Z0-9_]{2,20}$" });
 export type Rail = Static<typeof Rail>;
+
+/** A rail and what identifies an account on it (runtime/ramp/README.md, Rails). */
+export const RailDescription = Type.Object({
+  code: Rail,
+  title: Type.String({ minLength: 1, maxLength: 100, description: "Name for people." }),
+  properties: Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()), {
+    description:
+      "JSON Schema (draft 2020-12) of each field of an account. The formats `iban` and `aba-routing-number` check the check digits.",
+  }),
+  required: Type.Array(Type.String(), { description: "Fields that an external account needs." }),
+});
+export type RailDescription = Static<typeof RailDescription>;
 
 export const Pair = Type.Object({
   srcCurrencyCode: Code,
@@ -36,6 +49,7 @@ export const Capabilities = Type.Object({
   code: Type.String({ pattern: "^[a-z0-9-]{2,40}$" }),
   name: Type.String({ minLength: 1, maxLength: 100 }),
   logo: Type.Union([Type.String({ format: "uri" }), Type.Null()]),
+  rails: Type.Array(RailDescription, { maxItems: 50, description: "Every rail of the pairs." }),
   pairs: Type.Array(Pair),
   requirements: Type.Array(Type.Object({ code: Code, title: Text })),
 });

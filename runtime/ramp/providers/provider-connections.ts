@@ -2,6 +2,7 @@ import type { Logger } from "../../http/logger.js";
 import type { ProjectId } from "../database/id.js";
 import type { Vault } from "../vault.js";
 import type { ProjectTransaction, RampDatabase } from "../database/ramp-database.js";
+import { capabilitiesProblem } from "./check-reply.js";
 import { HttpProvider } from "./provider.js";
 import type { Capabilities, Provider } from "./protocol.js";
 
@@ -138,6 +139,11 @@ export async function refreshCapabilities(
     const reply = await provider.capabilities();
     if (reply.kind !== "answer") {
       log.warn({ connection: id, provider: code, reason: reply.kind }, "capabilities not refreshed");
+      continue;
+    }
+    const problem = capabilitiesProblem(reply.value);
+    if (problem !== null) {
+      log.warn({ connection: id, provider: code, reason: problem }, "capabilities not refreshed");
       continue;
     }
     await database.inProject(projectId, (tx) =>

@@ -3,7 +3,14 @@ import type { Currency } from "../accounts/currency.js";
 import { type AskedMovement, quoteProblem, reporter } from "./check-reply.js";
 import { byLargest, isWithin } from "../accounts/currency.js";
 import type { ProviderConnection } from "./provider-connections.js";
-import { type Pair, type ProviderQuote, type QuoteRequest, type Rail, reasonOf } from "./protocol.js";
+import {
+  type Pair,
+  type ProviderQuote,
+  type QuoteRequest,
+  type Rail,
+  type RailDescription,
+  reasonOf,
+} from "./protocol.js";
 
 /** A provider that is slower is left out. */
 const TIMEOUT_MS = 3_000;
@@ -22,8 +29,13 @@ export async function fetchQuotes(
   const { srcCurrencyCode, destCurrencyCode, srcAmount, countryCode, rail } = path;
   const request: QuoteRequest = { srcCurrencyCode, destCurrencyCode, srcAmount, countryCode, rail };
   const quotes = await Promise.all(
-    candidates.map(({ connection, pairs }) =>
-      fetchQuote(ramp, connection, request, { src, dest, srcAmount, rails: pairs.map((pair) => pair.rail) }),
+    candidates.map(({ connection, rails: [only, ...others] }) =>
+      fetchQuote(
+        ramp,
+        connection,
+        { ...request, rail: others.length === 0 ? only.code : rail },
+        { src, dest, srcAmount, rails: [only, ...others].map(({ code }) => code) },
+      ),
     ),
   );
   return quotes
@@ -62,7 +74,7 @@ export interface PaymentPath {
 /** A provider that offers the path, with the rails for it. */
 export interface Candidate {
   readonly connection: ProviderConnection;
-  readonly pairs: readonly [Pair, ...Pair[]];
+  readonly rails: readonly [RailDescription, ...RailDescription[]];
 }
 
 export function candidatesFor(
@@ -70,8 +82,10 @@ export function candidatesFor(
   path: PaymentPath,
 ): readonly Candidate[] {
   return connections.flatMap((connection) => {
-    const [first, ...others] = connection.capabilities.pairs.filter((pair) => offers(pair, path));
-    return first ? [{ connection, pairs: [first, ...others] as const }] : [];
+    const { pairs, rails } = connection.capabilities;
+    const offered = pairs.filter((pair) => offers(pair, path)).map(({ rail }) => rail);
+    const [first, ...others] = rails.filter(({ code }) => offered.includes(code));
+    return first ? [{ connection, rails: [first, ...others] as const }] : [];
   });
 }
 

@@ -1,5 +1,11 @@
 import Big from "big.js";
-import type { Pair, ProviderQuote, QuoteRequest, Capabilities, Rail } from "../providers/protocol.js";
+import type {
+  Pair,
+  ProviderQuote,
+  QuoteRequest,
+  Capabilities,
+  RailDescription,
+} from "../providers/protocol.js";
 /** Prices in dollars, made up and fixed. */
 const DOLLAR_PRICES: Readonly<Record<string, string>> = {
   USD: "1",
@@ -85,11 +91,71 @@ export interface Profile {
   readonly bankName: string;
 }
 
+/** The rails of the sandbox's providers, with what identifies an account on each. */
+const RAILS = {
+  ACH: {
+    code: "ACH",
+    title: "ACH",
+    properties: {
+      routingNumber: {
+        type: "string",
+        pattern: "^[0-9]{9}$",
+        format: "aba-routing-number",
+        description: "Routing number: 9 digits, the last a check digit.",
+      },
+      accountNumber: {
+        type: "string",
+        pattern: "^[0-9]{4,17}$",
+        description: "Account number, 4 to 17 digits.",
+      },
+      accountType: { type: "string", enum: ["checking", "savings"] },
+    },
+    required: ["routingNumber", "accountNumber"],
+  },
+  SEPA: {
+    code: "SEPA",
+    title: "SEPA",
+    properties: {
+      iban: {
+        type: "string",
+        pattern: "^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$",
+        format: "iban",
+        description: "IBAN with its check digits, without spaces.",
+      },
+      bic: { type: "string", pattern: "^[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?$" },
+    },
+    required: ["iban"],
+  },
+  PIX: {
+    code: "PIX",
+    title: "PIX",
+    properties: {
+      key: {
+        type: "string",
+        description: "PIX key: CPF, CNPJ, e-mail, telephone or random key.",
+        anyOf: [
+          { pattern: "^[0-9]{11}$" },
+          { pattern: "^[0-9]{14}$" },
+          { pattern: "^\\+55[0-9]{10,11}$" },
+          { pattern: "^[^@\\s]{1,64}@[^@\\s]{1,64}\\.[a-zA-Z]{2,20}$" },
+          { pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$" },
+        ],
+        maxLength: 140,
+      },
+    },
+    required: ["key"],
+  },
+} as const;
+
+/** Our own copy: what a message holds can be changed. */
+const railsOf = (...codes: readonly (keyof typeof RAILS)[]): RailDescription[] =>
+  codes.map((code) => structuredClone<unknown>(RAILS[code]) as RailDescription);
+
 const EURO_COUNTRIES = ["AT", "BE", "DE", "ES", "FI", "FR", "IE", "IT", "LU", "NL", "PT"];
 
 interface Lane {
   readonly fiat: string;
-  readonly rail: Rail;
+  readonly rail: keyof typeof RAILS;
   readonly countries: string[];
   readonly tokens: readonly string[];
 }
@@ -118,6 +184,7 @@ export const PROFILES: readonly Profile[] = [
       name: "Sandbox North",
       logo: null,
       requirements: REQUIREMENTS,
+      rails: railsOf("ACH", "SEPA"),
       pairs: pairsOf(
         [
           { fiat: "USD", rail: "ACH", countries: ["US"], tokens: DOLLARS },
@@ -139,6 +206,7 @@ export const PROFILES: readonly Profile[] = [
       name: "Sandbox South",
       logo: null,
       requirements: REQUIREMENTS,
+      rails: railsOf("ACH", "SEPA", "PIX"),
       pairs: pairsOf(
         [
           { fiat: "USD", rail: "ACH", countries: ["US", "BR"], tokens: DOLLARS },

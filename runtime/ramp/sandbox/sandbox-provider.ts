@@ -198,6 +198,13 @@ function onboardingOf({ order, requirement }: FiledOnboarding): Onboarding {
   return { id: order.id, requirements: [requirement] };
 }
 
+/** The sandbox's own accounts, by rail. */
+const OWN_ACCOUNTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  ACH: { routingNumber: "021000021", accountNumber: "000123456789" },
+  SEPA: { iban: "DE89370400440532013000", bic: "COBADEFFXXX" },
+  PIX: { key: "5a4d0000-0000-4000-8000-000000000001" },
+};
+
 /** Where the customer sends the money. */
 function instructionOf(
   { bankName, capabilities }: Profile,
@@ -215,15 +222,10 @@ function instructionOf(
     };
     return { encoding: "DISPLAY", type: "CRYPTO", details };
   }
-  const account = {
-    ACH: { routingNumber: "021000021", accountNumber: "000123456789" },
-    SEPA: { iban: "DE89370400440532013000", bic: "COBADEFFXXX" },
-    PIX: { key: "5a4d0000-0000-4000-8000-000000000001" },
-  }[rail];
   const details = {
     beneficiary: capabilities.name,
     bankName,
-    ...account,
+    ...OWN_ACCOUNTS[rail],
     reference,
     rail,
     amount: srcAmount,

@@ -100,6 +100,48 @@ export async function rotateWebhookSecret(
     : succeeded({ webhookId: id, secret });
 }
 
+export interface WebhookSummary {
+  readonly webhookId: string;
+  readonly url: string;
+  readonly enabled: boolean;
+  /** Failed attempts in a row. */
+  readonly failures: number;
+  /** Deliveries that are still to be made. */
+  readonly pending: number;
+  readonly createdAt: Date;
+}
+
+export function listWebhooks(database: RampDatabase, projectId: ProjectId): Promise<WebhookSummary[]> {
+  return database.inProject(projectId, (tx) =>
+    tx.rows<WebhookSummary>(
+      `SELECT id AS "webhookId", url, enabled, failures, created_at AS "createdAt", (SELECT count(*)::int FROM ramp.webhook_deliveries d
+         WHERE d.project_id = e.project_id AND d.endpoint_id = e.id AND d.status = 'PENDING') AS pending
+       FROM ramp.webhook_endpoints e ORDER BY created_at, id`,
+    ),
+  );
+}
+
+/**
+ * Disabled, an endpoint gets nothing: events that happen meanwhile are not kept for it, its pending deliveries wait. Enabled, it
+ * starts without failures.
+ */
+export async function enableWebhook(
+  database: RampDatabase,
+  projectId: ProjectId,
+  { webhookId, isEnabled }: { readonly webhookId: string; readonly isEnabled: boolean },
+): Promise<SetupResult<{ webhookId: string; enabled: boolean }>> {
+  const id = webhookId.toLowerCase();
+  const row = await database.inProject(projectId, (tx) =>
+    tx.row(
+      "UPDATE ramp.webhook_endpoints SET enabled = $2, failures = 0, paused_until = NULL WHERE id::text = $1 RETURNING id",
+      [id, isEnabled],
+    ),
+  );
+  return row === null
+    ? failed(`The project has no webhook ${webhookId}.`)
+    : succeeded({ webhookId: id, enabled: isEnabled });
+}
+
 /** Which deliveries are repeated; each field narrows them. */
 export interface ReplayFilter {
   readonly event?: string;

@@ -1,3 +1,4 @@
+import { customerIdOf } from "../database/customer-ids.js";
 import type { ProjectId } from "../database/id.js";
 import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
 
@@ -49,17 +50,17 @@ async function readRevocations(tx: OperatorTransaction): Promise<ReadonlyMap<str
   return new Map(rows.map((row) => [`${row.project_id} ${row.customer_id}`, row.revoked_at.getTime()]));
 }
 
-/** Revokes all tokens of a customer that were issued until now. False: the project has no such customer. */
+/** Revokes all tokens of a customer, by its id or the caller's own, that were issued until now. False: there is no such customer. */
 export async function revokeTokens(
   database: RampDatabase,
   projectId: ProjectId,
-  customerId: string,
+  customer: string,
 ): Promise<boolean> {
   const rows = await database.inProject(projectId, (tx) =>
     tx.rows(
       `INSERT INTO ramp.token_revocations (customer_id, revoked_at) SELECT id, $2 FROM ramp.customers WHERE id = $1
        ON CONFLICT (project_id, customer_id) DO UPDATE SET revoked_at = excluded.revoked_at RETURNING customer_id`,
-      [customerId, new Date()],
+      [customerIdOf(projectId, customer), new Date()],
     ),
   );
   return rows.length > 0;

@@ -5,7 +5,7 @@ import { newId } from "../database/id.js";
 
 const Id = Type.String({ format: "uuid" });
 const Reason = Type.Union([Type.String(), Type.Null()]);
-const COMMON = { projectId: Id, intentId: Id, customerId: Type.String() };
+const COMMON = { projectId: Id, intentId: Id, customerId: Id };
 
 /** The types of events and their data (runtime/ramp/README.md, Events). */
 export const EVENTS = {

@@ -4,7 +4,8 @@
  */
 
 /** What an intent must come to. `attention`: it is flagged for the operator. */
-export type End = "COMPLETED" | "REFUNDED" | "TRANSACTION_FAILED" | "CANCELLED" | "attention" | "by truth";
+export type End =
+  "COMPLETED" | "REFUNDED" | "TRANSACTION_FAILED" | "CANCELLED" | "EXPIRED" | "attention" | "by truth";
 
 export interface Mode {
   readonly ends: End;
@@ -27,10 +28,10 @@ export interface Mode {
   readonly callbacks?: "none" | "tenfold" | "reversed" | "forged" | "before the answer";
   /** Statuses that the execution goes through. */
   readonly path?: readonly string[];
-  /** Time between two statuses; default 60 ms. */
-  readonly stepMs?: number;
-  /** Refuses to cancel, whatever the state. */
-  readonly refuseCancel?: true;
+  /** Once the order is carried out, the customer cancels or the intent expires; it goes on when the provider refuses to cancel. */
+  readonly stops?: "cancelled" | "expired";
+  /** What the provider makes of a cancel; default: it refuses. Lost: the connection is dropped, repeats get 409. */
+  readonly cancel?: "accepted" | "lost";
   readonly text?: string;
   readonly instructions?: "late" | "wrong amount" | "control characters";
 }
@@ -75,7 +76,11 @@ export const MODES: Readonly<Record<string, Mode>> = {
   "gateway pages on look-up": { ends: "COMPLETED", garble: { step: "execution", times: 4, how: "html-404" } },
   "onboarding look-up fails": { ends: "COMPLETED", garble: { step: "onboarding", times: 4, how: "500" } },
   "status goes back": { ends: "COMPLETED", path: ["PROCESSING", "AWAITING_FUNDS", "PROCESSING", "SUCCESS"] },
-  "refuses to cancel": { ends: "COMPLETED", stepMs: 1_500, refuseCancel: true },
+  "refuses to cancel": { ends: "COMPLETED", stops: "cancelled" },
+  "refuses to cancel what has expired": { ends: "COMPLETED", stops: "expired" },
+  "accepts to cancel": { ends: "CANCELLED", stops: "cancelled", cancel: "accepted", path: [] },
+  "answer to a cancel lost": { ends: "CANCELLED", stops: "cancelled", cancel: "lost", path: [] },
+  "accepts to cancel what has expired": { ends: "EXPIRED", stops: "expired", cancel: "accepted", path: [] },
   "success at once": { ends: "COMPLETED", path: ["SUCCESS"] },
   failure: { ends: "TRANSACTION_FAILED", path: ["PROCESSING", "FAILED"] },
   "cancelled by the provider": { ends: "CANCELLED", path: ["CANCELLED"] },

@@ -30,6 +30,8 @@ interface Filed {
   readonly mode: Mode;
   status: string;
   lookUps: number;
+  /** Called when a cancel is refused. */
+  refusedCancel(): void;
 }
 
 const onboardings = new Map<string, Filed>();
@@ -132,14 +134,17 @@ function carryOut(order: Order): Filed {
   const known = executions.get(order.id);
   if (known) return known;
   const mode = modeOf(order.movement.srcAmount);
-  const filed: Filed = { order, mode, status: "AWAITING_FUNDS", lookUps: 0 };
+  let refusedCancel = (): void => undefined;
+  const cancelRefused = new Promise<void>((resolve) => (refusedCancel = resolve));
+  const filed: Filed = { order, mode, status: "AWAITING_FUNDS", lookUps: 0, refusedCancel };
   executions.set(order.id, filed);
   carriedOut.push({ id: order.id, onboardingId: order.onboardingId ?? "" });
   const path = mode.path ?? ["PROCESSING", "SUCCESS"];
   if (path.length === 1) filed.status = path[0] ?? "";
   void (async () => {
+    if (mode.stops !== undefined) await cancelRefused;
     for (const status of path) {
-      await sleep(mode.stepMs ?? STEP_MS);
+      await sleep(STEP_MS);
       if (["SUCCESS", "FAILED"].includes(filed.status)) await seenTwice(filed);
       filed.lookUps = 0;
       filed.status = status;
@@ -190,7 +195,13 @@ async function garbled(mode: Mode, step: string, id: string, response: ServerRes
 function startOnboarding(order: Order, response: ServerResponse): void {
   const mode = modeOf(order.movement.srcAmount);
   const isRepeat = onboardings.has(order.id);
-  const filed = onboardings.get(order.id) ?? { order, mode, status: "COMPLETED", lookUps: 0 };
+  const filed = onboardings.get(order.id) ?? {
+    order,
+    mode,
+    status: "COMPLETED",
+    lookUps: 0,
+    refusedCancel: () => undefined,
+  };
   onboardings.set(order.id, filed);
   if (mode.lostThen?.step === "onboarding") {
     if (!isRepeat) return void response.destroy();
@@ -245,9 +256,19 @@ async function look(kind: "onboarding" | "execution", id: string, response: Serv
   reply(response, 200, kind === "onboarding" ? onboardingOf(filed) : executionOf(filed));
 }
 
+function cancelExecution(filed: Filed, response: ServerResponse): void {
+  const isRepeat = filed.status === "CANCELLED";
+  filed.status = "CANCELLED";
+  if (filed.mode.cancel === "accepted") return reply(response, 200, executionOf(filed));
+  if (isRepeat) return refuse(response, 409);
+  response.destroy();
+}
+
 function cancel(id: string, response: ServerResponse): void {
   const filed = executions.get(id);
-  if (filed?.mode.refuseCancel || filed?.status === "AWAITING_FUNDS") return refuse(response, 409);
+  if (filed?.mode.cancel !== undefined) return cancelExecution(filed, response);
+  filed?.refusedCancel();
+  if (filed?.mode.stops !== undefined || filed?.status === "AWAITING_FUNDS") return refuse(response, 409);
   if (filed) return reply(response, 200, executionOf(filed));
   cancelled.add(id);
   reply(response, 200, neverMade(id));
@@ -279,6 +300,7 @@ const CAPABILITIES = {
   name: "Conformance",
   logo: null,
   requirements: [],
+  rails: [{ code: "ACH", title: "ACH", properties: {}, required: [] }],
   pairs: [
     {
       srcCurrencyCode: "USD",

@@ -3,6 +3,7 @@ import { clientAddress } from "../../../runtime/http/client-address.js";
 import { openLog } from "../../../runtime/http/logger.js";
 import { armFailpoint, type Failpoint } from "../../../runtime/ramp/failpoints.js";
 import { DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
+import { DEFAULT_DELIVERY_POLICY } from "../../../runtime/ramp/webhooks/deliver.js";
 import { startRamp } from "../../../runtime/ramp/start-ramp.js";
 
 const {
@@ -33,6 +34,7 @@ const ramp = await startRamp({
     refundPollMs: 500,
   },
   providerTimeoutMs: 700,
+  deliveries: { ...DEFAULT_DELIVERY_POLICY, perEndpoint: 50, breakerPauseMs: 50 },
   limits: {
     perCustomer: 1_000_000,
     perProject: 1_000_000,

@@ -38,10 +38,11 @@ export const FAST: PollingPolicy = {
   refundPollMs: 500,
 };
 
-/** A database of a test file's own on the real server, dropped at the end. */
-export async function ownDatabase(): Promise<string> {
+/** A database of a test file's own on the real server, dropped at the end; a copy of `template` where one is given. */
+export async function ownDatabase(template?: string): Promise<string> {
   const name = `ramp_test_${randomBytes(6).toString("hex")}`;
-  await onServer(`CREATE DATABASE ${name}`);
+  const from = template === undefined ? "" : ` TEMPLATE ${new URL(template).pathname.slice(1)}`;
+  await onServer(`CREATE DATABASE ${name}${from}`);
   afterAll(() => onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
   const url = new URL(databaseUrl);
   url.pathname = `/${name}`;
@@ -115,7 +116,11 @@ export interface World {
   project(options?: ProjectOptions): Promise<TestProject>;
   identityProvider(project: TestProject, issuer: string, audience: string, skew?: number): Promise<void>;
   webhook(project: TestProject, url: string): Promise<string>;
-  call(method: "GET" | "POST" | "HEAD" | "PUT", path: string, options?: CallOptions): Promise<Reply>;
+  call(
+    method: "GET" | "POST" | "HEAD" | "PUT" | "DELETE",
+    path: string,
+    options?: CallOptions,
+  ): Promise<Reply>;
   stop(): Promise<void>;
 }
 
@@ -278,12 +283,13 @@ export async function eventually<T>(
   ask: () => Promise<T>,
   isWanted: (value: T) => boolean,
   patienceMs = 40_000,
+  pauseMs = 50,
 ): Promise<T> {
   const deadline = Date.now() + patienceMs;
   for (;;) {
     const value = await ask();
     if (isWanted(value)) return value;
     if (Date.now() > deadline) throw new Error(`It did not come about: ${JSON.stringify(value)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

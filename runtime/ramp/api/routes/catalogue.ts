@@ -140,7 +140,7 @@ export const getRequirements = route("project", {
 });
 
 interface Choice {
-  readonly rail?: "ACH" | "SEPA" | "PIX";
+  readonly rail?: string;
   readonly providerId?: string;
 }
 
@@ -166,7 +166,9 @@ export function requirementsOf(
       ? candidates
       : candidates.filter(({ connection }) => hasIdOrCode(connection, providerId));
   if (chosen.length === 0) return rampError("PROVIDER_NOT_AVAILABLE");
-  const rails = [...new Set(chosen.flatMap(({ pairs }) => pairs.map((pair) => pair.rail)))].sort();
+  const rails = chosen
+    .flatMap((candidate) => candidate.rails)
+    .sort((left, right) => (left.code < right.code ? -1 : 1));
   return {
     src: { currencyCode: src.code, schema: detailsSchema(src, rails) },
     dest: { currencyCode: dest.code, schema: detailsSchema(dest, rails) },

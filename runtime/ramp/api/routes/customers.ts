@@ -13,7 +13,9 @@ import {
 } from "../../ramp-errors.js";
 import { listAnswer, pageOf, UNKNOWN_START } from "../intent-view.js";
 import { idempotentRoute, type ProjectRequest, route } from "../route.js";
-import { CreateCustomerBody, CustomerView, PageQuery } from "../schemas.js";
+import { CreateCustomerBody, CustomersQuery, CustomerView } from "../schemas.js";
+import { customerIdOf } from "../../database/customer-ids.js";
+import { isUuid } from "../../database/id.js";
 import { randomUUID } from "node:crypto";
 import type { PageRequest } from "../../intents/intent-rows.js";
 export const createCustomer = idempotentRoute("project", {
@@ -41,21 +43,20 @@ class CustomerCreation implements IdempotentOperation {
     if (isRampError(subject)) return subject;
     // Signed here, where no connection is held: the key may have to be read.
     const expiresAt = tokenExpiry(subject, caller, ramp.now());
-    const accessToken = await ramp.customerTokens.sign(
-      { projectId: caller.id, customerId: body.id },
-      expiresAt,
-    );
-    return { resourceId: body.id, begin: (tx) => this.#begin(tx, subject, accessToken) };
+    const customerId = customerIdOf(caller.id, body.id);
+    const accessToken = await ramp.customerTokens.sign({ projectId: caller.id, customerId }, expiresAt);
+    return { resourceId: customerId, begin: (tx) => this.#begin(tx, customerId, subject, accessToken) };
   }
 
   async #begin(
     tx: ProjectTransaction,
+    id: string,
     subject: Subject | null,
     accessToken: string,
   ): Promise<RampResponse | RampError> {
     const { body, caller } = this.#call;
-    const customer = await createOrGet(tx, body.id, body.metadata ?? null);
-    if (subject !== null && !(await bind(tx, body.id, subject))) return rampError("IDENTITY_CONFLICT");
+    const customer = await createOrGet(tx, { id, externalId: body.id, metadata: body.metadata ?? null });
+    if (subject !== null && !(await bind(tx, id, subject))) return rampError("IDENTITY_CONFLICT");
     return jsonResponse(201, { ...customerView(customer, caller), accessToken });
   }
 
@@ -68,7 +69,7 @@ export const getCustomers = route("project", {
   method: "GET",
   path: "/v1/customers",
   summary: "List the project's customers, newest first",
-  query: PageQuery,
+  query: CustomersQuery,
   answer: {
     status: 200,
     schema: Type.Array(Type.Ref("Customer")),
@@ -77,16 +78,21 @@ export const getCustomers = route("project", {
   errors: [],
   async handle({ ramp, caller, query, path }) {
     const page = pageOf(query);
-    const found = await ramp.database.inProject(caller.id, (tx) => listCustomers(tx, page));
+    if (page.startingAfter !== null && !isUuid(page.startingAfter)) return UNKNOWN_START;
+    const { externalId } = query;
+    const found = await ramp.database.inProject(caller.id, (tx) =>
+      listCustomers(tx, page, externalId ?? null),
+    );
     if (found === null) return UNKNOWN_START;
     const view = found.slice(0, page.limit).map((customer) => customerView(customer, caller));
-    return listAnswer(found, page, path, view);
+    return listAnswer(found, page, path, view, { externalId });
   },
 });
 
 export interface CustomerRecord {
-  /** The caller's own id. */
   readonly id: string;
+  /** The caller's own id. */
+  readonly externalId: string;
   readonly metadata: Readonly<Record<string, unknown>> | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
@@ -94,26 +100,26 @@ export interface CustomerRecord {
 
 interface CustomerRow {
   readonly id: string;
+  readonly external_id: string;
   readonly metadata: Record<string, unknown> | null;
   readonly created_at: Date;
   readonly updated_at: Date;
 }
 
-const COLUMNS = "id, metadata, created_at, updated_at";
+const COLUMNS = "id, external_id, metadata, created_at, updated_at";
 
 /** The customer with this id, made if there is none; metadata that is given replaces what was there. */
 async function createOrGet(
   tx: ProjectTransaction,
-  id: string,
-  metadata: Readonly<Record<string, unknown>> | null,
+  { id, externalId, metadata }: Pick<CustomerRecord, "id" | "externalId" | "metadata">,
 ): Promise<CustomerRecord> {
   const now = new Date();
   const row = await tx.row<CustomerRow>(
-    `INSERT INTO ramp.customers AS c (id, reference, metadata, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
+    `INSERT INTO ramp.customers AS c (id, reference, metadata, created_at, updated_at, external_id) VALUES ($1, $2, $3, $4, $4, $5)
      ON CONFLICT (project_id, id) DO UPDATE SET metadata = COALESCE(excluded.metadata, c.metadata),
        updated_at = CASE WHEN excluded.metadata IS DISTINCT FROM c.metadata AND excluded.metadata IS NOT NULL THEN $4 ELSE c.updated_at END
      RETURNING ${COLUMNS}`,
-    [id, randomUUID(), metadata === null ? null : JSON.stringify(metadata), now],
+    [id, randomUUID(), metadata === null ? null : JSON.stringify(metadata), now, externalId],
   );
   if (row === null) throw new Error("The customer was not stored.");
   return recordOf(row);
@@ -144,25 +150,27 @@ async function exists(tx: ProjectTransaction, id: string): Promise<boolean> {
 async function listCustomers(
   tx: ProjectTransaction,
   { limit, startingAfter }: PageRequest,
+  externalId: string | null,
 ): Promise<readonly CustomerRecord[] | null> {
-  if (startingAfter !== null && !(await exists(tx, startingAfter))) return null;
+  if (startingAfter !== null && !(await exists(tx, startingAfter.toLowerCase()))) return null;
   const rows = await tx.rows<CustomerRow>(
-    `SELECT ${COLUMNS} FROM ramp.customers WHERE $1::text IS NULL OR (created_at, id) <
-       (SELECT a.created_at, a.id FROM ramp.customers a WHERE a.id = $1)
+    `SELECT ${COLUMNS} FROM ramp.customers WHERE ($3::text IS NULL OR external_id = $3) AND ($1::text IS NULL OR (created_at, id) <
+       (SELECT a.created_at, a.id FROM ramp.customers a WHERE a.id = $1))
      ORDER BY created_at DESC, id DESC LIMIT $2`,
-    [startingAfter, limit + 1],
+    [startingAfter?.toLowerCase() ?? null, limit + 1, externalId],
   );
   return rows.map(recordOf);
 }
 
-function recordOf({ id, metadata, created_at, updated_at }: CustomerRow): CustomerRecord {
-  return { id, metadata, createdAt: created_at, updatedAt: updated_at };
+function recordOf({ id, external_id, metadata, created_at, updated_at }: CustomerRow): CustomerRecord {
+  return { id, externalId: external_id, metadata, createdAt: created_at, updatedAt: updated_at };
 }
 
 function customerView(customer: CustomerRecord, project: Project): CustomerView {
-  const { id, metadata, createdAt, updatedAt } = customer;
+  const { id, externalId, metadata, createdAt, updatedAt } = customer;
   return {
     id,
+    externalId,
     createdAt: createdAt.toISOString(),
     updatedAt: updatedAt.toISOString(),
     organizationId: project.organizationId,

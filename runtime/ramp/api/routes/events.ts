@@ -77,6 +77,14 @@ export const getDeliveries = route("project", {
         [id],
       );
     });
-    return rows === null ? rampError("NOT_FOUND") : jsonResponse(200, rows);
+    return rows === null ? rampError("NOT_FOUND") : jsonResponse(200, rows.map(deliveryView));
   },
 });
+
+function deliveryView({ lastResult, nextAttemptAt, ...row }: DeliveryRow): object {
+  return {
+    ...row,
+    ...(lastResult === null ? {} : { lastResult }),
+    ...(nextAttemptAt === null ? {} : { nextAttemptAt }),
+  };
+}

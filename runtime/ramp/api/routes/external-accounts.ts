@@ -1,86 +1,125 @@
+import { Type } from "@sinclair/typebox";
+import { withUpperCountry } from "../../accounts/account-details.js";
 import type { Currency } from "../../accounts/currency.js";
-import { violations } from "../../json-schema.js";
-import { jsonResponse, isRampError, rampError } from "../../ramp-errors.js";
-import { route } from "../route.js";
-import { type ExternalAccountView, ExternalAccountsBody, ExternalAccountsView } from "../schemas.js";
-import { accountType } from "../intent-view.js";
-import { readPair, requirementsOf } from "./catalogue.js";
+import {
+  addExternalAccount,
+  deleteExternalAccount,
+  type ExternalAccount,
+  listExternalAccounts,
+} from "../../accounts/external-accounts.js";
+import { isUuid, newId } from "../../database/id.js";
 import type { ProjectTransaction } from "../../database/ramp-database.js";
-import { newId } from "../../database/id.js";
+import type { IdempotentOperation, PreparedOperation } from "../../idempotency/idempotency.js";
+import { type Violation, violations } from "../../json-schema.js";
+import {
+  isRampError,
+  jsonResponse,
+  rampError,
+  type RampError,
+  type RampResponse,
+} from "../../ramp-errors.js";
+import { accountType, listAnswer, pageOf, UNKNOWN_START } from "../intent-view.js";
+import { type CustomerRequest, idempotentRoute, route } from "../route.js";
+import {
+  type ExternalAccountView,
+  ExternalAccountsBody,
+  ExternalAccountsView,
+  PageQuery,
+} from "../schemas.js";
+import { type CurrencyPair, readPair, requirementsOf } from "./catalogue.js";
 
-export const createExternalAccounts = route("customer", {
+export const createExternalAccounts = idempotentRoute("customer", {
   method: "POST",
   path: "/v1/customers/external-accounts",
   summary: "Register a pair of external accounts for a currency pair",
+  description: "Intents name them as `externalAccountId`.",
   body: ExternalAccountsBody,
   answer: { status: 201, schema: ExternalAccountsView, description: "Both accounts." },
   errors: ["UNKNOWN_CURRENCY", "UNSUPPORTED_PATH", "INVALID_ACCOUNT_DETAILS"],
-  async handle({ ramp, caller, body }) {
+  work: (call) => new AccountRegistration(call),
+});
+
+/** Both accounts and the answer are one transaction: there is nothing to finish later. */
+class AccountRegistration implements IdempotentOperation {
+  readonly #call: CustomerRequest<ExternalAccountsBody>;
+
+  constructor(call: CustomerRequest<ExternalAccountsBody>) {
+    this.#call = call;
+  }
+
+  async prepare(): Promise<PreparedOperation | RampError> {
+    const { ramp, caller, body } = this.#call;
     const pair = readPair(ramp, body.src, body.dest, ["/src", "/dest"]);
     if (isRampError(pair)) return pair;
     const requirements = requirementsOf(await ramp.providers.list(caller.projectId), pair, {});
     if (isRampError(requirements)) return requirements;
     const details = [
-      ...violations(requirements.src.schema, body.source).map(({ path, message }) => ({
-        path: `/source${path}`,
-        message,
-      })),
-      ...violations(requirements.dest.schema, body.destination).map(({ path, message }) => ({
-        path: `/destination${path}`,
-        message,
-      })),
+      ...under("/source", violations(requirements.src.schema, body.source)),
+      ...under("/destination", violations(requirements.dest.schema, body.destination)),
     ];
     if (details.length > 0) return rampError("INVALID_ACCOUNT_DETAILS", { details });
-    const { customerId } = caller;
-    return ramp.database.inProject(caller.projectId, async (tx) => {
-      const add = (metadata: Record<string, unknown>, currencyCode: string) =>
-        addExternalAccount(tx, {
-          customerId,
-          currencyCode,
-          metadata,
-          label: labelOf(metadata, currencyCode),
-        });
-      const source = externalAccountView(await add(body.source, pair.src.code), pair.src);
-      return jsonResponse(201, {
-        source,
-        destination: externalAccountView(await add(body.destination, pair.dest.code), pair.dest),
-      });
-    });
+    return { resourceId: newId(), begin: (tx) => Promise.resolve(this.#begin(tx, pair)) };
+  }
+
+  #begin(tx: ProjectTransaction, { src, dest }: CurrencyPair): RampResponse {
+    const { caller, body } = this.#call;
+    const add = (currency: Currency, details: Readonly<Record<string, unknown>>): ExternalAccountView => {
+      const account = { customerId: caller.customerId, currencyCode: currency.code };
+      return externalAccountView(
+        addExternalAccount(tx, { ...account, metadata: withUpperCountry(details) }),
+        currency,
+      );
+    };
+    return jsonResponse(201, { source: add(src, body.source), destination: add(dest, body.destination) });
+  }
+
+  finish(): Promise<RampResponse> {
+    return Promise.reject(new Error("The claim of external accounts holds its answer from the start."));
+  }
+}
+
+function under(prefix: string, found: readonly Violation[]): readonly Violation[] {
+  return found.map(({ path, message }) => ({ path: prefix + path, message }));
+}
+
+export const getExternalAccounts = route("customer", {
+  method: "GET",
+  path: "/v1/customers/external-accounts",
+  summary: "List the customer's external accounts, newest first",
+  query: PageQuery,
+  answer: { status: 200, schema: Type.Array(Type.Ref("ExternalAccount")), description: "Accounts." },
+  errors: [],
+  async handle({ ramp, caller, query, path }) {
+    const page = pageOf(query);
+    if (page.startingAfter !== null && !isUuid(page.startingAfter)) return UNKNOWN_START;
+    const found = await ramp.database.inProject(caller.projectId, (tx) =>
+      listExternalAccounts(tx, caller.customerId, page),
+    );
+    if (found === null) return UNKNOWN_START;
+    const view = found
+      .slice(0, page.limit)
+      .map((account) => externalAccountView(account, ramp.currencies.get(account.currencyCode)));
+    return listAnswer(found, page, path, view);
   },
 });
 
-export interface ExternalAccount {
-  readonly id: string;
-  readonly customerId: string;
-  readonly currencyCode: string;
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly label: string;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
-
-async function addExternalAccount(
-  tx: ProjectTransaction,
-  account: Pick<ExternalAccount, "customerId" | "currencyCode" | "metadata" | "label">,
-): Promise<ExternalAccount> {
-  const now = new Date();
-  const stored: ExternalAccount = { ...account, id: newId(), createdAt: now, updatedAt: now };
-  await tx.rows(
-    `INSERT INTO ramp.external_accounts (id, customer_id, currency_code, metadata, label, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $6)`,
-    [stored.id, stored.customerId, stored.currencyCode, JSON.stringify(stored.metadata), stored.label, now],
-  );
-  return stored;
-}
-
-/** A label for an account that was given none: enough to tell it from others, too little to pay with. */
-function labelOf(metadata: Readonly<Record<string, unknown>>, currencyCode: string): string {
-  if (typeof metadata["label"] === "string") return metadata["label"];
-  const number = ["accountNumber", "iban", "key", "address"]
-    .map((name) => metadata[name])
-    .find((value) => typeof value === "string");
-  return number === undefined ? currencyCode : `${currencyCode} …${number.slice(-4)}`;
-}
+export const removeExternalAccount = route("customer", {
+  method: "DELETE",
+  path: "/v1/customers/external-accounts/{id}",
+  summary: "Delete an external account",
+  description: "Its details are erased; intents keep those that they were created with.",
+  answer: { status: 204, schema: null, description: "Deleted." },
+  errors: ["NOT_FOUND"],
+  async handle({ ramp, caller, parameters }) {
+    const id = parameters["id"] ?? "";
+    const isDeleted =
+      isUuid(id) &&
+      (await ramp.database.inProject(caller.projectId, (tx) =>
+        deleteExternalAccount(tx, caller.customerId, id),
+      ));
+    return isDeleted ? { status: 204, body: "" } : rampError("NOT_FOUND");
+  },
+});
 
 function externalAccountView(account: ExternalAccount, currency: Currency): ExternalAccountView {
   const { id, createdAt, updatedAt, metadata, label, customerId } = account;

@@ -22,6 +22,7 @@ import {
   type RampError,
 } from "../../ramp-errors.js";
 import { checkRedirectOrigins } from "../redirect-origins.js";
+import { readSides } from "../account-sides.js";
 import { routeIntent } from "../route-intent.js";
 import { listAnswer, pageOf, UNKNOWN_START, intentEnvelope, transactionView } from "../intent-view.js";
 import { type CustomerRequest, idempotentRoute, route } from "../route.js";
@@ -64,7 +65,9 @@ class IntentCreation implements IdempotentOperation {
     const { ramp, caller, body } = this.#call;
     const refusal = await checkRedirectOrigins(ramp, caller.projectId, body);
     if (refusal) return refusal;
-    const way = await routeIntent(ramp, caller.projectId, body);
+    const sides = await readSides(ramp, caller, body);
+    if (isRampError(sides)) return sides;
+    const way = await routeIntent(ramp, caller.projectId, { ...body, ...sides });
     if (isRampError(way)) return way;
     const intent: NewIntent = {
       id: newId(),

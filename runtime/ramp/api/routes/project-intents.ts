@@ -22,7 +22,7 @@ export const getProjectIntents = route("project", {
     if (page.startingAfter !== null && !isUuid(page.startingAfter)) return UNKNOWN_START;
     const { customerId, status, updatedSince } = query;
     const found = await ramp.database.inProject(caller.id, (tx) =>
-      listIntents(tx, { customerId, status, updatedSince }, page),
+      listIntents(tx, { customerId: customerId?.toLowerCase(), status, updatedSince }, page),
     );
     if (found === null) return UNKNOWN_START;
     const view = found.slice(0, page.limit).map((intent) => projectIntentView(ramp, caller.id, intent));

@@ -1,0 +1,113 @@
+import { createServer } from "node:http";
+import { afterAll } from "vitest";
+import type {
+  Capabilities,
+  Movement,
+  ProviderQuote,
+  QuoteRequest,
+} from "../../../runtime/ramp/providers/protocol.js";
+import { connectProvider } from "../../../runtime/ramp/setup/integrations.js";
+import type { SetupResult } from "../../../runtime/ramp/setup/result.js";
+import type { TestProject, World } from "./world.js";
+
+const PAIR = {
+  srcCurrencyCode: "USD",
+  destCurrencyCode: "USDC_POLYGON",
+  countries: ["US"],
+  minSrcAmount: "1",
+  maxSrcAmount: "1000",
+};
+
+/** What the provider says that it can do: cards and wires, neither of which the ramp knows by itself. */
+export const CARD_CAPABILITIES: Capabilities = {
+  code: "cards",
+  name: "Cards",
+  logo: null,
+  requirements: [],
+  rails: [
+    {
+      code: "CARD",
+      title: "Card",
+      properties: { cardToken: { type: "string", pattern: "^tok_[a-z0-9]{4,40}$" } },
+      required: ["cardToken"],
+    },
+    {
+      code: "WIRE",
+      title: "Wire",
+      properties: {
+        bic: { type: "string", pattern: "^[A-Z0-9]{8,11}$" },
+        accountNumber: { type: "string", pattern: "^[0-9]{4,17}$" },
+      },
+      required: ["bic", "accountNumber"],
+    },
+  ],
+  pairs: [
+    { ...PAIR, rail: "CARD" },
+    { ...PAIR, rail: "WIRE" },
+  ],
+};
+
+/** What each rail pays for 100.00: the card pays more. */
+const DEST_AMOUNTS: Readonly<Record<string, string>> = { CARD: "99.000000", WIRE: "98.000000" };
+
+export interface CardProvider {
+  readonly url: string;
+  capabilities: Capabilities;
+  /** How long the provider holds a price; null: it holds none. */
+  holdMs: number | null;
+  /** The movements of the orders that it received. */
+  readonly ordered: Movement[];
+  connect(world: World, project: TestProject): Promise<SetupResult<unknown>>;
+}
+
+/** A provider of a test file's own that is no part of the sandbox. */
+export async function ownCardProvider(): Promise<CardProvider> {
+  const quote = ({ rail }: QuoteRequest): ProviderQuote => ({
+    rail: rail ?? "CARD",
+    hasIndicativePrice: provider.holdMs === null,
+    destAmount: DEST_AMOUNTS[rail ?? "CARD"] ?? "1.000000",
+    exchangeRate: "1",
+    fees: {
+      currencyCode: "USD",
+      totalFee: "1.00",
+      networkFee: "0.00",
+      processingFee: "1.00",
+      partnerFee: "0.00",
+    },
+    ...(provider.holdMs === null
+      ? {}
+      : {
+          quoteId: `held-${rail ?? "CARD"}`,
+          expiresAt: new Date(Date.now() + provider.holdMs).toISOString(),
+        }),
+  });
+  const answer = (path: string, body: unknown): unknown => {
+    if (path === "/capabilities") return provider.capabilities;
+    if (path === "/quotes") return { quote: quote(body as QuoteRequest) };
+    const { id, movement } = body as { id: string; movement: Movement };
+    provider.ordered.push(movement);
+    if (path === "/onboardings") return { id, requirements: [] };
+    return { id, reference: "r", status: "PROCESSING", failureReason: null, instructions: [] };
+  };
+  const server = createServer((request, response) => {
+    let text = "";
+    request.on("data", (chunk: Buffer) => (text += chunk.toString()));
+    request.on("end", () => {
+      const body = JSON.stringify(answer(request.url ?? "", text === "" ? null : JSON.parse(text)));
+      response.writeHead(200, { "content-type": "application/json" }).end(body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  afterAll(() => void server.close());
+  const { port } = server.address() as { port: number };
+  const url = `http://127.0.0.1:${String(port)}`;
+  const provider: CardProvider = {
+    url,
+    capabilities: CARD_CAPABILITIES,
+    holdMs: null,
+    ordered: [],
+    connect: ({ database, vault }, { id }) =>
+      connectProvider(database, vault, id, { provider: "cards", url, keyId: "key", secret: "secret" }),
+  };
+  return provider;
+}
