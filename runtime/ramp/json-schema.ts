@@ -1,9 +1,14 @@
-import type { Static, TSchema } from "@sinclair/typebox";
+import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { isValidIBAN } from "ibantools";
 import { LRUCache } from "lru-cache";
 import { checksumAddress } from "./tokens/ethereum.js";
+
+export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+/** A string that is one of these. */
+export const literals = <const T extends string>(values: readonly T[]) =>
+  Type.Unsafe<T>(Type.String({ enum: [...values] }));
 
 /** Levels that a JSON value may be nested. */
 const MAX_DEPTH = 32;
@@ -25,7 +30,10 @@ ajv.addFormat("evm-address", {
 
 /** Nine digits whose sum, weighted 3, 7 and 1 in turn, is a multiple of ten. */
 function isRoutingNumber(text: string): boolean {
-  const sum = [...text].reduce((total, digit, at) => total + Number(digit) * ([3, 7, 1][at % 3] ?? 0), 0);
+  const sum = Array.from(text).reduce(
+    (total, digit, at) => total + Number(digit) * ([3, 7, 1][at % 3] ?? 0),
+    0,
+  );
   return /^[0-9]{9}$/.test(text) && sum > 0 && sum % 10 === 0;
 }
 

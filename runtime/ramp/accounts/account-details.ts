@@ -30,7 +30,7 @@ export function detailsSchema(currency: Currency, rails: readonly RailDescriptio
   if (currency.blockchain) return { $schema: DRAFT, ...walletSchema(currency) };
   const schemas = rails.map((rail) => bankSchema(currency, rail));
   // Providers that describe a rail alike make one choice.
-  const choices = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
+  const choices = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema] as const)).values()];
   return { $schema: DRAFT, ...(choices.length === 1 ? choices[0] : { type: "object", anyOf: choices }) };
 }
 
@@ -73,7 +73,7 @@ const intentSchemas = new WeakMap<RailDescription, Map<string, DetailsSchema>>()
 /** The same for an intent: what identifies a bank account may be left out, but is checked when it is given. */
 export function intentDetailsSchema(currency: Currency, rail: RailDescription): DetailsSchema {
   let byCurrency = intentSchemas.get(rail);
-  if (!byCurrency) intentSchemas.set(rail, (byCurrency = new Map()));
+  if (!byCurrency) intentSchemas.set(rail, (byCurrency = new Map<string, DetailsSchema>()));
   let schema = byCurrency.get(currency.code);
   if (!schema) {
     schema = detailsSchema(currency, [currency.blockchain ? rail : { ...rail, required: [] }]);

@@ -3,7 +3,7 @@ import { type ExternalAccount, readExternalAccounts } from "../accounts/external
 import type { RampContext } from "../context.js";
 import type { AccountSide } from "../intents/intent.js";
 import { rampError, type RampError } from "../ramp-errors.js";
-import type { CreateIntentBody } from "./schemas.js";
+import type { CreateIntentBody } from "./request-schemas.js";
 
 /** Both sides of an intent with all their details. */
 export interface AccountSides {

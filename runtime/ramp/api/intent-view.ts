@@ -11,7 +11,8 @@ import { pageUrl } from "../hosted-pages/link.js";
 import type { ProjectId } from "../database/id.js";
 import type { Quote } from "../providers/quotes.js";
 import type { RampContext } from "../context.js";
-import type { IntentEnvelope, IntentView, QuoteView, TransactionView, PageQuery } from "./schemas.js";
+import type { PageQuery } from "./request-schemas.js";
+import type { IntentEnvelope, IntentView, QuoteView, TransactionView } from "./response-schemas.js";
 import type { PageRequest } from "../intents/intent-rows.js";
 import { type RampResponse, jsonResponse, rampError, type RampError } from "../ramp-errors.js";
 

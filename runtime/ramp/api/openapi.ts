@@ -3,7 +3,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { RAMP_ERRORS, type RampErrorCode } from "../ramp-errors.js";
 import type { Access, Route } from "./route.js";
 import { ROUTES } from "./all-routes.js";
-import * as schemas from "./schemas.js";
+import * as schemas from "./response-schemas.js";
 
 type Json = Readonly<Record<string, unknown>>;
 

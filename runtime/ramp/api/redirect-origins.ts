@@ -1,7 +1,7 @@
 import type { RampContext } from "../context.js";
 import type { ProjectId } from "../database/id.js";
 import { rampError, type RampError } from "../ramp-errors.js";
-import type { CreateIntentBody } from "./schemas.js";
+import type { CreateIntentBody } from "./request-schemas.js";
 
 const FIELDS = ["onboardingRedirectUrl", "checkoutRedirectUrl"] as const;
 

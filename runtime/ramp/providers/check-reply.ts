@@ -3,17 +3,7 @@ import Big from "big.js";
 import type { Currency } from "../accounts/currency.js";
 import type { RampContext } from "../context.js";
 import type { ReplyField } from "../metrics.js";
-import { isSchema } from "../json-schema.js";
-import type {
-  Capabilities,
-  Execution,
-  Fees,
-  Instruction,
-  ProviderQuote,
-  Rail,
-  Receipt,
-  Refund,
-} from "./protocol.js";
+import type { Execution, Fees, Instruction, ProviderQuote, Rail, Receipt, Refund } from "./protocol.js";
 
 /** What a provider's answer is checked against. */
 export interface AskedMovement {
@@ -35,14 +25,6 @@ export function reporter(
     metrics.countInvalidReply(field);
     log.warn({ ...about, field, problem }, "invalid part of a provider answer left out");
   };
-}
-
-/** What is wrong with a provider's capabilities, or null. */
-export function capabilitiesProblem({ pairs, rails }: Capabilities): string | null {
-  const broken = rails.find(({ properties }) => !isSchema({ type: "object", properties }));
-  if (broken) return `the fields of rail ${broken.code} are not JSON Schemas`;
-  const unknown = pairs.find(({ rail }) => !rails.some(({ code }) => code === rail));
-  return unknown ? `rail ${unknown.rail} of a pair is not described` : null;
 }
 
 /** Slack for rounding when a provider's amounts are recomputed. */

@@ -2,9 +2,8 @@ import type { Logger } from "../../http/logger.js";
 import type { ProjectId } from "../database/id.js";
 import type { Vault } from "../vault.js";
 import type { ProjectTransaction, RampDatabase } from "../database/ramp-database.js";
-import { capabilitiesProblem } from "./check-reply.js";
 import { HttpProvider } from "./provider.js";
-import type { Capabilities, Provider } from "./protocol.js";
+import { type Capabilities, type Provider, reasonOf } from "./protocol.js";
 
 /** A project's connection to a provider. Its credentials decide between live and sandbox. */
 export interface ProviderConnection {
@@ -138,12 +137,7 @@ export async function refreshCapabilities(
   for (const { id, code, provider } of await providers.list(projectId)) {
     const reply = await provider.capabilities();
     if (reply.kind !== "answer") {
-      log.warn({ connection: id, provider: code, reason: reply.kind }, "capabilities not refreshed");
-      continue;
-    }
-    const problem = capabilitiesProblem(reply.value);
-    if (problem !== null) {
-      log.warn({ connection: id, provider: code, reason: problem }, "capabilities not refreshed");
+      log.warn({ connection: id, provider: code, reason: reasonOf(reply) }, "capabilities not refreshed");
       continue;
     }
     await database.inProject(projectId, (tx) =>

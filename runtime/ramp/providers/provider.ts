@@ -9,10 +9,11 @@ import {
   wrap,
 } from "cockatiel";
 import { sendRequest } from "../outbound-http.js";
-import { check, parseJson } from "../json-schema.js";
+import { check, isSchema, parseJson } from "../json-schema.js";
 import {
   type ResponseOf,
   Callback,
+  type Capabilities,
   OPERATIONS,
   type OperationName,
   ProviderError,
@@ -65,7 +66,11 @@ export class HttpProvider implements Provider {
     this.#retries = wrap(retries, this.#breaker);
   }
 
-  capabilities: Provider["capabilities"] = () => this.#call("capabilities", {});
+  capabilities: Provider["capabilities"] = async () => {
+    const reply = await this.#call("capabilities", {});
+    const problem = reply.kind === "answer" ? capabilitiesProblem(reply.value) : null;
+    return problem === null ? reply : { kind: "unavailable", reason: problem };
+  };
 
   quote: Provider["quote"] = async (request, limit?: CallOptions) => {
     const reply = await this.#call("quote", { body: request, ...limit });
@@ -159,6 +164,14 @@ function refusalOf(status: number, value: unknown): ProviderReply<never> {
   if (isError && status === 404 && value.error === UNKNOWN_ORDER) return { kind: "unknown" };
   if (isError && REFUSALS.has(status)) return { kind: "refused", code: value.error, message: value.message };
   return { kind: "unavailable", reason: `status ${String(status)}` };
+}
+
+/** What is wrong with a provider's capabilities, or null. */
+function capabilitiesProblem({ pairs, rails }: Capabilities): string | null {
+  const broken = rails.find(({ properties }) => !isSchema({ type: "object", properties }));
+  if (broken) return `the fields of rail ${broken.code} are not JSON Schemas`;
+  const unknown = pairs.find(({ rail }) => !rails.some(({ code }) => code === rail));
+  return unknown ? `rail ${unknown.rail} of a pair is not described` : null;
 }
 
 /** C0 and C1 controls except tab and line feed, and the controls of text direction. */

@@ -1,5 +1,4 @@
 import { listAttention, type StuckIntent } from "../intents/intent-rows.js";
-import { capabilitiesProblem } from "../providers/check-reply.js";
 import { reasonOf } from "../providers/protocol.js";
 import { type ProjectId, newId } from "../database/id.js";
 import { credentialPurpose } from "../providers/provider-connections.js";
@@ -37,8 +36,6 @@ export async function connectProvider(
   const { value: capabilities } = reply;
   if (capabilities.code !== code)
     return failed(`The provider at ${url} is ${capabilities.code}, not ${code}.`);
-  const problem = capabilitiesProblem(capabilities);
-  if (problem !== null) return failed(`The capabilities of ${code} are not valid: ${problem}.`);
   const id = await database.inProject(projectId, async (tx) => {
     const connection = await tx.row<{ id: string; version: number }>(
       `INSERT INTO ramp.provider_connections AS c (id, code, capabilities) VALUES ($1, $2, $3)

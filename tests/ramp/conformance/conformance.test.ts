@@ -191,8 +191,10 @@ async function stopIntent(stage: Stage, auth: string, mode: string, id: string):
     PATIENCE_MS,
     PAUSE_MS,
   );
-  if (MODES[mode]?.stops === "expired")
-    return void (await stage.sql("UPDATE ramp.intents SET expires_at = now() WHERE id = $1", [id]));
+  if (MODES[mode]?.stops === "expired") {
+    await stage.sql("UPDATE ramp.intents SET expires_at = now() WHERE id = $1", [id]);
+    return;
+  }
   const path = `/v1/intent/${id}/cancel`;
   const reply = await persistently(() => call(stage.url, "POST", path, { auth, key: `cancel ${mode}` }));
   expect(reply.status, `${mode}: ${reply.text}`).toBe(202);

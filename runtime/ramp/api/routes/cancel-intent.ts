@@ -8,7 +8,8 @@ import { processLeased, type OnIdle } from "../../intents/process-intent.js";
 import { jsonResponse, rampError, type RampError, type RampResponse } from "../../ramp-errors.js";
 import { intentEnvelope } from "../intent-view.js";
 import { type CustomerRequest, idempotentRoute } from "../route.js";
-import { EmptyBody, IntentEnvelope } from "../schemas.js";
+import { EmptyBody } from "../request-schemas.js";
+import { IntentEnvelope } from "../response-schemas.js";
 import { driveIfFree } from "./intents.js";
 
 export const cancelIntent = idempotentRoute("customer", {

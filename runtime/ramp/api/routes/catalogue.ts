@@ -7,14 +7,8 @@ import type { ProviderConnection } from "../../providers/provider-connections.js
 import type { RampContext } from "../../context.js";
 import { jsonResponse, isRampError, rampError, type RampError } from "../../ramp-errors.js";
 import { route } from "../route.js";
-import {
-  ProviderView,
-  QuoteQuery,
-  QuotesView,
-  RequirementsQuery,
-  RequirementsView,
-  SupportedPairView,
-} from "../schemas.js";
+import { QuoteQuery, RequirementsQuery } from "../request-schemas.js";
+import { ProviderView, QuotesView, RequirementsView, SupportedPairView } from "../response-schemas.js";
 import { quoteView } from "../intent-view.js";
 
 export const getSupportedCurrencies = route("project", {

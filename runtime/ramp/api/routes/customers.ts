@@ -13,7 +13,8 @@ import {
 } from "../../ramp-errors.js";
 import { listAnswer, pageOf, UNKNOWN_START } from "../intent-view.js";
 import { idempotentRoute, type ProjectRequest, route } from "../route.js";
-import { CreateCustomerBody, CustomersQuery, CustomerView } from "../schemas.js";
+import { CreateCustomerBody, CustomersQuery } from "../request-schemas.js";
+import { CustomerView } from "../response-schemas.js";
 import { customerIdOf } from "../../database/customer-ids.js";
 import { isUuid } from "../../database/id.js";
 import { randomUUID } from "node:crypto";

@@ -5,7 +5,8 @@ import type { PageRequest } from "../../intents/intent-rows.js";
 import { jsonResponse, rampError } from "../../ramp-errors.js";
 import { listAnswer, pageOf, UNKNOWN_START } from "../intent-view.js";
 import { route } from "../route.js";
-import { DeliveryView, EventView, PageQuery } from "../schemas.js";
+import { PageQuery } from "../request-schemas.js";
+import { DeliveryView, EventView } from "../response-schemas.js";
 
 interface EventRow {
   readonly id: string;

@@ -20,12 +20,8 @@ import {
 } from "../../ramp-errors.js";
 import { accountType, listAnswer, pageOf, UNKNOWN_START } from "../intent-view.js";
 import { type CustomerRequest, idempotentRoute, route } from "../route.js";
-import {
-  type ExternalAccountView,
-  ExternalAccountsBody,
-  ExternalAccountsView,
-  PageQuery,
-} from "../schemas.js";
+import { ExternalAccountsBody, PageQuery } from "../request-schemas.js";
+import { type ExternalAccountView, ExternalAccountsView } from "../response-schemas.js";
 import { type CurrencyPair, readPair, requirementsOf } from "./catalogue.js";
 
 export const createExternalAccounts = idempotentRoute("customer", {

@@ -26,7 +26,8 @@ import { readSides } from "../account-sides.js";
 import { routeIntent } from "../route-intent.js";
 import { listAnswer, pageOf, UNKNOWN_START, intentEnvelope, transactionView } from "../intent-view.js";
 import { type CustomerRequest, idempotentRoute, route } from "../route.js";
-import { CreateIntentBody, IntentEnvelope, PageQuery, EmptyBody, TransactionView } from "../schemas.js";
+import { CreateIntentBody, PageQuery, EmptyBody } from "../request-schemas.js";
+import { IntentEnvelope, TransactionView } from "../response-schemas.js";
 import { failpoint } from "../../failpoints.js";
 import { createPayment } from "../../intents/transitions.js";
 export const createIntent = idempotentRoute("customer", {

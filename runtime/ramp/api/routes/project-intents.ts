@@ -6,7 +6,8 @@ import { listIntents, readIntent } from "../../intents/intent-rows.js";
 import { jsonResponse, rampError } from "../../ramp-errors.js";
 import { intentEnvelope, listAnswer, pageOf, UNKNOWN_START } from "../intent-view.js";
 import { route } from "../route.js";
-import { ProjectIntentsQuery, ProjectIntentView } from "../schemas.js";
+import { ProjectIntentsQuery } from "../request-schemas.js";
+import { ProjectIntentView } from "../response-schemas.js";
 
 export const getProjectIntents = route("project", {
   method: "GET",
