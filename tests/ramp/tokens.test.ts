@@ -1,3 +1,4 @@
+import { customerIdOf } from "../../runtime/ramp/database/customer-ids.js";
 import jwt from "jsonwebtoken";
 import { afterAll, describe, expect, it } from "vitest";
 import { generateKeyPairSync } from "node:crypto";
@@ -40,7 +41,7 @@ describe("a customer's token", () => {
     expect(decoded?.header).toMatchObject({ alg: "ES256", kid: expect.any(String) });
     const claims = decoded?.payload as jwt.JwtPayload;
     expect(claims).toMatchObject({
-      sub: "plain",
+      sub: customerIdOf(project.id, "plain"),
       pid: project.id,
       iss: world.url,
       aud: "routewright-ramp",
