@@ -6,7 +6,7 @@ export type { Logger };
 
 type Destination = InstanceType<typeof sonicBoom.SonicBoom>;
 
-/** Bytes that are written together: each write wakes a thread. */
+/** Characters that are written together: each write is measured, copied, and wakes a thread. */
 const WRITE = 64 * 1024;
 /** How long a line may wait for others. */
 const FLUSH_MS = 50;
@@ -19,12 +19,12 @@ const MAX_WAITING = 1024 * 1024;
  * (runtime/README.md, Operations).
  */
 export function openLog(level: string): Logger {
-  return pino({ level, base: null, timestamp: isoTime() }, standardOutput());
+  return pino({ level, base: null, timestamp: isoTime() }, batchedOutput());
 }
 
 /** The log of a worker process, which the primary forwards (`forwardLog`): its lines name the process. */
 export function openSharedLog(level: string, worker: number): Logger {
-  return pino({ level, base: { worker }, timestamp: isoTime() }, standardOutput());
+  return pino({ level, base: { worker }, timestamp: isoTime() }, batchedOutput());
 }
 
 let output: Destination | null = null;
@@ -35,6 +35,25 @@ export function droppedLogLines(): number {
   return dropped;
 }
 
+/** Lines that wait for others. */
+let lines = "";
+
+function batchedOutput(): { write(line: string): void } {
+  standardOutput();
+  return {
+    write(line) {
+      if (lines === "") setTimeout(writeLines, FLUSH_MS).unref();
+      lines += line;
+      if (lines.length >= WRITE) writeLines();
+    },
+  };
+}
+
+function writeLines(): void {
+  if (lines !== "") standardOutput().write(lines);
+  lines = "";
+}
+
 /** One for the process: two would mix their lines. */
 function standardOutput(): Destination {
   if (output !== null) return output;
@@ -43,7 +62,6 @@ function standardOutput(): Destination {
   const destination = new sonicBoom.SonicBoom({
     fd,
     sync: false,
-    minLength: WRITE - 1,
     maxWrite: WRITE,
     maxLength: MAX_WAITING,
     periodicFlush: FLUSH_MS,
@@ -55,7 +73,10 @@ function standardOutput(): Destination {
   });
   // A full disk, a closed pipe, a reader that stopped: the lines wait, and the next flush tries again.
   destination.on("error", () => undefined);
-  process.once("beforeExit", () => destination.flush());
+  process.once("beforeExit", () => {
+    writeLines();
+    destination.flush();
+  });
   return (output = destination);
 }
 
@@ -75,6 +96,7 @@ export function forwardLog(worker: Readable): void {
 /** Resolves once waiting lines are written, or the output took none: before `process.exit`, which does not wait. */
 export function flushLog(): Promise<void> {
   return new Promise((resolve) => {
+    writeLines();
     if (output === null) return resolve();
     output.flush(() => resolve());
     setTimeout(resolve, FLUSH_MS * 10).unref();

@@ -28,7 +28,7 @@ export interface RequestRecord {
 export function requestFields(record: RequestRecord): object {
   const { requestId, method, route, status, milliseconds, rows, bytes, databaseMs, owner, tier, trace } =
     record;
-  return {
+  const fields = {
     requestId,
     method,
     route,
@@ -39,8 +39,9 @@ export function requestFields(record: RequestRecord): object {
     databaseMs: databaseMs === null ? null : toMicroseconds(databaseMs),
     key: owner?.id ?? null,
     tier,
-    ...(trace && { trace_id: trace.traceId, span_id: trace.spanId, parent_id: trace.parentId }),
   };
+  if (trace === null) return fields;
+  return { ...fields, trace_id: trace.traceId, span_id: trace.spanId, parent_id: trace.parentId };
 }
 
 /** Clocks have more digits than there is meaning in. */

@@ -22,6 +22,9 @@ export interface QueryLimits {
 /** The columns of a row as the database wrote them. */
 export type Texts = readonly (string | null)[];
 
+/** Receives the rows of a statement, or its error. */
+export type Done = (error: Error | null, rows: readonly Texts[]) => void;
+
 export interface ConnectionOptions {
   /** What the session's `statement_timeout` is; 0: no limit. */
   readonly statementTimeoutMs: number;
@@ -92,9 +95,17 @@ export class Connection {
     return () => lease?.release();
   }
 
-  /** Runs a statement on its own. */
-  async query(statement: Statement, limits: QueryLimits): Promise<readonly Texts[]> {
-    if (!this.#session.isPooled) return this.run(prepared(statement, this.#prepared), limits);
+  /** Runs a statement on its own. `done` is called once: a promise for each step would cost more than a small query. */
+  query(statement: Statement, limits: QueryLimits, done: Done): void {
+    if (this.#session.isPooled)
+      void this.#queryPooled(statement, limits).then(
+        (rows) => done(null, rows),
+        (error: Error) => done(error, []),
+      );
+    else this.#send(prepared(statement, this.#prepared), limits, done);
+  }
+
+  async #queryPooled(statement: Statement, limits: QueryLimits): Promise<readonly Texts[]> {
     await this.begin(limits);
     try {
       return await this.run(queryOf(statement), limits);
@@ -118,16 +129,20 @@ export class Connection {
   }
 
   run(config: pg.QueryConfig, limits: QueryLimits): Promise<readonly Texts[]> {
-    return new Promise((resolve, reject) => {
-      this.#limits = limits;
-      this.#startedAt = performance.now();
-      const withTexts: pg.QueryArrayConfig = { ...config, rowMode: "array", types: AS_TEXT };
-      this.client.query<(string | null)[]>(withTexts, (error: Error | null, result) => {
-        this.#limits = null;
-        if (error) reject(this.#canceled ?? timeoutOf(error) ?? error);
-        // Several statements in one text give several results, none of which is looked at.
-        else resolve(result.rows);
-      });
+    return new Promise((resolve, reject) =>
+      this.#send(config, limits, (error, rows) => (error ? reject(error) : resolve(rows))),
+    );
+  }
+
+  #send({ name, text, values }: pg.QueryConfig, limits: QueryLimits, done: Done): void {
+    this.#limits = limits;
+    this.#startedAt = performance.now();
+    const config = { name, text, values, rowMode: "array", types: AS_TEXT } as pg.QueryArrayConfig;
+    this.client.query<(string | null)[]>(config, (error: Error | null, result) => {
+      this.#limits = null;
+      if (error) done(this.#canceled ?? timeoutOf(error) ?? error, []);
+      // Several statements in one text give several results, none of which is looked at.
+      else done(null, result.rows);
     });
   }
 

@@ -73,26 +73,34 @@ export class ConnectionPool {
 
   /** Waits for a connection. Rejects with `Overloaded`, or with the reason why none can be made. */
   acquire(ticket: QueryTicket, isStillNeeded: IsStillNeeded): Promise<Connection> {
-    return new Promise((resolve, reject) => {
-      if (this.#isClosed) return reject(new Error("The database connections are closed."));
-      const start = (lease: Lease): void => resolve(this.#take(lease));
-      if (!this.queue.add({ ...ticket, isStillNeeded, start, fail: reject })) return reject(new Overloaded());
-      this.#serve();
-    });
+    return new Promise((resolve, reject) => this.#enqueue(ticket, isStillNeeded, resolve, reject));
   }
 
   /** Runs a statement on its own. */
-  async run(statement: Statement, ticket: QueryTicket, limits: QueryLimits): Promise<readonly Texts[]> {
-    const connection = await this.acquire(ticket, limits.isStillNeeded);
-    let failure: unknown = null;
-    try {
-      return await connection.query(statement, limits);
-    } catch (error) {
-      failure = error;
-      throw error;
-    } finally {
-      connection.release(failure !== null && !isStatementError(failure), failure instanceof QueryTimeout);
-    }
+  run(statement: Statement, ticket: QueryTicket, limits: QueryLimits): Promise<readonly Texts[]> {
+    return new Promise((resolve, reject) => {
+      const start = (connection: Connection): void =>
+        connection.query(statement, limits, (error, rows) => {
+          const isBroken = error !== null && !isStatementError(error);
+          connection.release(isBroken, error instanceof QueryTimeout);
+          if (error) reject(error);
+          else resolve(rows);
+        });
+      this.#enqueue(ticket, limits.isStillNeeded, start, reject);
+    });
+  }
+
+  #enqueue(
+    { callerId, tier, relation }: QueryTicket,
+    isStillNeeded: IsStillNeeded,
+    connected: (connection: Connection) => void,
+    fail: (error: Error) => void,
+  ): void {
+    if (this.#isClosed) return fail(new Error("The database connections are closed."));
+    const start = (lease: Lease): void => connected(this.#take(lease));
+    if (!this.queue.add({ callerId, tier, relation, isStillNeeded, start, fail }))
+      return fail(new Overloaded());
+    this.#serve();
   }
 
   /** Ends the connections, busy ones once they are released. */

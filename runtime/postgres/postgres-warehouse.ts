@@ -192,46 +192,33 @@ class PostgresWarehouse implements Warehouse {
   async #select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
     const key = this.#largePages.size > 0 ? queryKey(query) : null;
     if (key === null || !this.#largePages.has(key)) {
-      const rows = await this.#selectWhole(query, columns, context);
-      if (rows !== null) return rows;
+      const served = servedColumns(columns, query.selection.columns);
+      const relation = relationKey(query.relation);
+      const tryPlain = postgresDialect.hasPlainStyle(served) && !this.#unplain.has(relation);
+      const plain = tryPlain ? await this.#selectWhole(query, columns, served, "plain", context) : null;
+      if (plain !== null) return plain;
+      const exact = await this.#selectWhole(query, columns, served, "exact", context);
+      if (tryPlain && exact !== null) this.#unplain.set(relation, true);
+      if (exact !== null) return exact;
       this.#largePages.set(key ?? queryKey(query), true);
     }
     return openRowStream(this.#streams, query, columns, context);
   }
 
-  /** Null when the rows are more or larger than one piece may hold. */
-  async #selectWhole(
-    query: ResolvedQuery,
-    columns: ResultColumns,
-    context: QueryContext,
-  ): Promise<BufferedRows | null> {
-    const { relation, selection } = query;
-    const served = servedColumns(columns, selection.columns);
-    const run = (style: OutputStyle): Promise<BufferedRows | null> =>
-      this.#runWhole(query, columns, served, style, context);
-    if (!postgresDialect.hasPlainStyle(served)) return run("exact");
-    const name = relationKey(relation);
-    const isPlain = this.#unplain.size === 0 || !this.#unplain.has(name);
-    const rows = isPlain ? await run("plain") : null;
-    if (rows !== null) return rows;
-    const exact = await run("exact");
-    if (exact !== null) this.#unplain.set(name, true);
-    return exact;
-  }
-
-  async #runWhole(
+  /** Null when the rows are more or larger than one piece may hold, or not plain. */
+  #selectWhole(
     query: ResolvedQuery,
     columns: ResultColumns,
     served: ResultColumns,
     style: OutputStyle,
-    context: QueryContext,
+    { callerId, tier, isStillNeeded }: QueryContext,
   ): Promise<BufferedRows | null> {
     const { relation, selection, format, timeoutMs } = query;
     const statement = postgresDialect.whole(relation, columns, selection, format, style);
     const started = performance.now();
-    const limits = { timeoutMs, isStillNeeded: context.isStillNeeded };
-    const [row] = await this.#queries.run(statement, { ...context, relation }, limits);
-    return bufferedRows(row ?? [], query, served, performance.now() - started);
+    return this.#queries
+      .run(statement, { callerId, tier, relation }, { timeoutMs, isStillNeeded })
+      .then(([row]) => bufferedRows(row ?? [], query, served, performance.now() - started));
   }
 
   async #describe(relation: Relation): Promise<ResultColumns> {

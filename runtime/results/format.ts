@@ -76,7 +76,9 @@ const SUFFIX = /\.(json|csv|ndjson)$/;
 
 /** The format of a response: the end of the path (`.csv`) decides, else `Accept`. */
 export function formatOf(request: IncomingMessage, endpointPath: string): RowFormat {
-  const path = pathOf(request.url ?? "");
+  const { url = "" } = request;
+  if (url === endpointPath) return acceptedFormat(request);
+  const path = pathOf(url);
   const suffix = SUFFIX.exec(path);
   const isNamed = suffix !== null && endpointPath.endsWith(path.slice(0, suffix.index));
   return isNamed ? (suffix[1] as RowFormat) : acceptedFormat(request);
