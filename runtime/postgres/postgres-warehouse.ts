@@ -268,7 +268,7 @@ class PostgresWarehouse implements Warehouse {
 
 /** Null when the rows are more or larger than one piece may hold. */
 function bufferedRows(
-  [text = null, count = null]: Texts,
+  [text = null, count = null, beyond = null]: Texts,
   { selection: { page } }: ResolvedQuery,
   columns: ResultColumns,
   milliseconds: number,
@@ -278,7 +278,16 @@ function bufferedRows(
   if (text === null && found > 0) return null;
   if (found > BUFFERED_ROWS && limit > BUFFERED_ROWS) return null;
   const returned = Math.min(found, limit);
-  return { kind: "whole", columns, text: text ?? "", returned, hasMore: found > limit, milliseconds };
+  const hasMore = found > limit;
+  const rows = hasMore ? withoutEnd(text ?? "", Number(beyond)) : (text ?? "");
+  return { kind: "whole", columns, text: rows, returned, hasMore, milliseconds };
+}
+
+/** A text without so many bytes at its end. */
+function withoutEnd(text: string, bytes: number): string {
+  const length = Buffer.byteLength(text);
+  if (length === text.length) return text.slice(0, -bytes);
+  return Buffer.from(text).toString("utf8", 0, length - bytes);
 }
 
 function openControlPool(url: string, onIdleError: (error: Error) => void): pg.Pool {

@@ -46,6 +46,8 @@ function isPlainValue(value: Sql, type: string): Sql {
       return sql`${value} LIKE '____-%' AND ${value} NOT LIKE '%BCZ'`;
     case "timestamptz":
       return sql`${value} LIKE '____-%Z'`;
+    case "numeric":
+      return sql`${value} < 'Infinity' AND ${value} > '-Infinity'`;
     default:
       return sql`${value} - ${value} = 0`;
   }

@@ -153,16 +153,13 @@ function each(
 /** Building a statement takes longer than the rest of a small request. */
 const plans = new PlanCache();
 
-const SEPARATORS: Readonly<Record<RowFormat, Sql>> = {
-  json: sql`','`,
-  ndjson: sql`E'\\n'`,
-  csv: sql`E'\\r\\n'`,
-  spreadsheet: sql`E'\\r\\n'`,
+const SEPARATORS: Readonly<Record<RowFormat, { readonly text: Sql; readonly bytes: number }>> = {
+  json: { text: sql`','`, bytes: 1 },
+  ndjson: { text: sql`E'\\n'`, bytes: 1 },
+  csv: { text: sql`E'\\r\\n'`, bytes: 2 },
+  spreadsheet: { text: sql`E'\\r\\n'`, bytes: 2 },
 };
 
-/**
- * The rows are numbered where the page looks ahead: the last one only tells that there is another page.
- */
 function wholeAnswer(
   relation: Relation,
   columns: ResultColumns,
@@ -174,12 +171,17 @@ function wholeAnswer(
   const rows = sql`${selectRows(relation, columns, selection, style)}${upToWhole(selection)}`;
   const plain = style === "plain" ? sql`, ${isPlain(served)} AS plain` : EMPTY;
   const each = sql`SELECT ${record(served, format)} AS j${plain} FROM (${rows}) t OFFSET 0`;
-  const lookAhead = selection.page?.lookAhead === true;
-  const number = lookAhead ? sql`, row_number() OVER () AS n` : EMPTY;
-  const filter = lookAhead ? sql` FILTER (WHERE n <= ${limitIn(selection)})` : EMPTY;
-  const aggregate = sql`string_agg(j, ${SEPARATORS[format]})${filter}`;
-  const bounded = sql`SELECT ${boundedRow(selection, style)} AS j${number} FROM (${each}) e`;
-  return sql`SELECT ${unlessTooLarge(aggregate, selection)} AS rows, count(*)::int AS found FROM (${bounded}) r`;
+  const bounded = sql`SELECT ${boundedRow(selection, style)} AS j FROM (${each}) e`;
+  const aggregate = unlessTooLarge(sql`string_agg(j, ${SEPARATORS[format].text})`, selection);
+  const beyond =
+    selection.page?.lookAhead === true ? sql`, ${bytesBeyond(selection, format)} AS beyond` : EMPTY;
+  return sql`SELECT ${aggregate} AS rows, count(*)::int AS found${beyond} FROM (${bounded}) r`;
+}
+
+/** To number the rows and leave the last one out would take longer. */
+function bytesBeyond(selection: Selection, format: RowFormat): Sql<Selection> {
+  const separator = constant(SEPARATORS[format].bytes);
+  return sql`(array_agg(octet_length(j)))[${limitIn(selection)} + 1] + ${separator}`;
 }
 
 /** Null instead of more rows or bytes than may be answered in one piece. */
@@ -240,7 +242,7 @@ function offset(page: Page): Sql<Selection> {
 function limitIn({ page }: Selection): Sql<Selection> {
   return page !== null && hasCommonLimit(page)
     ? constant(Math.min(page.limit, BUFFERED_ROWS + 1))
-    : bind(limitOf);
+    : sql`${bind(limitOf)}::int`;
 }
 
 function tail(

@@ -180,8 +180,9 @@ export interface Dialect {
   describe(relation: Relation): Statement;
   /**
    * Selects one row: `rows`, the selected rows in the format with its separator between them (null for none, and where
-   * they are too many or too large), and `found`, how many rows there are: one past the page at most, and one past
-   * `BUFFERED_ROWS` at most. With `style: "plain"` the SQL is short and `rows` is also null where a value needs the exact
+   * they are too many or too large); `found`, how many rows there are: one past the page at most, and one past
+   * `BUFFERED_ROWS` at most; and where the page looks ahead `beyond`, how many bytes at the end of `rows` belong to the
+   * row past the page. With `style: "plain"` the SQL is short and `rows` is also null where a value needs the exact
    * style (`hasPlainStyle` tells whether there is a difference).
    */
   whole(

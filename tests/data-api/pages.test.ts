@@ -34,6 +34,16 @@ describe("a page", () => {
   });
 
   it.each([
+    ["", '[{"id":4,"day":"2024-01-04"', "}]"],
+    [".ndjson", '{"id":4,"day":"2024-01-04"', "}\n"],
+    [".csv", "id,day,at,status,label,amount\r\n4,2024-01-04", "\r\n"],
+  ])("holds nothing of the row behind it, which is not of ASCII: pages%s", async (suffix, start, end) => {
+    const { text } = await ask(url, `/v1/shop/pages${suffix}?limit=1&offset=3`, { key });
+    expect(text.startsWith(start)).toBe(true);
+    expect(text.endsWith(`18446744073709551615.00${end}`)).toBe(true);
+  });
+
+  it.each([
     ["limit=0", "'limit' must be >= 1."],
     ["limit=-1", "'limit' must be >= 1."],
     ["limit=4", "'limit' must be <= 3."],
