@@ -1,13 +1,16 @@
 import { createRequire } from "node:module";
-import type { Column, Endpoint, Parameter, Tier } from "@routewright/runtime/model";
+import {
+  type Column,
+  type Endpoint,
+  GENERATED_SCHEMA_VERSION,
+  type Parameter,
+  type Tier,
+} from "@routewright/runtime/model";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { visible } from "../manifest/hidden.js";
 import { objectOr } from "../manifest/json.js";
 import { parseJson } from "../manifest/manifest.js";
 import type { Catalogue, CatalogueEntry, ColumnFacts, Skipped } from "./catalogue.js";
-
-/** Version of the file's shape. A change that an older reader would misread raises it. */
-export const CATALOGUE_SCHEMA_VERSION = 1;
 
 const MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
 
@@ -53,7 +56,7 @@ interface CatalogueRecord {
 export function catalogueText(catalogue: Catalogue, title: string | null): string {
   const record: CatalogueRecord = {
     "x-generated-by": MARKER,
-    schemaVersion: CATALOGUE_SCHEMA_VERSION,
+    schemaVersion: GENERATED_SCHEMA_VERSION,
     title,
     defaultTier: catalogue.defaultTier,
     endpoints: catalogue.entries.map(recordOf),
@@ -142,7 +145,7 @@ export function readCatalogue(text: string, location = "catalogue.json"): Catalo
     return failed(
       `${location} is not a catalogue that Routewright wrote: it has no schemaVersion. ${REGENERATE}`,
     );
-  if (schemaVersion !== CATALOGUE_SCHEMA_VERSION) return failed(versionProblem(location, schemaVersion));
+  if (schemaVersion !== GENERATED_SCHEMA_VERSION) return failed(versionProblem(location, schemaVersion));
   if (!validate(json.value))
     return failed(`${location} is damaged: ${shapeProblem(validate.errors ?? [])}. ${REGENERATE}`);
   const record = json.value;
@@ -163,8 +166,8 @@ function failed(problem: string) {
 }
 
 function versionProblem(location: string, version: number): string {
-  const known = String(CATALOGUE_SCHEMA_VERSION);
-  return version > CATALOGUE_SCHEMA_VERSION
+  const known = String(GENERATED_SCHEMA_VERSION);
+  return version > GENERATED_SCHEMA_VERSION
     ? `${location} has catalogue schema ${String(version)}; this Routewright reads ${known}. Install the Routewright that wrote it, or a newer one.`
     : `${location} has catalogue schema ${String(version)}, of an earlier Routewright; this one reads ${known}. ${REGENERATE}`;
 }

@@ -1,5 +1,11 @@
 import type { Tier } from "./tier.js";
 
+/**
+ * Version of what a generated folder holds: `catalogue.json` says it, generator and runtime check it. A change that an
+ * older runtime or an older folder would misread raises it.
+ */
+export const GENERATED_SCHEMA_VERSION = 1;
+
 /** Methods a data endpoint may answer; `HEAD` and `OPTIONS` come with them (data-api.md §4.3). */
 export type Method = "GET" | "POST";
 

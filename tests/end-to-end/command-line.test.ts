@@ -114,6 +114,22 @@ describe("routewright serve that cannot start", () => {
     );
   });
 
+  it.each([
+    [0, "run `npx routewright generate`"],
+    [2, "run `npm install @routewright/runtime@latest`"],
+  ])(
+    "because another version of Routewright wrote the folder says what to run: schema %s",
+    async (version, remedy) => {
+      const folder = project();
+      const file = join(folder, "generated/catalogue.json");
+      const text = readFileSync(file, "utf8");
+      writeFileSync(file, text.replace('"schemaVersion": 1', `"schemaVersion": ${String(version)}`));
+      expect(await fails(folder, [], {})).toBe(
+        `error: generated has schema ${String(version)}, this @routewright/runtime reads 1: ${remedy}.\n`,
+      );
+    },
+  );
+
   it.each(["{", "null", "{}"])("because openapi.json is broken says so: %s", async (text) => {
     const folder = project();
     writeFileSync(join(folder, "generated/openapi.json"), text);
