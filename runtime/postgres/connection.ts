@@ -100,7 +100,7 @@ export class Connection {
     if (this.#session.isPooled)
       void this.#queryPooled(statement, limits).then(
         (rows) => done(null, rows),
-        (error: Error) => done(error, []),
+        (error: unknown) => done(error as Error, []),
       );
     else this.#send(prepared(statement, this.#prepared), limits, done);
   }
