@@ -81,12 +81,15 @@ function jsonOf(value: unknown, depth: number, margin = "\n"): string {
 
 /** Invisible characters are escaped: a reviewer sees what a consumer gets. */
 function lineOf(value: unknown): string {
-  return visible(JSON.stringify(value));
+  return typeof value === "string" && PLAIN.test(value) ? `"${value}"` : visible(JSON.stringify(value));
 }
 
-/** An endpoint as the file has it: two endpoints with the same text have the same module. */
+/** Most texts hold nothing that is to be escaped. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+/** What the file says of an endpoint: two endpoints with the same text have the same module. */
 export function endpointText(entry: CatalogueEntry): string {
-  return jsonOf(recordOf(entry), 1);
+  return JSON.stringify(recordOf(entry));
 }
 
 function recordOf({ endpoint, facts, documentation, ...entry }: CatalogueEntry): EndpointRecord {

@@ -113,11 +113,17 @@ function timezoneProblems(model: Model): Problem[] {
     }));
 }
 
+/** Names that were found to be time zones: to look one up takes longer than the rest of a model. */
+const timezones = new Set<string>(["UTC"]);
+
 /** Whether PostgreSQL and JavaScript both know the name: an offset such as `+02:00` has opposite signs in the two. */
 function isTimezone(name: unknown): name is string {
   if (typeof name !== "string" || !/^[A-Za-z]/.test(name)) return false;
+  if (timezones.has(name)) return true;
   try {
-    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    timezones.add(name);
+    return true;
   } catch {
     return false;
   }
