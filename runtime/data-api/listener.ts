@@ -1,6 +1,6 @@
 import type { Express, Request, Response } from "express";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { docsApp, isDocsPath } from "../docs/pages.js";
+import { docsApp, explorerApp, isDocsPath } from "../docs/pages.js";
 import { peek } from "../access/authorize.js";
 import { callerHeaders, sendOptions, sendHttpError, SYSTEM_METHODS } from "./send.js";
 import { httpError } from "../model/errors.js";
@@ -26,7 +26,7 @@ export interface DataApi {
 /** The data API as a listener. An endpoint runs the handler that its generated module exports. */
 export function dataApiListener(api: DataApi): RequestListener {
   const { gateway, service, active, refresh } = api;
-  const docs = docsApp(service.title);
+  const docs = docsApp(service.title).use(explorerApp(service.title));
   const run: RequestListener = (request, response) => {
     const endpoint = active.find(pathOf(request.url ?? "/"));
     if (endpoint === null) void handleRequest(gateway, null, request, response);

@@ -1,6 +1,8 @@
 import express, { type Express, type RequestHandler } from "express";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { extname } from "node:path";
+import { gzipSync } from "node:zlib";
 import swaggerUi from "swagger-ui-express";
 
 const require = createRequire(import.meta.url);
@@ -18,9 +20,12 @@ const PAGE_POLICY = [
   "base-uri 'none'",
 ].join("; ");
 
-/** Paths that `docsApp` answers. */
+/** The explorer needs no style in its page. */
+const EXPLORER_POLICY = PAGE_POLICY.replace(" 'unsafe-inline'", "");
+
+/** Paths that `docsApp` and `explorerApp` answer. */
 export function isDocsPath(path: string): boolean {
-  return /^\/(docs|redoc)(\/|$)/.test(path);
+  return /^\/(docs|redoc|explore)(\/|$)/.test(path);
 }
 
 /** An Express app with `/docs` (Swagger UI) and `/redoc`, both from the installed packages (data-api.md §4.2). */
@@ -32,21 +37,35 @@ export function docsApp(title: string): Express {
   app.get("/docs", (_request, response) => void response.type("html").send(swagger));
   app.use("/docs", swaggerUi.serve);
   app.get("/redoc", (_request, response) => void response.type("html").send(redocPage(title)));
-  app.get("/redoc/redoc.js", sendRedoc);
+  app.get("/redoc/redoc.js", sendAsset("redoc.js"));
   app.get("/redoc/start.js", (_request, response) => void response.type("js").send(REDOC_START));
   return app;
 }
 
-const sendRedoc: RequestHandler = (_request, response) => {
-  response.set("Cache-Control", "public, max-age=3600").type("js").send(redocScript());
-};
+/** An Express app with `/explore` (runtime/README.md, Explorer). */
+export function explorerApp(title: string): Express {
+  const app = express();
+  app.disable("x-powered-by");
+  app.get("/explore", (_request, response) => {
+    response.setHeader("Content-Security-Policy", EXPLORER_POLICY);
+    response.type("html").send(explorerPage(title));
+  });
+  app.get("/explore/explore.js", sendAsset("explore.js"));
+  app.get("/explore/explore.css", sendAsset("explore.css"));
+  return app;
+}
 
-let script: string | null = null;
-
-/** Redoc's bundle, which the build puts among the package's assets; read at the page's first request. */
-function redocScript(): string {
-  script ??= readFileSync(require.resolve("@routewright/runtime/assets/redoc.js"), "utf8");
-  return script;
+/** Sends a file that the build puts among the package's assets: read and compressed at its first request. */
+function sendAsset(file: string): RequestHandler {
+  let plain: Buffer | null = null;
+  let compressed: Buffer | null = null;
+  return (request, response) => {
+    plain ??= readFileSync(require.resolve(`@routewright/runtime/assets/${file}`));
+    response.set({ "Cache-Control": "public, max-age=3600", Vary: "Accept-Encoding" }).type(extname(file));
+    if (request.acceptsEncodings("gzip") === false) return void response.send(plain);
+    compressed ??= gzipSync(plain);
+    response.set("Content-Encoding", "gzip").send(compressed);
+  };
 }
 
 const setPolicy: RequestHandler = (_request, response, next) => {
@@ -87,6 +106,42 @@ function redocPage(title: string): string {
 <div id="redoc"></div>
 <script src="/redoc/redoc.js"></script>
 <script src="/redoc/start.js"></script>
+</body>
+</html>
+`;
+}
+
+function explorerPage(title: string): string {
+  const name = escapeHtml(title);
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${name}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/explore/explore.css">
+<script type="module" src="/explore/explore.js"></script>
+</head>
+<body>
+<header>
+<h1>${name}</h1>
+<nav aria-label="Documentation">
+<a href="/explore" aria-current="page">Explore</a>
+<a href="/docs">Reference</a>
+<a href="/openapi.json">OpenAPI</a>
+</nav>
+<form id="key-form">
+<input id="key" type="password" aria-label="API key, kept in this tab only" placeholder="API key (this tab only)" autocomplete="off" spellcheck="false">
+<button>Use key</button>
+<button id="theme" type="button" aria-pressed="false">Dark</button>
+</form>
+</header>
+<div id="problem"></div>
+<main aria-busy="true">
+<p class="waiting">Loading the catalogue …</p>
+<noscript><p class="waiting">This page needs JavaScript. The same is described at <a href="/openapi.json">/openapi.json</a>.</p></noscript>
+</main>
 </body>
 </html>
 `;

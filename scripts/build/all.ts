@@ -5,3 +5,4 @@ rmSync(new URL("../../generator/dist/chunks", import.meta.url), { recursive: tru
 await import("./bundle.js");
 await import("./validators.js");
 await import("./assets.js");
+await import("./explorer.js");

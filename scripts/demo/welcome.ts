@@ -8,6 +8,7 @@ export function welcome(url: string, keys: DemoKeys, ramp: DemoRamp | null): str
   return `
 The data API is at ${url}
 
+  explore           ${url}/explore
   documentation     ${url}/docs   (or ${url}/redoc)
   OpenAPI           ${url}/openapi.json
   health, metrics   ${url}/health   ${url}/metrics

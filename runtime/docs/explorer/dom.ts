@@ -1,0 +1,103 @@
+/** Text or an element. Text becomes a text node, never HTML: what a manifest says cannot run. */
+export type Child = Node | string | null | false;
+
+type Attributes = Readonly<Record<string, string | number | boolean | null | ((event: never) => void)>>;
+
+/** Makes an element. An attribute that is a function listens to the event of its name; `null` and `false` leave it out. */
+export function el<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[Tag] {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+/** As `el`, of SVG. */
+export function svg<Tag extends keyof SVGElementTagNameMap>(
+  tag: Tag,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): SVGElementTagNameMap[Tag] {
+  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function filled<E extends Element>(element: E, attributes: Attributes, children: readonly Child[]): E {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === false) continue;
+    if (typeof value === "function") element.addEventListener(name, value as (event: Event) => void);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.filter((child) => child !== null && child !== false));
+  return element;
+}
+
+/** A button with a label. */
+export function button(label: string, click: () => void, attributes: Attributes = {}): HTMLButtonElement {
+  return el("button", { type: "button", ...attributes, click }, label);
+}
+
+/** A choice of several; `choose` is called with the value that was chosen. */
+export function select(
+  label: string,
+  options: readonly (readonly [value: string, text: string])[],
+  chosen: string,
+  choose: (value: string) => void,
+): HTMLLabelElement {
+  const box = el(
+    "select",
+    { change: () => choose(box.value) },
+    ...options.map(([value, text]) => el("option", { value }, text)),
+  );
+  box.value = options.some(([value]) => value === chosen) ? chosen : (options[0]?.[0] ?? "");
+  return el("label", { class: "field" }, el("span", {}, label), box);
+}
+
+/** Buttons of which one is pressed. */
+export function toggle(
+  label: string,
+  options: readonly (readonly [value: string, text: string])[],
+  chosen: string,
+  choose: (value: string) => void,
+): HTMLElement {
+  const buttons = options.map(([value, text]) =>
+    button(text, () => choose(value), { "aria-pressed": value === chosen ? "true" : "false" }),
+  );
+  return el("div", { class: "toggle", role: "group", "aria-label": label }, ...buttons);
+}
+
+/** A button that copies a text and says so. */
+export function copyButton(text: () => string): HTMLButtonElement {
+  const made = button("Copy", () => {
+    void navigator.clipboard.writeText(text()).then(
+      () => say("Copied"),
+      () => say("Copying is not allowed here"),
+    );
+  });
+  const say = (words: string): void => {
+    made.textContent = words;
+    setTimeout(() => (made.textContent = "Copy"), 1500);
+  };
+  return made;
+}
+
+const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const UNITS = [
+  ["year", 31_536_000],
+  ["month", 2_592_000],
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
+] as const;
+
+/** A time as people say it, with the exact one on hover. */
+export function time(instant: string): HTMLTimeElement {
+  const seconds = (Date.parse(instant) - Date.now()) / 1000;
+  const [unit, length] = UNITS.find(([, each]) => Math.abs(seconds) >= each) ?? (["second", 1] as const);
+  const exact = instant.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC");
+  return el("time", { datetime: instant, title: exact }, RELATIVE.format(Math.round(seconds / length), unit));
+}
+
+/** A count with its noun: `1 row`, `2,000 rows`. */
+export function count(number: number, noun: string): string {
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+}

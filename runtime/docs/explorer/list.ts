@@ -1,0 +1,201 @@
+import type { CatalogueBody, CatalogueEndpoint } from "../catalogue.js";
+import { TIER_NAMES, TIERS, type Tier } from "../../model/tier.js";
+import { Search } from "../search.js";
+import { count, el, select } from "./dom.js";
+import type { State } from "./state.js";
+
+/** Height of a row in pixels; the style sheet has the same. */
+const ROW = 62;
+
+/** Rows made above and below the visible ones. */
+const SPARE = 6;
+
+const FRESHNESS = [
+  ["", "Any time"],
+  ["1", "Last 24 hours"],
+  ["7", "Last 7 days"],
+  ["30", "Last 30 days"],
+] as const;
+
+/** The list of endpoints with its search and filters. Only visible rows are in the document. */
+export class EndpointList {
+  readonly element: HTMLElement;
+  readonly #body: CatalogueBody;
+  readonly #search: Search<CatalogueEndpoint>;
+  readonly #change: (change: Partial<State>) => void;
+  readonly #scroller: HTMLElement;
+  readonly #rows: HTMLUListElement;
+  readonly #status: HTMLElement;
+  #found: readonly CatalogueEndpoint[] = [];
+  #state: State;
+
+  constructor(body: CatalogueBody, state: State, change: (change: Partial<State>) => void) {
+    this.#body = body;
+    this.#state = state;
+    this.#change = change;
+    this.#search = new Search(body.endpoints);
+    this.#rows = el("ul", { class: "rows" });
+    this.#scroller = el(
+      "div",
+      { class: "scroller", scroll: () => this.#draw(), keydown: (event: KeyboardEvent) => this.#move(event) },
+      this.#rows,
+    );
+    this.#status = el("p", { class: "status", role: "status" });
+    this.element = el(
+      "nav",
+      { class: "list", "aria-label": "Endpoints" },
+      this.#filters(),
+      this.#status,
+      this.#scroller,
+      this.#locked(),
+    );
+    new ResizeObserver(() => requestAnimationFrame(() => this.#draw())).observe(this.#scroller);
+    this.update(state);
+  }
+
+  update(state: State): void {
+    this.#state = state;
+    const oldest = state.fresh === "" ? null : Date.now() - Number(state.fresh) * 86_400_000;
+    this.#found = this.#search
+      .find(state.search)
+      .filter(
+        ({ category, tier, last_build }) =>
+          (state.category === "" || category === state.category) &&
+          (state.tier === "" || tier === state.tier) &&
+          (oldest === null || (last_build !== null && Date.parse(last_build.completed_at) >= oldest)),
+      );
+    this.#status.textContent =
+      this.#found.length === 0 ? "No endpoint matches." : count(this.#found.length, "endpoint");
+    this.#rows.style.setProperty("height", `${String(this.#found.length * ROW)}px`);
+    this.#draw();
+  }
+
+  /** Shows the row of the endpoint that is open. */
+  reveal(): void {
+    const index = this.#found.findIndex(({ path }) => path === this.#state.endpoint);
+    const { scrollTop, clientHeight } = this.#scroller;
+    if (index >= 0 && (index * ROW < scrollTop || (index + 1) * ROW > scrollTop + clientHeight))
+      this.#scroller.scrollTop = Math.max(0, index * ROW - clientHeight / 2);
+  }
+
+  focusSearch(): void {
+    this.element.querySelector("input")?.focus();
+  }
+
+  #filters(): HTMLElement {
+    const { search, category, tier, fresh } = this.#state;
+    const box = el("input", {
+      type: "search",
+      value: search,
+      placeholder: "Search paths, columns, descriptions",
+      "aria-label": "Search endpoints",
+      autocomplete: "off",
+      spellcheck: "false",
+      input: () => this.#filter({ search: box.value }),
+      keydown: (event: KeyboardEvent) => {
+        if (event.key !== "ArrowDown") return;
+        event.preventDefault();
+        this.#focus(0);
+      },
+    });
+    const categories = [...new Set(this.#body.endpoints.map((endpoint) => endpoint.category))];
+    const tiers = TIERS.filter((each) => this.#body.endpoints.some((endpoint) => endpoint.tier === each));
+    return el(
+      "div",
+      { class: "filters" },
+      box,
+      el(
+        "div",
+        { class: "selects" },
+        select(
+          "Category",
+          [["", "All"], ...categories.map((name) => [name, name] as const)],
+          category,
+          (value) => this.#filter({ category: value }),
+        ),
+        select(
+          "Tier",
+          [["", "All"], ...tiers.map((each) => [each, TIER_NAMES[each]] as const)],
+          tier,
+          (value) => this.#filter({ tier: value }),
+        ),
+        select("Last build", FRESHNESS, fresh, (value) => this.#filter({ fresh: value })),
+      ),
+    );
+  }
+
+  #filter(change: Partial<State>): void {
+    this.#scroller.scrollTop = 0;
+    this.#change(change);
+  }
+
+  /** What a key of a higher tier would add. */
+  #locked(): HTMLElement | null {
+    const tiers = Object.entries(this.#body.locked) as [Tier, number][];
+    if (tiers.length === 0) return null;
+    const parts = tiers.map(([tier, number]) => `${number.toLocaleString("en")} ${TIER_NAMES[tier]}`);
+    return el("p", { class: "locked" }, `With a key of a higher tier: ${parts.join(", ")}.`);
+  }
+
+  #draw(): void {
+    const { scrollTop, clientHeight } = this.#scroller;
+    const first = Math.max(0, Math.floor(scrollTop / ROW) - SPARE);
+    const end = Math.min(this.#found.length, Math.ceil((scrollTop + clientHeight) / ROW) + SPARE);
+    const focused = (document.activeElement as HTMLElement | null)?.dataset["index"];
+    const rows = this.#found.slice(first, end).map((endpoint, i) => this.#row(endpoint, first + i));
+    this.#rows.replaceChildren(...rows);
+    if (focused !== undefined) this.#link(Number(focused))?.focus({ preventScroll: true });
+  }
+
+  #row({ path, description, tier, deprecation_date }: CatalogueEndpoint, index: number): HTMLLIElement {
+    const link = el(
+      "a",
+      {
+        href: `?endpoint=${encodeURIComponent(path)}`,
+        "aria-current": path === this.#state.endpoint ? "true" : null,
+        "data-index": index,
+        click: (event: MouseEvent) => {
+          if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+          event.preventDefault();
+          this.#change({ endpoint: path, parameters: {}, chart: { kind: "line", x: "", y: "", series: "" } });
+        },
+      },
+      el("span", { class: "path" }, el("bdi", {}, path.replace(/^\/v1/, ""))),
+      el("span", { class: `badge ${tier}` }, TIER_NAMES[tier]),
+      el("span", { class: "about" }, deprecation_date === null ? description : `Deprecated. ${description}`),
+    );
+    const row = el("li", { "aria-setsize": this.#found.length, "aria-posinset": index + 1 }, link);
+    row.style.setProperty("top", `${String(index * ROW)}px`);
+    return row;
+  }
+
+  #link(index: number): HTMLElement | null {
+    return this.#rows.querySelector(`[data-index="${String(index)}"]`);
+  }
+
+  /** Arrow keys, Home and End walk through all rows, also those that are not in the document yet. */
+  #move(event: KeyboardEvent): void {
+    const at = Number((event.target as HTMLElement).dataset["index"]);
+    if (Number.isNaN(at)) return;
+    const last = this.#found.length - 1;
+    const to = new Map([
+      ["ArrowDown", at + 1],
+      ["ArrowUp", at - 1],
+      ["Home", 0],
+      ["End", last],
+    ]).get(event.key);
+    if (to === undefined) return;
+    event.preventDefault();
+    if (to < 0) this.focusSearch();
+    else this.#focus(Math.min(to, last));
+  }
+
+  #focus(index: number): void {
+    const { scrollTop, clientHeight } = this.#scroller;
+    if (index * ROW < scrollTop) this.#scroller.scrollTop = index * ROW;
+    else if ((index + 1) * ROW > scrollTop + clientHeight)
+      this.#scroller.scrollTop = (index + 1) * ROW - clientHeight;
+    this.#draw();
+    this.#link(index)?.focus({ preventScroll: true });
+  }
+}

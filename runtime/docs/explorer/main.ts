@@ -1,0 +1,162 @@
+/** The explorer: what the API offers to the caller, to search, read, try and draw (runtime/README.md, Explorer). */
+import type { CatalogueBody, LineageNode } from "../catalogue.js";
+import { TIER_NAMES } from "../../model/tier.js";
+import { fetchCatalogue, key, ServiceError } from "./api.js";
+import { EndpointDetails } from "./details.js";
+import { button, count, el } from "./dom.js";
+import { EndpointList } from "./list.js";
+import { readState, type State, writeState } from "./state.js";
+
+const root = document.querySelector("main") ?? document.body;
+let state = readState(location.search);
+let catalogue: CatalogueBody | null = null;
+let list: EndpointList | null = null;
+let details: EndpointDetails | null = null;
+
+window.addEventListener("error", ({ message }) => showFailure(message));
+window.addEventListener("unhandledrejection", ({ reason }: PromiseRejectionEvent) =>
+  showFailure(reason instanceof Error ? reason.message : String(reason)),
+);
+
+function showFailure(message: string): void {
+  showProblem(`This page has failed: ${message}. Reload it.`);
+}
+
+window.addEventListener("popstate", () => {
+  state = readState(location.search);
+  render(state);
+});
+
+document.addEventListener("keydown", (event) => {
+  const isTyping =
+    event.target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+  if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  list?.focusSearch();
+});
+
+/** Another endpoint or another request is a step to go back from; what is typed and chosen is not. */
+function change(changes: Partial<State>): void {
+  const before = state;
+  state = { ...state, ...changes };
+  const isStep = state.endpoint !== before.endpoint || state.parameters !== before.parameters;
+  history[isStep ? "pushState" : "replaceState"](null, "", writeState(state));
+  render(state);
+  if (state.endpoint !== before.endpoint) document.getElementById("endpoint-path")?.focus();
+}
+
+let shown = "";
+
+function render(next: State): void {
+  if (catalogue === null) return;
+  list?.update(next);
+  root.classList.toggle("open", next.endpoint !== "");
+  if (next.endpoint === shown && details !== null) return details.update(next);
+  shown = next.endpoint;
+  const panel = root.querySelector(".panel");
+  const endpoint = catalogue.endpoints.find(({ path }) => path === next.endpoint);
+  details = endpoint === undefined ? null : new EndpointDetails(endpoint, lineageOf(catalogue), next, change);
+  const back = button("All endpoints", () => change({ endpoint: "", parameters: {} }), { class: "back" });
+  panel?.replaceChildren(
+    ...(next.endpoint === "" ? [welcome(catalogue)] : [back, details?.element ?? missing(next.endpoint)]),
+  );
+  panel?.scrollTo(0, 0);
+  document.title = next.endpoint === "" ? catalogue.title : `${next.endpoint} · ${catalogue.title}`;
+}
+
+const lineages = new WeakMap<CatalogueBody, ReadonlyMap<string, LineageNode>>();
+
+function lineageOf(body: CatalogueBody): ReadonlyMap<string, LineageNode> | null {
+  if (body.lineage === null) return null;
+  const known = lineages.get(body) ?? new Map(body.lineage.map((node) => [node.id, node]));
+  lineages.set(body, known);
+  return known;
+}
+
+function welcome({ title, endpoints, categories, tier }: CatalogueBody): HTMLElement {
+  const counts = new Map<string, number>();
+  for (const { category } of endpoints) counts.set(category, (counts.get(category) ?? 0) + 1);
+  const cards = [...counts].map(([name, number]) =>
+    el(
+      "li",
+      {},
+      el(
+        "button",
+        { type: "button", click: () => change({ category: name }) },
+        el("strong", {}, name),
+        el("span", {}, count(number, "endpoint")),
+        categories[name] !== undefined && el("span", { class: "about" }, categories[name]),
+      ),
+    ),
+  );
+  const caller = key.get() === "" ? "without a key" : `with a key of ${TIER_NAMES[tier]} (${tier})`;
+  return el(
+    "div",
+    { class: "welcome" },
+    el("h2", {}, title),
+    el("p", {}, `${count(endpoints.length, "endpoint")} ${caller}. Choose one, or search: press / to begin.`),
+    el("ul", { class: "cards" }, ...cards),
+  );
+}
+
+function missing(path: string): HTMLElement {
+  return el(
+    "div",
+    { class: "welcome" },
+    el("h2", { id: "endpoint-path", tabindex: -1 }, path),
+    el("p", {}, "There is no such endpoint, or it needs a key of a higher tier."),
+  );
+}
+
+function showProblem(words: string): void {
+  const box = document.querySelector("#problem");
+  box?.replaceChildren(el("div", { class: "problem", role: "alert" }, words));
+}
+
+async function load(): Promise<void> {
+  root.setAttribute("aria-busy", "true");
+  try {
+    catalogue = await fetchCatalogue();
+    document.querySelector("#problem")?.replaceChildren();
+  } catch (error) {
+    const words = error instanceof Error ? error.message : String(error);
+    const hint =
+      error instanceof ServiceError && error.status === 403 ? " Correct the key above, or empty it." : "";
+    return showProblem(words + hint);
+  } finally {
+    root.removeAttribute("aria-busy");
+  }
+  list = new EndpointList(catalogue, state, change);
+  root.replaceChildren(list.element, el("div", { class: "panel" }));
+  [details, shown] = [null, "-"];
+  render(state);
+  list.reveal();
+}
+
+const keyForm = document.querySelector<HTMLFormElement>("#key-form");
+const keyInput = document.querySelector<HTMLInputElement>("#key");
+if (keyInput) keyInput.value = key.get();
+keyForm?.addEventListener("submit", (event) => {
+  event.preventDefault();
+  key.set(keyInput?.value.trim() ?? "");
+  void load();
+});
+
+const THEME = "routewright.theme";
+const themeButton = document.querySelector("#theme");
+
+function setTheme(theme: string): void {
+  document.documentElement.dataset["theme"] = theme;
+  themeButton?.setAttribute("aria-pressed", theme === "dark" ? "true" : "false");
+}
+setTheme(
+  localStorage.getItem(THEME) ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"),
+);
+themeButton?.addEventListener("click", () => {
+  const theme = document.documentElement.dataset["theme"] === "dark" ? "light" : "dark";
+  localStorage.setItem(THEME, theme);
+  setTheme(theme);
+  render(state);
+});
+
+void load();

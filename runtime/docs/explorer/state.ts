@@ -1,0 +1,84 @@
+import type { Parameters } from "./api.js";
+
+/** What the address of the page holds: a link opens the page as it was. */
+export interface State {
+  readonly search: string;
+  readonly category: string;
+  readonly tier: string;
+  /** Most days since the last build; empty: any. */
+  readonly fresh: string;
+  /** Path of the endpoint. */
+  readonly endpoint: string;
+  readonly parameters: Parameters;
+  readonly view: "table" | "chart" | "json";
+  readonly chart: ChartState;
+}
+
+export interface ChartState {
+  readonly kind: "line" | "bar" | "area";
+  /** Columns; empty: chosen by type. */
+  readonly x: string;
+  readonly y: string;
+  /** A column whose values are drawn apart; `-`: none. */
+  readonly series: string;
+}
+
+const NAMES = {
+  search: "q",
+  category: "category",
+  tier: "tier",
+  fresh: "fresh",
+  endpoint: "endpoint",
+} as const;
+
+/** Parameters of an endpoint, apart from the page's own. */
+const PREFIX = "p.";
+
+export function readState(query: string): State {
+  const fields = new URLSearchParams(query);
+  const text = (name: string): string => fields.get(name) ?? "";
+  const parameters: Record<string, string[]> = {};
+  for (const [name, value] of fields)
+    if (name.startsWith(PREFIX)) (parameters[name.slice(PREFIX.length)] ??= []).push(value);
+  return {
+    search: text(NAMES.search),
+    category: text(NAMES.category),
+    tier: text(NAMES.tier),
+    fresh: text(NAMES.fresh),
+    endpoint: text(NAMES.endpoint),
+    parameters,
+    view: oneOf(text("view"), ["table", "chart", "json"]),
+    chart: {
+      kind: oneOf(text("chart"), ["line", "bar", "area"]),
+      x: text("x"),
+      y: text("y"),
+      series: text("series"),
+    },
+  };
+}
+
+export function writeState({ parameters, view, chart, ...plain }: State): string {
+  const fields = new URLSearchParams();
+  for (const [key, name] of Object.entries(NAMES)) {
+    const value = plain[key as keyof typeof NAMES];
+    if (value !== "") fields.set(name, value);
+  }
+  for (const [name, values] of Object.entries(parameters))
+    for (const value of values) if (value !== "") fields.append(PREFIX + name, value);
+  if (view !== "table") fields.set("view", view);
+  if (view === "chart") {
+    for (const [name, value] of Object.entries({
+      chart: chart.kind,
+      x: chart.x,
+      y: chart.y,
+      series: chart.series,
+    }))
+      if (value !== "") fields.set(name, value);
+  }
+  const text = fields.toString();
+  return text === "" ? location.pathname : `?${text}`;
+}
+
+function oneOf<T extends string>(text: string, known: readonly [T, ...T[]]): T {
+  return known.find((each) => each === text) ?? known[0];
+}

@@ -1,0 +1,293 @@
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openBrowser } from "../docs/browser.js";
+import { ownSchema } from "../support/database.js";
+import { manifestOf } from "../support/manifest.js";
+import { needs } from "../support/needs.js";
+import { KEYS, serveManifest, startManifest } from "../support/service.js";
+import { expectAccessible, visit } from "./page.js";
+
+const isThere = needs("chromium");
+const schema = isThere
+  ? await ownSchema(`
+      CREATE TABLE @.sales AS SELECT date '2026-01-01' + i / 3 AS day, (ARRAY['north', 'south', 'west'])[1 + i % 3] AS region,
+        (i % 7 + 1) * 10.5 AS amount, 9007199254740993 + i AS id FROM generate_series(0, 299) AS i;
+      CREATE TABLE @.wages AS SELECT 'ann' AS name, 7 AS amount`)
+  : "";
+
+/** What a manifest must not be able to do. */
+const HOSTILE = `<img src=x onerror="alert(1)"><script>alert(2)</script>"><svg onload=alert(3)> javascript:alert(4)`;
+
+function manifest(): unknown {
+  const json = manifestOf([
+    {
+      name: "sales",
+      schema,
+      tags: ["production", "shop", "api:sales", "granularity:daily"],
+      columns: { day: "date", region: "text", amount: "numeric", id: "bigint" },
+      description: "Sales of each region by day.",
+      materialized: "table",
+      api: {
+        allow_unfiltered: true,
+        parameters: [
+          { name: "region", column: "region", operator: "IN", type: "string_list", description: "Regions." },
+          { name: "start", column: "day", operator: ">=", type: "date" },
+        ],
+        pagination: { enabled: true, default_limit: 30, max_limit: 300 },
+        sort: [
+          { column: "day", direction: "ASC" },
+          { column: "region", direction: "ASC" },
+        ],
+      },
+    },
+    {
+      name: "wages",
+      schema,
+      tags: ["production", "staff", "tier2", "api:wages"],
+      columns: { name: "text", amount: "int" },
+    },
+    {
+      name: "hostile",
+      schema,
+      tags: ["production", "staff", "api:hostile"],
+      columns: { name: "text" },
+      description: HOSTILE,
+      api: {
+        allow_unfiltered: true,
+        parameters: [{ name: "name", column: "name", operator: "=", type: "string", description: HOSTILE }],
+      },
+    },
+    { name: HOSTILE, schema, tags: [] },
+  ]) as { nodes: Record<string, Record<string, unknown>> };
+  json.nodes["model.test.hostile"]!["depends_on"] = { nodes: [`model.test.${HOSTILE}`] };
+  json.nodes["model.test.hostile"]!["columns"] = {
+    name: { name: "name", data_type: "text", description: HOSTILE },
+  };
+  json.nodes["model.test.hostile"]!["alias"] = "wages";
+  json.nodes["model.test.sales"]!["depends_on"] = { nodes: ["seed.test.regions", "source.test.shop.orders"] };
+  return json;
+}
+
+const service = isThere
+  ? await startManifest(manifest(), { LINEAGE_TIER: "tier0", RATE_LIMITS: "10000" })
+  : null;
+const url = service?.url ?? "";
+const SALES = "/explore?endpoint=%2Fv1%2Fshop%2Fsales%2Fdaily";
+
+describe.skipIf(!isThere)("/explore", () => {
+  let browser: Awaited<ReturnType<typeof openBrowser>>;
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser.close());
+  const open = (path: string, key?: string) => visit(browser.context, url, path, key);
+  const rows = (page: Page) => page.locator(".rowsview tbody tr");
+  const paths = async (page: Page): Promise<string[]> => page.locator(".rows .path").allInnerTexts();
+
+  it("finds endpoints by words in paths, columns and descriptions, and by filter", async () => {
+    const { page, problems } = await open("/explore", KEYS.tier3);
+    await page.getByText("3 endpoints").first().waitFor();
+    const search = page.getByRole("searchbox");
+    await page.keyboard.press("/");
+    await page.keyboard.type("REGION day");
+    await expect.poll(() => paths(page)).toEqual(["/shop/sales/daily"]);
+    await search.fill("nothing like it");
+    await page.getByText("No endpoint matches.").waitFor();
+    await search.fill("");
+    await page.getByLabel("Tier").selectOption("tier2");
+    await expect.poll(() => paths(page)).toEqual(["/staff/wages"]);
+    expect(new URL(page.url()).search).toBe("?tier=tier2");
+    await page.getByLabel("Tier").selectOption("");
+    await page.getByLabel("Category").selectOption("shop");
+    await expect.poll(() => paths(page)).toEqual(["/shop/sales/daily"]);
+    await page.getByLabel("Last build").selectOption("7");
+    await page.getByText("No endpoint matches.").waitFor();
+    service?.built([{ node: "model.test.sales", completedAt: Date.now() - 60_000, rows: 300 }]);
+    await page.reload();
+    await expect.poll(() => paths(page)).toEqual(["/shop/sales/daily"]);
+    expect(problems).toEqual([]);
+  });
+
+  it("shows an endpoint with real rows, its columns, build and lineage, by keyboard alone", async () => {
+    service?.built([{ node: "model.test.sales", completedAt: Date.now() - 60_000, rows: 300 }]);
+    const { page, problems } = await open("/explore");
+    await page.getByRole("searchbox").press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "/v1/shop/sales/daily" }).waitFor();
+    await expect.poll(() => rows(page).count()).toBe(30);
+    expect(await rows(page).first().innerText()).toBe("2026-01-01\tnorth\t10.5\t9007199254740993");
+    expect(await page.locator("dl.facts").innerText()).toMatch(/Last build\s+1 minute ago, 300 rows/);
+    const lineage = page.getByRole("img", { name: /What sales is made from: 2 nodes/ });
+    expect(await lineage.locator("text:not(.kind)").allTextContents()).toEqual([
+      "regions",
+      "shop.orders",
+      "sales",
+    ]);
+    await page.goBack();
+    await page.getByRole("heading", { name: "Routewright Data API" }).last().waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it("tries a request with filters, as code, as JSON, as CSV, and shows the limits left", async () => {
+    const { page, problems } = await open(SALES);
+    await page.getByLabel("region", { exact: true }).fill("south,west");
+    await page.getByLabel("start", { exact: true }).fill("2026-01-05");
+    await page.getByLabel("limit", { exact: true }).fill("4");
+    await page.getByRole("button", { name: "Run" }).click();
+    await expect.poll(() => rows(page).count()).toBe(4);
+    expect(await rows(page).first().innerText()).toMatch(/^2026-01-05\tsouth/);
+    expect(await page.locator(".answer").innerText()).toMatch(/[\d,]+ of 10,000 requests left/);
+    const request = "/v1/shop/sales/daily?region=south%2Cwest&start=2026-01-05&limit=4";
+    expect(await page.locator(".samples .code").innerText()).toBe(`curl '${url}${request}'`);
+    await page.getByRole("button", { name: "Python" }).click();
+    expect(await page.locator(".samples .code").innerText()).toContain("requests.get(");
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download CSV" }).click();
+    const file = readFileSync(await (await download).path(), "utf8");
+    expect(file.split("\r\n")[0]).toBe("day,region,amount,id");
+    expect(file.split("\r\n")[1]).toBe('2026-01-05,"south",73.5,9007199254741006');
+    await page.getByRole("button", { name: "Next page" }).click();
+    await expect.poll(() => rows(page).first().innerText()).toMatch(/^2026-01-07/);
+    await page.getByRole("button", { name: "JSON" }).click();
+    expect(await page.getByRole("region", { name: "Rows as JSON" }).innerText()).toMatch(
+      /^\[\n\{"day":"2026-01-07"/,
+    );
+    expect(problems).toEqual([]);
+  });
+
+  it("says in words what the service refuses", async () => {
+    const { page } = await open(`${SALES}&p.start=soon`);
+    await page
+      .getByRole("alert")
+      .getByText("Parameter 'start' must be a date in YYYY-MM-DD format.")
+      .waitFor();
+    await page.getByLabel("API key").fill("sk_live_wrong");
+    await page.getByRole("button", { name: "Use key" }).click();
+    await page.getByRole("alert").getByText("Invalid API Key Correct the key above, or empty it.").waitFor();
+  });
+
+  it("opens a link to a chart as it was, and draws each kind", async () => {
+    const { page, problems } = await open(
+      `${SALES}&p.limit=300&view=chart&chart=area&y=amount&series=region`,
+    );
+    const chart = page.getByRole("img", {
+      name: /^area chart of amount by day, split by region: 100 points/,
+    });
+    await chart.waitFor();
+    const legend = await chart.locator(".u-legend .u-label").allInnerTexts();
+    expect(legend.sort()).toEqual(["north", "south", "time", "west"]);
+    await page.getByRole("button", { name: "Bar" }).click();
+    await page.getByRole("img", { name: /^bar chart/ }).waitFor();
+    await page.locator(".controls select").last().selectOption("-");
+    await page.getByRole("img", { name: /^bar chart of amount by day: 100 points/ }).waitFor();
+    const address = page.url();
+    expect(address).toContain("view=chart&chart=bar");
+    const { page: second } = await open(address.slice(url.length));
+    await second.getByRole("img", { name: /^bar chart of amount by day: 100 points/ }).waitFor();
+    // Something is drawn: the canvas is not of one colour.
+    const colours = await second.evaluate<number>(`(() => {
+      const canvas = document.querySelector("canvas");
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      return new Set(new Uint32Array(data.buffer)).size;
+    })()`);
+    expect(colours).toBeGreaterThan(5);
+    expect(problems).toEqual([]);
+  });
+
+  it("takes a key for this tab alone, and shows what it opens", async () => {
+    const { page } = await open("/explore");
+    await page.getByText("With a key of a higher tier: 1 Premium.").waitFor();
+    expect(await page.content()).not.toContain("wages");
+    await page.getByLabel("API key").fill(KEYS.tier2);
+    await page.getByRole("button", { name: "Use key" }).click();
+    await page.getByText("3 endpoints").first().waitFor();
+    expect(await page.evaluate("Object.keys(localStorage).length")).toBe(0);
+    const { page: other } = await open("/explore");
+    await other.getByText("With a key of a higher tier: 1 Premium.").waitFor();
+  });
+
+  it("runs nothing that a manifest says", async () => {
+    const { page, problems } = await open("/explore?endpoint=%2Fv1%2Fstaff%2Fhostile");
+    await page.getByText(HOSTILE).first().waitFor();
+    await expect.poll(() => rows(page).count()).toBe(1);
+    expect(await page.locator("img, svg[onload], main script").count()).toBe(0);
+    expect(await page.locator(".lineage title").first().textContent()).toContain(HOSTILE);
+    expect(problems).toEqual([]);
+  });
+
+  it.each([
+    ["the catalogue", "/explore"],
+    ["an endpoint", SALES],
+    ["a chart", `${SALES}&view=chart`],
+    ["rows as JSON", `${SALES}&view=json`],
+  ])("has no accessibility violation: %s, light and dark, wide and narrow", async (_, path) => {
+    const { page, problems } = await open(path, KEYS.tier3);
+    await page.locator(path === "/explore" ? ".welcome" : ".result").waitFor();
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Dark" }).click();
+    // Colours change over some frames.
+    await page.waitForTimeout(300);
+    await expectAccessible(page);
+    expect(await page.evaluate("document.documentElement.dataset.theme")).toBe("dark");
+    // All tests share the browser's profile.
+    await page.evaluate("localStorage.clear()");
+    await page.setViewportSize({ width: 390, height: 844 });
+    await expectAccessible(page);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+    expect(problems).toEqual([]);
+  });
+
+  it("goes from list to endpoint and back on a phone", async () => {
+    const { page } = await open("/explore");
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.getByText("/shop/sales/daily").click();
+    await page.getByRole("heading", { name: "/v1/shop/sales/daily" }).waitFor();
+    expect(await page.getByRole("searchbox").isVisible()).toBe(false);
+    await page.getByRole("button", { name: "All endpoints" }).click();
+    await page.getByRole("searchbox").waitFor();
+  });
+
+  it("sends less than 300 kB before it can be used", async () => {
+    const { page } = await open("/explore");
+    const sizes = await page.evaluate<number>(
+      `performance.getEntriesByType("resource").concat(performance.getEntriesByType("navigation")).reduce((sum, each) => sum + each.encodedBodySize, 0)`,
+    );
+    expect(sizes).toBeGreaterThan(10_000);
+    expect(sizes).toBeLessThan(300_000);
+  });
+});
+
+describe.skipIf(!isThere)("/explore with 10,000 endpoints", () => {
+  it("keeps few rows in the document, and finds any of them", async () => {
+    const names = Array.from({ length: 10_000 }, (_, i) => `metric_${String(i)}`);
+    const many = manifestOf(
+      names.map((name) => ({
+        name,
+        schema,
+        tags: ["production", "many", `api:${name}`],
+        columns: { day: "date", value: "numeric" },
+        description: `Metric ${name}.`,
+      })),
+    );
+    const address = await serveManifest(many, { RATE_LIMITS: "10000" });
+    const browser = await openBrowser();
+    try {
+      const { page, problems } = await visit(browser.context, address, "/explore");
+      await page.getByText("10,000 endpoints").first().waitFor();
+      expect(await page.locator(".rows li").count()).toBeLessThan(60);
+      await page.getByRole("searchbox").fill("metric_9999");
+      await expect.poll(() => page.locator(".rows .path").allInnerTexts()).toEqual(["/many/metric_9999"]);
+      await page.getByRole("searchbox").fill("");
+      await page.getByRole("searchbox").press("ArrowDown");
+      await page.keyboard.press("End");
+      await expect
+        .poll(() => page.evaluate("document.activeElement.innerText"))
+        .toContain("/many/metric_9999");
+      expect(await page.locator(".rows li").count()).toBeLessThan(60);
+      expect(problems).toEqual([]);
+    } finally {
+      await browser.close();
+    }
+  }, 180_000);
+});

@@ -1,0 +1,60 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { BrowserContext, Page } from "playwright-core";
+import { expect } from "vitest";
+
+/** A page, and what went wrong on it. */
+export interface Visit {
+  readonly page: Page;
+  /** Errors of the console and of scripts, refusals of the page's policy among them; requests to other hosts. */
+  readonly problems: readonly string[];
+}
+
+/** Opens an address of a service; `key` is kept in the tab as the page itself keeps it. */
+export async function visit(
+  context: BrowserContext,
+  url: string,
+  path: string,
+  key?: string,
+): Promise<Visit> {
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on("request", (request) => {
+    if (!request.url().startsWith(`${url}/`) && !/^(data|blob):/.test(request.url()))
+      problems.push(`asks ${request.url()}`);
+  });
+  page.on("console", (message) => {
+    if (message.type() === "error") problems.push(message.text());
+  });
+  page.on("pageerror", (error) => problems.push(error.message));
+  page.on("dialog", (dialog) => {
+    problems.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  if (key !== undefined)
+    await page.addInitScript(`sessionStorage.setItem("routewright.key", ${JSON.stringify(key)})`);
+  await page.goto(url + path);
+  return { page, problems };
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+  }[];
+}
+
+/** Fails with what axe finds wrong on the page. */
+export async function expectAccessible(page: Page): Promise<void> {
+  // Through the protocol: the page's policy allows no script but its own.
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate<AxeResult>("axe.run(document)");
+  expect(
+    violations.map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join("; ")}`,
+    ),
+  ).toEqual([]);
+}
