@@ -81,6 +81,10 @@ function sendWhole(
   const { rows, body, bytes } = answer;
   const headers = headersOf(delivery, tag);
   headers.push("Content-Type", CONTENT_TYPES[delivery.format], "Content-Length");
+  if (delivery.request.headers.range !== undefined) {
+    const range = rangeOf(delivery.request, bytes);
+    if (range !== null) return { rows, bytes: sendRange(delivery, headers, answer, range), databaseMs };
+  }
   const encoding = bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(delivery.request);
   if (encoding === null) {
     headers.push(String(bytes));
@@ -90,6 +94,40 @@ function sendWhole(
     headers.push(String(compressed.length), "Content-Encoding", encoding);
     return { rows, bytes: sendBody(delivery, headers, compressed, compressed.length), databaseMs };
   });
+}
+
+/** Bytes of a body, the last one included. */
+interface ByteRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** One range of a body that holds it; null for all other requests, which get the whole body (RFC 9110 §14.2). */
+function rangeOf({ method, headers }: IncomingMessage, bytes: number): ByteRange | null {
+  // `If-Range` needs a strong tag, and there is none.
+  if (method !== "GET" || headers["if-range"] !== undefined) return null;
+  const [, from = "", to = ""] = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? "") ?? [];
+  if (from === "" && to === "") return null;
+  const first = from === "" ? Math.max(0, bytes - Number(to)) : Number(from);
+  const last = from === "" || to === "" ? bytes - 1 : Math.min(Number(to), bytes - 1);
+  return first <= last ? { first, last } : null;
+}
+
+/** Readers such as polars fetch a file in parts. They are of the body without compression. */
+function sendRange(
+  { response, answerMemory }: PendingResponse,
+  headers: string[],
+  { body, bytes }: BufferedResult,
+  { first, last }: ByteRange,
+): number {
+  if (response.destroyed) return 0;
+  const part = (typeof body === "string" ? Buffer.from(body) : body).subarray(first, last + 1);
+  const range = `bytes ${String(first)}-${String(last)}/${String(bytes)}`;
+  headers.push(String(part.length), "Content-Range", range);
+  response.writeHead(206, headers);
+  response.end(part);
+  answerMemory.holdFor(response, part.length);
+  return part.length;
 }
 
 /** Returns the bytes that were sent. */

@@ -44,6 +44,11 @@ describe("the body of a POST", () => {
     expect(await send(Buffer.from('{"id": 1}', "utf16le"))).toEqual(NOT_JSON);
   });
 
+  it.each(["1.0", "1.00000000000000000000", "1"])("may write the integer 1 as %s", async (one) => {
+    const { text } = await post(url, "/v1/shop/pages", `{"limit": ${one}, "offset": ${one}}`, { key });
+    expect(idsOf(text)).toEqual([2]);
+  });
+
   it("may begin with a byte order mark", async () => {
     expect(await ids('\ufeff{"id": 1}')).toEqual([1]);
   });

@@ -27,6 +27,13 @@ describe("GET", () => {
     expect(headers["content-length"]).toBe(String(Buffer.byteLength(text)));
   });
 
+  it.each(["/docs/nope", "/docs/a/b.js", "/redoc/nope", "/nope"])(
+    "answers 404 at %s as JSON",
+    async (target) => {
+      expect(told(await ask(url, target, { key }))).toEqual(refusal(404, "Not Found"));
+    },
+  );
+
   it("answers an empty array where no row fits", async () => {
     expect(told(await ask(url, "/v1/shop/filters?status=none", { key }))).toEqual([200, []]);
   });

@@ -12,12 +12,16 @@ const root = join(import.meta.dirname, "../..");
 /** A consumer's program. Each `@ts-expect-error` is a promise of the description that must hold too. */
 const CLIENT = `
 import createClient from "openapi-fetch";
-import type { paths } from "./api.js";
+import type { components, paths } from "./api.js";
+
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 
 export async function run(baseUrl: string, key: string) {
-  const client = createClient<paths, "application/json">({ baseUrl, headers: { "X-API-Key": key } });
+  const client = createClient<paths>({ baseUrl, headers: { "X-API-Key": key } });
 
   const volume = await client.GET("/v1/bridges/volume/last_7d");
+  type Row = components["schemas"]["bridges_volume_last_7d_row"];
+  const isExact: Same<typeof volume.data, Row[] | undefined> = true;
   const figure: number | null | undefined = volume.data?.[0]?.value;
   const limit: string | null = volume.response.headers.get("x-ratelimit-limit");
 
@@ -44,7 +48,7 @@ export async function run(baseUrl: string, key: string) {
   // @ts-expect-error: not a sortable field
   void (() => client.POST("/v1/cards/spend_by_country/monthly", { body: { sort_by: "country" } }));
 
-  return { figure, limit, actions, amounts, more, detail };
+  return { isExact, figure, limit, actions, amounts, more, detail };
 }
 `;
 
@@ -86,6 +90,7 @@ it("a client made from the description compiles under strict and calls the runni
   };
   const answer = await run(await serveManifest(starterManifest()), KEYS.tier3);
   expect(answer).toEqual({
+    isExact: true,
     figure: expect.any(Number),
     limit: "10000",
     actions: expect.arrayContaining(["Payment"]),

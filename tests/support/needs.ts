@@ -12,6 +12,7 @@ const INSTALL = {
   dbt: "pip install 'dbt-core<1.12' dbt-postgres",
   mypy: "pip install mypy httpx pandas polars",
   schemathesis: "pip install schemathesis==4.32.5",
+  python3: "apt-get install python3",
 } as const;
 export type Program = keyof typeof INSTALL;
 

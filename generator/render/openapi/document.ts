@@ -4,7 +4,7 @@ import { type Json, type JsonMap, type JsonRecord, jsonText } from "./json-text.
 import { rowNameOf } from "./names.js";
 import { dataPathItem } from "./operation.js";
 import { ERROR_SCHEMA, errorComponents, HEADERS, NOT_MODIFIED } from "./responses.js";
-import { FORMAT_SCHEMAS, PAGINATION_SCHEMA, rowSchema } from "./rows.js";
+import { PAGINATION_SCHEMA, rowSchema } from "./rows.js";
 import { SYSTEM_SCHEMAS, SYSTEM_TAG, systemPaths } from "./system.js";
 
 export interface OpenApiOptions {
@@ -67,7 +67,7 @@ function tagGroupsOf(categories: readonly string[]): readonly Json[] {
 
 function componentsOf(entries: readonly CatalogueEntry[]): JsonRecord {
   const rows = entries.map((entry) => [rowNameOf(entry.endpoint.path), rowSchema(entry)] as const);
-  const shared = { Error: ERROR_SCHEMA, Pagination: PAGINATION_SCHEMA, ...FORMAT_SCHEMAS, ...SYSTEM_SCHEMAS };
+  const shared = { Error: ERROR_SCHEMA, Pagination: PAGINATION_SCHEMA, ...SYSTEM_SCHEMAS };
   return {
     securitySchemes: { ApiKeyAuth: { type: "apiKey", in: "header", name: "X-API-Key" } },
     headers: HEADERS,
@@ -98,5 +98,6 @@ const API_DESCRIPTION = [
     "suffixes `.csv`, `.ndjson` and `.json` behind a path. Responses with rows have an `ETag`; send it in " +
     "`If-None-Match`: 304 while the rows are the same.",
   "",
-  'Every error is a JSON object `{"detail": "…"}`. Numbers carry all their digits, also beyond 2^53; times are in UTC.',
+  'Every error is a JSON object `{"detail": "…"}`. Numbers carry all their digits, also beyond 2^53; times are in UTC. ' +
+    "Years outside 0001 to 9999 have a sign and six digits at least, `-000043-03-15` in 44 BC; infinite dates and numbers are null.",
 ].join("\n");

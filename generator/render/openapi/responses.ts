@@ -48,16 +48,7 @@ export function response(
   content: JsonRecord,
   more: readonly HeaderName[] = [],
 ) {
-  return responseIn(description, { [mediaType]: content }, more);
-}
-
-/** The same where the caller chooses between media types. */
-export function responseIn<Content extends JsonRecord>(
-  description: string,
-  content: Content,
-  more: readonly HeaderName[] = [],
-) {
-  return { description, headers: headersOf(more), content } satisfies JsonRecord;
+  return { description, headers: headersOf(more), content: { [mediaType]: content } } satisfies JsonRecord;
 }
 
 /** Headers of responses with rows; `Link` where there are pages. */

@@ -1,9 +1,9 @@
 import type { Column } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
 import { jsonSchemaOf, parseColumnType } from "../../catalogue/column-types/column-type.js";
-import { type Json, type JsonMap, type JsonRecord, shared } from "./json-text.js";
+import type { Json, JsonMap, JsonRecord } from "./json-text.js";
 import { rowNameOf } from "./names.js";
-import { PAGE_HEADERS, ref, responseIn, ROWS_HEADERS } from "./responses.js";
+import { PAGE_HEADERS, ref, response, ROWS_HEADERS } from "./responses.js";
 
 /** Fields of an envelope's `pagination` (runtime/README.md, Responses). */
 export const PAGINATION_SCHEMA: JsonRecord = {
@@ -45,22 +45,19 @@ function columnSchema({ type }: Column, description: string): JsonRecord {
 export function rowsResponse({ endpoint }: CatalogueEntry): JsonRecord {
   const rows = { type: "array", items: ref("schemas", rowNameOf(endpoint.path)) };
   const isEnvelope = endpoint.pagination?.response === "envelope";
-  const description = isEnvelope ? "A page of rows." : "The rows.";
-  const content = { "application/json": { schema: isEnvelope ? envelope(rows) : rows }, ...OTHER_FORMATS };
-  return responseIn(description, content, endpoint.pagination === null ? ROWS_HEADERS : PAGE_HEADERS);
+  const description = `${isEnvelope ? "A page of rows." : "The rows."} ${OTHER_FORMATS}`;
+  const schema = isEnvelope ? envelope(rows) : rows;
+  return response(
+    description,
+    "application/json",
+    { schema },
+    endpoint.pagination === null ? ROWS_HEADERS : PAGE_HEADERS,
+  );
 }
 
-/** The other formats that `Accept` selects. */
-const OTHER_FORMATS = {
-  "text/csv": shared({ schema: ref("schemas", "CsvRows") }),
-  "application/x-ndjson": shared({ schema: ref("schemas", "NdjsonRows") }),
-};
-
-/** The rows in the other formats, which have no room for an envelope. */
-export const FORMAT_SCHEMAS: Readonly<Record<string, JsonRecord>> = {
-  CsvRows: { type: "string", description: "The rows as CSV (RFC 4180), with a header record." },
-  NdjsonRows: { type: "string", description: "The rows as JSON objects, one on each line." },
-};
+/** In words: with several media types, the types of a generated client would be `Row[] | string`. */
+const OTHER_FORMATS =
+  "As CSV (RFC 4180, with a header record) with `Accept: text/csv` or the suffix `.csv`, as one JSON object on each line with `application/x-ndjson` or `.ndjson`, both without an envelope.";
 
 function envelope(rows: JsonRecord): JsonRecord {
   return {

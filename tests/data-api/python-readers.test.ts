@@ -1,0 +1,70 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { ownSchema } from "../support/database.js";
+import { manifestOf } from "../support/manifest.js";
+import { needs, programPath } from "../support/needs.js";
+import { serveManifest } from "../support/service.js";
+
+const schema = await ownSchema(`
+  CREATE TABLE @.sales AS
+  SELECT i AS id, 'shop, "' || i || '"' AS shop, i * 1.5 AS amount, date '2026-01-01' + i AS day
+  FROM generate_series(1, 900) i`);
+const columns = { id: "integer", shop: "text", amount: "numeric", day: "date" };
+const url = await serveManifest(
+  manifestOf([{ name: "sales", schema, tags: ["production", "shop", "api:sales"], columns }]),
+);
+
+const hasPython = needs("python3");
+
+const run = promisify(execFile);
+
+/** Runs a Python program; null where it lacks what `needed` loads. */
+async function python(needed: string, program: string): Promise<string | null> {
+  const missing = await run(programPath("python3"), ["-c", needed]).then(
+    () => null,
+    (error: Error) => error.message.trim().split("\n").at(-1) ?? "",
+  );
+  if (missing !== null) {
+    // DuckDB fetches its extension from elsewhere.
+    if (process.env["CI"] === "true" && !needed.includes("httpfs")) throw new Error(`${needed}: ${missing}`);
+    console.warn(`SKIPPED: Python has not what \`${needed}\` loads: ${missing}.`);
+    return null;
+  }
+  const { stdout } = await run(programPath("python3"), ["-c", `${needed}\n${program}`]);
+  return stdout.trim();
+}
+
+/** Rows, the sum of the ids and the first text, as each library prints them. */
+const EXPECTED = '900 405450 shop, "1"';
+
+describe.skipIf(!hasPython)("a library that has only the address", () => {
+  it.each([
+    [
+      "pandas",
+      "import pandas as pd",
+      `t = pd.read_csv("${url}/v1/shop/sales.csv").sort_values("id")
+print(len(t), t["id"].sum(), t["shop"].iloc[0])`,
+    ],
+    [
+      "polars",
+      "import polars as pl",
+      `t = pl.read_csv("${url}/v1/shop/sales.csv").sort("id")
+print(t.height, t["id"].sum(), t["shop"][0])`,
+    ],
+    [
+      "polars, as NDJSON",
+      "import polars as pl",
+      `t = pl.read_ndjson("${url}/v1/shop/sales.ndjson").sort("id")
+print(t.height, t["id"].sum(), t["shop"][0])`,
+    ],
+    [
+      "duckdb",
+      "import duckdb; duckdb.sql('install httpfs; load httpfs')",
+      `print(*duckdb.sql("select count(*), sum(id), min_by(shop, id) from read_csv('${url}/v1/shop/sales.csv')").fetchone())`,
+    ],
+  ])("reads the rows: %s", async (_, needed, program) => {
+    const printed = await python(needed, program);
+    if (printed !== null) expect(printed).toBe(EXPECTED);
+  });
+});
