@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { CommanderError } from "commander";
+import { CommanderError, Help, type Option } from "commander";
 import { CliCommand, EXIT, type Exit, print } from "./commands/command.js";
 
 /** Loads a command's code and gives the function that declares its options and action. */
@@ -55,6 +55,10 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>>
     "print what is in force and where each value comes from",
     async () => (await import("./commands/config.js")).configureConfig,
   ],
+  completion: [
+    "print a completion script for a shell",
+    async () => (await import("./commands/completion.js")).configureCompletion,
+  ],
 };
 
 /** Runs the command line and returns its exit code. Only the code of the command that is called is loaded. */
@@ -66,7 +70,7 @@ export async function run(argv: readonly string[]): Promise<Exit> {
     .option("--no-color", "print without colours, as NO_COLOR does")
     .exitOverride()
     .showSuggestionAfterError()
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, optionDescription })
     .hook("preAction", () => {
       if (program.opts<{ color: boolean }>().color) return;
       process.env["NO_COLOR"] = "1";
@@ -75,7 +79,8 @@ export async function run(argv: readonly string[]): Promise<Exit> {
   for (const [name, [summary, load]] of Object.entries(COMMANDS)) {
     const command = program.command(name);
     command.description(summary);
-    if (name === called) (await load())(command);
+    // Completion knows the options of all commands.
+    if (name === called || called === "completion") (await load())(command);
   }
   try {
     await program.parseAsync(argv, { from: "user" });
@@ -85,6 +90,11 @@ export async function run(argv: readonly string[]): Promise<Exit> {
     return EXIT.error;
   }
   return program.exit;
+}
+
+/** Without "(default: false)" behind every switch. */
+function optionDescription(this: Help, option: Option): string {
+  return option.defaultValue === false ? option.description : new Help().optionDescription(option);
 }
 
 /** The command that is called, or that help is asked for. */

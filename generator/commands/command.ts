@@ -8,6 +8,7 @@ import {
   type VariableCheck,
 } from "../config.js";
 import { shownLocation } from "../manifest/source.js";
+import type { Progress } from "../render/render.js";
 
 /** Exit codes of all commands. */
 export const EXIT = { ok: 0, findings: 1, error: 2 } as const;
@@ -44,6 +45,23 @@ export class CliCommand extends Command {
     });
   }
 
+  /** Shows on a terminal how far work is that takes longer than a second; nowhere else, and not with `--quiet`. */
+  progress(label: string): Progress {
+    const { stderr } = process;
+    if (!stderr.isTTY || this.optsWithGlobals<{ quiet?: boolean }>().quiet) return () => undefined;
+    const count = (number: number): string => number.toLocaleString("en");
+    let next = Date.now() + 1_000;
+    let isShown = false;
+    return (done, total) => {
+      const isLast = done === total - 1;
+      if (isLast && isShown) stderr.write(ERASE_LINE);
+      if (isLast || Date.now() < next) return;
+      next = Date.now() + 100;
+      isShown = true;
+      stderr.write(`${ERASE_LINE}${label}: ${count(done)} of ${count(total)}`);
+    };
+  }
+
   /** Adds examples and exit codes to the help text. */
   helpEnd(examples: readonly string[], exits: Partial<Record<Exit, string>> = {}): this {
     const codes = { 0: "done", 2: "error; nothing was changed", ...exits };
@@ -58,6 +76,9 @@ export class CliCommand extends Command {
     return this.addHelpText("after", lines.join("\n"));
   }
 }
+
+/** Moves to the start of a terminal's line and empties it. */
+const ERASE_LINE = "\r\u001b[K";
 
 /** An action takes its command's arguments and flags: commander types neither. */
 type Action = (...args: never[]) => Outcome | Promise<Outcome>;

@@ -5,7 +5,7 @@ import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
 import { readManifest, type ManifestReading } from "../manifest/manifest.js";
 import { updateFolder } from "../output/update.js";
 import { readModuleCache, writeModuleCache } from "../render/module-cache.js";
-import { type FileSet, render, renderCached } from "../render/render.js";
+import { type FileSet, type Progress, render, renderCached } from "../render/render.js";
 import { type GenerateReport, reportJson, reportText } from "../report/generate-report.js";
 import { type CliCommand, EXIT, OPTIONS, type Outcome, withManifest } from "./command.js";
 
@@ -25,6 +25,7 @@ export interface GenerateOptions {
   readonly defaultTier: Tier;
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
+  readonly onProgress?: Progress;
 }
 
 type Flags = Omit<GenerateOptions, "manifest" | "out" | "defaultTier" | "title"> &
@@ -39,8 +40,11 @@ export function configureGenerate(command: CliCommand): void {
     .option("--strict", "exit 1 when a model is skipped with a problem", false)
     .option("--json", "report as JSON", false)
     .option("--allow-empty", "write even if the manifest publishes no endpoint any more", false)
-    .runs((flags: Flags) =>
-      withManifest(flags, (settings) => generate({ ...flags, ...settings, title: settings.apiTitle })),
+    .runs((flags: Flags, self: CliCommand) =>
+      withManifest(flags, (settings) => {
+        const onProgress = self.progress("Rendering");
+        return generate({ ...flags, ...settings, title: settings.apiTitle, onProgress });
+      }),
     )
     .helpEnd(["generate --manifest target/manifest.json", "generate --check --strict   # in CI"], {
       1: "--check and the folder is not up to date, or --strict and a model was skipped as invalid",
@@ -61,10 +65,10 @@ export async function generate(options: GenerateOptions): Promise<Outcome> {
 }
 
 /** `--check` renders every module: its result rests on nothing but the manifest. */
-function rendered({ check, title }: GenerateOptions, catalogue: Catalogue): FileSet {
-  if (check) return render(catalogue, { title });
+function rendered({ check, title, onProgress }: GenerateOptions, catalogue: Catalogue): FileSet {
+  if (check) return render(catalogue, { title, onProgress });
   const before = readModuleCache();
-  const { files, cache } = renderCached(catalogue, { title, cache: before });
+  const { files, cache } = renderCached(catalogue, { title, onProgress, cache: before });
   writeModuleCache(before, cache);
   return files;
 }

@@ -10,6 +10,7 @@ import pg from "pg";
 import type { Settings } from "../config.js";
 import { readRevision, type RevisionOptions } from "../diff/revision.js";
 import { plainText } from "../report/quote.js";
+import type { Progress } from "../render/render.js";
 import { renderReport, terminalOf } from "../report/render.js";
 import { type Format, FORMATS } from "../report/report.js";
 import type { Terminal } from "../report/text.js";
@@ -25,6 +26,7 @@ export interface VerifyOptions extends RevisionOptions {
   readonly databaseUrl: string | null;
   readonly format: Format;
   readonly terminal?: Terminal;
+  readonly onProgress?: Progress;
 }
 
 export function configureVerify(command: CliCommand): void {
@@ -35,8 +37,14 @@ export function configureVerify(command: CliCommand): void {
     )
     .addOption(new Option("--format <format>", "output format").choices(FORMATS).default("text"))
     .addOption(OPTIONS.generated())
-    .runs((revision: string | undefined, flags: { format: Format; generated?: string }) =>
-      withSettings(flags, (settings) => start(revision ?? settings.out, { ...settings, ...flags })),
+    .runs((revision: string | undefined, flags: { format: Format; generated?: string }, self: CliCommand) =>
+      withSettings(flags, (settings) =>
+        start(revision ?? settings.out, {
+          ...settings,
+          ...flags,
+          onProgress: self.progress("Checking indexes"),
+        }),
+      ),
     )
     .helpEnd(["verify", "verify target/manifest.json --format json"], {
       1: "the database differs from the catalogue",
@@ -45,7 +53,7 @@ export function configureVerify(command: CliCommand): void {
 
 function start(
   revision: string,
-  settings: Settings & { readonly format: Format },
+  settings: Settings & Pick<VerifyOptions, "format" | "onProgress">,
 ): Outcome | Promise<Outcome> {
   const reading = readEnvironment(settings.variables);
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
@@ -69,7 +77,11 @@ export async function verify(options: VerifyOptions): Promise<Outcome> {
   const found = await inDatabase(options.databaseUrl, async (query) => {
     const differences = await verifyRelations(catalogue, query);
     const broken = new Set(differences.filter(isBroken).map(({ endpoint }) => endpoint));
-    const unindexed = await verifyIndexes(catalogue, query, ({ endpoint }) => !broken.has(endpoint.path));
+    let checked = 0;
+    const unindexed = await verifyIndexes(catalogue, query, ({ endpoint }) => {
+      options.onProgress?.(checked++, catalogue.entries.length);
+      return !broken.has(endpoint.path);
+    });
     return [...differences, ...unindexed];
   });
   if (!found.ok) return { exit: EXIT.error, errors: [found.problem] };

@@ -17,7 +17,12 @@ export type ModuleCache = ReadonlyMap<string, string>;
 export interface RenderOptions extends OpenApiOptions {
   /** Modules of an earlier rendering by this same version. An endpoint that is unchanged is not rendered again. */
   readonly cache?: ModuleCache;
+  /** Called after each module. */
+  readonly onProgress?: Progress | undefined;
 }
+
+/** Takes how many of how many parts of some work are done. */
+export type Progress = (done: number, total: number) => void;
 
 export interface Rendering {
   readonly files: FileSet;
@@ -26,13 +31,17 @@ export interface Rendering {
 }
 
 /** Renders a catalogue. Pure: same catalogue, same bytes, on every machine, with a cache or without. */
-export function render(catalogue: Catalogue, options: OpenApiOptions = {}): FileSet {
+export function render(catalogue: Catalogue, options: RenderOptions = {}): FileSet {
   return renderCached(catalogue, options).files;
 }
 
 /** As `render`, with what makes the next rendering faster. */
-export function renderCached(catalogue: Catalogue, { cache, ...options }: RenderOptions = {}): Rendering {
-  const modules = catalogue.entries.map((entry) => {
+export function renderCached(
+  catalogue: Catalogue,
+  { cache, onProgress, ...options }: RenderOptions = {},
+): Rendering {
+  const modules = catalogue.entries.map((entry, i) => {
+    onProgress?.(i, catalogue.entries.length);
     const digest = createHash("sha256").update(endpointText(entry)).digest("base64");
     return { file: routeFile(entry), digest, text: cache?.get(digest) ?? routeModule(entry) };
   });

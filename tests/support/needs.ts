@@ -4,6 +4,8 @@ import { delimiter, join } from "node:path";
 /** Programs that some tests run, and how to install each. `.ci/run` installs all of them. */
 const INSTALL = {
   chromium: "apt-get install chromium",
+  fish: "apt-get install fish",
+  zsh: "apt-get install zsh",
   git: "apt-get install git",
   "redis-server": "apt-get install redis-server",
   nginx: "apt-get install nginx",
