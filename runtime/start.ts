@@ -22,21 +22,21 @@ export interface ServiceOptions {
   readonly generated: string;
   /** Where the embedded database and compiled routes are kept. */
   readonly dataDir: string;
-  /** Renders the manifest anew for a refresh; null where no manifest is configured. Closed with the service. */
+  /** Renders the manifest for a refresh; null where no manifest is configured. Closed with the service. */
   readonly renderer?: Renderer | null;
 }
 
-/** A service that is up. */
+/** A running service. */
 export interface RunningService extends RunningServer {
-  /** Re-reads the manifest and swaps what has changed into service; what came of it is logged. */
+  /** Re-reads the manifest, activates what changed and logs the result. */
   refresh(): Promise<RefreshResult>;
-  /** Reads the key file and the generated folder anew. Never rejects: what is invalid is logged and changes nothing. */
+  /** Reads the key file and the generated folder again. Never rejects: what is invalid is logged and changes nothing. */
   reload(): Promise<void>;
-  /** Takes what dbt has built: answers of the endpoints made from it have a new version from here on. */
+  /** Records what dbt has built: responses of the endpoints made from it get a new version. */
   built(builds: readonly Build[], tests?: readonly TestRun[]): void;
 }
 
-/** Brings the service up. Rejects with a clear line when it cannot be; then nothing is left running. */
+/** Starts the service. Rejects with a clear message when it cannot; then nothing is left running. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   setV8Flags();
   const log = openLog(options.environment.logLevel);
@@ -88,7 +88,7 @@ async function startDataApi(
     service.readKeys();
     try {
       const { release: next } = await readGeneratedRelease({ generated, dataDir, apiTitle });
-      // What a manifest has brought into service stays.
+      // A release that a manifest refresh activated stays.
       if (active.current.manifest === null) await service.activate(next);
       log.info("reloaded");
     } catch (error) {
@@ -102,11 +102,11 @@ function refreshing(
   active: ActiveRelease,
   renderer: Renderer | null,
   log: Logger,
-  adopt: (release: Release) => Promise<RefreshResult>,
+  activate: (release: Release) => Promise<RefreshResult>,
 ): () => Promise<RefreshResult> {
-  const stage = localTarget(active, adopt);
-  if (renderer === null) return () => Promise.resolve(noManifest(stage.standing));
-  const refresher = new Refresher(stage, renderer);
-  const told = new RefreshLog(log);
-  return async () => told.tell(await refresher.refresh());
+  const target = localTarget(active, activate);
+  if (renderer === null) return () => Promise.resolve(noManifest(target.status));
+  const refresher = new Refresher(target, renderer);
+  const refreshLog = new RefreshLog(log);
+  return async () => refreshLog.record(await refresher.refresh());
 }

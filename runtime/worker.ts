@@ -1,4 +1,4 @@
-/** What a worker process of `serve --workers` runs: it does what the primary tells it, and ends with it. */
+/** The script of a worker process of `serve --workers`: it serves what the primary assigns, and ends with it. */
 import cluster from "node:cluster";
 import type { Socket } from "node:net";
 import { type StartRamp, startWorkerService, type WorkerService } from "./cluster/worker-service.js";
@@ -9,22 +9,22 @@ import { PrimaryLink } from "./cluster/primary-link.js";
 
 setV8Flags();
 const primary = new PrimaryLink();
-let duty: WorkerService | null = null;
-/** What is told before there is a duty. */
+let service: WorkerService | null = null;
+/** Messages from before the service has started. */
 const early: ToWorker[] = [];
 
-// From a terminal they reach all processes at once: it is the primary that decides.
+// A terminal sends them to all processes at once; the primary decides.
 for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
-process.on("SIGTERM", () => primary.tell({ kind: "leaving" }));
+process.on("SIGTERM", () => primary.send({ kind: "leaving" }));
 
 process.on("message", (message: ToWorker, socket?: Socket) => {
   if (message.kind === "start") void start(message.assignment);
-  else if (duty === null) wait(message);
-  else follow(duty, message, socket);
+  else if (service === null) wait(message);
+  else follow(service, message, socket);
 });
 
-// Before this file has run, what is told would be lost.
-primary.tell({ kind: "listening" });
+// Messages from before this file has run would be lost.
+primary.send({ kind: "listening" });
 
 /** Loaded only where it is served: it brings a queue, signatures and more. */
 const startRamp: StartRamp = async (options, connections) => {
@@ -34,32 +34,32 @@ const startRamp: StartRamp = async (options, connections) => {
 
 async function start(assignment: Assignment): Promise<void> {
   try {
-    duty = await startWorkerService(assignment, cluster.worker?.id ?? 0, primary, startRamp);
+    service = await startWorkerService(assignment, cluster.worker?.id ?? 0, primary, startRamp);
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
-    return primary.tell({ kind: "failed", detail }, () => process.exit(1));
+    return primary.send({ kind: "failed", detail }, () => process.exit(1));
   }
-  for (const message of early) follow(duty, message);
-  primary.tell({ kind: "ready" });
+  for (const message of early) follow(service, message);
+  primary.send({ kind: "ready" });
 }
 
 function wait(message: ToWorker): void {
-  if (message.kind === "drain") process.exit(0);
+  if (message.kind === "stop") process.exit(0);
   early.push(message);
 }
 
-/** Messages are followed in their order: a connection that comes behind an edition is answered from that one. */
+/** In order: a connection that comes after a release is served from that release. */
 function follow(own: WorkerService, message: ToWorker, socket?: Socket): void {
   switch (message.kind) {
     case "connection":
       return primary.take(message.id, socket);
     case "answer":
-      return primary.answered(message);
-    case "drain":
+      return primary.responded(message);
+    case "stop":
       return void leave(own);
-    case "adopt":
+    case "activate":
       if (own.role === "data")
-        void own.adopt(message.edition).then((adoption) => answer(message.id, adoption));
+        void own.activate(message.release).then((activation) => answer(message.id, activation));
       return;
     case "built":
       if (own.role === "data") own.built(message.builds, message.tests);
@@ -75,13 +75,13 @@ function follow(own: WorkerService, message: ToWorker, socket?: Socket): void {
 }
 
 function answer(id: number, value: unknown): void {
-  primary.tell({ kind: "answer", id, value });
+  primary.send({ kind: "answer", id, value });
 }
 
 async function leave(own: WorkerService): Promise<void> {
   await own.stop();
   await flushLog();
   const end = (): void => process.exit(0);
-  if (own.role === "data") primary.tell({ kind: "metrics", snapshot: await own.metrics() }, end);
+  if (own.role === "data") primary.send({ kind: "metrics", snapshot: await own.metrics() }, end);
   else end();
 }

@@ -6,7 +6,7 @@ import type { RefreshResult } from "../data-api/refresh.js";
 /** Environment variables by name. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-/** What a worker process is to do, and all that it needs for it: it reads no file that its siblings have read otherwise. */
+/** What a worker process serves, with everything it needs: workers read no files, so all of them serve the same. */
 export type Assignment = DataAssignment | RampAssignment;
 
 export interface DataAssignment {
@@ -19,7 +19,7 @@ export interface DataAssignment {
   readonly databaseUrl: string;
   /** Of the API. */
   readonly title: string;
-  readonly edition: Release;
+  readonly release: Release;
   readonly builds: readonly Build[];
   readonly tests: readonly TestRun[];
 }
@@ -32,43 +32,43 @@ export interface RampAssignment {
   readonly dataDir: string;
 }
 
-/** From the primary to a worker; they arrive in the order in which they are sent. What has an `id` is answered. */
+/** From the primary to a worker, in order. A message with an `id` gets a response. */
 export type ToWorker =
   | { readonly kind: "start"; readonly assignment: Assignment }
-  /** A connection comes with it. */
+  /** With a socket. */
   | { readonly kind: "connection"; readonly id: number }
-  | { readonly kind: "adopt"; readonly id: number; readonly edition: Release }
+  | { readonly kind: "activate"; readonly id: number; readonly release: Release }
   | { readonly kind: "built"; readonly builds: readonly Build[]; readonly tests: readonly TestRun[] }
   | { readonly kind: "metrics"; readonly id: number }
   | { readonly kind: "ping"; readonly id: number }
-  /** Finish what is under way, then end. */
-  | { readonly kind: "drain" }
+  /** Finish open requests, then exit. */
+  | { readonly kind: "stop" }
   | { readonly kind: "answer"; readonly id: number; readonly value: unknown };
 
-/** What became of an edition in a worker. */
-export type Adoption =
+/** The result of activating a release in a worker. */
+export type Activation =
   { readonly ok: true; readonly answer: RefreshResult } | { readonly ok: false; readonly detail: string };
 
-/** What a worker may ask the primary: to re-read the manifest, and for the metrics of all workers. */
-export type Question = "refresh" | "metrics";
+/** What a worker requests of the primary: a manifest refresh, or the metrics of all workers. */
+export type WorkerRequest = "refresh" | "metrics";
 
 /** From a worker to the primary. */
 export type ToPrimary =
-  /** It hears what it is told from here on. */
+  /** It receives messages from now on. */
   | { readonly kind: "listening" }
   | { readonly kind: "ready" }
   /** It cannot start. */
   | { readonly kind: "failed"; readonly detail: string }
   | { readonly kind: "answer"; readonly id: number; readonly value: unknown }
-  | News;
+  | WorkerMessage;
 
-/** What a worker tells of itself while it serves. */
-export type News =
-  /** The connection is its own from here on. `open`: how many it has. */
-  | { readonly kind: "taken"; readonly id: number; readonly open: number }
+/** From a worker that serves. */
+export type WorkerMessage =
+  /** It has received the connection. `open`: how many it has. */
+  | { readonly kind: "accepted"; readonly id: number; readonly open: number }
   | { readonly kind: "open"; readonly open: number }
-  | { readonly kind: "question"; readonly id: number; readonly question: Question }
-  /** It was told by a signal to end, and asks to be let go. */
+  | { readonly kind: "request"; readonly id: number; readonly request: WorkerRequest }
+  /** It received SIGTERM and requests a replacement. */
   | { readonly kind: "leaving" }
-  /** Its metrics, as it ends. */
+  /** Its last metrics before it exits. */
   | { readonly kind: "metrics"; readonly snapshot: MetricsSnapshot };

@@ -9,31 +9,31 @@ export interface RampWorkersOptions extends Omit<
   readonly variables: EnvironmentVariables;
 }
 
-/** The ramp's worker: one process of its own, so that nothing that befalls it befalls the data API. */
+/** The ramp's worker: its own process, so that a crash cannot affect the data API. */
 export class RampWorkers {
-  readonly crew: WorkerPool;
+  readonly pool: WorkerPool;
   #variables: EnvironmentVariables;
 
   constructor(options: RampWorkersOptions) {
-    const { dataDir, front } = options;
+    const { dataDir, dispatcher } = options;
     this.#variables = options.variables;
-    this.crew = new WorkerPool({
+    this.pool = new WorkerPool({
       ...options,
       role: "ramp",
       size: 1,
-      assignment: () => ({ role: "ramp", variables: this.#variables, url: front.url, dataDir }),
+      assignment: () => ({ role: "ramp", variables: this.#variables, url: dispatcher.url, dataDir }),
       receive: () => undefined,
       ended: () => undefined,
     });
   }
 
-  /** Renews the worker; null, or why the old one goes on. */
+  /** Restarts the worker. Null, or why the old one keeps serving. */
   async reload(variables: EnvironmentVariables): Promise<string | null> {
     const before = this.#variables;
     this.#variables = variables;
-    const rolled = await this.crew.roll();
-    if (rolled.ok) return null;
+    const restart = await this.pool.restartAll();
+    if (restart.ok) return null;
     this.#variables = before;
-    return rolled.detail;
+    return restart.detail;
   }
 }

@@ -11,7 +11,7 @@ import type { Logger } from "../http/logger.js";
 import { type WorkerConfig, readWorkerConfig } from "./worker-config.js";
 import type { WorkerPool } from "./worker-pool.js";
 import { DataWorkers } from "./data-workers.js";
-import { ConnectionDispatcher } from "./listener.js";
+import { ConnectionDispatcher } from "./connection-dispatcher.js";
 import { RampWorkers } from "./ramp-workers.js";
 
 export interface SupervisorOptions {
@@ -24,7 +24,7 @@ export interface SupervisorOptions {
   readonly ramp: boolean;
   /** Where the embedded database and compiled routes are kept. */
   readonly dataDir: string;
-  /** Renders the manifest anew for a refresh; null where no manifest is configured. Closed with the supervisor. */
+  /** Renders the manifest for a refresh; null where no manifest is configured. Closed with the supervisor. */
   readonly renderer: Renderer | null;
   readonly log: Logger;
   /** Script that a worker process runs. */
@@ -37,19 +37,19 @@ export interface SupervisorOptions {
   }) => Promise<{ readonly url: string; stop(): Promise<void> }>;
 }
 
-/** A port and the workers behind it. */
+/** A port and its workers. */
 interface Service {
-  readonly front: ConnectionDispatcher;
-  readonly crew: WorkerPool;
+  readonly dispatcher: ConnectionDispatcher;
+  readonly pool: WorkerPool;
 }
 
-/** The primary process of `serve --workers`: it serves nothing itself, and keeps those alive that do. */
+/** The primary process of `serve --workers`: starts, restarts and replaces the workers, which serve. */
 export class Supervisor {
-  /** Resolves to the reason once no worker serves any more and none comes up. */
+  /** Resolves to the reason once no worker serves and none can be started. */
   readonly gaveUp: Promise<string>;
   readonly #options: SupervisorOptions;
   readonly #services: Service[] = [];
-  /** What is closed behind the workers. */
+  /** Closed after the workers. */
   readonly #closers: (() => Promise<void>)[] = [];
   readonly #builds = new BuildTimes();
   readonly #refreshLog: RefreshLog;
@@ -67,33 +67,33 @@ export class Supervisor {
     this.gaveUp = new Promise((resolve) => (this.#giveUp = resolve));
   }
 
-  /** Resolves once workers serve. Rejects with a clear line when it cannot be; what was begun is ended by `stop`. */
+  /** Resolves once workers serve. Rejects with a clear message when they cannot; `stop` ends what was started. */
   start(): Promise<void> {
     this.#starting ??= this.#start();
     return this.#starting;
   }
 
-  /** Re-reads the manifest and brings what has changed into service in all workers; what came of it is logged. */
+  /** Re-reads the manifest, activates what changed in all workers and logs the result. */
   async refresh(): Promise<RefreshResult> {
-    const standing = this.#data?.standing ?? { manifest: null, endpoints: 0 };
-    return this.#refreshLog.tell((await this.#refresher?.refresh()) ?? noManifest(standing));
+    const status = this.#data?.status ?? { manifest: null, endpoints: 0 };
+    return this.#refreshLog.record((await this.#refresher?.refresh()) ?? noManifest(status));
   }
 
-  /** Takes what dbt has built, for all workers: those that are there and those that come. */
+  /** Records what dbt has built, for present and future workers. */
   built(builds: readonly Build[], tests: readonly TestRun[] = []): void {
     this.#builds.record(builds, tests);
     this.#data?.built(builds, tests);
   }
 
   /**
-   * Renews all workers, one at a time, with the keys, the environment's files and the generated folder as they are now.
-   * Never rejects: where something is wrong with them, it is logged and the old workers go on.
+   * Replaces all workers, one at a time, with the current keys, environment files and generated folder. Never rejects:
+   * when one of them is invalid, that is logged and the old workers keep serving.
    */
   reload(): Promise<void> {
     return this.#reloads.run();
   }
 
-  /** Lets all workers finish what is under way, and closes all. May be called at any time. */
+  /** Stops all workers gracefully, then everything else. May be called at any time. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.#stopServices();
@@ -105,17 +105,17 @@ export class Supervisor {
 
   async #start(): Promise<void> {
     const { ramp } = this.#options;
-    const blueprint = await this.#readBlueprint();
-    const embedded = await this.#openEmbedded(blueprint);
-    if (blueprint.data !== null) await this.#startData(blueprint, blueprint.data, embedded);
-    if (ramp) await this.#startRamp(blueprint);
+    const config = await this.#readConfig();
+    const embedded = await this.#openEmbedded(config);
+    if (config.data !== null) await this.#startData(config, config.data, embedded);
+    if (ramp) await this.#startRamp(config);
   }
 
-  #readBlueprint(): Promise<WorkerConfig> {
+  #readConfig(): Promise<WorkerConfig> {
     return readWorkerConfig(this.#options);
   }
 
-  /** Address of the embedded database, or null where none is needed. The ramp's process joins it by itself. */
+  /** Address of the embedded database, or null where none is needed. The ramp's process opens it too. */
   async #openEmbedded({ environment, data }: WorkerConfig): Promise<string | null> {
     const { dataDir, ramp, log, startEmbedded } = this.#options;
     const { databaseUrl, rampDatabaseUrl } = environment;
@@ -137,63 +137,66 @@ export class Supervisor {
   ): Promise<void> {
     const { workers, renderer, log } = this.#options;
     const { host, port, keys, redisUrl } = environment;
-    const front = await this.#openFront(host, port);
+    const dispatcher = await this.#openDispatcher(host, port);
     const data = new DataWorkers({
-      ...this.#crewOptions(front),
+      ...this.#poolOptions(dispatcher),
       size: workers,
       databaseUrl: environment.databaseUrl ?? embedded ?? "",
-      blueprint: { variables, keysFile: environment.keysFile, title },
-      edition: release,
+      config: { variables, keysFile: environment.keysFile, title },
+      release: release,
       builds: this.#builds,
       refresh: () => this.refresh(),
     });
     this.#data = data;
     this.#refresher = renderer && new Refresher(data, renderer);
-    if (redisUrl === null) log.warn({ workers }, LIMITS_APART);
-    await this.#startCrew(front, data.crew);
-    log.info({ url: front.url, endpoints: release.modules.length, keys: keys.size, workers }, "listening");
+    if (redisUrl === null) log.warn({ workers }, LIMITS_PER_WORKER);
+    await this.#startPool(dispatcher, data.pool);
+    log.info(
+      { url: dispatcher.url, endpoints: release.modules.length, keys: keys.size, workers },
+      "listening",
+    );
   }
 
   async #startRamp({ environment, variables }: WorkerConfig): Promise<void> {
     const { dataDir } = this.#options;
-    const front = await this.#openFront(environment.host, environment.rampPort);
-    this.#ramp = new RampWorkers({ ...this.#crewOptions(front), dataDir, variables });
-    await this.#startCrew(front, this.#ramp.crew);
+    const dispatcher = await this.#openDispatcher(environment.host, environment.rampPort);
+    this.#ramp = new RampWorkers({ ...this.#poolOptions(dispatcher), dataDir, variables });
+    await this.#startPool(dispatcher, this.#ramp.pool);
   }
 
-  async #openFront(host: string, port: number): Promise<ConnectionDispatcher> {
-    if (this.#isStopping) throw new Error("It is being stopped.");
+  async #openDispatcher(host: string, port: number): Promise<ConnectionDispatcher> {
+    if (this.#isStopping) throw new Error("The server is stopping.");
     return ConnectionDispatcher.open(host, port);
   }
 
-  #crewOptions(front: ConnectionDispatcher) {
+  #poolOptions(dispatcher: ConnectionDispatcher) {
     const { log, script } = this.#options;
-    return { front, script, log, givesUp: (reason: string) => this.#isTheEnd(reason) };
+    return { dispatcher, script, log, onHopeless: (reason: string) => this.#giveUpUnlessServing(reason) };
   }
 
-  async #startCrew(front: ConnectionDispatcher, crew: WorkerPool): Promise<void> {
-    this.#services.push({ front, crew });
-    if (!this.#isStopping) await crew.start();
+  async #startPool(dispatcher: ConnectionDispatcher, pool: WorkerPool): Promise<void> {
+    this.#services.push({ dispatcher, pool });
+    if (!this.#isStopping) await pool.start();
   }
 
-  /** As long as another service has workers, one that has none is tried on. */
-  #isTheEnd(reason: string): boolean {
-    const isEnd = this.#services.every(({ crew }) => crew.serving.length === 0);
+  /** While another service has workers, starts are tried on. */
+  #giveUpUnlessServing(reason: string): boolean {
+    const isEnd = this.#services.every(({ pool }) => pool.serving.length === 0);
     if (isEnd) this.#giveUp(reason);
     return isEnd;
   }
 
   async #reload(): Promise<void> {
     const { log } = this.#options;
-    const problem = await this.#renewAll().catch((error: unknown) => (error as Error).message);
+    const problem = await this.#replaceAll().catch((error: unknown) => (error as Error).message);
     if (this.#isStopping) return;
     if (problem === null) log.info("reloaded");
     else log.error({ detail: problem }, "not reloaded");
   }
 
-  /** Null, or what was in the way. */
-  async #renewAll(): Promise<string | null> {
-    const { variables, environment, data } = await this.#readBlueprint();
+  /** Null, or why it failed. */
+  async #replaceAll(): Promise<string | null> {
+    const { variables, environment, data } = await this.#readConfig();
     const problem =
       this.#data && data
         ? await this.#data.reload(
@@ -205,10 +208,10 @@ export class Supervisor {
   }
 
   async #stopServices(): Promise<void> {
-    for (const { front } of this.#services) front.close();
-    await Promise.all(this.#services.map(({ crew }) => crew.stop()));
+    for (const { dispatcher } of this.#services) dispatcher.close();
+    await Promise.all(this.#services.map(({ pool }) => pool.stop()));
   }
 }
 
-const LIMITS_APART =
-  "rate limits are counted in each worker by itself, so a caller may get its limit several times over: set REDIS_URL to count them together";
+const LIMITS_PER_WORKER =
+  "rate limits are counted per worker, so a caller may get its limit several times: set REDIS_URL to count them together";

@@ -5,8 +5,8 @@ import { readGeneratedRelease } from "../data-api/release.js";
 import type { EnvironmentVariables } from "./messages.js";
 
 /**
- * What workers are made from, as it was at one moment: a worker that takes the place of a dead one is like its siblings,
- * whatever has happened to the files since.
+ * The configuration of all workers, read at one moment: a worker that replaces a dead one serves the same, whatever
+ * happened to the files since.
  */
 export interface WorkerConfig {
   /** With the keys in them. */
@@ -16,19 +16,19 @@ export interface WorkerConfig {
   readonly data: { readonly title: string; readonly release: Release } | null;
 }
 
-export interface BlueprintSource {
+export interface WorkerConfigSource {
   readonly variables: NodeJS.ProcessEnv;
   /** The generated folder; null where the data API is not served. */
   readonly generated: string | null;
   readonly dataDir: string;
 }
 
-/** Reads the environment, the keys and the generated folder anew. Rejects with a clear line for each that is wrong. */
+/** Reads the environment, the keys and the generated folder. Rejects with a message for each that is invalid. */
 export async function readWorkerConfig({
   variables,
   generated,
   dataDir,
-}: BlueprintSource): Promise<WorkerConfig> {
+}: WorkerConfigSource): Promise<WorkerConfig> {
   const reading = readEnvironment(variables);
   if (!reading.ok) throw new Error(reading.problems.join(" "));
   const { environment } = reading;

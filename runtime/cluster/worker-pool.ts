@@ -1,43 +1,43 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../http/logger.js";
-import type { ConnectionDispatcher } from "./listener.js";
-import type { Assignment, News } from "./messages.js";
+import type { ConnectionDispatcher } from "./connection-dispatcher.js";
+import type { Assignment, WorkerMessage } from "./messages.js";
 import { type Ending, WorkerProcess } from "./worker-process.js";
 
-/** So often may every place fail to be filled, one after the other, before it is given up. */
-const ROUNDS = 5;
+/** Failed starts in a row, per worker, after which the pool gives up. */
+const MAX_FAILED_STARTS = 5;
 
 export interface WorkerPoolOptions {
-  /** What its workers do, for the log. */
+  /** For the log. */
   readonly role: Assignment["role"];
-  /** How many workers there are to be. */
+  /** Number of workers. */
   readonly size: number;
-  readonly front: ConnectionDispatcher;
-  /** What a worker process runs. */
+  readonly dispatcher: ConnectionDispatcher;
+  /** Script of a worker process. */
   readonly script: string;
   /** For the process that starts next. */
   readonly assignment: () => Assignment;
-  /** Takes what a worker tells; its connections are seen to here. */
-  readonly receive: (worker: WorkerProcess, news: News) => void;
+  /** Receives the messages that do not concern connections. */
+  readonly receive: (worker: WorkerProcess, message: WorkerMessage) => void;
   readonly ended: (worker: WorkerProcess) => void;
-  /** Told when none serves and none comes up any more; returns whether that is the end. */
-  readonly givesUp: (reason: string) => boolean;
+  /** Called when no worker serves and none can be started; returns whether the pool should give up. */
+  readonly onHopeless: (reason: string) => boolean;
   readonly log: Logger;
 }
 
-/** What came of replacing all workers one by one. */
-export type Rolled =
+/** The result of replacing all workers one by one. */
+export type RollingRestart =
   { readonly ok: true } | { readonly ok: false; readonly replaced: number; readonly detail: string };
 
-/** The worker processes of one role: starts them, replaces those that end, and renews them without a gap. */
+/** The worker processes of one role: starts them, replaces those that end, and restarts them without an interruption. */
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
   readonly #members = new Set<WorkerProcess>();
-  /** Those whose successors are starting: were they to die just then, nobody else must take their places. */
-  readonly #succeeded = new Set<WorkerProcess>();
+  /** Workers whose replacements are starting: if they die, they are not replaced a second time. */
+  readonly #beingReplaced = new Set<WorkerProcess>();
   readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
-  /** Since the last one that came up. */
+  /** Since the last successful start. */
   #failedStarts = 0;
 
   constructor(options: WorkerPoolOptions) {
@@ -50,113 +50,113 @@ export class WorkerPool {
     return [...this.#members];
   }
 
-  /** Those that take connections. */
+  /** Those that accept connections. */
   get serving(): readonly WorkerProcess[] {
     return this.members.filter(({ state }) => state === "serving");
   }
 
-  /** Resolves once some serve. Rejects, and leaves none running, when none comes up. */
+  /** Resolves once some serve. Rejects, and leaves none running, when none starts. */
   async start(): Promise<void> {
     const workers = Array.from({ length: this.#options.size }, () => this.#launch());
     const up = await Promise.all(workers.map(({ ready }) => ready));
     if (!up.includes(true))
-      throw new Error(`No worker process comes up: ${reasonOf(await workers[0]?.ended)}.`);
+      throw new Error(`No worker process starts: ${reasonOf(await workers[0]?.ended)}.`);
     for (const isUp of up) if (!isUp) void this.#fill(0);
   }
 
   /**
-   * Renews all workers, one at a time: the next one serves before the old one leaves. Ends at the first that does not
-   * come up; the old ones then go on.
+   * Replaces all workers, one at a time: the new one serves before the old one stops. Ends at the first that does not
+   * start; the remaining old ones keep serving.
    */
-  async roll(): Promise<Rolled> {
+  async restartAll(): Promise<RollingRestart> {
     let replaced = 0;
     for (const old of this.members) {
       await old.ready;
-      if (old.state !== "serving" || this.#succeeded.has(old)) continue;
-      const problem = await this.#renew(old);
+      if (old.state !== "serving" || this.#beingReplaced.has(old)) continue;
+      const problem = await this.#replaceOne(old);
       if (problem !== null) return { ok: false, replaced, detail: problem };
       replaced++;
     }
     return { ok: true };
   }
 
-  /** Lets all finish what is under way, and end. */
+  /** Stops all workers gracefully. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.members.map((worker) => worker.leave()));
   }
 
-  /** Null, or why there is no new one; then the old one stays. */
-  async #renew(old: WorkerProcess): Promise<string | null> {
-    if (this.#stopping.signal.aborted) return "it is being stopped";
-    this.#succeeded.add(old);
+  /** Null, or why no new worker started; then the old one keeps serving. */
+  async #replaceOne(old: WorkerProcess): Promise<string | null> {
+    if (this.#stopping.signal.aborted) return "the server is stopping";
+    this.#beingReplaced.add(old);
     const fresh = this.#launch();
     const isUp = await fresh.ready;
-    this.#succeeded.delete(old);
+    this.#beingReplaced.delete(old);
     if (!isUp) {
       if (old.state === "ended") void this.#fill(0);
       return reasonOf(await fresh.ended);
     }
-    this.#options.front.leave(old);
+    this.#options.dispatcher.stopDispatching(old);
     await old.leave();
     return null;
   }
 
   #launch(): WorkerProcess {
     const { script, assignment, role, log } = this.#options;
-    const worker = new WorkerProcess(script, assignment(), (from, news) => this.#hear(from, news));
+    const worker = new WorkerProcess(script, assignment(), (from, message) => this.#receive(from, message));
     this.#members.add(worker);
     log.info({ worker: worker.id, pid: worker.pid, role }, "worker starting");
-    void worker.ready.then((isUp) => isUp && this.#joined(worker));
-    void worker.ended.then((ending) => this.#left(worker, ending));
+    void worker.ready.then((isUp) => isUp && this.#onReady(worker));
+    void worker.ended.then((ending) => this.#onEnded(worker, ending));
     return worker;
   }
 
-  #joined(worker: WorkerProcess): void {
-    const { front, log, role } = this.#options;
+  #onReady(worker: WorkerProcess): void {
+    const { dispatcher, log, role } = this.#options;
     this.#failedStarts = 0;
-    front.join(worker);
+    dispatcher.add(worker);
     log.info({ worker: worker.id, pid: worker.pid, role }, "worker serves");
   }
 
-  #hear(worker: WorkerProcess, news: News): void {
-    const { front, receive } = this.#options;
-    switch (news.kind) {
-      case "taken":
-        front.taken(worker, news.id);
-        front.opened(worker, news.open);
+  #receive(worker: WorkerProcess, message: WorkerMessage): void {
+    const { dispatcher, receive } = this.#options;
+    switch (message.kind) {
+      case "accepted":
+        dispatcher.accepted(worker, message.id);
+        dispatcher.opened(worker, message.open);
         return;
       case "open":
-        return front.opened(worker, news.open);
+        return dispatcher.opened(worker, message.open);
       case "leaving":
-        return void this.#letGo(worker);
-      case "question":
+        return void this.#replace(worker);
+      case "request":
       case "metrics":
-        return receive(worker, news);
+        return receive(worker, message);
     }
   }
 
-  async #letGo(worker: WorkerProcess): Promise<void> {
-    const isLeaving = worker.state !== "serving" || this.#succeeded.has(worker);
+  async #replace(worker: WorkerProcess): Promise<void> {
+    const isLeaving = worker.state !== "serving" || this.#beingReplaced.has(worker);
     if (isLeaving || this.#stopping.signal.aborted) return;
-    const detail = await this.#renew(worker);
+    const detail = await this.#replaceOne(worker);
     const { id, pid } = worker;
     if (detail !== null)
-      this.#options.log.error({ worker: id, pid, detail }, "worker not replaced, it goes on");
+      this.#options.log.error({ worker: id, pid, detail }, "worker not replaced: it keeps serving");
   }
 
-  #left(worker: WorkerProcess, ending: Ending): void {
-    const { front, role, log, ended } = this.#options;
+  #onEnded(worker: WorkerProcess, ending: Ending): void {
+    const { dispatcher, role, log, ended } = this.#options;
     this.#members.delete(worker);
-    front.lost(worker);
+    dispatcher.remove(worker);
     ended(worker);
-    const { id, pid, wasToLeave, wasUp, servedMs } = worker;
-    if (wasToLeave && ending.code === 0) return log.info({ worker: id, pid, role }, "worker ended");
-    log.error({ worker: id, pid, role, ...ending }, wasUp ? "worker died" : "worker did not come up");
-    if (wasUp && !wasToLeave && !this.#succeeded.has(worker)) void this.#fill(servedMs);
+    const { id, pid, wasToStop, wasUp, servedMs } = worker;
+    if (wasToStop && ending.code === 0) return log.info({ worker: id, pid, role }, "worker ended");
+    log.error({ worker: id, pid, role, ...ending }, wasUp ? "worker died" : "worker did not start");
+    if (wasUp && !wasToStop && !this.#beingReplaced.has(worker)) void this.#fill(servedMs);
   }
 
-  /** Starts processes until one comes up, in the place of one that has served for `servedMs`. */
+  /** Starts processes until one serves, after one that served for `servedMs`. */
   async #fill(servedMs: number): Promise<void> {
     const { signal } = this.#stopping;
     let delay = this.#backoff.delayAfter(servedMs);
@@ -171,10 +171,10 @@ export class WorkerPool {
   }
 
   #isHopeless(ending: Ending): boolean {
-    const { size, givesUp } = this.#options;
+    const { size, onHopeless } = this.#options;
     this.#failedStarts++;
-    if (this.#failedStarts < ROUNDS * size || this.serving.length > 0) return false;
-    return givesUp(reasonOf(ending));
+    if (this.#failedStarts < MAX_FAILED_STARTS * size || this.serving.length > 0) return false;
+    return onHopeless(reasonOf(ending));
   }
 }
 
@@ -184,24 +184,24 @@ function reasonOf(ending: Ending | undefined): string {
   return signal === null ? `it ended with code ${String(code)}` : `it was ended by ${signal}`;
 }
 
-/** A process that has served for so long came up well: its end is no sign that the next one will end too. */
-const WELL_MS = 5000;
+/** After this time an exit says nothing about the next process. */
+const STABLE_MS = 5000;
 const FIRST_MS = 100;
 const LONGEST_MS = 5000;
 
-/** How long to wait before a process that has ended is replaced. */
+/** How long to wait before a process is replaced. */
 class Backoff {
   readonly #free: number;
   #early = 0;
 
-  /** `free`: so many may end early before there is any wait, so that all may once. */
+  /** `free`: early exits without a wait: each worker may have one. */
   constructor(free: number) {
     this.#free = free;
   }
 
-  /** Told how long a process has served; 0: it did not come up. In milliseconds. */
+  /** Milliseconds to wait after a process that served for `servedMs`; 0: it did not start. */
   delayAfter(servedMs: number): number {
-    this.#early = servedMs < WELL_MS ? this.#early + 1 : 0;
+    this.#early = servedMs < STABLE_MS ? this.#early + 1 : 0;
     const beyond = this.#early - this.#free;
     return beyond <= 0 ? 0 : Math.min(LONGEST_MS, FIRST_MS * 2 ** (beyond - 1));
   }

@@ -2,15 +2,15 @@ import cluster, { type Worker } from "node:cluster";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { forwardLog } from "../http/logger.js";
-import type { Assignment, News, ToPrimary, ToWorker } from "./messages.js";
-import { Questions } from "./questions.js";
+import type { Assignment, WorkerMessage, ToPrimary, ToWorker } from "./messages.js";
+import { PendingRequests } from "./pending-requests.js";
 
-/** A process that has not come up by then is taken for stuck. */
+/** A process that takes longer to start is stuck. */
 const START_MS = 120_000;
-/** One that was told to drain ends by itself sooner than this. */
+/** A graceful stop ends sooner than this. */
 const LEAVE_MS = 30_000;
 
-/** A worker is checked so often, and killed when it answers neither of two pings: within 5 s of its last sign of life. */
+/** How often a worker is pinged, and how long it has to respond: after two missed pings it is killed, within 5 s. */
 const PING_MS = 1_000;
 const PONG_MS = 1_750;
 
@@ -18,30 +18,30 @@ const PONG_MS = 1_750;
 export interface Ending {
   readonly code: number | null;
   readonly signal: string | null;
-  /** Why it could not start, where it has told. */
+  /** Why it could not start, where that is known. */
   readonly detail: string | null;
 }
 
-/** `leaving`: it takes no more connections, and ends when it has answered what is under way. */
+/** `leaving`: it gets no more connections and ends once its open requests are done. */
 export type WorkerState = "starting" | "serving" | "leaving" | "ended";
 
-export type Receive = (worker: WorkerProcess, news: News) => void;
+export type Receive = (worker: WorkerProcess, message: WorkerMessage) => void;
 
 /** A worker process, as the primary sees it. */
 export class WorkerProcess {
-  /** Resolves to whether it came up. */
+  /** Resolves to whether it started. */
   readonly ready: Promise<boolean>;
   readonly ended: Promise<Ending>;
   readonly #worker: Worker;
-  readonly #questions = new Questions();
+  readonly #requests = new PendingRequests();
   #state: WorkerState = "starting";
   #readyAt = Infinity;
   #detail: string | null = null;
-  #wasToLeave = false;
-  /** What it is told before it listens; null once it does. */
+  #wasToStop = false;
+  /** Messages from before it listens; null once it does. */
   #early: ToWorker[] | null = [];
 
-  /** Starts it. `script` is what it runs. */
+  /** Starts a process with the script. */
   constructor(script: string, assignment: Assignment, receive: Receive) {
     const stdio = ["ignore", "pipe", "inherit", "ipc"] as const;
     cluster.setupPrimary({ exec: script, args: [], serialization: "advanced", stdio: [...stdio] });
@@ -49,7 +49,7 @@ export class WorkerProcess {
     if (this.#worker.process.stdout) forwardLog(this.#worker.process.stdout);
     this.ended = this.#end();
     this.ready = this.#start(receive);
-    this.tell({ kind: "start", assignment });
+    this.send({ kind: "start", assignment });
   }
 
   get id(): number {
@@ -68,43 +68,43 @@ export class WorkerProcess {
     return this.#readyAt < Infinity;
   }
 
-  /** Since it came up; 0 when it never did. */
+  /** Since it started to serve; 0 when it never did. */
   get servedMs(): number {
     return this.wasUp ? performance.now() - this.#readyAt : 0;
   }
 
-  /** Whether it was told to end. */
-  get wasToLeave(): boolean {
-    return this.#wasToLeave;
+  /** Whether it was asked to stop. */
+  get wasToStop(): boolean {
+    return this.#wasToStop;
   }
 
-  /** To a process that has ended nothing is sent. */
-  tell(message: ToWorker): void {
+  /** Does nothing when the process has ended. */
+  send(message: ToWorker): void {
     if (this.#early) this.#early.push(message);
     else this.#send(message);
   }
 
-  /** Hands it a connection; it says that it has it by `taken`. */
-  hand(id: number, socket: Socket): void {
+  /** Sends it a connection; it confirms with `accepted`. */
+  dispatch(id: number, socket: Socket): void {
     this.#send({ kind: "connection", id }, socket);
   }
 
-  /** Resolves to null when no answer comes in time, or none can come any more. */
-  async ask<T>(question: (id: number) => ToWorker, withinMs: number): Promise<T | null> {
+  /** Resolves to null when no response comes in time, or the process ends. */
+  async ask<T>(request: (id: number) => ToWorker, withinMs: number): Promise<T | null> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<null>((resolve) => (timer = setTimeout(() => resolve(null), withinMs)));
-    const answer = this.#questions.ask<T>((id) => this.tell(question(id)));
+    const answer = this.#requests.ask<T>((id) => this.send(request(id)));
     const first = await Promise.race([answer, late, this.ended.then(() => null)]);
     clearTimeout(timer);
     return first;
   }
 
-  /** Lets it finish what is under way. Resolves once it has ended. */
+  /** Stops it gracefully. Resolves once it has ended. */
   async leave(): Promise<void> {
     if (this.#state === "ended") return;
     this.#state = "leaving";
-    this.#wasToLeave = true;
-    this.tell({ kind: "drain" });
+    this.#wasToStop = true;
+    this.send({ kind: "stop" });
     const timer = setTimeout(() => this.kill(), LEAVE_MS);
     await this.ended;
     clearTimeout(timer);
@@ -115,7 +115,7 @@ export class WorkerProcess {
   }
 
   #send(message: ToWorker, socket?: Socket): void {
-    // A connection stays open here too, until the worker has said that it has it.
+    // The connection stays open here until the worker confirms it.
     this.#worker.process.send(message, socket, { keepOpen: true }, () => undefined);
   }
 
@@ -126,7 +126,7 @@ export class WorkerProcess {
         resolve({ code, signal, detail: this.#detail });
       };
       this.#worker.once("exit", end);
-      // It could not be made at all.
+      // The process could not be created.
       this.#worker.on("error", ({ message }) => {
         this.#detail ??= message;
         if (this.#worker.process.pid === undefined) end(null, null);
@@ -139,7 +139,7 @@ export class WorkerProcess {
     const up = new Promise<boolean>((resolve) => {
       this.#worker.on("message", (message: ToPrimary) => {
         if (message.kind === "ready") resolve(this.#isUp());
-        else this.#hear(message, receive);
+        else this.#receive(message, receive);
       });
     });
     return Promise.race([up, this.ended.then(() => false)]).finally(() => clearTimeout(timer));
@@ -153,10 +153,10 @@ export class WorkerProcess {
     return true;
   }
 
-  /** Kills it when it does not respond: frozen or in an endless loop, it would hold its requests for ever. */
+  /** Kills it when it does not respond: frozen or in an endless loop, it would hold its requests forever. */
   async #watch(): Promise<void> {
     const responds = (): Promise<true | null> => this.ask<true>((id) => ({ kind: "ping", id }), PONG_MS);
-    // Twice: after a pause of this process itself the first timer may run before the answer is read.
+    // Twice: after a pause of this process the first timer may fire before the response is read.
     while (this.#state !== "ended" && ((await responds()) ?? (await responds())) !== null)
       await sleep(PING_MS);
     if (this.#state === "ended") return;
@@ -164,7 +164,7 @@ export class WorkerProcess {
     this.kill();
   }
 
-  #hear(message: Exclude<ToPrimary, { kind: "ready" }>, receive: Receive): void {
+  #receive(message: Exclude<ToPrimary, { kind: "ready" }>, receive: Receive): void {
     switch (message.kind) {
       case "listening":
         return this.#sendEarly();
@@ -172,7 +172,7 @@ export class WorkerProcess {
         this.#detail = message.detail;
         return;
       case "answer":
-        return this.#questions.settle(message.id, message.value);
+        return this.#requests.settle(message.id, message.value);
       default:
         return receive(this, message);
     }

@@ -6,7 +6,7 @@ import { type Environment, readEnvironment } from "../environment/environment.js
 import { type Logger, openSharedLog } from "../http/logger.js";
 import type { ConnectionSource, RunningServer } from "../http/server.js";
 import type {
-  Adoption,
+  Activation,
   Assignment,
   DataAssignment,
   EnvironmentVariables,
@@ -14,22 +14,22 @@ import type {
 } from "./messages.js";
 import type { PrimaryLink } from "./primary-link.js";
 
-/** What a worker process does. */
-export type WorkerService = DataDuty | RampDuty;
+/** What a worker process serves. */
+export type WorkerService = DataWorkerService | RampWorkerService;
 
-export interface DataDuty {
+export interface DataWorkerService {
   readonly role: "data";
-  /** Swaps an edition into service. */
-  adopt(edition: Release): Promise<Adoption>;
+  /** Activates a release. */
+  activate(release: Release): Promise<Activation>;
   built(builds: readonly Build[], tests: readonly TestRun[]): void;
   metrics(): Promise<MetricsSnapshot>;
-  /** Finishes what is under way. */
+  /** Stops gracefully. */
   stop(): Promise<void>;
 }
 
-export interface RampDuty {
+export interface RampWorkerService {
   readonly role: "ramp";
-  /** Finishes what is under way. */
+  /** Stops gracefully. */
   stop(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export type StartRamp = (
   connections: ConnectionSource,
 ) => Promise<RunningServer>;
 
-/** Takes up what a worker is to do. Rejects with a clear line when it cannot. */
+/** Starts what a worker serves. Rejects with a clear message when it cannot. */
 export function startWorkerService(
   assignment: Assignment,
   worker: number,
@@ -55,17 +55,17 @@ export function startWorkerService(
 }
 
 async function serveData(
-  { variables, keysFile, url, databaseUrl, title, edition, builds, tests }: DataAssignment,
+  { variables, keysFile, url, databaseUrl, title, release, builds, tests }: DataAssignment,
   worker: number,
   primary: PrimaryLink,
-): Promise<DataDuty> {
+): Promise<DataWorkerService> {
   const environment = { ...environmentOf(variables), keysFile };
-  const live = new ActiveRelease(loadRelease(edition, null));
+  const active = new ActiveRelease(loadRelease(release, null));
   const service = await startDataService({
     environment,
     databaseUrl,
     title,
-    active: live,
+    active,
     refresh: () => primary.ask("refresh"),
     log: openSharedLog(environment.logLevel, worker),
     intake: primary.intakeAt(url),
@@ -74,16 +74,16 @@ async function serveData(
   service.builds.record(builds, tests);
   return {
     role: "data",
-    adopt: (next) => adoption(service, next),
+    activate: (next) => activationOf(service, next),
     built: (...results) => service.builds.record(...results),
     metrics: () => service.metrics.snapshot(),
     stop: () => service.stop(),
   };
 }
 
-async function adoption(service: DataService, edition: Release): Promise<Adoption> {
+async function activationOf(service: DataService, release: Release): Promise<Activation> {
   try {
-    return { ok: true, answer: await service.activate(edition) };
+    return { ok: true, answer: await service.activate(release) };
   } catch (error) {
     return { ok: false, detail: error instanceof Error ? error.message : String(error) };
   }
@@ -94,7 +94,7 @@ async function serveRamp(
   worker: number,
   primary: PrimaryLink,
   startRamp: StartRamp,
-): Promise<RampDuty> {
+): Promise<RampWorkerService> {
   const environment = environmentOf(variables);
   const log = openSharedLog(environment.logLevel, worker);
   const server = await startRamp({ environment, dataDir, log }, primary.intakeAt(url));

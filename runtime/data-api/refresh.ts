@@ -75,12 +75,12 @@ export interface ReleaseStatus {
 
 /** Where releases are served: in this process, or in several. */
 export interface ReleaseTarget {
-  readonly standing: ReleaseStatus;
-  /** Puts a release into service. Rejects, and keeps the old one, when it does not load. */
-  adopt(release: Release): Promise<RefreshResult>;
+  readonly status: ReleaseStatus;
+  /** Activates a release. Rejects, and keeps the old one, when it does not load. */
+  activate(release: Release): Promise<RefreshResult>;
 }
 
-/** Brings the current manifest into service. */
+/** Activates the current manifest. */
 export class Refresher {
   readonly #target: ReleaseTarget;
   readonly #renderer: Renderer;
@@ -97,27 +97,27 @@ export class Refresher {
   }
 
   async #run(): Promise<RefreshResult> {
-    const { standing } = this.#target;
+    const { status } = this.#target;
     try {
-      const rendered = await this.#renderer.render(standing.manifest?.hash ?? null);
+      const rendered = await this.#renderer.render(status.manifest?.hash ?? null);
       switch (rendered.kind) {
         case "rendered":
-          if (rendered.rendering.modules.length === 0 && standing.endpoints > 0)
-            return failed(standing, NO_ENDPOINT);
-          return await this.#target.adopt(releaseOf(rendered.rendering));
+          if (rendered.rendering.modules.length === 0 && status.endpoints > 0)
+            return failed(status, NO_ENDPOINT);
+          return await this.#target.activate(releaseOf(rendered.rendering));
         case "unchanged":
-          return success(standing, NO_CHANGES);
+          return success(status, NO_CHANGES);
         case "error":
-          return failed(standing, rendered.detail);
+          return failed(status, rendered.detail);
       }
     } catch (error) {
-      return failed(standing, error instanceof Error ? error.message : String(error));
+      return failed(status, error instanceof Error ? error.message : String(error));
     }
   }
 }
 
 const NO_ENDPOINT =
-  "The manifest has no endpoint: it is taken for a broken one. Restart the server to serve no endpoint.";
+  "The manifest has no endpoint: it is accepted for a broken one. Restart the server to serve no endpoint.";
 
 function releaseOf(rendering: Rendering): Release {
   const { hash, models, openApi, documentation, modules, skipped, heldBack = [] } = rendering;
@@ -132,14 +132,14 @@ function releaseOf(rendering: Rendering): Release {
 /** This process as a target. */
 export function localTarget(
   active: ActiveRelease,
-  adopt: (release: Release) => Promise<RefreshResult>,
+  activate: (release: Release) => Promise<RefreshResult>,
 ): ReleaseTarget {
   return {
-    get standing() {
+    get status() {
       const { manifest, endpoints } = active.current;
       return { manifest, endpoints: endpoints.size };
     },
-    adopt,
+    activate,
   };
 }
 
@@ -278,7 +278,7 @@ export class RefreshLog {
   }
 
   /** Returns the result unchanged. */
-  tell(result: RefreshResult): RefreshResult {
+  record(result: RefreshResult): RefreshResult {
     if (result.status === "error") {
       if (result.detail !== this.#lastProblem)
         this.#log.warn({ detail: result.detail }, "manifest not refreshed");

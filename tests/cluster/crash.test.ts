@@ -109,7 +109,7 @@ describe("workers that die again and again", () => {
     const folder = project(manifest);
     const { code, stderr } = await startWorkers(folder, ["--workers", "2"], preloading(folder, EXITS))
       .finished;
-    expect([code, stderr]).toEqual([2, "error: No worker process comes up: it ended with code 7.\n"]);
+    expect([code, stderr]).toEqual([2, "error: No worker process starts: it ended with code 7.\n"]);
   });
 
   it("end the command when none comes up any more, after some tries that get rarer", async () => {
@@ -124,7 +124,7 @@ describe("workers that die again and again", () => {
       2,
       "error: No worker process can be kept alive: it ended with code 7.\n",
     ]);
-    const tries = countOf(served, "worker did not come up");
+    const tries = countOf(served, "worker did not start");
     expect(tries).toBeGreaterThanOrEqual(10);
     expect(tries).toBeLessThanOrEqual(12);
   });
@@ -136,7 +136,7 @@ describe("workers that die again and again", () => {
     const served = await serveWorkers(folder, 2, preloading(folder, script));
     writeFileSync(sign, "");
     process.kill(servingPids(served)[0]!, "SIGKILL");
-    await expect.poll(() => countOf(served, "worker did not come up")).toBeGreaterThan(3);
+    await expect.poll(() => countOf(served, "worker did not start")).toBeGreaterThan(3);
     rmSync(sign);
     await until(served, 2);
     expect((await served.stop()).code).toBe(0);

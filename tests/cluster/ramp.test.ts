@@ -79,6 +79,6 @@ describe("the ramp beside workers", () => {
     const variables = { ...VARIABLES, RAMP_DATABASE_URL: "postgres://127.0.0.1:1/none" };
     const { code, stderr } = await start(project(manifest), ["serve", "--workers", "2"], variables).finished;
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^error: No worker process comes up: .*ECONNREFUSED.*\n$/);
+    expect(stderr).toMatch(/^error: No worker process starts: .*ECONNREFUSED.*\n$/);
   });
 });

@@ -51,7 +51,7 @@ describe("routewright serve --workers", () => {
   });
 
   it("warns that each worker counts limits by itself, unless Redis counts them", async () => {
-    const warning = /"level":40.*rate limits are counted in each worker by itself.*set REDIS_URL/;
+    const warning = /"level":40.*rate limits are counted per worker.*set REDIS_URL/;
     const apart = await serveWorkers(project(manifest), 2);
     expect(apart.printed().stdout.match(warning)).toHaveLength(1);
     const together = await serveWorkers(project(manifest), 2, { REDIS_URL: "redis://127.0.0.1:1" });
@@ -93,7 +93,7 @@ describe("routewright serve --workers", () => {
     const folder = project(manifest);
     writeFileSync(join(folder, "generated/routes/served/fast.ts"), "throw new Error('no');");
     const { code, stderr } = await startWorkers(folder, ["--workers", "2"]).finished;
-    expect([code, stderr]).toEqual([2, "error: No worker process comes up: served/fast.ts: no.\n"]);
+    expect([code, stderr]).toEqual([2, "error: No worker process starts: served/fast.ts: no.\n"]);
   });
 });
 

@@ -1,9 +1,9 @@
-/** Questions to another process that wait for their answers. */
-export class Questions {
+/** PendingRequests to another process that wait for their responses. */
+export class PendingRequests {
   readonly #waiting = new Map<number, (value: unknown) => void>();
   #last = 0;
 
-  /** `send` sends the question with its id. Whoever asks knows what kind of value is the answer. */
+  /** `send` sends the request with its id; the caller knows the type of the response. */
   ask<T>(send: (id: number) => void): Promise<T> {
     const id = ++this.#last;
     return new Promise((resolve) => {
@@ -12,7 +12,7 @@ export class Questions {
     });
   }
 
-  /** An answer has come. */
+  /** Resolves a request with its response. */
   settle(id: number, value: unknown): void {
     this.#waiting.get(id)?.(value);
     this.#waiting.delete(id);
