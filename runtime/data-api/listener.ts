@@ -82,21 +82,14 @@ async function serveDocs(
   response: ServerResponse,
 ): Promise<void> {
   const requestId = requestIdOf(request);
-  const admission = await peek(gateway, request);
-  if (request.method === "OPTIONS")
-    return sendOptions(response, request, SYSTEM_METHODS, admission, requestId);
-  const refusal = admission.error ?? readOnly(request);
-  if (refusal) return void sendHttpError(response, refusal, SYSTEM_METHODS, admission, requestId);
-  const headers = [...callerHeaders(admission, requestId), ...COMMON_HEADERS];
+  const caller = await peek(gateway, request);
+  if (request.method === "OPTIONS") return sendOptions(response, request, SYSTEM_METHODS, caller, requestId);
+  const error = caller.error ?? readOnly(request);
+  if (error) return void sendHttpError(response, error, SYSTEM_METHODS, caller, requestId);
+  const headers = [...callerHeaders(caller, requestId), ...COMMON_HEADERS];
   for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] ?? "", headers[i + 1] ?? "");
   docs(request as Request, response as Response, (error?: unknown) => {
     if (error) gateway.log.error({ requestId, err: error }, "documentation page failed");
-    sendHttpError(
-      response,
-      httpError(error ? "unexpected" : "notFound"),
-      SYSTEM_METHODS,
-      admission,
-      requestId,
-    );
+    sendHttpError(response, httpError(error ? "unexpected" : "notFound"), SYSTEM_METHODS, caller, requestId);
   });
 }

@@ -27,24 +27,23 @@ export async function serveMcp(
   response: ServerResponse,
 ): Promise<void> {
   const requestId = requestIdOf(request);
-  const admission = await peek(gateway, request);
-  if (request.method === "OPTIONS") return sendOptions(response, request, METHODS, admission, requestId);
-  const message = admission.error ?? (await messageOf(request));
+  const caller = await peek(gateway, request);
+  if (request.method === "OPTIONS") return sendOptions(response, request, METHODS, caller, requestId);
+  const message = caller.error ?? (await messageOf(request));
   if (message === null) return;
-  if ("code" in message) return void sendHttpError(response, message, METHODS, admission, requestId);
-  const headers = [...callerHeaders(admission, requestId), ...COMMON_HEADERS, ...NO_STORE];
+  if ("code" in message) return void sendHttpError(response, message, METHODS, caller, requestId);
+  const headers = [...callerHeaders(caller, requestId), ...COMMON_HEADERS, ...NO_STORE];
   for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] ?? "", headers[i + 1] ?? "");
-  const caller: McpCaller = {
-    catalogue: documents.catalogue(admission.tier).body,
-    admit: async () => (await authorize(gateway, request)).error?.detail ?? null,
+  const mcpCaller: McpCaller = {
+    catalogue: documents.catalogue(caller.tier).body,
+    authorize: async () => (await authorize(gateway, request)).error?.detail ?? null,
     query: (path, parameters) => queryInProcess(run, request, path, parameters),
   };
   try {
-    await answerMcp(caller, request, response, message.json);
+    await answerMcp(mcpCaller, request, response, message.json);
   } catch (error) {
     gateway.log.error({ requestId, route: MCP_PATH, err: error }, "request failed");
-    if (!response.headersSent)
-      sendHttpError(response, httpError("unexpected"), METHODS, admission, requestId);
+    if (!response.headersSent) sendHttpError(response, httpError("unexpected"), METHODS, caller, requestId);
     else response.destroy();
   }
 }

@@ -41,7 +41,7 @@ export function callerHeaders({ limit, window }: Authorization, requestId: strin
 export function send(
   response: ServerResponse,
   { status, body, contentType = "application/json; charset=utf-8", caching = NO_STORE }: Reply,
-  admission: Authorization,
+  caller: Authorization,
   requestId: string,
   more: readonly string[] = [],
 ): number {
@@ -49,7 +49,7 @@ export function send(
   const bytes = Buffer.byteLength(body);
   const content = ["Content-Type", contentType, "Content-Length", String(bytes)];
   response.writeHead(status, [
-    ...callerHeaders(admission, requestId),
+    ...callerHeaders(caller, requestId),
     ...COMMON_HEADERS,
     ...TEXT_POLICY,
     ...caching,
@@ -66,16 +66,16 @@ export function send(
  */
 export function sendHttpError(
   response: ServerResponse,
-  refusal: HttpError,
+  error: HttpError,
   allowed: AllowedMethods,
-  admission: Authorization,
+  caller: Authorization,
   requestId: string,
 ): number {
-  const reply = { status: refusal.status, body: JSON.stringify({ detail: refusal.detail }) };
-  return send(response, reply, admission, requestId, refusalHeaders(refusal, allowed));
+  const reply = { status: error.status, body: JSON.stringify({ detail: error.detail }) };
+  return send(response, reply, caller, requestId, errorHeaders(error, allowed));
 }
 
-function refusalHeaders({ code, retryAfter }: HttpError, allowed: AllowedMethods): readonly string[] {
+function errorHeaders({ code, retryAfter }: HttpError, allowed: AllowedMethods): readonly string[] {
   if (retryAfter !== null) return ["Retry-After", String(retryAfter)];
   if (code === "methodNotAllowed" && allowed !== null) return ["Allow", allowed];
   // The rest of the body is not worth reading: the connection ends with the answer.
@@ -97,18 +97,13 @@ export function sendOptions(
   response: ServerResponse,
   request: IncomingMessage,
   allowed: AllowedMethods,
-  admission: Authorization,
+  caller: Authorization,
   requestId: string,
 ): void {
   const isPreflight = request.headers["access-control-request-method"] !== undefined;
   if (!isPreflight && allowed === null)
-    return void sendHttpError(response, httpError("notFound"), null, admission, requestId);
+    return void sendHttpError(response, httpError("notFound"), null, caller, requestId);
   const allow = allowed === null ? [] : ["Allow", allowed];
-  response.writeHead(204, [
-    ...callerHeaders(admission, requestId),
-    ...COMMON_HEADERS,
-    ...PREFLIGHT,
-    ...allow,
-  ]);
+  response.writeHead(204, [...callerHeaders(caller, requestId), ...COMMON_HEADERS, ...PREFLIGHT, ...allow]);
   response.end();
 }

@@ -35,7 +35,7 @@ interface Context {
   readonly gateway: Gateway;
   readonly service: Service;
   readonly request: IncomingMessage;
-  readonly admission: Authorization;
+  readonly caller: Authorization;
 }
 
 export const CATALOGUE_PATH = "/v1/system/catalogue";
@@ -62,15 +62,12 @@ export async function serveSystem(
   response: ServerResponse,
 ): Promise<void> {
   const requestId = requestIdOf(request);
-  const admission = await peek(gateway, request);
-  if (request.method === "OPTIONS")
-    return sendOptions(response, request, SYSTEM_METHODS, admission, requestId);
+  const caller = await peek(gateway, request);
+  if (request.method === "OPTIONS") return sendOptions(response, request, SYSTEM_METHODS, caller, requestId);
   const outcome =
-    admission.error ??
-    readOnly(request) ??
-    (await run(path, { gateway, service, request, admission }, requestId));
-  if ("code" in outcome) sendHttpError(response, outcome, SYSTEM_METHODS, admission, requestId);
-  else send(response, outcome, admission, requestId);
+    caller.error ?? readOnly(request) ?? (await run(path, { gateway, service, request, caller }, requestId));
+  if ("code" in outcome) sendHttpError(response, outcome, SYSTEM_METHODS, caller, requestId);
+  else send(response, outcome, caller, requestId);
 }
 
 export function readOnly({ method }: IncomingMessage): HttpError | null {
@@ -116,8 +113,8 @@ function openApi({ service, request }: Context): Promise<Reply> | HttpError {
 }
 
 /** What the caller may call (runtime/README.md, Catalogue). It depends on the key: shared caches do not keep it. */
-function catalogue({ service, request, admission }: Context): Promise<Reply> {
-  return documentReply(service.documents.catalogue(admission.tier).result, request, "private, no-cache");
+function catalogue({ service, request, caller }: Context): Promise<Reply> {
+  return documentReply(service.documents.catalogue(caller.tier).result, request, "private, no-cache");
 }
 
 function queryOf({ url = "/" }: IncomingMessage): URLSearchParams {
@@ -140,9 +137,9 @@ async function documentReply(
 }
 
 /** Open to this machine and to tier3 keys (runtime/README.md, Operations). */
-async function metrics({ gateway, service, request, admission }: Context): Promise<Reply | HttpError> {
+async function metrics({ gateway, service, request, caller }: Context): Promise<Reply | HttpError> {
   const isLocal = isLocalCaller(gateway.addressOf, request);
-  if (!service.metricsPublic && !isLocal && admission.tier !== "tier3") return httpError("metricsForbidden");
+  if (!service.metricsPublic && !isLocal && caller.tier !== "tier3") return httpError("metricsForbidden");
   return { status: 200, body: await service.metrics.text(), contentType: service.metrics.contentType };
 }
 
@@ -162,14 +159,14 @@ export async function serveRefresh(
     sendOptions(response, request, METHODS, await peek(gateway, request), requestId);
     return;
   }
-  const admission = await authorize(gateway, request);
-  const refusal = admission.error ?? requireTier("tier3", admission) ?? methodRefusal(request);
+  const caller = await authorize(gateway, request);
+  const error = caller.error ?? requireTier("tier3", caller) ?? methodError(request);
   // A body is ignored; unread, it would block the next request of the connection.
   request.resume();
-  if (refusal) sendHttpError(response, refusal, METHODS, admission, requestId);
-  else send(response, { status: 200, body: JSON.stringify(await refresh()) }, admission, requestId);
+  if (error) sendHttpError(response, error, METHODS, caller, requestId);
+  else send(response, { status: 200, body: JSON.stringify(await refresh()) }, caller, requestId);
 }
 
-function methodRefusal({ method }: IncomingMessage): HttpError | null {
+function methodError({ method }: IncomingMessage): HttpError | null {
   return method === "POST" ? null : httpError("methodNotAllowed");
 }

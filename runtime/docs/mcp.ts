@@ -17,7 +17,7 @@ export interface McpCaller {
   /** What the caller may call. */
   readonly catalogue: CatalogueBody;
   /** Counts a tool call against the caller's rate limit; the reason when it is used up. */
-  admit(): Promise<string | null>;
+  authorize(): Promise<string | null>;
   /** Runs the endpoint's own handler with the caller's key; rows come one JSON text a line. */
   query(path: string, parameters: URLSearchParams): Promise<QueryReply>;
 }
@@ -158,8 +158,8 @@ async function callTool(caller: McpCaller, name: string, given: unknown): Promis
   if (problem !== null) return failure(problem);
   const args = given as Arguments;
   if (name === "query_endpoint") return queryEndpoint(caller, args);
-  const refusal = await caller.admit();
-  if (refusal !== null) return failure(refusal);
+  const error = await caller.authorize();
+  if (error !== null) return failure(error);
   return name === "search_endpoints" ? searchEndpoints(caller, args) : describeEndpoint(caller, args);
 }
 
@@ -197,8 +197,8 @@ function describeEndpoint({ catalogue }: McpCaller, { path }: Arguments): CallTo
 async function queryEndpoint(caller: McpCaller, args: Arguments): Promise<CallToolResult> {
   const endpoint = endpointAt(caller.catalogue, args.path);
   if (endpoint === undefined) {
-    const refusal = await caller.admit();
-    return refusal === null ? unknownEndpoint(args.path) : failure(refusal);
+    const error = await caller.authorize();
+    return error === null ? unknownEndpoint(args.path) : failure(error);
   }
   const limit = args.limit ?? DEFAULT_ROWS;
   const reply = await caller.query(endpoint.path, queryString(endpoint, args, limit));
