@@ -1,4 +1,4 @@
-import type { Endpoint, Tier } from "@routewright/runtime/model";
+import type { Endpoint, Parameter, Tier } from "@routewright/runtime/model";
 import { byText } from "../manifest/json.js";
 import type { Manifest, OtherNode } from "../manifest/manifest.js";
 import type { Model, ModelColumn } from "../manifest/model.js";
@@ -177,11 +177,24 @@ function endpointOf(model: Model, tags: ModelTags, settings: Settings, context: 
       ...zoneOf(column, model),
     })),
     ...settings,
+    parameters: settings.parameters.map((parameter) => withValues(parameter, model)),
     deprecationDate: model.deprecationDate,
     successor: null,
     upstreamNodes: null,
   };
 }
+
+/** The values that an `accepted_values` test allows in the column of an equality, where their text says which they are. */
+function withValues(parameter: Parameter, { columns }: Model): Parameter {
+  if (parameter.operator !== "=" && parameter.operator !== "IN") return parameter;
+  const { acceptedValues = null, type = null } = columns.find(({ name }) => name === parameter.column) ?? {};
+  const { kind } = parseColumnType(type ?? undefined);
+  return acceptedValues === null || !HAS_TEXTS.has(kind)
+    ? parameter
+    : { ...parameter, values: acceptedValues };
+}
+
+const HAS_TEXTS: ReadonlySet<string> = new Set(["string", "enum", "integer", "unknown"]);
 
 /** The zone of a time without one, where it is not UTC. */
 function zoneOf(column: ModelColumn, model: Model): { timezone?: string } {
@@ -192,10 +205,13 @@ function zoneOf(column: ModelColumn, model: Model): { timezone?: string } {
 }
 
 function factsOf({ file, isPrivate, columns }: Model, { tier }: ModelTags): ModelFacts {
-  const known = columns.filter((column) => column.notNull ?? column.acceptedValues ?? column.isPrivate);
-  const facts = known.map(({ name, notNull, acceptedValues, ...column }): [string, ColumnFacts] => [
+  const known = columns.filter(
+    ({ promises, ...column }) =>
+      column.notNull ?? column.acceptedValues ?? (column.isPrivate || Object.keys(promises).length > 0),
+  );
+  const facts = known.map(({ name, notNull, acceptedValues, promises, ...column }): [string, ColumnFacts] => [
     name,
-    { notNull, acceptedValues, isPrivate: column.isPrivate },
+    { notNull, acceptedValues, isPrivate: column.isPrivate, ...promises },
   ]);
   return { file, hasTierTag: tier !== null, isPrivate, columns: new Map(facts) };
 }

@@ -41,6 +41,11 @@ interface ColumnRecord extends Column {
   readonly notNull?: "constraint" | "test";
   readonly acceptedValues?: readonly string[];
   readonly private?: boolean;
+  readonly unique?: true;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusive?: true;
+  readonly references?: string;
 }
 
 interface CatalogueRecord {
@@ -129,10 +134,13 @@ function described(description: string | undefined) {
 }
 
 function factsRecord(facts: ColumnFacts | undefined): Partial<ColumnRecord> {
+  if (facts === undefined) return {};
+  const { notNull, acceptedValues, isPrivate, ...promises } = facts;
   return {
-    ...(facts?.notNull && { notNull: facts.notNull }),
-    ...(facts?.acceptedValues && { acceptedValues: facts.acceptedValues }),
-    ...(facts?.isPrivate && { private: true }),
+    ...(notNull && { notNull }),
+    ...(acceptedValues && { acceptedValues }),
+    ...promises,
+    ...(isPrivate && { private: true }),
   };
 }
 
@@ -227,10 +235,18 @@ function withoutDescription(parameter: EndpointRecord["parameters"][number]): Pa
   return bare;
 }
 
-function columnFacts({ name, notNull, acceptedValues, ...column }: ColumnRecord): [string, ColumnFacts][] {
-  const isPrivate = column.private ?? false;
-  if (notNull === undefined && acceptedValues === undefined && !isPrivate) return [];
-  return [[name, { notNull: notNull ?? null, acceptedValues: acceptedValues ?? null, isPrivate }]];
+function columnFacts({ name, ...column }: ColumnRecord): [string, ColumnFacts][] {
+  const { notNull = null, acceptedValues = null, private: isPrivate = false } = column;
+  const { unique, minimum, maximum, exclusive, references } = column;
+  const promises = {
+    ...(unique && { unique }),
+    ...(minimum !== undefined && { minimum }),
+    ...(maximum !== undefined && { maximum }),
+    ...(exclusive && { exclusive }),
+    ...(references !== undefined && { references }),
+  };
+  const isKnown = notNull ?? acceptedValues ?? (isPrivate || Object.keys(promises).length > 0);
+  return isKnown ? [[name, { notNull, acceptedValues, isPrivate, ...promises }]] : [];
 }
 
 function descriptionsOf(items: readonly { readonly name: string; readonly description?: string }[]) {

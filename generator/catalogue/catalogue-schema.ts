@@ -25,8 +25,16 @@ const column = record(
     notNull: { enum: ["constraint", "test"] },
     acceptedValues: texts,
     private: flag,
+    unique: flag,
+    minimum: { type: "number" },
+    maximum: { type: "number" },
+    exclusive: flag,
+    references: text,
   },
-  ["timezone", "description", "notNull", "acceptedValues", "private"],
+  [
+    ...["timezone", "description", "notNull", "acceptedValues", "private"],
+    ...["unique", "minimum", "maximum", "exclusive", "references"],
+  ] as never,
 );
 
 const parameter = record(
@@ -38,9 +46,10 @@ const parameter = record(
     case: { enum: ["lower", "upper"] },
     maxItems: count,
     maxLength: count,
+    values: texts,
     description: text,
   },
-  ["case", "maxItems", "maxLength", "description"],
+  ["case", "maxItems", "maxLength", "values", "description"],
 );
 
 const pagination = record({

@@ -1,4 +1,5 @@
 import type { Endpoint, Tier } from "@routewright/runtime/model";
+import type { ColumnPromises } from "../manifest/model.js";
 import type { Lineage } from "./lineage.js";
 
 /** The words of a model: they reach doc comments and OpenAPI, never code. */
@@ -11,7 +12,7 @@ export interface Documentation {
 }
 
 /** What dbt says of a column and a row does not show. */
-export interface ColumnFacts {
+export interface ColumnFacts extends ColumnPromises {
   readonly notNull: "constraint" | "test" | null;
   readonly acceptedValues: readonly string[] | null;
   readonly isPrivate: boolean;

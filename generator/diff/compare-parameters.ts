@@ -86,12 +86,22 @@ function compareMaxLength(was: Parameter, is: Parameter): readonly Difference[] 
 /** The column's type decides which values a filter takes. */
 function compareValues(was: Parameter, is: Parameter, base: Endpoint, head: Endpoint): readonly Difference[] {
   if (was.column !== is.column || is.operator === "ILIKE" || is.type === "date") return [];
+  const accepted = compareAccepted(was, is);
+  if (accepted !== null) return [accepted];
   const [before, after] = [base, head].map(
     ({ columns }) => columns.find(({ name }) => name === was.column)?.type ?? null,
   );
   if (!before || !after || before === after) return [];
   if (acceptsFilterValues(parseColumnType(before), parseColumnType(after))) return [];
   return [{ kind: "parameter-values-narrowed", subject: was.name, before, after }];
+}
+
+/** A value that the column may no longer hold is refused. */
+function compareAccepted(was: Parameter, is: Parameter): Difference | null {
+  const [before, after] = [was, is].map((one) => ("values" in one ? one.values : undefined));
+  if (after === undefined || before?.every((value) => after.includes(value))) return null;
+  const text = before?.join(", ") ?? "any value";
+  return { kind: "parameter-values-narrowed", subject: was.name, before: text, after: after.join(", ") };
 }
 
 function addition(parameter: Parameter): Difference {

@@ -80,7 +80,7 @@ export const KINDS = {
   "parameter-values-narrowed": {
     severity: "breaking",
     title: "Parameter accepts fewer values",
-    reason: "Values that do not fit the column's new type get 400.",
+    reason: "Values that do not fit the column's new type or its accepted values get 400.",
   },
   "parameter-case-added": {
     severity: "warning",

@@ -1,6 +1,6 @@
 import { isObject, objectOr, textOr, type JsonObject } from "./json.js";
 import { parseJson, type Manifest } from "./manifest.js";
-import { firstOfEachName, type Model, type ModelColumn } from "./model.js";
+import { NO_PROMISES, firstOfEachName, type Model, type ModelColumn } from "./model.js";
 import { fail, readSource, type Failure } from "./source.js";
 
 /** Columns of the real relations by `unique_id`, as `dbt docs generate` found them in the warehouse. */
@@ -38,6 +38,7 @@ function columnsOf(node: JsonObject): readonly ModelColumn[] {
       type: textOr(column["type"], "").trim() || null,
       notNull: null,
       acceptedValues: null,
+      promises: NO_PROMISES,
       isPrivate: false,
       description: textOr(column["comment"], ""),
     }));

@@ -1,6 +1,6 @@
 import { type Graph, graphOf } from "./graph.js";
 import { byText, isObject, objectOr, textOr, textsOf, type JsonObject } from "./json.js";
-import { modelOf, type ColumnTests, type Model } from "./model.js";
+import { modelOf, type ColumnPromises, type ColumnTests, type Model } from "./model.js";
 import { fail, readSource, type Failure } from "./source.js";
 
 /** dbt's manifest schema versions whose models are read as they are. */
@@ -141,18 +141,53 @@ function testsByNode(nodes: JsonObject): ReadonlyMap<string, readonly string[]> 
 function columnTests(nodes: JsonObject): ReadonlyMap<string, ColumnTests> {
   const found = new Map<string, ColumnTests>();
   for (const node of Object.values(nodes).map(objectOr)) {
-    const isNotNull = isBindingTest(node, "not_null");
-    if (!isNotNull && !isBindingTest(node, "accepted_values")) continue;
+    if (node["resource_type"] !== "test") continue;
+    const { name, kwargs } = objectOr(node["test_metadata"]);
+    const promise = PROMISES[textOr(name, "")];
+    if (promise === undefined || !isBindingTest(node, textOr(name, ""))) continue;
     const key = `${testedModel(node)}\n${textOr(node["column_name"], "")}`;
-    const known = found.get(key) ?? { notNull: false, acceptedValues: null };
-    found.set(key, isNotNull ? { ...known, notNull: true } : { ...known, acceptedValues: valuesOf(node) });
+    const known = found.get(key) ?? { notNull: false, acceptedValues: null, promises: {} };
+    found.set(key, { ...known, ...promise(objectOr(kwargs), known, node) });
   }
   return found;
 }
 
-function valuesOf(test: JsonObject): readonly string[] | null {
-  const { values } = objectOr(objectOr(test["test_metadata"])["kwargs"]);
-  return Array.isArray(values) ? values.map(String) : null;
+type ReadPromise = (kwargs: JsonObject, known: ColumnTests, node: JsonObject) => Partial<ColumnTests>;
+
+/** Tests by their names: dbt's own four, and the ranges of two packages. */
+const PROMISES: Readonly<Record<string, ReadPromise | undefined>> = {
+  not_null: () => ({ notNull: true }),
+  unique: (_, { promises }) => ({ promises: { ...promises, unique: true } }),
+  accepted_values: ({ values }) => ({ acceptedValues: Array.isArray(values) ? values.map(String) : null }),
+  relationships: ({ to, field }, { promises }) => {
+    const model = /^\s*ref\((?:.*,)?\s*['"]([^'"]+)['"]\s*(?:,\s*v(?:ersion)?\s*=.*)?\)\s*$/.exec(
+      textOr(to, ""),
+    )?.[1];
+    const references = `${String(model)}.${textOr(field, "")}`;
+    return model === undefined ? {} : { promises: { ...promises, references } };
+  },
+  accepted_range: ({ inclusive, ...range }, { promises }, node) =>
+    isOf(node, "dbt_utils") ? { promises: { ...promises, ...rangeOf(range, inclusive === false) } } : {},
+  expect_column_values_to_be_between: ({ strictly, row_condition, ...range }, { promises }, node) =>
+    isOf(node, "dbt_expectations") && row_condition == null
+      ? { promises: { ...promises, ...rangeOf(range, strictly === true) } }
+      : {},
+};
+
+function isOf(test: JsonObject, namespace: string): boolean {
+  return objectOr(test["test_metadata"])["namespace"] === namespace;
+}
+
+/** Bounds that are SQL expressions promise nothing that a schema can say. */
+function rangeOf({ min_value, max_value }: JsonObject, isExclusive: boolean): ColumnPromises {
+  const [minimum, maximum] = [min_value, max_value].map((bound) =>
+    typeof bound === "number" ? bound : null,
+  );
+  return {
+    ...(minimum != null && { minimum }),
+    ...(maximum != null && { maximum }),
+    ...(isExclusive && (minimum ?? maximum) != null && { exclusive: true }),
+  };
 }
 
 /** `error_if` of a test that fails at the first row it finds: dbt's default, and other spellings of it. */

@@ -9,6 +9,8 @@ export interface ModelColumn {
   readonly notNull: "constraint" | "test" | null;
   /** The values that an `accepted_values` test allows; null without one. */
   readonly acceptedValues: readonly string[] | null;
+  /** What other tests that fail the build promise. */
+  readonly promises: ColumnPromises;
   /** Whether the project marks the column as private data. */
   readonly isPrivate: boolean;
   /** `meta.routewright.timezone` as written; undefined without one. */
@@ -16,10 +18,22 @@ export interface ModelColumn {
   readonly description: string;
 }
 
+/** What tests promise of a column besides its values; a key without a test is absent. */
+export interface ColumnPromises {
+  readonly unique?: true;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  /** Whether `minimum` and `maximum` themselves are outside of the range. */
+  readonly exclusive?: true;
+  /** `model.column` that has each value (a `relationships` test). */
+  readonly references?: string;
+}
+
 /** What the tests of a project promise of a column. */
 export interface ColumnTests {
   readonly notNull: boolean;
   readonly acceptedValues: readonly string[] | null;
+  readonly promises: ColumnPromises;
 }
 
 /** What of a dbt model node the API is made from. */
@@ -111,6 +125,7 @@ function columnsOf(
       type: textOr(column["data_type"], "").trim() || null,
       notNull: isConstrained ? "constraint" : tests?.notNull ? "test" : null,
       acceptedValues: tests?.acceptedValues ?? null,
+      promises: tests?.promises ?? NO_PROMISES,
       isPrivate: isPrivate(column),
       ...timezoneOf(column),
       description: textOr(column["description"], ""),
@@ -118,6 +133,9 @@ function columnsOf(
   });
   return firstOfEachName(columns);
 }
+
+/** Of a column without such tests. */
+export const NO_PROMISES: ColumnPromises = {};
 
 export function firstOfEachName(columns: readonly ModelColumn[]): readonly ModelColumn[] {
   const seen = new Set<string>();

@@ -3,7 +3,13 @@ import type { Column, Endpoint, Filter, Parameter } from "@routewright/runtime/m
 import type * as TsMorph from "ts-morph";
 import type { OptionalKind, Project, PropertySignatureStructure, SourceFileStructure } from "ts-morph";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
-import { isWide, parseColumnType, typeScriptOf } from "../catalogue/column-types/column-type.js";
+import {
+  type ColumnType,
+  isWide,
+  parseColumnType,
+  typeScriptOf,
+  withAcceptedValues,
+} from "../catalogue/column-types/column-type.js";
 import {
   docText,
   lineComment,
@@ -74,9 +80,12 @@ function headerOf({ model }: Endpoint): string {
 }
 
 /** A property per column, in the model's order. */
-function rowMembers({ endpoint, documentation }: CatalogueEntry): Member[] {
+function rowMembers({ endpoint, documentation, facts }: CatalogueEntry): Member[] {
   return endpoint.columns.map(({ name, type }) => {
-    const columnType = parseColumnType(type ?? undefined);
+    const columnType = withAcceptedValues(
+      parseColumnType(type ?? undefined),
+      facts.columns.get(name)?.acceptedValues,
+    );
     const risk = isWide(columnType) ? ': larger than Number.MAX_SAFE_INTEGER; see "Large numbers"' : "";
     const warehouseType = type === null ? "" : `${type}${risk}`;
     return member(
@@ -101,20 +110,24 @@ function queryMembers({ endpoint, documentation }: CatalogueEntry): Member[] {
     const { name, column, operator } = parameter;
     const about = documentation.parameters.get(name)?.trim().replace(/\.$/, "");
     const filter = `\`${column} ${operator} ${operator === "IN" ? "values" : "value"}\`.`;
-    return optional(name, queryType(parameter), about ? `${about}: ${filter}` : filter);
+    const type = endpoint.columns.find((each) => each.name === column)?.type ?? null;
+    return optional(
+      name,
+      queryType(parameter, parseColumnType(type ?? undefined)),
+      about ? `${about}: ${filter}` : filter,
+    );
   });
   return [...parameters, ...pageMembers(endpoint), ...sortMembers(endpoint)];
 }
 
-function queryType({ type }: Filter): string {
-  switch (type) {
-    case "string":
-    case "date":
-      return "string";
-    case "string_list":
-      return "string[]";
-  }
+/** A parameter with `case` takes its values in any letter case. */
+function queryType(filter: Filter, { kind }: ColumnType): string {
+  const isExact = (kind === "string" || kind === "enum") && !("case" in filter);
+  const value = withAcceptedValues(TEXT, isExact && "values" in filter ? filter.values : null);
+  return typeScriptOf(filter.type === "string_list" ? { kind: "array", of: value, nullable: false } : value);
 }
+
+const TEXT: ColumnType = { kind: "string", nullable: false };
 
 function pageMembers({ pagination }: Endpoint): Member[] {
   if (pagination === null) return [];

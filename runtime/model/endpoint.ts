@@ -22,6 +22,8 @@ export type Filter =
       readonly case?: LetterCase;
       /** Most characters of a value; 1,000 by default. */
       readonly maxLength?: number;
+      /** The only values of the column, with `=`; others are refused. */
+      readonly values?: readonly string[];
     }
   | { readonly operator: ">=" | "<="; readonly type: "date" }
   | {
@@ -32,6 +34,8 @@ export type Filter =
       readonly maxItems?: number;
       /** Most characters of each value; 1,000 by default. */
       readonly maxLength?: number;
+      /** The only values of the column; others are refused. */
+      readonly values?: readonly string[];
     };
 
 /** A parameter that a caller may send: a name, the column it filters, and how. */

@@ -92,6 +92,11 @@ export const ERRORS = {
     detail: "Parameter '{name}' must be a date-time.",
     when: "the filtered column holds times and the value is not an RFC 3339 date-time",
   },
+  valueNotAccepted: {
+    status: 400,
+    detail: "Parameter '{name}' must be one of: {values}.",
+    when: "the column holds only the listed values and the value is none of them",
+  },
   valueTooLong: {
     status: 400,
     detail: "Parameter '{name}' allows at most {max} characters.",

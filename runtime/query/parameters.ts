@@ -104,7 +104,22 @@ function checkTexts(parameter: Parameter, texts: readonly string[]): HttpError |
   if (texts.length > maxItems) return httpError("tooManyValues", { name, max: maxItems });
   if (texts.some((text) => text.length > maxLength))
     return httpError("valueTooLong", { name, max: maxLength });
-  return texts.some((text) => text.includes("\0")) ? httpError("nulCharacter", { name }) : null;
+  if (texts.some((text) => text.includes("\0"))) return httpError("nulCharacter", { name });
+  const values = "values" in parameter ? parameter.values : undefined;
+  if (values === undefined || texts.every((text) => isAccepted(text, values, parameter))) return null;
+  return httpError("valueNotAccepted", { name, values: values.join(", ") });
+}
+
+/** As the database compares: numbers by their value, with `case` in any letter case. */
+function isAccepted(text: string, values: readonly string[], parameter: Parameter): boolean {
+  if (values.includes(text)) return true;
+  if (/^[+-]?\d+$/.test(text))
+    return values.some(
+      (value) => /^[+-]?\d+$/.test(value) && BigInt(value) === BigInt(text.replace("+", "")),
+    );
+  if (!("case" in parameter)) return false;
+  const folds = [(each: string) => each.toLowerCase(), (each: string) => each.toUpperCase()];
+  return folds.some((fold) => values.some((value) => fold(value) === fold(text)));
 }
 
 /** `%` is a wildcard; `_` and `\` are ordinary characters; without `%` the text may stand anywhere. */

@@ -23,7 +23,7 @@ const run = promisify(execFile);
 async function python(needed: string, program: string): Promise<string | null> {
   const missing = await run(programPath("python3"), ["-c", needed]).then(
     () => null,
-    (error: Error) => error.message.trim().split("\n").at(-1) ?? "",
+    (error: unknown) => (error as Error).message.trim().split("\n").at(-1) ?? "",
   );
   if (missing !== null) {
     // DuckDB fetches its extension from elsewhere.

@@ -48,7 +48,7 @@ describe.skipIf(!isThere).each([
     expect({ endpoints: entries.length, invalid: count("invalid"), taken: count("path-taken") }).toEqual(
       counts,
     );
-    expect(files.size).toBe(counts.endpoints + 3);
+    expect(files.size).toBe(counts.endpoints + 4);
     expect(new Set(pathsOf(catalogue())).size).toBe(counts.endpoints);
   });
 

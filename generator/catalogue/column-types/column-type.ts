@@ -34,6 +34,15 @@ export function parseColumnType(text: string | undefined): ColumnType {
 const known = new Map<string, ColumnType>();
 const MAX_KNOWN = 1000;
 
+/** A type of texts that are among these values only; other types stay as they are. */
+export function withAcceptedValues(
+  type: ColumnType,
+  values: readonly string[] | null | undefined,
+): ColumnType {
+  const isText = type.kind === "string" && type.format === undefined;
+  return isText && values ? { kind: "enum", values, nullable: type.nullable } : type;
+}
+
 function readColumnType(text: string): ColumnType {
   const type = parseBareType(text.replace(/\s(not\s)?null\s*$/i, ""));
   return /(?<!\snot)\snull\s*$/i.test(text) ? nullable(type) : type;

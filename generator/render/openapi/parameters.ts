@@ -1,4 +1,4 @@
-import type { LetterCase, Method, Pagination, Parameter } from "@routewright/runtime/model";
+import type { Method, Pagination, Parameter } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
 import type { Json, JsonMap, JsonRecord } from "./json-text.js";
 
@@ -71,16 +71,22 @@ function declared(parameter: Parameter, description: string, method: Method): Fi
 function schemaOf(parameter: Parameter): JsonRecord {
   switch (parameter.type) {
     case "string":
-      return { type: "string", maxLength: parameter.maxLength ?? DEFAULT_MAX_LENGTH };
+      return textSchema(parameter);
     case "date":
       return { type: "string", format: "date" };
     case "string_list":
       return {
         type: "array",
-        items: { type: "string", maxLength: parameter.maxLength ?? DEFAULT_MAX_LENGTH },
+        items: textSchema(parameter),
         maxItems: parameter.maxItems ?? DEFAULT_MAX_ITEMS,
       };
   }
+}
+
+/** With `case` the values count in any letter case, which an `enum` cannot say. */
+function textSchema(parameter: TextParameter): JsonRecord {
+  const { values, maxLength = DEFAULT_MAX_LENGTH } = parameter;
+  return { type: "string", maxLength, ...(values && parameter.case === undefined && { enum: values }) };
 }
 
 /** Limits of a value and of a list that no `max_length` and `max_items` change (generator/README.md, meta.api). */
@@ -92,7 +98,7 @@ function filterText(parameter: Parameter, method: Method): string {
   const { column } = parameter;
   switch (parameter.operator) {
     case "=":
-      return `Filter: \`${column} = value\`.${caseText(parameter.case)}`;
+      return `Filter: \`${column} = value\`.${caseText(parameter)}`;
     case ">=":
     case "<=":
       return `Filter: \`${column} ${parameter.operator} value\`, inclusive.`;
@@ -102,7 +108,7 @@ function filterText(parameter: Parameter, method: Method): string {
         `a value without \`%\` is looked for anywhere in the column.`
       );
     case "IN":
-      return `Filter: \`${column} IN (values)\`. ${listText(method)}${caseText(parameter.case)}`;
+      return `Filter: \`${column} IN (values)\`. ${listText(method)}${caseText(parameter)}`;
   }
 }
 
@@ -115,9 +121,13 @@ function listText(method: Method): string {
   }
 }
 
-function caseText(letterCase: LetterCase | undefined): string {
-  return letterCase === undefined ? "" : ` Value and column are compared in ${letterCase} case.`;
+function caseText({ case: letterCase, values }: Pick<TextParameter, "case" | "values">): string {
+  if (letterCase === undefined) return "";
+  const among = values ? ` The value is one of ${codeList(values)}, in any letter case.` : "";
+  return ` Value and column are compared in ${letterCase} case.${among}`;
 }
+
+type TextParameter = Extract<Parameter, { readonly type: "string" | "string_list" }>;
 
 function pageFields({ defaultLimit, maxLimit }: Pagination): readonly Field[] {
   const limit = { type: "integer", minimum: 1, maximum: maxLimit, default: defaultLimit };

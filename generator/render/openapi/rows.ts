@@ -1,8 +1,14 @@
 import type { Column } from "@routewright/runtime/model";
-import type { CatalogueEntry } from "../../catalogue/catalogue.js";
-import { jsonSchemaOf, parseColumnType } from "../../catalogue/column-types/column-type.js";
+import type { CatalogueEntry, ColumnFacts } from "../../catalogue/catalogue.js";
+import {
+  type ColumnType,
+  jsonSchemaOf,
+  parseColumnType,
+  withAcceptedValues,
+} from "../../catalogue/column-types/column-type.js";
 import type { Json, JsonMap, JsonRecord } from "./json-text.js";
 import { rowNameOf } from "./names.js";
+import { paragraphs } from "./parameters.js";
 import { PAGE_HEADERS, ref, response, ROWS_HEADERS } from "./responses.js";
 
 /** Fields of an envelope's `pagination` (runtime/README.md, Responses). */
@@ -22,11 +28,15 @@ export const PAGINATION_SCHEMA: JsonRecord = {
  * Schema of an endpoint's row: a property per column, in the model's order. A row carries every column of the
  * relation, so all are required and there may be more than the model lists.
  */
-export function rowSchema({ endpoint, documentation }: CatalogueEntry): JsonMap {
+export function rowSchema({ endpoint, documentation, facts }: CatalogueEntry): JsonMap {
   const names = endpoint.columns.map(({ name }) => name);
-  const properties = endpoint.columns.map(
-    (column) => [column.name, columnSchema(column, documentation.columns.get(column.name) ?? "")] as const,
-  );
+  const properties = endpoint.columns.map((column) => {
+    const { name } = column;
+    return [
+      name,
+      columnSchema(column, facts.columns.get(name), documentation.columns.get(name) ?? ""),
+    ] as const;
+  });
   return new Map<string, Json>([
     ["type", "object"],
     ["description", `A row of \`${endpoint.path}\`.`],
@@ -36,9 +46,36 @@ export function rowSchema({ endpoint, documentation }: CatalogueEntry): JsonMap 
   ]);
 }
 
-function columnSchema({ type }: Column, description: string): JsonRecord {
-  const schema = jsonSchemaOf(parseColumnType(type ?? undefined)) as JsonRecord;
-  return { ...schema, ...(description !== "" && { description }) };
+function columnSchema({ type }: Column, facts: ColumnFacts | undefined, description: string): JsonRecord {
+  const columnType = withAcceptedValues(parseColumnType(type ?? undefined), facts?.acceptedValues);
+  const text = paragraphs(description, facts === undefined ? "" : promisesText(facts));
+  return {
+    ...(jsonSchemaOf(columnType) as JsonRecord),
+    ...(facts !== undefined && numberKeywords(columnType, facts)),
+    ...(text !== "" && { description: text }),
+  };
+}
+
+/** What tests of the project promise of numbers. */
+function numberKeywords({ kind, ...type }: ColumnType, facts: ColumnFacts): JsonRecord {
+  const { acceptedValues, minimum, maximum, exclusive } = facts;
+  if (kind !== "integer" && kind !== "decimal" && kind !== "float") return {};
+  const values = kind === "integer" ? (acceptedValues ?? []).map(Number).filter(Number.isSafeInteger) : [];
+  const isNullable = "nullable" in type && type.nullable;
+  return {
+    ...(values.length > 0 &&
+      values.length === acceptedValues?.length && { enum: isNullable ? [...values, null] : values }),
+    ...(minimum !== undefined && { [exclusive ? "exclusiveMinimum" : "minimum"]: minimum }),
+    ...(maximum !== undefined && { [exclusive ? "exclusiveMaximum" : "maximum"]: maximum }),
+  };
+}
+
+/** What JSON Schema has no keyword for. */
+function promisesText({ unique, references }: ColumnFacts): string {
+  return [
+    ...(unique ? ["No two rows have the same value."] : []),
+    ...(references === undefined ? [] : [`Each value is in \`${references}\`.`]),
+  ].join(" ");
 }
 
 /** The 200 response: an array of rows, or a page in an envelope. */
