@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import * as ramp from "@routewright/runtime/ramp";
 import type { Environment } from "@routewright/runtime/server";
+import { freePort } from "./ports.js";
 
 /** What the demo needs to call the ramp. */
 export interface DemoRamp {
@@ -18,8 +19,8 @@ interface Credentials {
   readonly clientSecret: string;
 }
 
-/** Port of the sandbox's providers, as `routewright ramp sandbox` has it; a free one when the ramp has one too. */
-const sandboxPort = ({ rampPort }: Environment): number => (rampPort === 0 ? 0 : 8002);
+/** Port of `routewright ramp sandbox`. */
+const SANDBOX_PORT = 8002;
 
 /** The ramp with a demo project on it: both sandbox providers, and a receiver that prints the events. */
 export async function startDemoRamp(environment: Environment, dataDir: string): Promise<DemoRamp> {
@@ -29,7 +30,8 @@ export async function startDemoRamp(environment: Environment, dataDir: string): 
     for (const end of stops.reverse()) await end();
   };
   try {
-    const sandbox = await ramp.startSandbox({ host: environment.host, port: sandboxPort(environment) });
+    const { host } = environment;
+    const sandbox = await ramp.startSandbox({ host, port: await freePort(host, SANDBOX_PORT) });
     stops.push(() => sandbox.stop());
     const receiver = await startReceiver();
     stops.push(() => receiver.stop());

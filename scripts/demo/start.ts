@@ -9,6 +9,7 @@ import { mkdirSync } from "node:fs";
 import { stopSignal } from "../../generator/commands/command.js";
 import { run } from "../../generator/dist/cli.js";
 import { demoKeys } from "./keys.js";
+import { freePort } from "./ports.js";
 import { startDemoRamp } from "./ramp.js";
 import { buildDemoRelations } from "./relations.js";
 import { welcome } from "./welcome.js";
@@ -22,7 +23,7 @@ async function start(): Promise<void> {
   const keys = demoKeys(KEY_FILE, `${DATA_DIR}/demo_keys_shown.json`);
   const reading = readEnvironment({ API_KEYS_FILE: KEY_FILE, LOG_LEVEL: "warn", ...process.env });
   if (!reading.ok) throw new Error(reading.problems.join("\n"));
-  const { environment } = reading;
+  const environment = await withFreePorts(reading.environment);
   console.log("Generating handlers and OpenAPI from the starter's manifest …");
   if ((await run(["generate", "--manifest", `${STARTER}/manifest.json`])) !== 0)
     throw new Error("Generating failed.");
@@ -42,6 +43,16 @@ async function start(): Promise<void> {
   } finally {
     for (const stop of stops.reverse()) await stop();
   }
+}
+
+/** A port that the environment names is used or reported; the default ones give way to what else runs here. */
+async function withFreePorts(environment: Environment): Promise<Environment> {
+  const { host, port, rampPort } = environment;
+  return {
+    ...environment,
+    port: process.env["PORT"] === undefined ? await freePort(host, port) : port,
+    rampPort: process.env["RAMP_PORT"] === undefined ? await freePort(host, rampPort) : rampPort,
+  };
 }
 
 async function openDatabase(environment: Environment, stops: (() => Promise<unknown>)[]): Promise<string> {

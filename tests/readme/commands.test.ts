@@ -2,6 +2,7 @@
 import { exec, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -77,6 +78,13 @@ function startUntil(
   });
 }
 
+/** Takes a port until the tests end, unless something else has it. */
+async function occupy(port: number): Promise<void> {
+  const server = createServer();
+  await once(server.listen(port, "127.0.0.1"), "listening").catch(() => undefined);
+  atEnd(() => new Promise<void>((resolve) => void server.close(() => resolve())));
+}
+
 /** Runs a command to its end and returns its standard output; rejects where it fails. */
 async function shell(command: string, cwd: string, variables: Variables = {}): Promise<string> {
   const env = { PATH: process.env["PATH"], HOME: cwd, ...variables };
@@ -102,8 +110,9 @@ const INSTALL = "npm install routewright @routewright/runtime";
 const SCENARIOS: Readonly<Record<string, (commands: readonly string[]) => Promise<void>>> = {
   "README.md ## Try it": async ([start = "", curl = "", ...others]) => {
     expect(others).toEqual([]);
-    const ports = { PORT: "0", RAMP_PORT: "0" };
-    const [, address = ""] = await startUntil(start, root, ports, /The data API is at (\S+)[\s\S]*Ctrl-C/);
+    // Its own ports are taken: it takes free ones.
+    for (const port of [8000, 8001, 8002]) await occupy(port);
+    const [, address = ""] = await startUntil(start, root, {}, /The data API is at (\S+)[\s\S]*Ctrl-C/);
     expect(curl).toContain("http://127.0.0.1:8000/");
     const stdout = await shell(curl.replace("http://127.0.0.1:8000", address), root);
     expect(stdout).toMatch(/^HTTP\/1\.1 200 OK/);
