@@ -33,12 +33,13 @@ export function docsApp(title: string): Express {
   const app = express();
   app.disable("x-powered-by");
   app.use(setPolicy);
-  const swagger = swaggerPage(title);
-  app.get("/docs", (_request, response) => void response.type("html").send(swagger));
+  app.get("/docs", (_request, response) => void response.type("html").send(swaggerPage(title)));
+  app.get("/docs/start.js", sendAsset("swagger-start.js"));
+  app.get("/docs/start.css", sendAsset("swagger.css"));
   app.use("/docs", swaggerUi.serve);
   app.get("/redoc", (_request, response) => void response.type("html").send(redocPage(title)));
   app.get("/redoc/redoc.js", sendAsset("redoc.js"));
-  app.get("/redoc/start.js", (_request, response) => void response.type("js").send(REDOC_START));
+  app.get("/redoc/start.js", sendAsset("redoc-start.js"));
   return app;
 }
 
@@ -74,25 +75,9 @@ const setPolicy: RequestHandler = (_request, response, next) => {
   next();
 };
 
-/** Swagger UI names its files relative to a folder; the page itself is at `/docs`, without a slash. */
-function swaggerPage(title: string): string {
-  const swaggerOptions = {
-    url: "/openapi.json",
-    persistAuthorization: true,
-    displayRequestDuration: true,
-    docExpansion: "none",
-    filter: true,
-  };
-  // The bar at the top holds the maker's name and nothing that this page needs.
-  const customCss = ".swagger-ui .topbar { display: none }";
-  const customSiteTitle = escapeHtml(title);
-  const page = swaggerUi.generateHTML(undefined, { customSiteTitle, customCss, swaggerOptions });
-  return page.replaceAll('"./', '"/docs/');
-}
-
-const REDOC_START = `Redoc.init("/openapi.json", { disableSearch: false, hideDownloadButton: false, sortTagsAlphabetically: false }, document.getElementById("redoc"));`;
-
-function redocPage(title: string): string {
+/** `head` and `scripts` are HTML of ours; the title is text. */
+function referencePage(title: string, id: string, head: string, scripts: readonly string[]): string {
+  const tags = scripts.map((src) => `<script src="${src}"></script>\n`).join("");
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -100,15 +85,25 @@ function redocPage(title: string): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)}</title>
 <link rel="icon" href="data:,">
-<style>body { margin: 0; }</style>
+${head}
 </head>
 <body>
-<div id="redoc"></div>
-<script src="/redoc/redoc.js"></script>
-<script src="/redoc/start.js"></script>
+${id === "redoc" ? `<main id="${id}"></main>` : `<div id="${id}"></div>`}
+${tags}<script type="module" src="/${id === "redoc" ? "redoc" : "docs"}/start.js"></script>
 </body>
 </html>
 `;
+}
+
+function swaggerPage(title: string): string {
+  const styles = ["swagger-ui.css", "start.css"].map(
+    (file) => `<link rel="stylesheet" href="/docs/${file}">`,
+  );
+  return referencePage(title, "swagger-ui", styles.join("\n"), ["/docs/swagger-ui-bundle.js"]);
+}
+
+function redocPage(title: string): string {
+  return referencePage(title, "redoc", "<style>body { margin: 0; }</style>", ["/redoc/redoc.js"]);
 }
 
 function explorerPage(title: string): string {

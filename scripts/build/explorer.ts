@@ -1,11 +1,16 @@
-/** Bundles the explorer page into the runtime's assets: one script, one style sheet, nothing from another host. */
+/** Bundles what the documentation pages run into the runtime's assets: nothing comes from another host. */
 import { build } from "esbuild";
 import { fileURLToPath } from "node:url";
 
 const inRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 await build({
-  entryPoints: { explore: inRoot("runtime/docs/explorer/main.ts") },
+  entryPoints: {
+    explore: inRoot("runtime/docs/explorer/main.ts"),
+    "swagger-start": inRoot("runtime/docs/reference/swagger.ts"),
+    "redoc-start": inRoot("runtime/docs/reference/redoc.ts"),
+    swagger: inRoot("runtime/docs/reference/swagger.css"),
+  },
   outdir: inRoot("runtime/dist/assets"),
   bundle: true,
   minify: true,
