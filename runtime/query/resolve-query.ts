@@ -1,6 +1,7 @@
+import { hash } from "node:crypto";
 import type { RowFormat, Selection, ResolvedQuery } from "./warehouse.js";
 import { readParameters } from "./parameters.js";
-import type { Endpoint } from "../model/endpoint.js";
+import type { Column, Endpoint } from "../model/endpoint.js";
 import type { HttpError } from "../model/errors.js";
 import { NO_FIELDS } from "./request-fields.js";
 
@@ -40,10 +41,23 @@ export function resolveDefaultQuery(endpoint: Endpoint, options: ResponseOptions
   return resolved;
 }
 
+const columnKeys = new WeakMap<readonly Column[], string>();
+
+/** The declared columns: a refresh may change them while the rows stay the same. */
+function columnsKey(columns: readonly Column[] = NO_COLUMNS): string {
+  const known = columnKeys.get(columns);
+  if (known !== undefined) return known;
+  const key = hash("sha1", JSON.stringify(columns), "base64");
+  columnKeys.set(columns, key);
+  return key;
+}
+
+const NO_COLUMNS: readonly Column[] = [];
+
 /** U+0000 separates the parts: no name or value of a query can contain it. */
 export function queryKey({ relation: [schema, name], selection, format, timeoutMs }: ResolvedQuery): string {
   const { conditions, sort, page } = selection;
-  let key = `${schema}\0${name}\0${format}\0${String(timeoutMs)}`;
+  let key = `${schema}\0${name}\0${format}\0${String(timeoutMs)}\0${columnsKey(selection.columns)}`;
   if (page !== null)
     key += `\0${String(page.limit)} ${String(page.offset)}${page.envelope === true ? " +" : ""}`;
   for (const { column, operator, value, ...filter } of conditions) {

@@ -4,10 +4,12 @@ import { expect, it } from "vitest";
 import { type Served, serve } from "../support/command.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
-import { generateInto, ownFolder } from "../support/service.js";
+import { generateInto, KEYS, ownFolder } from "../support/service.js";
 import { manifestServer } from "./manifest-server.js";
 
-const schema = await ownSchema("CREATE TABLE @.one AS SELECT 1 AS n");
+const schema = await ownSchema(
+  "CREATE TABLE @.one AS SELECT 1 AS n; CREATE TABLE @.pair AS SELECT 1 AS n, 'hush' AS secret",
+);
 const model = { name: "one", schema, tags: ["production", "flows", "api:one"], columns: { n: "int" } };
 const manifest = manifestOf([{ ...model, materialized: "table" }]);
 
@@ -50,6 +52,29 @@ it("the first answer has the version of the last build, and a later one that of 
   put(file, runResults("2026-05-21T03:00:12.000000Z"));
   await expect.poll(() => asOf(command)).toBe("2026-05-21T03:00:12.000Z");
   expect((await command.stop()).code).toBe(0);
+});
+
+it("a refresh that takes a column away takes it from answers and tags that are known too", async () => {
+  const folder = ownFolder();
+  const wide = { ...model, name: "pair", tags: ["production", "flows", "api:pair"], materialized: "table" };
+  const both = manifestOf([{ ...wide, columns: { n: "int", secret: "text" } }]);
+  generateInto(join(folder, "generated"), both);
+  put(join(folder, "manifest.json"), JSON.stringify(manifestOf([{ ...wide, columns: { n: "int" } }])));
+  put(join(folder, "run_results.json"), runResults("2026-05-21T03:00:01.000000Z").replace("one", "pair"));
+  const { url } = await serve(folder, ["--only", "data"], {
+    DATABASE_URL: databaseUrl,
+    DBT_MANIFEST_PATH: "manifest.json",
+    DBT_RUN_RESULTS_PATH: "run_results.json",
+    API_KEYS: JSON.stringify({ [KEYS.tier3]: "tier3" }),
+  });
+  const before = await fetch(`${url}/v1/flows/pair`);
+  expect(await before.text()).toBe('[{"n":1,"secret":"hush"}]');
+  expect(before.headers.get("x-data-as-of")).not.toBeNull();
+  const headers = { "X-API-Key": KEYS.tier3 };
+  await fetch(`${url}/v1/system/manifest/refresh`, { method: "POST", headers });
+  const tag = before.headers.get("etag") ?? "";
+  const after = await fetch(`${url}/v1/flows/pair`, { headers: { "If-None-Match": tag } });
+  expect([after.status, await after.text()]).toEqual([200, '[{"n":1}]']);
 });
 
 it("serves without versions, and says why, where the run results cannot be read; no secret of theirs is shown", async () => {
