@@ -5,21 +5,21 @@ import { networkOf } from "./rate-limit/network.js";
 import type { RateLimitStore, RateWindow } from "./rate-limit/store.js";
 import { httpError, type HttpError } from "../model/errors.js";
 
-/** A caller, known from the headers and the address alone. */
+/** What a request may do, decided from its headers and address alone. */
 export interface Authorization {
   /** Null without a key. */
   readonly owner: KeyOwner | null;
   readonly tier: Tier;
-  /** Tells callers apart: the key's id, or the network address. */
+  /** Identifies the caller: the key's id, or the network address. */
   readonly callerId: string;
   /** Requests per window of the caller's own tier. */
   readonly limit: number;
   readonly window: RateWindow;
-  /** Set when the caller goes no further. */
+  /** Set when the request is refused. */
   readonly error: HttpError | null;
 }
 
-/** What tells callers apart. */
+/** What authorization depends on. */
 export interface AccessControl {
   readonly keys: Keyring;
   readonly rates: RateLimitStore;
@@ -28,23 +28,26 @@ export interface AccessControl {
   readonly rateLimits: Readonly<PerTier<number>>;
 }
 
-/** Key, then rate limit (runtime/README.md, Keys and limits). The request is counted, whatever becomes of it. */
-export function authorize(gate: AccessControl, request: Origin): Authorization | Promise<Authorization> {
-  const caller = identify(gate, request);
-  const window = gate.rates.hit(caller.counter);
-  return window instanceof Promise ? window.then((w) => judge(gate, caller, w)) : judge(gate, caller, window);
+/** Checks the key, then the rate limit (runtime/README.md, Requests). Every request counts, refused ones too. */
+export function authorize(access: AccessControl, request: Origin): Authorization | Promise<Authorization> {
+  const caller = identify(access, request);
+  const window = access.rates.hit(caller.counter);
+  return window instanceof Promise
+    ? window.then((counted) => checkLimit(access, caller, counted))
+    : checkLimit(access, caller, window);
 }
 
-/** As `authorize`, for what is never limited: the window is reported and not consumed. A wrong key still counts. */
-export async function peek(gate: AccessControl, request: Origin): Promise<Authorization> {
-  const caller = identify(gate, request);
-  const window = await (caller.known ? gate.rates.look(caller.counter) : gate.rates.hit(caller.counter));
-  return authorization(gate.rateLimits, caller, window, caller.known ? null : httpError("unknownKey"));
+/** As `authorize`, for paths without a limit: reports the window without counting. An unknown key still counts. */
+export async function peek(access: AccessControl, request: Origin): Promise<Authorization> {
+  const { rates, rateLimits } = access;
+  const caller = identify(access, request);
+  const window = await (caller.known ? rates.peek(caller.counter) : rates.hit(caller.counter));
+  return authorization(rateLimits, caller, window, caller.known ? null : httpError("unknownKey"));
 }
 
 interface Caller {
   readonly owner: KeyOwner | null;
-  /** False for a key that nobody has; its attempts count against the address. */
+  /** False for an unknown key: its requests count against the address. */
   readonly known: boolean;
   readonly tier: Tier;
   readonly counter: string;
@@ -59,7 +62,7 @@ function identify({ keys, addressOf }: AccessControl, request: Origin): Caller {
   return { owner: null, known: !key, tier: "tier0", counter: `ip:${networkOf(addressOf(request))}` };
 }
 
-function judge({ rateLimits }: AccessControl, caller: Caller, window: RateWindow): Authorization {
+function checkLimit({ rateLimits }: AccessControl, caller: Caller, window: RateWindow): Authorization {
   if (window.count > rateLimits[caller.tier]) {
     return authorization(rateLimits, caller, window, httpError("rateLimited", { n: secondsLeft(window) }));
   }

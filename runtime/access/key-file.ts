@@ -3,10 +3,10 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { hashOf, HASH_PREFIX, KEY_ID_DIGITS, KEY_PREFIX, parseKeyring } from "./keyring.js";
 import type { Tier } from "../model/tier.js";
 
-/** Random bytes of a key: 256 bits, which nobody guesses. */
+/** Random bytes of a key: 256 bits cannot be guessed. */
 const SECRET_BYTES = 32;
 
-/** A key as its file holds it; what is absent was not given. */
+/** An entry of the key file. `user` and `org` are empty where the entry has none. */
 export interface StoredKey {
   readonly id: string;
   readonly tier: Tier;
@@ -17,7 +17,7 @@ export interface StoredKey {
 export type KeyFileResult<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
-/** Adds a key for its owner; the file gets the hash, the caller the key, which cannot be read back. */
+/** Adds a key. The file stores its hash; the key itself is only in the result. */
 export function addKey(
   file: string,
   owner: Omit<StoredKey, "id">,
@@ -38,7 +38,7 @@ export function storedKeys(file: string): KeyFileResult<readonly StoredKey[]> {
     : entries;
 }
 
-/** Removes the key that an id, or its beginning, names; the ids that match where it is not exactly one. */
+/** Removes the key whose id starts with `id`, if exactly one does. Returns the matching ids. */
 export function removeKey(file: string, id: string): KeyFileResult<readonly string[]> {
   const entries = readEntries(file);
   if (!entries.ok) return entries;
@@ -50,7 +50,7 @@ export function removeKey(file: string, id: string): KeyFileResult<readonly stri
 
 type Entry = string | Partial<StoredKey>;
 
-/** Refuses what the server would refuse, so that a command never makes a broken file worse. */
+/** An invalid file is an error here as in the server: a command must not rewrite it. */
 function readEntries(file: string): KeyFileResult<ReadonlyMap<string, Entry>> {
   if (!existsSync(file)) return { ok: true, value: new Map() };
   const text = readFileSync(file, "utf8");
@@ -59,7 +59,7 @@ function readEntries(file: string): KeyFileResult<ReadonlyMap<string, Entry>> {
   return { ok: true, value: new Map(Object.entries(JSON.parse(text) as Record<string, Entry>)) };
 }
 
-/** Readable by its owner alone, and whole at any moment. */
+/** Mode 0600. Written aside and renamed: a reader never sees half a file. */
 function writeEntries(file: string, entries: ReadonlyMap<string, Entry>): void {
   const staged = `${file}.${String(process.pid)}.tmp`;
   writeFileSync(staged, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`, { mode: 0o600 });

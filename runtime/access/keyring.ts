@@ -1,23 +1,23 @@
 import { hash } from "node:crypto";
 import { isTier, type Tier } from "../model/tier.js";
 
-/** Every key begins so (data-api.md §5). */
+/** Prefix of every key (runtime/README.md, Keys and tiers). */
 export const KEY_PREFIX = "sk_live_";
-/** Begins a key that is stored as its hash. */
+/** Prefix of a key that is stored as its hash. */
 export const HASH_PREFIX = "sha256:";
-/** Hex digits of a hash that name its key in logs and lists. */
+/** Length of a key's id: the first hex digits of its hash. */
 export const KEY_ID_DIGITS = 12;
 
-/** Who a key belongs to. */
+/** The owner of a key. */
 export interface KeyOwner {
-  /** Names the key without telling it: the first digits of its hash. Fit for logs and counters. */
+  /** First digits of the key's hash: safe in logs and metrics. */
   readonly id: string;
   readonly user: string;
   readonly tier: Tier;
   readonly org: string;
 }
 
-/** The keys a server knows, by hash: the keys themselves are not kept in memory (data-api.md §5). */
+/** The keys of a server, by hash: the keys themselves are not kept in memory (runtime/README.md, Keys and tiers). */
 export class Keyring {
   #owners: ReadonlyMap<string, KeyOwner>;
 
@@ -30,7 +30,7 @@ export class Keyring {
     return this.#owners.get(hashOf(key)) ?? null;
   }
 
-  /** Takes over the keys of another keyring: what uses this one sees them from here on. */
+  /** Replaces the keys in place, so that every holder of this keyring sees the new ones. */
   replaceWith({ owners }: Keyring): void {
     this.#owners = owners;
   }
@@ -44,19 +44,19 @@ export class Keyring {
   }
 }
 
-/** Under what a key is stored and looked up: keys are long and random, so a plain digest is enough. */
+/** SHA-256 without salt: keys are long and random, so a plain digest is enough. */
 export function hashOf(key: string): string {
   return hash("sha256", key, "hex");
 }
 
-export type KeyringReading =
+export type KeyringResult =
   { readonly ok: true; readonly keyring: Keyring } | { readonly ok: false; readonly problems: string[] };
 
 /**
  * Reads `{"sk_live_…": {"user", "tier", "org"}}`; the value may be the tier alone, the key may be `sha256:<hex>`
- * (decisions.md §A, Keys). Problems name an entry by its place, never by its key.
+ * (runtime/README.md, Keys and tiers). Problems name an entry by its position, never by its key.
  */
-export function readKeyring(json: unknown, source: string): KeyringReading {
+export function readKeyring(json: unknown, source: string): KeyringResult {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     return {
       ok: false,
@@ -69,7 +69,7 @@ export function readKeyring(json: unknown, source: string): KeyringReading {
   const owners = read.filter((item) => typeof item !== "string");
   const problems = read.filter((item) => typeof item === "string");
   problems.push(
-    ...repetitions(
+    ...duplicates(
       owners.map(([digest]) => digest),
       source,
     ),
@@ -77,8 +77,8 @@ export function readKeyring(json: unknown, source: string): KeyringReading {
   return problems.length > 0 ? { ok: false, problems } : { ok: true, keyring: new Keyring(new Map(owners)) };
 }
 
-/** One of two tiers would be ignored. */
-function repetitions(keys: readonly string[], source: string): string[] {
+/** A duplicate is an error: one of its two tiers would be ignored. */
+function duplicates(keys: readonly string[], source: string): string[] {
   const firsts = new Map<string, number>();
   const problems: string[] = [];
   keys.forEach((key, i) => {
@@ -89,28 +89,28 @@ function repetitions(keys: readonly string[], source: string): string[] {
   return problems;
 }
 
-/** As `readKeyring`, of JSON text; it also refuses a key that is written twice, of which JSON would keep the last. */
-export function parseKeyring(text: string, source: string): KeyringReading {
+/** As `readKeyring`, for JSON text. A duplicate key is an error too: `JSON.parse` would keep the last one. */
+export function parseKeyring(text: string, source: string): KeyringResult {
   const names = [...text.matchAll(/"((?:sk_live_|sha256:)(?:[^"\\]|\\.)*)"\s*:/g)].map(
     ([, name = ""]) => name,
   );
-  const problems = repetitions(names, source);
+  const problems = duplicates(names, source);
   if (problems.length > 0) return { ok: false, problems };
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
-    // The parser's own message could repeat a key.
+    // The parser's message can contain a key.
   }
   return readKeyring(json, source);
 }
 
-function readEntry(key: string, entry: unknown, place: string): readonly [string, KeyOwner] | string {
+function readEntry(key: string, entry: unknown, position: string): readonly [string, KeyOwner] | string {
   const digest = digestOf(key);
   if (digest === null)
-    return `${place}: a key begins with ${KEY_PREFIX}, or is ${HASH_PREFIX} and 64 hex digits.`;
+    return `${position}: a key begins with ${KEY_PREFIX}, or is ${HASH_PREFIX} and 64 hex digits.`;
   const record = (typeof entry === "string" ? { tier: entry } : (entry ?? {})) as Record<string, unknown>;
-  if (!isTier(record["tier"])) return `${place}: its tier must be one of tier0, tier1, tier2, tier3.`;
+  if (!isTier(record["tier"])) return `${position}: its tier must be one of tier0, tier1, tier2, tier3.`;
   const id = digest.slice(0, KEY_ID_DIGITS);
   return [
     digest,

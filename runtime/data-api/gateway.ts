@@ -11,7 +11,7 @@ import type { IncomingMessage } from "node:http";
 import { ResultCache } from "../results/result-cache.js";
 import { clientAddress, type ClientAddress } from "../http/client-address.js";
 import { openLog, type Logger } from "../http/logger.js";
-import { openRates } from "../access/rate-limit/open.js";
+import { openRateLimitStore } from "../access/rate-limit/open.js";
 import { openPostgres, POOL_DEFAULTS } from "../postgres/postgres-warehouse.js";
 import { routeToReplicas } from "../postgres/replica-router.js";
 
@@ -101,7 +101,7 @@ export interface GatewayOptions {
 /** Opens a gateway. Database connections are made when requests need them. */
 export function openGateway(options: GatewayOptions): Gateway & { close(): Promise<void> } {
   const log = options.log ?? openLog("info");
-  const rates = openRates(options.redisUrl ?? null, log);
+  const rates = openRateLimitStore(options.redisUrl ?? null, log);
   const timeouts = timeoutsOf(options.statementTimeoutMs ?? 30_000);
   const answerMemory = new AnswerMemory(options.answerMemoryMegabytes ?? 256);
   const warehouse = openWarehouse(options, longestOf(timeouts), answerMemory, log);

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { Keyring, parseKeyring, type KeyringReading } from "../access/keyring.js";
+import { Keyring, parseKeyring, type KeyringResult } from "../access/keyring.js";
 import type { Logger } from "../http/logger.js";
 import type { Variables } from "./variables.js";
 
@@ -75,7 +75,7 @@ function keysFileOf(variables: Variables): string {
 }
 
 /** The default file may be absent. */
-function readFile(file: string): KeyringReading {
+function readFile(file: string): KeyringResult {
   if (file === DEFAULT_KEYS_FILE && !existsSync(file)) return parseKeyring("{}", file);
   try {
     return parseKeyring(readFileSync(file, "utf8"), file);

@@ -3,7 +3,7 @@ import { createLocalJWKSet, exportJWK, type JWTVerifyGetKey } from "jose";
 import type { ClientAddress } from "../http/client-address.js";
 import type { Logger } from "../http/logger.js";
 import { type ConnectionSource, listen, type RunningServer } from "../http/server.js";
-import { openRates } from "../access/rate-limit/open.js";
+import { openRateLimitStore } from "../access/rate-limit/open.js";
 import { type RampLimits, RAMP_LIMITS } from "./api/authenticate.js";
 import { rampApp } from "./api/app.js";
 import { RampMetrics } from "./metrics.js";
@@ -63,7 +63,7 @@ export async function startRamp(options: RampOptions): Promise<RunningServer> {
 
 async function serve(options: RampOptions, database: RampDatabase): Promise<RunningServer> {
   const { host, port, addressOf, log, metricsPublic, databaseUrl, intake } = options;
-  const rates = openRates(options.redisUrl, log);
+  const rates = openRateLimitStore(options.redisUrl, log);
   // The address is part of what is set up, and known for certain only once the port is had.
   let handler: ReturnType<typeof rampApp> | null = null;
   const server = await listen(

@@ -17,7 +17,7 @@ function added(file: string, owner: Parameters<typeof addKey>[1] = OWNER): { key
 }
 
 describe("a key file", () => {
-  it("is made for its owner alone, holds the hash and never the key", () => {
+  it("is readable by its owner only, and holds the hash, never the key", () => {
     const file = newFile();
     const { key, id } = added(file);
     const text = readFileSync(file, "utf8");
@@ -28,14 +28,14 @@ describe("a key file", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it("is what a server reads", () => {
+  it("is read by the server", () => {
     const file = newFile();
     const { key, id } = added(file);
     const reading = readKeyring(JSON.parse(readFileSync(file, "utf8")), file);
     expect(reading.ok && reading.keyring.find(key)).toEqual({ id, ...OWNER });
   });
 
-  it("keeps what is in it, also keys written by hand, and its mode when it is changed", () => {
+  it("keeps its other entries and its mode when it is changed", () => {
     const file = newFile();
     writeFileSync(file, '{"sk_live_by_hand": "tier1"}', { mode: 0o600 });
     added(file);
@@ -45,7 +45,7 @@ describe("a key file", () => {
     expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   });
 
-  it("loses the one key that the beginning of an id names", () => {
+  it("removes the key that a prefix of its id identifies", () => {
     const file = newFile();
     const first = added(file);
     const second = added(file, { ...OWNER, user: "bob" });
@@ -53,7 +53,7 @@ describe("a key file", () => {
     expect(storedKeys(file)).toEqual({ ok: true, value: [{ id: second.id, ...OWNER, user: "bob" }] });
   });
 
-  it("loses nothing where an id names none or several", () => {
+  it("removes nothing when an id matches no key or several", () => {
     const file = newFile();
     const ids = [added(file).id, added(file).id];
     expect(removeKey(file, "zzz")).toEqual({ ok: true, value: [] });
@@ -61,7 +61,7 @@ describe("a key file", () => {
     expect(storedKeys(file)).toMatchObject({ ok: true, value: [{}, {}] });
   });
 
-  it("that is missing holds no key", () => {
+  it("that is missing holds no keys", () => {
     expect(storedKeys(newFile())).toEqual({ ok: true, value: [] });
   });
 

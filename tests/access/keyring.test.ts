@@ -10,7 +10,7 @@ function read(json: unknown): ReturnType<typeof readKeyring> {
 }
 
 describe("a key ring", () => {
-  it("knows a key by its full form, its short form and its hash", () => {
+  it("finds keys stored in full form, in short form and as a hash", () => {
     const reading = read({
       sk_live_full: { user: "ann", tier: "tier1", org: "acme" },
       sk_live_short: "tier2",
@@ -41,7 +41,7 @@ describe("a key ring", () => {
     expect(inspect(reading, { depth: null, showHidden: true })).not.toContain("sk_live_confidential");
   });
 
-  it("does not know what is not in it", () => {
+  it("does not find other keys", () => {
     const reading = read({ sk_live_full: "tier1" });
     if (!reading.ok) throw new Error(reading.problems.join());
     for (const key of [
@@ -66,7 +66,7 @@ describe("a key ring", () => {
     });
   });
 
-  it("is refused with every entry that is wrong, and no problem tells a key", () => {
+  it("reports every invalid entry, without the keys", () => {
     const reading = read({
       sk_live_good: "tier1",
       sk_test_prefix: "tier1",
@@ -93,13 +93,13 @@ describe("a key ring", () => {
     });
   });
 
-  it("goes by SHA-256", () => {
+  it("uses SHA-256", () => {
     expect(hashOf("sk_live_x")).toBe(digestOf("sk_live_x"));
   });
 });
 
 describe("a tier", () => {
-  it("opens itself and everything below", () => {
+  it("allows itself and every lower tier", () => {
     const open = TIERS.map((held) => TIERS.filter((required) => allows(held, required)));
     expect(open).toEqual([["tier0"], ["tier0", "tier1"], ["tier0", "tier1", "tier2"], [...TIERS]]);
   });

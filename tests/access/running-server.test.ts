@@ -77,7 +77,7 @@ describe.each([
     await expect.poll(() => statuses(served, "/", "sk_live_first"), TAKEN).toEqual([403]);
   });
 
-  it("reads the generated folder anew on SIGHUP, and goes on", async () => {
+  it("reloads the generated folder on SIGHUP and keeps serving", async () => {
     expect(await statuses(served, "/v1/s/b")).toEqual([404]);
     generateInto(join(folder, "generated"), modelsOf("a", "b"));
     served.child.kill("SIGHUP");

@@ -9,18 +9,18 @@ interface OpenWindow {
 
 const WINDOW_MS = RATE_WINDOW_SECONDS * 1000;
 
-/** Often, so that each sweep is short: 100,000 windows at once hold everybody up. */
+/** Frequent, so that each sweep is short: deleting 100,000 windows at once would block the event loop. */
 const SWEEP_MS = 1000;
 
-/** Windows of their own that strangers have before they share some; one takes about 160 bytes, so 16 MB. */
+/** Past this many windows anonymous callers share some. One takes about 160 bytes: 16 MB in all. */
 export const MAX_WINDOWS = 100_000;
 
-/** Callers that were let in by name: there are only so many, and no flood of strangers touches their windows. */
-const LET_IN = /^(key|project):/;
+/** Callers with a valid key or project. Their number is bounded, so they always have windows of their own. */
+const IDENTIFIED_CALLER = /^(key|project):/;
 
 /**
- * Counts windows in this process. A window that is open is never given up, so a flood of addresses gains nobody a
- * request; past `MAX_WINDOWS` strangers share windows instead, which bounds the memory.
+ * Counts windows in this process. An open window is never evicted, so a flood of addresses cannot reset a limit. Past
+ * `MAX_WINDOWS` anonymous callers share windows, which bounds the memory.
  */
 export class MemoryStore implements RateLimitStore {
   readonly degraded = null;
@@ -43,14 +43,14 @@ export class MemoryStore implements RateLimitStore {
     return this.#hitShared(name, now) ?? this.#open(name, now);
   }
 
-  look(name: string): RateWindow {
+  peek(name: string): RateWindow {
     const now = this.#now();
     const open = this.#windows.get(name);
     if (open && open.resetAt > now) return { count: open.count, resetAt: open.resetAt };
-    return this.#lookShared(name, now) ?? { count: 0, resetAt: now + WINDOW_MS };
+    return this.#peekShared(name, now) ?? { count: 0, resetAt: now + WINDOW_MS };
   }
 
-  /** How many windows callers have of their own. */
+  /** Number of windows, without the shared ones. */
   get size(): number {
     return this.#windows.size;
   }
@@ -67,16 +67,16 @@ export class MemoryStore implements RateLimitStore {
     return { count: 1, resetAt };
   }
 
-  /** Null when the caller gets a window of its own: not before a shared one that it may be in has ended. */
+  /** Null when the caller gets a window of its own: only after the shared one it may be counted in has ended. */
   #hitShared(name: string, now: number): RateWindow | null {
     const isFull = this.#windows.size >= MAX_WINDOWS && !this.#windows.has(name);
-    if (isFull && !LET_IN.test(name)) this.#overflow ??= new OverflowWindows();
-    else if (!this.#lookShared(name, now)) return null;
+    if (isFull && !IDENTIFIED_CALLER.test(name)) this.#overflow ??= new OverflowWindows();
+    else if (!this.#peekShared(name, now)) return null;
     return this.#overflow?.hit(name, now) ?? null;
   }
 
-  #lookShared(name: string, now: number): RateWindow | null {
-    return this.#overflow && !LET_IN.test(name) ? this.#overflow.look(name, now) : null;
+  #peekShared(name: string, now: number): RateWindow | null {
+    return this.#overflow && !IDENTIFIED_CALLER.test(name) ? this.#overflow.peek(name, now) : null;
   }
 
   #sweep(): void {

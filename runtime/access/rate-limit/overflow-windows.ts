@@ -5,38 +5,38 @@ import type { RateWindow } from "./store.js";
 const WINDOW_MS = RATE_WINDOW_SECONDS * 1000;
 
 /**
- * 3 MB, however many callers share them. A server that takes 25,000 requests/s, each from an address it has never seen,
- * counts 6 requests in each within a minute: too few to use up the window of somebody honest.
+ * 3 MB for any number of callers. At 25,000 requests/s, each from a new address, a window counts 6 requests a minute: too
+ * few to use up the limit of a regular caller.
  */
 const WINDOWS = 2 ** 18;
 
 /**
- * Windows for the callers that there is no memory for: a fixed number, each shared by all callers whose names have the
- * same hash. A caller may be told of others' requests as its own, but never gets more than its limit.
+ * A fixed number of windows for callers past the memory bound, each shared by all callers whose names have the same hash.
+ * A caller's count may include requests of others, but no caller gets more than its limit.
  */
 export class OverflowWindows {
   readonly #counts = new Uint32Array(WINDOWS);
   readonly #resetAts = new Float64Array(WINDOWS);
-  /** Without it nobody can choose names that share a window. */
+  /** Keeps callers from choosing names that share a window. */
   readonly #secret = randomBytes(16).toString("base64");
   #lastResetAt = 0;
 
   hit(name: string, now: number): RateWindow {
-    const place = this.#placeOf(name);
-    if (!this.#isOpen(place, now)) {
-      this.#counts[place] = 0;
-      this.#lastResetAt = this.#resetAts[place] = now + WINDOW_MS;
+    const index = this.#indexOf(name);
+    if (!this.#isOpen(index, now)) {
+      this.#counts[index] = 0;
+      this.#lastResetAt = this.#resetAts[index] = now + WINDOW_MS;
     }
-    const count = (this.#counts[place] ?? 0) + 1;
-    this.#counts[place] = count;
-    return { count, resetAt: this.#resetAts[place] ?? 0 };
+    const count = (this.#counts[index] ?? 0) + 1;
+    this.#counts[index] = count;
+    return { count, resetAt: this.#resetAts[index] ?? 0 };
   }
 
-  /** Null when the caller has no window open here. */
-  look(name: string, now: number): RateWindow | null {
-    const place = this.#placeOf(name);
-    if (!this.#isOpen(place, now)) return null;
-    return { count: this.#counts[place] ?? 0, resetAt: this.#resetAts[place] ?? 0 };
+  /** Null when the caller has no open window here. */
+  peek(name: string, now: number): RateWindow | null {
+    const index = this.#indexOf(name);
+    if (!this.#isOpen(index, now)) return null;
+    return { count: this.#counts[index] ?? 0, resetAt: this.#resetAts[index] ?? 0 };
   }
 
   /** Whether any window is open. */
@@ -44,16 +44,16 @@ export class OverflowWindows {
     return isAhead(this.#lastResetAt, now);
   }
 
-  #placeOf(name: string): number {
+  #indexOf(name: string): number {
     return hash("sha256", this.#secret + name, "buffer").readUInt32LE() % WINDOWS;
   }
 
-  #isOpen(place: number, now: number): boolean {
-    return isAhead(this.#resetAts[place] ?? 0, now);
+  #isOpen(index: number, now: number): boolean {
+    return isAhead(this.#resetAts[index] ?? 0, now);
   }
 }
 
-/** An end that is further away than a window is long was told by a clock that has been set back since. */
+/** A reset more than one window away means that the clock has been set back since: the window counts as ended. */
 export function isAhead(resetAt: number, now: number): boolean {
   return resetAt > now && resetAt <= now + WINDOW_MS;
 }

@@ -4,21 +4,21 @@ import { RateLimiterRedis, type RateLimiterRes } from "rate-limiter-flexible";
 import { RATE_WINDOW_SECONDS } from "../../model/tier.js";
 import type { RateWindow, SharedStore } from "./store.js";
 
-/** How long a request waits for Redis: far longer than it takes when all is well. */
-const ANSWER_TIMEOUT_MS = 250;
+/** How long a request waits for Redis. A healthy Redis answers in under a millisecond. */
+const COMMAND_TIMEOUT_MS = 250;
 
-/** How long a connection may take to come up, and may be silent when it owes an answer. */
+/** Limit for connecting, and for silence of a connection with pending commands. */
 const CONNECTION_TIMEOUT_MS = 1000;
 
-/** Attempts to connect come further and further apart, up to this. */
+/** Longest pause of the exponential backoff between attempts to connect. */
 const MAX_RECONNECT_MS = 1000;
 
-/** Begins every key in Redis. */
+/** Prefix of every key in Redis. */
 const KEY_PREFIX = "routewright:rate";
 
 /**
- * Counts windows in Redis, exactly, for all processes that count there. It goes by the clock of Redis; `resetAt` is
- * told by the one here, so that callers are told to wait for as long as Redis does.
+ * Counts windows in Redis, exactly, for all processes that share it. Windows end by the clock of Redis; `resetAt` is the
+ * remaining time added to the local clock, so that clock differences do not change the reported wait.
  */
 export class RedisStore implements SharedStore {
   readonly degraded = null;
@@ -33,23 +33,23 @@ export class RedisStore implements SharedStore {
       rejectIfRedisNotReady: true,
       keyPrefix: KEY_PREFIX,
       duration: RATE_WINDOW_SECONDS,
-      // The limit is not the store's business, and one that is reached would be thrown.
+      // The caller compares with the limit; the library would throw when it is reached.
       points: Number.MAX_SAFE_INTEGER,
     });
   }
 
   hit(name: string): Promise<RateWindow> {
-    return inTime(this.#limiter.consume(name)).then(windowOf);
+    return withTimeout(this.#limiter.consume(name)).then(windowOf);
   }
 
-  look(name: string): Promise<RateWindow> {
-    return inTime(this.#limiter.get(name)).then(windowOf);
+  peek(name: string): Promise<RateWindow> {
+    return withTimeout(this.#limiter.get(name)).then(windowOf);
   }
 
-  async reach(): Promise<void> {
+  async probe(): Promise<void> {
     if (this.#client.status !== "ready") await this.#connected();
-    // A Redis that answers may still refuse to write: a replica, a full one, one that is loading.
-    await this.hit("reach");
+    // A write, since a Redis that answers PING may refuse writes: a replica, one without memory, one that is loading.
+    await this.hit("probe");
   }
 
   close(): void {
@@ -64,37 +64,37 @@ export class RedisStore implements SharedStore {
   }
 }
 
-function windowOf(told: RateLimiterRes | null): RateWindow {
-  const left = told?.msBeforeNext ?? RATE_WINDOW_SECONDS * 1000;
-  return { count: told?.consumedPoints ?? 0, resetAt: Date.now() + left };
+function windowOf(result: RateLimiterRes | null): RateWindow {
+  const left = result?.msBeforeNext ?? RATE_WINDOW_SECONDS * 1000;
+  return { count: result?.consumedPoints ?? 0, resetAt: Date.now() + left };
 }
 
-/** Rejects when an answer takes too long; not when it is here and this process was too busy to read it. */
-function inTime<T>(answer: Promise<T>): Promise<T> {
+/** Rejects when a reply takes too long, but not when it has arrived and this process was too busy to read it. */
+function withTimeout<T>(reply: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = (): void => reject(new Error(`no answer within ${String(ANSWER_TIMEOUT_MS)} ms`));
-    // Node reads what has come in after it has run timers, and before it runs immediates.
-    const timer = setTimeout(() => setImmediate(late), ANSWER_TIMEOUT_MS);
-    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+    const expire = (): void => reject(new Error(`no answer within ${String(COMMAND_TIMEOUT_MS)} ms`));
+    // The event loop reads sockets after timers and before immediates.
+    const timer = setTimeout(() => setImmediate(expire), COMMAND_TIMEOUT_MS);
+    reply.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
 
-/** Connects in the background, for as long as it takes. No command waits for a connection, and none is sent twice. */
+/** Connects in the background and reconnects without end. Commands neither wait for a connection nor are sent twice. */
 function connect(url: string): Redis {
   const client = new Redis(url, {
     connectTimeout: CONNECTION_TIMEOUT_MS,
-    // A connection that has gone silent is given up for a new one.
+    // Replaces a connection that has gone silent.
     socketTimeout: CONNECTION_TIMEOUT_MS,
     disconnectTimeout: CONNECTION_TIMEOUT_MS,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
-    // What matters is whether it counts, and `reach` finds that out.
+    // `probe` checks that Redis takes writes.
     enableReadyCheck: false,
     disableClientInfo: true,
     retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, MAX_RECONNECT_MS),
   });
-  // Who asks is told why it failed; without a listener it would be written to the console as well.
+  // Commands reject with the reason. Without a listener ioredis would also write it to the console.
   client.on("error", () => undefined);
   return client;
 }

@@ -1,48 +1,44 @@
 import type { Logger } from "pino";
 
-/** A caller's window as it stood right after a look or a hit; it does not change with what comes later. */
+/** Snapshot of a caller's window. */
 export interface RateWindow {
-  /** Requests counted so far, this one included; more than the limit means refused. */
+  /** Requests counted so far, including this one. Above the limit the request is refused. */
   readonly count: number;
   /** When the window ends, in milliseconds since 1970. */
   readonly resetAt: number;
 }
 
-/**
- * Where windows are counted. A store that answers at once returns the window itself: on the request path a promise
- * costs more than the counting.
- */
+/** Counts requests in fixed windows. A store in memory returns the window itself: a promise costs more than counting. */
 export interface RateLimitStore {
   /** Counts one request of the caller `name`, opening a window if none is open. */
   hit(name: string): RateWindow | Promise<RateWindow>;
-  /** The caller's window as it stands, without counting. */
-  look(name: string): RateWindow | Promise<RateWindow>;
-  /** What those who watch over the service should know, as a sentence; null when all is well. */
+  /** The caller's window, without counting a request. */
+  peek(name: string): RateWindow | Promise<RateWindow>;
+  /** Why the store is degraded, as a sentence for `/health`; null while it is not. */
   readonly degraded: string | null;
   close(): void;
 }
 
-/** A store that all processes count in; it may be out of reach, and its promises reject then. */
+/** A store shared by all processes. Its promises reject while it is unreachable. */
 export interface SharedStore extends RateLimitStore {
   hit(name: string): Promise<RateWindow>;
-  look(name: string): Promise<RateWindow>;
-  /** Resolves once it counts; rejects with the reason when it does not, within about a second. */
-  reach(): Promise<void>;
+  peek(name: string): Promise<RateWindow>;
+  /** Resolves once the store counts; rejects with the reason, within about a second, when it does not. */
+  probe(): Promise<void>;
 }
 
-/** How often Redis is tried again while it is out of reach. */
+/** Pause between attempts to connect while Redis is unreachable. */
 const RETRY_MS = 1000;
 
 type State =
-  /** It is not known yet whether Redis can be reached. */
+  /** Before the first attempt to connect has ended. */
   | { readonly kind: "opening"; readonly opened: Promise<void> }
   | { readonly kind: "shared"; readonly shared: SharedStore }
   | { readonly kind: "local" };
 
 /**
- * Counts in Redis while it can be reached, else in this process: limits then hold for each process by itself. Changes
- * over by itself, both ways, and logs it once. Nobody waits for a Redis that is known to be out of reach, and nothing
- * rejects.
+ * Counts in Redis while it is reachable, otherwise in this process: limits then apply per process. Switches both ways
+ * automatically and logs each switch once. Requests do not wait for an unreachable Redis, and no promise rejects.
  */
 export class FallbackStore implements RateLimitStore {
   readonly #open: () => Promise<SharedStore>;
@@ -57,21 +53,19 @@ export class FallbackStore implements RateLimitStore {
     this.#open = open;
     this.#local = local;
     this.#log = log;
-    this.#state = { kind: "opening", opened: this.#reach() };
+    this.#state = { kind: "opening", opened: this.#connect() };
   }
 
   hit(name: string): RateWindow | Promise<RateWindow> {
-    return this.#ask("hit", name);
+    return this.#call("hit", name);
   }
 
-  look(name: string): RateWindow | Promise<RateWindow> {
-    return this.#ask("look", name);
+  peek(name: string): RateWindow | Promise<RateWindow> {
+    return this.#call("peek", name);
   }
 
   get degraded(): string | null {
-    return this.#state.kind === "local"
-      ? "Redis is out of reach: rate limits are counted per process."
-      : null;
+    return this.#state.kind === "local" ? "Redis is unreachable: rate limits are counted per process." : null;
   }
 
   close(): void {
@@ -81,53 +75,53 @@ export class FallbackStore implements RateLimitStore {
     this.#local.close();
   }
 
-  #ask(question: "hit" | "look", name: string): RateWindow | Promise<RateWindow> {
+  #call(method: "hit" | "peek", name: string): RateWindow | Promise<RateWindow> {
     const state = this.#state;
     switch (state.kind) {
       case "opening":
-        return state.opened.then(() => this.#ask(question, name));
+        return state.opened.then(() => this.#call(method, name));
       case "shared":
-        return state.shared[question](name).catch((error: unknown) => {
-          this.#lose(error);
-          return this.#local[question](name);
+        return state.shared[method](name).catch((error: unknown) => {
+          this.#disconnected(error);
+          return this.#local[method](name);
         });
       case "local":
-        return this.#local[question](name);
+        return this.#local[method](name);
     }
   }
 
   /** Never rejects. */
-  async #reach(): Promise<void> {
+  async #connect(): Promise<void> {
     this.#retry = undefined;
     try {
       const shared = (this.#shared ??= await this.#open());
       if (this.#isClosed) return shared.close();
-      await shared.reach();
-      this.#win(shared);
+      await shared.probe();
+      this.#connected(shared);
     } catch (error) {
-      this.#lose(error);
+      this.#disconnected(error);
     }
   }
 
-  #win(shared: SharedStore): void {
-    if (this.#state.kind === "local") this.#log.info(BACK);
+  #connected(shared: SharedStore): void {
+    if (this.#state.kind === "local") this.#log.info(CONNECTED);
     this.#state = { kind: "shared", shared };
   }
 
-  /** Of many requests that fail at a time only the first one tells. */
-  #lose(error: unknown): void {
+  /** Logs only the first of many simultaneous failures. */
+  #disconnected(error: unknown): void {
     if (this.#isClosed) return;
-    if (this.#state.kind !== "local") this.#log.warn({ reason: reasonOf(error) }, OUT_OF_REACH);
+    if (this.#state.kind !== "local") this.#log.warn({ reason: reasonOf(error) }, DISCONNECTED);
     this.#state = { kind: "local" };
-    this.#retry ??= setTimeout(() => void this.#reach(), RETRY_MS).unref();
+    this.#retry ??= setTimeout(() => void this.#connect(), RETRY_MS).unref();
   }
 }
 
-const OUT_OF_REACH =
-  "Redis is out of reach: until it is back, each process counts rate limits by itself, so a caller has its limit in each";
-const BACK = "Redis is back: rate limits are counted for all processes together";
+const DISCONNECTED =
+  "Redis is unreachable: each process counts rate limits by itself until it reconnects, so a caller has its limit in each";
+const CONNECTED = "Redis is connected: rate limits are counted for all processes together";
 
-/** Never the error itself: it may carry the command that failed, and with that the password. */
+/** Never the error itself: it may contain the failed command, and with it the password. */
 function reasonOf(error: unknown): string {
   const { message, code } = error as NodeJS.ErrnoException;
   return message || code || "unknown";

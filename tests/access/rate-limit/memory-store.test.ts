@@ -13,8 +13,8 @@ rateLimitStoreContract("the store in memory", () => {
   });
 });
 
-/** A stranger for each number. */
-const stranger = (i: number): string =>
+/** A anonymousCaller for each number. */
+const anonymousCaller = (i: number): string =>
   `ip:10.${String(i >> 16)}.${String((i >> 8) & 255)}.${String(i & 255)}`;
 
 let now: number;
@@ -36,7 +36,7 @@ function pass(milliseconds: number): void {
 }
 
 function flood(from: number, count: number): void {
-  for (let i = from; i < from + count; i++) store.hit(stranger(i));
+  for (let i = from; i < from + count; i++) store.hit(anonymousCaller(i));
 }
 
 function hits(name: string, count: number): readonly number[] {
@@ -44,7 +44,7 @@ function hits(name: string, count: number): readonly number[] {
 }
 
 describe("the store in memory", () => {
-  it("forgets windows that have ended, so that it holds the callers of one window only", () => {
+  it("deletes windows that have ended", () => {
     flood(0, 1000);
     pass(59_000);
     store.hit("ip:late");
@@ -55,7 +55,7 @@ describe("the store in memory", () => {
     expect(store.size).toBe(0);
   });
 
-  it("keeps a window that was opened again after it had ended", () => {
+  it("keeps a window that was reopened after it had ended", () => {
     store.hit("a");
     store.hit("b");
     now += 60_000;
@@ -65,7 +65,7 @@ describe("the store in memory", () => {
     expect(store.hit("a").count).toBe(2);
   });
 
-  it("lets nobody wait longer than a window because the clock was set back", () => {
+  it("resets a window when the clock was set back", () => {
     hits("ip:a", 200);
     now -= 3_600_000;
     pass(1000);
@@ -74,56 +74,56 @@ describe("the store in memory", () => {
 });
 
 describe("the store in memory, in a flood of addresses,", () => {
-  it("holds a fixed number of windows, and leaves those who come late and are honest their requests", () => {
+  it("holds a fixed number of windows, and does not limit later regular callers", () => {
     flood(0, 1_000_000);
     expect(store.size).toBe(MAX_WINDOWS);
     const counts = Array.from({ length: 1000 }, (_, i) => store.hit(`ip:honest-${String(i)}`).count);
     expect(Math.max(...counts)).toBeLessThan(RATE_LIMITS.tier0 / 2);
   });
 
-  it("keeps every window that is open: those who are limited stay limited", () => {
+  it("keeps every open window: limited callers stay limited", () => {
     hits("ip:early", 100);
     flood(0, MAX_WINDOWS + 1000);
     expect(store.hit("ip:early").count).toBe(101);
-    expect(store.hit(stranger(5)).count).toBe(2);
+    expect(store.hit(anonymousCaller(5)).count).toBe(2);
   });
 
-  it("gives no caller more than its limit that came too late for a window of its own", () => {
+  it("gives callers in shared windows no more than their limit", () => {
     flood(0, MAX_WINDOWS);
     expect(hits("ip:late", 101)).toEqual(Array.from({ length: 101 }, (_, i) => i + 1));
-    expect(store.look("ip:late")).toEqual({ count: 101, resetAt: now + 60_000 });
+    expect(store.peek("ip:late")).toEqual({ count: 101, resetAt: now + 60_000 });
   });
 
-  it("counts on where it began when there is room again before the window has ended", () => {
+  it("keeps a caller in its shared window until that ends, also when there is room again", () => {
     store.hit("ip:first");
     pass(30_000);
     flood(1, MAX_WINDOWS - 1);
     hits("ip:late", 100);
-    const { resetAt } = store.look("ip:late");
+    const { resetAt } = store.peek("ip:late");
     pass(30_000);
     expect(store.size).toBe(MAX_WINDOWS - 1);
     expect(store.hit("ip:late")).toEqual({ count: 101, resetAt });
     now = resetAt;
-    expect(store.look("ip:late")).toEqual({ count: 0, resetAt: now + 60_000 });
+    expect(store.peek("ip:late")).toEqual({ count: 0, resetAt: now + 60_000 });
     expect(store.hit("ip:late")).toEqual({ count: 1, resetAt: now + 60_000 });
   });
 
-  it("counts keys and projects exactly, each in a window of its own", () => {
+  it("counts keys and projects exactly, each in its own window", () => {
     flood(0, MAX_WINDOWS + 1000);
     for (const name of ["key:a", "key:b", "project:a"]) {
-      expect(store.look(name).count).toBe(0);
+      expect(store.peek(name).count).toBe(0);
       expect(hits(name, 200)).toEqual(Array.from({ length: 200 }, (_, i) => i + 1));
-      expect(store.look(name).count).toBe(200);
+      expect(store.peek(name).count).toBe(200);
     }
     expect(store.size).toBe(MAX_WINDOWS + 3);
   });
 
-  it("is exact again once it is over", () => {
+  it("is exact again afterwards", () => {
     flood(0, MAX_WINDOWS + 10_000);
     pass(61_000);
     expect(store.size).toBe(0);
     for (let i = 0; i < 50; i++) flood(MAX_WINDOWS, 10_000);
     expect(store.size).toBe(10_000);
-    expect(store.look(stranger(MAX_WINDOWS + 9_999)).count).toBe(50);
+    expect(store.peek(anonymousCaller(MAX_WINDOWS + 9_999)).count).toBe(50);
   });
 });

@@ -35,7 +35,7 @@ describe("the network that counts as one caller", () => {
     expect(networkOf(address)).toBe("203.0.113.7");
   });
 
-  it.each(["[2001:db8:1:2::9]", "[2001:db8:1:2::9]:443"])("does without the port of %s", (address) => {
+  it.each(["[2001:db8:1:2::9]", "[2001:db8:1:2::9]:443"])("ignores the port of %s", (address) => {
     expect(networkOf(address)).toBe("2001:db8:1:2::/64");
   });
 

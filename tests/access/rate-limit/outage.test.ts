@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { openRates } from "../../../runtime/access/rate-limit/open.js";
+import { openRateLimitStore } from "../../../runtime/access/rate-limit/open.js";
 import type { RateLimitStore, RateWindow } from "../../../runtime/access/rate-limit/store.js";
 import { needs } from "../../support/needs.js";
 import { startRedis, type RedisProcess } from "../../support/redis.js";
 import { atEnd } from "../../support/service.js";
 import { readableLog } from "./log.js";
 
-const OUT_OF_REACH = "Redis is out of reach: rate limits are counted per process.";
+const UNREACHABLE = "Redis is unreachable: rate limits are counted per process.";
 
 /** Counts of many hits at a time, in order. */
 async function hits(store: RateLimitStore, caller: string, count: number): Promise<readonly number[]> {
@@ -17,58 +17,58 @@ async function hits(store: RateLimitStore, caller: string, count: number): Promi
 /** What many hits count in a window of their own. */
 const fromOne = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i + 1);
 
-function backInReach(store: RateLimitStore): Promise<void> {
+function reconnected(store: RateLimitStore): Promise<void> {
   return expect.poll(() => store.degraded).toBeNull();
 }
 
 describe.skipIf(!needs("redis-server"))("a Redis", () => {
   async function open(redis: Pick<RedisProcess, "url">) {
     const { log, lines } = readableLog();
-    const store = openRates(redis.url, log);
+    const store = openRateLimitStore(redis.url, log);
     atEnd(() => store.close());
-    await store.look("ip:opened");
+    await store.peek("ip:opened");
     const logged = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
     return { store, lines, logged };
   }
 
-  /** Takes Redis away under many requests, and brings it back. */
+  /** Stops Redis during many requests, then restarts it. */
   async function outage(
     redis: RedisProcess,
-    takeAway: () => void | Promise<void>,
-    bringBack: () => void | Promise<void>,
+    stop: () => void | Promise<void>,
+    restart: () => void | Promise<void>,
   ): Promise<RateWindow> {
     const { store, logged } = await open(redis);
     expect(await hits(store, "ip:a", 60)).toEqual(fromOne(60));
-    await takeAway();
+    await stop();
     expect(await hits(store, "ip:a", 150)).toEqual(fromOne(150));
-    expect((await store.look("ip:a")).count).toBe(150);
-    expect(store.degraded).toBe(OUT_OF_REACH);
-    // Known to be away, it keeps nobody waiting.
+    expect((await store.peek("ip:a")).count).toBe(150);
+    expect(store.degraded).toBe(UNREACHABLE);
+    // Requests do not wait for an unreachable Redis.
     expect(store.hit("ip:a")).toMatchObject({ count: 151 });
-    expect(store.look("ip:b")).toMatchObject({ count: 0 });
+    expect(store.peek("ip:b")).toMatchObject({ count: 0 });
 
-    await bringBack();
-    await backInReach(store);
+    await restart();
+    await reconnected(store);
     expect(logged()).toMatchObject([
-      { level: 40, msg: expect.stringMatching(/^Redis is out of reach/), reason: expect.stringMatching(/./) },
-      { level: 30, msg: expect.stringMatching(/^Redis is back/) },
+      { level: 40, msg: expect.stringMatching(/^Redis is unreachable/), reason: expect.stringMatching(/./) },
+      { level: 30, msg: expect.stringMatching(/^Redis is connected/) },
     ]);
     return store.hit("ip:a");
   }
 
-  it("that is killed and started again leaves a service counting by itself meanwhile", async () => {
+  it("that is killed and restarted is replaced by local counting in between", async () => {
     const redis = await startRedis();
     const after = await outage(redis, redis.kill, redis.start);
     expect(after.count).toBe(1);
   });
 
-  it("that hangs and goes on leaves a service counting by itself meanwhile", async () => {
+  it("that hangs and resumes is replaced by local counting in between", async () => {
     const redis = await startRedis();
     const after = await outage(redis, redis.hang, redis.goOn);
     expect(after.count).toBeGreaterThan(60);
   });
 
-  it("that has no memory left leaves a service counting by itself meanwhile", async () => {
+  it("that is out of memory is replaced by local counting in between", async () => {
     const redis = await startRedis();
     const client = redis.client();
     const setMemory = async (bytes: string): Promise<void> => {
@@ -82,40 +82,40 @@ describe.skipIf(!needs("redis-server"))("a Redis", () => {
     expect(after.count).toBe(61);
   });
 
-  it("that cuts connections is connected to anew", async () => {
+  it("that closes connections is reconnected", async () => {
     const redis = await startRedis();
     const { store } = await open(redis);
     const client = redis.client();
     expect((await store.hit("ip:a")).count).toBe(1);
     await client.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
     await hits(store, "ip:other", 10);
-    await backInReach(store);
+    await reconnected(store);
     expect((await store.hit("ip:a")).count).toBe(2);
   });
 
-  it("that is lost while requests wait for its answers takes none of them along", async () => {
+  it("that fails while requests are pending fails none of them", async () => {
     const redis = await startRedis();
     const { store } = await open(redis);
     redis.hang();
     const waiting = hits(store, "ip:a", 100);
-    const looking = Promise.all(Array.from({ length: 100 }, async () => store.look("ip:b")));
+    const looking = Promise.all(Array.from({ length: 100 }, async () => store.peek("ip:b")));
     await redis.kill();
     expect(await waiting).toEqual(fromOne(100));
     expect((await looking).map(({ count }) => count)).toEqual(Array(100).fill(0));
   });
 
-  it("that is not there yet is found when it comes", async () => {
+  it("that starts later is used once it is up", async () => {
     const redis = await startRedis();
     await redis.kill();
     const { store, logged } = await open(redis);
-    expect([await hits(store, "ip:a", 3), store.degraded]).toEqual([[1, 2, 3], OUT_OF_REACH]);
+    expect([await hits(store, "ip:a", 3), store.degraded]).toEqual([[1, 2, 3], UNREACHABLE]);
     await redis.start();
-    await backInReach(store);
+    await reconnected(store);
     expect((await store.hit("ip:a")).count).toBe(1);
     expect(logged().map(({ level }) => level)).toEqual([40, 30]);
   });
 
-  it("that is away is no longer asked for once the store is closed", async () => {
+  it("that is down is not reconnected after the store is closed", async () => {
     const redis = await startRedis();
     const { store, logged } = await open(redis);
     await redis.kill();
@@ -128,13 +128,13 @@ describe.skipIf(!needs("redis-server"))("a Redis", () => {
     expect(logged().map(({ level }) => level)).toEqual([40]);
   });
 
-  it("that wants a password gets it, and another one never reaches the log", async () => {
+  it("that requires a password gets it, and a wrong one is not logged", async () => {
     const redis = await startRedis("p@ss/w:rd#?%");
     const { store } = await open(redis);
     expect([(await store.hit("ip:a")).count, store.degraded]).toEqual([1, null]);
 
     const wrong = await open({ url: redis.url.replace(/:[^:@]*@/, ":hush%2Fhush@") });
-    expect([(await wrong.store.hit("ip:a")).count, wrong.store.degraded]).toEqual([1, OUT_OF_REACH]);
+    expect([(await wrong.store.hit("ip:a")).count, wrong.store.degraded]).toEqual([1, UNREACHABLE]);
     expect(wrong.lines).toHaveLength(1);
     expect(wrong.lines[0]).toContain("WRONGPASS");
     expect(wrong.lines[0]).not.toMatch(/hush|p@ss/);

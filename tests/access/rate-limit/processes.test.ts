@@ -37,9 +37,9 @@ describe.skipIf(!needs("redis-server"))("processes of their own with one Redis",
       .map((line) => (JSON.parse(line) as { level: number }).level);
 
   const isDegraded = async ({ url }: Served): Promise<boolean> =>
-    JSON.stringify(told(await ask(url, "/health"))).includes("Redis is out of reach");
+    JSON.stringify(told(await ask(url, "/health"))).includes("Redis is unreachable");
 
-  it("admit no more than the limit together, and each no more while Redis is away; all of it is logged once", async () => {
+  it("admit the limit together, each its own limit while Redis is unreachable, and log each change once", async () => {
     const redis = await startRedis(PASSWORD);
     const served = await Promise.all([1, 2].map(() => serve(folder, [], variables(redis.url))));
     expect(await admitted(served, 160)).toBe(100);
@@ -62,7 +62,7 @@ describe.skipIf(!needs("redis-server"))("processes of their own with one Redis",
     }
   });
 
-  it("end with the usual line where they cannot start, whether Redis is there or not", async () => {
+  it("exit with the usual message when they cannot start, with and without Redis", async () => {
     const redis = await startRedis();
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");

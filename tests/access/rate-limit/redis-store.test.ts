@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openRates } from "../../../runtime/access/rate-limit/open.js";
+import { openRateLimitStore } from "../../../runtime/access/rate-limit/open.js";
 import { RedisStore } from "../../../runtime/access/rate-limit/redis-store.js";
 import type { RateLimitStore } from "../../../runtime/access/rate-limit/store.js";
 import { needs } from "../../support/needs.js";
@@ -28,31 +28,33 @@ describe.skipIf(!needs("redis-server"))("with a Redis,", async () => {
   async function openStore(): Promise<RedisStore> {
     const store = new RedisStore(redis.url);
     atEnd(() => store.close());
-    await store.reach();
+    await store.probe();
     return store;
   }
 
   rateLimitStoreContract("the store in Redis", async () => onClock(await openStore()));
-  rateLimitStoreContract("the store of a service", () => onClock(openRates(redis.url, readableLog().log)));
+  rateLimitStoreContract("the store of a service", () =>
+    onClock(openRateLimitStore(redis.url, readableLog().log)),
+  );
 
-  it("two stores count the same windows, and lose nothing when both count at a time", async () => {
+  it("two stores count the same windows, also simultaneously", async () => {
     const stores = [await openStore(), await openStore()];
     const windows = await Promise.all(Array.from({ length: 1000 }, (_, i) => stores[i % 2]!.hit("ip:both")));
     expect(windows.map(({ count }) => count).toSorted((a, b) => a - b)).toEqual(windows.map((_, i) => i + 1));
-    for (const store of stores) expect((await store.look("ip:both")).count).toBe(1000);
+    for (const store of stores) expect((await store.peek("ip:both")).count).toBe(1000);
   });
 
-  it("windows go by themselves: what they leave behind is nothing", async () => {
+  it("windows expire and leave no keys behind", async () => {
     const store = await openStore();
     await client.flushall();
-    await store.look("ip:looked");
+    await store.peek("ip:looked");
     await store.hit("ip:hit");
     expect(await client.keys("*")).toEqual([`${PREFIX}ip:hit`]);
     const left = await client.pttl(`${PREFIX}ip:hit`);
     expect([left > 0, left <= 60_000]).toEqual([true, true]);
   });
 
-  it("a Redis that has forgotten its scripts counts on", async () => {
+  it("counting continues after SCRIPT FLUSH", async () => {
     const store = await openStore();
     await store.hit("ip:scripted");
     await store.hit("ip:scripted");
@@ -60,9 +62,9 @@ describe.skipIf(!needs("redis-server"))("with a Redis,", async () => {
     expect((await store.hit("ip:scripted")).count).toBe(3);
   });
 
-  it("the first request of all is counted there, before it is known whether Redis can be reached", async () => {
-    const first = openRates(redis.url, readableLog().log);
-    const second = openRates(redis.url, readableLog().log);
+  it("the first request is counted in Redis, before the connection is established", async () => {
+    const first = openRateLimitStore(redis.url, readableLog().log);
+    const second = openRateLimitStore(redis.url, readableLog().log);
     atEnd(() => [first, second].forEach((store) => store.close()));
     const [a, b] = await Promise.all([first.hit("ip:first"), second.hit("ip:first")]);
     expect([a.count, b.count].toSorted()).toEqual([1, 2]);

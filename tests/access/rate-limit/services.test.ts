@@ -12,7 +12,7 @@ const DEGRADED = [
   {
     status: "ok",
     database_connected: true,
-    detail: "Redis is out of reach: rate limits are counted per process.",
+    detail: "Redis is unreachable: rate limits are counted per process.",
   },
 ];
 
@@ -24,7 +24,9 @@ describe.skipIf(!needs("redis-server"))("two services with one Redis", async () 
   const services = [await serveManifest(manifest, variables), await serveManifest(manifest, variables)];
 
   let addresses = 0;
-  const stranger = (): Question => ({ headers: { "x-forwarded-for": `203.0.113.${String(++addresses)}` } });
+  const anonymousCaller = (): Question => ({
+    headers: { "x-forwarded-for": `203.0.113.${String(++addresses)}` },
+  });
 
   /** The headers of the window, asked for at one service after the other. */
   async function windows(question: Question, targets: readonly string[]) {
@@ -39,7 +41,7 @@ describe.skipIf(!needs("redis-server"))("two services with one Redis", async () 
   }
 
   it("share the window of an address", async () => {
-    const caller = stranger();
+    const caller = anonymousCaller();
     const before = Math.floor(Date.now() / 1000);
     const seen = await windows(caller, Array<string>(4).fill("/v1/shop/one"));
     expect(seen).toMatchObject(
@@ -52,8 +54,8 @@ describe.skipIf(!needs("redis-server"))("two services with one Redis", async () 
     }
   });
 
-  it("admit as many requests as one would, however they come", async () => {
-    const caller = stranger();
+  it("admit as many requests as a single service", async () => {
+    const caller = anonymousCaller();
     const replies = await Promise.all(
       Array.from({ length: 150 }, (_, i) => ask(services[i % 2]!, "/v1/shop/one", caller)),
     );
@@ -69,8 +71,8 @@ describe.skipIf(!needs("redis-server"))("two services with one Redis", async () 
     }
   });
 
-  it("share the window of a key, and tell its own limit", async () => {
-    const caller = { ...stranger(), key: KEYS.tier2 };
+  it("share the window of a key, and report its limit", async () => {
+    const caller = { ...anonymousCaller(), key: KEYS.tier2 };
     expect(await windows(caller, ["/v1/shop/one", "/v1/none", "/v1/shop/one"])).toMatchObject([
       { status: 200, limit: "1000", remaining: "999" },
       { status: 404, limit: "1000", remaining: "998" },
@@ -78,8 +80,8 @@ describe.skipIf(!needs("redis-server"))("two services with one Redis", async () 
     ]);
   });
 
-  it("tell the window without counting on public paths, but count wrong keys there", async () => {
-    const caller = stranger();
+  it("report the window without counting on public paths, but count unknown keys there", async () => {
+    const caller = anonymousCaller();
     const targets = ["/v1/shop/one", "/health", "/docs", "/openapi.json", "/"];
     for (const { remaining } of await windows(caller, targets)) expect(remaining).toBe("99");
     const wrong = { ...caller, key: "sk_live_x" };
@@ -88,7 +90,7 @@ describe.skipIf(!needs("redis-server"))("two services with one Redis", async () 
     );
   });
 
-  it("count an IPv6 caller by its network", async () => {
+  it("count an IPv6 caller by its /64", async () => {
     const from = (address: string): Question => ({ headers: { "x-forwarded-for": address } });
     const [first] = await windows(from("2001:db8:1:2::1"), ["/v1/none"]);
     const [second] = await windows(from("2001:db8:1:2:ffff::9"), ["/v1/none"]);
@@ -96,13 +98,13 @@ describe.skipIf(!needs("redis-server"))("two services with one Redis", async () 
     expect([first, second, other].map((window) => window?.remaining)).toEqual(["99", "98", "99"]);
   });
 
-  it("tell the window of a caller who sends no HTTP, too", async () => {
+  it("report the window to a caller who sends invalid HTTP", async () => {
     const reply = await askRaw(services[0]!, "nonsense\r\n\r\n");
     expect(reply).toMatch(/^HTTP\/1\.1 400 .*\r\nX-RateLimit-Limit: 100\r\nX-RateLimit-Remaining: \d+\r\n/);
   });
 
-  it("each hold the limit by itself while Redis is away, say so, and come together again", async () => {
-    const caller = stranger();
+  it("each count the limit while Redis is unreachable, report that in /health, and share it again afterwards", async () => {
+    const caller = anonymousCaller();
     await windows(caller, ["/v1/shop/one", "/v1/shop/one"]);
     for (const url of services) expect(told(await ask(url, "/health"))).toEqual(HEALTHY);
     await redis.kill();
