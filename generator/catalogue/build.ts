@@ -17,6 +17,7 @@ import { checkModel, isExcluded, timezoneOf } from "./check.js";
 import { parseColumnType } from "./column-types/column-type.js";
 import { lineageOf } from "./lineage.js";
 import { granularityRank, pathOf } from "./path.js";
+import { withInheritedPrivacy } from "./private-columns.js";
 import type { Settings } from "./settings.js";
 import { hasResource, isPublished, readTags, type ModelTags } from "./tags.js";
 
@@ -43,7 +44,8 @@ export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}):
     else entries.push(outcome.entry);
   }
   skipped.push(...manifest.others.filter(({ tags }) => hasResource(tags)).map(notServable));
-  const linked = withBuilds(withSuccessors(entries, manifest), manifest);
+  const published = withInheritedPrivacy(withSuccessors(entries, manifest), manifest);
+  const linked = withBuilds(published, manifest);
   return {
     entries: linked.sort(inDocumentedOrder),
     skipped,

@@ -1,4 +1,6 @@
 import {
+  type Raw,
+  type Edit,
   all,
   api,
   field,
@@ -10,6 +12,22 @@ import {
   tag,
   unfiltered,
 } from "./feature-model.js";
+
+/** A model above, by two steps, has these columns. */
+const readsFrom =
+  (columns: Raw): Edit =>
+  (model, manifest) => {
+    const parent = (name: string, columns: Raw, nodes: string[]): Raw => ({
+      resource_type: "model",
+      name,
+      schema: "staging",
+      columns,
+      depends_on: { nodes },
+    });
+    manifest.nodes["model.shop.customers"] = parent("customers", columns, []);
+    manifest.nodes["model.shop.joined"] = parent("joined", {}, ["model.shop.customers"]);
+    model.depends_on = { nodes: ["model.shop.joined"] };
+  };
 
 /** Changes of access, endpoints, parameters and pages. */
 export const REQUEST_CHANGES: readonly Row[] = [
@@ -23,6 +41,33 @@ export const REQUEST_CHANGES: readonly Row[] = [
     "exposing column-exposed email",
     "breaking column-removed email",
     ({ columns }) => (columns.shop.meta = { pii: true }),
+  ),
+  row(
+    "a column appears that a model above marks private",
+    ({ columns }) => (columns.email = { name: "email", data_type: "text" }),
+    "exposing column-exposed email",
+    "breaking column-removed email",
+    readsFrom({ Email: { name: "Email", data_type: "text", meta: { pii: true } } }),
+  ),
+  row(
+    "a column appears beside one that is private in a model above",
+    ({ columns }) => (columns.note = { name: "note", data_type: "text" }),
+    "exposing column-exposed note",
+    "breaking column-removed note",
+    readsFrom({ shop: { name: "shop", data_type: "text", meta: { pii: true } } }),
+  ),
+  row(
+    "a column appears that has another name than the private one of a model above",
+    ({ columns }) => (columns.note = { name: "note", data_type: "text" }),
+    "compatible column-added note",
+    "breaking column-removed note",
+    readsFrom({ email: { name: "email", data_type: "text", meta: { pii: true } } }),
+  ),
+  row(
+    "the tier tag is misspelt: the model is skipped, never served to everybody",
+    tag("tier1", "teir1"),
+    "breaking endpoint-removed",
+    "compatible endpoint-added",
   ),
   row(
     "a column appears on a model marked private",
