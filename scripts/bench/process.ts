@@ -101,8 +101,10 @@ async function freePort(): Promise<number> {
 
 async function responds(port: number): Promise<boolean> {
   try {
-    await (await fetch(`http://127.0.0.1:${String(port)}/health`)).arrayBuffer();
-    return true;
+    const response = await fetch(`http://127.0.0.1:${String(port)}/health`);
+    await response.arrayBuffer();
+    // A server that listens before it is ready.
+    return response.status !== 503;
   } catch {
     return false;
   }

@@ -120,7 +120,7 @@ it.each(FAILPOINTS.filter((point) => !AFTER_TROUBLE.includes(point)))(
           databaseUrl,
           "SELECT v.id, v.body, d.status FROM ramp.events v JOIN ramp.webhook_deliveries d ON d.event_id = v.id",
         );
-        return rows.filter(({ body }) => String(body).includes(`"${id}"`));
+        return rows.filter(({ body }) => String(body).includes(String(customer.json.id)));
       },
       (rows) => rows.every(({ status }) => status === "DELIVERED"),
       20_000,

@@ -58,7 +58,7 @@ async function handleIdempotent(
   const project = caller?.projectId ?? projectId(caller?.id ?? "");
   return runIdempotent(ramp, project, key, {
     // A body that is not valid is refused as late as any other: a key that knows another body has its say first.
-    prepare: () => (invalid === null ? work.prepare() : Promise.resolve(invalid)),
+    prepare: (isReplay) => (invalid === null ? work.prepare(isReplay) : Promise.resolve(invalid)),
     finish: (resourceId, store) => work.finish(resourceId, store),
   });
 }

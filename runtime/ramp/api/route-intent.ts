@@ -1,5 +1,6 @@
 import { intentDetailsSchema, type Side, withUpperCountry } from "../accounts/account-details.js";
 import { readAmount } from "../accounts/currency.js";
+import type { IsReplay } from "../idempotency/idempotency.js";
 import type { NewIntent } from "../intents/intent-rows.js";
 import type { ProjectId } from "../database/id.js";
 import { candidatesFor, type Candidate, type PaymentPath, fetchQuotes } from "../providers/quotes.js";
@@ -20,12 +21,13 @@ type PaymentRoute = Pick<
   "connectionId" | "connectionVersion" | "provider" | "type" | "src" | "dest" | "srcAmount" | "rail"
 >;
 
-/** Checks what is to be moved and chooses who moves it. Changes nothing. */
+/** Checks what is to be moved and chooses who moves it, with quotes where there is a choice. Changes nothing. */
 export async function routeIntent(
   ramp: RampContext,
   projectId: ProjectId,
   body: IntentRequest,
-): Promise<PaymentRoute | RampError> {
+  isReplay: IsReplay,
+): Promise<PaymentRoute | RampError | "replay"> {
   const pair = readPair(ramp, body.src.currencyCode, body.dest.currencyCode, [
     "/src/currencyCode",
     "/dest/currencyCode",
@@ -39,6 +41,7 @@ export async function routeIntent(
   if (isRampError(candidates)) return candidates;
   const payable = payableCandidates(candidates, pair, body);
   if (isRampError(payable)) return payable;
+  if (payable.length > 1 && (await isReplay())) return "replay";
   const chosen = await chooseCandidate(ramp, payable, path, pair);
   if (isRampError(chosen)) return chosen;
   return {

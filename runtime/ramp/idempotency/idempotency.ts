@@ -25,10 +25,16 @@ export interface PreparedOperation {
   begin(tx: ProjectTransaction): Promise<RampResponse | RampError | null>;
 }
 
+/** Whether the key of a request is known already. */
+export type IsReplay = () => Promise<boolean>;
+
 /** A request that may change something. */
 export interface IdempotentOperation {
-  /** Checks the request and changes nothing: a refusal of it is not stored. */
-  prepare(): Promise<PreparedOperation | RampError>;
+  /**
+   * Checks the request and changes nothing: a refusal of it is not stored. Before it asks another server for anything, it finds
+   * out whether it is a replay and then returns "replay".
+   */
+  prepare(isReplay: IsReplay): Promise<PreparedOperation | RampError | "replay">;
   /**
    * Does what is recorded, talking to others on the way, and ends by storing the answer. It can be called anew at any time, by
    * another process too, and then goes on from what it finds.
@@ -44,7 +50,8 @@ export async function runIdempotent(
   work: IdempotentOperation,
 ): Promise<RampResponse | RampError> {
   if (key !== null) return new KeyedRun(ramp, projectId, key, work).run();
-  const start = await work.prepare();
+  const start = await work.prepare(() => Promise.resolve(false));
+  if (start === "replay") throw new Error("A request without a key is no replay.");
   return isRampError(start) ? start : runUnkeyed(ramp, projectId, start, work);
 }
 
@@ -85,10 +92,12 @@ class KeyedRun {
 
   async run(): Promise<RampResponse | RampError> {
     const inProgress = rampError("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 });
-    // Before any other work: a replay neither checks a token again nor asks a provider for a quote.
-    if ((await this.#look()) !== "gone") return this.#join(inProgress);
-    const start = await this.#work.prepare();
-    if (isRampError(start)) return start;
+    const isReplay: IsReplay = async () => (await this.#look()) !== "gone";
+    // The claim itself finds a replay. Only what cannot be undone or repeated for nothing looks the key up before: a token that is
+    // verified, a quote that is asked for, a refusal.
+    const start = await this.#work.prepare(isReplay);
+    if (start === "replay") return this.#join(inProgress);
+    if (isRampError(start)) return (await isReplay()) ? this.#join(inProgress) : start;
     const begun = await this.#begin(start);
     if (begun === "claimed") return this.#join(inProgress);
     if (begun instanceof Rollback) return begun.value;

@@ -1,5 +1,6 @@
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import { type Intent, isTerminal } from "./intent.js";
+import { writeIntent } from "./pending-writes.js";
 
 /**
  * One process at a time talks to a provider about an intent: it holds the intent's lease. A crashed owner's lease expires;
@@ -63,10 +64,8 @@ export function stealLease(
   owner: string,
   { leaseMs }: PollingPolicy,
 ): void {
-  tx.write(
-    "UPDATE ramp.intents SET lease_owner = $2, lease_expires_at = $3, next_poll_at = $3 WHERE id = $1",
-    [id, owner, new Date(Date.now() + leaseMs)],
-  );
+  const expiresAt = new Date(Date.now() + leaseMs);
+  writeIntent(tx, id, { lease_owner: owner, lease_expires_at: expiresAt, next_poll_at: expiresAt });
 }
 
 /** Locks the intent for the transaction; the transaction fails when `owner` no longer holds the lease. */
@@ -76,15 +75,17 @@ export function assertLease(tx: ProjectTransaction, id: string, owner: string): 
 
 export function renewLease(tx: ProjectTransaction, id: string, { leaseMs }: PollingPolicy): void {
   const expiresAt = new Date(Date.now() + leaseMs);
-  tx.write("UPDATE ramp.intents SET lease_expires_at = $2, next_poll_at = $2 WHERE id = $1", [id, expiresAt]);
+  writeIntent(tx, id, { lease_expires_at: expiresAt, next_poll_at: expiresAt });
 }
 
 /** Frees the lease and plans the next poll. */
 export function releaseLease(tx: ProjectTransaction, intent: Intent, policy: PollingPolicy): void {
-  tx.write(
-    "UPDATE ramp.intents SET lease_owner = NULL, lease_expires_at = NULL, next_poll_at = $2, failed_attempts = $3 WHERE id = $1",
-    [intent.id, nextPollAt(intent, policy, Date.now()), intent.failedAttempts],
-  );
+  writeIntent(tx, intent.id, {
+    lease_owner: null,
+    lease_expires_at: null,
+    next_poll_at: nextPollAt(intent, policy, Date.now()),
+    failed_attempts: intent.failedAttempts,
+  });
 }
 
 /** Null: never again, unless the provider calls back. */

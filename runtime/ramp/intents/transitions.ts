@@ -1,9 +1,10 @@
 import { recordEvent } from "../webhooks/events.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import { newId } from "../database/id.js";
+import { writeIntent, writeRequirement } from "./pending-writes.js";
 import type { Intent, Requirement, Transaction, IntentStatus, RequirementStatus } from "./intent.js";
 
-/** State changes. Each writes the row and its event in one transaction and returns the changed intent. */
+/** State changes. Each writes the row and its event with the transaction's commit and returns the changed intent. */
 
 export function moveIntent(
   tx: ProjectTransaction,
@@ -12,12 +13,7 @@ export function moveIntent(
   failureReason: string | null = null,
 ): Intent {
   const moved = { ...intent, status, failureReason, updatedAt: new Date() };
-  tx.write("UPDATE ramp.intents SET status = $2, failure_reason = $3, updated_at = $4 WHERE id = $1", [
-    intent.id,
-    status,
-    failureReason,
-    moved.updatedAt,
-  ]);
+  writeIntent(tx, intent.id, { failure_reason: failureReason, updated_at: moved.updatedAt }, status);
   recordIntentEvent(tx, moved, intent.status);
   return moved;
 }
@@ -39,11 +35,9 @@ export function recordIntentEvent(
 }
 
 export function addRequirement(tx: ProjectTransaction, intent: Intent, requirement: Requirement): Intent {
-  const { code, status, title, form } = requirement;
-  tx.write(
-    "INSERT INTO ramp.requirements (intent_id, code, status, position, title, form) VALUES ($1, $2, $3, $4, $5, $6)",
-    [intent.id, code, status, intent.requirements.length, title, form],
-  );
+  const { code, status } = requirement;
+  const position = intent.requirements.length;
+  writeRequirement(tx, { intentId: intent.id, code }, status, { ...requirement, position });
   recordRequirementEvent(tx, intent, code, status);
   return { ...intent, requirements: [...intent.requirements, requirement] };
 }
@@ -54,10 +48,7 @@ export function moveRequirement(
   code: string,
   status: RequirementStatus,
 ): Intent {
-  tx.write(
-    "UPDATE ramp.requirements SET status = $3, updated_at = now() WHERE intent_id = $1 AND code = $2",
-    [intent.id, code, status],
-  );
+  writeRequirement(tx, { intentId: intent.id, code }, status);
   recordRequirementEvent(tx, intent, code, status);
   const requirements = intent.requirements.map((item) => (item.code === code ? { ...item, status } : item));
   return { ...intent, requirements };

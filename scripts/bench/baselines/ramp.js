@@ -13,7 +13,7 @@ const RESPONSE = randomBytes(1_000);
 const DAY_MS = 24 * 60 * 60_000;
 
 const event = (type, status) => ({
-  text: "INSERT INTO ramp.events (project_id, id, type, body) VALUES ($1, $2, $3, $4)",
+  text: "INSERT INTO ramp.events (project_id, id, type, sequence, body) VALUES ($1, $2, $3, nextval('ramp.event_sequence'), $4)",
   values: ({ projectId, customerId }, intentId) => {
     const data = { projectId, intentId, customerId, type: "ONRAMP", status, failureReason: null };
     return [
@@ -27,6 +27,11 @@ const event = (type, status) => ({
 
 const transition = (status) => ({
   text: "UPDATE ramp.intents SET status = $3, updated_at = now() WHERE project_id = $1 AND id = $2",
+  values: ({ projectId }, id) => [projectId, id, status],
+});
+
+const requirement = (status) => ({
+  text: "UPDATE ramp.requirements SET status = $3, updated_at = now() WHERE project_id = $1 AND intent_id = $2",
   values: ({ projectId }, id) => [projectId, id, status],
 });
 
@@ -53,9 +58,13 @@ const STATEMENTS = [
   event("intent.status_changed", "PENDING"),
   {
     text: `INSERT INTO ramp.requirements (project_id, intent_id, code, status, position, title)
-      VALUES ($1, $2, 'KYC_VERIFICATION', 'COMPLETED', 0, 'Identity check')`,
+      VALUES ($1, $2, 'KYC_VERIFICATION', 'PENDING', 0, 'Identity check')`,
     values: ({ projectId }, id) => [projectId, id],
   },
+  event("compliance.updated", "PENDING"),
+  requirement("IN_PROGRESS"),
+  event("compliance.updated", "IN_PROGRESS"),
+  requirement("COMPLETED"),
   event("compliance.updated", "COMPLETED"),
   transition("COMPLIANCE_APPROVED"),
   event("intent.status_changed", "COMPLIANCE_APPROVED"),

@@ -1,6 +1,6 @@
 import type { Project } from "../../tokens/project-credentials.js";
 import { Type } from "@sinclair/typebox";
-import type { PreparedOperation, IdempotentOperation } from "../../idempotency/idempotency.js";
+import type { IdempotentOperation, IsReplay, PreparedOperation } from "../../idempotency/idempotency.js";
 import type { ProjectTransaction } from "../../database/ramp-database.js";
 import { tokenExpiry } from "../../tokens/customer-token.js";
 import type { Subject } from "../../tokens/subject-token.js";
@@ -37,9 +37,10 @@ class CustomerCreation implements IdempotentOperation {
     this.#call = call;
   }
 
-  async prepare(): Promise<PreparedOperation | RampError> {
+  async prepare(isReplay: IsReplay): Promise<PreparedOperation | RampError | "replay"> {
     const { ramp, caller, body } = this.#call;
     const token = body.subject_token;
+    if (token !== undefined && (await isReplay())) return "replay";
     const subject = token === undefined ? null : await ramp.subjectTokens.verify(caller.id, token);
     if (isRampError(subject)) return subject;
     // Signed here, where no connection is held: the key may have to be read.

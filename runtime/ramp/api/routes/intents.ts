@@ -1,5 +1,10 @@
 import { Type } from "@sinclair/typebox";
-import type { PreparedOperation, StoreResponse, IdempotentOperation } from "../../idempotency/idempotency.js";
+import type {
+  IdempotentOperation,
+  IsReplay,
+  PreparedOperation,
+  StoreResponse,
+} from "../../idempotency/idempotency.js";
 import { acquireLease, stealLease } from "../../intents/lease.js";
 import {
   type NewIntent,
@@ -62,14 +67,14 @@ class IntentCreation implements IdempotentOperation {
     this.#call = call;
   }
 
-  async prepare(): Promise<PreparedOperation | RampError> {
+  async prepare(isReplay: IsReplay): Promise<PreparedOperation | RampError | "replay"> {
     const { ramp, caller, body } = this.#call;
     const refusal = await checkRedirectOrigins(ramp, caller.projectId, body);
     if (refusal) return refusal;
     const sides = await readSides(ramp, caller, body);
     if (isRampError(sides)) return sides;
-    const way = await routeIntent(ramp, caller.projectId, { ...body, ...sides });
-    if (isRampError(way)) return way;
+    const way = await routeIntent(ramp, caller.projectId, { ...body, ...sides }, isReplay);
+    if (way === "replay" || isRampError(way)) return way;
     const intent: NewIntent = {
       id: newId(),
       customerId: caller.customerId,
