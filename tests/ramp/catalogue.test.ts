@@ -17,7 +17,9 @@ describe("quotes and requirements", () => {
       providerId: expect.any(String),
       type: "ONRAMP",
       rail: "ACH",
-      hasIndicativePrice: true,
+      hasIndicativePrice: false,
+      quoteId: expect.any(String),
+      expiresAt: expect.any(String),
       destAmount: "993.950000",
       exchangeRate: "1.00000000",
       fees: {

@@ -2,6 +2,7 @@ import type { Currency } from "../accounts/currency.js";
 import {
   type AccountSide,
   type Intent,
+  type Price,
   outstandingRequirement,
   type Transaction,
   awaitsCompliance,
@@ -58,9 +59,15 @@ function intentView({ currencies }: RampContext, intent: Intent): IntentView {
     provider,
     ...(onboardingRedirectUrl === null ? {} : { onboardingRedirectUrl }),
     ...(checkoutRedirectUrl === null ? {} : { checkoutRedirectUrl }),
+    ...(intent.price === null ? {} : { price: priceView(intent.price) }),
     ...(failureReason === null ? {} : { failureReason }),
     ...(intent.metadata === null ? {} : { metadata: { ...intent.metadata } }),
   };
+}
+
+function priceView({ quoteId, destAmount, exchangeRate, fees, hasIndicativePrice }: Price) {
+  const price = { destAmount, exchangeRate, fees, hasIndicativePrice };
+  return quoteId === undefined ? price : { quoteId, ...price };
 }
 
 export function accountType(type: Currency["type"]): "BANK_ACCOUNT" | "CRYPTO_ADDRESS" {
@@ -87,9 +94,19 @@ export function transactionView(transaction: Transaction): TransactionView {
 
 export function quoteView(
   type: "ONRAMP" | "OFFRAMP",
-  { connection, rail, hasIndicativePrice, destAmount, exchangeRate, fees }: Quote,
+  { connection, rail, hasIndicativePrice, destAmount, exchangeRate, fees, held }: Quote,
+  quoteId: string | null,
 ): QuoteView {
-  return { providerId: connection.id, type, rail, hasIndicativePrice, destAmount, exchangeRate, fees };
+  return {
+    providerId: connection.id,
+    type,
+    rail,
+    hasIndicativePrice,
+    destAmount,
+    exchangeRate,
+    fees,
+    ...(quoteId === null || held === null ? {} : { quoteId, expiresAt: held.expiresAt }),
+  };
 }
 
 /** Items of a page when the caller does not say (decisions.md §B, Shapes). */

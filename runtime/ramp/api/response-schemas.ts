@@ -49,6 +49,18 @@ export const IntentView = Type.Object(
     expiredAt: DateTime,
     type: literals(["ONRAMP", "OFFRAMP"]),
     provider: Type.String(),
+    price: Type.Optional(
+      Type.Object(
+        {
+          quoteId: Type.Optional(Uuid),
+          destAmount: Type.String(),
+          exchangeRate: Type.String(),
+          fees: Fees,
+          hasIndicativePrice: Type.Boolean(),
+        },
+        { description: "The price of the quote that the intent was made with." },
+      ),
+    ),
     onboardingRedirectUrl: Type.Optional(Type.String()),
     checkoutRedirectUrl: Type.Optional(Type.String()),
     failureReason: Type.Optional(Type.String()),
@@ -104,6 +116,12 @@ export const QuoteView = Type.Object(
     destAmount: Type.String(),
     exchangeRate: Type.String(),
     fees: Fees,
+    quoteId: Type.Optional(
+      Type.String({ format: "uuid", description: "The provider holds this price for POST /v1/intent." }),
+    ),
+    expiresAt: Type.Optional(
+      Type.String({ format: "date-time", description: "Until when the price is held." }),
+    ),
   },
   { $id: "Quote" },
 );

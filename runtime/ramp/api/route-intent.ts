@@ -1,8 +1,10 @@
 import { intentDetailsSchema, type Side, withUpperCountry } from "../accounts/account-details.js";
 import { readAmount } from "../accounts/currency.js";
 import type { IsReplay } from "../idempotency/idempotency.js";
+import type { Price } from "../intents/intent.js";
 import type { NewIntent } from "../intents/intent-rows.js";
 import type { ProjectId } from "../database/id.js";
+import { findQuote, type HeldQuote, priceOf } from "../providers/held-quotes.js";
 import { candidatesFor, type Candidate, type PaymentPath, fetchQuotes } from "../providers/quotes.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
 import { Rail, type RailDescription } from "../providers/protocol.js";
@@ -18,7 +20,7 @@ type IntentRequest = Omit<CreateIntentBody, "src" | "dest"> & AccountSides;
 /** The part of an intent that decides how the money goes. */
 type PaymentRoute = Pick<
   NewIntent,
-  "connectionId" | "connectionVersion" | "provider" | "type" | "src" | "dest" | "srcAmount" | "rail"
+  "connectionId" | "connectionVersion" | "provider" | "type" | "src" | "dest" | "srcAmount" | "rail" | "price"
 >;
 
 /** Checks what is to be moved and chooses who moves it, with quotes where there is a choice. Changes nothing. */
@@ -39,21 +41,61 @@ export async function routeIntent(
   if (isRampError(path)) return path;
   const candidates = preferredCandidates(candidatesFor(await ramp.providers.list(projectId), path), body);
   if (isRampError(candidates)) return candidates;
+  const quote = body.quoteId === undefined ? null : await readQuote(ramp, projectId, body.quoteId, path);
+  if (isRampError(quote)) return quote;
   const payable = payableCandidates(candidates, pair, body);
   if (isRampError(payable)) return payable;
+  if (quote !== null) return quotedRoute(payable, quote, pair, body, reading.amount);
   if (payable.length > 1 && (await isReplay())) return "replay";
   const chosen = await chooseCandidate(ramp, payable, path, pair);
   if (isRampError(chosen)) return chosen;
+  return routeOf(chosen, pair, body, reading.amount);
+}
+
+function routeOf(
+  { connection, rail, price }: Chosen,
+  { type, src, dest }: CurrencyPair,
+  body: IntentRequest,
+  srcAmount: string,
+): PaymentRoute {
   return {
-    connectionId: chosen.connection.id,
-    connectionVersion: chosen.connection.version,
-    provider: chosen.connection.capabilities.name,
-    type: pair.type,
-    src: { currencyCode: pair.src.code, details: withUpperCountry(body.src.details) },
-    dest: { currencyCode: pair.dest.code, details: withUpperCountry(body.dest.details) },
-    srcAmount: reading.amount,
-    rail: chosen.rail,
+    connectionId: connection.id,
+    connectionVersion: connection.version,
+    provider: connection.capabilities.name,
+    type,
+    src: { currencyCode: src.code, details: withUpperCountry(body.src.details) },
+    dest: { currencyCode: dest.code, details: withUpperCountry(body.dest.details) },
+    srcAmount,
+    rail,
+    price,
   };
+}
+
+async function readQuote(
+  { database }: RampContext,
+  projectId: ProjectId,
+  id: string,
+  path: PaymentPath,
+): Promise<HeldQuote | RampError> {
+  const quote = await database.inProject(projectId, (tx) => findQuote(tx, id, path));
+  if (quote === null) return rampError("INVALID_QUOTE");
+  return quote.isExpired ? rampError("QUOTE_EXPIRED") : quote;
+}
+
+/** The way of the quote, as long as the provider is connected as it was then. */
+function quotedRoute(
+  candidates: readonly Candidate[],
+  { connectionId, connectionVersion, rail, price }: HeldQuote,
+  pair: CurrencyPair,
+  body: IntentRequest,
+  srcAmount: string,
+): PaymentRoute | RampError {
+  const quoted = candidates.find(
+    ({ connection: { id, version }, rails }) =>
+      id === connectionId && version === connectionVersion && rails[0].code === rail,
+  );
+  if (!quoted) return rampError("INVALID_QUOTE");
+  return routeOf({ connection: quoted.connection, rail, price }, pair, body, srcAmount);
 }
 
 /** Rail and country are those of the bank account. */
@@ -124,6 +166,7 @@ function payableCandidates(
 interface Chosen {
   readonly connection: ProviderConnection;
   readonly rail: Rail;
+  readonly price: Price | null;
 }
 
 /** The only candidate, or the one with the best quote. */
@@ -134,9 +177,10 @@ async function chooseCandidate(
   pair: CurrencyPair,
 ): Promise<Chosen | RampError> {
   const [first, ...others] = candidates;
-  if (first && others.length === 0) return { connection: first.connection, rail: first.rails[0].code };
+  if (first && others.length === 0)
+    return { connection: first.connection, rail: first.rails[0].code, price: null };
   const [best] = await fetchQuotes(ramp, candidates, path, pair);
-  return best ?? rampError("PROVIDER_UNAVAILABLE");
+  return best ? { ...best, price: priceOf(best, null) } : rampError("PROVIDER_UNAVAILABLE");
 }
 
 function detailViolations(

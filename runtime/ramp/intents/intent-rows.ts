@@ -1,6 +1,6 @@
 import type { Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
 import type { OperatorTransaction, ProjectTransaction } from "../database/ramp-database.js";
-import type { Intent, Requirement, Transaction, IntentStatus, TransactionStatus } from "./intent.js";
+import type { Intent, Price, Requirement, Transaction, IntentStatus, TransactionStatus } from "./intent.js";
 import type { PollingPolicy } from "./lease.js";
 import { recordIntentEvent } from "./transitions.js";
 
@@ -20,6 +20,7 @@ interface IntentRow {
   readonly dest_details: Record<string, unknown>;
   readonly src_amount: string;
   readonly rail: Rail;
+  readonly price: Price | null;
   readonly auto_execute: boolean;
   readonly onboarding_redirect_url: string | null;
   readonly checkout_redirect_url: string | null;
@@ -155,6 +156,7 @@ function intentOf(row: IntentRow): Intent {
     dest: { currencyCode: row.dest_currency, details: row.dest_details },
     srcAmount: row.src_amount,
     rail: row.rail,
+    price: row.price,
     autoExecute: row.auto_execute,
     onboardingRedirectUrl: row.onboarding_redirect_url,
     checkoutRedirectUrl: row.checkout_redirect_url,
@@ -200,6 +202,7 @@ export type NewIntent = Pick<
   | "dest"
   | "srcAmount"
   | "rail"
+  | "price"
   | "autoExecute"
   | "onboardingRedirectUrl"
   | "checkoutRedirectUrl"
@@ -232,8 +235,8 @@ export async function recordIntent(
   const holder = await tx.row<{ customer_reference: string; wallets: readonly string[] }>(
     `INSERT INTO ramp.intents AS i (id, customer_id, connection_id, type, status, src_currency, src_details, dest_currency, dest_details,
        src_amount, rail, auto_execute, onboarding_redirect_url, checkout_redirect_url, expires_at, lease_owner, lease_expires_at,
-       next_poll_at, created_at, updated_at, connection_version, metadata)
-     VALUES ($1, $2, $3, $4, 'PENDING', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $17, $17, $18, $19)
+       next_poll_at, created_at, updated_at, connection_version, metadata, price)
+     VALUES ($1, $2, $3, $4, 'PENDING', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $17, $17, $18, $19, $20)
      RETURNING ${CUSTOMER_COLUMNS}`,
     [
       intent.id,
@@ -255,6 +258,7 @@ export async function recordIntent(
       createdAt,
       intent.connectionVersion,
       intent.metadata === null ? null : JSON.stringify(intent.metadata),
+      intent.price === null ? null : JSON.stringify(intent.price),
     ],
   );
   if (holder === null) throw new Error("The intent was not stored.");

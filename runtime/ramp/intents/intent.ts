@@ -1,4 +1,4 @@
-import type { Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
+import type { Fees, Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
 
 /** One side of an intent as the caller gave it. */
 export interface AccountSide {
@@ -29,6 +29,18 @@ export interface Transaction {
   readonly updatedAt: Date;
 }
 
+/** The price that an intent was made at. */
+export interface Price {
+  readonly destAmount: string;
+  readonly exchangeRate: string;
+  readonly fees: Fees;
+  readonly hasIndicativePrice: boolean;
+  /** The quote that the caller named. */
+  readonly quoteId?: string;
+  /** The provider's quote, which orders name. */
+  readonly providerQuoteId?: string;
+}
+
 export interface Intent {
   readonly id: string;
   readonly customerId: string;
@@ -47,6 +59,8 @@ export interface Intent {
   readonly dest: AccountSide;
   readonly srcAmount: string;
   readonly rail: Rail;
+  /** Null: made without a quote. */
+  readonly price: Price | null;
   readonly autoExecute: boolean;
   readonly onboardingRedirectUrl: string | null;
   readonly checkoutRedirectUrl: string | null;

@@ -192,8 +192,9 @@ function unanswered(
   };
 }
 
-function movementOf({ type, src, dest, srcAmount, rail }: Intent): Movement {
-  return { type, src, dest, srcAmount, rail };
+function movementOf({ type, src, dest, srcAmount, rail, price }: Intent): Movement {
+  const quoteId = price?.providerQuoteId;
+  return { type, src, dest, srcAmount, rail, ...(quoteId === undefined ? {} : { quoteId }) };
 }
 
 function transactionId({ transaction }: Intent): string {

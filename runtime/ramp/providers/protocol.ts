@@ -79,6 +79,14 @@ export const ProviderQuote = Type.Object({
   destAmount: Decimal,
   exchangeRate: Decimal,
   fees: Fees,
+  quoteId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description: "With `expiresAt`: orders that name it until then are carried out at this price.",
+    }),
+  ),
+  expiresAt: Type.Optional(Type.String({ format: "date-time" })),
 });
 export type ProviderQuote = Static<typeof ProviderQuote>;
 
@@ -97,6 +105,14 @@ export const Movement = Type.Object({
   dest: Account,
   srcAmount: Decimal,
   rail: Rail,
+  quoteId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description:
+        "The provider's quote. An onboarding whose quote has expired is refused; later the price holds for the order.",
+    }),
+  ),
 });
 export type Movement = Static<typeof Movement>;
 

@@ -15,8 +15,10 @@ import {
 /** A provider that is slower is left out. */
 const TIMEOUT_MS = 3_000;
 
-export interface Quote extends ProviderQuote {
+export interface Quote extends Omit<ProviderQuote, "quoteId" | "expiresAt"> {
   readonly connection: ProviderConnection;
+  /** The provider's id of the quote and until when it holds the price; null: it does not. */
+  readonly held: { readonly quoteId: string; readonly expiresAt: string } | null;
 }
 
 /** Asks all candidates at once. One that fails, is slow, gives no quote or an invalid one is left out and logged. Best first. */
@@ -57,9 +59,14 @@ async function fetchQuote(
   }
   if (reply.value === null) return null;
   const problem = quoteProblem(reply.value, asked);
-  if (problem === null) return { ...reply.value, connection };
+  if (problem === null) return quoteOf(reply.value, connection);
   reporter(ramp, about)("quote", problem);
   return null;
+}
+
+function quoteOf({ quoteId, expiresAt, ...quote }: ProviderQuote, connection: ProviderConnection): Quote {
+  const isHeld = quoteId !== undefined && expiresAt !== undefined && Date.parse(expiresAt) > Date.now();
+  return { ...quote, connection, held: isHeld ? { quoteId, expiresAt } : null };
 }
 
 /** A requested movement; null: any. */

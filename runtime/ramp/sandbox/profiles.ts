@@ -89,6 +89,8 @@ export interface Profile {
   /** A source amount up to this needs no identity check; null: every customer is checked, once. */
   readonly uncheckedUpTo: string | null;
   readonly bankName: string;
+  /** How long the provider holds the price of a quote, in milliseconds; null: it holds none. */
+  readonly holdMs: number | null;
 }
 
 /** The rails of the sandbox's providers, with what identifies an account on each. */
@@ -199,6 +201,7 @@ export const PROFILES: readonly Profile[] = [
     fees: { rate: "0.010", processing: "0", network: "0.20" },
     uncheckedUpTo: null,
     bankName: "Northern Sandbox Bank",
+    holdMs: null,
   },
   {
     capabilities: {
@@ -222,5 +225,6 @@ export const PROFILES: readonly Profile[] = [
     fees: { rate: "0.005", processing: "1.00", network: "0.05" },
     uncheckedUpTo: "100",
     bankName: "Southern Sandbox Bank",
+    holdMs: 60_000,
   },
 ];

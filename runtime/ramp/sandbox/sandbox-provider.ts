@@ -1,4 +1,5 @@
 import Big from "big.js";
+import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type {
   Execution,
@@ -6,10 +7,12 @@ import type {
   Instruction,
   Onboarding,
   OnboardingOrder,
+  ProviderQuote,
   ProviderRequirement,
+  QuoteRequest,
 } from "../providers/protocol.js";
 import type { CallbackSender, Switches } from "./behaviour.js";
-import type { Profile } from "./profiles.js";
+import { type Profile, quoteFor } from "./profiles.js";
 
 /** Why an order is not taken. */
 export interface Rejection {
@@ -50,6 +53,8 @@ export class SandboxProvider {
   readonly #callbacks: CallbackSender;
   readonly #onboardings = new Map<string, FiledOnboarding>();
   readonly #executions = new Map<string, FiledExecution>();
+  /** Until when quotes are held, by id, in milliseconds since 1970. */
+  readonly #heldQuotes = new Map<string, number>();
   /** Customers and wallets whose identity is known. */
   readonly #known = new Set<string>();
 
@@ -64,9 +69,23 @@ export class SandboxProvider {
     return [...this.#executions].filter(([, { order }]) => order !== null).map(([id]) => id);
   }
 
+  quote(request: QuoteRequest): ProviderQuote | null {
+    const quote = quoteFor(this.#profile, request);
+    const { holdMs } = this.#profile;
+    if (quote === null || holdMs === null) return quote;
+    const now = Date.now();
+    for (const [id, until] of this.#heldQuotes) if (until <= now) this.#heldQuotes.delete(id);
+    const quoteId = randomUUID();
+    this.#heldQuotes.set(quoteId, now + holdMs);
+    return { ...quote, hasIndicativePrice: false, quoteId, expiresAt: new Date(now + holdMs).toISOString() };
+  }
+
   startOnboarding(order: OnboardingOrder): Onboarding | Rejection {
     const filed = this.#onboardings.get(order.id);
     if (filed) return isDeepStrictEqual(filed.order, order) ? onboardingOf(filed) : CONFLICT;
+    const { quoteId } = order.movement;
+    if (quoteId !== undefined && (this.#heldQuotes.get(quoteId) ?? 0) <= Date.now())
+      return { status: 422, error: "QUOTE_EXPIRED", message: "The quote has expired." };
     const { onboarding } = this.#switches();
     if (onboarding === "refuse")
       return {

@@ -16,7 +16,7 @@ import { isSigned, REQUEST_HEADERS } from "../providers/signature.js";
 import { check, parseJson } from "../json-schema.js";
 import { CallbackSender, DEFAULT_SWITCHES, SwitchChange, type Switches } from "./behaviour.js";
 import { SandboxProvider, isRejection } from "./sandbox-provider.js";
-import { quoteFor, type Profile, PROFILES } from "./profiles.js";
+import { type Profile, PROFILES } from "./profiles.js";
 
 export interface SandboxOptions {
   readonly host: string;
@@ -84,11 +84,11 @@ type Handle = (desk: SandboxProvider, profile: Profile, body: unknown, request: 
 /** Reads a message, or declines what is none. */
 function reading<S extends TSchema>(
   schema: S,
-  handle: (desk: SandboxProvider, message: Static<S>, request: Request, profile: Profile) => unknown,
+  handle: (desk: SandboxProvider, message: Static<S>, request: Request) => unknown,
 ): Handle {
-  return (desk, profile, body, request) =>
+  return (desk, _profile, body, request) =>
     check(schema, body)
-      ? handle(desk, body, request, profile)
+      ? handle(desk, body, request)
       : { status: 422, error: "INVALID_REQUEST", message: "Not a message of the protocol." };
 }
 
@@ -96,9 +96,7 @@ const parameter = (request: Request, name: string): string => String(request.par
 
 const HANDLERS: Readonly<Record<OperationName, Handle>> = {
   capabilities: (_desk, { capabilities }) => capabilities,
-  quote: reading(QuoteRequest, (_desk, message, _request, profile) => ({
-    quote: quoteFor(profile, message),
-  })),
+  quote: reading(QuoteRequest, (desk, message) => ({ quote: desk.quote(message) })),
   startOnboarding: reading(OnboardingOrder, (desk, order) => desk.startOnboarding(order)),
   onboarding: (desk, _profile, _body, request) => desk.onboarding(parameter(request, "id")),
   submit: reading(Submission, (desk, { fields }, request) =>

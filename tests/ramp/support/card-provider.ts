@@ -84,9 +84,11 @@ export async function ownCardProvider(): Promise<CardProvider> {
   const answer = (path: string, body: unknown): unknown => {
     if (path === "/capabilities") return provider.capabilities;
     if (path === "/quotes") return { quote: quote(body as QuoteRequest) };
-    const { id, movement } = body as { id: string; movement: Movement };
-    provider.ordered.push(movement);
-    if (path === "/onboardings") return { id, requirements: [] };
+    const [, resource, named = ""] = path.split("/");
+    const order = body as { id: string; movement: Movement } | null;
+    if (order?.movement) provider.ordered.push(order.movement);
+    const id = order?.id ?? named;
+    if (resource === "onboardings") return { id, requirements: [] };
     return { id, reference: "r", status: "PROCESSING", failureReason: null, instructions: [] };
   };
   const server = createServer((request, response) => {

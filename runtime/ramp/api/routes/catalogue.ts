@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import countries from "i18n-iso-countries";
 import { detailsSchema } from "../../accounts/account-details.js";
 import { readAmount, type Currency } from "../../accounts/currency.js";
+import { recordQuotes } from "../../providers/held-quotes.js";
 import { candidatesFor, fetchQuotes } from "../../providers/quotes.js";
 import type { ProviderConnection } from "../../providers/provider-connections.js";
 import type { RampContext } from "../../context.js";
@@ -85,7 +86,9 @@ export function readCountry(code: string, path: string): string | RampError {
 export const getQuote = route("project", {
   method: "GET",
   path: "/v1/intent/quote",
-  summary: "Ask all providers for an indicative quote",
+  summary: "Ask all providers for a quote",
+  description:
+    "A quote with a `quoteId` is held by its provider until `expiresAt`: POST /v1/intent takes the id.",
   query: QuoteQuery,
   answer: { status: 200, schema: QuotesView, description: "One quote per available provider, best first." },
   errors: ["UNKNOWN_CURRENCY", "UNKNOWN_COUNTRY", "INVALID_AMOUNT"],
@@ -110,7 +113,12 @@ export const getQuote = route("project", {
     };
     const candidates = candidatesFor(await ramp.providers.list(caller.id), path);
     const quotes = await fetchQuotes(ramp, candidates, path, pair);
-    return jsonResponse(200, { quotes: quotes.map((quote) => quoteView(pair.type, quote)) });
+    const ids = quotes.some(({ held }) => held !== null)
+      ? await ramp.database.inProject(caller.id, (tx) => Promise.resolve(recordQuotes(tx, quotes, path)))
+      : [];
+    return jsonResponse(200, {
+      quotes: quotes.map((quote, at) => quoteView(pair.type, quote, ids[at] ?? null)),
+    });
   },
 });
 

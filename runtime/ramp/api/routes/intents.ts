@@ -52,6 +52,8 @@ export const createIntent = idempotentRoute("customer", {
     "INVALID_ACCOUNT_DETAILS",
     "UNSUPPORTED_PATH",
     "PROVIDER_NOT_AVAILABLE",
+    "INVALID_QUOTE",
+    "QUOTE_EXPIRED",
     "PROVIDER_UNAVAILABLE",
   ],
   work: (call) => new IntentCreation(call),
