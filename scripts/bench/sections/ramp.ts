@@ -78,7 +78,8 @@ export async function rampIntents({ folder, effort, progress }: Setting): Promis
 /** A baseline that writes nothing is fast: after a change of the tables it may fail. */
 async function checkBaseline({ port }: Server): Promise<void> {
   const { status } = await fetch(`http://127.0.0.1:${String(port)}/`, { method: "POST" });
-  if (status !== 201) throw new Error(`The bare server answers ${String(status)}: it does not fit the tables.`);
+  if (status !== 201)
+    throw new Error(`The bare server answers ${String(status)}: it does not fit the tables.`);
 }
 
 interface Project {
