@@ -54,6 +54,9 @@ export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}):
       linked.map(({ uniqueId }) => uniqueId),
       manifest,
     ),
+    categories: new Map(
+      [...manifest.categories].filter(([name]) => linked.some(({ category }) => category === name)),
+    ),
     defaultTier: context.defaultTier,
   };
 }

@@ -53,6 +53,8 @@ interface CatalogueRecord {
   readonly schemaVersion: number;
   readonly title: string | null;
   readonly defaultTier: Tier;
+  /** Absent where no category has a text. */
+  readonly categories?: Readonly<Record<string, string>>;
   readonly endpoints: readonly EndpointRecord[];
   readonly skipped: readonly Skipped[];
 }
@@ -64,6 +66,7 @@ export function catalogueText(catalogue: Catalogue, title: string | null): strin
     schemaVersion: GENERATED_SCHEMA_VERSION,
     title,
     defaultTier: catalogue.defaultTier,
+    ...(catalogue.categories.size > 0 && { categories: Object.fromEntries(catalogue.categories) }),
     endpoints: catalogue.entries.map(recordOf),
     skipped: catalogue.skipped,
   };
@@ -166,8 +169,13 @@ export function readCatalogue(text: string, location = "catalogue.json"): Catalo
       `${location} is damaged: it lists ${visible(JSON.stringify(repeated))} twice. ${REGENERATE}`,
     );
   const { title, defaultTier, skipped } = record;
+  const categories = new Map(Object.entries(record.categories ?? {}));
   const entries = record.endpoints.map(entryOf);
-  return { ok: true, title, catalogue: { entries, skipped, warnings: [], lineage: new Map(), defaultTier } };
+  return {
+    ok: true,
+    title,
+    catalogue: { entries, skipped, warnings: [], categories, lineage: new Map(), defaultTier },
+  };
 }
 
 const REGENERATE = "Run `routewright generate`.";

@@ -97,11 +97,15 @@ const skipped = record({
 });
 
 /** Shape of `catalogue.json`; `npm run build` compiles it. */
-export const CATALOGUE_SCHEMA = record({
-  "x-generated-by": text,
-  schemaVersion: { type: "integer" },
-  title: textOrNull,
-  defaultTier: tier,
-  endpoints: { type: "array", items: endpoint },
-  skipped: { type: "array", items: skipped },
-});
+export const CATALOGUE_SCHEMA = record(
+  {
+    "x-generated-by": text,
+    schemaVersion: { type: "integer" },
+    title: textOrNull,
+    defaultTier: tier,
+    endpoints: { type: "array", items: endpoint },
+    skipped: { type: "array", items: skipped },
+    categories: { type: "object", additionalProperties: text },
+  },
+  ["categories"],
+);

@@ -73,6 +73,8 @@ export interface Catalogue {
   readonly defaultTier: Tier;
   /** What is odd in a model and yet no reason to refuse it. */
   readonly warnings: readonly Problem[];
+  /** What the project says of its categories. */
+  readonly categories: ReadonlyMap<string, string>;
   /** What the endpoints are made from; empty for a catalogue read from its file. */
   readonly lineage: Lineage;
 }

@@ -15,6 +15,8 @@ export interface Manifest {
   readonly graph: Graph;
   /** `unique_id`s of the tests on each node, sorted. */
   readonly tests: ReadonlyMap<string, readonly string[]>;
+  /** Text about each category that has one (generator/README.md, Categories). */
+  readonly categories: ReadonlyMap<string, string>;
   /** Whether a column may be null although its type does not say so: everywhere but in ClickHouse. */
   readonly nullableByDefault: boolean;
   readonly warnings: readonly string[];
@@ -45,7 +47,7 @@ export function parseManifest(text: string, location: string): ManifestReading {
 
 /** Makes a manifest of its JSON, for who reads more of that than a `Manifest` holds. */
 export function manifestOfJson(value: unknown, location: string): ManifestReading {
-  const { metadata, nodes, sources, disabled } = objectOr(value);
+  const { metadata, nodes, sources, disabled, docs } = objectOr(value);
   const schema = textOr(objectOr(metadata)["dbt_schema_version"], "");
   const version = /\/manifest\/(?:v(\d+)|[\w.-]+)(?:\.json)?$/.exec(schema);
   if (!version || !isObject(nodes)) return fail(`${location} is not a dbt manifest: ${notManifest(schema)}`);
@@ -66,6 +68,7 @@ export function manifestOfJson(value: unknown, location: string): ManifestReadin
       others,
       graph: graphOf(nodes, adapter),
       tests: testsByNode(nodes),
+      categories: categoriesOf(models, objectOr(docs)),
       nullableByDefault,
       warnings,
     },
@@ -121,6 +124,23 @@ function otherNode(uniqueId: string, node: JsonObject): OtherNode {
   const tags = [...textsOf(node["tags"]), ...textsOf(objectOr(node["config"])["tags"])];
   const kind = textOr(node["resource_type"], "");
   return { uniqueId, file: textOr(node["original_file_path"], ""), kind, tags };
+}
+
+/** From `meta.routewright.categories` of a model, else from the doc block `category_<name>`. */
+function categoriesOf(models: readonly Model[], docs: JsonObject): ReadonlyMap<string, string> {
+  const blocks = Object.values(docs).map((value): [string, unknown] => {
+    const { name, block_contents } = objectOr(value);
+    return [/^category_(.+)$/.exec(textOr(name, ""))?.[1] ?? "", block_contents];
+  });
+  const metas = models.flatMap(({ routewright }) => Object.entries(objectOr(routewright["categories"])));
+  const found = new Map<string, string>();
+  // The first by `unique_id` wins.
+  for (const [name, text] of [...metas, ...blocks.sort(([a], [b]) => byText(a, b))]) {
+    const words = textOr(text, "").trim();
+    const category = name.toLowerCase();
+    if (category !== "" && words !== "" && !found.has(category)) found.set(category, words);
+  }
+  return found;
 }
 
 function testsByNode(nodes: JsonObject): ReadonlyMap<string, readonly string[]> {

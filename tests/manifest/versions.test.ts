@@ -157,6 +157,7 @@ describe("a manifest of schema", () => {
         ["snapshot.shop.past", { kind: "snapshot", ...MADE }],
       ]),
       tests: new Map([["model.shop.api_volume", ["test.shop.not_null_api_volume_day.1"]]]),
+      categories: new Map(),
       nullableByDefault: true,
       warnings: [],
     });

@@ -3,7 +3,7 @@ import type { Catalogue, CatalogueEntry } from "../../catalogue/catalogue.js";
 import { type Json, type JsonMap, type JsonRecord, jsonText } from "./json-text.js";
 import { rowNameOf } from "./names.js";
 import { dataPathItem } from "./operation.js";
-import { ERROR_SCHEMA, errorComponents, HEADERS, NOT_MODIFIED } from "./responses.js";
+import { ERROR_SCHEMA, ERROR_TABLE, errorComponents, HEADERS, NOT_MODIFIED } from "./responses.js";
 import { PAGINATION_SCHEMA, rowSchema } from "./rows.js";
 import { SYSTEM_SCHEMAS, SYSTEM_TAG, systemPaths } from "./system.js";
 
@@ -37,7 +37,7 @@ export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}): O
     "x-generated-by": OPENAPI_MARKER,
     info: { title: options.title ?? DEFAULT_TITLE, version: "v1", description: API_DESCRIPTION },
     servers: [{ url: "/" }],
-    tags: tagsOf(categories),
+    tags: tagsOf(categories, catalogue.categories),
     "x-tagGroups": tagGroupsOf(categories),
     paths: new Map([
       ...entries.map((entry) => [entry.endpoint.path, dataPathItem(entry)] as const),
@@ -52,9 +52,12 @@ export function openApiText(catalogue: Catalogue, options: OpenApiOptions = {}):
   return `${jsonText(openApiOf(catalogue, options))}\n`;
 }
 
-function tagsOf(categories: readonly string[]): readonly Json[] {
+function tagsOf(categories: readonly string[], descriptions: ReadonlyMap<string, string>): readonly Json[] {
   return [
-    ...categories.map((name) => ({ name, description: `Rows of the category \`${name}\`.` })),
+    ...categories.map((name) => {
+      const description = descriptions.get(name);
+      return { name, ...(description !== undefined && { description }) };
+    }),
     { name: SYSTEM_TAG, description: "The service itself: its state and its documentation." },
   ];
 }
@@ -90,14 +93,16 @@ const API_DESCRIPTION = [
   "|---|---|---|",
   ...TIERS.map((tier) => `| ${tier} | ${TIER_NAMES[tier]} | ${RATE_LIMITS[tier]} |`),
   "",
-  "400: the request does not match this description. 403: the key is missing, unknown, or of too low a tier. " +
-    "429: the rate limit is exceeded. 500: the query failed. 503: overloaded. With 429 and 503, `Retry-After` gives " +
-    "the seconds to wait. Each operation lists its responses. An empty query value (`?token=`) counts as absent.",
+  'Every error is a JSON object `{"detail": "…"}` that says what is wrong:',
+  "",
+  ...ERROR_TABLE,
+  "",
+  "An empty query value (`?token=`) counts as absent.",
   "",
   "Rows are JSON by default; `Accept: text/csv` and `Accept: application/x-ndjson` select other formats, and so do the " +
     "suffixes `.csv`, `.ndjson` and `.json` behind a path. Responses with rows have an `ETag`; send it in " +
     "`If-None-Match`: 304 while the rows are the same.",
   "",
-  'Every error is a JSON object `{"detail": "…"}`. Numbers carry all their digits, also beyond 2^53; times are in UTC. ' +
+  "Numbers carry all their digits, also beyond 2^53; times are in UTC. " +
     "Years outside 0001 to 9999 have a sign and six digits at least, `-000043-03-15` in 44 BC; infinite dates and numbers are null.",
 ].join("\n");

@@ -80,6 +80,8 @@ export type OperationKind = "GET" | "POST" | "refresh" | "metrics" | "open" | "o
 interface ErrorResponse {
   /** Name in `components.responses`. */
   readonly name: string;
+  /** In one sentence; what else there is to say is in the body. */
+  readonly meaning: string;
   readonly of: readonly OperationKind[];
   readonly headers: readonly HeaderName[];
 }
@@ -92,14 +94,44 @@ const ALL = [...DATA, "refresh", "metrics", "open", "openapi"] as const;
  * (405) by the time it is called: endpoints come and go with the manifest.
  */
 const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
-  400: { name: "BadRequest", of: [...DATA, "openapi"], headers: [] },
-  403: { name: "Forbidden", of: ALL, headers: [] },
-  404: { name: "NotFound", of: DATA, headers: [] },
-  405: { name: "MethodNotAllowed", of: ["POST"], headers: ["Allow"] },
-  413: { name: "ContentTooLarge", of: ["POST"], headers: [] },
-  429: { name: "TooManyRequests", of: [...DATA, "refresh"], headers: ["Retry-After"] },
-  500: { name: "InternalServerError", of: ALL, headers: [] },
-  503: { name: "ServiceUnavailable", of: DATA, headers: ["Retry-After"] },
+  400: {
+    name: "BadRequest",
+    meaning: "The request does not match this description.",
+    of: [...DATA, "openapi"],
+    headers: [],
+  },
+  403: {
+    name: "Forbidden",
+    meaning: "The key is missing, unknown, or of too low a tier.",
+    of: ALL,
+    headers: [],
+  },
+  404: { name: "NotFound", meaning: "No endpoint has this path any more.", of: DATA, headers: [] },
+  405: {
+    name: "MethodNotAllowed",
+    meaning: "The path has lost this method; `Allow` lists those it has.",
+    of: ["POST"],
+    headers: ["Allow"],
+  },
+  413: { name: "ContentTooLarge", meaning: "The body is larger than 1 MiB.", of: ["POST"], headers: [] },
+  429: {
+    name: "TooManyRequests",
+    meaning: "The rate limit is used up: wait for the seconds in `Retry-After`.",
+    of: [...DATA, "refresh"],
+    headers: ["Retry-After"],
+  },
+  500: {
+    name: "InternalServerError",
+    meaning: "The query failed. Quote `X-Request-Id` when you report it.",
+    of: ALL,
+    headers: [],
+  },
+  503: {
+    name: "ServiceUnavailable",
+    meaning: "The service is overloaded: wait for the seconds in `Retry-After`.",
+    of: DATA,
+    headers: ["Retry-After"],
+  },
 };
 
 /** The error responses of an operation, by status, each a reference to its component. */
@@ -113,25 +145,26 @@ const REFERENCES = Object.entries(ERROR_RESPONSES).map(([status, { name, of }]) 
   reference: shared(ref("responses", name)),
 }));
 
-/** The components of all error responses; each lists every cause that has its status. */
+/** The components of all error responses: what the status means, and an example of each cause. */
 export function errorComponents(): JsonMap {
   return new Map(
-    Object.entries(ERROR_RESPONSES).map(([status, { name, headers }]) => [
-      name,
-      errorResponse(Number(status), headers),
-    ]),
+    Object.entries(ERROR_RESPONSES).map(([status, { name, meaning, headers }]) => {
+      const rows = Object.entries(ERRORS).filter(([, row]) => row.status === Number(status));
+      const examples = Object.fromEntries(
+        rows.map(([code, { when, detail }]) => [code, { summary: when, value: { detail } }]),
+      );
+      const content = { schema: ref("schemas", "Error"), examples };
+      return [name, response(meaning, "application/json", content, headers)];
+    }),
   );
 }
 
-function errorResponse(status: number, headers: readonly HeaderName[]): Json {
-  const rows = Object.entries(ERRORS).filter(([, row]) => row.status === status);
-  const causes = rows.map(([, { when, detail }]) => `- ${when}: \`${detail}\``);
-  const examples = Object.fromEntries(
-    rows.map(([code, { when, detail }]) => [code, { summary: when, value: { detail } }]),
-  );
-  const content = { schema: ref("schemas", "Error"), examples };
-  return response(["Causes:", "", ...causes].join("\n"), "application/json", content, headers);
-}
+/** The statuses of errors as a Markdown table, for the front page. */
+export const ERROR_TABLE: readonly string[] = [
+  "| Status | Meaning |",
+  "|---|---|",
+  ...Object.entries(ERROR_RESPONSES).map(([status, { meaning }]) => `| ${status} | ${meaning} |`),
+];
 
 /** A reference to a component. */
 export function ref(kind: "headers" | "responses" | "schemas", name: string): JsonRecord {

@@ -52,7 +52,14 @@ const PLAIN = {
 } as const satisfies Partial<Endpoint>;
 
 export function catalogue(...entries: readonly CatalogueEntry[]): Catalogue {
-  return { entries, skipped: [], warnings: [], lineage: new Map(), defaultTier: "tier0" };
+  return {
+    entries,
+    skipped: [],
+    warnings: [],
+    categories: new Map(),
+    lineage: new Map(),
+    defaultTier: "tier0",
+  };
 }
 
 /** Columns of a text such as `date Date, action Nullable(String)`. */

@@ -19,10 +19,12 @@ describe("the table of errors and the document", () => {
     }
   });
 
-  it("tells cause and text of each row", () => {
+  it("gives each row as an example, and its status one line on the front page", () => {
     for (const one of described) {
-      for (const code of Object.keys(examplesOf(one)) as ErrorCode[]) {
-        expect(one.description).toContain(`- ${ERRORS[code].when}: \`${ERRORS[code].detail}\``);
+      for (const [code, example] of Object.entries(examplesOf(one)) as [ErrorCode, unknown][]) {
+        const { when, detail, status } = ERRORS[code];
+        expect(example).toEqual({ summary: when, value: { detail } });
+        expect(rich.info.description).toContain(`| ${String(status)} | ${one.description} |`);
       }
     }
   });
