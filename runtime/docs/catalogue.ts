@@ -95,6 +95,7 @@ export interface CatalogueParameter {
   readonly operator: Parameter["operator"];
   readonly type: Parameter["type"];
   readonly description: string;
+  /** The only values that are accepted. */
   readonly accepted_values?: readonly string[];
 }
 
@@ -255,17 +256,11 @@ function parametersOf(
   record: EndpointRecord | undefined,
 ): readonly CatalogueParameter[] {
   const descriptions = new Map(record?.parameters.map(({ name, description }) => [name, description]));
-  const values = new Map(record?.columns.map(({ name, acceptedValues }) => [name, acceptedValues]));
-  return parameters.map(({ name, column, operator, type }) => {
-    const accepted = operator === "=" || operator === "IN" ? values.get(column) : undefined;
-    return {
-      name,
-      column,
-      operator,
-      type,
-      description: descriptions.get(name) ?? "",
-      ...(accepted && { accepted_values: accepted }),
-    };
+  return parameters.map((parameter) => {
+    const { name, column, operator, type } = parameter;
+    const description = descriptions.get(name) ?? "";
+    const values = "values" in parameter ? parameter.values : undefined;
+    return { name, column, operator, type, description, ...(values && { accepted_values: values }) };
   });
 }
 

@@ -17,26 +17,29 @@ interface Entry<T> {
 
 /**
  * Finds endpoints by words: each must occur in the path, the category, a column or a description. Those with more of the
- * words in their path come first, then those with them in column names; else the order is the catalogue's. A plain scan:
- * it takes a few milliseconds for 10,000 endpoints, and an index would take longer to make than it saves.
+ * words in their path come first, then those with them in column names; else the order is the catalogue's. A plain scan of
+ * lower-case texts, which are made when they are first needed or, piece by piece, before that.
  */
 export class Search<T extends Searchable> {
-  readonly #entries: readonly Entry<T>[];
+  readonly #endpoints: readonly T[];
+  readonly #entries: Entry<T>[] = [];
 
   constructor(endpoints: readonly T[]) {
-    this.#entries = endpoints.map((endpoint) => {
-      const { category, description, columns, parameters } = endpoint;
-      const path = endpoint.path.toLowerCase();
-      const names = [...columns, ...(parameters ?? [])].map(({ name }) => name).join("\n");
-      const texts = [path, names, category, description, ...columns.map((column) => column.description)];
-      return { endpoint, path, names: names.toLowerCase(), all: texts.join("\n").toLowerCase() };
-    });
+    this.#endpoints = endpoints;
+  }
+
+  /** Makes the texts of some more endpoints; false when all are made. */
+  prepare(count: number): boolean {
+    const made = this.#entries.length;
+    for (const endpoint of this.#endpoints.slice(made, made + count)) this.#entries.push(entryOf(endpoint));
+    return this.#entries.length < this.#endpoints.length;
   }
 
   /** All endpoints where there is no word. */
   find(query: string): readonly T[] {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-    if (words.length === 0) return this.#entries.map(({ endpoint }) => endpoint);
+    if (words.length === 0) return this.#endpoints;
+    this.prepare(this.#endpoints.length);
     const ranked: T[][] = Array.from({ length: 2 * words.length + 1 }, () => []);
     for (const { endpoint, path, names, all } of this.#entries) {
       if (!words.every((word) => all.includes(word))) continue;
@@ -48,4 +51,17 @@ export class Search<T extends Searchable> {
     }
     return ranked.reverse().flat();
   }
+}
+
+function entryOf<T extends Searchable>(endpoint: T): Entry<T> {
+  const { category, description, columns, parameters } = endpoint;
+  const path = endpoint.path.toLowerCase();
+  let [names, texts] = ["", `${path}\n${category}\n${description}`];
+  for (const column of columns) {
+    names += `\n${column.name}`;
+    texts += `\n${column.description}`;
+  }
+  for (const { name } of parameters ?? []) names += `\n${name}`;
+  names = names.toLowerCase();
+  return { endpoint, path, names, all: texts.toLowerCase() + names };
 }

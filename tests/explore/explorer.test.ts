@@ -58,13 +58,39 @@ function manifest(): unknown {
         parameters: [{ name: "name", column: "name", operator: "=", type: "string", description: HOSTILE }],
       },
     },
+    {
+      name: "by_region",
+      schema,
+      tags: ["production", "shop", "tier3", "api:by_region"],
+      columns: { region: "text", amount: "numeric" },
+      api: {
+        allow_unfiltered: false,
+        parameters: [
+          { name: "region", column: "region", operator: "=", type: "string" },
+          { name: "regions", column: "region", operator: "IN", type: "string_list" },
+        ],
+      },
+    },
     { name: HOSTILE, schema, tags: [] },
   ]) as { nodes: Record<string, Record<string, unknown>> };
+  // A binding dbt test lists the regions.
+  json.nodes["test.test.accepted_values_wages_region.1"] = {
+    resource_type: "test",
+    test_metadata: {
+      name: "accepted_values",
+      kwargs: { column_name: "region", values: ["north", "south", "west"] },
+    },
+    column_name: "region",
+    attached_node: "model.test.by_region",
+    config: { severity: "error" },
+    depends_on: { nodes: ["model.test.by_region"] },
+  };
   json.nodes["model.test.hostile"]!["depends_on"] = { nodes: [`model.test.${HOSTILE}`] };
   json.nodes["model.test.hostile"]!["columns"] = {
     name: { name: "name", data_type: "text", description: HOSTILE },
   };
   json.nodes["model.test.hostile"]!["alias"] = "wages";
+  json.nodes["model.test.by_region"]!["alias"] = "sales";
   json.nodes["model.test.sales"]!["depends_on"] = { nodes: ["seed.test.regions", "source.test.shop.orders"] };
   return json;
 }
@@ -87,10 +113,10 @@ describe.skipIf(!isThere)("/explore", () => {
 
   it("finds endpoints by words in paths, columns and descriptions, and by filter", async () => {
     const { page, problems } = await open("/explore", KEYS.tier3);
-    await page.getByText("3 endpoints").first().waitFor();
+    await page.getByText("4 endpoints").first().waitFor();
     const search = page.getByRole("searchbox");
     await page.keyboard.press("/");
-    await page.keyboard.type("REGION day");
+    await page.keyboard.type("REGION sales");
     await expect.poll(() => paths(page)).toEqual(["/shop/sales/daily"]);
     await search.fill("nothing like it");
     await page.getByText("No endpoint matches.").waitFor();
@@ -100,7 +126,7 @@ describe.skipIf(!isThere)("/explore", () => {
     expect(new URL(page.url()).search).toBe("?tier=tier2");
     await page.getByLabel("Tier").selectOption("");
     await page.getByLabel("Category").selectOption("shop");
-    await expect.poll(() => paths(page)).toEqual(["/shop/sales/daily"]);
+    await expect.poll(() => paths(page)).toEqual(["/shop/by_region", "/shop/sales/daily"]);
     await page.getByLabel("Last build").selectOption("7");
     await page.getByText("No endpoint matches.").waitFor();
     service?.built([{ node: "model.test.sales", completedAt: Date.now() - 60_000, rows: 300 }]);
@@ -156,6 +182,23 @@ describe.skipIf(!isThere)("/explore", () => {
     expect(problems).toEqual([]);
   });
 
+  it("offers the values that a dbt test accepts, and waits for a parameter that is required", async () => {
+    const { page, problems } = await open("/explore?endpoint=%2Fv1%2Fshop%2Fby_region", KEYS.tier3);
+    await page.getByText("Fill in a parameter, then run it.").waitFor();
+    expect(await page.getByLabel("region", { exact: true }).locator("option").allInnerTexts()).toEqual([
+      "(any)",
+      "north",
+      "south",
+      "west",
+    ]);
+    await page.getByLabel("regions", { exact: true }).selectOption(["north", "west"]);
+    await page.getByRole("button", { name: "Run" }).click();
+    await expect.poll(() => rows(page).count()).toBeGreaterThan(10);
+    expect(new URL(page.url()).searchParams.getAll("p.regions")).toEqual(["north", "west"]);
+    await expectAccessible(page);
+    expect(problems).toEqual([]);
+  });
+
   it("says in words what the service refuses", async () => {
     const { page } = await open(`${SALES}&p.start=soon`);
     await page
@@ -197,14 +240,14 @@ describe.skipIf(!isThere)("/explore", () => {
 
   it("takes a key for this tab alone, and shows what it opens", async () => {
     const { page } = await open("/explore");
-    await page.getByText("With a key of a higher tier: 1 Premium.").waitFor();
+    await page.getByText("With a key of a higher tier: 1 Premium, 1 Internal.").waitFor();
     expect(await page.content()).not.toContain("wages");
     await page.getByLabel("API key").fill(KEYS.tier2);
     await page.getByRole("button", { name: "Use key" }).click();
     await page.getByText("3 endpoints").first().waitFor();
     expect(await page.evaluate("Object.keys(localStorage).length")).toBe(0);
     const { page: other } = await open("/explore");
-    await other.getByText("With a key of a higher tier: 1 Premium.").waitFor();
+    await other.getByText("With a key of a higher tier: 1 Premium, 1 Internal.").waitFor();
   });
 
   it("runs nothing that a manifest says", async () => {

@@ -17,6 +17,17 @@ const FRESHNESS = [
   ["30", "Last 30 days"],
 ] as const;
 
+/** Endpoints whose texts are made in one go, before anything is typed: some milliseconds. */
+const PREPARED = 500;
+
+/** Calls a task while the page has nothing else to do, until it returns false. */
+function whenIdle(task: () => boolean): void {
+  const run = (): void => {
+    if (task()) setTimeout(run);
+  };
+  setTimeout(run);
+}
+
 /** The list of endpoints with its search and filters. Only visible rows are in the document. */
 export class EndpointList {
   readonly element: HTMLElement;
@@ -34,6 +45,7 @@ export class EndpointList {
     this.#state = state;
     this.#change = change;
     this.#search = new Search(body.endpoints);
+    whenIdle(() => this.#search.prepare(PREPARED));
     this.#rows = el("ul", { class: "rows" });
     this.#scroller = el(
       "div",
