@@ -14,7 +14,7 @@ import type {
   SkipReason,
 } from "./catalogue.js";
 import { checkModel, isExcluded, timezoneOf } from "./check.js";
-import { parseColumnType } from "./column-types/column-type.js";
+import { isWideNumber, parseColumnType } from "./column-types/column-type.js";
 import { lineageOf } from "./lineage.js";
 import { granularityRank, pathOf } from "./path.js";
 import { withInheritedPrivacy } from "./private-columns.js";
@@ -180,7 +180,9 @@ function endpointOf(model: Model, tags: ModelTags, settings: Settings, context: 
       name: column.name,
       type: typeOf(column, context),
       ...zoneOf(column, model),
+      ...(isWideNumber(parseColumnType(column.type ?? undefined)) && { wide: true as const }),
     })),
+    ...(model.routewright["numbers"] === "string" && { numbers: "string" as const }),
     ...settings,
     parameters: settings.parameters.map((parameter) => withValues(parameter, model)),
     deprecationDate: model.deprecationDate,

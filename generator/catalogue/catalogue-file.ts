@@ -216,10 +216,11 @@ function entryOf(record: EndpointRecord): CatalogueEntry {
   return {
     endpoint: {
       ...endpoint,
-      columns: columns.map(({ name, type, timezone }) => ({
+      columns: columns.map(({ name, type, timezone, wide }) => ({
         name,
         type,
         ...(timezone !== undefined && { timezone }),
+        ...(wide && { wide }),
       })),
       parameters: parameters.map(withoutDescription),
     },

@@ -25,6 +25,7 @@ const column = record(
     notNull: { enum: ["constraint", "test"] },
     acceptedValues: texts,
     private: flag,
+    wide: flag,
     unique: flag,
     minimum: { type: "number" },
     maximum: { type: "number" },
@@ -33,7 +34,7 @@ const column = record(
   },
   [
     ...["timezone", "description", "notNull", "acceptedValues", "private"],
-    ...["unique", "minimum", "maximum", "exclusive", "references"],
+    ...["wide", "unique", "minimum", "maximum", "exclusive", "references"],
   ] as never,
 );
 
@@ -58,36 +59,40 @@ const pagination = record({
   response: { enum: ["list", "envelope"] },
 });
 
-const endpoint = record({
-  path: { type: "string", pattern: "^/v1/" },
-  model: text,
-  uniqueId: text,
-  file: text,
-  category: text,
-  resource: text,
-  granularity: textOrNull,
-  window: textOrNull,
-  tier,
-  hasTierTag: flag,
-  private: flag,
-  description: text,
-  relation: { type: "array", items: text, minItems: 2, maxItems: 2 },
-  columns: { type: "array", items: column },
-  methods: { type: "array", items: { enum: ["GET", "POST"] }, minItems: 1 },
-  legacy: flag,
-  parameters: { type: "array", items: parameter },
-  allowUnfiltered: flag,
-  requireAnyOf: texts,
-  pagination: { anyOf: [pagination, { type: "null" }] },
-  sort: {
-    type: "array",
-    items: { type: "array", items: text, minItems: 2, maxItems: 2 },
+const endpoint = record(
+  {
+    path: { type: "string", pattern: "^/v1/" },
+    model: text,
+    uniqueId: text,
+    file: text,
+    category: text,
+    resource: text,
+    granularity: textOrNull,
+    window: textOrNull,
+    tier,
+    hasTierTag: flag,
+    private: flag,
+    description: text,
+    relation: { type: "array", items: text, minItems: 2, maxItems: 2 },
+    columns: { type: "array", items: column },
+    numbers: { enum: ["string"] },
+    methods: { type: "array", items: { enum: ["GET", "POST"] }, minItems: 1 },
+    legacy: flag,
+    parameters: { type: "array", items: parameter },
+    allowUnfiltered: flag,
+    requireAnyOf: texts,
+    pagination: { anyOf: [pagination, { type: "null" }] },
+    sort: {
+      type: "array",
+      items: { type: "array", items: text, minItems: 2, maxItems: 2 },
+    },
+    sortableFields: texts,
+    deprecationDate: textOrNull,
+    successor: textOrNull,
+    upstreamNodes: { anyOf: [texts, { type: "null" }] },
   },
-  sortableFields: texts,
-  deprecationDate: textOrNull,
-  successor: textOrNull,
-  upstreamNodes: { anyOf: [texts, { type: "null" }] },
-});
+  ["numbers"],
+);
 
 const skipped = record({
   model: text,

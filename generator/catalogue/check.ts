@@ -36,6 +36,7 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
     ...nearTiers(model),
     ...ephemeral(model),
     ...timezoneProblems(model),
+    ...numbersProblems(model),
     ...relationProblems(model),
     ...faults.map((fault) => problemOf(model, fault)),
   ];
@@ -111,6 +112,19 @@ function timezoneProblems(model: Model): Problem[] {
       message: `${shown(timezone)} is not a time zone.`,
       hint: "Use a name of the IANA database, such as `Europe/Berlin` or `UTC`.",
     }));
+}
+
+function numbersProblems(model: Model): Problem[] {
+  const { numbers = "number" } = model.routewright;
+  if (numbers === "number" || numbers === "string") return [];
+  return [
+    {
+      model: model.uniqueId,
+      path: "$.meta.routewright.numbers",
+      message: `${shown(numbers)} is not a form of numbers.`,
+      hint: "Write `string` for wide integers and decimals as JSON strings, or `number`, the default.",
+    },
+  ];
 }
 
 /** Names that were found to be time zones: to look one up takes longer than the rest of a model. */

@@ -15,6 +15,7 @@ export function compareColumns(base: CatalogueEntry, head: CatalogueEntry): read
   const kind = isOverPrivateData(head.facts) ? "column-exposed" : "column-added";
   return [
     ...base.endpoint.columns.flatMap((column) => compareColumn(column, is?.get(column.name), base)),
+    ...compareNumbers(base.endpoint, head.endpoint),
     ...added.map((column) => ({ kind, subject: column.name, after: typeText(column) }) as const),
     ...compareOrder(base.endpoint.columns, head.endpoint.columns),
     ...compareAcceptedValues(base, head),
@@ -31,6 +32,16 @@ const WHOLE = "all columns of the relation";
 
 function isOverPrivateData({ isPrivate, columns }: ModelFacts): boolean {
   return isPrivate || [...columns.values()].some((column) => column.isPrivate);
+}
+
+/** `meta.routewright.numbers` makes strings of the wide numbers, or numbers again. */
+function compareNumbers(base: Endpoint, head: Endpoint): readonly Difference[] {
+  if (base.numbers === head.numbers) return [];
+  const [before, after] = [base, head].map(({ numbers = "number" }) => numbers) as [string, string];
+  const wide = head.columns.filter(
+    ({ name, wide: isWide }) => isWide && base.columns.some((was) => was.name === name),
+  );
+  return wide.map(({ name: subject }) => ({ kind: "column-retyped", subject, before, after }));
 }
 
 function compareColumn(

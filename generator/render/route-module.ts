@@ -4,6 +4,7 @@ import type * as TsMorph from "ts-morph";
 import type { OptionalKind, Project, PropertySignatureStructure, SourceFileStructure } from "ts-morph";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import {
+  asString,
   type ColumnType,
   isWide,
   parseColumnType,
@@ -82,10 +83,11 @@ function headerOf({ model }: Endpoint): string {
 /** A property per column, in the model's order. */
 function rowMembers({ endpoint, documentation, facts }: CatalogueEntry): Member[] {
   return endpoint.columns.map(({ name, type }) => {
-    const columnType = withAcceptedValues(
+    const stored = withAcceptedValues(
       parseColumnType(type ?? undefined),
       facts.columns.get(name)?.acceptedValues,
     );
+    const columnType = endpoint.numbers === "string" ? asString(stored) : stored;
     const risk = isWide(columnType) ? ': larger than Number.MAX_SAFE_INTEGER; see "Large numbers"' : "";
     const warehouseType = type === null ? "" : `${type}${risk}`;
     return member(
@@ -172,6 +174,8 @@ function declarationOf(endpoint: Endpoint): Properties {
     ["tier", endpoint.tier],
     ["relation", endpoint.relation],
     ["columns", new Properties(endpoint.columns.map((column) => [column.name, columnValue(column)]))],
+    ["wideColumns", unlessEmpty(endpoint.columns.filter(({ wide }) => wide).map(({ name }) => name))],
+    ["numbers", endpoint.numbers],
     ["methods", endpoint.methods.length > 1 ? endpoint.methods : undefined],
     [
       "parameters",

@@ -26,6 +26,9 @@ export interface Declaration<Query, Row> {
   readonly relation: Relation;
   /** Database type of each column; null when the model declares none. */
   readonly columns: { readonly [Name in keyof Row & string]: DeclaredColumn };
+  /** Columns whose numbers may have more digits than a JavaScript number holds. */
+  readonly wideColumns?: readonly (keyof Row & string)[];
+  readonly numbers?: "string";
   readonly methods?: readonly Method[];
   readonly parameters?: { readonly [Name in keyof Query & string]?: DeclaredParameter<Row> };
   readonly allowUnfiltered?: boolean;
@@ -117,9 +120,12 @@ function endpointOf<Query, Row>(declaration: Declaration<Query, Row>): Endpoint 
     path,
     tier,
     relation,
-    columns: Object.entries<DeclaredColumn>(columns).map(([name, column]) =>
-      typeof column === "object" && column !== null ? { name, ...column } : { name, type: column },
-    ),
+    columns: Object.entries<DeclaredColumn>(columns).map(([name, column]) => ({
+      name,
+      ...(typeof column === "object" && column !== null ? column : { type: column }),
+      ...(declaration.wideColumns?.includes(name as never) && { wide: true as const }),
+    })),
+    ...(declaration.numbers && { numbers: declaration.numbers }),
     methods: declaration.methods ?? ["GET"],
     legacy: parameters === undefined,
     parameters: Object.entries(parameters ?? {}).map(

@@ -170,7 +170,7 @@ function runQuery(
   if (fields === null) return NO_ROWS;
   if ("code" in fields) return fields;
   const { gateway, request } = context;
-  const format = formatOf(request, endpoint.path);
+  const format = formatOf(request, endpoint);
   const timeoutMs = gateway.timeouts[caller.tier];
   const options = { format: format === "csv" ? gateway.csvFormat : format, timeoutMs };
   if (fields === NO_FIELDS)

@@ -59,6 +59,8 @@ export interface Column {
   readonly type: string | null;
   /** IANA time zone of a `timestamp` without zone; UTC when absent. */
   readonly timezone?: string;
+  /** Whether its numbers may have more digits than a JavaScript number holds. */
+  readonly wide?: true;
 }
 
 /** Schema and name of a relation, unquoted. */
@@ -76,6 +78,8 @@ export interface Endpoint {
   readonly tier: Tier;
   readonly relation: Relation;
   readonly columns: readonly Column[];
+  /** `string`: JSON has wide numbers as strings unless a request says otherwise (runtime/README.md, Formats). */
+  readonly numbers?: "string";
   /** `GET` always; `POST` when the model declares it. */
   readonly methods: readonly Method[];
   /** True for a model without `meta.api`: the whole table, no parameters at all (data-api.md §4.3). */

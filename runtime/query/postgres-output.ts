@@ -65,6 +65,8 @@ export function record(columns: ResultColumns, format: RowFormat): Sql {
   switch (format) {
     case "json":
       return ROW_AS_JSON;
+    case "json-strings":
+      return columns.some(isString) ? rowWithStrings(columns) : ROW_AS_JSON;
     case "ndjson":
       // JSON escapes line breaks in strings: those left are white space of a column of type `json`.
       return columns.some(({ type }) => /^_?json$/.test(type))
@@ -78,6 +80,22 @@ export function record(columns: ResultColumns, format: RowFormat): Sql {
       );
   }
 }
+
+/** A row whose wide numbers are strings of all their digits. */
+function rowWithStrings(columns: ResultColumns): Sql {
+  const items = columns.map((column) => {
+    const name = identifier(column.name);
+    return isString(column) ? sql`t.${name}::text AS ${name}` : sql`t.${name}`;
+  });
+  return sql`(SELECT row_to_json(w.*) FROM (SELECT ${join(items, ", ")}) AS w)::text`;
+}
+
+function isString({ type, wide }: ResultColumn): boolean {
+  return wide === undefined ? WIDE.has(type) : wide && NUMBERS.has(type);
+}
+
+const WIDE: ReadonlySet<string> = new Set(["int8", "numeric"]);
+const NUMBERS: ReadonlySet<string> = new Set(["int2", "int4", "int8", "numeric"]);
 
 /** `t.*` is the row whatever its columns are called; `t` alone could be a column of that name. */
 const ROW_AS_JSON = sql`row_to_json(t.*)::text`;

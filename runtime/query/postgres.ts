@@ -155,6 +155,7 @@ const plans = new PlanCache();
 
 const SEPARATORS: Readonly<Record<RowFormat, { readonly text: Sql; readonly bytes: number }>> = {
   json: { text: sql`','`, bytes: 1 },
+  "json-strings": { text: sql`','`, bytes: 1 },
   ndjson: { text: sql`E'\\n'`, bytes: 1 },
   csv: { text: sql`E'\\r\\n'`, bytes: 2 },
   spreadsheet: { text: sql`E'\\r\\n'`, bytes: 2 },

@@ -32,13 +32,14 @@ export interface Selection {
 
 /**
  * How the database writes rows: JSON objects separated by commas, JSON objects on lines (NDJSON), or CSV records
- * (RFC 4180), `spreadsheet` with cells that cannot be formulas.
+ * (RFC 4180), `spreadsheet` with cells that cannot be formulas. `json-strings` is JSON with wide numbers as strings.
  */
-export type RowFormat = "json" | "ndjson" | "csv" | "spreadsheet";
+export type RowFormat = "json" | "json-strings" | "ndjson" | "csv" | "spreadsheet";
 
 /** What stands between two rows. */
 export const ROW_SEPARATORS = {
   json: ",",
+  "json-strings": ",",
   ndjson: "\n",
   csv: "\r\n",
   spreadsheet: "\r\n",
@@ -63,6 +64,8 @@ export interface ResultColumn {
   readonly storage?: string;
   /** IANA time zone of a `timestamp` without zone; UTC when absent. */
   readonly timezone?: string;
+  /** Whether its numbers are strings in `json-strings`; where no type is declared, the engine's type decides. */
+  readonly wide?: boolean;
 }
 
 export type ResultColumns = readonly ResultColumn[];
@@ -79,10 +82,11 @@ export function servedColumns(existing: ResultColumns, declared: readonly Column
   return columns;
 }
 
-function servedColumn(existing: ResultColumns, { name, timezone }: Column): readonly ResultColumn[] {
+function servedColumn(existing: ResultColumns, declared: Column): readonly ResultColumn[] {
+  const { name, type, timezone, wide = false } = declared;
   const column = existing.find((each) => each.name === name);
   if (!column) return [];
-  return [timezone === undefined ? column : { ...column, timezone }];
+  return [{ ...column, ...(timezone !== undefined && { timezone }), ...(type !== null && { wide }) }];
 }
 
 /** A result that is complete in memory. */

@@ -1,10 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import Negotiator from "negotiator";
+import type { Endpoint } from "../model/endpoint.js";
 import type { Page, ResultColumns, RowFormat, StreamEnd } from "../query/warehouse.js";
 
 /** How each format is called in `Content-Type`. */
 export const CONTENT_TYPES: Readonly<Record<RowFormat, string>> = {
   json: "application/json; charset=utf-8",
+  "json-strings": "application/json; charset=utf-8; numbers=string",
   csv: "text/csv; charset=utf-8; header=present",
   spreadsheet: "text/csv; charset=utf-8; header=present",
   ndjson: "application/x-ndjson; charset=utf-8",
@@ -22,14 +24,28 @@ const AVAILABLE = [...FORMATS.keys()];
  * The preferred format of `Accept`; JSON where it names none of ours, as RFC 9110 §12.5.1 allows: a client that always
  * sends the header gets its rows.
  */
-export function acceptedFormat({ headers }: Pick<IncomingMessage, "headers">): RowFormat {
+export function acceptedFormat(
+  { headers }: Pick<IncomingMessage, "headers">,
+  numbers?: Endpoint["numbers"],
+): RowFormat {
   const { accept } = headers;
-  if (accept === undefined || accept === "*/*" || accept === "application/json") return "json";
+  const json = numbers === "string" ? "json-strings" : "json";
+  if (accept === undefined || accept === "*/*" || accept === "application/json") return json;
   const [best = ""] = new Negotiator({ headers: { accept: withoutParameters(accept) } }).mediaTypes(
     AVAILABLE,
   );
-  return FORMATS.get(best) ?? "json";
+  const format = FORMATS.get(best) ?? "json";
+  return format === "json"
+    ? (NUMBERS.get(NUMBERS_PARAMETER.exec(accept)?.[1]?.toLowerCase() ?? "") ?? json)
+    : format;
 }
+
+/** `Accept: application/json; numbers=string`. */
+const NUMBERS_PARAMETER = /application\/json[^,]*;\s*numbers="?(string|number)"?\s*(?=[;,]|$)/i;
+const NUMBERS: ReadonlyMap<string, RowFormat> = new Map([
+  ["string", "json-strings"],
+  ["number", "json"],
+]);
 
 /** Only the weight counts: a `charset` or `header` that is asked for is the one that there is. */
 function withoutParameters(accept: string): string {
@@ -46,6 +62,7 @@ export interface Frame {
 export function frameOf(format: RowFormat, page: Page | null, columns: ResultColumns): Frame {
   switch (format) {
     case "json":
+    case "json-strings":
       return page?.envelope === true ? envelope(page) : BARE_ARRAY;
     case "ndjson":
       return { head: "", tail: ({ returned }) => (returned > 0 ? "\n" : "") };
@@ -75,13 +92,17 @@ function csvName(name: string): string {
 const SUFFIX = /\.(json|csv|ndjson)$/;
 
 /** The format of a response: the end of the path (`.csv`) decides, else `Accept`. */
-export function formatOf(request: IncomingMessage, endpointPath: string): RowFormat {
+export function formatOf(
+  request: IncomingMessage,
+  { path: endpointPath, numbers }: Pick<Endpoint, "path" | "numbers">,
+): RowFormat {
   const { url = "" } = request;
-  if (url === endpointPath) return acceptedFormat(request);
+  if (url === endpointPath) return acceptedFormat(request, numbers);
   const path = pathOf(url);
   const suffix = SUFFIX.exec(path);
   const isNamed = suffix !== null && endpointPath.endsWith(path.slice(0, suffix.index));
-  return isNamed ? (suffix[1] as RowFormat) : acceptedFormat(request);
+  if (!isNamed) return acceptedFormat(request, numbers);
+  return suffix[1] === "json" && numbers === "string" ? "json-strings" : (suffix[1] as RowFormat);
 }
 
 /** A path without the suffix that names a format; null when it has none. */

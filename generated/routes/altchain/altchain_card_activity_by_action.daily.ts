@@ -41,6 +41,7 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
     volume_usd: "double precision null",
     volume_native: "double precision",
   },
+  wideColumns: ["activity_count"],
   parameters: {
     action: { column: "action", operator: "=", type: "string" },
     start_date: { column: "date", operator: ">=", type: "date" },

@@ -23,5 +23,6 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
   tier: "tier0",
   relation: ["analytics", "api_bridges_count_latest"],
   columns: { value: "numeric(20,0)", as_of_date: "date" },
+  wideColumns: ["value"],
   upstreamNodes: ["model.starter.api_bridges_count_latest"],
 });

@@ -35,5 +35,6 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
     value: "numeric(20,0)",
     bridge_order: "numeric(20,0)",
   },
+  wideColumns: ["value", "bridge_order"],
   upstreamNodes: ["model.starter.api_bridges_netflow_per_token_per_bridge_daily"],
 });

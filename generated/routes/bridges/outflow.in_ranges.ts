@@ -38,5 +38,6 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
     value: "numeric(20,0)",
     as_of_date: "date",
   },
+  wideColumns: ["value"],
   upstreamNodes: ["model.starter.api_bridges_outflow_in_ranges"],
 });

@@ -47,5 +47,6 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
     listing: "jsonb",
     price_usd: "numeric(18,6) null",
   },
+  wideColumns: ["daily_limit_raw", "price_usd"],
   upstreamNodes: ["model.starter.api_bridges_tokens"],
 });

@@ -97,6 +97,7 @@ export const { spec, get, post } = defineEndpoint<Query, Row>()({
     is_relayed: "boolean",
     details: "jsonb",
   },
+  wideColumns: ["transfer_id", "amount_raw", "amount", "price_usd", "fee_usd"],
   methods: ["GET", "POST"],
   parameters: {
     bridge: { column: "bridge", operator: "IN", type: "string_list", case: "lower", maxItems: 4 },

@@ -39,6 +39,7 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
     outflow_transfers: "bigint",
     volume_usd: "double precision null",
   },
+  wideColumns: ["inflow_transfers", "outflow_transfers"],
   parameters: {
     start_date: { column: "date", operator: ">=", type: "date" },
     end_date: { column: "date", operator: "<=", type: "date" },

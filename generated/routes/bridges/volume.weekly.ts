@@ -39,6 +39,7 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
     volume_usd: "double precision",
     transfers: "bigint",
   },
+  wideColumns: ["transfers"],
   parameters: {
     start_date: { column: "week", operator: ">=", type: "date" },
     end_date: { column: "week", operator: "<=", type: "date" },

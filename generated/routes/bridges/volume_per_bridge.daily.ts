@@ -52,6 +52,7 @@ export const { spec, get, post } = defineEndpoint<Query, Row>()({
     chains: "integer",
     share_pct: "numeric(5,2)",
   },
+  wideColumns: ["transfers"],
   methods: ["GET", "POST"],
   parameters: {
     bridge: { column: "bridge", operator: "IN", type: "string_list", case: "lower", maxItems: 5 },

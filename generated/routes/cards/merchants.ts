@@ -54,6 +54,7 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
     turnover_native: "numeric(14,2) null",
     last_paid_on: "date null",
   },
+  wideColumns: ["payments"],
   parameters: {
     merchant: { column: "merchant", operator: "ILIKE", type: "string" },
     category: { column: "category", operator: "=", type: "string", case: "lower" },

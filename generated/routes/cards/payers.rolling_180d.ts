@@ -25,5 +25,6 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
   tier: "tier2",
   relation: ["analytics", "api_cards_payers_rolling_180d"],
   columns: { date: "date", payers: "bigint", days_per_payer: "real" },
+  wideColumns: ["payers"],
   upstreamNodes: ["model.starter.api_cards_payers_rolling_180d"],
 });

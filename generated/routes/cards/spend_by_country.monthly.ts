@@ -57,6 +57,7 @@ export const { spec, get, post } = defineEndpoint<Query, Row>()({
     spend_native: "double precision",
     median_native: "double precision",
   },
+  wideColumns: ["payments", "payers"],
   methods: ["GET", "POST"],
   parameters: {
     country: { column: "country", operator: "IN", type: "string_list", case: "upper", maxItems: 10 },

@@ -38,5 +38,6 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
     turnover_native: "numeric(14,2)",
     as_of_date: "date",
   },
+  wideColumns: ["payments"],
   upstreamNodes: ["model.starter.api_cards_top_merchants_last_30d"],
 });

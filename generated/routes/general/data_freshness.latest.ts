@@ -35,5 +35,6 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
     as_of_date: "date",
     is_gapless: "boolean",
   },
+  wideColumns: ["row_count"],
   upstreamNodes: ["model.starter.api_data_freshness_latest"],
 });

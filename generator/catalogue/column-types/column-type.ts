@@ -5,11 +5,12 @@
 import { type ColumnType, nullable, UNKNOWN } from "./kinds.js";
 import { tokensOf } from "./lexer.js";
 import { readType } from "./read.js";
+import { isWideNumber } from "./typescript.js";
 import { expressionOf } from "./syntax.js";
 
 export { type ColumnType, nullable } from "./kinds.js";
 export { type JsonSchema, jsonSchemaOf } from "./schema.js";
-export { isWide, typeScriptOf } from "./typescript.js";
+export { isWide, isWideNumber, typeScriptOf } from "./typescript.js";
 
 /** Room for an Enum16 of some thousand members; a longer text is not a type that anyone wrote. */
 export const MAX_TYPE_TEXT = 65_536;
@@ -41,6 +42,11 @@ export function withAcceptedValues(
 ): ColumnType {
   const isText = type.kind === "string" && type.format === undefined;
   return isText && values ? { kind: "enum", values, nullable: type.nullable } : type;
+}
+
+/** A number type as strings of its digits; other types stay as they are. */
+export function asString(type: ColumnType): ColumnType {
+  return isWideNumber(type) && "nullable" in type ? { kind: "string", nullable: type.nullable } : type;
 }
 
 function readColumnType(text: string): ColumnType {

@@ -92,5 +92,10 @@ export function isWide(type: ColumnType): boolean {
   }
 }
 
+/** The same of a number itself, not of a structure with numbers in it. */
+export function isWideNumber(type: ColumnType): boolean {
+  return (type.kind === "integer" || type.kind === "decimal") && isWide(type);
+}
+
 /** Decimal digits that a double keeps exactly. */
 const SAFE_DIGITS = 15;

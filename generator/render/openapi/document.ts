@@ -103,6 +103,7 @@ const API_DESCRIPTION = [
     "suffixes `.csv`, `.ndjson` and `.json` behind a path. Responses with rows have an `ETag`; send it in " +
     "`If-None-Match`: 304 while the rows are the same.",
   "",
-  "Numbers carry all their digits, also beyond 2^53; times are in UTC. " +
+  "Numbers carry all their digits, also beyond 2^53, which some JSON readers round: " +
+    "`Accept: application/json; numbers=string` gives such columns as strings. Times are in UTC. " +
     "Years outside 0001 to 9999 have a sign and six digits at least, `-000043-03-15` in 44 BC; infinite dates and numbers are null.",
 ].join("\n");

@@ -1,6 +1,7 @@
-import type { Column } from "@routewright/runtime/model";
+import type { Column, Endpoint } from "@routewright/runtime/model";
 import type { CatalogueEntry, ColumnFacts } from "../../catalogue/catalogue.js";
 import {
+  asString,
   type ColumnType,
   jsonSchemaOf,
   parseColumnType,
@@ -34,7 +35,7 @@ export function rowSchema({ endpoint, documentation, facts }: CatalogueEntry): J
     const { name } = column;
     return [
       name,
-      columnSchema(column, facts.columns.get(name), documentation.columns.get(name) ?? ""),
+      columnSchema(endpoint, column, facts.columns.get(name), documentation.columns.get(name) ?? ""),
     ] as const;
   });
   return new Map<string, Json>([
@@ -46,11 +47,18 @@ export function rowSchema({ endpoint, documentation, facts }: CatalogueEntry): J
   ]);
 }
 
-function columnSchema({ type }: Column, facts: ColumnFacts | undefined, description: string): JsonRecord {
-  const columnType = withAcceptedValues(parseColumnType(type ?? undefined), facts?.acceptedValues);
+function columnSchema(
+  { numbers }: Endpoint,
+  { type }: Column,
+  facts: ColumnFacts | undefined,
+  description: string,
+): JsonRecord {
+  const stored = withAcceptedValues(parseColumnType(type ?? undefined), facts?.acceptedValues);
+  const columnType = numbers === "string" ? asString(stored) : stored;
   const text = paragraphs(description, facts === undefined ? "" : promisesText(facts));
   return {
     ...(jsonSchemaOf(columnType) as JsonRecord),
+    ...(columnType !== stored && { pattern: "^-?\\d+(\\.\\d+)?$" }),
     ...(facts !== undefined && numberKeywords(columnType, facts)),
     ...(text !== "" && { description: text }),
   };

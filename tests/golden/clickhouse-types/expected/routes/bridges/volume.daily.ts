@@ -45,4 +45,5 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
     odd: "AggregateFunction(sum, UInt64)",
     none: null,
   },
+  wideColumns: ["value"],
 });

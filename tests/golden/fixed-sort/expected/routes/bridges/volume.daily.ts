@@ -19,6 +19,7 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
   tier: "tier0",
   relation: ["analytics", "api_volume_daily"],
   columns: { date: "date null", value: "numeric(18,2) null" },
+  wideColumns: ["value"],
   parameters: {},
   allowUnfiltered: true,
   sort: [["date", "DESC"], ["value", "ASC"]],

@@ -19,4 +19,5 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
   tier: "tier2",
   relation: ["analytics", "api_volume_daily"],
   columns: { date: "date null", value: "numeric(18,2) null" },
+  wideColumns: ["value"],
 });

@@ -23,6 +23,7 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
   tier: "tier0",
   relation: ["analytics", "api_volume_daily"],
   columns: { date: "date null", value: "numeric(18,2) null" },
+  wideColumns: ["value"],
   parameters: {},
   allowUnfiltered: true,
   pagination: { defaultLimit: 50, maxLimit: 500, response: "list" },

@@ -21,6 +21,7 @@ export const { spec, get, post } = defineEndpoint<Query, Row>()({
   tier: "tier0",
   relation: ["analytics", "api_volume_daily"],
   columns: { date: "date null", value: "numeric(18,2) null" },
+  wideColumns: ["value"],
   methods: ["GET", "POST"],
   parameters: { from: { column: "date", operator: ">=", type: "date" } },
   allowUnfiltered: false,

@@ -39,4 +39,5 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
     more: "jsonb null",
     none: null,
   },
+  wideColumns: ["id", "amount"],
 });

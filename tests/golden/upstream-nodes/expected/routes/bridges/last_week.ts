@@ -17,4 +17,5 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
   tier: "tier0",
   relation: ["analytics", "last_week"],
   columns: { value: "numeric null" },
+  wideColumns: ["value"],
 });

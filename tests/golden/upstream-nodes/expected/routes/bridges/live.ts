@@ -17,4 +17,5 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
   tier: "tier0",
   relation: ["analytics", "live"],
   columns: { value: "numeric null" },
+  wideColumns: ["value"],
 });

@@ -17,5 +17,6 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
   tier: "tier0",
   relation: ["analytics", "stored"],
   columns: { value: "numeric null" },
+  wideColumns: ["value"],
   upstreamNodes: ["model.shop.stored"],
 });

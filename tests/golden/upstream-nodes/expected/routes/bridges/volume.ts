@@ -17,5 +17,6 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
   tier: "tier0",
   relation: ["analytics", "volume"],
   columns: { value: "numeric null" },
+  wideColumns: ["value"],
   upstreamNodes: ["model.shop.fct_volume", "model.shop.int_volume", "model.shop.volume", "seed.shop.bridges"],
 });

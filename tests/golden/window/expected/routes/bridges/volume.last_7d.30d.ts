@@ -19,4 +19,5 @@ export const { spec, get } = defineEndpoint<Query, Row>()({
   tier: "tier0",
   relation: ["analytics", "other"],
   columns: { date: "date null", value: "numeric(18,2) null" },
+  wideColumns: ["value"],
 });
