@@ -1,7 +1,7 @@
 import type { Violation } from "./json-schema.js";
 
 /**
- * Every refusal of the ramp (ramp-api.md §7, decisions.md §B). Nothing else makes an error body; OpenAPI and the tests read
+ * Every error of the ramp (runtime/ramp/README.md, Errors). Nothing else makes an error body; OpenAPI and the tests read
  * this same table.
  */
 export const RAMP_ERRORS = {
@@ -198,7 +198,7 @@ export function isRampError(value: unknown): value is RampError {
   return typeof value === "object" && value !== null && "error" in value;
 }
 
-/** `{error, message, details?}` (decisions.md §B, Shapes). */
+/** `{error, message, details?}` (runtime/ramp/README.md, Errors). */
 export function errorBody({ error, message, details }: RampError): string {
   return JSON.stringify({ error: error, message, ...(details.length > 0 ? { details } : {}) });
 }

@@ -97,7 +97,7 @@ type Amount = string;
 type AmountReading =
   { readonly ok: true; readonly amount: Amount } | { readonly ok: false; readonly problem: string };
 
-/** Reads a decimal text (ramp-api.md §4.2, pattern checked before) as an amount of the currency. */
+/** Reads a decimal text, whose pattern is checked before, as an amount of the currency. */
 export function readAmount(text: string, { code, decimals }: Currency): AmountReading {
   const [whole = "", fraction = ""] = text.split(".");
   if (fraction.length > decimals)
@@ -133,7 +133,7 @@ const CHAINS = [
   { code: "BITCOIN", name: "Bitcoin", pattern: BITCOIN_ADDRESS },
 ] as const;
 
-/** Decimals as decisions.md §B (Shapes) has them: stablecoins 6, native tokens 18, bitcoin 8. */
+/** Decimals: stablecoins 6, native tokens 18, bitcoin 8. */
 const TOKENS = [
   {
     ticker: "USDC",

@@ -11,7 +11,7 @@ import {
 } from "./routes/external-accounts.js";
 import { createIntent, getIntent, getIntents, executeTransaction, getTransaction } from "./routes/intents.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
-/** All endpoints, in the order of ramp-api.md §4; the app, the OpenAPI document and the tests go through this list. */
+/** All endpoints, in the order of the documentation; the app, the OpenAPI document and the tests go through this list. */
 export const ROUTES: readonly Route[] = [
   createCustomer,
   getCustomers,

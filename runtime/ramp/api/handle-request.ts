@@ -63,7 +63,7 @@ async function handleIdempotent(
   });
 }
 
-/** Longest `Idempotency-Key`, in characters (ramp-api.md §8). */
+/** Longest `Idempotency-Key`, in characters (runtime/ramp/README.md, Limits). */
 const MAX_KEY_LENGTH = 256;
 
 /** A body as it came and as it was understood. */

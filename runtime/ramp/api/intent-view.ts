@@ -19,7 +19,7 @@ import { type RampResponse, jsonResponse, rampError, type RampError } from "../r
 
 /** What callers see of the records. */
 
-/** Create, list item and look-up share this envelope (decisions.md §B, Shapes). */
+/** Create, list item and look-up share this envelope. */
 export function intentEnvelope(ramp: RampContext, projectId: ProjectId, intent: Intent): IntentEnvelope {
   return {
     intent: intentView(ramp, intent),
@@ -109,7 +109,7 @@ export function quoteView(
   };
 }
 
-/** Items of a page when the caller does not say (decisions.md §B, Shapes). */
+/** Items of a page unless the caller names a number (runtime/ramp/README.md, Limits). */
 const DEFAULT_LIMIT = 50;
 
 export function pageOf({ limit, starting_after }: PageQuery): PageRequest {

@@ -4,7 +4,7 @@ import type { Project } from "../tokens/project-credentials.js";
 import type { RampContext } from "../context.js";
 import type { Customer } from "../tokens/customer-token.js";
 import type { RampResponse, RampErrorCode, RampError } from "../ramp-errors.js";
-/** Who may call: `project` with HTTP Basic, `customer` with a bearer token (ramp-api.md §5), or anybody. */
+/** Who may call: `project` with HTTP Basic, `customer` with a bearer token, or anybody (runtime/ramp/README.md, Customer tokens). */
 export type Access = "project" | "customer" | "public";
 
 /** What the checks in front of a handler leave of a request. */

@@ -80,7 +80,7 @@ export function versionOf(intent: Intent, stage: Stage): string {
   return createHash("sha256").update(seen).digest("base64url").slice(0, 16);
 }
 
-/** How a page takes leave: what it tells the window that it was opened from, and where it goes (decisions.md §B, Events). */
+/** How a page takes leave: what it tells the window that it was opened from, and where it goes (runtime/ramp/README.md, Webhooks). */
 export interface PageExit {
   readonly message: {
     readonly type: "INTENT_COMPLETED" | "INTENT_DISMISSED";

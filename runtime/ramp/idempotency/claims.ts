@@ -1,10 +1,10 @@
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import { createHash } from "node:crypto";
 
-/** How long a stored answer is replayed (ramp-api.md §8), in seconds. */
+/** How long a stored answer is replayed, in seconds (runtime/ramp/README.md, Limits). */
 const LIFETIME_SECONDS = 24 * 60 * 60;
 
-/** After this a claim without an answer is taken to be a crashed owner's, in seconds (decisions.md §B). */
+/** After this a claim without an answer is taken to be a crashed owner's, in seconds (runtime/ramp/README.md, Limits). */
 export const TAKE_OVER_SECONDS = 90;
 
 /** A key as a request brings it. */
@@ -108,7 +108,7 @@ interface Fingerprinted {
   readonly customerId: string | null;
 }
 
-/** SHA-256 over a request; white space and the order of keys make no other request (decisions.md §B). */
+/** SHA-256 over a request; white space and the order of keys make no other request. */
 export function fingerprintOf({ method, path, body, customerId }: Fingerprinted): Buffer {
   return createHash("sha256")
     .update(JSON.stringify([method, path, customerId, canonical(body)]))

@@ -6,7 +6,7 @@ import type { RampContext } from "../context.js";
 import { PreconditionFailed, type ProjectTransaction, Rollback } from "../database/ramp-database.js";
 import { releaseClaim, claimKey, type IdempotencyKey, readClaim, storeResponse, takeOver } from "./claims.js";
 
-/** How long a twin waits for the answer of the first (decisions.md §B). */
+/** How long a concurrent duplicate waits for the answer of the first (runtime/ramp/README.md, Limits). */
 const DUPLICATE_WAIT_MS = 5_000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;

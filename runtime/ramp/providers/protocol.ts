@@ -160,7 +160,7 @@ export const ExecutionOrder = Type.Object({
 });
 export type ExecutionOrder = Static<typeof ExecutionOrder>;
 
-/** What the customer does to hand the money over (decisions.md §B, Shapes). */
+/** What the customer does to pay. */
 export const Instruction = Type.Object({
   encoding: Type.Literal("DISPLAY"),
   type: Type.Union([Type.Literal("BANK"), Type.Literal("CRYPTO")]),

@@ -21,7 +21,7 @@ const FRESH_MS = 5_000;
 /** Client ids held at most. */
 const MAX_HELD = 1_000;
 
-/** Project credentials (ramp-api.md §5). */
+/** Project credentials: HTTP Basic with client id and client secret. */
 export class ProjectSignIn {
   readonly #database: RampDatabase;
   readonly #held = new Map<string, { readonly readAt: number; readonly row: ProjectRow }>();
@@ -78,7 +78,7 @@ export interface Project {
   readonly id: ProjectId;
   readonly organizationId: string;
   readonly name: string;
-  /** Added to the expiry of a subject token, in seconds (ramp-api.md §5, rule 2). */
+  /** Added to the expiry of a subject token, in seconds (runtime/ramp/README.md, Customer tokens). */
   readonly tokenTtlSeconds: number;
   /** Longest lifetime of a customer token, in seconds. */
   readonly maxTokenSeconds: number;

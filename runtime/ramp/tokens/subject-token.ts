@@ -13,7 +13,7 @@ import type { ProjectTransaction, RampDatabase } from "../database/ramp-database
 import { sendRequest } from "../outbound-http.js";
 import { parseJson } from "../json-schema.js";
 
-/** Algorithms of subject tokens (decisions.md §B, Keys and tokens): public keys only. */
+/** Algorithms of subject tokens: public keys only. */
 const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"];
 
 /** Unknown `kid`s have the key set fetched again at most this often. */
@@ -50,7 +50,7 @@ export class SubjectTokens {
     this.#own = own;
   }
 
-  /** The subject of a token, or why it is refused: 401 for issuer and audience, 400 for all else (ramp-api.md §7). */
+  /** The subject of a token, or why it is refused: 401 for issuer and audience, 400 for all else (runtime/ramp/README.md, Errors). */
   async verify(projectId: ProjectId, token: string): Promise<Subject | RampError> {
     const issuer = issuerOf(token);
     if (issuer === null) return rampError("INVALID_SUBJECT_TOKEN");

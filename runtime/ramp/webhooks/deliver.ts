@@ -5,7 +5,7 @@ import type { OperatorTransaction } from "../database/ramp-database.js";
 import { failpoint } from "../failpoints.js";
 import { namesPrivateAddress, publicLookup, sendRequest } from "../outbound-http.js";
 
-/** How events are delivered (runtime/ramp/README.md, Events). */
+/** How events are delivered (runtime/ramp/README.md, Webhooks). */
 export interface DeliveryPolicy {
   readonly timeoutMs: number;
   /** Deliveries to one endpoint at a time, over all processes. */

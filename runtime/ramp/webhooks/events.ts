@@ -7,7 +7,7 @@ const Id = Type.String({ format: "uuid" });
 const Reason = Type.Union([Type.String(), Type.Null()]);
 const COMMON = { projectId: Id, intentId: Id, customerId: Id };
 
-/** The types of events and their data (runtime/ramp/README.md, Events). */
+/** The types of events and their data (runtime/ramp/README.md, Webhooks). */
 export const EVENTS = {
   "intent.status_changed": Type.Object({
     ...COMMON,

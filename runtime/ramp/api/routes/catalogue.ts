@@ -97,7 +97,7 @@ export const getQuote = route("project", {
       "/srcCurrencyCode",
       "/destCurrencyCode",
     ]);
-    // A path that nobody offers is asked for in vain, not wrongly (decisions.md §B, Shapes).
+    // A pair that no provider can offer is a valid question without an answer.
     if (isRampError(pair))
       return pair.error === "UNSUPPORTED_PATH" ? jsonResponse(200, { quotes: [] }) : pair;
     const countryCode = readCountry(query.countryCode, "/countryCode");
@@ -146,7 +146,7 @@ interface Choice {
   readonly providerId?: string;
 }
 
-/** The schemas of both sides, merged over the candidates (decisions.md §B, Shapes). */
+/** The schemas of both sides, merged over the candidates (runtime/ramp/README.md, Rails). */
 export function requirementsOf(
   connections: readonly ProviderConnection[],
   { src, dest }: CurrencyPair,

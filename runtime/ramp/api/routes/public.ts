@@ -64,7 +64,7 @@ export const receiveCallback = route("public", {
   },
 });
 
-/** Lifetime of a wallet token when the caller does not say, in seconds (decisions.md §B, Keys and tokens). */
+/** Lifetime of a wallet token unless the caller names one, in seconds (runtime/ramp/README.md, Wallet sign-in). */
 const DEFAULT_TTL_SECONDS = 3_600;
 
 export const getWalletNonce = route("public", {
