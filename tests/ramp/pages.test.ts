@@ -1,6 +1,7 @@
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openBrowser } from "../docs/browser.js";
+import { expectAccessible } from "../explore/page.js";
 import { needs } from "../support/needs.js";
 import { pageUrl } from "../../runtime/ramp/hosted-pages/link.js";
 import { fillIn, north, offramp, ownSite, inspect, type Site, titled } from "./support/page-site.js";
@@ -55,6 +56,22 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
   async function statusOf({ id, auth }: { id: string; auth: string }): Promise<string> {
     return (await ramp.call("GET", `/v1/intent/${id}`, { auth })).json.intent.status;
   }
+
+  it("has no accessibility violation, on the page of an intent and in the reference", async () => {
+    const intent = await create(north());
+    const page = await newPage();
+    const parts = [
+      [intent.url, "h1"],
+      [`${ramp.url}/docs`, ".opblock-tag"],
+    ] as const;
+    for (const [address, part] of parts) {
+      await page.goto(address);
+      await page.locator(part).first().waitFor();
+      await page.waitForLoadState("networkidle");
+      await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+      await expectAccessible(page);
+    }
+  });
 
   it("brings an approved on-ramp to completed, with the bank details on the way", async () => {
     const intent = await create(north());
