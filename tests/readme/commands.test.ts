@@ -87,7 +87,8 @@ async function occupy(port: number): Promise<void> {
 
 /** Runs a command to its end and returns its standard output; rejects where it fails. */
 async function shell(command: string, cwd: string, variables: Variables = {}): Promise<string> {
-  const env = { PATH: process.env["PATH"], HOME: cwd, ...variables };
+  // npm writes its logs there.
+  const env = { PATH: process.env["PATH"], HOME: cwd === root ? ownFolder() : cwd, ...variables };
   return (await promisify(exec)(command, { cwd, env, shell: "/bin/bash" })).stdout;
 }
 
