@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { Supervisor, type SupervisorOptions } from "./cluster/supervisor.js";
 import { startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
 
-export { readEnvironment, type Environment, type EnvironmentReading } from "./environment/environment.js";
+export { readEnvironment, type Environment, type EnvironmentResult } from "./environment/environment.js";
 export { openLog } from "./http/logger.js";
 export type { RunningServer } from "./http/server.js";
 export { type Build, BuildTimes, type TestRun } from "./data-api/data-versions.js";
@@ -14,8 +14,8 @@ export {
   type Grouping,
   readUsage,
   type UsageLine,
-  type UsageQuestion,
-  type UsageReading,
+  type UsageQuery,
+  type UsageResult,
 } from "./observability/usage-report.js";
 export type { Supervisor } from "./cluster/supervisor.js";
 export { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded/embedded-postgres.js";

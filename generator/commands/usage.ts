@@ -6,8 +6,8 @@ import {
   startEmbeddedPostgres,
   type Grouping,
   type UsageLine,
-  type UsageQuestion,
-  type UsageReading,
+  type UsageQuery,
+  type UsageResult,
 } from "@routewright/runtime/server";
 import { visible } from "../manifest/hidden.js";
 import { type CliCommand, EXIT, type Outcome } from "./command.js";
@@ -72,8 +72,8 @@ function isDay(text: string): boolean {
 /** Without an address, the embedded database: the one that a server uses just now, or else brought up for this. */
 async function inDatabase(
   url: string | null,
-  read: (url: string) => Promise<UsageReading>,
-): Promise<UsageReading> {
+  read: (url: string) => Promise<UsageResult>,
+): Promise<UsageResult> {
   if (url !== null) return read(url);
   // To make a database only to find nothing in it would take a while.
   if (!existsSync(`${DATA_DIR}/postgres`)) return { ok: true, lines: [] };
@@ -85,7 +85,7 @@ async function inDatabase(
   }
 }
 
-function nothing({ since, key }: UsageQuestion): string {
+function nothing({ since, key }: UsageQuery): string {
   const asked = [key === null ? "" : ` of the key ${key}`, since === null ? "" : ` since ${since}`].join("");
   return `No usage${asked} yet. A server writes it within ten seconds, unless USAGE_ENABLED is false.`;
 }

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { EmbeddedPostgresUnavailable } from "./run.js";
-import { type Cluster, openCluster, readPidFile, startServer, stopServer, SUPERUSER } from "./server.js";
+import { type Cluster, openCluster, readPidFile, startServer, stopServer, SUPERUSER } from "./cluster.js";
 import { withStartLock } from "./start-lock.js";
 
 export { EmbeddedPostgresUnavailable };

@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { connect, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Cluster } from "./server.js";
+import type { Cluster } from "./cluster.js";
 
 /**
  * Runs `start` unless another process, or another start in this one, is starting the server; then resolves to null. The

@@ -3,7 +3,7 @@ import type { PerTier, Tier } from "../model/tier.js";
 import { clientAddress, type ClientAddress } from "../http/client-address.js";
 import { generationOf, type GenerationEnvironment, runResultsOf } from "./generation.js";
 import { RATE_LIMITS, TIERS } from "../model/tier.js";
-import { followedKeysFile, readKeys } from "./keys.js";
+import { watchedKeysFile, readKeys } from "./keys.js";
 import {
   DEFAULT_STREAM_TIMEOUTS,
   DEFAULT_TIMEOUTS,
@@ -17,17 +17,17 @@ import { Variables } from "./variables.js";
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
-/** Everything that the environment decides, checked. README.md lists the variables. */
+/** The validated settings of the environment variables (runtime/README.md, Environment). */
 export interface Environment extends GenerationEnvironment {
   /** Null: the embedded PostgreSQL. */
   readonly databaseUrl: string | null;
-  /** Databases that follow the one at `databaseUrl`. */
+  /** Replicas of `databaseUrl`. */
   readonly replicaUrls: readonly string[];
-  /** Where rate limits are counted for all processes together; null: in each by itself. */
+  /** Redis in which all processes count rate limits; null: each process counts its own. */
   readonly redisUrl: string | null;
   /** Whether breaking and exposing changes are held back at refresh (runtime/README.md, Refresh). */
   readonly refreshGuard: boolean;
-  /** File or address of dbt's `run_results.json`; null: nobody tells when something was built. */
+  /** File or address of dbt's `run_results.json`; null: build times are unknown. */
   readonly runResults: string | null;
   readonly keys: Keyring;
   /** The key file, whose changes take effect in a running server; null: the keys are in `API_KEYS`. */
@@ -39,21 +39,21 @@ export interface Environment extends GenerationEnvironment {
   readonly addressOf: ClientAddress;
   /** By the caller's tier; 0: no limit. */
   readonly statementTimeoutMs: Readonly<PerTier<number>>;
-  /** Connections for small answers, per process. */
+  /** Connections for buffered results, per process. */
   readonly databasePoolSize: number;
   /** Connections for streams, per process. */
   readonly databaseStreamPoolSize: number;
   /** Streams that one caller may read at a time, per process. */
   readonly streamsPerCaller: number;
-  /** The longest that a stream may take, by the caller's tier; 0: no limit. */
+  /** Time limit of a stream, by the caller's tier; 0: no limit. */
   readonly streamTimeoutMs: Readonly<PerTier<number>>;
-  /** Disk for what streams have read ahead of their clients, per process; 0: none. */
+  /** Disk space for rows that streams have read ahead of their clients, per process; 0: none. */
   readonly streamSpoolMegabytes: number;
-  /** Memory for answers that clients have not taken yet, per process. */
+  /** Memory for responses that clients have not read yet, per process. */
   readonly answerMemoryMegabytes: number;
-  /** How long an answer is kept whose version is not known; 0: no answer is kept at all. */
+  /** Lifetime of cached results without a known version; 0: no cache. */
   readonly cacheTtlSeconds: number;
-  /** Memory for answers that are kept. */
+  /** Memory for cached results. */
   readonly cacheMaxMegabytes: number;
   /** Whether CSV cells that a spreadsheet would run as a formula get an apostrophe. */
   readonly csvEscapeFormulas: boolean;
@@ -61,14 +61,14 @@ export interface Environment extends GenerationEnvironment {
   readonly metricsPublic: boolean;
   /** The lowest tier that sees names of upstream nodes in the catalogue; null: none. */
   readonly lineageTier: Tier | null;
-  /** Whether who called what is written into the database. */
+  /** Whether usage is recorded in the database. */
   readonly usageEnabled: boolean;
   readonly rampPort: number;
   /** Null: the data API's. */
   readonly rampDatabaseUrl: string | null;
-  /** Address under which the ramp is reached, without a slash at its end; null: the one it listens on. */
+  /** Public address of the ramp, without a trailing slash; null: the address it listens on. */
   readonly rampPublicUrl: string | null;
-  /** 32 bytes; null: a key of its own beside the embedded database. */
+  /** 32 bytes; null: a generated key beside the embedded database. */
   readonly rampSecretsKey: Buffer | null;
   /** Requests a minute. */
   readonly rampLimits: {
@@ -78,16 +78,16 @@ export interface Environment extends GenerationEnvironment {
     readonly failedLoginsPerAddress: number;
   };
   readonly rampIntentLifetimeSeconds: number;
-  /** Keys of before or after a rotation, which only open what they sealed. */
+  /** Keys from before or after a rotation: used for decryption only. */
   readonly rampOtherSecretsKeys: readonly Buffer[];
 }
 
-export type EnvironmentReading =
+export type EnvironmentResult =
   | { readonly ok: true; readonly environment: Environment }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** Reads all variables and names every bad one at once. */
-export function readEnvironment(source: Readonly<Record<string, string | undefined>>): EnvironmentReading {
+/** Reads all variables. Reports every invalid one, not only the first. */
+export function readEnvironment(source: Readonly<Record<string, string | undefined>>): EnvironmentResult {
   const variables = new Variables(source);
   const environment: Environment = {
     ...generationOf(variables),
@@ -97,7 +97,7 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
     refreshGuard: variables.oneOf("REFRESH_GUARD", "false", ["true", "false"]) === "true",
     runResults: runResultsOf(variables),
     keys: readKeys(variables),
-    keysFile: followedKeysFile(variables),
+    keysFile: watchedKeysFile(variables),
     rateLimits: variables.parsed("RATE_LIMITS", RATE_LIMITS, RATE_LIMITS_EXPECTED, readRateLimits),
     host: variables.text("HOST") ?? "127.0.0.1",
     port: variables.whole("PORT", 8000, { min: 0, max: 65_535 }),
@@ -150,11 +150,11 @@ function noneOr(tier: Tier | "none"): Tier | null {
   return tier === "none" ? null : tier;
 }
 
-/** Nothing follows the embedded database. */
+/** The embedded database has no replicas. */
 function replicaUrls(variables: Variables): readonly string[] {
   const urls = variables.parsedList("DATABASE_REPLICA_URLS", "a postgres:// address", postgresAddress);
   if (urls.length > 0 && variables.text("DATABASE_URL") === null)
-    variables.problems.push("DATABASE_REPLICA_URLS needs DATABASE_URL, the database that they follow.");
+    variables.problems.push("DATABASE_REPLICA_URLS needs DATABASE_URL, the primary of these replicas.");
   return urls;
 }
 

@@ -1,24 +1,24 @@
 import { TIERS, type Tier } from "../model/tier.js";
 import { Variables } from "./variables.js";
 
-/** How a manifest that may change is followed. */
-export interface ManifestFollowing {
-  /** Whether `serve` follows the manifest without being asked with `--watch`. */
+/** Polling of a manifest for changes. */
+export interface ManifestPolling {
+  /** Whether `serve` polls the manifest without `--watch`. */
   readonly refreshEnabled: boolean;
   readonly refreshIntervalSeconds: number;
 }
 
-/** What the environment decides of reading a manifest. */
-export interface GenerationEnvironment extends ManifestFollowing {
-  /** File or address of the manifest; the file wins where both are set. */
+/** Settings for reading a manifest. */
+export interface GenerationEnvironment extends ManifestPolling {
+  /** File or address of the manifest; the file takes precedence. */
   readonly manifest: string | null;
   /** Tier of an endpoint whose model names none. */
   readonly defaultTier: Tier;
-  /** Null: the title that the OpenAPI document has without one. */
+  /** Null: the default title of the OpenAPI document. */
   readonly apiTitle: string | null;
 }
 
-/** Reads the variables that `generate` goes by, and only those: a server's settings do not stop a pipeline. */
+/** Reads only the variables of `generate`: invalid server settings must not fail a pipeline. */
 export function readGenerationEnvironment(source: Readonly<Record<string, string | undefined>>): {
   readonly environment: GenerationEnvironment;
   readonly problems: readonly string[];
@@ -40,7 +40,7 @@ export function generationOf(variables: Variables): GenerationEnvironment {
   };
 }
 
-/** File or address of dbt's `run_results.json`, which a server follows; the file wins where both are set. */
+/** File or address of dbt's `run_results.json`; the file takes precedence. */
 export function runResultsOf(variables: Variables): string | null {
   return artifactOf(variables, "DBT_RUN_RESULTS");
 }

@@ -4,10 +4,10 @@ import type { Logger } from "../http/logger.js";
 import type { Variables } from "./variables.js";
 
 const DEFAULT_KEYS_FILE = "./api_keys.json";
-/** How often the file is checked: a change takes effect within twice this. */
+/** How often the file is checked. A change takes effect within twice this time. */
 const CHECK_MS = 2_000;
 
-/** The keys of `API_KEYS`, else of the file; no keys at all is valid: tier0 is open to everybody. */
+/** The keys of `API_KEYS`, otherwise of the file. No keys is valid: tier0 endpoints need none. */
 export function readKeys(variables: Variables): Keyring {
   const inline = variables.text("API_KEYS");
   const reading = inline === null ? readFile(keysFileOf(variables)) : parseKeyring(inline, "API_KEYS");
@@ -16,18 +16,18 @@ export function readKeys(variables: Variables): Keyring {
   return new Keyring(new Map());
 }
 
-/** The file that a server follows; null: the keys are in `API_KEYS`. */
-export function followedKeysFile(variables: Variables): string | null {
+/** The key file that a server watches; null: the keys are in `API_KEYS`. */
+export function watchedKeysFile(variables: Variables): string | null {
   return variables.text("API_KEYS") === null ? keysFileOf(variables) : null;
 }
 
-/** The variables with the keys of now: a worker that starts while the file is invalid has them. */
+/** The variables with the current keys inline: a worker that starts while the file is invalid still gets them. */
 export function withKeysInline(source: NodeJS.ProcessEnv, file: string | null): NodeJS.ProcessEnv {
   if (file === null) return source;
   return { ...source, API_KEYS: existsSync(file) ? readFileSync(file, "utf8") : "{}" };
 }
 
-/** Follows a key file: a change takes effect in the keyring, an invalid file is logged and changes nothing. */
+/** Watches a key file. A change replaces the keys in the keyring; an invalid file is logged and changes nothing. */
 export class KeyFileWatcher {
   readonly #keys: Keyring;
   readonly #file: string;
@@ -52,10 +52,13 @@ export class KeyFileWatcher {
     this.#version = version;
     const reading = readFile(this.#file);
     if (!reading.ok) {
-      this.#log.error({ problems: reading.problems }, "key file not read: the keys stay as they are");
+      this.#log.error(
+        { problems: reading.problems },
+        "the key file is invalid: the previous keys stay active",
+      );
     } else {
       this.#keys.replaceWith(reading.keyring);
-      if (!isFirst) this.#log.info({ keys: this.#keys.size }, "keys read anew");
+      if (!isFirst) this.#log.info({ keys: this.#keys.size }, "keys reloaded");
     }
   }
 
@@ -64,7 +67,7 @@ export class KeyFileWatcher {
   }
 }
 
-/** Changes with the file, also when it is replaced by one of the same size in the same moment. */
+/** Changes with the file, also when another file of the same size and time replaces it. */
 function versionOf(file: string): string {
   const found = statSync(file, { throwIfNoEntry: false });
   return found ? `${String(found.ino)} ${String(found.size)} ${String(found.mtimeMs)}` : "absent";

@@ -1,6 +1,6 @@
 import { type PerTier, RATE_LIMITS, TIERS } from "../model/tier.js";
 
-/** What `STATEMENT_TIMEOUT_MS` must be, for a message. */
+/** Expected form of `STATEMENT_TIMEOUT_MS`, for messages. */
 export const TIMEOUTS_EXPECTED =
   "a number of milliseconds from 0 to 2147483647, or such numbers by tier, as in tier0=5000,tier3=60000";
 
@@ -9,7 +9,7 @@ const DEFAULT_MS = 30_000;
 
 export const DEFAULT_TIMEOUTS = forAll(DEFAULT_MS);
 
-/** `STREAM_TIMEOUT_MS`: higher tiers read longer answers. */
+/** Defaults of `STREAM_TIMEOUT_MS`: higher tiers may read longer results. */
 export const DEFAULT_STREAM_TIMEOUTS: PerTier<number> = {
   tier0: 600_000,
   tier1: 1_200_000,
@@ -17,7 +17,7 @@ export const DEFAULT_STREAM_TIMEOUTS: PerTier<number> = {
   tier3: 3_600_000,
 };
 
-/** What `RATE_LIMITS` must be, for a message. */
+/** Expected form of `RATE_LIMITS`, for messages. */
 export const RATE_LIMITS_EXPECTED =
   "a number of requests per minute from 1 to 2147483647, or such numbers by tier, as in tier0=60,tier3=20000";
 
@@ -26,7 +26,7 @@ export function readRateLimits(text: string): PerTier<number> | null {
   return limits === null || Object.values(limits).includes(0) ? null : limits;
 }
 
-/** Reads one number for all tiers, or one for each tier that is named; null when the text is neither. */
+/** Reads one number for all tiers, or numbers by tier; null when the text is neither. */
 export function readTimeouts(
   text: string,
   defaults: Readonly<PerTier<number>> = DEFAULT_TIMEOUTS,

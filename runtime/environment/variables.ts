@@ -1,4 +1,4 @@
-/** Reads variables one by one and collects what is wrong with them; values are never repeated, they may be secret. */
+/** Reads variables and collects problems. Messages never contain values, which may be secret. */
 export class Variables {
   readonly problems: string[] = [];
   readonly #variables: Readonly<Record<string, string | undefined>>;
@@ -7,12 +7,12 @@ export class Variables {
     this.#variables = variables;
   }
 
-  /** The trimmed text; one that is empty counts as unset. */
+  /** The trimmed text; null when unset or empty. */
   text(name: string): string | null {
     return this.#variables[name]?.trim() || null;
   }
 
-  /** The value that `parse` makes of the text; null from it means that the text is not `expected`. */
+  /** The parsed value. `parse` returns null for invalid text; the problem then names what is `expected`. */
   parsed<T>(name: string, fallback: T, expected: string, parse: (text: string) => T | null): T {
     const text = this.text(name);
     if (text === null) return fallback;
@@ -21,7 +21,7 @@ export class Variables {
     return value ?? fallback;
   }
 
-  /** As `parsed`, for texts with commas between them; each one that is wrong is named by its place. */
+  /** As `parsed`, for a comma-separated list. Problems name an invalid entry by its position. */
   parsedList<T>(name: string, expected: string, parse: (text: string) => T | null): readonly T[] {
     const texts = this.text(name)?.split(",") ?? [];
     return texts.flatMap((text, i) => {

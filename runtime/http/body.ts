@@ -1,31 +1,31 @@
 import type { IncomingMessage } from "node:http";
 
-/** Largest request body, in bytes (decisions.md §A, Requests). */
+/** Largest request body, in bytes (runtime/README.md, Limits). */
 export const MAX_BODY_BYTES = 1024 * 1024;
 
-/** Room for a body at first; it doubles whenever it does not suffice. */
+/** Initial buffer size; it doubles when it is full. */
 const FIRST_BYTES = 4096;
 
-/** A body as text, or why there is none; a client that goes away in the middle gets no answer at all. */
+/** A body as text, or why there is none. `gone`: the client disconnected while sending, so it gets no response. */
 export type Body =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "too-large" }
   | { readonly kind: "not-text" }
   | { readonly kind: "gone" };
 
-/** Whether a request says beforehand that its body is over the limit. */
-export function announcesTooMuch({ headers }: IncomingMessage): boolean {
+/** Whether the request's `Content-Length` is over the limit. */
+export function exceedsBodyLimit({ headers }: IncomingMessage): boolean {
   return Number(headers["content-length"] ?? 0) > MAX_BODY_BYTES;
 }
 
-/** Reads a body whole, up to the limit; invalid UTF-8 is no text. */
+/** Reads the whole body, up to the limit. Invalid UTF-8 is `not-text`. */
 export function readBody(request: IncomingMessage): Promise<Body> {
-  if (announcesTooMuch(request)) return Promise.resolve({ kind: "too-large" });
+  if (exceedsBodyLimit(request)) return Promise.resolve({ kind: "too-large" });
   return new Promise((resolve) => {
     const bytes = new Bytes();
     const take = (chunk: Buffer): void => {
       if (bytes.add(chunk)) return;
-      // What else comes is read and dropped: a socket that is closed with something unread is reset, answer and all.
+      // Read and discard the rest: closing a socket with unread data resets it, and the client loses the response.
       request.off("data", take).resume();
       resolve({ kind: "too-large" });
     };
@@ -37,14 +37,14 @@ export function readBody(request: IncomingMessage): Promise<Body> {
 }
 
 /**
- * Bytes that come in pieces. They are copied together at once: a piece of one byte, as the pieces of a chunked body may be,
- * takes a hundred times as much memory by itself.
+ * Collects chunks in one buffer. Kept separately, a chunk of one byte, which a chunked body may consist of, takes a hundred
+ * times as much memory.
  */
 class Bytes {
   #room = Buffer.alloc(0);
   #size = 0;
 
-  /** False when there are more than a body may have. */
+  /** False when the body exceeds the limit. */
   add(chunk: Buffer): boolean {
     const size = this.#size + chunk.length;
     if (size > MAX_BODY_BYTES) return false;

@@ -1,19 +1,19 @@
 import type { IncomingMessage } from "node:http";
 import proxyaddr from "proxy-addr";
 
-/** What tells where a request comes from. */
+/** The parts of a request that identify its client. */
 export type Origin = Pick<IncomingMessage, "headers" | "socket">;
 
-/** Tells a caller's IP address. */
+/** Returns a caller's IP address. */
 export interface ClientAddress {
   (request: Origin): string;
-  /** Whether a proxy stands in front, so that a loopback connection need not come from this machine. */
+  /** Whether a proxy is configured: a loopback connection may then come from another machine. */
   readonly isBehindProxy?: boolean;
 }
 
 /**
- * Reads `TRUST_PROXY` as Express does: empty or `false` trusts nobody, a number is how many proxies stand in front,
- * a list names their addresses or networks. Throws a message for anything else.
+ * Reads `TRUST_PROXY` as Express does: empty or `false` trusts no proxy, a number is the hop count, a list holds addresses
+ * or networks. Throws for anything else.
  */
 export function clientAddress(trustProxy: string): ClientAddress {
   if (trustProxy === "" || trustProxy === "false" || trustProxy === "0") return socketAddress;
@@ -32,18 +32,18 @@ function socketAddress(request: Origin): string {
   return plain(request.socket.remoteAddress ?? "");
 }
 
-/** An IPv4 caller of a dual-stack socket is the same caller as on an IPv4 one. */
+/** A dual-stack socket reports an IPv4 caller as an IPv4-mapped address. */
 function plain(address: string): string {
   return address.startsWith("::ffff:") ? address.slice(7) : address;
 }
 
-/** Headers of proxies and content delivery networks. */
+/** Headers that proxies and content delivery networks add. */
 const FORWARDING =
   /^(forwarded|via|x-forwarded(-.*)?|x-real-ip|x-client-ip|x-original-.*|cf-connecting-ip|true-client-ip)$/;
 
 /**
- * Whether a request comes from this machine itself: over the loopback, without any header of a proxy, and with no proxy
- * configured in `TRUST_PROXY`.
+ * Whether a request comes from this machine: over the loopback interface, without headers of a proxy, and without a proxy
+ * in `TRUST_PROXY` (runtime/README.md, System endpoints).
  */
 export function isLocalCaller(addressOf: ClientAddress, request: Origin): boolean {
   const address = socketAddress(request);

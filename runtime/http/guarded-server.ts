@@ -1,23 +1,23 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
-import { announcesTooMuch } from "./body.js";
-import { Connection, type EarlyError } from "./connection.js";
+import { exceedsBodyLimit } from "./body.js";
+import { ClientConnection, type EarlyError } from "./client-connection.js";
 import type { Limits } from "./limits.js";
 
-/** How many idle connections make room at a time, as a share of all: finding them takes a look at each. */
-const SHARE_CLOSED = 1 / 100;
+/** Share of the connections that is evicted at a time: finding idle ones scans all of them. */
+const EVICTED_SHARE = 1 / 100;
 
-/** An error on a connection is its client's business; without a listener it would end the process. */
+/** Without a listener an error on a connection would end the process. */
 const ignored = (): void => undefined;
 
 export interface GuardedServer {
-  /** Does not listen: it takes the connections that its event `connection` is emitted with. */
+  /** Does not listen: it accepts connections through its event `connection`. */
   readonly server: Server;
-  /** Ends the checks of its limits. */
+  /** Stops checking the limits. */
   readonly stopChecks: () => void;
 }
 
-/** An HTTP server on which no client can hold more than the limits say. What is no request is refused, never handled. */
+/** An HTTP server that enforces `Limits` per client. Invalid requests get an error and never reach the listener. */
 export function guardedServer(
   listener: RequestListener,
   earlyError: EarlyError,
@@ -31,15 +31,16 @@ export function guardedServer(
     connectionsCheckingInterval: limits.checkMs,
     requireHostHeader: false,
   });
-  // Node starts its checks of these limits at this event, and this server never listens. Only Node's parser knows where in
-  // the bytes of one packet the next request begins (tests/hostile/slow-senders.test.ts).
+  // Node starts checking these timeouts at the event `listening`, and this server never listens. Only Node's parser knows
+  // where in a packet the next request begins (tests/hostile/slow-senders.test.ts).
   server.emit("listening");
-  // Their size is bounded. Of too many Node would silently drop the last ones, among them what a proxy adds.
+  // No limit on the number of headers, since their size is limited: Node would silently drop the last ones, such as those
+  // that a proxy adds.
   server.maxHeadersCount = 0;
   const connections = new OpenConnections(limits, earlyError);
   server.on("connection", (socket: Socket) => connections.add(socket));
-  server.setTimeout(limits.stalledMs, (socket: Socket) => connections.of(socket)?.quiet());
-  // Nothing here is a tunnel, and to end the connection without a word is no answer.
+  server.setTimeout(limits.stalledMs, (socket: Socket) => connections.of(socket)?.onTimeout());
+  // Without this listener Node would close the connection without a response.
   server.on("connect", ({ socket }) => connections.of(socket)?.fail(400));
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === "ECONNRESET") socket.destroy();
@@ -47,14 +48,14 @@ export function guardedServer(
   });
   const inTurn: RequestListener = (request, response) => {
     const connection = connections.of(request.socket);
-    connection?.take({ request, response }, () => {
+    connection?.enqueue({ request, response }, () => {
       if (isWellFormed(request)) listener(request, response);
-      else connection.refuse(400);
+      else connection.reject(400);
     });
   };
   server.on("request", inTurn);
   server.on("checkContinue", (request, response) => {
-    if (!announcesTooMuch(request)) response.writeContinue();
+    if (!exceedsBodyLimit(request)) response.writeContinue();
     inTurn(request, response);
   });
   // An expectation may be ignored (RFC 9110 §10.1.1); Node would answer with an empty body.
@@ -74,8 +75,8 @@ const CLIENT_ERRORS: Readonly<Record<string, number>> = {
 };
 
 /**
- * Node leaves to us what a proxy in front might read another way: HTTP/1.1 asks for one header `Host`, nothing allows two
- * (RFC 9112 §3.2), HTTP/1.0 has no `Transfer-Encoding` (§6.1), and no coding but `chunked` is decoded here.
+ * Checks against request smuggling that Node does not make: HTTP/1.1 requires one `Host` header and no version allows two
+ * (RFC 9112 §3.2), HTTP/1.0 has no `Transfer-Encoding` (§6.1), and `chunked` is the only coding that Node decodes.
  */
 function isWellFormed({ headers, rawHeaders, httpVersion }: IncomingMessage): boolean {
   let hosts = 0;
@@ -89,13 +90,13 @@ function isWellFormed({ headers, rawHeaders, httpVersion }: IncomingMessage): bo
 }
 
 /**
- * The connections of a server. Once there are as many as it may hold, the idle ones make room for new ones: a flood of
- * connections that do nothing keeps nobody out, neither behind a proxy, which opens all of them, nor without one.
+ * The connections of a server. At the limit new connections evict idle ones, so that a flood of idle connections cannot
+ * block other clients.
  */
 class OpenConnections {
   readonly #limits: Limits;
   readonly #earlyError: EarlyError;
-  readonly #open = new Map<Socket, Connection>();
+  readonly #open = new Map<Socket, ClientConnection>();
 
   constructor(limits: Limits, earlyError: EarlyError) {
     this.#limits = limits;
@@ -104,28 +105,28 @@ class OpenConnections {
 
   add(socket: Socket): void {
     socket.on("error", ignored);
-    if (this.#open.size >= this.#limits.connections) this.#makeRoom();
+    if (this.#open.size >= this.#limits.connections) this.#evictIdle();
     if (this.#open.size >= this.#limits.connections) {
       void this.#earlyError(503, socket).then((text) => socket.end(text).destroySoon());
       return;
     }
-    this.#open.set(socket, new Connection(socket, this.#limits, this.#earlyError));
+    this.#open.set(socket, new ClientConnection(socket, this.#limits, this.#earlyError));
     socket.once("close", () => this.#open.delete(socket));
   }
 
-  /** Undefined for one that was turned away. */
-  of(socket: Socket): Connection | undefined {
+  /** Undefined for a rejected connection. */
+  of(socket: Socket): ClientConnection | undefined {
     return this.#open.get(socket);
   }
 
-  /** Closes those that are overdue. */
+  /** Closes connections that have exceeded a limit. */
   check(): void {
     const now = performance.now();
     for (const connection of this.#open.values()) connection.check(now);
   }
 
-  #makeRoom(): void {
-    const most = Math.max(1, Math.floor(this.#limits.connections * SHARE_CLOSED));
+  #evictIdle(): void {
+    const most = Math.max(1, Math.floor(this.#limits.connections * EVICTED_SHARE));
     const idle = [...this.#open.values()].filter(({ isIdle }) => isIdle);
     for (const { socket } of longestIdle(idle, most)) {
       this.#open.delete(socket);
@@ -134,15 +135,15 @@ class OpenConnections {
   }
 }
 
-/** Those that have been idle longest: of the address that has the most, or of all where no address has many. */
-function longestIdle(idle: readonly Connection[], most: number): readonly Connection[] {
+/** The longest idle connections: of the address with the most idle ones, or of all if no address has more than `most`. */
+function longestIdle(idle: readonly ClientConnection[], most: number): readonly ClientConnection[] {
   const largest = largestGroup(idle);
   const candidates = largest.length > most ? [...largest] : [...idle];
   return candidates.sort((a, b) => (a.idleSince < b.idleSince ? -1 : 1)).slice(0, most);
 }
 
-function largestGroup(connections: readonly Connection[]): readonly Connection[] {
-  const byAddress = new Map<string, Connection[]>();
+function largestGroup(connections: readonly ClientConnection[]): readonly ClientConnection[] {
+  const byAddress = new Map<string, ClientConnection[]>();
   for (const connection of connections) {
     const address = connection.socket.remoteAddress ?? "";
     const group = byAddress.get(address);

@@ -1,4 +1,4 @@
-/** What every answer carries, as the flat list that `writeHead` takes: a browser may read it, and must not guess at it. */
+/** Headers of every response, as the flat list that `writeHead` takes: any origin may read it, without MIME sniffing. */
 export const COMMON_HEADERS: readonly string[] = [
   "Access-Control-Allow-Origin",
   "*",
@@ -8,10 +8,10 @@ export const COMMON_HEADERS: readonly string[] = [
   "nosniff",
 ];
 
-/** Answers depend on the key and change with each dbt build: no shared cache may keep them. */
+/** Responses depend on the key and change with each dbt build: caches must not store them. */
 export const NO_STORE: readonly string[] = ["Cache-Control", "no-store"];
 
-/** An answer is data, never a page: should a browser be made to show it, nothing in it runs. */
+/** Responses are data, not pages: a browser that displays one must not run anything in it. */
 export const TEXT_POLICY: readonly string[] = [
   "Content-Security-Policy",
   "default-src 'none'; frame-ancestors 'none'",

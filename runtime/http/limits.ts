@@ -1,41 +1,41 @@
 import { close, open, readFileSync } from "node:fs";
 import type { Logger } from "./logger.js";
 
-/** What a client may hold of a server; times are in milliseconds. */
+/** Limits per client and per server; times are in milliseconds. */
 export interface Limits {
-  /** A request's headers must be here by then. */
+  /** Time to receive a request's headers. */
   readonly headersMs: number;
-  /** The whole request, body included. */
+  /** Time to receive a whole request, including its body. */
   readonly requestMs: number;
   /** A connection without a request is closed after this time. */
   readonly keepAliveMs: number;
-  /** So is one whose client has read nothing of its response for this time. */
+  /** A connection whose client has read nothing of its response for this time is reset. */
   readonly stalledMs: number;
-  /** What is written in one piece must be read whole by then, however slowly. */
+  /** Time for the client to read everything that was written to its socket. */
   readonly pieceMs: number;
-  /** How long a client of a closing connection may take to read its last response. */
+  /** Time for the client of a closing connection to read its last response. */
   readonly lingerMs: number;
-  /** How often all this is checked. */
+  /** Interval of the checks. */
   readonly checkMs: number;
-  /** Connections at a time; beyond them the idle ones make room. */
+  /** Open connections; new ones beyond it evict idle ones. */
   readonly connections: number;
-  /** Requests that may wait for their turn on one connection. */
+  /** Pipelined requests that may wait on one connection. */
   readonly pipelined: number;
 }
 
-/** Of a process that serves nothing else: 10,000 idle connections take some 150 MB. */
+/** 10,000 idle connections take about 150 MB. */
 const MAX_CONNECTIONS = 10_000;
-/** Files that a process needs besides: connections to databases, logs, modules. */
+/** Other file descriptors of a process: connections to databases, logs, modules. */
 const OTHER_FILES = 200;
 /** Servers of one process: the data API and the ramp. */
 const SERVERS = 2;
-/** With fewer descriptors an ordinary load runs out of them. */
+/** With fewer file descriptors the server warns at start. */
 const ENOUGH_FILES = 1024;
 
 export const LIMITS: Limits = {
   headersMs: 10_000,
   requestMs: 30_000,
-  // Longer than the idle time of the usual load balancers (60 s), which must be the ones to close.
+  // Longer than the idle timeout of common load balancers (60 s): the load balancer must close first.
   keepAliveMs: 65_000,
   // A slow reader's progress shows only when a large part of the system's socket buffer has become free.
   stalledMs: 120_000,
@@ -47,12 +47,12 @@ export const LIMITS: Limits = {
   pipelined: 32,
 };
 
-/** Without files to spare not even a connection to the database can be opened. */
+/** Keeps file descriptors free for everything else, such as database connections. */
 function maxConnections(files: number): number {
   return Math.max(1, Math.min(MAX_CONNECTIONS, Math.floor((files - OTHER_FILES) / SERVERS)));
 }
 
-/** The limit on open files, where the system tells it: Linux. Elsewhere Node has raised it as far as it goes. */
+/** The limit on open files on Linux. On other systems Node raises it to the maximum. */
 function openFilesLimit(): number {
   try {
     const limits = readFileSync("/proc/self/limits", "utf8");
@@ -65,7 +65,7 @@ function openFilesLimit(): number {
 const REPEAT_MS = 60_000;
 
 /**
- * Logs when file descriptors are few at the start, and when none is left: Node then closes new connections without an event
+ * Logs when there are few file descriptors at start, and when none is left: Node then closes new connections without an event
  * (runtime/README.md, Operations).
  */
 export class FileDescriptorMonitor {
@@ -96,6 +96,6 @@ export class FileDescriptorMonitor {
 }
 
 const FEW_FILES =
-  "few file descriptors: beyond this number of connections callers get 503; raise the limit, for example with `ulimit -n 65536`";
+  "few file descriptors: more connections than this get 503; raise the limit, for example with `ulimit -n 65536`";
 const NO_FILES =
-  "no file descriptor is left: new connections are reset and the database may be out of reach; raise the limit, for example with `ulimit -n 65536`";
+  "no file descriptor is left: new connections are reset and the database may be unreachable; raise the limit, for example with `ulimit -n 65536`";

@@ -6,23 +6,23 @@ export type { Logger };
 
 type Destination = InstanceType<typeof sonicBoom.SonicBoom>;
 
-/** Characters that are written together: each write is measured, copied, and wakes a thread. */
+/** Characters per write: each write has a fixed cost and wakes a thread. */
 const WRITE = 64 * 1024;
-/** How long a line may wait for others. */
+/** Longest time that a line is buffered. */
 const FLUSH_MS = 50;
-/** Characters that wait for an output that takes none, as a full disk or a reader that stopped: beyond, lines are dropped. */
+/** Characters buffered while the output is blocked (full disk, stopped reader). Further lines are dropped. */
 const MAX_WAITING = 1024 * 1024;
 
 /**
- * The log: one JSON object a line on standard output, written in the background. It never holds keys, headers or bodies.
- * An output that takes no lines stops neither requests nor the process: lines are dropped and counted
+ * The log: one JSON object per line on standard output, written in the background, without keys, headers or bodies. A
+ * blocked output stops neither requests nor the process: lines are dropped and counted
  * (runtime/README.md, Operations).
  */
 export function openLog(level: string): Logger {
   return pino({ level, base: null, timestamp: isoTime() }, batchedOutput());
 }
 
-/** The log of a worker process, which the primary forwards (`forwardLog`): its lines name the process. */
+/** The log of a worker process, which the primary forwards (`forwardLog`). Its lines carry the worker's number. */
 export function openSharedLog(level: string, worker: number): Logger {
   return pino({ level, base: { worker }, timestamp: isoTime() }, batchedOutput());
 }
@@ -30,12 +30,12 @@ export function openSharedLog(level: string, worker: number): Logger {
 let output: Destination | null = null;
 let dropped = 0;
 
-/** Lines that this process could not log, so far. */
+/** Lines that this process has dropped. */
 export function droppedLogLines(): number {
   return dropped;
 }
 
-/** Lines that wait for others. */
+/** Buffered lines. */
 let lines = "";
 
 function batchedOutput(): { write(line: string): void } {
@@ -54,10 +54,10 @@ function writeLines(): void {
   lines = "";
 }
 
-/** One for the process: two would mix their lines. */
+/** One destination per process: two would mix their lines. */
 function standardOutput(): Destination {
   if (output !== null) return output;
-  // Makes a pipe or a socket non-blocking: a blocking write would hold a thread, and with it the end of the process.
+  // Accessing `process.stdout` makes a pipe or a socket non-blocking: a blocking write would delay the process's exit.
   const { fd = 1 } = process.stdout as { readonly fd?: number };
   const destination = new sonicBoom.SonicBoom({
     fd,
@@ -65,13 +65,13 @@ function standardOutput(): Destination {
     maxWrite: WRITE,
     maxLength: MAX_WAITING,
     periodicFlush: FLUSH_MS,
-    // The next flush tries again. The library's own timer would keep the process from ending.
+    // The next flush retries. The library's own timer would keep the process alive.
     retryEAGAIN: () => false,
   });
   destination.on("drop", (text: string) => {
     dropped += text.split("\n").length - 1;
   });
-  // A full disk, a closed pipe, a reader that stopped: the lines wait, and the next flush tries again.
+  // Full disk, closed pipe, stopped reader: the next flush retries.
   destination.on("error", () => undefined);
   process.once("beforeExit", () => {
     writeLines();
@@ -81,8 +81,8 @@ function standardOutput(): Destination {
 }
 
 /**
- * Writes the log of a worker process to this one's: two processes cannot share an output that must not block, because each
- * child process that starts or ends makes it blocking again.
+ * Forwards a worker's log to this process's. Two processes cannot share a non-blocking output: each child process that
+ * starts or ends makes it blocking again.
  */
 export function forwardLog(worker: Readable): void {
   let rest = "";
@@ -93,7 +93,7 @@ export function forwardLog(worker: Readable): void {
   });
 }
 
-/** Resolves once waiting lines are written, or the output took none: before `process.exit`, which does not wait. */
+/** Resolves once buffered lines are written, or after 500 ms. Call it before `process.exit`, which does not wait. */
 export function flushLog(): Promise<void> {
   return new Promise((resolve) => {
     writeLines();
@@ -103,7 +103,7 @@ export function flushLog(): Promise<void> {
   });
 }
 
-/** RFC 3339 times for log lines. Formatting a date takes as long as the rest of a line, and many share a millisecond. */
+/** RFC 3339 times, cached per millisecond: formatting a date takes as long as the rest of a log line. */
 function isoTime(): () => string {
   let last = 0;
   let text = "";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type RequestListener, STATUS_CODES } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
-import { Connections } from "./graceful-shutdown.js";
+import { GracefulShutdown } from "./graceful-shutdown.js";
 import { guardedServer } from "./guarded-server.js";
 import { FileDescriptorMonitor, type Limits, LIMITS } from "./limits.js";
 import type { Logger } from "./logger.js";
@@ -9,11 +9,11 @@ import type { Logger } from "./logger.js";
 /** A server that is listening. */
 export interface RunningServer {
   readonly url: string;
-  /** Takes no more requests, lets those under way finish, then closes. */
+  /** Graceful shutdown: accepts no more requests, completes running ones, then closes. */
   stop(): Promise<void>;
 }
 
-/** Where a server's connections come from; each is given to `accept`. */
+/** A source of connections; passes each to `accept`. */
 export type ConnectionSource = (
   accept: (socket: Socket) => void,
   host: string,
@@ -23,24 +23,24 @@ export type ConnectionSource = (
 export interface OpenConnectionSource {
   /** The server's address. */
   readonly url: string;
-  /** No connection comes in any more; the open ones stay. */
+  /** Stops accepting connections; open ones stay. */
   close(): void;
 }
 
-/** Headers for a caller of which only the connection is known, as flat name and value pairs. */
+/** Headers for a connection without a parsed request, as flat name and value pairs. */
 export type EarlyErrorHeaders = (socket: Socket) => Promise<readonly string[]>;
 
 export interface ListenOptions {
   readonly earlyErrorHeaders?: EarlyErrorHeaders | undefined;
-  /** `listening` when left out. */
+  /** Default: `listening`. */
   readonly source?: ConnectionSource | undefined;
-  /** `LIMITS` where left out. */
+  /** Overrides of `LIMITS`. */
   readonly limits?: Partial<Limits>;
   /** Gets the start-up warning of few file descriptors, and the error when none is left. */
   readonly log?: Logger;
 }
 
-/** Starts an HTTP server. Rejects with what to do when the port cannot be had. */
+/** Starts an HTTP server. Rejects with a message that says what to do when it cannot listen. */
 export async function listen(
   listener: RequestListener,
   host: string,
@@ -50,15 +50,15 @@ export async function listen(
   const reject = (status: number, socket: Socket): Promise<string> =>
     earlyError(status, socket, earlyErrorHeaders);
   const { server, stopChecks } = guardedServer(listener, reject, { ...LIMITS, ...limits });
-  const connections = new Connections(server);
-  const note: RequestListener = (request, response) => connections.note(request, response);
-  // Before the listener, which may answer at once.
-  for (const event of ["request", "checkContinue", "checkExpectation"]) server.prependListener(event, note);
+  const shutdown = new GracefulShutdown(server);
+  const track: RequestListener = (request, response) => shutdown.track(request, response);
+  // Before the listener, which may respond synchronously.
+  for (const event of ["request", "checkContinue", "checkExpectation"]) server.prependListener(event, track);
   const open = await source((socket) => void server.emit("connection", socket), host, port);
   const monitor = log && new FileDescriptorMonitor(log);
   const stop = async (): Promise<void> => {
     open.close();
-    await connections.drain();
+    await shutdown.run();
     stopChecks();
     monitor?.stop();
   };
@@ -66,8 +66,8 @@ export async function listen(
 }
 
 /**
- * Connections come from a port. It is a server of its own: closing an HTTP server also closes its idle connections at once,
- * and a request that is on its way would be lost (tests/cluster/drain.test.ts).
+ * Accepts connections on a port with a TCP server: closing an HTTP server would also close its idle connections at once and
+ * lose requests in transit (tests/cluster/drain.test.ts).
  */
 export const listening: ConnectionSource = async (accept, host, port) => {
   const server = createServer({ allowHalfOpen: true, noDelay: true }, accept);
@@ -75,7 +75,7 @@ export const listening: ConnectionSource = async (accept, host, port) => {
   return { url, close: () => void server.close() };
 };
 
-/** Makes a server listen. Resolves to its address as an `http://` URL; rejects with what to do when the port cannot be had. */
+/** Makes a server listen. Resolves to its address as an `http://` URL; rejects with a message that says what to do. */
 export async function bind(server: Server, host: string, port: number): Promise<string> {
   server.listen(port, host);
   await once(server, "listening").catch((error: unknown) => {
@@ -92,21 +92,21 @@ function bindProblem({ code, message }: NodeJS.ErrnoException, host: string, por
     case "EADDRINUSE":
       return `Port ${String(port)} of ${host} is in use: stop what uses it, or choose another port.`;
     case "EACCES":
-      return `Port ${String(port)} of ${host} is not for this user: choose one from 1024 up.`;
+      return `Port ${String(port)} of ${host} needs privileges that this user does not have: choose a port from 1024 up.`;
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
-      return `HOST ${host} is no address of this machine.`;
+      return `HOST ${host} is not an address of this machine: set HOST to a local address, or to 0.0.0.0 for all.`;
     default:
       return `Cannot listen on port ${String(port)} of ${host}: ${message}`;
   }
 }
 
-/** Seconds after which a caller may try a full server again. */
+/** `Retry-After` of a server at its connection limit, in seconds. */
 const FULL_RETRY_SECONDS = 1;
 
 /**
- * The response, head and body, to what is not HTTP, or comes too late, and so never becomes a request: in the form of all
- * errors. The connection ends with it.
+ * The response, head and body, to input that is not HTTP or arrives too late: an error body as every other, and the
+ * connection closes (runtime/README.md, Errors).
  */
 async function earlyError(status: number, socket: Socket, headersOf: EarlyErrorHeaders): Promise<string> {
   const reason = STATUS_CODES[status] ?? "Bad Request";

@@ -3,7 +3,7 @@ import { droppedLogLines } from "../http/logger.js";
 import type { RequestRecord } from "./request-log.js";
 import { RouteMetrics, type RouteSnapshot } from "./route-metrics.js";
 
-/** What is served, as far as the metrics show it. */
+/** The part of the active release that the metrics show. */
 export interface ServedRelease {
   /** By path. */
   readonly endpoints: ReadonlyMap<string, unknown>;
@@ -25,9 +25,7 @@ export interface MetricsSnapshot {
   readonly routes: RouteSnapshot;
 }
 
-/**
- * What `/metrics` shows (runtime/README.md, Operations). Labels come from closed sets, never from what a caller sends.
- */
+/** The metrics of `/metrics` (runtime/README.md, Operations). Label values are never text that a caller sends. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #routes: RouteMetrics;
@@ -73,7 +71,7 @@ function describeLog(registers: Registry[]): void {
   });
 }
 
-/** What is served; the hash tells replicas apart that serve different manifests. */
+/** Gauges of the active release. The hash shows which replicas serve different manifests. */
 function describeRelease(served: () => ServedRelease, registers: Registry[]): void {
   const gauges: readonly (readonly [name: string, help: string, value: () => number])[] = [
     ["routewright_endpoints", "Endpoints in service.", () => served().endpoints.size],

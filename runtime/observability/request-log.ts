@@ -2,14 +2,14 @@ import type { Trace } from "../http/request-context.js";
 import type { KeyOwner } from "../access/keyring.js";
 import type { Tier } from "../model/tier.js";
 
-/** What is recorded of a request; nothing in it is secret. */
+/** What is recorded of a request. Contains no secrets. */
 export interface RequestRecord {
   readonly requestId: string;
   readonly method: string;
-  /** The endpoint's path, never the caller's own text: it labels metrics. Null when no endpoint has the path. */
+  /** The endpoint's path, not the path as sent: it labels metrics. Null when no endpoint has the path. */
   readonly route: string | null;
   readonly status: number;
-  /** From the request's arrival to the end of its response, streamed or not. */
+  /** From the arrival of the request to the end of its response. */
   readonly milliseconds: number;
   /** Rows sent; null for a response without rows. */
   readonly rows: number | null;
@@ -24,7 +24,7 @@ export interface RequestRecord {
   readonly trace: Trace | null;
 }
 
-/** The fields of a request's log line. The key is named by its id; the trace by OpenTelemetry's names. */
+/** The fields of a request's log line. Keys appear by id; the trace fields have OpenTelemetry's names. */
 export function requestFields(record: RequestRecord): object {
   const { requestId, method, route, status, milliseconds, rows, bytes, databaseMs, owner, tier, trace } =
     record;
@@ -44,7 +44,7 @@ export function requestFields(record: RequestRecord): object {
   return { ...fields, trace_id: trace.traceId, span_id: trace.spanId, parent_id: trace.parentId };
 }
 
-/** Clocks have more digits than there is meaning in. */
+/** Rounds to microseconds: further digits of the clock are noise. */
 function toMicroseconds(milliseconds: number): number {
   return Math.round(milliseconds * 1000) / 1000;
 }

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Tier, TIERS } from "../model/tier.js";
 import type { RequestRecord } from "./request-log.js";
 
-/** Methods that get a label of their own; a caller may send any word. */
+/** Methods with a label value of their own. Others share one, since a caller may send any word. */
 const METHODS: readonly string[] = ["GET", "HEAD", "POST", "OPTIONS"];
 
 /** The label of requests to paths that no endpoint has; the paths of endpoints begin with a slash. */
@@ -16,12 +16,12 @@ interface Responses {
   number: number;
 }
 
-/** What was counted of a route. */
+/** Counts of one route. */
 interface RouteCounts {
   /** As Prometheus text. */
   readonly label: string;
   readonly responses: Responses[];
-  /** By the place of the tier. */
+  /** By index in `TIERS`. */
   readonly durations: (Durations | undefined)[];
   rows: number;
   bytes: number;
@@ -34,16 +34,16 @@ interface TierDurations {
   readonly durations: Durations;
 }
 
-/** Counts of one process, fit for structured clone. */
+/** Counts of one process; can be structured-cloned. */
 export interface RouteSnapshot {
   readonly routes: ReadonlyMap<string, RouteCounts>;
-  /** By the place of the tier. */
+  /** By index in `TIERS`. */
   readonly database: readonly Durations[];
 }
 
 /**
- * What is counted of each route. With thousands of them, a library that handles labels at each request and makes an
- * object of each line would hold the requests up: here a request costs one look-up, and the text is written in pieces.
+ * Counts per route. With thousands of routes prom-client, which hashes labels per request and creates an object per line,
+ * would block the event loop: here a request costs one map lookup, and the text is written in chunks.
  */
 export class RouteMetrics {
   readonly #routes = new Map<string, RouteCounts>();
@@ -51,8 +51,8 @@ export class RouteMetrics {
   readonly #served: (() => ReadonlyMap<string, unknown>) | null;
 
   /**
-   * `served`: the paths that are served. Counts of others are forgotten, so that they do not grow with refreshes; null:
-   * they are kept until `forget`.
+   * `served`: paths in service. Counts of other paths are dropped, so that they do not grow with refreshes. Null: all are
+   * kept until `forget`.
    */
   constructor(served: (() => ReadonlyMap<string, unknown>) | null) {
     this.#served = served;
@@ -85,19 +85,19 @@ export class RouteMetrics {
 
   count({ route, tier, method, status, milliseconds, rows, bytes, databaseMs }: RequestRecord): void {
     const counts = this.#routes.get(route ?? NO_ROUTE) ?? this.#newRoute(route ?? NO_ROUTE);
-    const place = TIERS.indexOf(tier);
-    countResponse(counts.responses, place, METHODS.indexOf(method), status);
-    addDuration((counts.durations[place] ??= noDurations()), milliseconds);
+    const tierIndex = TIERS.indexOf(tier);
+    countResponse(counts.responses, tierIndex, METHODS.indexOf(method), status);
+    addDuration((counts.durations[tierIndex] ??= noDurations()), milliseconds);
     counts.rows += rows ?? 0;
     counts.bytes += bytes;
     if (databaseMs === null) return;
     counts.databaseMs += databaseMs;
-    const database = this.#database[place];
+    const database = this.#database[tierIndex];
     if (database) addDuration(database.durations, databaseMs);
   }
 
   #newRoute(route: string): RouteCounts {
-    // More routes than there are endpoints: some of them are gone.
+    // More routes than endpoints: some were removed by a refresh.
     if (this.#served && this.#routes.size > this.#served().size) this.#forgetGone();
     const label = `route="${escaped(route)}"`;
     const counts = { label, responses: [], durations: [], rows: 0, bytes: 0, databaseMs: 0 };
@@ -112,7 +112,7 @@ export class RouteMetrics {
       if (route !== NO_ROUTE && !served.has(route)) this.#routes.delete(route);
   }
 
-  /** Prometheus text, only of routes that were called. With thousands of them it is long: requests get their turn. */
+  /** Prometheus text of the routes with requests. Yields to the event loop between chunks. */
   async text(): Promise<string> {
     const pieces = [];
     for (const piece of this.pieces()) {
@@ -122,7 +122,7 @@ export class RouteMetrics {
     return pieces.join("");
   }
 
-  /** The text in pieces, each written in a few milliseconds. */
+  /** The text in chunks; each takes a few milliseconds. */
   *pieces(): Generator<string> {
     this.#forgetGone();
     const routes = [...this.#routes.values()];
@@ -147,7 +147,7 @@ const DATABASE_TOTAL = "routewright_database_seconds_total";
 const ROWS = "routewright_rows_total";
 const BYTES = "routewright_response_bytes_total";
 
-/** Routes whose lines are one piece of text. */
+/** Routes per chunk. */
 const PIECE = 200;
 
 function countResponse(
@@ -165,7 +165,7 @@ function countResponse(
   responses.push({ tier, method, status, number });
 }
 
-/** One metric: what it is, and its lines. */
+/** The header and the lines of one metric. */
 function* family<T>(
   name: string,
   type: "counter" | "histogram",
@@ -210,11 +210,11 @@ function databaseText({ tier, durations }: TierDurations): string {
   return histogramText(DATABASE, `tier="${tier}"`, durations);
 }
 
-function tierLabel(place: number): string {
-  return `tier="${String(TIERS[place])}"`;
+function tierLabel(tierIndex: number): string {
+  return `tier="${String(TIERS[tierIndex])}"`;
 }
 
-/** A label's value (Prometheus exposition format 0.0.4). */
+/** Escapes a label value (Prometheus exposition format 0.0.4). */
 function escaped(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }
@@ -225,7 +225,7 @@ const BOUNDS = [1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 10_000];
 /** The end of each bucket's line, with the bound in seconds. */
 const LE = [...BOUNDS.map((bound) => `${bound / 1000}"} `), '+Inf"} '];
 
-/** Times of one kind: how many fell into each bucket, and their sum. A request must not pay for more. */
+/** A histogram: counts per bucket, and the sum. */
 interface Durations {
   readonly counts: number[];
   milliseconds: number;

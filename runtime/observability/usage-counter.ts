@@ -1,16 +1,16 @@
 import type { KeyOwner } from "../access/keyring.js";
 import type { RequestRecord } from "./request-log.js";
 
-/** Stands for the key of callers without one, and for the route of paths that no endpoint has. */
+/** Key of callers without one, and route of paths that no endpoint has. */
 export const NONE = "none";
 
-/** Stands for what there was no room to tell apart. */
+/** Key or route of requests that were merged for lack of room. */
 export const OTHER = "other";
 
-/** Rows held at most, about 5 MB. A database that is away fills them up; from there on routes, then keys, are put together. */
+/** Maximum number of rows, about 5 MB. While the database is unreachable they fill up: then routes, then keys, are merged. */
 export const MAX_ROWS = 20_000;
 
-/** What one key asked of one route on one day. */
+/** Requests of one key to one route on one day. */
 export interface UsageRow {
   /** In UTC, as `2026-01-31`. */
   readonly day: string;
@@ -23,12 +23,12 @@ export interface UsageRow {
   readonly org: string;
   readonly tier: string;
   requests: number;
-  /** Answered 401, 403 or 429. */
+  /** Responses with status 401, 403 or 429. */
   refused: number;
-  /** Answered by any other status from 400 up. */
+  /** Responses with any other status from 400 up. */
   errors: number;
   rows: number;
-  /** Of the bodies. */
+  /** Bytes of the response bodies. */
   bytes: number;
   /** In milliseconds since 1970. */
   lastSeen: number;
@@ -38,8 +38,8 @@ const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 
 const DAY_MS = 86_400_000;
 
-/** Counts in memory, exactly and within bounds; a request costs two look-ups. */
-export class Tally {
+/** Counts in bounded memory; a request costs two map lookups. */
+export class UsageCounter {
   readonly #maxRows: number;
   #rows: UsageRow[] = [];
   /** The rows of today by key and route. */
@@ -51,9 +51,9 @@ export class Tally {
     this.#maxRows = maxRows;
   }
 
-  /** Counts an answer that was given at `now`, in milliseconds since 1970. */
+  /** Counts a response sent at `now`, in milliseconds since 1970. */
   count({ owner, tier, route, status, rows, bytes }: RequestRecord, now: number): void {
-    this.#turnTo(Math.floor(now / DAY_MS));
+    this.#startDay(Math.floor(now / DAY_MS));
     const row = this.#row(owner?.id ?? NONE, route ?? NONE, owner, tier);
     row.requests++;
     if (status >= 400) {
@@ -65,7 +65,7 @@ export class Tally {
     row.lastSeen = now;
   }
 
-  /** What was counted since the last time. */
+  /** Returns the rows counted since the last call, and clears them. */
   take(): UsageRow[] {
     const rows = this.#rows;
     this.#rows = [];
@@ -73,8 +73,8 @@ export class Tally {
     return rows;
   }
 
-  /** A clock that is set back does not begin a day anew. */
-  #turnTo(dayNumber: number): void {
+  /** Ignores earlier days: a clock that is set back does not start a day twice. */
+  #startDay(dayNumber: number): void {
     if (dayNumber <= this.#dayNumber) return;
     this.#dayNumber = dayNumber;
     this.#day = new Date(dayNumber * DAY_MS).toISOString().slice(0, 10);
@@ -88,7 +88,7 @@ export class Tally {
   #newRow(key: string, route: string, owner: KeyOwner | null, tier: string): UsageRow {
     const isFull = this.#rows.length >= this.#maxRows;
     if (isFull && route !== OTHER) return this.#row(key, OTHER, owner, tier);
-    // There may be as many keys as routes, and as many days as the database is away.
+    // Merging routes does not bound the number of keys and days.
     if (this.#rows.length >= 2 * this.#maxRows && key !== OTHER) return this.#row(OTHER, OTHER, null, "");
     const counted: UsageRow = {
       day: this.#day,

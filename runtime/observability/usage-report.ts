@@ -3,32 +3,32 @@ import { isDenied, isMissing, readGrantFor } from "./usage-table.js";
 
 export const GROUPINGS = ["key", "route", "day"] as const;
 
-/** What the lines of a report are about. */
+/** What a line of the report sums up. */
 export type Grouping = (typeof GROUPINGS)[number];
 
-export interface UsageQuestion {
+export interface UsageQuery {
   readonly by: Grouping;
   /** First day, in UTC, as `2026-01-31`; null: from the beginning. */
   readonly since: string | null;
-  /** Id of a key, or its beginning, or `none` for callers without one; null: everybody. */
+  /** Id of a key, or a prefix of it, or `none` for callers without a key; null: all. */
   readonly key: string | null;
 }
 
 /** One key, route or day with its sums, in the order in which the columns are shown. */
 export type UsageLine = Readonly<Record<string, string | number>>;
 
-export type UsageReading =
+export type UsageResult =
   | { readonly ok: true; readonly lines: readonly UsageLine[] }
   | { readonly ok: false; readonly problem: string };
 
-/** What tells the lines apart, and what else is said of them; all callers without a key count as one. */
+/** Columns that identify a line and describe it. All callers without a key count as one. */
 const SUBJECTS: Readonly<Record<Grouping, string>> = {
   key: `key, ${latest("user_name")} AS "user", ${latest("org")} AS org, ${latest("tier")} AS tier`,
   route: "route, count(DISTINCT key)::float8 AS keys",
   day: "to_char(day, 'YYYY-MM-DD') AS day, count(DISTINCT key)::float8 AS keys",
 };
 
-/** A key's owner may have changed. */
+/** The latest value: a key's owner may have changed. */
 function latest(column: string): string {
   return `(array_agg(${column} ORDER BY last_seen DESC))[1]`;
 }
@@ -52,8 +52,8 @@ function statement(by: Grouping): string {
   ORDER BY ${ORDERS[by]}`;
 }
 
-/** Reads what the servers have written. A table that nobody has made yet has no lines. */
-export async function readUsage(url: string, { by, since, key }: UsageQuestion): Promise<UsageReading> {
+/** Reads the usage that the servers have written. No lines where the table does not exist yet. */
+export async function readUsage(url: string, { by, since, key }: UsageQuery): Promise<UsageResult> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: 10_000,
@@ -72,8 +72,8 @@ export async function readUsage(url: string, { by, since, key }: UsageQuestion):
 
 function problemOf(error: unknown, url: string): string {
   if (isDenied(error))
-    return `The role of DATABASE_URL may not read usage: let its owner run ${readGrantFor(url)}.`;
-  // A host with several addresses fails with several errors, and no message of its own.
+    return `The role of DATABASE_URL may not read usage: let the database's owner run ${readGrantFor(url)}.`;
+  // For a host with several addresses `pg` reports an AggregateError without a message.
   const { message, code } = error as { readonly message?: string; readonly code?: string };
   return `Usage cannot be read from the database: ${message || (code ?? "no connection")}.`;
 }

@@ -2,21 +2,21 @@ import { randomUUID } from "node:crypto";
 import pg from "pg";
 import type { UsageRow } from "./usage-counter.js";
 
-/** A database that does not answer must not hold up the end of the process for long. */
+/** Short, so that an unresponsive database does not delay the shutdown for long. */
 const CONNECT_TIMEOUT_MS = 3000;
 const QUERY_TIMEOUT_MS = 5000;
 
 /** Rows to be added in one statement. */
 export interface Batch {
-  /** Counted up by the writer: by it the database knows what it has already. */
+  /** Sequence number of the writer: the database skips a batch that it already has. */
   readonly number: number;
   readonly rows: readonly UsageRow[];
 }
 
-/** Held while the tables are made: of several replicas that start together one makes them. Any constant will do. */
+/** Advisory lock for creating the tables, as several replicas may start together. An arbitrary constant. */
 const LOCK = 7_262_002;
 
-/** `IF NOT EXISTS` alone would ask for the right to make a schema that is there already. */
+/** `CREATE SCHEMA IF NOT EXISTS` requires the CREATE privilege even when the schema exists. */
 const CREATE = `DO $$ BEGIN
   PERFORM pg_advisory_xact_lock(${LOCK});
   IF to_regnamespace('routewright') IS NULL THEN
@@ -45,8 +45,8 @@ const CREATE = `DO $$ BEGIN
 END $$`;
 
 /**
- * Adds a batch, once: one that is sent again because its answer was lost finds its number taken. In the order of the key,
- * so that replicas that write the same rows wait for each other and never in a circle.
+ * Adds a batch once: a batch that is sent again because its acknowledgement was lost has a known number. Sorted by key, so
+ * that replicas that write the same rows cannot deadlock.
  */
 const ADD = `WITH fresh AS (
   INSERT INTO routewright.usage_writer AS writer (id, batch) VALUES ($1, $2)
@@ -71,21 +71,22 @@ ON CONFLICT (day, key, route) DO UPDATE SET
   bytes = known.bytes + excluded.bytes,
   last_seen = greatest(known.last_seen, excluded.last_seen)`;
 
-/** Ours, which has written its last, and those of processes that were killed. */
-const FORGET = "DELETE FROM routewright.usage_writer WHERE id = $1 OR written_at < now() - interval '7 days'";
+/** Deletes this writer, and those of killed processes. */
+const DELETE_WRITERS =
+  "DELETE FROM routewright.usage_writer WHERE id = $1 OR written_at < now() - interval '7 days'";
 
-/** SQLSTATEs of a table or a schema that is not there. */
+/** SQLSTATEs: undefined table, undefined schema. */
 const MISSING: ReadonlySet<unknown> = new Set(["42P01", "3F000"]);
 
-/** SQLSTATEs of a role that may not, and of a database that takes no writes. */
+/** SQLSTATEs: insufficient privilege, read-only database. */
 const DENIED: ReadonlySet<unknown> = new Set(["42501", "25006"]);
 
-/** Whether the table has not been made yet. */
+/** Whether the table does not exist. */
 export function isMissing(error: unknown): boolean {
   return MISSING.has(codeOf(error));
 }
 
-/** Whether waiting will not help: somebody has to grant something. */
+/** Whether the role lacks a privilege: retrying does not help. */
 export function isDenied(error: unknown): boolean {
   return DENIED.has(codeOf(error));
 }
@@ -94,7 +95,7 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
-/** What lets the role of a `postgres://` address write usage, for the owner of the database to run. */
+/** Statements with which the database's owner lets the role of a `postgres://` address write usage. */
 export function writeGrantFor(url: string): string {
   const role = roleOf(url);
   return [
@@ -104,7 +105,7 @@ export function writeGrantFor(url: string): string {
   ].join("; ");
 }
 
-/** The same for reading it. */
+/** Statements with which the database's owner lets the role read usage. */
 export function readGrantFor(url: string): string {
   const role = roleOf(url);
   return `GRANT USAGE ON SCHEMA routewright TO ${role}; GRANT SELECT ON routewright.usage TO ${role}`;
@@ -115,7 +116,7 @@ function roleOf(url: string): string {
   return name === "" ? "<role>" : `"${name.replaceAll('"', '""')}"`;
 }
 
-/** The table `routewright.usage`, over a connection of its own: nothing here waits for the queries, or they for it. */
+/** The table `routewright.usage`. Has its own connection, so that it and the queries do not wait for each other. */
 export class UsageTable {
   readonly #writer = randomUUID();
   readonly #pool: pg.Pool;
@@ -129,11 +130,11 @@ export class UsageTable {
       idleTimeoutMillis: 60_000,
       application_name: "routewright usage",
     });
-    // A connection that breaks between two flushes is replaced at the next one.
+    // The next flush replaces a connection that breaks while idle.
     this.#pool.on("error", () => undefined);
   }
 
-  /** Adds a batch, once, however often it is sent. Makes the table where there is none. Rejects when the database fails. */
+  /** Adds a batch; idempotent. Creates the table if it does not exist. Rejects when the database fails. */
   async add({ number, rows }: Batch): Promise<void> {
     const values = [this.#writer, number, JSON.stringify(rows.map(storable))];
     try {
@@ -145,14 +146,14 @@ export class UsageTable {
     }
   }
 
-  /** Ends the connection. `isDone`: nothing will be sent again. */
+  /** Closes the connection. `isDone`: no batch will be sent again. */
   async close(isDone: boolean): Promise<void> {
-    if (isDone) await this.#pool.query(FORGET, [this.#writer]).catch(() => undefined);
+    if (isDone) await this.#pool.query(DELETE_WRITERS, [this.#writer]).catch(() => undefined);
     await this.#pool.end();
   }
 }
 
-/** PostgreSQL holds neither U+0000 nor halves of characters. */
+/** PostgreSQL stores neither U+0000 nor lone surrogates. */
 function storable(row: UsageRow): UsageRow {
   return { ...row, user: plain(row.user), org: plain(row.org) };
 }

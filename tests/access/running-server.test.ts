@@ -66,9 +66,9 @@ describe.each([
   it("keeps its keys while the file is invalid, and says what is wrong without showing a key", async () => {
     writeFileSync(file, JSON.stringify({ sk_live_first: "tier3" }));
     await expect.poll(() => statuses(served, "/", "sk_live_first"), TAKEN).toEqual([200]);
-    const before = countOf(served, "key file not read: the keys stay as they are");
+    const before = countOf(served, "the key file is invalid: the previous keys stay active");
     writeFileSync(file, '{"sk_live_twice": "tier0", "sk_live_twice": "tier3"}');
-    const messages = () => countOf(served, "key file not read: the keys stay as they are");
+    const messages = () => countOf(served, "the key file is invalid: the previous keys stay active");
     await expect.poll(messages, TAKEN).toBe(before + workers);
     expect(await statuses(served, "/", "sk_live_first")).toEqual([200]);
     expect(served.printed().stdout).toContain("entries 1 and 2: the same key twice. Keep one of them.");

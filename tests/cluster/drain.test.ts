@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { Connections } from "../../runtime/http/graceful-shutdown.js";
+import { GracefulShutdown } from "../../runtime/http/graceful-shutdown.js";
 import { listen, type RunningServer } from "../../runtime/http/server.js";
 import { askRaw } from "../data-api/ask.js";
 import { manifestOf } from "../support/manifest.js";
@@ -115,8 +115,8 @@ describe("a server that stops", () => {
   });
 
   it("has nothing to wait for without connections", async () => {
-    const connections = new Connections(createServer());
-    await connections.drain();
+    const shutdown = new GracefulShutdown(createServer());
+    await shutdown.run();
   });
 });
 

@@ -104,7 +104,7 @@ describe("routewright serve that cannot start", () => {
 
   it("because the host is not of this machine says so", async () => {
     expect(await fails(project(), [], { PORT: "0", HOST: "192.0.2.1" })).toBe(
-      "error: HOST 192.0.2.1 is no address of this machine.\n",
+      "error: HOST 192.0.2.1 is not an address of this machine: set HOST to a local address, or to 0.0.0.0 for all.\n",
     );
   });
 

@@ -14,7 +14,7 @@ describe("DATABASE_REPLICA_URLS", () => {
     expect(readEnvironment({})).toMatchObject({ ok: true, environment: { replicaUrls: [] } });
   });
 
-  it("names each bad address by its place, and shows none", () => {
+  it("reports each invalid address by its position, without its text", () => {
     const reading = readEnvironment({
       DATABASE_URL,
       DATABASE_REPLICA_URLS: `mysql://secret@two/x,${DATABASE_URL},,postgres://secret@[`,
@@ -27,10 +27,10 @@ describe("DATABASE_REPLICA_URLS", () => {
     });
   });
 
-  it("needs a database that they follow", () => {
+  it("requires DATABASE_URL", () => {
     expect(readEnvironment({ DATABASE_REPLICA_URLS: DATABASE_URL })).toEqual({
       ok: false,
-      problems: ["DATABASE_REPLICA_URLS needs DATABASE_URL, the database that they follow."],
+      problems: ["DATABASE_REPLICA_URLS needs DATABASE_URL, the primary of these replicas."],
     });
   });
 });

@@ -68,7 +68,7 @@ async function locker(): Promise<pg.Client> {
 }
 
 describe("costly queries", () => {
-  it("of one caller leave connections to the others", async () => {
+  it("of one caller leave connections for others", async () => {
     const url = await serveManifest(manifest, { DATABASE_POOL_SIZE: "8" });
     for (let i = 0; i < 22; i++) void stall(`${url}/v1/shop/costly?id=1${"%25".repeat(i)}`).catch(() => null);
     await expect.poll(() => running(`"${schema}"."costly"`), { timeout: 20_000 }).toBe(3);
@@ -79,7 +79,7 @@ describe("costly queries", () => {
 });
 
 describe("a lock on one table", () => {
-  it("makes no other table wait, and its own queries end when it is gone", async () => {
+  it("delays no other table, and its own queries finish after it", async () => {
     const url = await serveManifest(manifest, { DATABASE_POOL_SIZE: "8" });
     await ask(url, "/v1/shop/locked");
     const client = await locker();
@@ -96,7 +96,7 @@ describe("a lock on one table", () => {
 });
 
 describe("slow readers", () => {
-  it("of one caller stop neither its short answers nor another's long one", async () => {
+  it("of one caller block neither its small results nor another caller's stream", async () => {
     const url = await serveManifest(manifest, {
       DATABASE_STREAM_POOL_SIZE: "2",
       STREAM_SPOOL_MEGABYTES: "0",
@@ -108,7 +108,7 @@ describe("slow readers", () => {
     expect([status, (JSON.parse(text) as unknown[]).length]).toEqual([200, 5000]);
   });
 
-  it("hold no transaction once the database has given all rows", async () => {
+  it("hold no transaction once the database has returned all rows", async () => {
     const url = await serveManifest(manifest);
     const response = await stall(`${url}/v1/shop/swapped`);
     await expect.poll(() => running("answer"), { timeout: 20_000 }).toBe(0);
@@ -121,7 +121,7 @@ describe("slow readers", () => {
     expect((JSON.parse(text) as { id: number }[]).length).toBe(LONG);
   });
 
-  it("are cut when a table swap waits for them, so that it goes on", async () => {
+  it("are reset when a table swap waits for them, so that it can proceed", async () => {
     const url = await serveManifest(manifest, { STREAM_SPOOL_MEGABYTES: "0" });
     const response = await stall(`${url}/v1/shop/swapped`);
     await expect.poll(() => running("answer")).toBe(1);

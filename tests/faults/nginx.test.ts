@@ -80,7 +80,7 @@ describeWith("nginx", "a stream through nginx in its default configuration", () 
   });
 });
 
-it("a stream that is cut resets the connection of an HTTP/1.0 client", async () => {
+it("an aborted stream resets the connection of an HTTP/1.0 client", async () => {
   const { hostname, port } = new URL(await serveManifest(manifest));
   const socket = connect(Number(port), hostname);
   socket.write(`GET /v1/big/failing HTTP/1.0\r\nHost: any\r\nX-API-Key: ${KEYS.tier3}\r\n\r\n`);

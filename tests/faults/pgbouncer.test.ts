@@ -71,7 +71,7 @@ describeWith("pgbouncer", "behind a pooler in transaction mode", () => {
     page: { limit: 10, offset: 0, lookAhead: false },
   });
 
-  it("answers the same statement over and over, whatever session it meets", async () => {
+  it("answers the same statement repeatedly, in any session", async () => {
     for (let round = 0; round < 10; round++) {
       const answers = await Promise.all(
         Array.from({ length: 30 }, (_, i) =>
@@ -94,7 +94,7 @@ describeWith("pgbouncer", "behind a pooler in transaction mode", () => {
     expect(await ask("times")).toMatchObject({ returned: 1 });
   });
 
-  it("streams long answers", async () => {
+  it("streams long results", async () => {
     const rows = await ask("numbers", { selection: { ...EVERYTHING, sort: [["i", "ASC"]] } });
     if (rows === "overloaded" || rows.kind !== "stream") throw new Error("It is no stream.");
     const texts: string[] = [];
@@ -105,7 +105,7 @@ describeWith("pgbouncer", "behind a pooler in transaction mode", () => {
     );
   });
 
-  it("goes on after queries that ran into their time limit", async () => {
+  it("keeps answering after queries that ran into their time limit", async () => {
     await expect(ask("sleeping", { timeoutMs: 300 })).rejects.toThrow("time limit");
     expect(await ask("times", { callerId: "key:other" })).toMatchObject({ returned: 1 });
   });

@@ -48,14 +48,14 @@ it.each(["fast", "immediate"] as const)(
     ),
 );
 
-it("refuses all while PostgreSQL is gone after a crash, and answers again once it has recovered", () =>
+it("fails while PostgreSQL is down after a crash, and answers again once it has recovered", () =>
   outage(
     "killed",
     () => server.kill(),
     () => server.start(),
   ));
 
-it("never answers wrongly while PostgreSQL is restarted again and again", async () => {
+it("never answers wrongly while PostgreSQL is restarted repeatedly", async () => {
   const load = startLoad(base);
   await load.settled();
   for (const mode of ["fast", "immediate", "fast"] as const) {

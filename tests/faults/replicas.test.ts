@@ -43,7 +43,7 @@ async function connections(server: OwnServer): Promise<number> {
   return rows.length;
 }
 
-it("answers everything while a replica is killed, away, and back again", async () => {
+it("answers everything while a replica is killed, down and restarted", async () => {
   const tally = await underLoad("a replica killed", async () => {
     await first.kill();
     await sleep(A_WHILE_MS / 4);
@@ -53,7 +53,7 @@ it("answers everything while a replica is killed, away, and back again", async (
   expect(tally.refusals).toEqual({});
 });
 
-it("answers everything while a replica hangs, and asks it again once it goes on", async () => {
+it("answers everything while a replica hangs, and uses it again once it resumes", async () => {
   const tally = await underLoad("a replica hung", async () => {
     first.freeze();
     await sleep(A_WHILE_MS);
@@ -63,7 +63,7 @@ it("answers everything while a replica hangs, and asks it again once it goes on"
   expect(tally.refusals).toEqual({});
 });
 
-it("answers everything from the primary while all replicas are stopped, one hanging and one down", async () => {
+it("answers everything from the primary while one replica hangs and the other is down", async () => {
   const tally = await underLoad("one replica hung and one stopped", async () => {
     second.freeze();
     await first.stop("fast");
@@ -77,7 +77,7 @@ it("answers everything from the primary while all replicas are stopped, one hang
   expect(tally.refusals).toEqual({});
 });
 
-it("answers everything from the replicas while the primary is gone", async () => {
+it("answers everything from the replicas while the primary is down", async () => {
   const tally = await underLoad("the primary killed", async () => {
     await primary.kill();
     await sleep(A_WHILE_MS / 4);
@@ -87,7 +87,7 @@ it("answers everything from the replicas while the primary is gone", async () =>
   expect(tally.refusals).toEqual({});
 });
 
-it("refuses everything while all servers are gone, and recovers by itself", async () => {
+it("fails while all servers are down, and recovers without a restart", async () => {
   await underLoad("all servers killed", async () => {
     await Promise.all([primary, ...replicas].map((server) => server.kill()));
     await expect.poll(() => health(base), SECONDS).toBe(503);

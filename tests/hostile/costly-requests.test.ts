@@ -59,7 +59,7 @@ function parsingMs(): number {
 }
 const reference = { milliseconds: parsingMs() };
 
-describe("a body of 1 MiB does not keep the server from others for long", () => {
+describe("a body of 1 MiB does not block other requests for long", () => {
   it.each([
     ["of lists in lists", nested, 400],
     ["of lists that never end", "[".repeat(MIB), 400],
@@ -110,7 +110,7 @@ describe("a body of 1 MiB does not keep the server from others for long", () => 
   });
 });
 
-describe("an address of 15 kB does not keep the server from others for long", () => {
+describe("a URL of 15 kB does not block other requests for long", () => {
   const full = (piece: (i: number) => string): string => filled("", piece, "").slice(0, 15_000);
 
   it.each([
@@ -129,7 +129,7 @@ describe("an address of 15 kB does not keep the server from others for long", ()
   });
 });
 
-describe("a body in pieces of one byte", () => {
+describe("a body in chunks of one byte", () => {
   const head = [
     "POST /v1/shop/orders HTTP/1.1",
     "Host: x",
@@ -139,7 +139,7 @@ describe("a body in pieces of one byte", () => {
   const body = `{"status":"${"a".repeat(500_000)}"}`;
   const chunks = Array.from(body, (byte) => `1\r\n${byte}\r\n`).join("");
 
-  it("takes no more memory than in one", async () => {
+  it("takes no more memory than in one chunk", async () => {
     const client = await Client.saying(service.url, "");
     const { keptBytes } = await service.cost(async () => {
       client.send(`${head}\r\n\r\n${chunks}`);

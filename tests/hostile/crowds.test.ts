@@ -14,11 +14,11 @@ async function idle(url: string, from: string): Promise<Client> {
 
 const isOpen = (client: Client): boolean => client.socket.readable;
 
-describe("a server with as many connections as it may hold", () => {
+describe("a server at its connection limit", () => {
   const answering = (limit: number): Promise<string> =>
     serveWith((_, response) => response.end("done"), { connections: limit });
 
-  it("lets the longest idle one go for a newcomer", async () => {
+  it("closes the longest idle connection for a new one", async () => {
     const url = await answering(3);
     const [first, second, third] = [await idle(url, OTHER), await idle(url, OTHER), await idle(url, OTHER)];
     await idle(url, OTHER);
@@ -26,21 +26,21 @@ describe("a server with as many connections as it may hold", () => {
     expect([second, third].map(isOpen)).toEqual([true, true]);
   });
 
-  it("lets those go first whose address has the most", async () => {
+  it("closes connections of the address with the most first", async () => {
     const url = await answering(20);
     const others = [await idle(url, OTHER), await idle(url, "127.0.0.4")];
     for (let i = 0; i < 100; i++) await idle(url, FLOODER);
     expect(others.map(isOpen)).toEqual([true, true]);
   });
 
-  it("lets connections go that have never sent anything, or not yet all of a request", async () => {
+  it("closes connections that have sent nothing, or not yet a whole request", async () => {
     const url = await answering(10);
     for (let i = 0; i < 50; i++)
       await Client.saying(url, i % 2 === 0 ? "" : "GET / HTTP/1.1\r\nX", { from: FLOODER });
     expect((await idle(url, OTHER)).statuses).toEqual([200]);
   });
 
-  it("cuts off nobody who waits for an answer, and turns newcomers away", async () => {
+  it("keeps connections that wait for a response, and answers new ones 503", async () => {
     const answers: (() => void)[] = [];
     let isHeld = true;
     const url = await serveWith(
@@ -64,7 +64,7 @@ describe("a server with as many connections as it may hold", () => {
     expect(answers).toHaveLength(6);
   });
 
-  it("survives many that come and go at once", async () => {
+  it("survives many connections that open and close at once", async () => {
     const url = await answering(50);
     for (let round = 0; round < 5; round++) {
       const clients = Array.from({ length: 200 }, () => new Client(url, { from: FLOODER }));

@@ -25,7 +25,7 @@ async function ask(
   return { urls, statuses: client.statuses };
 }
 
-describe("a request whose end can be read in two ways is refused, and nothing behind it is heard", () => {
+describe("an ambiguously framed request is refused, and nothing after it is handled", () => {
   it.each([
     ["a length and chunks", post("Content-Length: 5\r\nTransfer-Encoding: chunked", "0\r\n\r\n")],
     ["chunks and a length", post("Transfer-Encoding: chunked\r\nContent-Length: 5", "0\r\n\r\n")],
@@ -72,7 +72,7 @@ describe("a request whose end can be read in two ways is refused, and nothing be
   });
 });
 
-describe("a request whose end is plain", () => {
+describe("an unambiguously framed request", () => {
   it.each([
     ["a length", post("Content-Length: 2", "{}")],
     ["no body", post("Content-Length: 0", "")],

@@ -16,7 +16,7 @@ const reading: RequestListener = (request, response) =>
     response.end(kind);
   });
 
-describe("what is larger than it may be", () => {
+describe("input above its limit", () => {
   it.each([
     ["a header of 1 MiB", get("/", `X-Long: ${"x".repeat(MIB)}\r\n`), 431],
     ["10,000 headers", get("/", "X-A: 1\r\n".repeat(10_000)), 431],
@@ -31,7 +31,7 @@ describe("what is larger than it may be", () => {
     expect(client.said).toMatch(/\r\nConnection: close\r\n\r\n\{"detail":"[A-Z][\w ]+"\}$/);
   });
 
-  it("as a body is refused to a client that goes on sending, which is cut off in the end", async () => {
+  it("(body) is refused to a client that keeps sending, and its connection closes", async () => {
     const client = await Client.saying(await serveWith(reading, SHORT), CHUNKED);
     for (let i = 0; i < 16; i++) client.send(CHUNK);
     client.drip(CHUNK, 10);
@@ -40,7 +40,7 @@ describe("what is larger than it may be", () => {
     expect(client.statuses).toEqual([413]);
   });
 
-  it("as a body that is announced is refused before it is sent", async () => {
+  it("(body) is refused before it is sent when Content-Length announces it", async () => {
     const url = await serveWith(reading, SHORT);
     const head = `POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length:`;
     const large = await Client.saying(url, `${head} ${MIB + 1}\r\n\r\n`);
@@ -54,7 +54,7 @@ describe("what is larger than it may be", () => {
   });
 });
 
-describe("what is as large as it may be", () => {
+describe("input at its limit", () => {
   it.each([
     ["an address", get(`/${"x".repeat(16_000)}`)],
     ["a header", get("/", `X-Long: ${"x".repeat(16_000)}\r\n`)],
@@ -66,7 +66,7 @@ describe("what is as large as it may be", () => {
     expect(client.statuses).toEqual([200]);
   });
 
-  it("does not hide what a proxy adds behind it", async () => {
+  it("(headers) does not hide headers that a proxy appends", async () => {
     const { url } = await serveOrders({ TRUST_PROXY: "1" });
     const behind = (path: string): Promise<Client> =>
       Client.saying(url, get(path, `${"a:b\r\n".repeat(2500)}X-Forwarded-For: 203.0.113.9\r\n`));

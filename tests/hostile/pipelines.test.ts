@@ -22,8 +22,8 @@ function waiting(): { readonly listener: RequestListener; readonly most: () => n
   return { listener, most: () => most };
 }
 
-describe("requests that come on one connection without waiting for answers", () => {
-  it("are answered in their order, one after the other", async () => {
+describe("pipelined requests", () => {
+  it("are answered in order, one after the other", async () => {
     const { listener, most } = waiting();
     const client = await Client.saying(await serveWith(listener, {}), all(names(33)));
     await client.hears(/\/32$/);
@@ -57,7 +57,7 @@ describe("requests that come on one connection without waiting for answers", () 
     },
   );
 
-  it("wait while the answers are not read", async () => {
+  it("wait while the responses are not read", async () => {
     let asked = 0;
     const body = Buffer.alloc(40 * 1024 * 1024);
     const url = await serveWith((_, response) => {
@@ -72,14 +72,14 @@ describe("requests that come on one connection without waiting for answers", () 
     expect(asked).toBe(1);
   });
 
-  it("are answered up to what is none, which is refused in its turn", async () => {
+  it("are answered up to invalid input, which is refused after them", async () => {
     const { listener } = waiting();
     const client = await Client.saying(await serveWith(listener, {}), `${all(names(3))}nonsense\r\n\r\n`);
     await client.closed;
     expect(client.statuses).toEqual([200, 200, 200, 400]);
   });
 
-  it("end with one that asks to close", async () => {
+  it("end with one that has `Connection: close`", async () => {
     const { listener } = waiting();
     const last = get("/1", "Connection: close\r\n");
     const client = await Client.saying(await serveWith(listener, {}), get("/0") + last + get("/2"));
@@ -87,7 +87,7 @@ describe("requests that come on one connection without waiting for answers", () 
     expect(bodies(client)).toEqual(["/0", "/1"]);
   });
 
-  it("are forgotten when the client goes", async () => {
+  it("are dropped when the client disconnects", async () => {
     const seen: string[] = [];
     const url = await serveWith((request, response) => {
       seen.push(request.url ?? "");

@@ -34,8 +34,8 @@ async function sipping(url: string): Promise<{ readonly client: Client; readonly
   return { client, taken: () => taken };
 }
 
-describe("a client that takes its answer slowly", () => {
-  it("or not at all is cut off", async () => {
+describe("a client that reads its response slowly", () => {
+  it("or not at all is disconnected", async () => {
     const { listener, over } = large();
     const client = new Client(await serveWith(listener, { ...SHORT, stalledMs: 200 }));
     client.socket.pause();
@@ -46,14 +46,14 @@ describe("a client that takes its answer slowly", () => {
     expect(client.said.length).toBeLessThan(BYTES);
   });
 
-  it("is not cut off as long as it takes some", async () => {
+  it("stays connected as long as it reads", async () => {
     const { listener, over } = large();
     const { taken } = await sipping(await serveWith(listener, { ...SHORT, stalledMs: 500 }));
     await over;
     expect(taken()).toBeGreaterThan(BYTES);
   });
 
-  it("is cut off once that takes too long on the whole, though it sends empty lines", async () => {
+  it("is disconnected after the total time limit, though it sends empty lines", async () => {
     const { listener, over } = large();
     const { client, taken } = await sipping(await serveWith(listener, { ...SHORT, pieceMs: 200 }));
     client.drip("\r\n", 50);
@@ -61,7 +61,7 @@ describe("a client that takes its answer slowly", () => {
     expect(taken()).toBeLessThan(BYTES);
   });
 
-  it("is not who waits long for an answer", async () => {
+  it("stays connected while it waits for a response", async () => {
     const url = await serveWith((_, response) => void sleep(1000).then(() => response.end("late")), {
       ...SHORT,
       stalledMs: 100,

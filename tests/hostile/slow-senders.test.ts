@@ -12,8 +12,8 @@ const reading: RequestListener = (request, response) =>
 /** Answers at once, whatever else comes. */
 const refusing: RequestListener = (_, response) => response.end("no");
 
-describe("a connection on which a request comes too slowly", () => {
-  it("or not at all is closed without a word", async () => {
+describe("a connection on which a request arrives too slowly", () => {
+  it("or not at all is closed without a response", async () => {
     const client = new Client(await serveWith(reading, SHORT));
     await client.closed;
     expect(client.said).toBe("");
@@ -37,13 +37,13 @@ describe("a connection on which a request comes too slowly", () => {
     expect(client.said).toMatch(TIMED_OUT);
   });
 
-  it("because its body never comes is told so and closed", async () => {
+  it("because its body is missing gets a 408 and is closed", async () => {
     const client = await Client.saying(await serveWith(reading, SHORT), POST);
     await client.closed;
     expect(client.said).toMatch(TIMED_OUT);
   });
 
-  it("is let go of by the server, though the client never closes its side", async () => {
+  it("is released by the server, though the client never closes its side", async () => {
     let open = 0;
     const url = await serveWith((request, response) => {
       open++;
@@ -56,14 +56,14 @@ describe("a connection on which a request comes too slowly", () => {
     expect(client.statuses).toEqual([408]);
   });
 
-  it("after its answer gets no second one", async () => {
+  it("after its response gets no second one", async () => {
     const client = await Client.saying(await serveWith(refusing, SHORT), POST);
     client.drip(" ", 20);
     await client.closed;
     expect(client.statuses).toEqual([200]);
   });
 
-  it("behind another is told so in its turn", async () => {
+  it("behind another request gets its 408 after that response", async () => {
     const slow: RequestListener = (request, response) => {
       if (request.method === "GET") setTimeout(() => response.end("first"), 1000);
       else reading(request, response);
@@ -77,7 +77,7 @@ describe("a connection on which a request comes too slowly", () => {
     }
   });
 
-  it("does not keep others from being answered", async () => {
+  it("does not block other connections", async () => {
     const url = await serveWith(reading, { ...SHORT, headersMs: 20_000, requestMs: 20_000 });
     for (let i = 0; i < 100; i++) (await Client.saying(url, POST)).drip(" ", 50);
     const client = await Client.saying(url, get("/"));
@@ -87,13 +87,13 @@ describe("a connection on which a request comes too slowly", () => {
 });
 
 describe("an idle connection", () => {
-  it("is closed after its time", async () => {
+  it("is closed after the keep-alive time", async () => {
     const client = await Client.saying(await serveWith(refusing, { ...SHORT, keepAliveMs: 50 }), get("/"));
     await client.closed;
     expect(client.statuses).toEqual([200]);
   });
 
-  it("is closed after its time also when empty lines keep it awake", async () => {
+  it("is closed after the keep-alive time though it sends empty lines", async () => {
     const client = await Client.saying(await serveWith(refusing, { ...SHORT, keepAliveMs: 50 }), get("/"));
     client.drip("\r\n", 100);
     await client.closed;

@@ -5,7 +5,7 @@ import { ownService } from "./own-service.js";
 
 const service = await ownService();
 
-it("a client that asks for a tunnel and breaks the connection off does not end the server", async () => {
+it("a client that sends CONNECT and disconnects does not end the server", async () => {
   for (let i = 0; i < 50; i++) {
     const client = await Client.saying(service.url, "CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\nmore");
     if (i % 2 === 1) await once(client.socket, "data");

@@ -24,26 +24,26 @@ async function flood(path: string, count: number): Promise<Readonly<Record<numbe
   return counts;
 }
 
-describe("a flood of keys that nobody has", () => {
-  it("is told so 100 times and then to wait, whatever key comes", async () => {
+describe("a flood of unknown keys", () => {
+  it("gets 403 a hundred times, then 429, whatever the key", async () => {
     expect(await flood("/v1/shop/orders", 1000)).toEqual({ 403: 100, 429: 900 });
   });
 
-  it("keeps no memory", async () => {
+  it("retains no memory", async () => {
     await flood("/v1/shop/orders", 1000);
     const { keptBytes } = await service.cost(() => flood("/v1/shop/orders", 10_000));
     // A hundred bytes for each would be a million.
     expect(keptBytes).toBeLessThan(1_000_000);
   });
 
-  it("leaves no key in the log, on whatever path", async () => {
+  it("leaves no key in the log, on any path", async () => {
     for (const path of ["/v1/shop/orders", "/v1/none", "/docs", "/openapi.json", "/metrics"])
       await flood(path, BATCH);
     await expect.poll(() => service.logged()).toContain('"status":429');
     expect(service.logged()).not.toContain("guessed");
   });
 
-  it("does not keep the owner of a key out", async () => {
+  it("does not block the owner of a key", async () => {
     const client = await Client.saying(service.url, get("/v1/shop/orders", `X-API-Key: ${KEYS.tier3}\r\n`));
     await client.hears(/"second"/);
     expect(client.statuses).toEqual([200]);

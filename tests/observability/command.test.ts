@@ -54,7 +54,7 @@ async function usage(address: string, ...argv: readonly string[]): Promise<Print
 }
 
 describe("routewright usage", () => {
-  it("tells of each key whose it is, what it asked for and when it was last seen, the busiest first", async () => {
+  it("lists the owner, the sums and the last request of each key, the busiest first", async () => {
     expect(await usage(url)).toEqual({
       exit: 0,
       error: "",
@@ -68,7 +68,7 @@ describe("routewright usage", () => {
     });
   });
 
-  it("tells of each route how many keys asked for it", async () => {
+  it("lists the number of keys of each route", async () => {
     expect(
       (await usage(url, "--by", "route")).out.split("\n").map((line) => line.split(/ +/).slice(0, 3)),
     ).toEqual([
@@ -80,7 +80,7 @@ describe("routewright usage", () => {
     ]);
   });
 
-  it("tells of each day in turn", async () => {
+  it("lists the days in order", async () => {
     expect(
       (await usage(url, "--by", "day")).out.split("\n").map((line) => line.split(/ +/).slice(0, 3)),
     ).toEqual([
@@ -127,7 +127,7 @@ describe("routewright usage", () => {
     ]);
   });
 
-  it("says so where there is no usage yet, and where nothing is found", async () => {
+  it("reports that there is no usage yet, or none that matches", async () => {
     const nothing = "A server writes it within ten seconds, unless USAGE_ENABLED is false.\n";
     expect(await usage(await ownDatabase())).toEqual({ exit: 0, out: "", error: `No usage yet. ${nothing}` });
     expect(await usage(url, "--key", "ffff", "--since", "2026-01-01", "--json")).toEqual({
@@ -137,7 +137,7 @@ describe("routewright usage", () => {
     });
   });
 
-  it("finds none in a folder without a database, and does not make one", async () => {
+  it("reports no usage in a folder without a database, and creates none", async () => {
     const { code, stdout, stderr } = await runBuilt(ownFolder(), ["usage"]);
     expect([code, stdout]).toEqual([0, ""]);
     expect(stderr).toContain("No usage yet.");
@@ -167,14 +167,14 @@ describe("routewright usage", () => {
     expect(await usage(url, flag, value)).toEqual({ exit: 2, out: "", error });
   });
 
-  it("says in one line why a database cannot be read, without its password", async () => {
+  it("reports in one line why a database cannot be read, without its password", async () => {
     const away = await usage("postgres://ann:hush-Password@127.0.0.1:1/none");
     expect([away.exit, away.out]).toEqual([2, ""]);
     expect(away.error).toMatch(/^error: Usage cannot be read from the database: .*ECONNREFUSED.*\n$/);
     expect(away.error).not.toContain("hush");
   });
 
-  it("says what to grant a role that may not read", async () => {
+  it("prints the grant for a role that may not read", async () => {
     const role = `usage_reader_${String(process.pid)}`;
     await inDatabase(databaseUrl, `CREATE ROLE ${role} LOGIN PASSWORD 'hush-Password'`);
     const address = new URL(url);

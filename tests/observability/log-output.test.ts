@@ -77,7 +77,7 @@ function childrenOf(pid: number | undefined): readonly number[] {
   return pids.filter((each) => statOf(each)?.parent === pid);
 }
 
-describe.skipIf(process.platform !== "linux")("a standard output that takes no more lines", () => {
+describe.skipIf(process.platform !== "linux")("a blocked standard output", () => {
   it.each([
     ["a full disk, one process", () => openSync("/dev/full", "w"), 1],
     ["a full disk, two workers", () => openSync("/dev/full", "w"), 2],

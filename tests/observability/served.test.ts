@@ -75,7 +75,7 @@ function requestLines(stdout: string): Line[] {
 }
 
 describe("a server that is stopped", () => {
-  it("has written every request, and `routewright usage` tells them", async () => {
+  it("has recorded every request for `routewright usage`", async () => {
     const folder = ownService();
     const DATABASE_URL = await filledDatabase();
     const served = await serve(folder, ["--only", "data"], { DATABASE_URL });
@@ -89,7 +89,7 @@ describe("a server that is stopped", () => {
     ]);
   });
 
-  it("has told of every request in its log: by whom, of what, how much and how long, and in which trace", async () => {
+  it("has logged every request with key, route, sizes, durations and trace", async () => {
     const served = await serve(ownService(), ["--only", "data"], { DATABASE_URL: await filledDatabase() });
     await fifty(served, { traceparent: `00-${TRACE}-00f067aa0ba902b7-01`, tracestate: "vendor=secretive" });
     const { stdout, stderr } = await served.stop();
@@ -120,7 +120,7 @@ describe("a server that is stopped", () => {
   });
 });
 
-it("a server that is killed has written all but the last seconds", async () => {
+it("a killed server has recorded all but the last seconds", async () => {
   const DATABASE_URL = await filledDatabase();
   const served = await serve(ownService(), ["--only", "data"], { DATABASE_URL });
   await fifty(served);
@@ -132,7 +132,7 @@ it("a server that is killed has written all but the last seconds", async () => {
   expect(written).toBeLessThanOrEqual(100);
 });
 
-it("no key is in the log, in the metrics, in the table of usage or in what is told of it", async () => {
+it("no key appears in the log, the metrics, the usage table or the usage report", async () => {
   const folder = ownService();
   const DATABASE_URL = await filledDatabase();
   const served = await serve(folder, ["--only", "data"], { DATABASE_URL, LOG_LEVEL: "trace" });

@@ -15,7 +15,7 @@ const VERSION_0_1_0 = `
   INSERT INTO routewright.usage
     VALUES ('2026-01-31', 'aaaa00000000', '/v1/a', 'ann', 'Acme', 'tier1', 5, 0, 0, 10, 100, '2026-01-31T10:00Z');`;
 
-it("usage that version 0.1.0 has written is kept and added to", async () => {
+it("usage written by version 0.1.0 is kept and added to", async () => {
   const url = await ownDatabase();
   await inDatabase(url, VERSION_0_1_0);
   const table = new UsageTable(url);

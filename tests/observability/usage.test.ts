@@ -27,7 +27,7 @@ function count({ usage }: Kept, times: number): void {
 }
 
 describe("usage", () => {
-  it("is written when it is closed, into a table that it makes itself", async () => {
+  it("is written on close, into a table that it creates", async () => {
     const url = await ownDatabase();
     const kept = keep(url);
     count(kept, 3);
@@ -41,7 +41,7 @@ describe("usage", () => {
     expect(kept.log).toEqual([]);
   });
 
-  it("is written in the background, and added up with what is there", async () => {
+  it("is written in the background, and added to existing rows", async () => {
     const url = await ownDatabase();
     const kept = keep(url, 20);
     count(kept, 3);
@@ -52,7 +52,7 @@ describe("usage", () => {
     expect(await recorded(url)).toMatchObject([{ key: ANN.id, requests: 7, rows: 7 }]);
   });
 
-  it("has names without what PostgreSQL cannot hold", async () => {
+  it("drops characters that PostgreSQL cannot store", async () => {
     const url = await ownDatabase();
     const { usage } = keep(url);
     usage.count(observation({ owner: { ...ANN, user: "a\0b\ud800", org: "ö😀" } }));
@@ -62,7 +62,7 @@ describe("usage", () => {
     ]);
   });
 
-  it("does not touch a database that there is nothing to tell", async () => {
+  it("does not connect when there is nothing to write", async () => {
     const url = await ownDatabase();
     const { usage } = keep(url, 10);
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -70,7 +70,7 @@ describe("usage", () => {
     expect(await inDatabase(url, "SELECT to_regnamespace('routewright') AS made")).toEqual([{ made: null }]);
   });
 
-  it("of several replicas that begin together adds up, none in the others' way", async () => {
+  it("of several replicas that start together adds up", async () => {
     const url = await ownDatabase();
     const replicas = Array.from({ length: 4 }, () => keep(url, 5));
     const routes = Array.from({ length: 1000 }, (_, i) => `/v1/${String(i)}`);
@@ -87,7 +87,7 @@ describe("usage", () => {
     expect(replicas.flatMap(({ log }) => log)).toEqual([]);
   });
 
-  it("of more rows than one statement takes is written whole", async () => {
+  it("of more rows than one statement takes is complete", async () => {
     const url = await ownDatabase();
     const kept = keep(url);
     for (let i = 0; i < 2500; i++) kept.usage.count(observation({ route: `/v1/${String(i)}` }));
@@ -96,8 +96,8 @@ describe("usage", () => {
   });
 });
 
-describe("a database that is away", () => {
-  it("loses no count, holds nobody up, and is told of once", async () => {
+describe("an unreachable database", () => {
+  it("loses no count, delays no request, and is logged once", async () => {
     const url = await ownDatabase();
     const proxy = await brokenProxy(url);
     const kept = keep(proxy.url, 10);
@@ -108,23 +108,23 @@ describe("a database that is away", () => {
     await expect.poll(() => requestsRecorded(url)).toBe(10);
     await kept.usage.close();
     expect(kept.log.map(({ level, msg }) => [level, msg])).toEqual([
-      [40, "usage is kept in memory until the database takes it"],
+      [40, "usage is not written: counts stay in memory until the database is reachable"],
       [30, "usage is recorded"],
     ]);
   });
 
-  it("at the end costs the counts, and the log says how many", async () => {
+  it("on close loses the counts, and the log has their number", async () => {
     const proxy = await brokenProxy(await ownDatabase());
     const kept = keep(proxy.url);
     count(kept, 12);
     await kept.usage.close();
     expect(kept.log).toMatchObject([
-      { msg: "usage is kept in memory until the database takes it" },
+      { msg: "usage is not written: counts stay in memory until the database is reachable" },
       { msg: "usage of these requests was not written", requests: 12 },
     ]);
   });
 
-  it("after it has written and before it could say so gets the counts again, and adds them once", async () => {
+  it("that fails after the commit gets the batch again, and adds it once", async () => {
     const url = await ownDatabase();
     const first = keep(url);
     count(first, 1);
@@ -137,7 +137,7 @@ describe("a database that is away", () => {
     await kept.usage.close();
     expect(await requestsRecorded(url)).toBe(7);
     expect(kept.log.map(({ msg }) => msg)).toEqual([
-      "usage is kept in memory until the database takes it",
+      "usage is not written: counts stay in memory until the database is reachable",
       "usage is recorded",
     ]);
   });
@@ -158,7 +158,7 @@ describe("a role that may not write", () => {
     return address.href;
   }
 
-  it("is warned of once, with what to run; what it tells to run is enough", async () => {
+  it("is logged once, with a sufficient grant", async () => {
     const url = await ownDatabase();
     const address = await ownRole(url);
     const kept = keep(address, 10);
@@ -175,7 +175,7 @@ describe("a role that may not write", () => {
     expect(kept.log.at(-1)).toMatchObject({ msg: "usage is recorded" });
   });
 
-  it("is let alone for minutes, not asked again with each interval", async () => {
+  it("is retried after minutes, not at each interval", async () => {
     const url = await ownDatabase();
     const address = await ownRole(url);
     const kept = keep(address, 10);

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { program } from "../../runtime/embedded/binaries.js";
-import { type Cluster, dataArguments, openCluster, SUPERUSER } from "../../runtime/embedded/server.js";
+import { type Cluster, dataArguments, openCluster, SUPERUSER } from "../../runtime/embedded/cluster.js";
 import { atEnd } from "./service.js";
 
 /** Signals of PostgreSQL's first process that ask it to end. */

@@ -1,16 +1,16 @@
 import { expect, it } from "vitest";
-import { Tally } from "../../runtime/observability/usage-counter.js";
+import { UsageCounter } from "../../runtime/observability/usage-counter.js";
 import { ANN, observation } from "../support/observation.js";
 
 const NOON = Date.UTC(2026, 0, 31, 12);
 
-it("counts each key and route apart, with refusals and other errors", () => {
-  const tally = new Tally();
+it("counts requests, refusals and errors by key and route", () => {
+  const counter = new UsageCounter();
   for (const status of [200, 200, 304, 401, 403, 429, 404, 400, 500, 503])
-    tally.count(observation({ owner: ANN, status, rows: 3, bytes: 10 }), NOON);
-  tally.count(observation({ rows: null, bytes: 0 }), NOON);
-  tally.count(observation({ route: null, status: 404 }), NOON + 5);
-  expect(tally.take()).toEqual([
+    counter.count(observation({ owner: ANN, status, rows: 3, bytes: 10 }), NOON);
+  counter.count(observation({ rows: null, bytes: 0 }), NOON);
+  counter.count(observation({ route: null, status: 404 }), NOON + 5);
+  expect(counter.take()).toEqual([
     {
       day: "2026-01-31",
       key: ANN.id,
@@ -28,29 +28,29 @@ it("counts each key and route apart, with refusals and other errors", () => {
     expect.objectContaining({ key: "none", route: "/v1/shop/legacy", user: "", requests: 1, rows: 0 }),
     expect.objectContaining({ key: "none", route: "none", errors: 1, lastSeen: NOON + 5 }),
   ]);
-  expect(tally.take()).toEqual([]);
+  expect(counter.take()).toEqual([]);
 });
 
-it("begins a new row with each day of UTC, and none when the clock is set back", () => {
-  const tally = new Tally();
+it("starts a new row with each UTC day, and none when the clock is set back", () => {
+  const counter = new UsageCounter();
   const midnight = Date.UTC(2026, 1, 1);
-  for (const now of [midnight - 1, midnight, midnight - 1]) tally.count(observation(), now);
-  expect(tally.take().map(({ day, requests }) => [day, requests])).toEqual([
+  for (const now of [midnight - 1, midnight, midnight - 1]) counter.count(observation(), now);
+  expect(counter.take().map(({ day, requests }) => [day, requests])).toEqual([
     ["2026-01-31", 1],
     ["2026-02-01", 2],
   ]);
 });
 
-it("puts routes, then keys, together when there is no more room, and loses no count", () => {
-  const tally = new Tally(10);
+it("merges routes, then keys, when it is full, and loses no count", () => {
+  const counter = new UsageCounter(10);
   let requests = 0;
   for (let key = 0; key < 100; key++)
     for (let route = 0; route < 5; route++) {
       const owner = { ...ANN, id: String(key) };
       for (let again = 0; again < 2; again++, requests++)
-        tally.count(observation({ owner, route: `/v1/${String(route)}` }), NOON);
+        counter.count(observation({ owner, route: `/v1/${String(route)}` }), NOON);
     }
-  const rows = tally.take();
+  const rows = counter.take();
   expect(rows).toHaveLength(21);
   expect(rows.slice(10, 20).every(({ key, route }) => key !== "other" && route === "other")).toBe(true);
   expect(rows[20]).toMatchObject({ key: "other", route: "other", user: "" });

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Limits } from "./limits.js";
 
-/** The response to what is no request, head and body: the last thing that is sent on the socket. */
+/** Writes the response, head and body, to what cannot become a request. The connection closes after it. */
 export type EarlyError = (status: number, socket: Socket) => Promise<string>;
 
 /** A request and its response. */
@@ -12,29 +12,29 @@ export interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** Node's own timer closes an idle connection first, unless its client has kept that from running out. */
+/** Node's keep-alive timer fires first. This one catches clients that keep resetting it, for example with empty lines. */
 const KEEP_ALIVE_GRACE_MS = 3000;
 
 /**
- * One client's connection. Its requests are worked on one after the other, also when they come all at once: what waits
- * for a result, or for its response to be read, takes memory, and the client must not choose how much.
+ * One client's connection. Pipelined requests run one after the other: pending results and unread responses take memory,
+ * and the client must not choose how much.
  */
-export class Connection {
+export class ClientConnection {
   readonly socket: Socket;
   readonly #limits: Limits;
   readonly #earlyError: EarlyError;
-  /** What is worked on, or was last. */
+  /** The request that is running, or that ran last. */
   #current: Exchange | null = null;
-  /** What came in last. */
+  /** The request received last. */
   #latest: Exchange | null = null;
   readonly #waiting: (() => void)[] = [];
-  /** Whether nothing more is taken. */
-  #leaving = false;
-  /** When it is closed at the latest, once it is leaving. */
+  /** Whether no further request is accepted. */
+  #isClosing = false;
+  /** Deadline for closing, while it is closing. */
   #endsAt = Infinity;
-  /** Since when it was seen to be idle; null while a request is under way. */
+  /** Start of the idle time; null while a request runs. */
   #idleSince: number | null = performance.now();
-  /** Bytes that the client has still to read. */
+  /** Bytes that the client has not read yet. */
   #unread = 0;
   #unreadSince = 0;
 
@@ -42,29 +42,29 @@ export class Connection {
     this.socket = socket;
     this.#limits = limits;
     this.#earlyError = earlyError;
-    // Node calls it after a response with `Connection: close`, and offers no other way to keep a socket open that still
-    // receives: its reset would lose the response (tests/hostile/oversized.test.ts).
+    // Node calls `destroySoon` after a response with `Connection: close`. While a request body still arrives that would
+    // reset the socket and lose the response (tests/hostile/oversized.test.ts). Node has no other hook.
     const destroySoon = socket.destroySoon.bind(socket);
-    socket.destroySoon = () => this.#leave(destroySoon);
+    socket.destroySoon = () => this.#close(destroySoon);
   }
 
-  /** Whether no response is due on it. */
+  /** Whether no response is pending. */
   get isIdle(): boolean {
     if (this.#endsAt < Infinity) return true;
     const response = this.#current?.response;
     return this.#waiting.length === 0 && (!response || response.writableFinished || response.destroyed);
   }
 
-  /** Since when it was seen to be idle, as `performance.now()` tells it; infinity when it was not yet. */
+  /** Start of the idle time by `performance.now()`; infinity while a request runs. */
   get idleSince(): number {
     return this.#idleSince ?? Infinity;
   }
 
-  /** Does the work of a request in its turn. Of too many at once the first ones are answered, then the connection closes. */
-  take(exchange: Exchange, work: () => void): void {
-    if (this.#leaving) return;
+  /** Runs a request after those before it. With too many pipelined requests the connection closes after the accepted ones. */
+  enqueue(exchange: Exchange, run: () => void): void {
+    if (this.#isClosing) return;
     if (!this.isIdle && this.#waiting.length >= this.#limits.pipelined) {
-      this.#leaving = true;
+      this.#isClosing = true;
       if (this.#latest) this.#latest.response.shouldKeepAlive = false;
       return void this.socket.pause();
     }
@@ -72,81 +72,81 @@ export class Connection {
     this.#inTurn(() => {
       this.#current = exchange;
       this.#idleSince = null;
-      work();
+      run();
     });
   }
 
-  /** Refuses what came in last, or what cannot become a request, in its turn. */
+  /** Rejects the latest request, or input that is no request, after the responses before it. */
   fail(status: number): void {
-    if (this.#leaving) return;
+    if (this.#isClosing) return;
     const { request, response } = this.#latest ?? {};
     const isInBody = request?.complete === false;
-    // A load balancer that opens connections ahead must not take an error for the response to its first request.
+    // A load balancer that opens spare connections would take an error for the response to its first request.
     if (this.socket.bytesRead === 0 || (isInBody && response?.headersSent)) {
       this.socket.destroy();
     } else if (isInBody && this.#latest === this.#current) {
-      this.refuse(status, response);
+      this.reject(status, response);
     } else {
       if (isInBody) this.#waiting.pop();
-      this.#inTurn(() => this.refuse(status));
-      this.#leaving = true;
+      this.#inTurn(() => this.reject(status));
+      this.#isClosing = true;
     }
   }
 
-  /** Sends an error as the last response; nothing when a response in its place has begun meanwhile. */
-  refuse(status: number, response?: ServerResponse): void {
-    this.#end();
+  /** Sends an error as the last response; only closes if `response` has begun. */
+  reject(status: number, response?: ServerResponse): void {
+    this.#beginClose();
     void this.#earlyError(status, this.socket).then((text) =>
       this.socket.end(response?.headersSent ? "" : text),
     );
   }
 
-  /** Nothing was sent or received for a while; while the database works that is no fault of the client. */
-  quiet(): void {
+  /** Handles a socket timeout. Without unread data a pending response is the database's delay, not the client's. */
+  onTimeout(): void {
     if (this.isIdle) this.socket.destroy();
     else if (this.socket.writableLength > 0) resetSocket(this.socket);
   }
 
-  /** Closes it when it is overdue. */
+  /** Closes the connection when it has exceeded a limit. */
   check(now: number): void {
-    if (now >= this.#endsAt || this.#isForgotten(now)) this.socket.destroy();
-    else if (this.#isTrickling(now)) resetSocket(this.socket);
+    if (now >= this.#endsAt || this.#isIdleTooLong(now)) this.socket.destroy();
+    else if (this.#readsTooSlowly(now)) resetSocket(this.socket);
   }
 
-  #isForgotten(now: number): boolean {
+  #isIdleTooLong(now: number): boolean {
     if (!this.isIdle) return false;
     this.#idleSince ??= now;
     return now - this.#idleSince >= this.#limits.keepAliveMs + KEEP_ALIVE_GRACE_MS;
   }
 
-  #isTrickling(now: number): boolean {
+  #readsTooSlowly(now: number): boolean {
     const unread = this.socket.writableLength;
     if (unread === 0 || unread !== this.#unread) this.#unreadSince = now;
     this.#unread = unread;
     return now - this.#unreadSince >= this.#limits.pieceMs;
   }
 
-  #inTurn(work: () => void): void {
-    if (this.isIdle) return work();
-    this.#waiting.push(work);
+  #inTurn(run: () => void): void {
+    if (this.isIdle) return run();
+    this.#waiting.push(run);
     if (this.#waiting.length === 1) this.#current?.response.once("close", this.#next);
   }
 
   readonly #next = (): void => {
-    const work = this.#waiting.shift();
-    if (!work || this.socket.destroyed) return;
-    work();
+    const run = this.#waiting.shift();
+    if (!run || this.socket.destroyed) return;
+    run();
     if (this.#waiting.length > 0) this.#current?.response.once("close", this.#next);
   };
 
-  #leave(destroySoon: () => void): void {
-    this.#end();
+  #close(destroySoon: () => void): void {
+    this.#beginClose();
     if (this.#latest?.request.complete === false) this.socket.end();
     else destroySoon();
   }
 
-  #end(): void {
-    this.#leaving = true;
+  #beginClose(): void {
+    this.#isClosing = true;
     this.#waiting.length = 0;
     this.#endsAt = performance.now() + this.#limits.lingerMs;
   }
