@@ -1,19 +1,19 @@
 import type { Relation } from "../model/endpoint.js";
 import type { ResultColumns } from "../query/warehouse.js";
 
-/** Without a build to go by, columns are looked up again after this long. */
+/** Columns without a known version are looked up again after this time. */
 const FRESH_MS = 60_000;
 
 interface Entry {
   readonly columns: ResultColumns;
-  /** Of the rows when they were looked up; null where it is not known. */
+  /** Version of the rows at the lookup; null if unknown. */
   readonly version: string | null;
   freshUntil: number;
 }
 
 /**
- * The columns of relations. They belong to a version of the rows: after a build they are looked up before the next
- * answer. Where no version is known, old columns serve while new ones are looked up.
+ * Caches the columns of relations per version of the rows: after a build they are looked up before the next result.
+ * Without a known version, stale columns are used while they are looked up again.
  */
 export class ColumnCache {
   readonly #entries = new Map<string, Entry>();
@@ -24,18 +24,18 @@ export class ColumnCache {
     this.#describe = describe;
   }
 
-  /** The columns at once where they are known, else a promise of them. */
+  /** The columns, or a promise of them when they are not cached. */
   get(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns> {
     const entry = this.#entries.get(relationKey(relation));
     if (entry?.version !== version) return this.renew(relation, version);
     if (entry.freshUntil < Date.now()) {
-      // After a failure the old columns stay: the query itself reports when they no longer fit.
+      // After a failure the stale columns stay: the query itself fails if they are wrong.
       this.renew(relation, version).catch(() => (entry.freshUntil = Date.now() + FRESH_MS));
     }
     return entry.columns;
   }
 
-  /** Looks the columns up; callers at the same time share one look-up. */
+  /** Looks the columns up; concurrent callers share one lookup. */
   renew(relation: Relation, version: string | null): Promise<ResultColumns> {
     const key = `${relationKey(relation)}\0${version ?? ""}`;
     const pending = this.#pending.get(key) ?? this.#lookUp(key, relation, version);
@@ -54,7 +54,7 @@ export class ColumnCache {
   }
 }
 
-/** No name holds the separator: PostgreSQL knows no such character. */
+/** U+0000 separates the parts: PostgreSQL names cannot contain it. */
 export function relationKey([schema, name]: Relation): string {
   return `${schema}\0${name}`;
 }

@@ -6,33 +6,33 @@ import type { Statement } from "../query/sql.js";
 import type { Lease } from "./fair-queue.js";
 import { type Session, transactionSettings } from "./session.js";
 
-/** A query that the database should have cancelled itself is given this long; then the database hangs. */
+/** Time beyond `statement_timeout` after which the database counts as hanging. */
 const GRACE_MS = 2000;
 
-/** SQLSTATE of a query that `statement_timeout` has ended. */
+/** SQLSTATE query_canceled: the query exceeded `statement_timeout`. */
 const CANCELED = "57014";
 
-/** How long a query may take, and whether its answer is still needed. */
+/** How long a query may run, and whether its result is still needed. */
 export interface QueryLimits {
-  /** 0: no limit but the session's. */
+  /** 0: only the session's limit. */
   readonly timeoutMs: number;
   readonly isStillNeeded: IsStillNeeded;
 }
 
-/** The columns of a row as the database wrote them. */
+/** The columns of a row, as text. */
 export type Texts = readonly (string | null)[];
 
 /** Receives the rows of a statement, or its error. */
 export type Done = (error: Error | null, rows: readonly Texts[]) => void;
 
 export interface ConnectionOptions {
-  /** What the session's `statement_timeout` is; 0: no limit. */
+  /** The session's `statement_timeout`; 0: no limit. */
   readonly statementTimeoutMs: number;
-  /** Asks the database to cancel what a backend runs. */
+  /** Cancels the query of a backend. */
   readonly cancelBackend: (pid: number) => void;
 }
 
-/** Every column is wanted as the database wrote it. */
+/** Disables pg's type parsers: columns stay text. */
 const AS_TEXT: pg.CustomTypesConfig = { getTypeParser: () => (text: string) => text };
 
 /** A database connection, and the limits of the query that runs on it. */
@@ -47,7 +47,7 @@ export class Connection {
   #startedAt = 0;
   #canceled: Error | null = null;
   #backendPid: number;
-  /** Since when it is unused, by `performance.now()`. */
+  /** Start of the idle time, by `performance.now()`. */
   freeSince = 0;
 
   constructor(
@@ -63,12 +63,12 @@ export class Connection {
     this.#release = release;
   }
 
-  /** Statements that the database holds for it. */
+  /** Number of statements prepared on this connection. */
   get preparedCount(): number {
     return this.#prepared.size;
   }
 
-  /** The database process that runs its transaction. */
+  /** Process id of the backend that runs its transaction. */
   get backendPid(): number {
     return this.#backendPid;
   }
@@ -78,7 +78,7 @@ export class Connection {
     return this;
   }
 
-  /** Gives it back; one that is broken is closed. `timedOut`: its query ran into its time limit. */
+  /** Returns the connection to the pool; a broken one is closed. `timedOut`: its query exceeded its time limit. */
   release(isBroken: boolean, timedOut = false): void {
     const lease = this.#lease;
     this.#lease = null;
@@ -86,8 +86,8 @@ export class Connection {
     this.#release(isBroken || this.#canceled !== null);
   }
 
-  /** Hands the connection back while the caller keeps its place: returns what gives that back. */
-  releaseKeepingPlace(isBroken: boolean): () => void {
+  /** Returns the connection, but keeps the caller's lease. Call the result to release that too. */
+  releaseKeepingLease(isBroken: boolean): () => void {
     const lease = this.#lease;
     this.#lease = null;
     lease?.releaseConnection();
@@ -95,7 +95,7 @@ export class Connection {
     return () => lease?.release();
   }
 
-  /** Runs a statement on its own. `done` is called once: a promise for each step would cost more than a small query. */
+  /** Runs a single statement. A callback, since a promise per step would cost more than a small query. */
   query(statement: Statement, limits: QueryLimits, done: Done): void {
     if (this.#session.isPooled)
       void this.#queryPooled(statement, limits).then(
@@ -121,7 +121,7 @@ export class Connection {
     await this.run({ text }, limits);
   }
 
-  /** Finds out, in a transaction, which database process runs it: behind a pooler each may be another one. */
+  /** Looks up the backend of the open transaction: behind a pooler it changes per transaction. */
   async identify(limits: QueryLimits): Promise<void> {
     if (!this.#session.isPooled) return;
     const [row] = await this.run({ text: "SELECT pg_backend_pid()" }, limits);
@@ -141,12 +141,12 @@ export class Connection {
     this.client.query<(string | null)[]>(config, (error: Error | null, result) => {
       this.#limits = null;
       if (error) done(this.#canceled ?? timeoutOf(error) ?? error, []);
-      // Several statements in one text give several results, none of which is looked at.
+      // Several statements in one text give several results; none of them is used.
       else done(null, result.rows);
     });
   }
 
-  /** Ends a query that takes too long or whose answer is not needed any more, with its connection. */
+  /** Cancels a query that takes too long or whose result is no longer needed, and closes the connection. */
   check(now: number): void {
     if (this.#limits === null) return;
     const isLate = now - this.#startedAt > this.#timeLimit(this.#limits);
@@ -154,16 +154,16 @@ export class Connection {
     this.cancel(isLate ? new QueryTimeout() : new QueryAbandoned());
   }
 
-  /** Ends the connection, and with it the query or the transaction on it, which then rejects with the reason. */
+  /** Closes the connection. Its query or transaction rejects with the reason. */
   cancel(reason: Error): void {
     this.#limits = null;
     this.#canceled = reason;
     if (!this.#session.isPooled) this.#options.cancelBackend(this.#backendPid);
-    // `pg` closes the socket of a client that is ended during a query.
+    // During a query `client.end()` closes the socket.
     void this.client.end();
   }
 
-  /** The database is the better judge of its own limit: the connection outlives that. */
+  /** Leaves `statement_timeout` to the database, so that the connection survives it. */
   #timeLimit({ timeoutMs }: QueryLimits): number {
     const { statementTimeoutMs } = this.#options;
     const session = statementTimeoutMs === 0 ? Infinity : statementTimeoutMs;
@@ -172,7 +172,7 @@ export class Connection {
   }
 }
 
-/** What `pg` takes; the values are only read. */
+/** The statement as `pg` takes it. The cast is safe: `pg` only reads the values. */
 export function queryOf({ text, values }: Statement): pg.QueryConfig {
   return { text, values: values as unknown[] };
 }
@@ -181,13 +181,13 @@ function timeoutOf(error: Error): QueryTimeout | null {
   return (error as { code?: unknown }).code === CANCELED ? new QueryTimeout(error) : null;
 }
 
-/** Texts that have a name. Callers choose filters and order, so they are bounded and the least recently used go. */
+/** Names of prepared statements by text. Bounded (LRU), since callers choose filters and order. */
 const NAMES = new LRUCache<string, string>({ max: 1000 });
 
-/** A statement is prepared from its second use on: one that comes once would only fill the database's memory. */
+/** Statements are prepared from their second use on: unique ones would only fill the database's memory. */
 const USED_ONCE = "";
 
-/** Derives the name from the text, so that one name is one text on every connection. */
+/** The name is a hash of the text, so that a name means the same text on every connection. */
 function prepared(statement: Statement, onConnection: Set<string>): pg.QueryConfig {
   const known = NAMES.get(statement.text);
   if (known === undefined) NAMES.set(statement.text, USED_ONCE);

@@ -6,22 +6,22 @@ import { isConnectionRefusal, isStatementError } from "./database-errors.js";
 import { FairQueue, type Lease, type QueryTicket } from "./fair-queue.js";
 import { connectionConfig, prepareSession } from "./session.js";
 
-/** How long a query may wait for a connection, and how long an unused connection is kept. */
-const PATIENCE_MS = 10_000;
+/** How long a query may wait for a connection, and how long an idle connection is kept. */
+const ACQUIRE_TIMEOUT_MS = 10_000;
 const IDLE_MS = 10_000;
 const CHECK_MS = 100;
 
-/** Pauses between attempts to connect after one has failed; each is twice the one before. */
+/** Exponential backoff after a failed attempt to connect. */
 const FIRST_BACKOFF_MS = 50;
 const LONGEST_BACKOFF_MS = 1000;
 
-/** Statements prepared on one connection; past it the connection is replaced, with their plans in the database's memory. */
+/** Prepared statements per connection. Beyond it the connection is replaced, which frees their plans in the database. */
 const MAX_PREPARED = 500;
 
-/** The queue, or the caller's share of it, is full, or no connection has become free in time. */
+/** The queue, or the caller's share of it, is full, or no connection became available in time. */
 export class Overloaded extends Error {
   constructor() {
-    super("No database connection has become free in time.");
+    super("No database connection became available in time.");
   }
 }
 
@@ -32,23 +32,23 @@ export interface ConnectionPoolOptions extends ConnectionOptions {
   readonly size: number;
   /** Queries that may wait for one. */
   readonly maxWaiting: number;
-  /** Connections for one caller; its share of the pool when left out. */
+  /** Connections for one caller. Default: its share of the pool. */
   readonly perCaller?: number;
-  /** Whether there is memory for another answer. */
+  /** Whether there is memory for another result. */
   readonly hasMemory?: () => boolean;
-  /** Receives the error of a connection that broke while unused. */
+  /** Receives the error of a connection that broke while idle. */
   readonly onIdleError: (error: Error) => void;
 }
 
 /**
- * Hands out the connections of a `pg` pool to the queries of a `FairQueue`. Connections stay checked out of the pool
- * between queries: checking one out and in takes longer than the rest of a small request.
+ * Assigns the connections of a `pg` pool to the queries of a `FairQueue`. Connections stay checked out of the `pg` pool
+ * between queries: checking them in and out takes longer than the rest of a small request.
  */
 export class ConnectionPool {
   readonly queue: FairQueue;
   readonly #options: ConnectionPoolOptions;
   readonly #pool: pg.Pool;
-  /** The one used last comes last and is used again first, so that the others become idle. */
+  /** A stack: the connection used last is reused first, so that the others become idle. */
   readonly #free: Connection[] = [];
   readonly #busy = new Set<Connection>();
   #opening = 0;
@@ -67,7 +67,7 @@ export class ConnectionPool {
     });
     this.#pool = new pg.Pool({ ...connectionConfig(options.url), max: options.size });
     this.#pool.on("error", options.onIdleError);
-    // Answers that arrived while this process stood still are read before any query is judged by the clock.
+    // Results that arrived while the event loop was blocked are read before timeouts are checked.
     this.#timer = setInterval(() => setImmediate(() => this.#check()), CHECK_MS).unref();
   }
 
@@ -76,7 +76,7 @@ export class ConnectionPool {
     return new Promise((resolve, reject) => this.#enqueue(ticket, isStillNeeded, resolve, reject));
   }
 
-  /** Runs a statement on its own. */
+  /** Runs a single statement. */
   run(statement: Statement, ticket: QueryTicket, limits: QueryLimits): Promise<readonly Texts[]> {
     return new Promise((resolve, reject) => {
       const start = (connection: Connection): void =>
@@ -103,7 +103,7 @@ export class ConnectionPool {
     this.#serve();
   }
 
-  /** Ends the connections, busy ones once they are released. */
+  /** Closes the connections, busy ones once they are released. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
@@ -146,7 +146,7 @@ export class ConnectionPool {
         this.#failedToConnect(error as Error);
       },
     );
-    // Others may be eligible too.
+    // Other waiting queries may be eligible too.
     this.#serve();
   }
 
@@ -157,7 +157,7 @@ export class ConnectionPool {
       const connection = new Connection(client, session, this.#options, (isBroken) =>
         this.#release(connection, isBroken),
       );
-      client.on("error", (error) => this.#breaks(connection, error));
+      client.on("error", (error) => this.#onError(connection, error));
       return connection;
     } catch (error) {
       client.release(true);
@@ -165,7 +165,7 @@ export class ConnectionPool {
     }
   }
 
-  /** Where connections are held, or the server has too many just now, one will become free; else waiting is in vain. */
+  /** Fails the waiting queries, unless a held connection or a later attempt can still serve them. */
   #failedToConnect(error: Error): void {
     this.#lastError = error;
     const mayRecover = this.#busy.size + this.#free.length + this.#opening > 0 || isConnectionRefusal(error);
@@ -196,8 +196,8 @@ export class ConnectionPool {
     connection.client.release(true);
   }
 
-  /** An error of one in use is reported by its query. */
-  #breaks(connection: Connection, error: Error): void {
+  /** Reports errors of idle connections only: a busy connection's error rejects its query. */
+  #onError(connection: Connection, error: Error): void {
     if (!this.#free.includes(connection)) return;
     this.#discard(connection);
     this.#options.onIdleError(error);
@@ -207,9 +207,9 @@ export class ConnectionPool {
     const now = performance.now();
     for (const connection of this.#busy) connection.check(now);
     while (this.#free[0] && now - this.#free[0].freeSince > IDLE_MS) this.#discard(this.#free[0]);
-    for (const waiter of this.queue.expired(PATIENCE_MS))
+    for (const waiter of this.queue.expired(ACQUIRE_TIMEOUT_MS))
       waiter.fail(this.#busy.size > 0 || this.#lastError === null ? new Overloaded() : this.#lastError);
-    // A caller's pause may have ended.
+    // A caller's penalty may have ended.
     this.#serve();
   }
 }

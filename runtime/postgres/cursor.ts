@@ -2,14 +2,14 @@ import { postgresDialect } from "../query/postgres.js";
 import type { ResolvedQuery, ResultColumns } from "../query/warehouse.js";
 import { type Connection, queryOf, type QueryLimits } from "./connection.js";
 
-/** Characters of a fetch, about: enough to be worth its round trip. */
+/** Target size of a fetch, in characters: large enough to amortize its round trip. */
 const FETCH_CHARACTERS = 64 * 1024;
 
-/** Rows of the first fetch, when their length is not known yet, and of any. */
+/** Rows of the first fetch, when the length of a row is unknown, and the maximum. */
 const FIRST_ROWS = 8;
 const MOST_ROWS = 2048;
 
-/** Reads the rows of a query, as text, in a transaction of its own that ends with the last row. */
+/** Reads the rows of a query as text, in its own transaction, which ends with the last row. */
 export class Cursor {
   readonly #connection: Connection;
   readonly #limits: QueryLimits;
@@ -23,7 +23,7 @@ export class Cursor {
     this.#limits = limits;
   }
 
-  /** What the database took so far. */
+  /** Time in the database so far. */
   get milliseconds(): number {
     return this.#milliseconds;
   }
@@ -32,7 +32,7 @@ export class Cursor {
     return this.#connection.backendPid;
   }
 
-  /** Resolves with the first rows, so that a query that fails does so before anything is sent. */
+  /** Resolves with the first rows, so that a failing query fails before anything is sent. */
   async open(query: ResolvedQuery, columns: ResultColumns): Promise<readonly string[]> {
     const { relation, selection, format } = query;
     const { text, values } = queryOf(postgresDialect.each(relation, columns, selection, format));
@@ -50,12 +50,12 @@ export class Cursor {
     return this.#isOpen ? this.#timed(() => this.#fetch()) : Promise.resolve([]);
   }
 
-  /** Ends the transaction and the query that runs in it, which then rejects with the reason. */
+  /** Cancels the transaction and its query, which rejects with the reason. */
   cancel(reason: Error): void {
     this.#connection.cancel(reason);
   }
 
-  /** Ends the transaction and hands the connection back. The caller's place stays taken until the result is called. */
+  /** Ends the transaction and returns the connection. The caller's lease is held until the result is called. */
   async close(): Promise<() => void> {
     let isBroken = this.#hasFailed;
     if (!isBroken)
@@ -65,7 +65,7 @@ export class Cursor {
           () => false,
           () => true,
         );
-    return this.#connection.releaseKeepingPlace(isBroken);
+    return this.#connection.releaseKeepingLease(isBroken);
   }
 
   async #fetch(): Promise<readonly string[]> {
@@ -74,7 +74,7 @@ export class Cursor {
     const texts = rows.map(([text]) => text ?? "");
     const characters = texts.reduce((sum, text) => sum + text.length, 0);
     const fitting = Math.ceil((FETCH_CHARACTERS * texts.length) / Math.max(1, characters));
-    // Long rows may follow short ones: growth is slow, so that this is noticed.
+    // Grows slowly, since long rows may follow short ones.
     this.#size = Math.max(1, Math.min(fitting, 4 * size, MOST_ROWS));
     if (texts.length < size) this.#isOpen = false;
     return texts;

@@ -1,11 +1,11 @@
 import { QueryAbandoned, QueryTimeout } from "../query/warehouse.js";
 
 /**
- * What a failure at a replica says:
- * - "server": it is down, starting, shutting down, or lets nobody in. It gets no more queries for now.
- * - "transient": it could not do this just now, and another server may.
- * - "lag": it does not have, or may not read, what the primary may have.
- * - "query": any server would fail, or the time for the query is spent.
+ * What a failure at a replica affects:
+ * - "server": the replica is down, starting, shutting down, or refuses connections. It gets no more queries for now.
+ * - "transient": the replica failed temporarily; another server may succeed.
+ * - "lag": the replica lacks an object or a privilege that the primary may have.
+ * - "query": every server would fail, or the query's time limit is reached.
  */
 export type FailureScope = "server" | "transient" | "lag" | "query";
 
@@ -33,27 +33,27 @@ const BY_STATE: Readonly<Record<string, FailureScope>> = {
   "42501": "lag",
 };
 
-/** What `pg` says of a connection that is gone or cannot be had; it has no codes for that. */
+/** Messages of `pg` for a connection that is lost or cannot be made: these errors have no code. */
 const LOST =
   /^(Connection terminated (unexpectedly|due to connection timeout)|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed)/;
 
-/** Judges the error of a `Warehouse` that is a replica. */
+/** Classifies the error of a replica. */
 export function failureScopeOf(error: unknown): FailureScope {
   if (error instanceof QueryTimeout || error instanceof QueryAbandoned) return "query";
   const { code, message = "" } = error as { code?: unknown; message?: string };
-  // Codes of the operating system, such as ECONNRESET; no SQLSTATE begins with this letter.
+  // Error codes of the operating system, such as ECONNRESET; no SQLSTATE begins with E.
   if ((typeof code === "string" && /^E[A-Z_]+$/.test(code)) || LOST.test(message)) return "server";
-  // Without a code: a relation that is missing, or a connection whose state the next health check finds out.
+  // Without a code: a missing relation, or a connection that the next health check will test.
   if (typeof code !== "string") return "lag";
   return BY_STATE[code] ?? BY_STATE[code.slice(0, 2)] ?? "query";
 }
 
-/** Conditions after which the database closes the connection: it is shutting down, or the session has ended. */
+/** SQLSTATEs after which the database closes the connection: shutdown, or end of the session. */
 const SESSION_OVER = /^(08...|57P0.|25P03)$/;
 
 /**
- * Whether the database refused a statement: the connection is as good as before. Its messages are in the language of its
- * server, so the code decides; codes of the operating system look different.
+ * Whether only the statement failed and the connection is still usable. Decided by SQLSTATE, since messages are localized;
+ * error codes of the operating system have another form.
  */
 export function isStatementError(error: unknown): boolean {
   if (error instanceof QueryTimeout) return error.cause !== undefined;
@@ -61,15 +61,15 @@ export function isStatementError(error: unknown): boolean {
   return typeof code === "string" && /^[0-9FHPX][0-9A-Z]{4}$/.test(code) && !SESSION_OVER.test(code);
 }
 
-/** Whether the server has no connection to give just now: too many clients, or too many of this role or database. */
+/** Whether the server refuses further connections for now: too many clients, of this role or of this database. */
 export function isConnectionRefusal(error: unknown): boolean {
   const { code } = error as { readonly code?: unknown };
   return code === "53300" || code === "57P03" || code === "08P01";
 }
 
 /**
- * SQLSTATEs of a statement whose relation, or whose columns, are not what they were when it was made: dbt replaces tables
- * and drops the views above them while it runs (runtime/README.md, Caching and freshness).
+ * SQLSTATEs of a statement whose relation or columns have changed since it was built: dbt replaces tables and drops the
+ * views that depend on them while it runs (runtime/README.md, Caching and freshness).
  */
 const RELATION_CHANGED: ReadonlySet<string> = new Set([
   "42P01", // undefined table

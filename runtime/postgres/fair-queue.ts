@@ -2,7 +2,7 @@ import type { Relation } from "../model/endpoint.js";
 import { type Tier, TIERS } from "../model/tier.js";
 import { QueryAbandoned } from "../query/warehouse.js";
 
-/** Who a query is for and what it reads: connections are shared out by these (runtime/README.md, Limits). */
+/** Caller and table of a query: the fair shares depend on them (runtime/README.md, Limits). */
 export interface QueryTicket {
   /** Key id or network address. */
   readonly callerId: string;
@@ -13,14 +13,14 @@ export interface QueryTicket {
 /** A query that waits for a connection. */
 export interface Waiter extends QueryTicket {
   isStillNeeded(): boolean;
-  /** Gets a connection: `lease` counts it until it is released. */
+  /** Called when a connection is available. `lease` counts it until it is released. */
   start(lease: Lease): void;
   fail(error: Error): void;
 }
 
 /**
- * Shares of connections, and of places in the queue. A tier's is for it and all below it; one table may take its share
- * of the whole, of what a tier may take, and of what a caller may take.
+ * Shares of the connections, and of the places in the queue. A tier's share includes all lower tiers. A table's share
+ * applies to the whole, to the tier's share and to the caller's share.
  */
 export const SHARES: {
   readonly caller: number;
@@ -28,26 +28,26 @@ export const SHARES: {
   readonly tier: Readonly<Record<Tier, number>>;
 } = { caller: 1 / 2, table: 3 / 4, tier: { tier0: 5 / 8, tier1: 6 / 8, tier2: 7 / 8, tier3: 1 } };
 
-/** The connection time of a caller counts this many times less than that of a tier0 caller. */
+/** A caller's connection time is divided by the weight of its tier. */
 const WEIGHTS: Readonly<Record<Tier, number>> = { tier0: 1, tier1: 2, tier2: 4, tier3: 8 };
 
-/** A query goes before one of the tier below that has come this much earlier. */
+/** Per tier, a query counts as having arrived this much earlier. */
 const TIER_ADVANTAGE_MS = 250;
 
-/** Part of a connection that a caller may use all the time without waiting longer than others. */
+/** Share of one connection that a caller may use continuously at no cost in priority. */
 const FREE_USE = 1 / 10;
 
-/** A query waits behind others that came this much later for each millisecond of connection time that its caller used. */
+/** Per millisecond of connection time that its caller used, a query counts as having arrived this much later. */
 const WAIT_PER_USE = 2;
 const LONGEST_WAIT_MS = 5000;
 
-/** The pause after a caller's query ran into its time limit; it doubles with each further one. */
+/** The penalty after a caller's query exceeded its time limit; it doubles with each further timeout. */
 const FIRST_PENALTY_MS = 1000;
 const LONGEST_PENALTY_MS = 30_000;
-/** So long after its last timeout a caller starts from the first pause again. */
+/** After this time without a timeout the penalty starts at the first value again. */
 const FORGIVEN_AFTER_MS = 60_000;
 
-/** Callers remembered before those that are idle are forgotten. */
+/** Number of callers from which idle ones are deleted. */
 const MANY_CALLERS = 10_000;
 
 interface Caller {
@@ -75,17 +75,17 @@ interface Entry {
   readonly since: number;
 }
 
-/** A connection that a query holds, as far as sharing goes. */
+/** Counts a connection against the shares of its caller, table and tier. */
 export interface Lease {
-  /** `timedOut`: the query ran into its time limit. */
+  /** `timedOut`: the query exceeded its time limit. */
   release(timedOut?: boolean): void;
-  /** Gives the place at the table back while the caller keeps its own: a stream that is being read from the spool. */
+  /** Releases all but the caller's share: for a stream whose rows are in the spool. */
   releaseConnection(): void;
 }
 
 /**
- * Decides which query gets the next connection: among those within their shares, the one that waits longest. A caller
- * that has used much connection time lately counts as having come later, one of a higher tier as having come earlier.
+ * Decides which query gets the next connection: among those within their shares, the one that has waited longest. Recent
+ * connection time of its caller counts as a later arrival, a higher tier as an earlier one.
  */
 export class FairQueue {
   readonly #running: Limits;
@@ -94,7 +94,7 @@ export class FairQueue {
   readonly #leases = new Set<QueueLease>();
   readonly #callers = new Map<string, Caller>();
   #manyCallers = MANY_CALLERS;
-  /** By schema and name; as many as there are relations. */
+  /** By schema and name; bounded by the number of relations. */
   readonly #tables = new Map<string, Map<string, Table>>();
   readonly #runningByTier = TIERS.map(() => 0);
   readonly #waitingByTier = TIERS.map(() => 0);
@@ -124,12 +124,12 @@ export class FairQueue {
     return true;
   }
 
-  /** Whether a query could use a connection now. */
+  /** Whether a waiting query may use a connection now. */
   hasEligible(): boolean {
     return this.#best() >= 0;
   }
 
-  /** Takes the next query off the queue, with its lease; null when none may run now. */
+  /** Dequeues the next query, with its lease; null when none may run now. */
   next(): { waiter: Waiter; lease: Lease } | null {
     for (let best; (best = this.#best()) >= 0;) {
       const entry = this.#remove(best);
@@ -139,9 +139,9 @@ export class FairQueue {
     return null;
   }
 
-  /** Takes those off the queue that have waited longer than this, or whose answer is not needed any more. */
-  expired(patienceMs: number): Waiter[] {
-    const before = performance.now() - patienceMs;
+  /** Dequeues the queries that have waited longer than this, or whose result is no longer needed. */
+  expired(timeoutMs: number): Waiter[] {
+    const before = performance.now() - timeoutMs;
     const found: Waiter[] = [];
     for (let i = this.#entries.length - 1; i >= 0; i--) {
       const entry = this.#entries[i];
@@ -151,14 +151,14 @@ export class FairQueue {
     return found;
   }
 
-  /** Index of the entry that goes next, -1 for none. */
+  /** Index of the next entry, -1 for none. */
   #best(): number {
     const now = performance.now();
     let best = -1;
     let bestTime = Infinity;
     for (let i = 0; i < this.#entries.length; i++) {
       const entry = this.#entries[i] as Entry;
-      const time = timeInLine(entry, now);
+      const time = effectiveArrival(entry, now);
       if (time >= bestTime || !this.#hasRoom(entry, now)) continue;
       best = i;
       bestTime = time;
@@ -271,8 +271,8 @@ class QueueLease implements Lease {
   }
 }
 
-/** When a query counts as having come. */
-function timeInLine({ caller, since, tier }: Entry, now: number): number {
+/** Arrival time of a query, adjusted by its tier and its caller's recent use. */
+function effectiveArrival({ caller, since, tier }: Entry, now: number): number {
   const wait = Math.min(LONGEST_WAIT_MS, WAIT_PER_USE * usedMs(caller, now));
   return since + wait - tier * TIER_ADVANTAGE_MS;
 }
@@ -289,21 +289,21 @@ function penalize(caller: Caller): void {
   caller.pausedUntil = now + pauseMs;
 }
 
-/** The count of a tier and of all below it. */
+/** The count of a tier and of all lower tiers. */
 function upTo(tier: number, counts: readonly number[]): number {
   let sum = 0;
   for (let i = 0; i <= tier; i++) sum += counts[i] ?? 0;
   return sum;
 }
 
-/** Shares of a number of connections or places; tiers by their index in `TIERS`. */
+/** Shares as absolute numbers; tiers by index in `TIERS`. */
 interface Limits {
   readonly caller: number;
-  /** What a caller may take for one table. */
+  /** Limit of one caller for one table. */
   readonly callerTable: number;
-  /** What a tier and all below it may take. */
+  /** Limit of a tier and all lower tiers. */
   readonly tier: readonly number[];
-  /** What one table may take for a tier and all below it. */
+  /** Limit of one table for a tier and all lower tiers. */
   readonly table: readonly number[];
 }
 

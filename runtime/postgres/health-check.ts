@@ -1,13 +1,12 @@
 /** Jitter avoids synchronized checks of many processes. */
 const JITTER = 0.25;
 
-/** Share of a later, longer round trip in the latency. */
+/** Weight of a longer round trip in the smoothed latency. */
 const SMOOTHING = 0.2;
 
 /**
- * Checks a server at once and then at an interval, never twice at a time, and measures its latency. What delays a
- * message only makes its round trip longer, so a shorter one counts at once and longer ones little by little. Keeps no
- * process alive.
+ * Checks a server immediately and then at an interval, without overlap, and measures its latency. Disturbances only make a
+ * round trip longer, so a shorter one replaces the latency and a longer one is smoothed. Does not keep the process alive.
  */
 export class HealthCheck {
   readonly #check: () => Promise<void>;
@@ -28,7 +27,7 @@ export class HealthCheck {
     return this.#latencyMs;
   }
 
-  /** Runs a ping, and counts its round trip when it succeeds. */
+  /** Runs a ping, and measures its round trip if it succeeds. */
   async measure(ping: () => Promise<boolean>): Promise<boolean> {
     const started = performance.now();
     const isReachable = await ping();

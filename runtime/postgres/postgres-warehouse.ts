@@ -26,33 +26,33 @@ import type { Cursor } from "./cursor.js";
 import { connectionConfig } from "./session.js";
 import { SpoolBudget } from "./spool.js";
 
-/** Queries, and streams, that may wait for a connection. */
+/** Queue lengths for queries and for streams. */
 const MAX_WAITING = 1000;
 const MAX_WAITING_STREAMS = 100;
 
 /** How long a health check waits for the database. */
 const PING_TIMEOUT_MS = 2000;
 
-/** A query whose relation or column is gone is tried again for this long, after these pauses. */
+/** A query whose relation or column is missing is retried for this time, with exponential backoff. */
 const RETRY_MS = 2000;
 const FIRST_RETRY_PAUSE_MS = 25;
 
-/** Pages remembered to be too large for one piece, and for how long. */
+/** How many pages are remembered as too large for a buffered result, and for how long. */
 const MAX_LARGE_PAGES = 1000;
 const LARGE_PAGE_MS = 60_000;
 
-/** Relations remembered to hold NaN, infinities or years that are not of four digits, and for how long. */
+/** How many relations are remembered to contain NaN, infinities or years without four digits, and for how long. */
 const MAX_UNPLAIN = 10_000;
 const UNPLAIN_MS = 600_000;
 
-/** How often streams are checked for sessions that wait for their locks; one seen twice ends the stream. */
+/** Interval of the check for sessions that wait for a stream's locks. Two checks in a row end the stream. */
 const LOCK_CHECK_MS = 500;
 
 const BLOCKING_PIDS = `SELECT DISTINCT blocking.pid FROM pg_catalog.pg_locks waiting,
   unnest(pg_catalog.pg_blocking_pids(waiting.pid)) AS blocking(pid)
   WHERE NOT waiting.granted AND blocking.pid = ANY($1::int[])`;
 
-/** Memory for what streams have read ahead. */
+/** Memory for rows that streams have read ahead. */
 const SPOOL_MEMORY_BYTES = 32 * 1024 * 1024;
 
 /** A stream was ended because another session waits for its lock. */
@@ -64,21 +64,21 @@ export class StreamBlocksLock extends Error {
 
 export interface PostgresOptions {
   readonly url: string;
-  /** The longest that any query may run, whatever its own limit; 0: no limit. */
+  /** Upper bound of every query's time limit; 0: none. */
   readonly statementTimeoutMs: number;
-  /** Connections for small answers. */
+  /** Connections for buffered results. */
   readonly poolSize?: number;
   /** Connections for streams. */
   readonly streamPoolSize?: number;
   /** Streams that one caller may read at a time. */
   readonly streamsPerCaller?: number;
-  /** Disk for what streams have read ahead of their clients; 0: none. */
+  /** Disk space for rows that streams have read ahead of their clients; 0: none. */
   readonly spoolMegabytes?: number;
-  /** A replica fails at once for a relation that it does not have: the primary may have it. */
+  /** A replica does not retry a missing relation: the primary may have it. */
   readonly isReplica?: boolean;
-  /** Whether there is memory for another answer. */
+  /** Whether there is memory for another result. */
   readonly hasMemory?: () => boolean;
-  /** Receives the error of a connection that broke while unused. */
+  /** Receives the error of a connection that broke while idle. */
   readonly onIdleError: (error: Error) => void;
 }
 
@@ -91,7 +91,7 @@ export const POOL_DEFAULTS = {
   hasMemory: () => true,
 };
 
-/** The PostgreSQL warehouse: JSON is made by the database, so that no digit is lost and no row is printed twice. */
+/** The PostgreSQL warehouse. The database writes the JSON: no digit is lost, and rows are not serialized again. */
 export function openPostgres(options: PostgresOptions): Warehouse {
   return new PostgresWarehouse({ ...POOL_DEFAULTS, ...options });
 }
@@ -100,7 +100,7 @@ class PostgresWarehouse implements Warehouse {
   readonly degraded = null;
   readonly #queries: ConnectionPool;
   readonly #streams: StreamPool;
-  /** For health checks and cancelling, which must not wait behind queries. */
+  /** For health checks and cancellation, which must not queue behind queries. */
   readonly #control: pg.Pool;
   readonly #largePages = new LRUCache<string, true>({ max: MAX_LARGE_PAGES, ttl: LARGE_PAGE_MS });
   /** Relations with values that the plain style cannot write (`Dialect.whole`). */
@@ -162,7 +162,7 @@ class PostgresWarehouse implements Warehouse {
     );
   }
 
-  /** dbt replaces tables, and drops the views above them, while it runs (runtime/README.md, Caching and freshness). */
+  /** Retries while dbt replaces a table or its views (runtime/README.md, Caching and freshness). */
   async #retrying<T>(
     relation: Relation,
     context: Pick<QueryContext, "version" | "isStillNeeded">,
@@ -188,7 +188,7 @@ class PostgresWarehouse implements Warehouse {
     }
   }
 
-  /** In one piece, unless that is too much. */
+  /** Buffers the result; streams it if it is too large. */
   async #select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
     const key = this.#largePages.size > 0 ? queryKey(query) : null;
     if (key === null || !this.#largePages.has(key)) {
@@ -205,7 +205,7 @@ class PostgresWarehouse implements Warehouse {
     return openRowStream(this.#streams, query, columns, context);
   }
 
-  /** Null when the rows are more or larger than one piece may hold, or not plain. */
+  /** Null when the rows exceed the limits of a buffered result, or are not plain. */
   #selectWhole(
     query: ResolvedQuery,
     columns: ResultColumns,
@@ -266,7 +266,7 @@ class PostgresWarehouse implements Warehouse {
   }
 }
 
-/** Null when the rows are more or larger than one piece may hold. */
+/** Null when the rows exceed the limits of a buffered result. */
 function bufferedRows(
   [text = null, count = null, beyond = null]: Texts,
   { selection: { page } }: ResolvedQuery,
@@ -283,7 +283,7 @@ function bufferedRows(
   return { kind: "whole", columns, text: rows, returned, hasMore, milliseconds };
 }
 
-/** A text without so many bytes at its end. */
+/** The text without its last `bytes` bytes. */
 function withoutEnd(text: string, bytes: number): string {
   const length = Buffer.byteLength(text);
   if (length === text.length) return text.slice(0, -bytes);
@@ -296,7 +296,7 @@ function openControlPool(url: string, onIdleError: (error: Error) => void): pg.P
     max: 1,
     connectionTimeoutMillis: PING_TIMEOUT_MS,
     query_timeout: PING_TIMEOUT_MS,
-    // Regular checks would keep a process alive that has nothing else to do.
+    // Idle connections must not keep the process alive.
     allowExitOnIdle: true,
     application_name: "routewright health",
   });
@@ -304,7 +304,7 @@ function openControlPool(url: string, onIdleError: (error: Error) => void): pg.P
   return pool;
 }
 
-/** The pool hangs the whole client on the error, which is nothing for a log. */
+/** `pg-pool` attaches the client to the error; the log would print it. */
 function withoutClient(error: Error & { client?: unknown }): Error {
   delete error.client;
   return error;

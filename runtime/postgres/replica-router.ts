@@ -2,19 +2,19 @@ import type { Relation } from "../model/endpoint.js";
 import type { QueryContext, ResolvedQuery, ResultColumns, Rows, Warehouse } from "../query/warehouse.js";
 import { Replica, type ReplicaSource, type ReplicaStatus } from "./replica.js";
 
-/** Share of the latest answer in what an answer is expected to take. */
+/** Weight of the latest result in the smoothed query time. */
 const SMOOTHING = 0.05;
 
 /**
- * One database out of a primary and its replicas. A query goes to the replica that is expected to answer first, counting
- * its latency and what is under way there, and to the primary when no replica can answer.
+ * A warehouse of a primary and its replicas. A query goes to the replica with the shortest expected time (latency plus
+ * queries in flight there), or to the primary when no replica is in service.
  *
- * A replica that is down is taken out of service at once, and one that hangs within seconds; its unanswered queries run
- * elsewhere, once per server at most. It comes back by itself. A stream that has begun fails with its server. What a
- * replica does not have, because it is behind or because the relation is never replicated, the primary answers.
+ * A replica that is down leaves service immediately, one that hangs within seconds. Its pending queries are sent to other
+ * servers, at most once to each. It returns to service when its health check succeeds. A stream that has begun fails with
+ * its server. The primary serves relations that a replica lacks because it lags or never replicates them.
  *
- * Replicas may be behind: an answer can be older than the one before it, which came from another server, and than the
- * latest build of dbt (runtime/README.md, Operations).
+ * Replicas may lag: a result can be older than the previous one from another server, and than the latest dbt build
+ * (runtime/README.md, Operations).
  */
 export function routeToReplicas(
   primary: Warehouse,
@@ -27,7 +27,7 @@ export function routeToReplicas(
 class ReplicaRouter implements Warehouse {
   readonly #primary: Warehouse;
   readonly #replicas: readonly Replica[];
-  /** What an answer takes its server, in milliseconds. */
+  /** Smoothed time of a query at its server, in milliseconds. */
   #workMs = 1;
 
   constructor(
@@ -57,7 +57,7 @@ class ReplicaRouter implements Warehouse {
     }
   }
 
-  /** The replica in service that is expected to answer first, of those that were not tried yet. */
+  /** The untried replica in service with the shortest expected time. */
   #nearest(tried: ReadonlySet<Replica>): Replica | null {
     let best: Replica | null = null;
     let bestMs = Infinity;
@@ -81,7 +81,7 @@ class ReplicaRouter implements Warehouse {
     return this.#primary.missingRelations;
   }
 
-  /** Whether any of the servers answers: then this database does. */
+  /** Whether any of the servers is reachable. */
   async isReachable(): Promise<boolean> {
     const servers = [this.#primary, ...this.#replicas];
     const answers = servers.map(async (server) => {

@@ -13,28 +13,28 @@ import { HealthCheck } from "./health-check.js";
 
 const CHECK_INTERVAL_MS = 2000;
 
-/** A server that has answered within this time is up, whatever became of its health check. */
+/** A server that has answered within this time counts as up even if its health check fails. */
 const RECENT_MS = 1000;
 
-/** A database that follows the primary. */
+/** A replica's address and connections. */
 export interface ReplicaSource {
-  /** Host and port: its name in logs. */
+  /** Host and port, for logs. */
   readonly address: string;
   readonly warehouse: Warehouse;
 }
 
-/** A replica has come into service or gone out of it. */
+/** Reported when a replica enters or leaves service. */
 export interface ReplicaStatus {
   readonly address: string;
   readonly isInService: boolean;
-  /** The code of an error where there is one; null for one in service. */
+  /** Error code or reason; null while in service. */
   readonly why: string | null;
 }
 
-/** The rows, or where to go instead: to another server, or to the primary only. */
+/** The rows, or the server to try next: another one, or only the primary. */
 export type ReplicaAnswer = Rows | "other" | "primary";
 
-/** One replica: whether it is in service, how near it is, and what it has to do. */
+/** One replica, with its state of service, latency and load. */
 export class Replica {
   readonly address: string;
   readonly #warehouse: Warehouse;
@@ -42,7 +42,7 @@ export class Replica {
   readonly #health: HealthCheck;
   /** Null before the first check. */
   #isInService: boolean | null = null;
-  /** Each moves a query that waits for its answer to another server. */
+  /** Pending queries; calling an entry moves its query to another server. */
   readonly #waiting = new Set<() => void>();
   #streams = 0;
   #answeredAt = -Infinity;
@@ -59,12 +59,12 @@ export class Replica {
     return this.#isInService === true;
   }
 
-  /** How long an answer would take: its latency, and what is under way there already. */
+  /** Expected time of a query: latency, plus the time of the queries in flight. */
   expectedMs(workMs: number): number {
     return this.#health.latencyMs + (this.#waiting.size + this.#streams) * workMs;
   }
 
-  /** Rejects where any other server would fail too. */
+  /** Rejects when every other server would fail too. */
   rows(query: ResolvedQuery, context: QueryContext): Promise<ReplicaAnswer> {
     return new Promise((resolve, reject) => {
       let isOurs = true;
@@ -107,16 +107,16 @@ export class Replica {
     this.#streams++;
     const pieces = new ObservedRows(stream.pieces, {
       progress: () => (this.#answeredAt = performance.now()),
-      failed: (error) => void this.#judge(error),
+      failed: (error) => void this.#classify(error),
       ended: () => this.#streams--,
     });
     return { ...stream, pieces };
   }
 
   #failed(error: unknown, isNeeded: boolean): ReplicaAnswer {
-    // A query that is cancelled fails too, which says nothing of the server.
+    // A cancelled query fails too, but not because of the server.
     if (!isNeeded) throw error;
-    switch (this.#judge(error)) {
+    switch (this.#classify(error)) {
       case "query":
         throw error;
       case "lag":
@@ -127,33 +127,33 @@ export class Replica {
     }
   }
 
-  #judge(error: unknown): FailureScope {
+  #classify(error: unknown): FailureScope {
     const scope = failureScopeOf(error);
     const { code } = error as { code?: unknown };
-    if (scope === "server") this.#takeOut(typeof code === "string" ? code : "connection lost");
+    if (scope === "server") this.#leaveService(typeof code === "string" ? code : "connection lost");
     return scope;
   }
 
   async #check(): Promise<void> {
     const ping = (): Promise<boolean> => this.isReachable();
-    // Connecting takes longer than a round trip and is not measured.
+    // The first ping connects, which takes longer than a round trip: it is not measured.
     const isReachable = (this.isInService || (await ping())) && (await this.#health.measure(ping));
     if (this.#isClosed) return;
-    if (isReachable) return this.#takeIn();
-    // After this process stood still, answers that arrived meanwhile are read first.
+    if (isReachable) return this.#enterService();
+    // If the event loop was blocked, first read the results that arrived meanwhile.
     await otherEvents();
     if (performance.now() - this.#answeredAt < RECENT_MS) return;
-    this.#takeOut("no answer to the health check");
+    this.#leaveService("no answer to the health check");
     for (const moveOn of this.#waiting) moveOn();
   }
 
-  #takeIn(): void {
+  #enterService(): void {
     if (this.#isInService === true) return;
     this.#isInService = true;
     this.#report({ address: this.address, isInService: true, why: null });
   }
 
-  #takeOut(why: string): void {
+  #leaveService(why: string): void {
     if (this.#isInService === false) return;
     this.#isInService = false;
     this.#report({ address: this.address, isInService: false, why });
@@ -163,7 +163,7 @@ export class Replica {
 interface StreamObserver {
   readonly progress: () => void;
   readonly failed: (error: unknown) => void;
-  /** Called once, however the stream ends. */
+  /** Called once, when the stream ends, fails or is closed. */
   readonly ended: () => void;
 }
 

@@ -13,7 +13,7 @@ import type { ConnectionPool } from "./connections.js";
 import { Cursor } from "./cursor.js";
 import { Spool, type SpoolBudget } from "./spool.js";
 
-/** What all streams of a warehouse share. */
+/** Resources that all streams of a warehouse share. */
 export interface StreamPool {
   readonly connections: ConnectionPool;
   readonly budget: SpoolBudget;
@@ -21,7 +21,7 @@ export interface StreamPool {
   readonly cursors: Set<Cursor>;
 }
 
-/** Opens a stream. Resolves once the first rows are there; from then on the stream hands its connection back. */
+/** Opens a stream. Resolves with the first rows; from then on the stream itself returns its connection. */
 export async function openRowStream(
   { connections, budget, cursors }: StreamPool,
   query: ResolvedQuery,
@@ -49,7 +49,7 @@ export async function openRowStream(
   };
 }
 
-/** Reads a cursor to its end at the database's pace, and gives the rows out at the client's. */
+/** Reads a cursor at the database's pace into a spool, and returns the rows at the client's pace. */
 class SpooledRows implements RowChunks {
   readonly #cursor: Cursor;
   readonly #spool: Spool;
@@ -91,31 +91,30 @@ class SpooledRows implements RowChunks {
     this.#isClosed = true;
     await this.#spool.close();
     await this.#reading;
-    this.#leave();
+    this.#releaseLease();
     const { milliseconds } = this.#cursor;
     return { done: true, value: { returned: this.#returned, hasMore: this.#hasMore, milliseconds } };
   }
 
-  /** Gives the caller's place back. */
-  #leave: () => void = () => undefined;
+  #releaseLease: () => void = () => undefined;
 
   async #read(first: readonly string[], cursors: Set<Cursor>): Promise<void> {
     try {
       for (let rows = first; rows.length > 0 && !this.#isClosed; rows = await this.#cursor.next()) {
-        await this.#keep(rows);
+        await this.#store(rows);
         if (this.#hasMore) break;
       }
     } catch (error) {
       this.#error = error as Error;
     } finally {
-      this.#leave = await this.#cursor.close();
+      this.#releaseLease = await this.#cursor.close();
       cursors.delete(this.#cursor);
       this.#isReading = false;
       this.#signal();
     }
   }
 
-  async #keep(rows: readonly string[]): Promise<void> {
+  async #store(rows: readonly string[]): Promise<void> {
     const left = this.#limit - this.#returned;
     this.#hasMore ||= rows.length > left;
     const kept = rows.length > left ? rows.slice(0, left) : rows;

@@ -1,17 +1,17 @@
 import type pg from "pg";
 
-/** How long it may take to connect and to set a session up. */
+/** Time limit for connecting, and for setting up the session. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** What a new connection is. */
+/** Properties of a new session. */
 export interface Session {
-  /** The database process that serves it; changes behind a pooler. */
+  /** Process id of its backend; changes behind a pooler. */
   readonly pid: number;
-  /** Whether a pooler stands between: then the next transaction may run in another session, without our settings. */
+  /** Whether it is behind a pooler: the next transaction may then run in another session, without these settings. */
   readonly isPooled: boolean;
 }
 
-/** A query limit in the address would count for every query of the connection; each query has its own. */
+/** Removes `query_timeout` from the address: each query has its own time limit. */
 export function connectionConfig(url: string): pg.PoolConfig {
   const address = new URL(url);
   address.searchParams.delete("query_timeout");
@@ -23,12 +23,12 @@ export function connectionConfig(url: string): pg.PoolConfig {
   };
 }
 
-/** Applies the settings. They are not sent at start-up, where poolers refuse unknown ones. */
+/** Applies the settings, with SET: poolers reject unknown settings in the startup packet. */
 export async function prepareSession(client: pg.ClientBase, statementTimeoutMs: number): Promise<Session> {
   const settings = sessionSettings(statementTimeoutMs).map((setting) => `SET ${setting}`);
   const config: pg.QueryConfig & { query_timeout: number } = {
     text: `${[...settings, CHECK_CLIENT_CONNECTION].join("; ")}; SELECT pg_backend_pid() AS pid`,
-    // A database that hangs just then must not hold up all that wait.
+    // A database that hangs now must not block all waiting queries.
     query_timeout: CONNECT_TIMEOUT_MS,
   };
   const results = (await client.query<{ pid: number }>(config)) as unknown as pg.QueryResult<{
@@ -39,13 +39,13 @@ export async function prepareSession(client: pg.ClientBase, statementTimeoutMs: 
   return { pid, isPooled: processID !== pid };
 }
 
-/** What a query behind a pooler sends first. The settings end with its transaction. */
+/** Begins a transaction behind a pooler. The settings end with it. */
 export function transactionSettings(statementTimeoutMs: number): string {
   const settings = sessionSettings(statementTimeoutMs).map((setting) => `SET LOCAL ${setting}`);
   return ["BEGIN READ ONLY", ...settings].join("; ");
 }
 
-/** Values are written the same way whatever the database or the role has set. Read-only: nothing that is sent writes. */
+/** Fixes the output format of values, whatever the database or the role has set, and makes the session read-only. */
 function sessionSettings(statementTimeoutMs: number): string[] {
   return [
     "timezone = 'UTC'",
@@ -59,6 +59,6 @@ function sessionSettings(statementTimeoutMs: number): string[] {
   ];
 }
 
-/** The database notices within this time that the client has closed the connection. Not every platform can. */
+/** Makes the database detect a closed connection during a query. Some platforms do not support it. */
 const CHECK_CLIENT_CONNECTION =
   "DO $$ BEGIN SET client_connection_check_interval = '500ms'; EXCEPTION WHEN OTHERS THEN NULL; END $$";

@@ -3,7 +3,7 @@ import { open, type FileHandle, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** What the streams of a process may hold together that their clients have not read yet, in bytes. */
+/** Memory and disk, in bytes, for rows that clients of all streams have not read yet. */
 export class SpoolBudget {
   #memory: number;
   #disk: number;
@@ -34,7 +34,7 @@ export class SpoolBudget {
   }
 }
 
-/** Bytes of one stream that are kept in memory; a client that keeps pace never needs the disk. */
+/** Memory of one stream, in bytes. Streams of fast clients never use the disk. */
 const MEMORY_BYTES = 256 * 1024;
 
 interface Stored {
@@ -43,8 +43,8 @@ interface Stored {
 }
 
 /**
- * What the database has given of a stream and its client has not read yet: in memory, then in a file. So the transaction
- * ends at the pace of the database, whatever the client's.
+ * Rows of a stream that its client has not read yet, in memory, then in a file. The transaction can so end at the pace of
+ * the database (runtime/README.md, Streams).
  */
 export class Spool {
   readonly #budget: SpoolBudget;
@@ -60,7 +60,7 @@ export class Spool {
     this.#budget = budget;
   }
 
-  /** Resolves once the text is stored: at once while there is room, else when the client has read on. */
+  /** Resolves once the text is stored: immediately while there is room, otherwise after the client has read more. */
   async push(text: string): Promise<void> {
     const length = Buffer.byteLength(text);
     for (;;) {
@@ -88,7 +88,7 @@ export class Spool {
     }
   }
 
-  /** Frees memory and disk; what is stored is lost. */
+  /** Frees memory and disk, and discards what is stored. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -99,7 +99,7 @@ export class Spool {
     await this.#file?.close();
   }
 
-  /** One piece always fits: else a stream could not go on. */
+  /** A single entry always fits: otherwise a stream could not make progress. */
   #fitsInMemory(length: number): boolean {
     if (this.#entries.length === 0) {
       if (!this.#budget.takeMemory(length)) this.#budget.giveMemory(-length);
@@ -143,7 +143,7 @@ export class Spool {
   }
 }
 
-/** A file without a name: it is gone with the process, however that ends. */
+/** An unlinked file: the system deletes it when the process ends. */
 async function openUnlinked(): Promise<FileHandle> {
   const path = join(tmpdir(), `routewright-spool-${randomUUID()}`);
   const file = await open(path, "wx+", 0o600);
