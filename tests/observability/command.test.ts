@@ -183,7 +183,7 @@ describe("routewright usage", () => {
     try {
       const refused = await usage(address.href);
       expect([refused.exit, refused.out]).toEqual([2, ""]);
-      const [, grants = ""] = /let its owner run (.*)\.\n$/.exec(refused.error) ?? [];
+      const [, grants = ""] = /let the database's owner run (.*)\.\n$/.exec(refused.error) ?? [];
       await inDatabase(url, grants);
       expect((await usage(address.href)).exit).toBe(0);
     } finally {

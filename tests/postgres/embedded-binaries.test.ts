@@ -104,7 +104,7 @@ describe("PostgreSQL's programs", () => {
     await chmod(join(place, name), 0o777);
     const refused = runnableBinaries(tree, await serverAccount(folder), [place]);
     await expect(refused).rejects.toThrow(
-      /is in the way: it was not made by this account.*set DATABASE_URL\.$/,
+      /exists, but was not created by this account.*set DATABASE_URL\.$/,
     );
   });
 
