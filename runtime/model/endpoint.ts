@@ -1,26 +1,26 @@
 import type { Tier } from "./tier.js";
 
 /**
- * Version of what a generated folder holds: `catalogue.json` says it, generator and runtime check it. A change that an
- * older runtime or an older folder would misread raises it.
+ * Schema version of a generated folder, written to `catalogue.json` and checked by generator and runtime. Increase it with
+ * every change that an older runtime, or a newer one with an older folder, would misread.
  */
 export const GENERATED_SCHEMA_VERSION = 1;
 
-/** Methods a data endpoint may answer; `HEAD` and `OPTIONS` come with them (data-api.md §4.3). */
+/** Methods that an endpoint declares; `HEAD` and `OPTIONS` are implied (runtime/README.md, Requests). */
 export type Method = "GET" | "POST";
 
 export type Direction = "ASC" | "DESC";
 
-/** Upper- or lower-casing that both the input and the column go through before they are compared. */
+/** Case folding of both the value and the column before they are compared. */
 export type LetterCase = "lower" | "upper";
 
-/** How a declared parameter filters; operator and type are paired as in data-api.md §2.3. */
+/** How a declared parameter filters; which operator goes with which type (generator/README.md, meta.api). */
 export type Filter =
   | {
       readonly operator: "=" | "ILIKE";
       readonly type: "string";
       readonly case?: LetterCase;
-      /** Most characters of a value; 1,000 by default. */
+      /** Maximum characters of a value; 1,000 by default. */
       readonly maxLength?: number;
       /** The only values of the column, with `=`; others are refused. */
       readonly values?: readonly string[];
@@ -30,18 +30,18 @@ export type Filter =
       readonly operator: "IN";
       readonly type: "string_list";
       readonly case?: LetterCase;
-      /** Most values of one request; 1,000 by default. */
+      /** Maximum values per request; 1,000 by default. */
       readonly maxItems?: number;
-      /** Most characters of each value; 1,000 by default. */
+      /** Maximum characters of each value; 1,000 by default. */
       readonly maxLength?: number;
       /** The only values of the column; others are refused. */
       readonly values?: readonly string[];
     };
 
-/** A parameter that a caller may send: a name, the column it filters, and how. */
+/** A declared parameter: its name, the column it filters, and how. */
 export type Parameter = Filter & { readonly name: string; readonly column: string };
 
-/** Page sizes of an endpoint, in rows (data-api.md §2.3). */
+/** Page sizes of an endpoint, in rows (generator/README.md, meta.api). */
 export interface Pagination {
   readonly defaultLimit: number;
   readonly maxLimit: number;
@@ -67,13 +67,13 @@ export interface Column {
 export type Relation = readonly [schema: string, name: string];
 
 /**
- * One endpoint of the data API, complete: nothing of the manifest is needed behind it. The generator makes it, a
- * generated module carries it, the runtime serves it (DESIGN.md, "One way through").
+ * One endpoint of the data API. Self-contained: the runtime needs no manifest. The generator creates it, a generated module
+ * exports it, the runtime serves it.
  */
 export interface Endpoint {
   /** Name of the dbt model. */
   readonly model: string;
-  /** `/v1/{category}/{resource}[/{granularity}][/{window}]` (data-api.md §4.1). */
+  /** `/v1/{category}/{resource}[/{granularity}][/{window}]` (generator/README.md, Paths). */
   readonly path: string;
   readonly tier: Tier;
   readonly relation: Relation;
@@ -82,7 +82,7 @@ export interface Endpoint {
   readonly numbers?: "string";
   /** `GET` always; `POST` when the model declares it. */
   readonly methods: readonly Method[];
-  /** True for a model without `meta.api`: the whole table, no parameters at all (data-api.md §4.3). */
+  /** True for a model without `meta.api`: the whole table, without parameters. */
   readonly legacy: boolean;
   readonly parameters: readonly Parameter[];
   /** When false, a request must carry at least one declared parameter. */
@@ -90,22 +90,21 @@ export interface Endpoint {
   /** When not empty, a request must carry at least one of these parameters. */
   readonly requireAnyOf: readonly string[];
   readonly pagination: Pagination | null;
-  /** The fixed order, applied in turn; callers cannot override it. */
+  /** The declared order. A caller's sort goes ahead of it, and it breaks ties. */
   readonly sort: readonly SortKey[];
-  /** Columns that a caller may sort by, ahead of the fixed order. */
+  /** Columns that a caller may sort by, ahead of the declared order. */
   readonly sortableFields: readonly string[];
-  /** When the endpoint may be gone, as an RFC 3339 instant in UTC (dbt's `deprecation_date`); null: it is there to stay. */
+  /** When the endpoint may be removed, as an RFC 3339 time in UTC (dbt's `deprecation_date`); null: not deprecated. */
   readonly deprecationDate: string | null;
   /** Path of the endpoint that serves the latest version of the model; null for the latest one, or without versions. */
   readonly successor: string | null;
   /**
-   * dbt nodes (`unique_id`, sorted) whose builds alone change the rows: the model and, where that is a view, the views,
-   * tables, seeds and snapshots that it reads. Null when something else may change them too, such as a source that a
-   * view reads.
+   * dbt nodes (`unique_id`, sorted) whose builds change the rows: the model and, if that is a view, the views, tables, seeds
+   * and snapshots that it reads. Null when something else can change the rows too, such as a source that a view reads.
    */
   readonly upstreamNodes: readonly string[] | null;
 }
 
-/** Names that a paginated or sortable endpoint takes besides its own parameters. */
+/** Parameters of paginated and of sortable endpoints, besides the declared ones. */
 export const PAGE_FIELDS = ["limit", "offset"] as const;
 export const SORT_FIELDS = ["sort_by", "sort_direction"] as const;

@@ -1,6 +1,6 @@
 /**
- * Every refusal of the data API (data-api.md §7, decisions.md §A). Nothing else makes an error body; OpenAPI and the
- * tests read this same table.
+ * Every error of the data API (runtime/README.md, Errors). Nothing else makes an error body; OpenAPI and the tests read
+ * this table.
  */
 export const ERRORS = {
   missingKey: {
@@ -183,7 +183,7 @@ export const ERRORS = {
 
 interface ErrorRow {
   readonly status: number;
-  /** What the caller reads; `{name}` is filled in. */
+  /** Text for the caller, with `{name}` placeholders. */
   readonly detail: string;
   /** The condition, for the documentation. */
   readonly when: string;
@@ -191,24 +191,24 @@ interface ErrorRow {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-type Blanks<T extends string> = T extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | Blanks<Rest>
+type Placeholders<T extends string> = T extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Placeholders<Rest>
   : never;
-type Fill<C extends ErrorCode> = Record<Blanks<(typeof ERRORS)[C]["detail"]>, string | number>;
+type Values<C extends ErrorCode> = Record<Placeholders<(typeof ERRORS)[C]["detail"]>, string | number>;
 
-/** An answer that says no: expected, so a value and never thrown. */
+/** An error response. Expected, so it is returned and never thrown. */
 export interface HttpError {
   readonly code: ErrorCode;
   readonly status: number;
   readonly detail: string;
-  /** Seconds to wait, for a refusal that time mends; told in `Retry-After` too. */
+  /** Seconds to wait before a retry, also sent as `Retry-After`; null when a retry does not help. */
   readonly retryAfter: number | null;
 }
 
-/** Makes the refusal of a row of the table; the blanks of its text must all be given. */
+/** Creates an error of the table, with a value for each placeholder of its text. */
 export function httpError<C extends ErrorCode>(
   code: C,
-  ...[fill]: [keyof Fill<C>] extends [never] ? [] : [Fill<C>]
+  ...[fill]: [keyof Values<C>] extends [never] ? [] : [Values<C>]
 ): HttpError {
   const { status, detail } = ERRORS[code];
   const values: Readonly<Record<string, string | number>> = fill ?? {};

@@ -3,13 +3,13 @@ import type { Condition, ResultColumns } from "./warehouse.js";
 
 /** How a filter compares, by the type of its column (runtime/README.md, Requests). */
 export interface FilterType {
-  /** Type that a value is cast to, so that an index on the column serves the comparison. */
+  /** Type that a value is cast to, so that PostgreSQL can use an index on the column. */
   readonly cast: string;
   /** The error for a value that is not of the type. */
   readonly error: "notDate" | `valueNot${"Integer" | "Number" | "Boolean" | "Uuid" | "DateTime"}`;
   /**
-   * The value as PostgreSQL reads it. Undefined: not a value of the type. Null: a value that no column of the type can
-   * hold, so nothing equals it.
+   * The value in PostgreSQL's syntax. Undefined: not a value of the type. Null: outside the type's range, so no row can
+   * match.
    */
   readonly parse: (text: string) => string | null | undefined;
 }
@@ -17,7 +17,7 @@ export interface FilterType {
 const INTEGER: FilterType = { cast: "bigint", error: "valueNotInteger", parse: parseInteger };
 const DATE_TIME: FilterType = { cast: "timestamptz", error: "valueNotDateTime", parse: parseDateTime };
 
-/** Other types compare as text. Keys are PostgreSQL's own names of the types. */
+/** By PostgreSQL's type name. Other types compare as text. */
 const FILTER_TYPES: Readonly<Record<string, FilterType>> = {
   int2: INTEGER,
   int4: INTEGER,
@@ -59,7 +59,7 @@ function parseInteger(text: string): string | null | undefined {
 
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(?:e([+-]?\d+))?$/i;
 
-/** A number with a larger exponent is none that `numeric` holds. */
+/** Numbers with larger exponents are outside the range of `numeric`. */
 const MAX_EXPONENT = 1000;
 
 function parseNumeric(text: string): string | null | undefined {
@@ -68,7 +68,7 @@ function parseNumeric(text: string): string | null | undefined {
   return Math.abs(Number(exponent)) > MAX_EXPONENT ? null : text;
 }
 
-/** PostgreSQL refuses a number that rounds to infinity or to zero. */
+/** PostgreSQL rejects a number that rounds to infinity or to zero. */
 function parseFloat(text: string, round: (number: number) => number): string | null | undefined {
   const number = parseNumeric(text);
   const rounded = round(Number(number ?? 0));
@@ -86,7 +86,7 @@ function parseUuid(text: string): string | undefined {
 /** A date of the four-digit years, or of an expanded year as the API prints it (`-000043-03-15` is in 44 BC). */
 const DATE = /^(\d{4}|[+-]\d{6,7})-(\d{2})-(\d{2})$/;
 
-/** Last years that `date` and `timestamp` of PostgreSQL hold, and the first: 4713 BC. */
+/** Range of PostgreSQL's `date` and `timestamp`; the first year is 4713 BC. */
 const MAX_YEAR = { date: 5_874_897, timestamp: 294_276 };
 const MIN_YEAR = -4712;
 

@@ -122,7 +122,7 @@ function isAccepted(text: string, values: readonly string[], parameter: Paramete
   return folds.some((fold) => values.some((value) => fold(value) === fold(text)));
 }
 
-/** `%` is a wildcard; `_` and `\` are ordinary characters; without `%` the text may stand anywhere. */
+/** `%` is the wildcard; `_` and `\` are literal; without `%` the text may occur anywhere. */
 function likePattern(value: string): string {
   const escaped = value.replace(/[\\_]/g, "\\$&");
   return value.includes("%") ? escaped : `%${escaped}%`;
@@ -169,7 +169,7 @@ function readInteger(
   return number > max ? httpError("aboveMaximum", { field, max }) : number;
 }
 
-/** A repeated name is joined with commas, which no integer has. */
+/** Joins repeated names with commas, which makes the integer invalid. */
 function integerText(raw: RawValue): string {
   if (raw.from === "query")
     return raw.texts
@@ -181,7 +181,7 @@ function integerText(raw: RawValue): string {
   return typeof value === "number" || typeof value === "string" ? String(value).trim() : "not an integer";
 }
 
-/** The caller's sort first, the fixed sort behind it as tie-breaker. */
+/** The caller's sort, then the declared sort as tie-breaker. */
 function readSort(
   { sort, sortableFields }: Endpoint,
   fields: RawFields,

@@ -3,7 +3,7 @@ import { filterType, type FilterType } from "./filter-values.js";
 import { bind, identifier, literal, sql, typeName, type BindValue, type Sql } from "./sql.js";
 import type { Condition, ResultColumn, ResultColumns, Selection } from "./warehouse.js";
 
-/** One filter (runtime/README.md, Requests): the value is cast to the column's type, so that an index serves it. */
+/** One filter (runtime/README.md, Requests). Casts the value to the column's type, so that PostgreSQL can use an index. */
 export function where(
   condition: Condition,
   position: number,
@@ -37,7 +37,7 @@ export function where(
   }
 }
 
-/** A column that the relation lacks is compared as text: PostgreSQL reports that it does not exist. */
+/** A missing column is compared as text: PostgreSQL then reports that it does not exist. */
 function columnOf({ column }: Condition, columns: ResultColumns, declared: readonly Column[]): ResultColumn {
   const isNamed = ({ name }: { readonly name: string }): boolean => name === column;
   const existing = columns.find(isNamed) ?? { name: column, type: "text" };
@@ -45,7 +45,7 @@ function columnOf({ column }: Condition, columns: ResultColumns, declared: reado
   return timezone === undefined ? existing : { ...existing, timezone };
 }
 
-/** The value of a condition as its column's type reads it; null matches nothing. */
+/** The value of a condition, parsed for its column's type; null matches nothing. */
 const valueOf =
   (position: number, type: FilterType | null) =>
   ({ conditions }: Selection): BindValue => {
@@ -55,7 +55,7 @@ const valueOf =
   };
 const TEXT_TYPES: ReadonlySet<string> = new Set(["text", "varchar", "bpchar", "citext"]);
 
-/** PostgreSQL folds both sides: its rules for letter case differ from JavaScript's (`Straße`, `ΣΑΣ`). */
+/** PostgreSQL folds both sides: its case rules differ from JavaScript's (`Straße`, `ΣΑΣ`). */
 function folded(value: Sql<Selection>, letterCase: LetterCase | undefined): Sql<Selection> {
   switch (letterCase) {
     case undefined:
@@ -85,7 +85,7 @@ function typedList(values: Sql<Selection>, { cast }: FilterType, column: ResultC
     : list;
 }
 
-/** A point in time as a column of type `timestamp` holds it; other columns take it as it is. */
+/** Converts a time for a `timestamp` column; other columns take it unchanged. */
 function withoutZone(time: Sql<Selection>, { type, timezone = "UTC" }: ResultColumn): Sql<Selection> {
   return type === "timestamp" ? sql`(${time} AT TIME ZONE ${literal(timezone)})` : time;
 }
@@ -103,7 +103,7 @@ function fromDay(text: Sql<Selection>, column: ResultColumn, day: Sql<Selection>
   }
 }
 
-/** The last day is included whole, also where the column holds times of day. */
+/** Includes the whole last day, also for columns with a time of day. */
 function upToDay(text: Sql<Selection>, column: ResultColumn, day: Sql<Selection>): Sql<Selection> {
   const name = sql`s.${identifier(column.name)}`;
   switch (column.type) {
@@ -118,7 +118,7 @@ function upToDay(text: Sql<Selection>, column: ResultColumn, day: Sql<Selection>
   }
 }
 
-/** Days are of UTC, as the times that the API prints. */
+/** Days are in UTC, like the times that the API writes. */
 function startOfDay(day: Sql<Selection>, column: ResultColumn): Sql<Selection> {
   return column.timezone === undefined
     ? day

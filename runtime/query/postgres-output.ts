@@ -1,7 +1,7 @@
 import { EMPTY, identifier, join, literal, sql, type Sql } from "./sql.js";
 import type { OutputStyle, ResultColumn, ResultColumns, RowFormat } from "./warehouse.js";
 
-/** The columns of a relation `s` as the API serves them, each under its own name. */
+/** The columns of a relation `s` in the API's format, under their own names. */
 export function outputColumns(columns: ResultColumns, style: OutputStyle): Sql {
   const write = style === "plain" ? plainOutput : output;
   return join(
@@ -17,7 +17,7 @@ export function hasPlainStyle(columns: ResultColumns): boolean {
   return columns.some(({ type }) => SCALARS.has(type));
 }
 
-/** Whether the row `t`, which holds `outputColumns`, is right in the plain style. */
+/** Whether the plain style is correct for the row `t` of `outputColumns`. */
 export function isPlain(columns: ResultColumns): Sql {
   const checks = columns.flatMap(({ name, type }) =>
     SCALARS.has(type) ? [isPlainValue(sql`t.${identifier(name)}`, type)] : [],
@@ -25,7 +25,7 @@ export function isPlain(columns: ResultColumns): Sql {
   return sql`(${join(checks, " AND ")}) IS NOT FALSE`;
 }
 
-/** JSON writes dates as the API does. */
+/** Dates need no rewriting: `row_to_json` writes them as the API does. */
 function plainOutput(value: Sql, column: ResultColumn): Sql {
   switch (column.type) {
     case "timestamp":
@@ -37,7 +37,7 @@ function plainOutput(value: Sql, column: ResultColumn): Sql {
   }
 }
 
-/** False for years that are not of four digits, NaN and infinities. */
+/** False for years without four digits, NaN and infinities. */
 function isPlainValue(value: Sql, type: string): Sql {
   switch (type) {
     case "date":
@@ -60,7 +60,7 @@ function inUtc(value: Sql, { timezone = "UTC" }: Omit<ResultColumn, "name">): Sq
     : sql`(${value}::timestamp AT TIME ZONE ${literal(timezone)} AT TIME ZONE 'UTC')`;
 }
 
-/** One row of `t`, which holds `outputColumns`, as text. */
+/** One row `t` of `outputColumns`, as text. */
 export function record(columns: ResultColumns, format: RowFormat): Sql {
   switch (format) {
     case "json":
@@ -68,7 +68,7 @@ export function record(columns: ResultColumns, format: RowFormat): Sql {
     case "json-strings":
       return columns.some(isString) ? rowWithStrings(columns) : ROW_AS_JSON;
     case "ndjson":
-      // JSON escapes line breaks in strings: those left are white space of a column of type `json`.
+      // JSON escapes line breaks in strings: the others are white space of a `json` column.
       return columns.some(({ type }) => /^_?json$/.test(type))
         ? sql`translate(${ROW_AS_JSON}, E'\\r\\n', '  ')`
         : ROW_AS_JSON;
@@ -100,7 +100,7 @@ const NUMBERS: ReadonlySet<string> = new Set(["int2", "int4", "int8", "numeric"]
 /** `t.*` is the row whatever its columns are called; `t` alone could be a column of that name. */
 const ROW_AS_JSON = sql`row_to_json(t.*)::text`;
 
-/** A value as the API serves it (runtime/README.md, Formats). */
+/** A value in the API's format (runtime/README.md, Responses). */
 function output(value: Sql, type: Omit<ResultColumn, "name">): Sql {
   if (!isRewritten(type)) return value;
   if (type.type.startsWith("_")) return outputArray(value, { ...type, type: type.type.slice(1) });
@@ -139,8 +139,8 @@ function outputScalar(value: Sql, column: Omit<ResultColumn, "name">): Sql {
 }
 
 /**
- * A year outside 0001 to 9999 is written as ISO 8601 expands it and JavaScript reads it: a sign and six digits at least,
- * `-000043` for 44 BC.
+ * Writes a year outside 0001 to 9999 in the expanded form of ISO 8601, which JavaScript parses: a sign and at least six
+ * digits, `-000043` for 44 BC.
  */
 function outputTime(time: Sql, type: Sql, zone: Sql): Sql {
   const year = sql`CASE extract(year FROM ${time}) WHEN -1 THEN '0000' ELSE to_char(extract(year FROM ${time})::int + (${time} < ${type} '0001-01-01')::int, 'FMSG9999000000') END`;
@@ -155,7 +155,7 @@ function outputComposite(value: Sql, fields: readonly ResultColumn[]): Sql {
   return sql`CASE WHEN ${value} IS DISTINCT FROM NULL THEN (SELECT row_to_json(c) FROM (SELECT ${join(items, ", ")}) AS c) END`;
 }
 
-/** Arrays of several dimensions keep them: their JSON is rewritten as text, where years are of four digits. */
+/** Multidimensional arrays keep their dimensions: their JSON is rewritten as text, for years of four digits. */
 function outputArray(array: Sql, element: Omit<ResultColumn, "name">): Sql {
   const item = output(sql`(${array})[i]`, element);
   const items = sql`SELECT json_agg(${item} ORDER BY i) FROM generate_subscripts(${array}, 1) AS i`;
@@ -181,7 +181,7 @@ function outputNested(array: Sql, { type, timezone = "UTC" }: Omit<ResultColumn,
   }
 }
 
-/** Types whose text never holds a comma, a quote, a line break or the start of a formula. */
+/** Types whose text never contains a comma, a quote, a line break or the start of a formula. */
 const BARE: ReadonlySet<string> = new Set([
   ...["int2", "int4", "int8", "oid", "float4", "float8", "numeric", "bool"],
   ...["date", "timestamp", "timestamptz", "uuid"],
@@ -196,7 +196,7 @@ function csvField({ name, type }: ResultColumn, isSpreadsheet: boolean): Sql {
   return sql`coalesce('"' || replace(${cell}, '"', '""') || '"', '')`;
 }
 
-/** A string of a `json` column with `\u0000`, which no text of PostgreSQL can hold, stays JSON. */
+/** Strings of a `json` column with `\u0000`, which PostgreSQL's `text` cannot store, stay JSON. */
 function csvText(value: Sql, type: string): Sql {
   const unquoted = sql`to_json(${value}) #>> '{}'`;
   return type === "json"

@@ -28,10 +28,10 @@ import {
   type Statement,
 } from "./sql.js";
 
-/** Plans kept for one relation: callers choose the filters, and must not choose how much memory that takes. */
+/** Cached plans per relation. Bounded, since callers choose the filters. */
 const MAX_PLANS = 200;
 
-/** Plans by columns, relation and the form of the selection: all of it except the values. */
+/** Plans by columns, relation and form of the selection, which is all of it except the values. */
 class PlanCache {
   readonly #plans = new WeakMap<ResultColumns, Map<string, Plan<Selection>>>();
 
@@ -66,14 +66,14 @@ function formOf(use: string, [schema, name]: Relation, { conditions, sort, page 
   return form;
 }
 
-/** What of a page stands in the text itself. */
+/** The part of a page that is in the statement's text. */
 function pageForm(page: Page): string {
   return `${hasCommonLimit(page) ? String(Math.min(page.limit, BUFFERED_ROWS + 1)) : ""}${page.offset > 0 ? "+" : ""}`;
 }
 
 /**
- * A limit in the text lets PostgreSQL keep a generic plan; with a parameter it plans each execution, which takes longer
- * than a small answer. The limits that callers usually send are few enough to prepare a statement for each.
+ * With the limit in the text PostgreSQL reuses a generic plan; with a bind parameter it plans each execution, which takes
+ * longer than a small query. The common limits are few enough to prepare a statement for each.
  */
 function hasCommonLimit({ limit }: Page): boolean {
   return limit <= 10 || (limit <= 100 && limit % 5 === 0) || limit % 50 === 0 || limit > BUFFERED_ROWS;
@@ -109,14 +109,14 @@ function typeOf(a: Sql, depth: number): Sql {
 
 const TYPE_OF_A = typeOf(sql`a`, COMPOSITE_DEPTH);
 
-/** SQL as PostgreSQL (14 and newer) speaks it. The session's time zone is UTC and its date style ISO. */
+/** The SQL of PostgreSQL 14 and newer. Requires a session with time zone UTC and date style ISO. */
 export const postgresDialect: Dialect = { describe, whole, each, hasPlainStyle };
 
 const placeholder = (position: number): string => `$${position}`;
 
 /**
- * `storage` changes when the relation is replaced, or its rows are written anew as a whole. `type` is the base type of a domain; `_` before it means an array of it. `fields` are those of a composite type, down to
- * `COMPOSITE_DEPTH`.
+ * `storage` changes when the relation is replaced or rewritten. `type` is the base type of a domain; a leading `_` means an
+ * array of it. `fields` are those of a composite type, down to `COMPOSITE_DEPTH`.
  */
 function describe([schema, name]: Relation): Statement {
   const body = sql`SELECT json_agg(json_strip_nulls(json_build_object('name', a.attname, 'type', t.name, 'fields', t.fields, 'storage', c.oid || '.' || c.relfilenode)) ORDER BY a.attnum)::text AS columns
@@ -179,27 +179,27 @@ function wholeAnswer(
   return sql`SELECT ${aggregate} AS rows, count(*)::int AS found${beyond} FROM (${bounded}) r`;
 }
 
-/** To number the rows and leave the last one out would take longer. */
+/** Length of the row past the page. Numbering the rows and filtering the last one takes longer. */
 function bytesBeyond(selection: Selection, format: RowFormat): Sql<Selection> {
   const separator = constant(SEPARATORS[format].bytes);
   return sql`(array_agg(octet_length(j)))[${limitIn(selection)} + 1] + ${separator}`;
 }
 
-/** Null instead of more rows or bytes than may be answered in one piece. */
+/** Null instead of more rows or bytes than a buffered result may have. */
 function unlessTooLarge(aggregate: Sql<Selection>, { page }: Selection): Sql<Selection> {
   const isBounded = page !== null && page.limit <= BUFFERED_ROWS;
   const rows = isBounded ? EMPTY : sql` AND count(*) <= ${constant(BUFFERED_ROWS)}`;
   return sql`CASE WHEN count(j) = count(*) AND sum(octet_length(j)) <= ${constant(BUFFERED_BYTES)}${rows} THEN ${aggregate} END`;
 }
 
-/** Null instead of a row that takes more than its part, so that the database's own memory is bounded too. */
+/** Null instead of a row above its share of the bytes, which bounds the database's memory too. */
 function boundedRow({ page }: Selection, style: OutputStyle): Sql {
   const rows = page !== null && hasCommonLimit(page) ? Math.min(page.limit, BUFFERED_ROWS) : BUFFERED_ROWS;
   const plain = style === "plain" ? sql` AND plain` : EMPTY;
   return sql`CASE WHEN octet_length(j) <= ${constant(Math.max(SMALLEST_ROW_PART, BUFFERED_BYTES / rows))}${plain} THEN j END`;
 }
 
-/** Bytes that a row may take however many there are. */
+/** Minimum share of a row, in bytes. */
 const SMALLEST_ROW_PART = 32 * 1024;
 
 function eachRow(
@@ -239,7 +239,7 @@ function offset(page: Page): Sql<Selection> {
   return page.offset === 0 ? EMPTY : sql` OFFSET ${bind(offsetOf)}`;
 }
 
-/** The page's own limit, without the row behind it. */
+/** The page's limit, without the row past it. */
 function limitIn({ page }: Selection): Sql<Selection> {
   return page !== null && hasCommonLimit(page)
     ? constant(Math.min(page.limit, BUFFERED_ROWS + 1))

@@ -8,7 +8,7 @@ export type RawValue =
   | { readonly from: "query"; readonly texts: readonly string[] }
   | { readonly from: "body"; readonly value: unknown };
 
-/** Of a request without parameters. */
+/** The fields of a request without parameters. */
 export const NO_FIELDS: RawFields = new Map();
 
 /** The fields of a query string (without its `?`). */
@@ -22,7 +22,7 @@ export function queryFields(query: string): RawFields {
   return fields;
 }
 
-/** Most values and deepest nesting of a JSON body: parsing more would block the other requests of the process. */
+/** Maximum values and nesting of a JSON body: parsing more would block other requests. */
 export const MAX_BODY_VALUES = 10_000;
 export const MAX_BODY_DEPTH = 8;
 
@@ -34,7 +34,7 @@ export function bodyFields(text: string): RawFields | HttpError {
   return json === undefined ? httpError("bodyNotJson") : objectFields(json);
 }
 
-/** Counts before anything is parsed; quotes and escapes are followed, so that text in strings does not count. */
+/** Scans the text before it is parsed. Tracks quotes and escapes, so that strings do not count. */
 function isTooComplex(text: string): boolean {
   let depth = 0;
   let values = 0;
@@ -65,7 +65,7 @@ export function objectFields(json: unknown): RawFields | HttpError {
 /** A number with more digits than a double keeps exactly; strings are matched only to skip them. */
 const LONG_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]{15,}/g;
 
-/** Parses JSON; a long number becomes its text, since a filter takes the text anyway and must keep all digits. */
+/** Parses JSON. Long numbers become strings: filters take text, and must keep all digits. */
 function parse(text: string): unknown {
   try {
     const json = JSON.parse(text) as unknown;
@@ -76,7 +76,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** `10.000000000000000000` is the integer 10, as it would be with fewer zeros. */
+/** `10.000000000000000000` is the integer 10, as JSON.parse would read it. */
 function quoted(number: string): string {
   return `"${number.replace(/^(-?\d+)\.0+$/, "$1")}"`;
 }

@@ -11,7 +11,7 @@ export interface KeyedQuery {
   readonly key: string;
 }
 
-/** What a request decides besides the rows. */
+/** Options of a response besides the selected rows. */
 export interface ResponseOptions {
   readonly format: RowFormat;
   readonly timeoutMs: number;
@@ -62,7 +62,7 @@ export function queryKey({ relation: [schema, name], selection, format, timeoutM
     key += `\0${String(page.limit)} ${String(page.offset)}${page.envelope === true ? " +" : ""}`;
   for (const { column, operator, value, ...filter } of conditions) {
     const letterCase = "case" in filter ? (filter.case ?? "") : "";
-    // The number of values keeps a list apart from what follows it.
+    // The number of values delimits the list.
     const values = typeof value === "string" ? value : `${String(value.length)}\0${value.join("\0")}`;
     key += `\0\0${column}\0${operator}\0${letterCase}\0${values}`;
   }

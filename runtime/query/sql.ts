@@ -1,17 +1,17 @@
 declare const brand: unique symbol;
 
-/** A bind parameter: sent beside the text, never in it. */
+/** A bind parameter: sent separately from the text. */
 export type BindValue = string | number | null | readonly (string | null)[];
 
 /**
- * A fragment of SQL: text with placeholders, and a function for the value of each. Branded: only the functions of this
- * file make one, so no text from a request or a manifest can pass for SQL.
+ * A fragment of SQL: text with placeholders, and a function for the value of each. Branded: only this file creates
+ * fragments, so text from a request or a manifest cannot become SQL.
  *
- * `From` is what the values are read from: a fragment is made once for requests of one form, its values for each.
+ * `From` is the source of the values: a fragment is built once for all requests of one form, its values for each request.
  */
 export interface Sql<From = unknown> {
   readonly [brand]: true;
-  /** One more than there are values. */
+  /** Text around the placeholders: one more than `values`. */
   readonly texts: readonly string[];
   readonly values: readonly ValueOf<From>[];
 }
@@ -23,7 +23,7 @@ function piece<From>(texts: readonly string[], values: readonly ValueOf<From>[])
   return { texts, values } as unknown as Sql<From>;
 }
 
-/** SQL written in this code; `${}` takes other pieces only. */
+/** SQL of the source code; `${}` takes other fragments only. */
 export function sql<From = unknown>(
   literals: TemplateStringsArray,
   ...parts: readonly Sql<From>[]
@@ -36,28 +36,28 @@ export function bind<From>(value: ValueOf<From>): Sql<From> {
   return piece(["", ""], [value]);
 }
 
-/** An integer of this code. */
+/** An integer of the source code. */
 export function constant(number: number): Sql {
   return piece([String(Math.trunc(number))], []);
 }
 
-/** A text of the catalogue as an SQL string. */
+/** A text of the catalogue as an SQL string literal. */
 export function literal(text: string): Sql {
   return piece([`E'${text.replace(/[\\']/g, "\\$&")}'`], []);
 }
 
-/** The name of a built-in type, from this code. */
+/** The name of a built-in type, from the source code. */
 export function typeName(name: string): Sql {
   if (!/^[a-z0-9 ]+$/.test(name)) throw new Error(`Not the name of a built-in type: ${name}`);
   return piece([name], []);
 }
 
-/** A quoted identifier: doubling the quote is all that standard SQL asks for. */
+/** A quoted identifier. Standard SQL escapes a quote by doubling it. */
 export function identifier(...names: readonly string[]): Sql {
   return piece([names.map((name) => `"${name.replaceAll('"', '""')}"`).join(".")], []);
 }
 
-/** Pieces with a separator between them. */
+/** Fragments with a separator between them. */
 export function join<From>(
   parts: readonly Sql<From>[],
   separator: " AND " | ", " | " || ',' || ",
@@ -105,7 +105,7 @@ export interface Plan<From> {
   readonly values: readonly ValueOf<From>[];
 }
 
-/** Writes the placeholders as the engine does. */
+/** Builds the text with the engine's placeholders. */
 export function plan<From>(body: Sql<From>, placeholder: (position: number) => string): Plan<From> {
   let text = body.texts[0] ?? "";
   for (let i = 0; i < body.values.length; i++) text += placeholder(i + 1) + (body.texts[i + 1] ?? "");

@@ -14,7 +14,7 @@ export type Condition = Filter & {
 export interface Page {
   readonly limit: number;
   readonly offset: number;
-  /** Whether to find out if rows follow the page. */
+  /** Whether to determine if rows follow the page. */
   readonly lookAhead: boolean;
   /** Whether JSON wraps the rows: `{items, pagination}`. */
   readonly envelope?: boolean;
@@ -22,10 +22,10 @@ export interface Page {
 
 /** The rows of a relation that a request selects, in their order. */
 export interface Selection {
-  /** The declared columns. Rows carry those that the relation has, in this order; none declared: all of the relation. */
+  /** Declared columns. Rows have those that exist, in this order; without declared columns, all columns of the relation. */
   readonly columns?: readonly Column[];
   readonly conditions: readonly Condition[];
-  /** No column twice. */
+  /** Without duplicate columns. */
   readonly sort: readonly SortKey[];
   readonly page: Page | null;
 }
@@ -36,7 +36,7 @@ export interface Selection {
  */
 export type RowFormat = "json" | "json-strings" | "ndjson" | "csv" | "spreadsheet";
 
-/** What stands between two rows. */
+/** Separator between two rows. */
 export const ROW_SEPARATORS = {
   json: ",",
   "json-strings": ",",
@@ -56,7 +56,7 @@ export interface ResolvedQuery {
 /** A column of a relation in the database. */
 export interface ResultColumn {
   readonly name: string;
-  /** The engine's own name of the type; `_` before it: an array. */
+  /** The engine's name of the type; a leading `_` means an array. */
   readonly type: string;
   /** The fields of a composite type, or of an array of one. */
   readonly fields?: readonly ResultColumn[];
@@ -72,7 +72,7 @@ export type ResultColumns = readonly ResultColumn[];
 
 const served = new WeakMap<ResultColumns, WeakMap<readonly Column[], ResultColumns>>();
 
-/** The declared columns that a relation has, in declared order; all of the relation where none is declared. */
+/** The declared columns that exist, in declared order; all columns if none is declared. */
 export function servedColumns(existing: ResultColumns, declared: readonly Column[] = []): ResultColumns {
   if (declared.length === 0) return existing;
   let known = served.get(existing);
@@ -89,11 +89,11 @@ function servedColumn(existing: ResultColumns, declared: Column): readonly Resul
   return [{ ...column, ...(timezone !== undefined && { timezone }), ...(type !== null && { wide }) }];
 }
 
-/** A result that is complete in memory. */
+/** A complete result in memory. */
 export interface BufferedRows {
   readonly kind: "whole";
   readonly columns: ResultColumns;
-  /** The rows as the database wrote them, with the format's separator between them; empty without rows. */
+  /** The rows with the format's separator between them; empty without rows. */
   readonly text: string;
   readonly returned: number;
   /** Whether rows follow this page; false where the query did not look ahead. */
@@ -102,11 +102,11 @@ export interface BufferedRows {
   readonly milliseconds: number;
 }
 
-/** A result in chunks, in bounded memory. It holds a connection until it was read to its end or `return()` was called. */
+/** A result in chunks, in bounded memory. Read it to its end or call `return()`: it may hold a connection until then. */
 export interface RowStream {
   readonly kind: "stream";
   readonly columns: ResultColumns;
-  /** Together the text of the rows; none is empty. Rejects when the database fails. */
+  /** Chunks of the text of the rows, none of them empty. Rejects when the database fails. */
   readonly pieces: RowChunks;
 }
 
@@ -116,11 +116,11 @@ export interface RowChunks {
   return(): Promise<IteratorReturnResult<StreamEnd>>;
 }
 
-/** What is known once a stream has ended. */
+/** Totals of a stream that has ended. */
 export interface StreamEnd {
   readonly returned: number;
   readonly hasMore: boolean;
-  /** Time in the database, without the time it waited for the reader. */
+  /** Time in the database, without waiting for the reader. */
   readonly milliseconds: number;
 }
 
@@ -136,58 +136,57 @@ export class QueryTimeout extends Error {
   }
 }
 
-/** A query was cancelled, or never run, because its answer is not needed any more: its client has disconnected. */
+/** A query was cancelled, or not run, because its client has disconnected. */
 export class QueryAbandoned extends Error {
   constructor() {
     super("The client has disconnected; its query was cancelled.");
   }
 }
 
-/** Who a query runs for, and for how long (runtime/README.md, Limits). */
+/** The caller of a query (runtime/README.md, Limits). */
 export interface QueryContext {
-  /** Key id or network address: connections are shared out by it. */
+  /** Key id or network address: callers have shares of the connections. */
   readonly callerId: string;
   readonly tier: Tier;
-  /** Version of the rows, where it is known: columns belong to it. */
+  /** Version of the rows and of their columns; null if unknown. */
   readonly version: string | null;
   readonly isStillNeeded: IsStillNeeded;
 }
 
-/** A database that answers queries. Every engine passes the same contract suite (tests/postgres/). */
+/** A database that runs queries. Every engine passes the same contract suite (tests/postgres/). */
 export interface Warehouse {
   /**
    * The selected rows, or "overloaded" when the queue, or the caller's share of it, is full. Rejects when the database
-   * fails, and when the answer is not needed any more.
+   * fails, and when the result is no longer needed.
    */
   rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded">;
   /**
-   * The columns of a relation, at once when they are cached for this version of its rows. Rejects when the relation does
-   * not exist or the database fails.
+   * The columns of a relation, without a promise when they are cached for this version. Rejects when the relation does not
+   * exist or the database fails.
    */
   columns(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns>;
-  /** What is degraded while queries still succeed; null: nothing. */
+  /** Why the warehouse is degraded while queries still succeed; null while it is not. */
   readonly degraded: string | null;
   /** Relations, as `schema.name`, whose latest query failed because the database does not have them. */
   readonly missingRelations: readonly string[];
-  /** Whether the database answers within a short time. */
+  /** Whether the database responds within a short time. */
   isReachable(): Promise<boolean>;
-  /** Ends the connections after the running queries. */
+  /** Closes the connections after the running queries. */
   close(): Promise<void>;
 }
 
-/** How values are written: right for every value, or in short SQL that is right for nearly all (`Dialect.whole`). */
+/** How values are written: `exact` is correct for every value, `plain` is faster and correct for nearly all. */
 export type OutputStyle = "plain" | "exact";
 
-/** What differs between engines. */
+/** The SQL of an engine. */
 export interface Dialect {
   /** Selects the columns of a relation: one row with a JSON list of `ResultColumn`, or null without the relation. */
   describe(relation: Relation): Statement;
   /**
-   * Selects one row: `rows`, the selected rows in the format with its separator between them (null for none, and where
-   * they are too many or too large); `found`, how many rows there are: one past the page at most, and one past
-   * `BUFFERED_ROWS` at most; and where the page looks ahead `beyond`, how many bytes at the end of `rows` belong to the
-   * row past the page. With `style: "plain"` the SQL is short and `rows` is also null where a value needs the exact
-   * style (`hasPlainStyle` tells whether there is a difference).
+   * Selects one row with these columns. `rows`: the selected rows as text with separators (null for none, or for too many
+   * or too large ones). `found`: the number of rows, at most one past the page and one past `BUFFERED_ROWS`. `beyond`, if
+   * the page looks ahead: how many bytes at the end of `rows` belong to the row past the page. With `style: "plain"` `rows`
+   * is also null if a value needs the exact style.
    */
   whole(
     relation: Relation,
@@ -198,10 +197,10 @@ export interface Dialect {
   ): Statement;
   /** Whether the two styles differ for these columns. */
   hasPlainStyle(columns: ResultColumns): boolean;
-  /** Selects the rows one by one in one text column: at most one past the page where it looks ahead. */
+  /** Selects the rows in one text column: at most one past the page if it looks ahead. */
   each(relation: Relation, columns: ResultColumns, selection: Selection, format: RowFormat): Statement;
 }
 
-/** Rows, and bytes of rows, that are answered in one piece at most; longer answers come piece by piece. */
+/** Maximum rows and bytes of a buffered result; larger results are streamed. */
 export const BUFFERED_ROWS = 1000;
 export const BUFFERED_BYTES = 2 * 1024 * 1024;
