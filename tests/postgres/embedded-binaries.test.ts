@@ -103,9 +103,7 @@ describe("PostgreSQL's programs", () => {
     await mkdir(join(place, name), { recursive: true });
     await chmod(join(place, name), 0o777);
     const refused = runnableBinaries(tree, await serverAccount(folder), [place]);
-    await expect(refused).rejects.toThrow(
-      /exists, but was not created by this account.*set DATABASE_URL\.$/,
-    );
+    await expect(refused).rejects.toThrow(/exists, but was not created by this account.*set DATABASE_URL\.$/);
   });
 
   it("that run nowhere are named with the reason", async () => {
