@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Endpoint, Parameter, Tier } from "@routewright/runtime/model";
 import { byText } from "../manifest/json.js";
 import type { Manifest, OtherNode } from "../manifest/manifest.js";
@@ -105,6 +106,7 @@ function readModel(model: Model, context: Context): Outcome {
   const entry = {
     ...segmentsOf(tags),
     uniqueId: model.uniqueId,
+    source: createHash("sha256").update(model.digest).digest("hex").slice(0, 16),
     facts: factsOf(model, tags),
     documentation: documentationOf(model, descriptions),
   };

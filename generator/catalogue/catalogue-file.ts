@@ -8,7 +8,7 @@ import {
 } from "@routewright/runtime/model";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { visible } from "../manifest/hidden.js";
-import { objectOr } from "../manifest/json.js";
+import { byText, objectOr } from "../manifest/json.js";
 import { parseJson } from "../manifest/manifest.js";
 import type { Catalogue, CatalogueEntry, ColumnFacts, Skipped } from "./catalogue.js";
 
@@ -56,6 +56,8 @@ interface CatalogueRecord {
   /** Absent where no category has a text. */
   readonly categories?: Readonly<Record<string, string>>;
   readonly endpoints: readonly EndpointRecord[];
+  /** Digest of what the project says of each endpoint's model, by `unique_id`: what changes without it is an upgrade's work. */
+  readonly sources?: Readonly<Record<string, string>>;
   readonly skipped: readonly Skipped[];
 }
 
@@ -68,9 +70,17 @@ export function catalogueText(catalogue: Catalogue, title: string | null): strin
     defaultTier: catalogue.defaultTier,
     ...(catalogue.categories.size > 0 && { categories: Object.fromEntries(catalogue.categories) }),
     endpoints: catalogue.entries.map(recordOf),
+    sources: sourcesOf(catalogue),
     skipped: catalogue.skipped,
   };
   return `${jsonOf(record, 2)}\n`;
+}
+
+function sourcesOf({ entries }: Catalogue): Readonly<Record<string, string>> {
+  const pairs = entries.flatMap(({ uniqueId, source }) =>
+    source === null ? [] : [[uniqueId, source] as const],
+  );
+  return Object.fromEntries(pairs.sort(([a], [b]) => byText(a, b)));
 }
 
 /** JSON whose objects and lists of objects are broken into lines down to `depth`; what is deeper stays on one line. */
@@ -168,9 +178,12 @@ export function readCatalogue(text: string, location = "catalogue.json"): Catalo
     return failed(
       `${location} is damaged: it lists ${visible(JSON.stringify(repeated))} twice. ${REGENERATE}`,
     );
-  const { title, defaultTier, skipped } = record;
+  const { title, defaultTier, skipped, sources } = record;
   const categories = new Map(Object.entries(record.categories ?? {}));
-  const entries = record.endpoints.map(entryOf);
+  const entries = record.endpoints.map((one) => ({
+    ...entryOf(one),
+    source: sources?.[one.uniqueId] ?? null,
+  }));
   return {
     ok: true,
     title,
@@ -209,7 +222,7 @@ function firstRepeated(texts: readonly string[]): string | undefined {
   return texts.find((text) => seen.has(text) || !seen.add(text));
 }
 
-function entryOf(record: EndpointRecord): CatalogueEntry {
+function entryOf(record: EndpointRecord): Omit<CatalogueEntry, "source"> {
   const { uniqueId, file, category, resource, granularity, window, hasTierTag, description, ...rest } =
     record;
   const { private: isPrivate, columns, parameters, ...endpoint } = rest;

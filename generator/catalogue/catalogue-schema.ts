@@ -111,6 +111,7 @@ export const CATALOGUE_SCHEMA = record(
     endpoints: { type: "array", items: endpoint },
     skipped: { type: "array", items: skipped },
     categories: { type: "object", additionalProperties: text },
+    sources: { type: "object", additionalProperties: text },
   },
-  ["categories"],
+  ["categories", "sources"],
 );

@@ -34,6 +34,8 @@ export interface CatalogueEntry {
   readonly endpoint: Endpoint;
   /** dbt's `unique_id` of the model. */
   readonly uniqueId: string;
+  /** Digest of all that the project says of the model; null where an earlier version wrote none. */
+  readonly source: string | null;
   readonly facts: ModelFacts;
   readonly category: string;
   readonly resource: string;

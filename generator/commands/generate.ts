@@ -1,6 +1,11 @@
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
+import { readCatalogue } from "../catalogue/catalogue-file.js";
+import type { Change } from "../diff/change.js";
+import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
 import { readManifest, type ManifestReading } from "../manifest/manifest.js";
 import { updateFolder } from "../output/update.js";
@@ -56,12 +61,36 @@ export async function generate(options: GenerateOptions): Promise<Outcome> {
   const reading = await readModels(options);
   if (!reading.ok) return { exit: EXIT.error, errors: [reading.problem] };
   const catalogue = catalogueOf(reading.manifest, { defaultTier: options.defaultTier });
-  const update = updateFolder(rendered(options, catalogue), options);
+  const files = rendered(options, catalogue);
+  const upgrade = upgradeChanges(options.out, catalogue, files);
+  const update = updateFolder(files, options);
   if (!update.ok) return { exit: EXIT.error, errors: update.problems };
-  const report = { ...options, warnings: reading.manifest.warnings, catalogue, drift: update.drift };
+  const report = { ...options, warnings: reading.manifest.warnings, catalogue, drift: update.drift, upgrade };
   const output = options.json ? reportJson(report) : reportText(report);
   const exit = hasFindings(options, report) ? EXIT.findings : EXIT.ok;
   return { exit, output, isStatus: !options.json };
+}
+
+const CATALOGUE_FILE = "catalogue.json";
+
+/** Changes of the API whose models have not changed since the folder was written: another version of Routewright reads them otherwise. */
+function upgradeChanges(out: string, head: Catalogue, files: FileSet): readonly Change[] {
+  const file = join(out, CATALOGUE_FILE);
+  const text = statSync(file, { throwIfNoEntry: false })?.isFile() ? readFileSync(file, "utf8") : null;
+  if (text === null || text === files.get(CATALOGUE_FILE)) return [];
+  const reading = readCatalogue(text, file);
+  if (!reading.ok || reading.catalogue.defaultTier !== head.defaultTier) return [];
+  const sources = new Map(head.entries.map(({ uniqueId, source }) => [uniqueId, source]));
+  const unchanged = reading.catalogue.entries.filter(
+    ({ uniqueId, source }) => source !== null && source === sources.get(uniqueId),
+  );
+  const ids = new Set(unchanged.map(({ uniqueId }) => uniqueId));
+  const entries = head.entries.filter(({ uniqueId }) => ids.has(uniqueId));
+  const calendar = { today: "1970-01-01", minimumNoticeDays: 0 };
+  return compareCatalogues({ ...head, entries: unchanged }, { ...head, entries }, calendar).filter(
+    // Another model's path decides it.
+    ({ kind }) => kind !== "successor-changed",
+  );
 }
 
 /** `--check` renders every module: its result rests on nothing but the manifest. */

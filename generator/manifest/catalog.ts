@@ -65,7 +65,9 @@ function mergeColumns(model: Model, found: readonly ModelColumn[]): Model {
     description: column.description || (real?.description ?? ""),
   }));
   const taken = new Set(pairs.map(([, real]) => real));
-  return { ...model, columns: [...declared, ...found.filter((column) => !taken.has(column))] };
+  const columns = [...declared, ...found.filter((column) => !taken.has(column))];
+  const facts = found.map(({ name, type }) => `${name} ${type ?? ""}`);
+  return { ...model, columns, digest: model.digest && [model.digest, ...facts].join("\n") };
 }
 
 /**

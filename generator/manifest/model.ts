@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { objectOr, textOr, textsOf, type JsonObject } from "./json.js";
 
 /** A column as `schema.yml` or `catalog.json` tells it. */
@@ -60,6 +61,8 @@ export interface Model {
   readonly successor: string | null;
   /** `meta.api` as written, and where; absent for a legacy model. */
   readonly api: { readonly value: unknown; readonly path: string } | null;
+  /** Digest of all that the project says of a model tagged for the API; empty for others. */
+  readonly digest: string;
 }
 
 /** Reads the model node that the manifest keeps under `uniqueId`; `testsOf` finds the tests of its columns. */
@@ -86,7 +89,35 @@ export function modelOf(
     materialized: textOr(config["materialized"], "") || "view",
     routewright: routewrightOf(node),
     api: apiOf(node, config),
+    digest: [...tags, ...textsOf(config["tags"])].some((tag) => tag.startsWith("api:"))
+      ? digestOf(uniqueId, node, testsOf)
+      : "",
   };
+}
+
+/** Keys of a node, and of its `config`, that decide a model's endpoint: none that changes with an upstream model or with dbt. */
+const DECLARED = [
+  "name",
+  "alias",
+  "schema",
+  "description",
+  "tags",
+  "meta",
+  "columns",
+  "constraints",
+  "deprecation_date",
+];
+const CONFIGURED = ["tags", "meta", "contract", "materialized"];
+
+function digestOf(
+  uniqueId: string,
+  node: JsonObject,
+  testsOf: (model: string, column: string) => ColumnTests | undefined,
+): string {
+  const tests = Object.keys(objectOr(node["columns"])).map((column) => testsOf(uniqueId, column));
+  const config = objectOr(node["config"]);
+  const facts = [DECLARED.map((key) => node[key]), CONFIGURED.map((key) => config[key]), tests];
+  return createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
 }
 
 /** dbt writes a date, or a date and time; one without a zone is in UTC. What is neither is passed over. */

@@ -1,4 +1,5 @@
 import type { Catalogue, Problem, Skipped } from "../catalogue/catalogue.js";
+import type { Change } from "../diff/change.js";
 import type { Drift } from "../output/folder.js";
 import { visible } from "../manifest/hidden.js";
 
@@ -9,6 +10,8 @@ export interface GenerateReport {
   readonly warnings: readonly string[];
   readonly catalogue: Catalogue;
   readonly drift: readonly Drift[];
+  /** Changes of the API whose models have not changed. */
+  readonly upgrade?: readonly Change[];
 }
 
 /** What a run did to the files, or, with `--check`, what is wrong with them. */
@@ -31,10 +34,24 @@ export function reportText(report: GenerateReport): string {
     ...warnings.map((warning) => `warning: ${warning}`),
     ...catalogue.warnings.map((problem) => `warning: ${problem.model} ${problemText(problem)}`),
     ...driftLines(out, check, drift),
+    ...upgradeLines(report.upgrade ?? []),
     ...catalogue.skipped.flatMap(skippedLines),
     `${String(count)} ${count === 1 ? "endpoint" : "endpoints"}; ${driftSummary(check, drift)}; ${skippedSummary(catalogue.skipped)}`,
   ];
   return `${lines.map(visible).join("\n")}\n`;
+}
+
+/** What consumers notice although no model has changed. */
+function upgradeLines(changes: readonly Change[]): readonly string[] {
+  if (changes.length === 0) return [];
+  const lines = changes.map(({ severity, kind, endpoint, subject }) =>
+    ["upgrade ", severity, kind, endpoint, ...(subject === null ? [] : [subject])].join(" "),
+  );
+  const count = changes.length === 1 ? "1 change" : `${String(changes.length)} changes`;
+  return [
+    ...lines,
+    `${count} of the API without a changed model: this version of Routewright reads them otherwise`,
+  ];
 }
 
 /** A line per file: what happened to it, or with `check` what is wrong with it. */
@@ -75,7 +92,7 @@ function skippedSummary(skipped: readonly Skipped[]): string {
 }
 
 /** The same for programs. */
-export function reportJson({ catalogue, drift, warnings }: GenerateReport): string {
+export function reportJson({ catalogue, drift, warnings, upgrade = [] }: GenerateReport): string {
   const filesOf = (kind: Drift["kind"]): string[] =>
     drift.filter((item) => item.kind === kind).map(({ file }) => file);
   const report = {
@@ -83,6 +100,7 @@ export function reportJson({ catalogue, drift, warnings }: GenerateReport): stri
     added: filesOf("missing"),
     changed: filesOf("changed"),
     removed: filesOf("stale"),
+    upgrade: upgrade.map(({ kind, severity, endpoint, subject }) => ({ kind, severity, endpoint, subject })),
     skipped: catalogue.skipped,
     warnings: [...warnings, ...catalogue.warnings],
   };

@@ -66,6 +66,7 @@ describe("routewright generate", () => {
       ],
       changed: [],
       removed: [],
+      upgrade: [],
       skipped: [
         {
           model: "model.test.bad",

@@ -145,6 +145,7 @@ describe("a manifest of schema", () => {
           deprecationDate: null,
           successor: null,
           api: { value: API, path: "$.config.meta.api" },
+          digest: expect.stringMatching(/^[0-9a-f]{16}$/),
         },
       ],
       others: [
@@ -244,6 +245,7 @@ describe("a model", () => {
       deprecationDate: null,
       successor: null,
       api: null,
+      digest: "",
     });
   });
 
