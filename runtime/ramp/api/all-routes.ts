@@ -1,7 +1,6 @@
 import type { Route } from "./route.js";
 import { getProviders, getQuote, getRequirements, getSupportedCurrencies } from "./routes/catalogue.js";
 import { createCustomer, getCustomers } from "./routes/customers.js";
-import { cancelIntent } from "./routes/cancel-intent.js";
 import { getProjectIntent, getProjectIntents } from "./routes/project-intents.js";
 import { getDeliveries, getEvents } from "./routes/events.js";
 import {
@@ -9,7 +8,14 @@ import {
   getExternalAccounts,
   removeExternalAccount,
 } from "./routes/external-accounts.js";
-import { createIntent, getIntent, getIntents, executeTransaction, getTransaction } from "./routes/intents.js";
+import {
+  cancelIntent,
+  createIntent,
+  getIntent,
+  getIntents,
+  executeTransaction,
+  getTransaction,
+} from "./routes/intents.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
 /** All endpoints, in the order of the documentation; the app, the OpenAPI document and the tests go through this list. */
 export const ROUTES: readonly Route[] = [

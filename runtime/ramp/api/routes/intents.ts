@@ -5,19 +5,16 @@ import type {
   PreparedOperation,
   StoreResponse,
 } from "../../idempotency/idempotency.js";
-import { acquireLease, stealLease } from "../../intents/lease.js";
 import {
   type NewIntent,
   recordIntent,
   listIntents,
-  readIntent,
   readOwnIntent,
-  lockIntent,
+  requestCancel,
 } from "../../intents/intent-rows.js";
 import { processLeased, type OnIdle } from "../../intents/process-intent.js";
-import { type Intent, awaitsCompliance } from "../../intents/intent.js";
-import { isUuid, newId, type ProjectId } from "../../database/id.js";
-import type { RampContext } from "../../context.js";
+import { type Intent, awaitsCompliance, isTerminal } from "../../intents/intent.js";
+import { isUuid, newId } from "../../database/id.js";
 import type { ProjectTransaction } from "../../database/ramp-database.js";
 import {
   type RampResponse,
@@ -28,6 +25,7 @@ import {
 } from "../../ramp-errors.js";
 import { checkRedirectOrigins } from "../redirect-origins.js";
 import { readSides } from "../account-sides.js";
+import { continueIfFree, IntentAction } from "../intent-action.js";
 import { routeIntent } from "../route-intent.js";
 import { listAnswer, pageOf, UNKNOWN_START, intentEnvelope, transactionView } from "../intent-view.js";
 import { type CustomerRequest, idempotentRoute, route } from "../route.js";
@@ -103,27 +101,8 @@ class IntentCreation implements IdempotentOperation {
       store(tx, jsonResponse(201, intentEnvelope(ramp, caller.projectId, intent)));
     const begun = this.#begun?.id === id ? await this.#begun.intent : null;
     if (begun) return processLeased(ramp, caller.projectId, begun, this.#driver, settle);
-    return driveIfFree(ramp, caller.projectId, id, this.#driver, settle);
+    return continueIfFree(ramp, caller.projectId, id, this.#driver, settle);
   }
-}
-
-/** Goes on with an intent if nobody else is at it, and settles with how it stands otherwise. */
-export async function driveIfFree<T>(
-  ramp: RampContext,
-  projectId: ProjectId,
-  id: string,
-  driver: string,
-  settle: OnIdle<T>,
-): Promise<T> {
-  const held = await ramp.database.inProject(projectId, async (tx) => {
-    const [isHeld, intent] = await Promise.all([
-      acquireLease(tx, id, driver, ramp.polling),
-      readIntent(tx, id),
-    ]);
-    if (intent === null) throw new Error(`The intent ${id} does not exist.`);
-    return isHeld ? { intent } : { settled: settle(tx, intent) };
-  });
-  return "settled" in held ? held.settled : processLeased(ramp, projectId, held.intent, driver, settle);
 }
 
 export const getIntents = route("customer", {
@@ -180,50 +159,22 @@ export const executeTransaction = idempotentRoute("customer", {
     description: "The transaction, with what the customer has to do.",
   },
   errors: ["NOT_FOUND", "COMPLIANCE_NOT_COMPLETE", "TRANSACTION_EXISTS", "INTENT_CLOSED"],
-  work: (call) => new TransactionExecution(call),
+  work: (call) =>
+    new IntentAction(call, {
+      record(tx, intent) {
+        if (intent.transaction !== null) return rampError("TRANSACTION_EXISTS");
+        if (awaitsCompliance(intent.status)) return rampError("COMPLIANCE_NOT_COMPLETE");
+        if (intent.status !== "PENDING_PAYMENT" || intent.expiresAt <= call.ramp.now())
+          return rampError("INTENT_CLOSED");
+        return createPayment(tx, intent);
+      },
+      recorded: () => failpoint("execution.opened"),
+      answer({ transaction }) {
+        if (transaction === null) throw new Error("The transaction was not opened.");
+        return jsonResponse(202, transactionView(transaction));
+      },
+    }),
 });
-
-/** Opens the transaction, then has the provider execute it. */
-class TransactionExecution implements IdempotentOperation {
-  readonly #call: CustomerRequest<unknown>;
-  readonly #driver = newId();
-  #begun: Intent | null = null;
-
-  constructor(call: CustomerRequest<unknown>) {
-    this.#call = call;
-  }
-
-  prepare(): Promise<PreparedOperation | RampError> {
-    const id = this.#call.parameters["id"] ?? "";
-    if (!isUuid(id)) return Promise.resolve(rampError("NOT_FOUND"));
-    return Promise.resolve({ resourceId: id, begin: (tx) => this.#begin(tx, id) });
-  }
-
-  async #begin(tx: ProjectTransaction, id: string): Promise<RampError | null> {
-    const { caller, ramp } = this.#call;
-    if ((await readOwnIntent(tx, caller.customerId, id)) === null) return rampError("NOT_FOUND");
-    const intent = await lockIntent(tx, id);
-    if (intent.transaction !== null) return rampError("TRANSACTION_EXISTS");
-    if (awaitsCompliance(intent.status)) return rampError("COMPLIANCE_NOT_COMPLETE");
-    if (intent.status !== "PENDING_PAYMENT" || intent.expiresAt <= ramp.now())
-      return rampError("INTENT_CLOSED");
-    // Whoever holds the intent did not see this transaction: it is ours to execute.
-    stealLease(tx, id, this.#driver, ramp.polling);
-    this.#begun = { ...createPayment(tx, intent), leaseOwner: this.#driver };
-    return null;
-  }
-
-  async finish(id: string, store: StoreResponse): Promise<RampResponse> {
-    const { ramp, caller } = this.#call;
-    const settle: OnIdle<RampResponse> = (tx, { transaction }) => {
-      if (transaction === null) throw new Error("The transaction was not opened.");
-      return store(tx, jsonResponse(202, transactionView(transaction)));
-    };
-    await failpoint("execution.opened");
-    if (this.#begun) return processLeased(ramp, caller.projectId, this.#begun, this.#driver, settle);
-    return driveIfFree(ramp, caller.projectId, id, this.#driver, settle);
-  }
-}
 
 export const getTransaction = route("customer", {
   method: "GET",
@@ -241,4 +192,25 @@ export const getTransaction = route("customer", {
       ? jsonResponse(200, transactionView(intent.transaction))
       : rampError("NOT_FOUND");
   },
+});
+
+export const cancelIntent = idempotentRoute("customer", {
+  method: "POST",
+  path: "/v1/intent/{id}/cancel",
+  summary: "Cancel an intent",
+  description:
+    "Takes no body. Once the provider is at work it decides: a payment that it has received is carried out, and the status says so.",
+  body: EmptyBody,
+  answer: {
+    status: 202,
+    schema: IntentEnvelope,
+    description: "The intent: CANCELLED, or as it is while the provider decides.",
+  },
+  errors: ["NOT_FOUND", "INTENT_CLOSED"],
+  work: (call) =>
+    new IntentAction(call, {
+      record: (tx, intent) =>
+        isTerminal(intent.status) ? rampError("INTENT_CLOSED") : requestCancel(tx, intent),
+      answer: (intent) => jsonResponse(202, intentEnvelope(call.ramp, call.caller.projectId, intent)),
+    }),
 });
