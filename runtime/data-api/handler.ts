@@ -10,7 +10,7 @@ import { bodyFields, NO_FIELDS, objectFields, queryFields, type RawFields } from
 import { type KeyedQuery, resolveDefaultQuery, resolveQuery } from "../query/resolve-query.js";
 import { QueryAbandoned } from "../query/warehouse.js";
 import { formatOf } from "../results/format.js";
-import { StreamCut } from "../results/send-stream.js";
+import { StreamAborted } from "../results/send-stream.js";
 import type { QueryResult } from "../results/result-service.js";
 import { checkConditions } from "../query/filter-values.js";
 import type { QueryContext, ResolvedQuery } from "../query/warehouse.js";
@@ -195,7 +195,7 @@ async function sendRows(
     // Client disconnected; not an error.
     if (error instanceof QueryAbandoned) return NO_ROWS;
     gateway.log.error({ requestId, route: endpoint.path, err: error }, "query failed");
-    if (!(error instanceof StreamCut)) return httpError("queryFailed");
+    if (!(error instanceof StreamAborted)) return httpError("queryFailed");
     const { returned, bytes, milliseconds } = error.sent;
     return { rows: returned, bytes, databaseMs: milliseconds, isCut: true };
   }

@@ -2,9 +2,7 @@ import { hash } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { compress, type Encoding } from "./encoding.js";
 
-/**
- * Entity tags are weak (RFC 9110 §8.8.3): the same rows have the same one, however they are compressed.
- */
+/** A weak entity tag (RFC 9110 §8.8.3): the same for all content codings of the same rows. */
 export function entityTag(text: string | Buffer): string {
   return `W/"${hash("sha1", text, "base64url" as "base64")}"`;
 }
@@ -17,13 +15,13 @@ export function isNamed(tag: string, ifNoneMatch: string | undefined): boolean {
   return ifNoneMatch.split(",").some((part) => part.trim().replace(/^W\//, "") === opaque);
 }
 
-/** From this length on a body is converted to bytes once, not each time that it is hashed or sent. */
+/** From this length on a body is stored as bytes, so that hashing and sending do not convert it each time. */
 const BYTES_FROM = 16 * 1024;
 
-/** Shorter bodies are not counted: as many as there can be connections take little memory. */
+/** Shorter bodies are not counted: even one per connection takes little memory. */
 const COUNTED_FROM = 4 * 1024;
 
-/** Memory for bodies that clients have not taken yet (runtime/README.md, Limits). */
+/** Memory budget for bodies that clients have not read yet (runtime/README.md, Limits). */
 export class AnswerMemory {
   #free: number;
 
@@ -31,10 +29,10 @@ export class AnswerMemory {
     this.#free = megabytes * 1024 * 1024;
   }
 
-  /** Whether another query may begin. */
+  /** Whether another query may start. */
   readonly hasRoom = (): boolean => this.#free > 0;
 
-  /** Counts the bytes until the response is closed. */
+  /** Reserves the bytes until the response is closed. */
   holdFor(response: ServerResponse, bytes: number): void {
     if (bytes < COUNTED_FROM || response.destroyed) return;
     this.#free -= bytes;
@@ -42,7 +40,7 @@ export class AnswerMemory {
   }
 }
 
-/** A complete result, for every caller of the same query. */
+/** A complete result, shared by all callers of the same query. */
 export class BufferedResult {
   readonly kind = "whole";
   readonly body: string | Buffer;
@@ -67,7 +65,7 @@ export class BufferedResult {
     return (this.#tag ??= entityTag(this.body));
   }
 
-  /** Compresses once per coding. */
+  /** The compressed body, computed once per coding. */
   compressed(encoding: Encoding): Promise<Buffer> {
     this.#compressed ??= new Map();
     const known = this.#compressed.get(encoding);

@@ -8,23 +8,23 @@ import Negotiator from "negotiator";
 export type Encoding = "br" | "gzip" | "zstd";
 
 /**
- * Shorter answers are sent as they are: that much goes out in a connection's first round trip (RFC 6928), so there is
- * nothing to win.
+ * Shorter bodies are not compressed: they fit into the initial congestion window (RFC 6928), so compression saves no round
+ * trip.
  */
 export const COMPRESSED_FROM_BYTES = 14 * 1024;
 
-/** What `node:zlib` has from Node 22.15 on. */
+/** Functions of `node:zlib` from Node 22.15 on. */
 interface Zstd {
   readonly zstdCompress?: (data: Buffer, callback: (error: Error | null, result: Buffer) => void) => void;
   readonly createZstdCompress?: () => Transform;
 }
 
-/** `encodingOf` does not choose it there. */
+/** Unreachable: `encodingOf` does not choose zstd there. */
 const NO_ZSTD = "This version of Node.js has no zstd.";
 
 const { zstdCompress, createZstdCompress } = zlib as Zstd;
 
-/** Levels at which compressing keeps up with a database that writes JSON. */
+/** Levels at which compression is as fast as the database writes JSON. */
 const BROTLI: zlib.BrotliOptions = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
 const GZIP: zlib.ZlibOptions = { level: 5 };
 
@@ -32,18 +32,18 @@ const brotli: (body: Buffer, options: zlib.BrotliOptions) => Promise<Buffer> = p
 const gzip: (body: Buffer, options: zlib.ZlibOptions) => Promise<Buffer> = promisify(zlib.gzip);
 const zstd = zstdCompress && promisify(zstdCompress);
 
-/** The fastest of equally preferred ones first. */
+/** In order of speed, which decides between equally preferred codings. */
 const ENCODINGS: readonly Encoding[] = zstdCompress ? ["zstd", "br", "gzip"] : ["br", "gzip"];
 
 interface Encodings {
   encodings(available: readonly string[], options: { readonly preferred: readonly string[] }): string[];
 }
 
-/** The coding that a client likes best; null: as it is. */
+/** The client's preferred coding; null: none. */
 export function encodingOf({ headers }: Pick<IncomingMessage, "headers">): Encoding | null {
   const accepted = headers["accept-encoding"];
   if (accepted === undefined) return null;
-  // Its types know of no second argument.
+  // The types of `negotiator` lack the second argument.
   const negotiator = new Negotiator({ headers: { "accept-encoding": accepted } }) as unknown as Encodings;
   const [best] = negotiator.encodings([...ENCODINGS, "identity"], { preferred: ENCODINGS });
   return ENCODINGS.find((encoding) => encoding === best) ?? null;
@@ -64,7 +64,7 @@ export async function compress(encoding: Encoding, body: Buffer): Promise<Buffer
   }
 }
 
-/** Compresses what is written to it. */
+/** A compressing stream. */
 export function compressor(encoding: Encoding): Transform {
   switch (encoding) {
     case "br":

@@ -3,7 +3,7 @@ import Negotiator from "negotiator";
 import type { Endpoint } from "../model/endpoint.js";
 import type { Page, ResultColumns, RowFormat, StreamEnd } from "../query/warehouse.js";
 
-/** How each format is called in `Content-Type`. */
+/** `Content-Type` of each format. */
 export const CONTENT_TYPES: Readonly<Record<RowFormat, string>> = {
   json: "application/json; charset=utf-8",
   "json-strings": "application/json; charset=utf-8; numbers=string",
@@ -21,8 +21,8 @@ const FORMATS: ReadonlyMap<string, RowFormat> = new Map([
 const AVAILABLE = [...FORMATS.keys()];
 
 /**
- * The preferred format of `Accept`; JSON where it names none of ours, as RFC 9110 §12.5.1 allows: a client that always
- * sends the header gets its rows.
+ * The preferred format of `Accept`; JSON if it has no supported one (RFC 9110 §12.5.1 allows it), so that clients with a
+ * fixed `Accept` header work.
  */
 export function acceptedFormat(
   { headers }: Pick<IncomingMessage, "headers">,
@@ -47,12 +47,12 @@ const NUMBERS: ReadonlyMap<string, RowFormat> = new Map([
   ["number", "json"],
 ]);
 
-/** Only the weight counts: a `charset` or `header` that is asked for is the one that there is. */
+/** Removes parameters other than the weight: each format has one `charset` and one `header`. */
 function withoutParameters(accept: string): string {
   return accept.replace(/;\s*(?!q=)[\w-]+=[^,;]*/gi, "");
 }
 
-/** What stands around the rows of an answer. */
+/** Text before and after the rows of a response. */
 export interface Frame {
   readonly head: string;
   readonly tail: (end: Pick<StreamEnd, "returned" | "hasMore">) => string;
@@ -91,7 +91,7 @@ function csvName(name: string): string {
 }
 const SUFFIX = /\.(json|csv|ndjson)$/;
 
-/** The format of a response: the end of the path (`.csv`) decides, else `Accept`. */
+/** The format of a response: the suffix of the path (`.csv`), otherwise `Accept`. */
 export function formatOf(
   request: IncomingMessage,
   { path: endpointPath, numbers }: Pick<Endpoint, "path" | "numbers">,
@@ -105,7 +105,7 @@ export function formatOf(
   return suffix[1] === "json" && numbers === "string" ? "json-strings" : (suffix[1] as RowFormat);
 }
 
-/** A path without the suffix that names a format; null when it has none. */
+/** A path without its format suffix; null when it has none. */
 export function withoutFormat(path: string): string | null {
   return SUFFIX.test(path) ? path.replace(SUFFIX, "") : null;
 }

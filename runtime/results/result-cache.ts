@@ -1,28 +1,28 @@
 import { LRUCache } from "lru-cache";
 import type { BufferedResult } from "./buffered-result.js";
 
-/** What an entry takes besides its body, about. */
+/** Approximate size of an entry without its body. */
 const ENTRY_BYTES = 1000;
 
-/** One answer may take this share of the whole: more would push out too many others. */
+/** Maximum share of one result: a larger one would evict too many others. */
 const LARGEST_SHARE = 1 / 16;
 
 interface Entry {
   readonly answer: BufferedResult;
-  /** Of the rows; null where it is not known. */
+  /** Version of the rows; null if unknown. */
   readonly version: string | null;
 }
 
 export interface CacheOptions {
-  /** How long an answer of which no version is known is kept. */
+  /** Lifetime of results without a known version. */
   readonly ttlSeconds: number;
-  /** Memory for bodies and what is kept with them. */
+  /** Memory for all entries. */
   readonly maxBytes: number;
 }
 
 /**
- * Complete answers, the least recently used of which go first. One whose version is known is good until there is another
- * version, others for a time.
+ * LRU cache of complete results. A result with a known version is valid until the version changes, others expire
+ * (runtime/README.md, Caching and freshness).
  */
 export class ResultCache {
   readonly #entries: LRUCache<string, Entry>;
@@ -33,7 +33,7 @@ export class ResultCache {
     this.#entries = new LRUCache<string, Entry>({
       maxSize: maxBytes,
       maxEntrySize: Math.floor(maxBytes * LARGEST_SHARE),
-      // A compressed copy or two may hang on it; characters of a text may take two bytes each.
+      // Doubled: entries hold compressed copies, and a character of a string may take two bytes.
       sizeCalculation: ({ answer }, key) => 2 * (answer.bytes + key.length) + ENTRY_BYTES,
     });
   }
@@ -47,7 +47,7 @@ export class ResultCache {
     this.#entries.set(key, { answer, version }, { ttl: version === null ? this.#ttlMs : 0 });
   }
 
-  /** Bytes held, about. */
+  /** Approximate size in bytes. */
   get bytes(): number {
     return this.#entries.calculatedSize;
   }

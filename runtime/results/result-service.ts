@@ -10,7 +10,7 @@ import { BufferedResult } from "./buffered-result.js";
 import { type Frame, frameOf } from "./format.js";
 import type { ResultCache } from "./result-cache.js";
 
-/** A result that is fetched while it is sent. */
+/** A result that is sent while it is read from the database. */
 export interface StreamedResult {
   readonly kind: "stream";
   readonly frame: Frame;
@@ -19,31 +19,31 @@ export interface StreamedResult {
 
 export interface QueryResult {
   readonly answer: BufferedResult | StreamedResult;
-  /** Whether this very request ran the query. */
+  /** Whether this request ran the query itself. */
   readonly hasRunQuery: boolean;
 }
 
 type Answer = BufferedResult | StreamedResult | "overloaded";
 
 /**
- * A query under way and the callers that wait for it. It is emptied when it is over: a map that has grown old keeps what
- * was deleted from it for a while, with all that it refers to.
+ * An in-flight query and the callers that wait for it. Cleared when it ends, because V8's maps can retain deleted entries
+ * until they are rehashed.
  */
 interface InFlightQuery {
   answer: Promise<Answer> | null;
   callers: IsStillNeeded[];
 }
 
-/** A waiter that has waited for less than this share of its own time limit runs the query again after a timeout. */
+/** After a timeout, a waiter that has used less than this share of its own time limit runs the query again. */
 const WAITED_SHARE = 0.9;
 
-/** Gives the results of queries: from the cache, from a query under way, or by running one. */
+/** Returns query results: from the cache, from an in-flight query, or by running one. */
 export class ResultService {
   readonly #warehouse: Warehouse;
   readonly #cache: ResultCache | null;
   readonly #inFlight = new Map<string, InFlightQuery>();
 
-  /** Without a cache nothing is kept once it is answered. */
+  /** Without a cache, results are only shared between concurrent callers. */
   constructor(warehouse: Warehouse, cache: ResultCache | null) {
     this.#warehouse = warehouse;
     this.#cache = cache;
@@ -53,7 +53,7 @@ export class ResultService {
   get(key: string, query: ResolvedQuery, context: QueryContext): Promise<QueryResult | "overloaded"> {
     const cached = this.#cache?.get(key, context.version);
     if (cached) return Promise.resolve({ answer: cached, hasRunQuery: false });
-    // Rows of one version are not rows of another.
+    // Callers share a query only within one version of the rows.
     const versioned = `${context.version ?? ""}\0${key}`;
     const inFlight = this.#inFlight.get(versioned);
     if (!inFlight?.answer) return this.#runFirst(versioned, key, query, context);
@@ -74,7 +74,7 @@ export class ResultService {
       if (answer === "overloaded") return answer;
       if (answer.kind === "whole") return { answer, hasRunQuery: false };
     } catch (error) {
-      // The time that was up was the first caller's.
+      // The first caller's time limit was reached, not this one's.
       const waitedMs = performance.now() - started;
       if (!(error instanceof QueryTimeout) || waitedMs > WAITED_SHARE * query.timeoutMs) throw error;
       return this.get(key, query, context);
@@ -120,7 +120,7 @@ export class ResultService {
   }
 }
 
-/** A query that no caller needs any more is cancelled: a later caller runs it again. */
+/** Whether any caller still needs the query. If not it is cancelled, and a later caller runs it again. */
 function isAwaited(inFlight: InFlightQuery, callers: readonly IsStillNeeded[]): boolean {
   const isNeeded = callers.some((isStillNeeded) => isStillNeeded());
   if (!isNeeded) inFlight.answer = null;

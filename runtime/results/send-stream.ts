@@ -5,8 +5,8 @@ import type { RowStream, StreamEnd } from "../query/warehouse.js";
 import type { Frame } from "./format.js";
 
 /**
- * A client that takes nothing for this long is disconnected. It is long because a slow reader's progress shows only when
- * a large part of the system's socket buffer has become free.
+ * A client that reads nothing for this long is disconnected. Long, because a slow reader's progress is only visible when a
+ * large part of the system's socket buffer is free again.
  */
 const STALL_MS = 120_000;
 
@@ -17,29 +17,29 @@ export interface SentStream extends StreamEnd {
   readonly bytes: number;
 }
 
-/** Why a stream was cut, and what had been sent until then. */
-export class StreamCut extends Error {
+/** A stream was aborted: the reason, and what was sent before. */
+export class StreamAborted extends Error {
   readonly sent: SentStream;
 
   constructor(cause: Error, sent: SentStream) {
-    super(`The stream was cut: ${cause.message}`, { cause });
+    super(`The stream was aborted: ${cause.message}`, { cause });
     this.sent = sent;
   }
 }
 
 export interface StreamOptions {
   readonly compressor: Transform | null;
-  /** The longest that the whole stream may take; 0: no limit. */
+  /** Time limit of the whole stream; 0: no limit. */
   readonly timeLimitMs: number;
-  /** Closes the client's connection so that the client notices that the body is not complete. */
+  /** Resets the client's connection, so that the client detects the incomplete body. */
   readonly reset: (response: ServerResponse) => void;
   readonly stallMs?: number;
 }
 
 /**
- * Sends a stream of rows no faster than the client takes it. Rejects with `StreamCut` when the database fails, the client
- * stalls or the time is up; the connection is reset then, so that no client takes the part for the whole. Resolves with
- * what was sent when the client disconnects.
+ * Sends a stream of rows with back-pressure. Rejects with `StreamAborted` when the database fails, the client stalls or the
+ * time limit is reached, and resets the connection, so that the client detects the incomplete body. Resolves with what was
+ * sent when the client disconnects (runtime/README.md, Streams).
  */
 export async function sendStream(
   response: ServerResponse,
@@ -85,7 +85,7 @@ export async function sendStream(
   } catch {
     const { value } = await pieces.return();
     const sent = { ...value, bytes };
-    if (cut.reason !== null) throw new StreamCut(cut.reason, sent);
+    if (cut.reason !== null) throw new StreamAborted(cut.reason, sent);
     return sent;
   } finally {
     stopWatching();
@@ -99,7 +99,7 @@ interface ClientLimits {
   readonly fail: (error: Error) => void;
 }
 
-/** Fails a stream whose client takes nothing for too long, or that takes too long as a whole. */
+/** Fails a stream whose client stalls, or that exceeds its time limit. */
 function watchClient(response: ServerResponse, { timeLimitMs, stallMs, fail }: ClientLimits): () => void {
   const started = performance.now();
   let taken = -1;

@@ -20,6 +20,6 @@ it.each(["57P01", "57P02", "57P05", "25P03", "08006", "ECONNRESET", "EPIPE"])(
   },
 );
 
-it("what has no code is the connection's", () => {
+it("an error without a code is the connection's", () => {
   expect(isStatementError(new Error("Connection terminated unexpectedly"))).toBe(false);
 });

@@ -57,7 +57,7 @@ async function wantedLinks(): Promise<string[]> {
 }
 
 describe("PostgreSQL's programs", () => {
-  it("get the library links that an install without scripts leaves out, when two make them at once", async () => {
+  it("get the library links that an install without scripts skips, also when two processes create them", async () => {
     expect(await links(tree)).toEqual([]);
     const made = await Promise.all([
       runnableBinaries(tree, undefined, []),
@@ -83,7 +83,7 @@ describe("PostgreSQL's programs", () => {
     expect(await links(copy)).toEqual(await wantedLinks());
   });
 
-  it.runIf(isRoot)("are copied when the account they run under cannot reach", async () => {
+  it.runIf(isRoot)("are copied when their account has no access", async () => {
     await chmod(join(folder, "package"), 0o700);
     const account = await serverAccount(folder);
     const copies = await Promise.all([
@@ -96,7 +96,7 @@ describe("PostgreSQL's programs", () => {
     expect((await readdir(folder)).filter((name) => name.includes(".new-"))).toEqual([]);
   });
 
-  it.runIf(isRoot)("are not run from a copy that somebody else may have put there", async () => {
+  it.runIf(isRoot)("are not run from a copy of another user", async () => {
     await chmod(join(folder, "package"), 0o700);
     const place = join(folder, "place");
     const name = `routewright-postgres-${tree.version}-${process.platform}-${process.arch}`;

@@ -110,7 +110,7 @@ describe("the embedded PostgreSQL", () => {
     });
   });
 
-  it("lets in nobody without the password, which only the owner of the files can read", async () => {
+  it("requires the password, which only the owner of the files can read", async () => {
     const server = await start();
     const url = server.url.replace(/:[\w-]{32}@/, ":wrong@");
     await expect(ask({ url }, "SELECT 1")).rejects.toThrow("password authentication failed");
@@ -137,7 +137,7 @@ describe("the embedded PostgreSQL", () => {
     expect(await isGone()).toBe(true);
   });
 
-  it("makes one server of starts at the same time", async () => {
+  it("starts one server for simultaneous starts", async () => {
     const servers = await Promise.all([start(), start(), start()]);
     expect(new Set(servers.map((server) => server.url)).size).toBe(1);
     await Promise.all(servers.map((server) => server.stop()));
@@ -152,7 +152,7 @@ describe("the embedded PostgreSQL", () => {
     await first.stop();
   });
 
-  it("is not fooled by another process that has got the killed server's id", async () => {
+  it("starts although another process has the killed server's id", async () => {
     const server = await start();
     const text = await readFile(inData("postmaster.pid"), "utf8");
     await server.stop();
@@ -164,14 +164,14 @@ describe("the embedded PostgreSQL", () => {
     await killed(stranger);
   });
 
-  it("makes the database again when somebody has dropped it", async () => {
+  it("recreates a dropped database", async () => {
     const server = await start();
     const elsewhere = server.url.replace("/routewright?", "/postgres?");
     await ask({ url: elsewhere }, "DROP DATABASE routewright WITH (FORCE)");
     expect(await ask(await start(), "SELECT 1 AS one")).toEqual({ one: 1 });
   });
 
-  it("survives Ctrl-C, and is adopted and stopped by the next start when its owner was killed", async () => {
+  it("survives Ctrl-C, and is joined and stopped by the next start after its owner was killed", async () => {
     const { child, url } = await owner();
     process.kill(-child.pid!, "SIGINT");
     expect(String(await once(child.stdout!, "data"))).toContain("interrupted");
@@ -183,7 +183,7 @@ describe("the embedded PostgreSQL", () => {
     expect(await isGone()).toBe(true);
   });
 
-  it("knows who uses it even after a crash of one session has cut off all", async () => {
+  it("still tracks its users after a crash has ended all sessions", async () => {
     const first = await start();
     const pids =
       "SELECT array_agg(pid) AS pids FROM pg_stat_activity WHERE application_name LIKE 'routewright: uses%'";
@@ -209,7 +209,7 @@ describe("the embedded PostgreSQL", () => {
     await new Promise((closed) => taken.close(closed));
   });
 
-  it("says in its log where the reason is when the server has ended", async () => {
+  it("logs where the reason is when the server has ended", async () => {
     const warnings: string[] = [];
     const server = await startEmbeddedPostgres({ dataDir, warn: (line) => warnings.push(line) });
     running.add(server);
@@ -233,7 +233,7 @@ describe("the embedded PostgreSQL", () => {
 });
 
 describe("a first start", () => {
-  it("of two processes at the same time makes one cluster and leaves nothing half made", async () => {
+  it("of two processes at the same time creates one cluster and leaves nothing incomplete", async () => {
     const fresh = await mkdtemp(join(tmpdir(), "embedded-postgres-"));
     const [one, other] = await Promise.all([start(fresh), start(fresh)]);
     expect(one.url).toBe(other.url);
@@ -252,7 +252,7 @@ describe("the one line of a refusal ends with DATABASE_URL and", () => {
     return message;
   };
 
-  it("names the package that a platform has not", async () => {
+  it("names the package that the platform lacks", async () => {
     vi.spyOn(process, "arch", "get").mockReturnValue("riscv64");
     expect(await refusal(dataDir)).toContain(
       `@embedded-postgres/${process.platform}-riscv64 is not installed`,

@@ -77,7 +77,7 @@ describe("shares of connections", () => {
     expect(anonymous.serve()).toContain("internal");
   });
 
-  it("hold for places in the queue too: a flood refuses its own, and nothing else", () => {
+  it("apply to places in the queue too: a flood is refused, other callers are not", () => {
     const { add } = queueOf(1, { maxWaiting: 100 });
     const taken = many(200).filter((i) => add(String(i), "ip:flood", { table: String(i) }));
     expect(taken).toHaveLength(50);
@@ -92,7 +92,7 @@ describe("the next query", () => {
     expect(serve()).toEqual(["tier3"]);
   });
 
-  it("is the caller's that has used the least connection time, not the first in line", async () => {
+  it("is of the caller that has used the least connection time, not the first in the queue", async () => {
     const { add, serve, end } = queueOf(1);
     for (const i of many(10)) add(`busy ${String(i)}`, "key:busy");
     serve();
@@ -110,7 +110,7 @@ describe("the next query", () => {
     expect(serve()).toEqual(["anonymous"]);
   });
 
-  it("is not put off by what its caller used long ago", async () => {
+  it("is not delayed by connection time used long ago", async () => {
     const { add, serve, end } = queueOf(1);
     add("first", "key:known");
     serve();
@@ -131,14 +131,14 @@ describe("the next query", () => {
     expect(serve()).toEqual(["1"]);
   });
 
-  it("is not one whose client has gone", () => {
+  it("is not one whose client has disconnected", () => {
     const { add, serve } = queueOf(1);
     add("gone", "key:gone", { isStillNeeded: () => false });
     add("here", "key:here");
     expect(serve()).toEqual(["here"]);
   });
 
-  it("is not of a caller whose last one ran into its time limit, until its pause is over", async () => {
+  it("is not of a caller whose last query timed out, until its penalty has ended", async () => {
     const { add, serve, end } = queueOf(8);
     add("costly", "key:costly");
     serve();
@@ -150,7 +150,7 @@ describe("the next query", () => {
   });
 });
 
-it("a lease that has given its connection back still counts against its caller", () => {
+it("a lease without its connection still counts against its caller", () => {
   const queue = new FairQueue({ capacity: 4, maxWaiting: 10, perCaller: 1 });
   const leases: Lease[] = [];
   const add = (): boolean =>

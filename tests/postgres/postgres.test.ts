@@ -53,7 +53,7 @@ const page = (limit: number, offset: number, lookAhead: boolean): Selection => (
 describe("the PostgreSQL warehouse", () => {
   const { warehouse } = open();
 
-  it("gives the rows as JSON objects with commas between them", async () => {
+  it("returns the rows as JSON objects separated by commas", async () => {
     expect(await ask(warehouse, "numbers", page(2, 0, false))).toMatchObject({
       text: '{"i":1,"rest":1},{"i":2,"rest":2}',
       returned: 2,
@@ -71,7 +71,7 @@ describe("the PostgreSQL warehouse", () => {
     expect(await ask(warehouse, "numbers", page(limit, offset, true))).toMatchObject(expected);
   });
 
-  it("gives no rows of an empty relation", async () => {
+  it("returns no rows of an empty relation", async () => {
     expect(await ask(warehouse, "empty", WHOLE)).toMatchObject({
       text: "",
       returned: 0,
@@ -94,12 +94,12 @@ describe("the PostgreSQL warehouse", () => {
     expect(await ask(own, "prepared", WHOLE)).toMatchObject({ text: (before as BufferedRows).text });
   });
 
-  it("tells whether the database answers", async () => {
+  it("reports whether the database is reachable", async () => {
     expect(await warehouse.isReachable()).toBe(true);
     expect(await open("postgres://nobody@127.0.0.1:1/none").warehouse.isReachable()).toBe(false);
   });
 
-  it("refuses what would wait behind a thousand queries, and answers all others", async () => {
+  it("is overloaded behind a thousand waiting queries, and answers those", async () => {
     const { warehouse: own } = open();
     const locker = new pg.Client({ connectionString: databaseUrl });
     await locker.connect();
@@ -117,7 +117,7 @@ describe("the PostgreSQL warehouse", () => {
     expect(await ask(own, "slow", WHOLE)).toMatchObject({ returned: 1 });
   });
 
-  it("cancels a statement that takes too long, and goes on", async () => {
+  it("cancels a statement that takes too long, and keeps working", async () => {
     const { warehouse: own } = open(databaseUrl, 200);
     await ask(own, "slow", WHOLE);
     const locker = new pg.Client({ connectionString: databaseUrl });
@@ -158,18 +158,18 @@ async function openTransactions(): Promise<number> {
   return Number(row?.["n"]);
 }
 
-describe("an answer that is too long for one piece", () => {
+describe("a result that is too large to buffer", () => {
   const { warehouse } = open();
   const sorted: Selection = { ...WHOLE, sort: [["i", "ASC"]] };
 
-  it("comes piece by piece, complete and in order", async () => {
+  it("is streamed, complete and in order", async () => {
     const { texts, returned, hasMore } = await readAll(await stream(warehouse, "many", sorted));
     expect(numbersIn(texts.join(""))).toEqual(upTo(50_000));
     expect({ returned, hasMore }).toEqual({ returned: 50_000, hasMore: false });
     expect(texts.length).toBeGreaterThan(5);
   });
 
-  it("has pieces of moderate size, whatever the rows are", async () => {
+  it("has chunks of moderate size, whatever the rows are", async () => {
     await ask(warehouse, "wide", sorted);
     const { texts } = await readAll(await stream(warehouse, "wide", sorted));
     expect(numbersIn(texts.join(""))).toEqual(upTo(100));
@@ -193,11 +193,11 @@ describe("an answer that is too long for one piece", () => {
     expect(end).toMatchObject({ returned: Math.min(limit, 50_000), hasMore });
   });
 
-  it("is still one piece at a thousand rows", async () => {
+  it("is still buffered at a thousand rows", async () => {
     expect(await ask(warehouse, "thousand", sorted)).toMatchObject({ kind: "whole", returned: 1000 });
   });
 
-  it("gives its connection back when it is left in the middle", async () => {
+  it("releases its connection when the reader stops in the middle", async () => {
     for (let i = 0; i < 25; i++) {
       const { pieces } = await stream(warehouse, "many", sorted);
       await pieces.next();
@@ -206,12 +206,12 @@ describe("an answer that is too long for one piece", () => {
     expect(await openTransactions()).toBe(0);
   });
 
-  it("fails before its first piece when the query does", async () => {
+  it("fails before its first chunk when the query fails", async () => {
     await query(`CREATE VIEW "${schema}".failing AS SELECT 1 / (i - 500) AS i FROM "${schema}".many`);
     await expect(stream(warehouse, "failing", WHOLE)).rejects.toThrow("division by zero");
   });
 
-  it("fails in the middle when the query does, and gives its connection back", async () => {
+  it("fails in the middle when the query fails, and releases its connection", async () => {
     await query(`CREATE VIEW "${schema}".late AS SELECT 1 / (i - 40000) AS i FROM "${schema}".many`);
     const late = await stream(warehouse, "late", WHOLE);
     await expect(readAll(late)).rejects.toThrow("division by zero");
@@ -219,7 +219,7 @@ describe("an answer that is too long for one piece", () => {
   });
 });
 
-describe("a query whose answer is not needed any more", () => {
+describe("a query whose result is no longer needed", () => {
   const sleeping = async (): Promise<number> => {
     const [row] = await query(
       `SELECT count(*)::int AS n FROM pg_stat_activity
@@ -261,7 +261,7 @@ describe("a session of the warehouse", () => {
     expect(await query(`SELECT * FROM "${schema}".written`)).toEqual([]);
   });
 
-  it("is set up before its first statement, also for many at once", async () => {
+  it("is set up before its first statement, also for many sessions at once", async () => {
     await query(`CREATE VIEW "${schema}".settings AS SELECT
       concat_ws(' ', current_setting('timezone'), current_setting('datestyle'), current_setting('jit'), current_setting('statement_timeout')) AS v`);
     const { warehouse } = open(databaseUrl, 12_345);
@@ -273,7 +273,7 @@ describe("a session of the warehouse", () => {
     ).toEqual(new Set(['{"v":"UTC ISO, MDY off 12345ms"}']));
   });
 
-  it("that breaks while idle is told without the client that hangs on the error, and replaced", async () => {
+  it("that breaks while idle is reported without the client attached to the error, and replaced", async () => {
     const { warehouse, faults } = open();
     await ask(warehouse, "numbers", page(7, 0, true));
     await query(

@@ -96,7 +96,7 @@ const among = (ports: readonly number[]): number[] => [...new Set(ports)].toSort
 const portsOf = (...servers: readonly OwnServer[]): number[] => among(servers.map(({ port }) => port));
 
 describe("a database with replicas", () => {
-  it("asks the replicas and not the primary", async () => {
+  it("queries the replicas and not the primary", async () => {
     const { warehouse } = await routeTo([first]);
     for (let i = 0; i < 5; i++) expect(await answeredBy(warehouse)).toBe(first.port);
   });
@@ -108,7 +108,7 @@ describe("a database with replicas", () => {
     await expect.poll(async () => among(await answers()), SECONDS).toEqual(portsOf(first, second));
   });
 
-  it("asks the nearest of the replicas that have nothing to do", async () => {
+  it("queries the idle replica with the lowest latency", async () => {
     const { warehouse } = await routeTo([await atDistance(second, 20), first]);
     for (let i = 0; i < 10; i++) expect(await answeredBy(warehouse)).toBe(first.port);
   });
@@ -119,7 +119,7 @@ describe("a database with replicas", () => {
     expect(routeToReplicas(alone, [], () => undefined)).toBe(alone);
   });
 
-  it("asks the primary for what a replica does not have yet", async () => {
+  it("queries the primary for what a replica does not have yet", async () => {
     const { warehouse, statuses } = await routeTo([first]);
     await first.query("SELECT pg_wal_replay_pause()");
     await primary.query("CREATE TABLE fresh AS SELECT 7 AS i");
@@ -128,13 +128,13 @@ describe("a database with replicas", () => {
     expect(statuses).toHaveLength(1);
   });
 
-  it("asks the primary for a relation that is never replicated", async () => {
+  it("queries the primary for a relation that is never replicated", async () => {
     const { warehouse, statuses } = await routeTo([first]);
     expect(await ask(warehouse, "unlogged")).toMatchObject({ text: '{"i":1}' });
     expect(statuses).toHaveLength(1);
   });
 
-  it("asks elsewhere when a query is in the way of what comes from the primary", async () => {
+  it("queries another server when a query conflicts with recovery", async () => {
     const { warehouse, statuses } = await routeTo([first]);
     const answer = answeredBy(warehouse, "doomed_lingering");
     await expect.poll(() => first.query(SLEEPING), SECONDS).toHaveLength(1);
@@ -144,14 +144,14 @@ describe("a database with replicas", () => {
     expect(statuses).toHaveLength(1);
   });
 
-  it("asks no other server when the query is invalid", async () => {
+  it("queries no other server when the query is invalid", async () => {
     const { warehouse, statuses } = await routeTo([first, second]);
     await expect(ask(warehouse, "dividing")).rejects.toThrow("division by zero");
     expect(servers.map((server) => server.logged("ERROR:  division by zero")).toSorted()).toEqual([0, 0, 1]);
     expect(statuses).toHaveLength(2);
   });
 
-  it("asks no other server when the time is spent", async () => {
+  it("queries no other server when the time limit is reached", async () => {
     const { warehouse, statuses } = await routeTo([first, second], 500);
     await expect(ask(warehouse, "hanging")).rejects.toThrow("time limit");
     expect(
@@ -162,7 +162,7 @@ describe("a database with replicas", () => {
     expect(statuses).toHaveLength(2);
   });
 
-  it("goes to the primary with what a replica has no room for", async () => {
+  it("queries the primary when a replica is overloaded", async () => {
     const { warehouse } = await routeTo([first], 60_000);
     await ask(warehouse, "server");
     let isOver = false;
@@ -196,7 +196,7 @@ describe("a replica that fails", () => {
     }
   });
 
-  it("is out of service at once when it is killed, and what it had not answered is answered elsewhere", async () => {
+  it("leaves service at once when it is killed, and its pending queries run elsewhere", async () => {
     const { warehouse, statuses } = await routeTo([first]);
     const answers = Array.from({ length: 30 }, () => answeredBy(warehouse, "lingering"));
     await expect.poll(() => first.query(SLEEPING), SECONDS).toHaveLength(CALLERS_SHARE);
@@ -223,7 +223,7 @@ describe("a replica that fails", () => {
     },
   );
 
-  it("is out of service within seconds when it hangs, and what it had not answered is answered elsewhere", async () => {
+  it("leaves service within seconds when it hangs, and its pending queries run elsewhere", async () => {
     const { warehouse, statuses } = await routeTo([first]);
     const answers = Array.from({ length: 30 }, () => answeredBy(warehouse, "lingering"));
     await expect.poll(() => first.query(SLEEPING), SECONDS).toHaveLength(CALLERS_SHARE);
@@ -238,7 +238,7 @@ describe("a replica that fails", () => {
     expect(warehouse.degraded).toBeNull();
   });
 
-  it("fails a stream that has begun, and what is asked next is answered elsewhere", async () => {
+  it("fails a stream that has begun, and the next queries run elsewhere", async () => {
     const { warehouse } = await routeTo([first]);
     const rows = await ask(warehouse, "numbers");
     if (rows.kind !== "stream") throw new Error("It is too short.");
@@ -253,7 +253,7 @@ describe("a replica that fails", () => {
     expect(await answeredBy(warehouse)).toBe(primary.port);
   });
 
-  it("is not asked before it lets us in, and its address is told without what is secret", async () => {
+  it("is not queried before it accepts the login, and its address is reported without secrets", async () => {
     const statuses: ReplicaStatus[] = [];
     const url = first.url.replace(/:[^:@]+@/, ":wrong@");
     const open = (each: string): Warehouse =>
@@ -269,7 +269,7 @@ describe("a replica that fails", () => {
 });
 
 describe("all servers gone", () => {
-  it("makes every question fail, and the database is back when one of them is", async () => {
+  it("fails every query, and the database is reachable again with any one of them", async () => {
     const { warehouse } = await routeTo([first, second]);
     await Promise.all(servers.map((server) => server.kill()));
     await expect(answeredBy(warehouse)).rejects.toThrow();

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { openPostgres } from "../../runtime/postgres/postgres-warehouse.js";
 import type { ResolvedQuery, RowStream } from "../../runtime/query/warehouse.js";
 import { ResultService } from "../../runtime/results/result-service.js";
-import { sendStream, StreamCut } from "../../runtime/results/send-stream.js";
+import { sendStream, StreamAborted } from "../../runtime/results/send-stream.js";
 import { ask } from "../data-api/ask.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
@@ -64,7 +64,7 @@ describe("few rows that are large", () => {
 });
 
 describe("a page", () => {
-  it("keeps its length and entity tag whatever other pages of its endpoint were like", async () => {
+  it("keeps its length and entity tag whatever other pages of its endpoint contain", async () => {
     const url = await serveManifest(manifest);
     const small = await ask(url, "/v1/shop/many?limit=20&offset=5");
     for (const limit of [50_000, 20_000, 5000])
@@ -102,7 +102,7 @@ describe("requests are counted", () => {
     return text.split("\n").filter((line) => line.includes('/failing"') && line.includes('"5'));
   };
 
-  it("as failed when their stream was cut, with the bytes that were sent", async () => {
+  it("as failed when their stream was aborted, with the bytes that were sent", async () => {
     const url = await serveManifest(manifest);
     await expect(ask(url, "/v1/shop/failing")).rejects.toThrow();
     await expect.poll(() => failures(url)).not.toHaveLength(0);
@@ -142,7 +142,7 @@ it("a caller that joins a shared query late does not share its elapsed time limi
   expect(await second).toMatchObject({ hasRunQuery: true });
 });
 
-it("rows of one version are not rows of another", async () => {
+it("callers share a query only within one version of the rows", async () => {
   let asked = 0;
   const warehouse = openPostgres({
     url: databaseUrl,
@@ -193,7 +193,7 @@ async function sendTo(pieces: number, stallMs: number) {
 }
 
 describe("a client", () => {
-  it("that reads slowly but steadily is sent all", async () => {
+  it("that reads slowly but steadily gets everything", async () => {
     const { socket, outcome } = await sendTo(400, 3000);
     // Longer than it may stall, altogether.
     socket.on("data", () => {
@@ -204,12 +204,12 @@ describe("a client", () => {
     expect(await outcome()).toMatchObject({ returned: 400 });
   });
 
-  it("that stops reading is cut", async () => {
+  it("that stops reading is disconnected", async () => {
     const { socket, outcome } = await sendTo(4000, 500);
     socket.pause();
     await once(socket, "readable");
     await expect
-      .poll(async () => (await Promise.race([outcome(), pause(100)])) instanceof StreamCut, {
+      .poll(async () => (await Promise.race([outcome(), pause(100)])) instanceof StreamAborted, {
         timeout: 20_000,
       })
       .toBe(true);

@@ -4,7 +4,7 @@ import { RateLimiterRedis, type RateLimiterRes } from "rate-limiter-flexible";
 import { RATE_WINDOW_SECONDS } from "../../model/tier.js";
 import type { RateWindow, SharedStore } from "./store.js";
 
-/** How long a request waits for Redis. A healthy Redis answers in under a millisecond. */
+/** How long a request waits for Redis: far longer than a healthy Redis takes. */
 const COMMAND_TIMEOUT_MS = 250;
 
 /** Limit for connecting, and for silence of a connection with pending commands. */
