@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import { clientFiles, type Language, LANGUAGES } from "../client/client.js";
+import { clientFiles, type Language, LANGUAGES } from "../client/client-files.js";
 import { readRevision } from "../diff/revision.js";
 import { updateFolder } from "../output/update.js";
 import { driftLines } from "../report/generate-report.js";

@@ -98,7 +98,7 @@ class Watcher {
   /** Reads the manifest if it has changed and regenerates; the message to print, or null. */
   async poll(): Promise<string | null> {
     try {
-      const look = await this.#source.look(this.#written);
+      const look = await this.#source.poll(this.#written);
       if (look.kind === "unchanged") return null;
       if (look.kind === "error") return errorLine(look.detail);
       const { isWritten, message } = await this.#write(look.text, look.shown);

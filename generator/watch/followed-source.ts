@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { Validators } from "../manifest/fetch.js";
 import { readIfModified } from "../manifest/source.js";
 
-/** What a look at a source found. */
-export type Look =
+/** What a poll of a source found. */
+export type PollResult =
   | {
       readonly kind: "text";
       readonly text: string;
@@ -15,7 +15,7 @@ export type Look =
   | { readonly kind: "unchanged" }
   | { readonly kind: "error"; readonly detail: string };
 
-/** A file or address that is looked at again and again: by its content's hash, and over HTTP with conditional requests. */
+/** A file or address that is polled: by its content's hash, and over HTTP with conditional requests. */
 export class FollowedSource {
   readonly #location: string;
   /** The version last read, for recognising it. */
@@ -26,7 +26,7 @@ export class FollowedSource {
   }
 
   /** `known`: hash of what the caller has; null for nothing. */
-  async look(known: string | null): Promise<Look> {
+  async poll(known: string | null): Promise<PollResult> {
     const has = this.#last?.hash === known ? this.#last.validators : null;
     const source = await readIfModified(this.#location, has);
     if (!source.ok) return { kind: "error", detail: source.problem };

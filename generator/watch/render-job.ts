@@ -37,7 +37,7 @@ export class RenderJob {
   /** `inService`: hash of the manifest that is in service. */
   async render(inService: string | null): Promise<Rendered> {
     const { catalog, title, defaultTier } = this.#options;
-    const look = await this.#source.look(inService);
+    const look = await this.#source.poll(inService);
     if (look.kind !== "text") return look;
     const { text, hash, shown } = look;
     const reading = parseManifest(text, shown);

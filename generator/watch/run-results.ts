@@ -75,7 +75,7 @@ class Reader {
 
   /** The results that the caller does not know yet. */
   async poll(): Promise<Results> {
-    const look = await this.#source.look(this.#memory.hash);
+    const look = await this.#source.poll(this.#memory.hash);
     if (look.kind === "error") return this.#report(look.detail);
     if (look.kind === "unchanged") {
       this.#report(null);

@@ -2,7 +2,7 @@ import { watch, type FSWatcher } from "node:fs";
 import { isAddress } from "../manifest/source.js";
 import { basename, dirname, resolve } from "node:path";
 
-/** Rounds are spread by up to this share of the interval, so that replicas do not all ask at once. */
+/** Polls are spread by up to this share of the interval, so that replicas do not poll at the same time. */
 const JITTER = 0.1;
 
 /** A file that is being written changes many times: it is looked at once it has been quiet for this long. */
@@ -22,17 +22,17 @@ export function follow({ source, intervalSeconds, look }: Schedule): () => Promi
   const isOver = (): boolean => ended;
   let looking: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
-  const round = (): void => {
+  const tick = (): void => {
     clearTimeout(timer);
     looking = looking.then(async () => {
       if (isOver()) return;
       await look();
       clearTimeout(timer);
-      if (!isOver()) timer = setTimeout(round, intervalSeconds * 1000 * (1 + JITTER * (Math.random() - 0.5)));
+      if (!isOver()) timer = setTimeout(tick, intervalSeconds * 1000 * (1 + JITTER * (Math.random() - 0.5)));
     });
   };
-  const unwatch = isAddress(source) ? () => undefined : watchFile(source, round);
-  round();
+  const unwatch = isAddress(source) ? () => undefined : watchFile(source, tick);
+  tick();
   return () => {
     ended = true;
     clearTimeout(timer);

@@ -10,7 +10,7 @@ export function workerRenderer(options: RenderJobOptions): Renderer {
   let worker: Worker | null = null;
   const start = (): Worker => {
     const started = new Worker(WORKER, { workerData: options });
-    // Whoever waits for an answer is told; between two of them nobody is, and the thread ends.
+    // A request in progress rejects (`requestFrom`); between requests an error only ends the thread.
     started.on("error", () => undefined);
     started.once("exit", () => (worker = worker === started ? null : worker));
     return started;
@@ -18,7 +18,7 @@ export function workerRenderer(options: RenderJobOptions): Renderer {
   return {
     async render(inService) {
       worker ??= start();
-      return askedOf(worker, inService);
+      return requestFrom(worker, inService);
     },
     async close() {
       await worker?.terminate();
@@ -27,19 +27,19 @@ export function workerRenderer(options: RenderJobOptions): Renderer {
 }
 
 /**
- * What the thread answers; rejects when it fails or ends instead. Nothing stays behind on the thread: it lives on, and would
- * keep every rendering that it ever gave.
+ * Sends a request to the thread; rejects when the thread fails or ends. The listeners are removed afterwards: they would keep
+ * every rendering in memory.
  */
-function askedOf(worker: Worker, inService: string | null): Promise<Rendered> {
+function requestFrom(worker: Worker, inService: string | null): Promise<Rendered> {
   return new Promise((resolve, reject) => {
-    const settled = (settle: () => void): void => {
+    const finish = (settle: () => void): void => {
       worker.off("message", answered).off("error", failed).off("exit", ended);
       settle();
     };
-    const answered = (rendered: Rendered): void => settled(() => resolve(rendered));
-    const failed = (error: Error): void => settled(() => reject(error));
+    const answered = (rendered: Rendered): void => finish(() => resolve(rendered));
+    const failed = (error: Error): void => finish(() => reject(error));
     const ended = (code: number): void =>
-      settled(() => reject(new Error(`The rendering thread ended with code ${String(code)}.`)));
+      finish(() => reject(new Error(`The rendering thread ended with code ${String(code)}.`)));
     worker.on("message", answered).on("error", failed).on("exit", ended);
     worker.postMessage(inService);
   });
