@@ -17,7 +17,7 @@ export const ERRORS = {
   metricsForbidden: {
     status: 403,
     detail: "Metrics are open to loopback callers and tier3 keys only.",
-    when: "somebody else asks for /metrics and METRICS_PUBLIC is not set",
+    when: "another caller requests /metrics and METRICS_PUBLIC is not set",
   },
   unsupportedQuery: {
     status: 400,
@@ -162,7 +162,7 @@ export const ERRORS = {
   rateLimited: {
     status: 429,
     detail: "Rate limit exceeded. Try again in {n} seconds.",
-    when: "the caller's window is used up; `Retry-After` tells the seconds",
+    when: "the caller's window is used up; `Retry-After` has the seconds",
   },
   queryFailed: {
     status: 500,
@@ -172,12 +172,12 @@ export const ERRORS = {
   unexpected: {
     status: 500,
     detail: "Internal Server Error",
-    when: "something unforeseen failed; the cause is in the log under the X-Request-Id",
+    when: "an unexpected error; the cause is in the log under the X-Request-Id",
   },
   overloaded: {
     status: 503,
     detail: "The service is overloaded. Try again in {n} seconds.",
-    when: "too many queries are waiting; `Retry-After` tells the seconds",
+    when: "too many queries are waiting; `Retry-After` has the seconds",
   },
 } as const satisfies Record<string, ErrorRow>;
 
