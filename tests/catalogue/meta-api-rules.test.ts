@@ -152,7 +152,7 @@ describe("a rule of meta.api", () => {
       columns: [
         { name: "date", type: "date null" },
         { name: "token", type: "text null" },
-        { name: "value", type: "numeric null" },
+        { name: "value", type: "numeric null", wide: true },
       ],
       methods: ["GET"],
       legacy: false,

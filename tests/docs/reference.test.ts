@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { ERRORS } from "../../runtime/model/errors.js";
@@ -19,4 +19,20 @@ it("the table of errors in runtime/README.md is the table of the code, both ways
     when,
   ]);
   expect(rows).toEqual(expected);
+});
+
+it("every message of the section Troubleshooting is one that the code writes", () => {
+  const section = reference.split("\n## Troubleshooting\n")[1]?.split("\n## ")[0] ?? "";
+  const messages = section
+    .split("\n")
+    .flatMap((line) =>
+      [...(line.split("|")[1] ?? "").matchAll(/`([^`]+)`/g)].map(([, message = ""]) => message),
+    );
+  const runtime = join(import.meta.dirname, "../../runtime");
+  const code = readdirSync(runtime, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts") && !/^(dist|node_modules)\//.test(file))
+    .map((file) => readFileSync(join(runtime, file), "utf8"))
+    .join("\n");
+  expect(messages.length).toBeGreaterThan(10);
+  expect(messages.filter((message) => !code.includes(message))).toEqual([]);
 });
