@@ -117,7 +117,16 @@ function digestOf(
   const tests = Object.keys(objectOr(node["columns"])).map((column) => testsOf(uniqueId, column));
   const config = objectOr(node["config"]);
   const facts = [DECLARED.map((key) => node[key]), CONFIGURED.map((key) => config[key]), tests];
-  return createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
+  return createHash("sha256").update(textOf(facts)).digest("hex").slice(0, 16);
+}
+
+/** Empty for what is nested too deeply to be written: only a hostile manifest is. */
+function textOf(facts: unknown): string {
+  try {
+    return JSON.stringify(facts);
+  } catch {
+    return "";
+  }
 }
 
 /** dbt writes a date, or a date and time; one without a zone is in UTC. What is neither is passed over. */
