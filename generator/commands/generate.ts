@@ -76,7 +76,7 @@ const CATALOGUE_FILE = "catalogue.json";
 /** Changes of the API whose models have not changed since the folder was written: another version of Routewright reads them otherwise. */
 function upgradeChanges(out: string, head: Catalogue, files: FileSet): readonly Change[] {
   const file = join(out, CATALOGUE_FILE);
-  const text = statSync(file, { throwIfNoEntry: false })?.isFile() ? readFileSync(file, "utf8") : null;
+  const text = textOf(file);
   if (text === null || text === files.get(CATALOGUE_FILE)) return [];
   const reading = readCatalogue(text, file);
   if (!reading.ok || reading.catalogue.defaultTier !== head.defaultTier) return [];
@@ -91,6 +91,15 @@ function upgradeChanges(out: string, head: Catalogue, files: FileSet): readonly 
     // Another model's path decides it.
     ({ kind }) => kind !== "successor-changed",
   );
+}
+
+/** Null for what is no readable file: the comparison with the folder reports that. */
+function textOf(file: string): string | null {
+  try {
+    return statSync(file).isFile() ? readFileSync(file, "utf8") : null;
+  } catch {
+    return null;
+  }
 }
 
 /** `--check` renders every module: its result rests on nothing but the manifest. */

@@ -163,6 +163,7 @@ it(
         expect(reply.headers["access-control-allow-origin"]).toBe("*");
         if (method === "HEAD" || reply.status === 204) expect(reply.text).toBe("");
         else if (reply.status >= 400) expect(JSON.parse(reply.text)).toEqual({ detail: expect.any(String) });
+        else if (reply.status === 206) expect(reply.headers["content-range"]).toMatch(/^bytes 0-1\/\d+$/);
         else if (reply.headers["content-type"]?.startsWith("application/json")) JSON.parse(reply.text);
       }),
       { numRuns: 3000, interruptAfterTimeLimit: 15_000, markInterruptAsFailure: false },
