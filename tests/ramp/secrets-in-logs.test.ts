@@ -154,6 +154,8 @@ async function badRequests(auth: string): Promise<void> {
   for (const { status } of replies) expect(status).toBeLessThan(500);
 }
 
+const failedCalls = (): number => running.printed().stdout.split("provider call failed").length - 1;
+
 async function providerTrouble(auth: string): Promise<void> {
   for (const trouble of [
     { failNext: 4 },
@@ -163,8 +165,15 @@ async function providerTrouble(auth: string): Promise<void> {
     { onboarding: "refuse" },
   ] as const) {
     await sandbox.set(trouble);
+    const before = failedCalls();
     const { status, text } = await call(url, "POST", "/v1/intent", { auth, body: onramp(fromBank) });
     expect(status, text).toBe(201);
+    // The provider is called behind the response.
+    if ("failNext" in trouble)
+      await eventually(
+        () => Promise.resolve(failedCalls()),
+        (count) => count > before,
+      );
     await sandbox.set({ failNext: 0, loseNextAnswers: 0, execution: "settle", onboarding: "wait" });
   }
 }
