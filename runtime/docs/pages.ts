@@ -28,7 +28,7 @@ export function isDocsPath(path: string): boolean {
   return /^\/(docs|redoc|explore)(\/|$)/.test(path);
 }
 
-/** An Express app with `/docs` (Swagger UI) and `/redoc`, both from the installed packages (data-api.md §4.2). */
+/** An Express app with `/docs` (Swagger UI) and `/redoc`, both from the installed packages. */
 export function docsApp(title: string): Express {
   const app = express();
   app.disable("x-powered-by");
