@@ -7,7 +7,7 @@ import {
   type Tier,
 } from "@routewright/runtime/model";
 import type { ErrorObject, ValidateFunction } from "ajv";
-import { visible } from "../manifest/hidden.js";
+import { visible, visibleJson } from "../manifest/hidden.js";
 import { byText, objectOr } from "../manifest/json.js";
 import { parseJson } from "../manifest/manifest.js";
 import type { Catalogue, CatalogueEntry, ColumnFacts, Skipped } from "./catalogue.js";
@@ -85,25 +85,17 @@ function sourcesOf({ entries }: Catalogue): Readonly<Record<string, string>> {
 
 /** JSON whose objects and lists of objects are broken into lines down to `depth`; what is deeper stays on one line. */
 function jsonOf(value: unknown, depth: number, margin = "\n"): string {
-  if (depth === 0 || typeof value !== "object" || value === null) return lineOf(value);
+  if (depth === 0 || typeof value !== "object" || value === null) return visibleJson(value);
   const inner = `${margin}  `;
   if (Array.isArray(value)) {
-    if (!value.some((item) => typeof item === "object" && !Array.isArray(item))) return lineOf(value);
+    if (!value.some((item) => typeof item === "object" && !Array.isArray(item))) return visibleJson(value);
     return `[${inner}${value.map((item) => jsonOf(item, depth - 1, inner)).join(`,${inner}`)}${margin}]`;
   }
   const members = Object.entries(value).map(
-    ([key, item]) => `${lineOf(key)}: ${jsonOf(item, Array.isArray(item) ? depth : depth - 1, inner)}`,
+    ([key, item]) => `${visibleJson(key)}: ${jsonOf(item, Array.isArray(item) ? depth : depth - 1, inner)}`,
   );
   return `{${inner}${members.join(`,${inner}`)}${margin}}`;
 }
-
-/** Invisible characters are escaped: a reviewer sees what a consumer gets. */
-function lineOf(value: unknown): string {
-  return typeof value === "string" && PLAIN.test(value) ? `"${value}"` : visible(JSON.stringify(value));
-}
-
-/** Most texts hold nothing that is to be escaped. */
-const PLAIN = /^[ !#-[\]-~]*$/;
 
 /** What the file says of an endpoint: two endpoints with the same text have the same module. */
 export function endpointText(entry: CatalogueEntry): string {

@@ -13,6 +13,14 @@ export function visible(text: string): string {
   return PRINTABLE_ASCII.test(text) ? text : text.replace(HIDDEN, escaped);
 }
 
+/** JSON of a value with its hidden characters escaped. Most texts hold nothing to escape. */
+export function visibleJson(value: unknown): string {
+  return typeof value === "string" && PLAIN.test(value) ? `"${value}"` : visible(JSON.stringify(value));
+}
+
+/** Printable ASCII without quotes and backslashes. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
 function escaped(character: string): string {
   return character
     .split("")

@@ -111,7 +111,7 @@ describe.skipIf(!isThere)("in a browser", () => {
     const { page } = await visitPage(browser.context, await serveManifest(manifestOf(models)), path);
     await page.locator(part).first().waitFor();
     await page.waitForLoadState("networkidle");
-    // What the page's script mends it mends in the next frame.
+    // The page's script applies its fixes in the next frame.
     await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
     await expectAccessible(page);
   });

@@ -75,7 +75,7 @@ describe("dbt's run_results.json", () => {
     });
   });
 
-  it("tells how tests ended, of `dbt test` too; one that was skipped says nothing", () => {
+  it("holds the results of tests, of `dbt test` too, without those that were skipped", () => {
     const test = (name: string, status: string, failures: number | null) =>
       result(`test.shop.${name}.c0ffee`, { status, failures });
     const results = [

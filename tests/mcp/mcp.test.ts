@@ -56,7 +56,7 @@ async function call(client: Client, name: string, args: Record<string, unknown> 
 }
 
 describe("an MCP client", () => {
-  it("is told the tools, each with a schema", async () => {
+  it("lists the tools, each with a schema", async () => {
     const client = await connect();
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([

@@ -291,11 +291,11 @@ describe("an external account", () => {
     expect(await refused({ currencyCode: "USD" })).toMatchObject({ path: "/src/details" });
     const other = { currencyCode: "USD", externalAccountId: source, details: { accountNumber: "99999999" } };
     expect(await refused(other)).toMatchObject({ path: "/src/details/accountNumber" });
-    const stranger = await world.call("POST", "/v1/intent", {
+    const incomplete = await world.call("POST", "/v1/intent", {
       auth,
       body: onramp({ src: { currencyCode: "USD", externalAccountId: source } }),
     });
-    expect(stranger.json.error).toBe("INVALID_ACCOUNT_DETAILS");
+    expect(incomplete.json.error).toBe("INVALID_ACCOUNT_DETAILS");
   });
 });
 

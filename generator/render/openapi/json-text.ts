@@ -1,4 +1,4 @@
-import { visible } from "../../manifest/hidden.js";
+import { visibleJson } from "../../manifest/hidden.js";
 
 /**
  * JSON that keeps its keys in order. Names from a manifest go into a `Map`: a plain object would move "2024" to the
@@ -37,7 +37,7 @@ class Printer {
   /** `margin` is the line break and the spaces in front of the value's closing bracket. */
   print(value: Json, margin: string): void {
     if (value === null || typeof value !== "object") {
-      this.text += scalar(value);
+      this.text += visibleJson(value);
       return;
     }
     const texts = sharedTexts.get(value);
@@ -64,7 +64,7 @@ class Printer {
   #members(members: Iterable<readonly [string, Json]>, margin: string): void {
     let before = "{";
     for (const [key, item] of members) {
-      this.text += `${before}${margin}${INDENT}${scalar(key)}: `;
+      this.text += `${before}${margin}${INDENT}${visibleJson(key)}: `;
       this.print(item, margin + INDENT);
       before = ",";
     }
@@ -83,12 +83,4 @@ const INDENT = "  ";
 
 function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value);
-}
-
-/** Most texts hold nothing that is to be escaped. */
-const PLAIN = /^[ !#-[\]-~]*$/;
-
-function scalar(value: string | number | boolean | null): string {
-  if (typeof value === "string" && PLAIN.test(value)) return `"${value}"`;
-  return visible(JSON.stringify(value));
 }

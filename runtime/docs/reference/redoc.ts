@@ -1,4 +1,4 @@
-/** Starts Redoc: operations show their tier, and what axe finds wrong in it is mended. */
+/** Starts Redoc: operations show their tier, and its accessibility faults are fixed. */
 import { fetchDescription, onChanges, operationsOf, setLevel, tierName } from "./description.js";
 
 declare const Redoc: {

@@ -7,7 +7,7 @@ const BATCH = 1_000;
 const EXPIRED = [
   { table: "idempotency_claims", where: "expires_at < now()" },
   { table: "wallet_nonces", where: "expires_at < now()" },
-  // An expired quote is told apart from an unknown one for a day.
+  // For a day an expired quote gets another error than an unknown one.
   { table: "quotes", where: "expires_at < now() - interval '1 day'" },
   { table: "token_revocations", where: "revoked_at < now() - interval '31 days'" },
 ] as const;
