@@ -1,5 +1,4 @@
 import { readdirSync } from "node:fs";
-import { get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { getRequest, Load } from "../load/load.js";
 import { residentMiB, type Server } from "../process.js";
@@ -9,37 +8,34 @@ import {
   ENDPOINTS,
   generateApi,
   openDatabase,
-  SCHEMA,
   syntheticEndpoints,
   syntheticManifest,
 } from "../synthetic-api.js";
 import { publish } from "./refresh.js";
 import type { Setting } from "./section.js";
+import { type Counts, swappedModels, Traffic } from "./soak-traffic.js";
 
 const CONNECTIONS = 50;
 const SHARE_OF_CAPACITY = 0.7;
 const CAPACITY_MS = 10_000;
 const REFRESH_MS = 10_000;
 const SAMPLE_MS = 1000;
-/** Downloads and aborted downloads run one after the other, with this pause. */
-const DOWNLOAD_PAUSE_MS = 50;
-const LONG_PATH = "/v1/soak/long";
-const LONG_ROWS = 20_000;
-
-/** The first part of the time is for the heap to find its size. */
-const SETTLED_FROM = 0.3;
+/** The first half of the time is for the heap to find its size. */
+const SETTLED_FROM = 0.5;
 
 /** Limit of the growth of memory, by the slope over the settled time. */
 const GROWTH_MIB_PER_HOUR = 30;
+const GROWTH_DESCRIPTORS_PER_HOUR = 10;
 
-/** A long time under mixed load with refreshes, bad requests, downloads and aborted downloads. */
+/** A swap of the table under its readers takes at most this long. */
+const SWAP_LIMIT_MS = 2000;
+
+/** A long time under mixed load with refreshes, table swaps, bad requests, downloads, aborts and slow readers. */
 export async function soak({ folder, minutes, progress }: Setting): Promise<Findings> {
   const database = await openDatabase(folder);
   const api = await generateApi(folder);
   const load = new Load(database.pid);
-  await database.query(
-    `CREATE TABLE ${SCHEMA}.long AS SELECT i AS id, md5(i::text) AS label FROM generate_series(1, ${String(LONG_ROWS)}) i`,
-  );
+  await Traffic.prepare(database);
   const environment = { DBT_MANIFEST_PATH: "manifest.json" };
   const server = await startRoutewright(api, database, { environment });
   try {
@@ -53,17 +49,15 @@ export async function soak({ folder, minutes, progress }: Setting): Promise<Find
     );
     const end = new AbortController();
     const samples: Row[] = [];
-    const disturbing = [
-      refreshAll(server, api, end.signal),
-      downloadAll(server, end.signal),
-      sample(server, samples, end.signal),
-    ];
+    const traffic = new Traffic(server, database);
+    const refreshing = refreshAll(server, api, end.signal);
+    const disturbing = [refreshing, traffic.run(end.signal), sample(server, samples, end.signal)];
     const result = await load
       .run(server, { ...job, perSecond, milliseconds: minutes * 60_000 })
       .finally(() => end.abort());
-    const [refreshes = 0, downloads = 0] = await Promise.all(disturbing);
-    const title = `soak: ${String(result.requests)} requests, p99 ${result.p99.toFixed(0)} ms, ${String(downloads)} downloads, ${String(refreshes)} refreshes`;
-    return findings(title, samples);
+    await Promise.all(disturbing);
+    const title = `soak: ${String(result.requests)} requests, p99 ${result.p99.toFixed(0)} ms, ${String(await refreshing)} refreshes`;
+    return findings(title, samples, traffic.counts);
   } finally {
     load.stop();
     await server.stop();
@@ -115,13 +109,11 @@ function mix(): { requests: string[]; statuses: number[][] } {
 /** The manifest of a round: the last endpoints come and go, a description changes. */
 function manifestOf(round: number) {
   const { nodes, ...rest } = syntheticManifest(ENDPOINTS - (round % 50));
-  const tags = ["production", "soak", "api:long"];
-  const long = { resource_type: "model", unique_id: "model.bench.long", name: "long", schema: SCHEMA, tags };
   const changed = Object.entries(nodes).map(([id, node], i) => [
     id,
     i === round % 100 ? { ...node, description: `Round ${String(round)}.` } : node,
   ]);
-  const all = [...changed, [long.unique_id, { ...long, description: "", config: { tags }, columns: {} }]];
+  const all = [...changed, ...swappedModels()];
   return { ...rest, nodes: Object.fromEntries(all) as typeof nodes };
 }
 
@@ -134,69 +126,57 @@ async function refreshAll(server: Server, api: string, signal: AbortSignal): Pro
   return round;
 }
 
-/** Every other download is aborted by its client. */
-async function downloadAll({ port }: Server, signal: AbortSignal): Promise<number> {
-  let count = 0;
-  for (; !signal.aborted; count++) {
-    await download(port, count);
-    await sleep(DOWNLOAD_PAUSE_MS, undefined, { signal }).catch(() => undefined);
-  }
-  return count;
-}
-
-function download(port: number, n: number): Promise<void> {
-  const isAborted = n % 2 === 1;
-  return new Promise((resolve, reject) => {
-    const headers = { "X-API-Key": KEYS[n % KEYS.length] ?? "" };
-    const fail = (error: Error): void => (isAborted ? resolve() : reject(error));
-    const request = get({ host: "127.0.0.1", port, path: LONG_PATH, headers }, (response) => {
-      if (response.statusCode !== 200) reject(new Error(`download: status ${String(response.statusCode)}`));
-      response.resume().on("error", fail).on("end", resolve);
-    }).on("error", fail);
-    if (isAborted) setTimeout(() => request.destroy(), 5 + (n % 40));
-  });
-}
-
-async function sample({ pid }: Server, samples: Row[], signal: AbortSignal): Promise<number> {
+async function sample({ pid }: Server, samples: Row[], signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const descriptors = readdirSync(`/proc/${String(pid)}/fd`).length;
     samples.push({ seconds: performance.now() / 1000, memory: residentMiB(pid), descriptors });
     await sleep(SAMPLE_MS, undefined, { signal }).catch(() => undefined);
   }
-  return samples.length;
 }
 
-function findings(title: string, samples: readonly Row[]): Findings {
+function findings(title: string, samples: readonly Row[], counts: Counts): Findings {
   const settled = samples.slice(Math.floor(samples.length * SETTLED_FROM));
+  const growth = (key: string): number => slopeOf(settled, key) * 3600;
   const row = (name: string, key: string): Row => {
     const values = settled.map((one) => Number(one[key]));
-    const growth = slopeOf(settled, key) * 3600;
-    return {
-      name,
-      first: values[0] ?? NaN,
-      last: values.at(-1) ?? NaN,
-      highest: Math.max(...values),
-      growth,
-    };
+    const [first = NaN, last = NaN] = [values[0], values.at(-1)];
+    return { name, first, last, highest: Math.max(...values), growth: growth(key) };
   };
+  const { wrong, longestSwapMs, ...rest } = counts;
+  const counted = Object.entries(rest).map(([name, count]) => `${String(count)} ${name}`);
   return {
     tables: [
       {
         title,
         columns: [
-          { key: "name", head: "server, settled time" },
+          { key: "name", head: "server, second half" },
           { key: "first", head: "first", digits: 1 },
           { key: "last", head: "last", digits: 1 },
           { key: "highest", head: "highest", digits: 1 },
           { key: "growth", head: "slope per hour", digits: 1 },
         ],
         rows: [row("memory, MiB", "memory"), row("open descriptors", "descriptors")],
+        notes: [
+          `${counted.join(", ")}; the longest swap ${longestSwapMs.toFixed(0)} ms.`,
+          ...wrong.slice(0, 10).map((text) => `WRONG: ${text}`),
+        ],
       },
     ],
     bars: [
+      { name: "wrong answers", ratio: single(wrong.length), limit: { atMost: 0 } },
       {
         name: `growth of memory, to ${String(GROWTH_MIB_PER_HOUR)} MiB an hour`,
-        ratio: single((slopeOf(settled, "memory") * 3600) / GROWTH_MIB_PER_HOUR),
+        ratio: single(growth("memory") / GROWTH_MIB_PER_HOUR),
+        limit: { atMost: 1 },
+      },
+      {
+        name: `growth of open descriptors, to ${String(GROWTH_DESCRIPTORS_PER_HOUR)} an hour`,
+        ratio: single(growth("descriptors") / GROWTH_DESCRIPTORS_PER_HOUR),
+        limit: { atMost: 1 },
+      },
+      {
+        name: `longest table swap, to ${String(SWAP_LIMIT_MS)} ms`,
+        ratio: single(longestSwapMs / SWAP_LIMIT_MS),
         limit: { atMost: 1 },
       },
     ],
