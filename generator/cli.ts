@@ -61,8 +61,21 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>>
   ],
 };
 
-/** Runs the command line and returns its exit code. Only the code of the command that is called is loaded. */
+/** Runs the command line and returns its exit code. */
 export async function run(argv: readonly string[]): Promise<Exit> {
+  const program = await programFor(calledIn(argv));
+  try {
+    await program.parseAsync(argv, { from: "user" });
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.error;
+    print({ exit: EXIT.error, errors: [error instanceof Error ? error.message : String(error)] });
+    return EXIT.error;
+  }
+  return program.exit;
+}
+
+/** The program. Only the code of the command that is called is loaded; completion knows the options of all commands. */
+export async function programFor(called: string | undefined): Promise<CliCommand> {
   const program = new CliCommand("routewright")
     .description("Turns a dbt manifest into a typed, tier-gated HTTP API.")
     .version(versionOf(), "-V, --version", "print the version")
@@ -75,21 +88,12 @@ export async function run(argv: readonly string[]): Promise<Exit> {
       if (program.opts<{ color: boolean }>().color) return;
       process.env["NO_COLOR"] = "1";
     });
-  const called = calledIn(argv);
   for (const [name, [summary, load]] of Object.entries(COMMANDS)) {
     const command = program.command(name);
     command.description(summary);
-    // Completion knows the options of all commands.
     if (name === called || called === "completion") (await load())(command);
   }
-  try {
-    await program.parseAsync(argv, { from: "user" });
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.error;
-    print({ exit: EXIT.error, errors: [error instanceof Error ? error.message : String(error)] });
-    return EXIT.error;
-  }
-  return program.exit;
+  return program;
 }
 
 /** Without "(default: false)" behind every switch. */

@@ -31,6 +31,13 @@ export interface Outcome {
 export class CliCommand extends Command {
   /** Set by the action that ran, on the outermost command. */
   exit: Exit = EXIT.ok;
+  private ownExamples: readonly string[] = [];
+  private exits: Partial<Record<Exit, string>> | undefined;
+
+  constructor(name?: string) {
+    super(name);
+    this.addHelpText("after", () => this.helpEndText());
+  }
 
   override createCommand(name?: string): CliCommand {
     return new CliCommand(name);
@@ -62,18 +69,29 @@ export class CliCommand extends Command {
     };
   }
 
-  /** Adds examples and exit codes to the help text. */
-  helpEnd(examples: readonly string[], exits: Partial<Record<Exit, string>> = {}): this {
-    const codes = { 0: "done", 2: "error; nothing was changed", ...exits };
-    const lines = [
+  /** Examples of the help text: its own, or those of its subcommands. */
+  get examples(): readonly string[] {
+    if (this.ownExamples.length > 0) return this.ownExamples;
+    return this.commands.flatMap((command) => (command instanceof CliCommand ? command.examples : []));
+  }
+
+  /** Adds examples and exit codes to the help text. A group of subcommands shows theirs if it names none. */
+  helpEnd(examples: readonly string[] = [], exits: Partial<Record<Exit, string>> = {}): this {
+    this.ownExamples = examples;
+    this.exits = { 0: "done", 2: "error; nothing was changed", ...exits };
+    return this;
+  }
+
+  private helpEndText(): string {
+    if (this.exits === undefined) return "";
+    return [
       "",
-      ...(examples.length === 0
-        ? []
-        : ["Examples:", ...examples.map((line) => `  $ routewright ${line}`), ""]),
+      "Examples:",
+      ...this.examples.map((line) => `  $ routewright ${line}`),
+      "",
       "Exit codes:",
-      ...Object.entries(codes).map(([code, meaning]) => `  ${code}  ${meaning}`),
-    ];
-    return this.addHelpText("after", lines.join("\n"));
+      ...Object.entries(this.exits).map(([code, meaning]) => `  ${code}  ${meaning}`),
+    ].join("\n");
   }
 }
 

@@ -36,7 +36,7 @@ export function configureKeys(command: CliCommand): void {
     .addOption(file)
     .runs(revokeKey)
     .helpEnd(["keys revoke 3f2a9c41"]);
-  command.helpEnd(["keys create --user ann --tier tier1 --org acme", "keys list", "keys revoke 3f2a9c41"]);
+  command.helpEnd();
 }
 
 /** `routewright keys create`: the key on standard output, alone, so that a script can take it. */

@@ -1,5 +1,14 @@
 import { type CliCommand, EXIT, type Outcome, stopSignal } from "./command.js";
-import { type Flags, type Group, groupOf, secretOf, SHOWN_ONCE, text, whole } from "./ramp/group.js";
+import {
+  EXAMPLE_ID,
+  type Flags,
+  type Group,
+  groupOf,
+  secretOf,
+  SHOWN_ONCE,
+  text,
+  whole,
+} from "./ramp/group.js";
 import {
   addIdentityProviders,
   addOrganizations,
@@ -11,7 +20,7 @@ import {
 /** `routewright ramp …`: the set-up of the ramp on its database (runtime/ramp/README.md, Set-up). */
 export function configureRamp(command: CliCommand): void {
   const group = (name: string, description: string): Group =>
-    groupOf(command.command(name).description(description));
+    groupOf(command.command(name).description(description).helpEnd());
   addOrganizations(group("org", "organizations"));
   addProjects(group("project", "projects"));
   addSecrets(group("secret", "client secrets; two of a project may be valid at once"));
@@ -24,7 +33,7 @@ export function configureRamp(command: CliCommand): void {
   addIntents(groupOf(command));
   addIntent(group("intent", "intents and their history"));
   addDoctor(groupOf(command));
-  groupOf(command).add("migrate", "update the ramp's database to the newest schema", ({ migrated }) =>
+  groupOf(command).add("migrate", "update the ramp's database to the newest schema", "", ({ migrated }) =>
     Promise.resolve({ migrated }),
   );
   addSandbox(command);
@@ -41,6 +50,7 @@ function addProviders({ addForProject }: Group): void {
   addForProject(
     "connect",
     "connect a provider, or change its credentials",
+    "--provider coinway --url https://api.coinway.example --key-id key_1 --secret - < secret.txt",
     async ({ ramp, database, vault }, id, flags) => {
       const secret = secretOf(flags, "secret", PROVIDER_SECRET);
       if (secret === null)
@@ -56,9 +66,14 @@ function addProviders({ addForProject }: Group): void {
       "--secret <secret>",
       `the credential's secret, stored encrypted; - reads it from standard input, without the flag ${PROVIDER_SECRET} is used`,
     );
-  addForProject("list", "list connections", ({ ramp, database }, id) => ramp.listConnections(database, id));
-  addForProject("disconnect", "send no new intents to a provider", ({ ramp, database }, id, flags) =>
-    ramp.disconnectProvider(database, id, text(flags, "provider")),
+  addForProject("list", "list connections", "", ({ ramp, database }, id) =>
+    ramp.listConnections(database, id),
+  );
+  addForProject(
+    "disconnect",
+    "send no new intents to a provider",
+    "--provider coinway",
+    ({ ramp, database }, id, flags) => ramp.disconnectProvider(database, id, text(flags, "provider")),
   ).requiredOption("--provider <code>", "the provider's code");
 }
 
@@ -66,6 +81,7 @@ function addWebhooks({ addForProject }: Group): void {
   addForProject(
     "add",
     "add a receiver of events and print the signing secret once",
+    "--url https://shop.example/events",
     ({ ramp, database, vault }, id, flags) => ramp.addWebhook(database, vault, id, addressOf(flags)),
     SHOWN_ONCE,
   )
@@ -74,6 +90,7 @@ function addWebhooks({ addForProject }: Group): void {
   addForProject(
     "set",
     "change a receiver's address; pending events go to the new one",
+    "--url https://shop.example/events",
     ({ ramp, database, vault }, id, flags) =>
       ramp.setWebhook(database, vault, id, {
         ...addressOf(flags),
@@ -83,12 +100,12 @@ function addWebhooks({ addForProject }: Group): void {
     .requiredOption("--url <url>", "the receiver's address")
     .option("--webhook <id>", "the webhook's id; default: the project's only one, added if there is none")
     .option("--allow-private", "allow private addresses", false);
-  addForProject("list", "list receivers", ({ ramp, database }, id) => ramp.listWebhooks(database, id));
+  addForProject("list", "list receivers", "", ({ ramp, database }, id) => ramp.listWebhooks(database, id));
   for (const [usage, description] of [
     ["enable", "deliver events to a receiver again, pending ones first"],
     ["disable", "deliver nothing to a receiver; its pending events wait"],
   ] as const)
-    addForProject(usage, description, ({ ramp, database }, id, flags) =>
+    addForProject(usage, description, `--webhook ${EXAMPLE_ID}`, ({ ramp, database }, id, flags) =>
       ramp.enableWebhook(database, id, {
         webhookId: text(flags, "webhook"),
         isEnabled: usage === "enable",
@@ -97,6 +114,7 @@ function addWebhooks({ addForProject }: Group): void {
   addForProject(
     "rotate-secret",
     "print a new signing secret once; both secrets sign until the overlap ends",
+    `--webhook ${EXAMPLE_ID} --overlap-hours 48`,
     ({ ramp, database, vault }, id, flags) =>
       ramp.rotateWebhookSecret(database, vault, id, {
         webhookId: text(flags, "webhook"),
@@ -109,6 +127,7 @@ function addWebhooks({ addForProject }: Group): void {
   addForProject(
     "replay",
     "deliver events again; default: the exhausted ones",
+    "--since 2026-06-01T00:00:00Z --status EXHAUSTED",
     ({ ramp, database }, id, flags) =>
       ramp.replayWebhooks(
         database,
@@ -137,13 +156,13 @@ function given(flags: Flags, names: Readonly<Record<string, string>>): Record<st
 }
 
 function addIntents({ add }: Group): void {
-  add("intents", "list intents that need attention, with the reason", ({ ramp, database }) =>
+  add("intents", "list intents that need attention, with the reason", "--stuck", ({ ramp, database }) =>
     ramp.listStuckIntents(database),
   ).requiredOption("--stuck", "intents whose state stays unclear");
 }
 
 function addIntent({ add }: Group): void {
-  add("list", "list the newest intents", ({ ramp, database }, flags) =>
+  add("list", "list the newest intents", "--status PENDING_PAYMENT --limit 10", ({ ramp, database }, flags) =>
     ramp.listIntentSummaries(database, {
       projectId: (flags["project"] as string | undefined)?.toLowerCase() ?? null,
       status: (flags["status"] as string | undefined)?.toUpperCase() ?? null,
@@ -153,7 +172,7 @@ function addIntent({ add }: Group): void {
     .option("--project <id>", "intents of this project")
     .option("--status <status>", "intents in this status")
     .option("--limit <number>", "at most so many", whole(1, 1_000), 50);
-  add("show", "show an intent with its history", ({ ramp, database }, flags) =>
+  add("show", "show an intent with its history", `--intent ${EXAMPLE_ID}`, ({ ramp, database }, flags) =>
     ramp.showIntent(database, text(flags, "intent")),
   ).requiredOption("--intent <id>", "the intent's id");
 }
@@ -163,23 +182,26 @@ function addDoctor({ add }: Group): void {
   add(
     "doctor",
     "check keys, providers, queues and stuck intents; exit 1 when a check fails",
+    "--json",
     ({ ramp, database, vault }) => ramp.diagnose(database, vault),
-  );
+  ).helpEnd(["ramp doctor", "ramp doctor --json"], { 1: "a check failed" });
 }
 
 function addKeys({ add }: Group): void {
   add(
     "rotate",
     "sign new customer tokens with a new key; older keys keep verifying",
+    "",
     ({ ramp, database, vault }) => ramp.rotateKey(database, vault),
   );
-  add("list", "list signing keys by id", ({ ramp, database }) => ramp.listKeys(database));
+  add("list", "list signing keys by id", "--json", ({ ramp, database }) => ramp.listKeys(database));
 }
 
 function addVault({ add }: Group): void {
   add(
     "rotate",
     "encrypt all secrets with RAMP_SECRETS_KEY; RAMP_OTHER_SECRETS_KEYS names the key of before",
+    "",
     ({ ramp, database, vault }) => ramp.rotateVault(database, vault),
   );
 }
@@ -191,7 +213,8 @@ function addSandbox(parent: CliCommand): void {
     .description("serve two sandbox providers to try the ramp with")
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--port <number>", "port to listen on", whole(0, 65_535), 8002)
-    .runs(serveSandbox);
+    .runs(serveSandbox)
+    .helpEnd(["ramp sandbox --port 8002"], { 0: "after a signal" });
 }
 
 async function serveSandbox(flags: { readonly host: string; readonly port: number }): Promise<Outcome> {

@@ -48,15 +48,11 @@ it("the table of the config file lists every key, with its flag and variables, a
   }
 });
 
-it("the table of commands lists every command, and each command's help has examples and exit codes", () => {
+it("the table of commands lists every command", () => {
   const listed = new Set(firstCells("Commands").map((cell) => cell.split(" ")[0]));
   const { out } = routewright(ownFolder(), ["--help"]);
   const commands = [...(out.split("Commands:\n")[1] ?? "").matchAll(/^ {2}(\w+)/gm)].map(
     ([, name = ""]) => name,
   );
   expect([...listed].sort()).toEqual(commands.filter((name) => name !== "help").sort());
-  for (const command of listed) {
-    const help = routewright(ownFolder(), [command ?? "", "--help"]).out;
-    expect(help, command).toMatch(/\nExamples:\n {2}\$ routewright [\s\S]*\nExit codes:\n {2}0 {2}/);
-  }
 });

@@ -21,15 +21,18 @@ export interface CommandContext extends AdminSession {
 /** Declares the subcommands of one group, such as `ramp project …`. */
 export interface Group {
   readonly add: (
-    usage: string,
+    name: string,
     description: string,
+    /** The flags of the example in its help. */
+    example: string,
     run: (context: CommandContext, flags: Flags) => Result,
     note?: string,
   ) => CliCommand;
   /** The same for a command that works on one project: adds `--project`. */
   readonly addForProject: (
-    usage: string,
+    name: string,
     description: string,
+    example: string,
     run: (context: CommandContext, projectId: ProjectId, flags: Flags) => Result,
     note?: string,
   ) => CliCommand;
@@ -41,20 +44,23 @@ export interface Flags {
   readonly [name: string]: unknown;
 }
 
-/** A group of subcommands under a command. */
+/** A group of subcommands: `ramp` itself or one below it. */
 export function groupOf(parent: CliCommand): Group {
-  const add: Group["add"] = (usage, description, run, note) =>
+  const path = parent.name() === "ramp" ? "ramp" : `ramp ${parent.name()}`;
+  const add: Group["add"] = (name, description, example, run, note) =>
     parent
-      .command(usage)
+      .command(name)
       .description(description)
       .option("--json", "print JSON", false)
-      .runs((flags: Flags) => runCommand(flags, (context) => run(context, flags), note));
+      .runs((flags: Flags) => runCommand(flags, (context) => run(context, flags), note))
+      .helpEnd([`${path} ${name} ${example}`.trimEnd()]);
   return {
     add,
-    addForProject: (usage, description, run, note) =>
+    addForProject: (name, description, example, run, note) =>
       add(
-        usage,
+        name,
         description,
+        `--project ${EXAMPLE_ID} ${example}`.trimEnd(),
         async (context, flags) => {
           const project = await context.ramp.findProject(context.database, text(flags, "project"));
           return project.ok ? run(context, project.value, flags) : project;
@@ -63,6 +69,9 @@ export function groupOf(parent: CliCommand): Group {
       ).requiredOption("--project <id>", "the project's id"),
   };
 }
+
+/** Ids in examples are UUIDs, as the real ones. */
+export const EXAMPLE_ID = "0b0e7f1c-6d55-4a3e-9f0e-2d8c51b7a9e4";
 
 /** Opens the ramp's database for one command and prints the result. */
 async function runCommand(

@@ -1,12 +1,12 @@
 import type { ProjectSettings } from "@routewright/runtime/ramp";
 import type { CliCommand } from "../command.js";
-import { collect, type Flags, type Group, list, SHOWN_ONCE, text, whole } from "./group.js";
+import { collect, EXAMPLE_ID, type Flags, type Group, list, SHOWN_ONCE, text, whole } from "./group.js";
 
 export function addOrganizations({ add }: Group): void {
-  add("create", "create an organization", ({ ramp, database }, flags) =>
+  add("create", "create an organization", "--name Acme", ({ ramp, database }, flags) =>
     ramp.createOrganization(database, text(flags, "name")),
   ).requiredOption("--name <name>", "its name");
-  add("list", "list organizations", ({ ramp, database }) => ramp.listOrganizations(database));
+  add("list", "list organizations", "--json", ({ ramp, database }) => ramp.listOrganizations(database));
 }
 
 /** The settings that `project create` and `project update` share. */
@@ -42,6 +42,7 @@ export function addProjects({ add, addForProject }: Group): void {
   const create = add(
     "create",
     "create a project and print its credentials once",
+    `--org ${EXAMPLE_ID} --name Shop --wallet-domain shop.example`,
     ({ ramp, database }, flags) =>
       ramp.createProject(database, {
         organizationId: text(flags, "org"),
@@ -56,6 +57,7 @@ export function addProjects({ add, addForProject }: Group): void {
   const update = addForProject(
     "update",
     "change settings; a repeatable one replaces its list, an empty value empties it",
+    '--page-origin https://shop.example --redirect-origin ""',
     ({ ramp, database, vault }, id, flags) =>
       ramp.updateProject({ database, vault }, id, {
         ...settingsOf(flags),
@@ -70,12 +72,15 @@ export function addProjects({ add, addForProject }: Group): void {
       collect,
     );
   withSettings(update);
-  add("list", "list projects", ({ ramp, database }) => ramp.listProjects(database));
+  add("list", "list projects", "--json", ({ ramp, database }) => ramp.listProjects(database));
 }
 
 export function addTokens({ addForProject }: Group): void {
-  addForProject("revoke", "refuse all tokens that a customer has now", ({ ramp, database }, id, flags) =>
-    ramp.revokeCustomerTokens(database, id, text(flags, "customer")),
+  addForProject(
+    "revoke",
+    "refuse all tokens that a customer has now",
+    `--customer ${EXAMPLE_ID}`,
+    ({ ramp, database }, id, flags) => ramp.revokeCustomerTokens(database, id, text(flags, "customer")),
   ).requiredOption("--customer <id>", "the customer's id");
 }
 
@@ -83,30 +88,38 @@ export function addSecrets({ addForProject }: Group): void {
   addForProject(
     "add",
     "create a second secret and print it once",
+    "",
     ({ ramp, database }, id) => ramp.addSecret(database, id),
     SHOWN_ONCE,
   );
-  addForProject("list", "list secrets by id", ({ ramp, database }, id) => ramp.listSecrets(database, id));
-  addForProject("revoke", "revoke a secret", ({ ramp, database }, id, flags) =>
+  addForProject("list", "list secrets by id", "", ({ ramp, database }, id) => ramp.listSecrets(database, id));
+  addForProject("revoke", "revoke a secret", `--secret ${EXAMPLE_ID}`, ({ ramp, database }, id, flags) =>
     ramp.revokeSecret(database, id, text(flags, "secret")),
   ).requiredOption("--secret <id>", "the secret's id");
 }
 
 export function addIdentityProviders({ addForProject }: Group): void {
-  addForProject("add", "accept the ID tokens of an issuer", ({ ramp, database }, id, flags) =>
-    ramp.addIdentityProvider(database, id, {
-      issuer: text(flags, "issuer"),
-      audiences: list(flags, "audience"),
-      clockSkewSeconds: Number(flags["clockSkew"]),
-    }),
+  addForProject(
+    "add",
+    "accept the ID tokens of an issuer",
+    "--issuer https://login.example --audience shop",
+    ({ ramp, database }, id, flags) =>
+      ramp.addIdentityProvider(database, id, {
+        issuer: text(flags, "issuer"),
+        audiences: list(flags, "audience"),
+        clockSkewSeconds: Number(flags["clockSkew"]),
+      }),
   )
     .requiredOption("--issuer <url>", "the issuer, as its tokens name it")
     .requiredOption("--audience <name>", "an audience that its tokens may have; repeatable", collect)
     .option("--clock-skew <seconds>", "tolerated difference between the clocks", whole(0, 600), 0);
-  addForProject("remove", "accept no more tokens of an issuer", ({ ramp, database }, id, flags) =>
-    ramp.removeIdentityProvider(database, id, text(flags, "issuer")),
+  addForProject(
+    "remove",
+    "accept no more tokens of an issuer",
+    "--issuer https://login.example",
+    ({ ramp, database }, id, flags) => ramp.removeIdentityProvider(database, id, text(flags, "issuer")),
   ).requiredOption("--issuer <url>", "the issuer");
-  addForProject("list", "list identity providers", ({ ramp, database }, id) =>
+  addForProject("list", "list identity providers", "", ({ ramp, database }, id) =>
     ramp.listIdentityProviders(database, id),
   );
 }
