@@ -29,6 +29,8 @@ export interface Outcome {
 
 /** A command whose action returns an `Outcome`. Its subcommands are of the same class. */
 export class CliCommand extends Command {
+  declare readonly commands: readonly CliCommand[];
+  declare parent: CliCommand | null;
   /** Set by the action that ran, on the outermost command. */
   exit: Exit = EXIT.ok;
   private ownExamples: readonly string[] = [];
@@ -72,7 +74,7 @@ export class CliCommand extends Command {
   /** Examples of the help text: its own, or those of its subcommands. */
   get examples(): readonly string[] {
     if (this.ownExamples.length > 0) return this.ownExamples;
-    return this.commands.flatMap((command) => (command instanceof CliCommand ? command.examples : []));
+    return this.commands.flatMap(({ examples }) => examples);
   }
 
   /** Adds examples and exit codes to the help text. A group of subcommands shows theirs if it names none. */
@@ -102,7 +104,7 @@ const ERASE_LINE = "\r\u001b[K";
 type Action = (...args: never[]) => Outcome | Promise<Outcome>;
 
 function outermost(command: CliCommand): CliCommand {
-  return command.parent instanceof CliCommand ? outermost(command.parent) : command;
+  return command.parent === null ? command : outermost(command.parent);
 }
 
 /** Prints an outcome; `quiet`: results, findings and errors only. */

@@ -1,17 +1,16 @@
-import type { Command } from "commander";
 import { expect, it } from "vitest";
 import { programFor } from "../../generator/cli.js";
-import { CliCommand } from "../../generator/commands/command.js";
+import type { CliCommand } from "../../generator/commands/command.js";
 
 /** Every command and subcommand of the command line; the one for completion loads them all. */
 const program = await programFor("completion");
 const commands = below(program);
 
-function below(command: Command): readonly CliCommand[] {
-  return command.commands.flatMap((each) => [each as CliCommand, ...below(each)]);
+function below({ commands }: CliCommand): readonly CliCommand[] {
+  return commands.flatMap((each) => [each, ...below(each)]);
 }
 
-function pathOf(command: Command): string {
+function pathOf(command: CliCommand): string {
   return command.parent === null ? "" : `${pathOf(command.parent)} ${command.name()}`.trim();
 }
 
@@ -24,11 +23,11 @@ function words(example: string): string[] {
 /** The command that an example calls, and what follows its name. */
 async function calledBy(example: string): Promise<{ command: CliCommand; args: readonly string[] }> {
   // A program of its own: a command keeps the flags that it has parsed.
-  let command: Command = await programFor("completion");
+  let command = await programFor("completion");
   const args = words(example);
   for (;;) {
     const next = command.commands.find((each) => each.name() === args[0]);
-    if (next === undefined) return { command: command as CliCommand, args };
+    if (next === undefined) return { command, args };
     command = next;
     args.shift();
   }
