@@ -1,5 +1,11 @@
 import { createRequire } from "node:module";
-import type { Column, Endpoint, Filter, Parameter } from "@routewright/runtime/model";
+import {
+  type Column,
+  type Endpoint,
+  type Filter,
+  GENERATED_SCHEMA_VERSION,
+  type Parameter,
+} from "@routewright/runtime/model";
 import type * as TsMorph from "ts-morph";
 import type { OptionalKind, Project, PropertySignatureStructure, SourceFileStructure } from "ts-morph";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
@@ -70,7 +76,7 @@ function structureOf(entry: CatalogueEntry, { StructureKind }: typeof TsMorph): 
       // ts-morph would indent every line of an initializer once more: the statement is written as it is.
       (writer) =>
         writer.write(
-          `export const ${handlers} = defineEndpoint<Query, Row>()(${literal(declarationOf(endpoint))});`,
+          `export const ${handlers} = defineEndpoint<Query, Row>({ schema: ${String(GENERATED_SCHEMA_VERSION)} })(${literal(declarationOf(endpoint))});`,
         ),
     ],
   };

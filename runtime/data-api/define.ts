@@ -1,13 +1,14 @@
 import type { RequestHandler } from "express";
 import type { Tier } from "../model/tier.js";
-import type {
-  Direction,
-  Endpoint,
-  Filter,
-  Method,
-  Pagination,
-  Parameter,
-  Relation,
+import {
+  type Direction,
+  type Endpoint,
+  type Filter,
+  GENERATED_SCHEMA_VERSION,
+  type Method,
+  type Pagination,
+  type Parameter,
+  type Relation,
 } from "../model/endpoint.js";
 import { gatewayOf } from "./gateway.js";
 import { handleRequest } from "./handler.js";
@@ -94,13 +95,20 @@ export type DefinedEndpoint<Query, Row, D extends Declaration<Query, Row>> = {
  * Makes the handlers of an endpoint. The server runs them, and so can any Express 5 app that has a gateway. Two calls,
  * since TypeScript infers either all type arguments of a call or none: the second keeps the literal types.
  *
+ * @throws where the module was generated for a runtime of another schema version: the message says what to run
+ *
  * @example
  * const app = express();
  * app.use(withGateway(openGateway({ databaseUrl, keys })));
  * app.get(spec.path, get);
  */
-export function defineEndpoint<Query, Row>() {
+export function defineEndpoint<Query, Row>(generated: { readonly schema: typeof GENERATED_SCHEMA_VERSION }) {
   return <const D extends Declaration<Query, Row>>(declaration: D): DefinedEndpoint<Query, Row, D> => {
+    // A module of an earlier Routewright passes nothing.
+    requireSchema(
+      `The generated handlers of ${declaration.path} have`,
+      (generated as Partial<typeof generated> | undefined)?.schema,
+    );
     const spec = endpointOf(declaration);
     const handler: RequestHandler = (request, response) =>
       handleRequest(gatewayOf(request), spec, request, response);
@@ -111,6 +119,19 @@ export function defineEndpoint<Query, Row>() {
     };
     return module as never;
   };
+}
+
+/** @throws where another version of Routewright generated the code, in a shape that this one would misread */
+export function requireSchema(subject: string, found: number | undefined): void {
+  if (found === GENERATED_SCHEMA_VERSION) return;
+  const version = found === undefined ? "no schema version" : `schema ${String(found)}`;
+  const remedy =
+    found !== undefined && found > GENERATED_SCHEMA_VERSION
+      ? "run `npm install @routewright/runtime@latest`"
+      : "run `npx routewright generate`";
+  throw new Error(
+    `${subject} ${version}, this @routewright/runtime reads ${String(GENERATED_SCHEMA_VERSION)}: ${remedy}.`,
+  );
 }
 
 function endpointOf<Query, Row>(declaration: Declaration<Query, Row>): Endpoint {

@@ -2,8 +2,7 @@ import { existsSync, readdirSync, readFileSync, mkdirSync, renameSync, writeFile
 import { join, sep, dirname } from "node:path";
 import { Script } from "node:vm";
 import { createHash } from "node:crypto";
-import { GENERATED_SCHEMA_VERSION } from "../model/endpoint.js";
-import { defineEndpoint, type EndpointModule } from "./define.js";
+import { defineEndpoint, type EndpointModule, requireSchema } from "./define.js";
 
 /** The one package that a generated module imports. */
 const PACKAGE = "@routewright/runtime";
@@ -32,7 +31,8 @@ export async function readGenerated(folder: string, cacheDir: string): Promise<G
     catalogue: textOrNothing(join(folder, "catalogue.json")),
     lineage: textOrNothing(join(folder, "lineage.json")),
   };
-  requireKnownVersion(folder, documentation.catalogue);
+  const schema = /"schemaVersion": (\d+)/.exec(documentation.catalogue)?.[1];
+  if (schema !== undefined) requireSchema(`${folder} has`, Number(schema));
   const cacheFile = join(cacheDir, "routes.json");
   const cache = readScriptCache(cacheFile);
   const known = cache.size;
@@ -50,18 +50,6 @@ function readOpenApi(folder: string): string {
   const text = readFileSync(file, "utf8");
   if (!hasTitle(text)) throw new Error(`${file} is no OpenAPI document: run \`routewright generate\` again.`);
   return text;
-}
-
-/** @throws where another version of Routewright wrote the folder, in a shape that this one would misread */
-function requireKnownVersion(folder: string, catalogue: string): void {
-  const found = /"schemaVersion": (\d+)/.exec(catalogue)?.[1];
-  if (found === undefined || Number(found) === GENERATED_SCHEMA_VERSION) return;
-  const versions = `${folder} has schema ${found}, this @routewright/runtime reads ${String(GENERATED_SCHEMA_VERSION)}`;
-  const remedy =
-    Number(found) > GENERATED_SCHEMA_VERSION
-      ? "run `npm install @routewright/runtime@latest`"
-      : "run `npx routewright generate`";
-  throw new Error(`${versions}: ${remedy}.`);
 }
 
 function textOrNothing(file: string): string {

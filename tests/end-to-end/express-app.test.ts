@@ -147,6 +147,21 @@ describe("a generated handler in an Express app", () => {
     expect((await ask(app, "/volume", { method: "POST" })).status).toBe(404);
   });
 
+  it.each([
+    ["{ schema: 1 }", "{ schema: 2 }", "schema 2", "run `npm install @routewright/runtime@latest`"],
+    ["{ schema: 1 }", "{ schema: 0 }", "schema 0", "run `npx routewright generate`"],
+    ["{ schema: 1 }", "", "no schema version", "run `npx routewright generate`"],
+  ])(
+    "is refused when it is imported with a runtime of another version: %s → %s",
+    (own, other, found, remedy) => {
+      const { script, ...module } = modules.find(({ file }) => file === "bridges/volume.last_7d.ts")!;
+      expect(script).toContain(own);
+      expect(() => evaluateModule({ ...module, script: script.replace(own, other) })).toThrow(
+        `The generated handlers of /v1/bridges/volume/last_7d have ${found}, this @routewright/runtime reads 1: ${remedy}.`,
+      );
+    },
+  );
+
   it("tells what is missing where nobody has put a gateway in front", async () => {
     const app = await serveApp((each) => {
       each.get("/volume", endpoints[0]!.get as never);

@@ -1,6 +1,14 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -135,6 +143,20 @@ describe("the packed packages in an empty repository", () => {
     const port = await freePort();
     const answer = await answerOf(process.execPath, ["dist/app.js"], port, "/v1/bridges/volume/last_7d");
     expect(answer).toEqual({ status: 200, rows: [expect.objectContaining({ as_of_date: "2026-06-30" })] });
+  });
+
+  it("say what to run when a handler is of another version than the runtime", async () => {
+    const file = join(repository, "dist/generated/routes/bridges/volume.last_7d.js");
+    const compiled = readFileSync(file, "utf8");
+    writeFileSync(file, compiled.replace("{ schema: 1 }", "{ schema: 2 }"));
+    const app = run(process.execPath, ["dist/app.js"], { cwd: repository, env });
+    await expect(app).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        "The generated handlers of /v1/bridges/volume/last_7d have schema 2, this @routewright/runtime reads 1: run `npm install @routewright/runtime@latest`.",
+      ),
+    });
+    writeFileSync(file, compiled);
   });
 
   it("serve the generated folder", { timeout: INSTALL_MS }, async () => {

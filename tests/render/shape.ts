@@ -35,7 +35,7 @@ function strayInRoute([first, row, query, last, ...others]: readonly ts.Statemen
     !call ||
     more.length > 0 ||
     !ts.isCallExpression(call) ||
-    call.expression.getText() !== "defineEndpoint<Query, Row>()"
+    call.expression.getText() !== "defineEndpoint<Query, Row>({ schema: 1 })"
   )
     problems.push("the last is not the one endpoint");
   else if (call.arguments.length !== 1 || !call.arguments.every(isPlain))

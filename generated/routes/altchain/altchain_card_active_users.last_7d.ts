@@ -19,7 +19,7 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_altchain_card_active_users_last_7d",
   path: "/v1/altchain/altchain_card_active_users/last_7d",
   tier: "tier3",

@@ -29,7 +29,7 @@ export interface Query {
   end_date?: string;
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_altchain_card_activity_by_action_daily",
   path: "/v1/altchain/altchain_card_activity_by_action/daily",
   tier: "tier3",

@@ -17,7 +17,7 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_bridges_count_latest",
   path: "/v1/bridges/bridges_count/latest",
   tier: "tier0",

@@ -19,7 +19,7 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_bridges_cum_netflow_per_bridge_weekly",
   path: "/v1/bridges/cum_netflow_per_bridge/weekly",
   tier: "tier1",

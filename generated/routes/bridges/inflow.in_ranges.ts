@@ -25,7 +25,7 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_bridges_inflow_in_ranges",
   path: "/v1/bridges/inflow/in_ranges",
   tier: "tier0",

@@ -25,7 +25,7 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_bridges_inflow_per_token_last_7d",
   path: "/v1/bridges/inflow_per_token/last_7d",
   tier: "tier0",

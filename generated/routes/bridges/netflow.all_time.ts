@@ -17,7 +17,7 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_bridges_netflow_all_time",
   path: "/v1/bridges/netflow/all_time",
   tier: "tier0",

@@ -21,7 +21,7 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_bridges_netflow_last_7d",
   path: "/v1/bridges/netflow/last_7d",
   tier: "tier0",

@@ -23,7 +23,7 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_bridges_netflow_per_token_per_bridge_daily",
   path: "/v1/bridges/netflow_per_token_per_bridge/daily",
   tier: "tier1",

@@ -33,7 +33,7 @@ export interface Query {
   operator?: string;
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_bridges_registry_snapshot",
   path: "/v1/bridges/registry/snapshot",
   tier: "tier0",

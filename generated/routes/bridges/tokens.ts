@@ -31,7 +31,7 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_bridges_tokens",
   path: "/v1/bridges/tokens",
   tier: "tier0",

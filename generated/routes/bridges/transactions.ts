@@ -71,7 +71,7 @@ export interface Query {
   sort_direction?: "ASC" | "DESC";
 }
 
-export const { spec, get, post } = defineEndpoint<Query, Row>()({
+export const { spec, get, post } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_bridges_transactions",
   path: "/v1/bridges/transactions",
   tier: "tier1",

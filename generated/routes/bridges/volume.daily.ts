@@ -27,7 +27,7 @@ export interface Query {
   end_date?: string;
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_bridges_volume_daily",
   path: "/v1/bridges/volume/daily",
   tier: "tier0",

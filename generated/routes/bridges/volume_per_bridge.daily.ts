@@ -39,7 +39,7 @@ export interface Query {
   sort_direction?: "ASC" | "DESC";
 }
 
-export const { spec, get, post } = defineEndpoint<Query, Row>()({
+export const { spec, get, post } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_bridges_volume_per_bridge_daily",
   path: "/v1/bridges/volume_per_bridge/daily",
   tier: "tier1",

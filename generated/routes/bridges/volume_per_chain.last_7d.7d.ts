@@ -23,7 +23,7 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_bridges_volume_per_chain_last_7d_7d",
   path: "/v1/bridges/volume_per_chain/last_7d/7d",
   tier: "tier2",

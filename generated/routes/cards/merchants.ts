@@ -39,7 +39,7 @@ export interface Query {
   offset?: number;
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_cards_merchants",
   path: "/v1/cards/merchants",
   tier: "tier1",

@@ -19,7 +19,7 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_cards_payers_rolling_180d",
   path: "/v1/cards/payers/rolling_180d",
   tier: "tier2",

@@ -43,7 +43,7 @@ export interface Query {
   sort_direction?: "ASC" | "DESC";
 }
 
-export const { spec, get, post } = defineEndpoint<Query, Row>()({
+export const { spec, get, post } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_cards_spend_by_country_monthly",
   path: "/v1/cards/spend_by_country/monthly",
   tier: "tier2",

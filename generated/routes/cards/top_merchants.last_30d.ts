@@ -25,7 +25,7 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_cards_top_merchants_last_30d",
   path: "/v1/cards/top_merchants/last_30d",
   tier: "tier1",

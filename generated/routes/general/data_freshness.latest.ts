@@ -23,7 +23,7 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_data_freshness_latest",
   path: "/v1/general/data_freshness/latest",
   tier: "tier0",

@@ -9,7 +9,7 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "m_latest",
   path: "/v1/bridges/volume/latest",
   tier: "tier0",

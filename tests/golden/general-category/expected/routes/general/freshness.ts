@@ -13,7 +13,7 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_volume_daily",
   path: "/v1/general/freshness",
   tier: "tier2",

@@ -37,7 +37,7 @@ export interface Query {
   sort_direction?: "ASC" | "DESC";
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_*/_`${x}`_\u202e\n//@ts-nocheck",
   path: "/v1/c/r",
   tier: "tier0",

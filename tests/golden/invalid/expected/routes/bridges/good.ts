@@ -9,4 +9,4 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({ model: "good", path: "/v1/bridges/good", tier: "tier0", relation: ["analytics", "good"], columns: {} });
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({ model: "good", path: "/v1/bridges/good", tier: "tier0", relation: ["analytics", "good"], columns: {} });

@@ -9,4 +9,4 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({ model: "a", path: "/v1/c/volume/daily", tier: "tier0", relation: ["analytics", "a"], columns: {} });
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({ model: "a", path: "/v1/c/volume/daily", tier: "tier0", relation: ["analytics", "a"], columns: {} });

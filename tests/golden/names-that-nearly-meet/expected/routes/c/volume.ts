@@ -9,4 +9,4 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({ model: "e", path: "/v1/c/volume", tier: "tier0", relation: ["analytics", "e"], columns: {} });
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({ model: "e", path: "/v1/c/volume", tier: "tier0", relation: ["analytics", "e"], columns: {} });

@@ -9,4 +9,4 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({ model: "b", path: "/v1/c/volume.daily", tier: "tier0", relation: ["analytics", "b"], columns: {} });
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({ model: "b", path: "/v1/c/volume.daily", tier: "tier0", relation: ["analytics", "b"], columns: {} });

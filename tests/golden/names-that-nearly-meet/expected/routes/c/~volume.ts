@@ -9,4 +9,4 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({ model: "d", path: "/v1/c/Volume", tier: "tier0", relation: ["analytics", "d"], columns: {} });
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({ model: "d", path: "/v1/c/Volume", tier: "tier0", relation: ["analytics", "d"], columns: {} });

@@ -15,7 +15,7 @@ export interface Query {
   from?: string;
 }
 
-export const { spec, get, post } = defineEndpoint<Query, Row>()({
+export const { spec, get, post } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_volume_daily",
   path: "/v1/bridges/volume/daily",
   tier: "tier0",

@@ -17,7 +17,7 @@ export interface Query {
   from?: string;
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_volume_daily",
   path: "/v1/bridges/volume/daily",
   tier: "tier0",

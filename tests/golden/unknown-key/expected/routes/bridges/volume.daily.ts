@@ -13,7 +13,7 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "api_volume_daily",
   path: "/v1/bridges/volume/daily",
   tier: "tier0",

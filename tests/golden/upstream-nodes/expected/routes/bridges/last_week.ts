@@ -11,7 +11,7 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "last_week",
   path: "/v1/bridges/last_week",
   tier: "tier0",

@@ -11,7 +11,7 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "volume",
   path: "/v1/bridges/volume",
   tier: "tier0",

@@ -13,7 +13,7 @@ export interface Row {
 export interface Query {
 }
 
-export const { spec, get } = defineEndpoint<Query, Row>()({
+export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   model: "same",
   path: "/v1/bridges/volume/last_7d",
   tier: "tier0",
