@@ -1,4 +1,6 @@
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openBrowser } from "../docs/browser.js";
@@ -13,6 +15,7 @@ const schema = isThere
   ? await ownSchema(`
       CREATE TABLE @.sales AS SELECT date '2026-01-01' + i / 3 AS day, (ARRAY['north', 'south', 'west'])[1 + i % 3] AS region,
         (i % 7 + 1) * 10.5 AS amount, 9007199254740993 + i AS id FROM generate_series(0, 299) AS i;
+      CREATE TABLE @.places AS SELECT * FROM (VALUES ('Paris', 1), ('Paris, Texas', 2), ('it''s "there"', 3), ('Rome', 4)) AS t(city, n);
       CREATE TABLE @.wages AS SELECT 'ann' AS name, 7 AS amount`)
   : "";
 
@@ -39,6 +42,22 @@ function manifest(): unknown {
           { column: "day", direction: "ASC" },
           { column: "region", direction: "ASC" },
         ],
+      },
+    },
+    {
+      name: "places",
+      schema,
+      tags: ["production", "geo", "api:places"],
+      columns: { city: "text", n: "int" },
+      api: {
+        methods: ["GET", "POST"],
+        allow_unfiltered: true,
+        parameters: [
+          { name: "city", column: "city", operator: "IN", type: "string_list", description: "Cities." },
+          { name: "n", column: "n", operator: "=", type: "string" },
+        ],
+        pagination: { enabled: true, default_limit: 30, max_limit: 300 },
+        sort: [{ column: "n", direction: "ASC" }],
       },
     },
     {
@@ -99,6 +118,11 @@ const service = isThere
   ? await startManifest(manifest(), { LINEAGE_TIER: "tier0", RATE_LIMITS: "10000" })
   : null;
 const url = service?.url ?? "";
+
+/** What a program prints. The service runs in this process, which must not wait for it. */
+async function output(file: string, ...args: readonly string[]): Promise<string> {
+  return (await promisify(execFile)(file, args)).stdout;
+}
 const SALES = "/explore?endpoint=%2Fv1%2Fshop%2Fsales%2Fdaily";
 
 describe.skipIf(!isThere)("/explore", () => {
@@ -113,7 +137,7 @@ describe.skipIf(!isThere)("/explore", () => {
 
   it("finds endpoints by words in paths, columns and descriptions, and by filter", async () => {
     const { page, problems } = await open("/explore", KEYS.tier3);
-    await page.getByText("4 endpoints").first().waitFor();
+    await page.getByText("5 endpoints").first().waitFor();
     const search = page.getByRole("searchbox");
     await page.keyboard.press("/");
     await page.keyboard.type("REGION sales");
@@ -164,7 +188,7 @@ describe.skipIf(!isThere)("/explore", () => {
     await expect.poll(() => rows(page).count()).toBe(4);
     expect(await rows(page).first().innerText()).toMatch(/^2026-01-05\tsouth/);
     expect(await page.locator(".answer").innerText()).toMatch(/[\d,]+ of 10,000 requests left/);
-    const request = "/v1/shop/sales/daily?region=south%2Cwest&start=2026-01-05&limit=4";
+    const request = "/v1/shop/sales/daily?region=south&region=west&start=2026-01-05&limit=4";
     expect(await page.locator(".samples .code").innerText()).toBe(`curl '${url}${request}'`);
     await page.getByRole("button", { name: "Python" }).click();
     expect(await page.locator(".samples .code").innerText()).toContain("requests.get(");
@@ -179,6 +203,42 @@ describe.skipIf(!isThere)("/explore", () => {
     expect(await page.getByRole("region", { name: "Rows as JSON" }).innerText()).toMatch(
       /^\[\n\{"day":"2026-01-07"/,
     );
+    expect(problems).toEqual([]);
+  });
+
+  it("sends a POST, whose lists hold values with commas, and shows it as code that runs", async () => {
+    const { page, problems } = await open("/explore?endpoint=%2Fv1%2Fgeo%2Fplaces&p.city=Paris,Rome");
+    await expect.poll(() => rows(page).allInnerTexts()).toEqual(["Paris\t1", "Rome\t4"]);
+    await page.getByRole("button", { name: "POST" }).click();
+    const cities = page.getByLabel("city", { exact: true });
+    await expect.poll(() => cities.inputValue()).toBe("Paris\nRome");
+    await cities.fill(`Paris, Texas\nit's "there"\n`);
+    await page.getByLabel("limit", { exact: true }).fill("1");
+    await page.getByRole("button", { name: "Run" }).click();
+    await expect.poll(() => rows(page).allInnerTexts()).toEqual(["Paris, Texas\t2"]);
+    const code = page.locator(".samples .code");
+    const curl = await code.innerText();
+    expect(curl).toContain("-H 'Content-Type: application/json'");
+    expect(await output("sh", "-c", `${curl} -s`)).toBe('[{"city":"Paris, Texas","n":2}]');
+    await page.getByRole("button", { name: "JavaScript" }).click();
+    const script = `${await code.innerText()}\nconsole.log(JSON.stringify(rows));`;
+    const printed = await output(process.execPath, "--input-type=module", "-e", script);
+    expect(JSON.parse(printed)).toEqual([{ city: "Paris, Texas", n: 2 }]);
+    await page.getByRole("button", { name: "Python" }).click();
+    expect(await code.innerText()).toMatch(/requests\.post\(\n {4}"http.*",\n {4}json=\{\n {6}"city": \[/);
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download CSV" }).click();
+    expect(readFileSync(await (await download).path(), "utf8")).toBe('city,n\r\n"Paris, Texas",2\r\n');
+    // The next page has no link, because no GET can say what it is.
+    await page.getByRole("button", { name: "Next page" }).click();
+    await expect.poll(() => rows(page).allInnerTexts()).toEqual([`it's "there"\t3`]);
+    expect(new URL(page.url()).searchParams.getAll("p.city")).toEqual(["Paris, Texas", `it's "there"`]);
+    const { page: second } = await open(page.url().slice(url.length));
+    await expect.poll(() => rows(second).allInnerTexts()).toEqual([`it's "there"\t3`]);
+    await second.getByLabel("n", { exact: true }).fill("soon");
+    await second.getByRole("button", { name: "Run" }).click();
+    await second.getByRole("alert").waitFor();
+    await expectAccessible(second);
     expect(problems).toEqual([]);
   });
 
@@ -244,7 +304,7 @@ describe.skipIf(!isThere)("/explore", () => {
     expect(await page.content()).not.toContain("wages");
     await page.getByLabel("API key").fill(KEYS.tier2);
     await page.getByRole("button", { name: "Use key" }).click();
-    await page.getByText("3 endpoints").first().waitFor();
+    await page.getByText("4 endpoints").first().waitFor();
     expect(await page.evaluate("Object.keys(localStorage).length")).toBe(0);
     const { page: other } = await open("/explore");
     await other.getByText("With a key of a higher tier: 1 Premium, 1 Internal.").waitFor();

@@ -3,6 +3,15 @@ import type { CatalogueBody, CatalogueEndpoint } from "../catalogue.js";
 /** Filters of a request by parameter name. */
 export type Parameters = Readonly<Record<string, readonly string[]>>;
 
+export type Method = "GET" | "POST";
+
+/** A request of an endpoint, as the form describes it. */
+export interface ApiRequest {
+  readonly endpoint: CatalogueEndpoint;
+  readonly method: Method;
+  readonly parameters: Parameters;
+}
+
 const KEY = "routewright.key";
 
 /** The key stays in this tab: it is gone when the tab is closed. */
@@ -38,14 +47,54 @@ export async function fetchCatalogue(): Promise<CatalogueBody> {
 }
 
 /** The address of a request, without the host. */
-export function addressOf({ path }: CatalogueEndpoint, parameters: Parameters, format = ""): string {
+export function addressOf({ endpoint: { path }, method, parameters }: ApiRequest, format = ""): string {
+  if (method === "POST") return path + format;
   const query = new URLSearchParams();
-  for (const [name, values] of Object.entries(parameters)) {
-    const given = values.filter((value) => value !== "");
-    for (const value of given) query.append(name, value);
-  }
+  for (const [name, values] of Object.entries(parameters))
+    for (const value of values) query.append(name, value);
   const text = query.toString();
   return path + format + (text === "" ? "" : `?${text}`);
+}
+
+/** The JSON body of a POST: lists are arrays, whose values may hold commas. */
+export function bodyOf({ endpoint, parameters }: ApiRequest): Readonly<Record<string, unknown>> {
+  const lists = listsOf(endpoint);
+  return Object.fromEntries(
+    Object.entries(parameters).map(([name, values]) => [
+      name,
+      lists.has(name) || values.length > 1
+        ? values
+        : (name === "limit" || name === "offset") && /^\d{1,15}$/.test(values[0] ?? "")
+          ? Number(values[0])
+          : values[0],
+    ]),
+  );
+}
+
+/** The same request by the other method: a GET separates the values of a list by commas, a POST does not. */
+export function withMethod(
+  { endpoint, parameters }: ApiRequest,
+  method: Method,
+): Pick<ApiRequest, "method" | "parameters"> {
+  if (method === "GET") return { method, parameters };
+  const lists = listsOf(endpoint);
+  const apart = Object.entries(parameters).map(([name, values]) => [
+    name,
+    lists.has(name) ? values.flatMap(splitList) : values,
+  ]);
+  return { method, parameters: Object.fromEntries(apart) as Parameters };
+}
+
+/** The values in a text with commas, as the service reads it. */
+export function splitList(text: string): readonly string[] {
+  return text
+    .split(",")
+    .map((value) => value.trim())
+    .filter((value) => value !== "");
+}
+
+function listsOf({ parameters }: CatalogueEndpoint): ReadonlySet<string> {
+  return new Set((parameters ?? []).filter(({ type }) => type === "string_list").map(({ name }) => name));
 }
 
 /** An integer that JavaScript's numbers cannot hold, or a decimal that they would round: as it was sent. */
@@ -90,23 +139,29 @@ export interface Result {
 export const MAX_ROWS = 5000;
 
 /** Runs a request and reads its rows as they come. */
-export async function query(
-  endpoint: CatalogueEndpoint,
-  parameters: Parameters,
-  signal: AbortSignal,
-): Promise<Result> {
+export async function query(request: ApiRequest, signal: AbortSignal): Promise<Result> {
   const started = performance.now();
-  const response = await send(addressOf(endpoint, parameters, ".ndjson"), signal);
+  const response = await sendRequest(request, ".ndjson", signal);
   const { texts, isCut } = await readLines(response);
   return {
     rows: texts.map((text) => JSON.parse(text, keepDigits) as Row),
     texts,
-    hasNext: /rel="next"/.test(response.headers.get("link") ?? ""),
+    hasNext:
+      /rel="next"/.test(response.headers.get("link") ?? "") || isFullUnlinkedPage(request, texts.length),
     isCut,
     asOf: response.headers.get("x-data-as-of"),
     limits: limitsOf(response),
     milliseconds: performance.now() - started,
   };
+}
+
+/** The service links no next page where the values of a list hold commas, because the link is a GET. */
+function isFullUnlinkedPage({ endpoint, method, parameters }: ApiRequest, rows: number): boolean {
+  const limit = Number(parameters["limit"]?.[0] ?? endpoint.pagination?.default_limit);
+  const hasCommas = [...listsOf(endpoint)].some((name) =>
+    parameters[name]?.some((value) => value.includes(",")),
+  );
+  return method === "POST" && hasCommas && rows === limit;
 }
 
 /** Keeps what a number would lose, in browsers that tell the source of a value. */
@@ -136,20 +191,28 @@ async function readLines(response: Response): Promise<{ texts: string[]; isCut: 
 }
 
 /** Saves the rows as a CSV file, exactly as the API gives them. */
-export async function downloadCsv(endpoint: CatalogueEndpoint, parameters: Parameters): Promise<void> {
-  const response = await send(addressOf(endpoint, parameters, ".csv"));
+export async function downloadCsv(request: ApiRequest): Promise<void> {
+  const response = await sendRequest(request, ".csv");
   const address = URL.createObjectURL(await response.blob());
   const link = document.createElement("a");
   link.href = address;
-  link.download = `${endpoint.path.slice(4).replaceAll("/", "-")}.csv`;
+  link.download = `${request.endpoint.path.slice(4).replaceAll("/", "-")}.csv`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 
-async function send(address: string, signal?: AbortSignal): Promise<Response> {
-  const headers: HeadersInit = key.get() === "" ? {} : { "X-API-Key": key.get() };
-  const response = await fetch(address, { headers, ...(signal && { signal }) }).catch((error: unknown) => {
-    if (signal?.aborted) throw error;
+function sendRequest(request: ApiRequest, format: string, signal?: AbortSignal): Promise<Response> {
+  const { method } = request;
+  const headers = { "Content-Type": "application/json" };
+  const body = method === "POST" ? { headers, body: JSON.stringify(bodyOf(request)) } : {};
+  return send(addressOf(request, format), { method, ...body, ...(signal && { signal }) });
+}
+
+async function send(address: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  if (key.get() !== "") headers.set("X-API-Key", key.get());
+  const response = await fetch(address, { ...init, headers }).catch((error: unknown) => {
+    if (init.signal?.aborted) throw error;
     throw new ServiceError(0, "The service does not answer. Check the connection, then try again.");
   });
   if (response.ok) return response;

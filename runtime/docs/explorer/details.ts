@@ -1,11 +1,11 @@
 import { TIER_NAMES } from "../../model/tier.js";
 import type { CatalogueEndpoint, LineageNode, TestSummary } from "../catalogue.js";
-import { addressOf, key, type Parameters, query, type Result, ServiceError } from "./api.js";
+import { type ApiRequest, key, type Method, query, type Result, ServiceError, withMethod } from "./api.js";
 import { type Child, copyButton, count, el, time, toggle } from "./dom.js";
-import { parameterForm } from "./form.js";
+import { parameterForm, readForm } from "./form.js";
 import { lineageGraph } from "./lineage.js";
 import { resultView } from "./results.js";
-import { samplesOf } from "./samples.js";
+import { type Language, LANGUAGES, samplesOf } from "./samples.js";
 import type { State } from "./state.js";
 
 /** One endpoint: what it is, a form to try it, its rows, its columns, what it is made from. */
@@ -17,7 +17,7 @@ export class EndpointDetails {
   readonly #samples = el("div", { class: "samples" });
   readonly #form = el("div", {});
   #state: State;
-  #language: "curl" | "JavaScript" | "Python" = "curl";
+  #language: Language = "curl";
   #running: AbortController | null = null;
   #result: Result | null = null;
 
@@ -43,26 +43,64 @@ export class EndpointDetails {
       graph !== null && section("Made from", graph),
     );
     this.#fillForm();
-    if (endpoint.require_any_of.length === 0 || Object.keys(state.parameters).length > 0) void this.run();
-    else this.#rows.replaceChildren(el("p", { class: "note" }, "Fill in a parameter, then run it."));
+    this.#runWhenComplete();
+  }
+
+  get #request(): ApiRequest {
+    const { method, parameters } = this.#state;
+    return {
+      endpoint: this.#endpoint,
+      method: this.#endpoint.methods.includes(method) ? method : "GET",
+      parameters,
+    };
   }
 
   /** Takes a change of the page's address. */
   update(state: State): void {
-    const isSame = JSON.stringify(state.parameters) === JSON.stringify(this.#state.parameters);
+    const textOf = ({ method, parameters }: Pick<State, "method" | "parameters">): string =>
+      JSON.stringify([method, parameters]);
+    const isSame = textOf(state) === textOf(this.#state);
     this.#state = state;
     if (isSame) return this.#showResult();
     this.#fillForm();
-    void this.run();
+    this.#runWhenComplete();
+  }
+
+  #runWhenComplete(): void {
+    if (this.#endpoint.require_any_of.length === 0 || Object.keys(this.#state.parameters).length > 0)
+      return void this.run();
+    this.#running?.abort();
+    this.#result = null;
+    this.#rows.replaceChildren(el("p", { class: "note" }, "Fill in a parameter, then run it."));
   }
 
   #fillForm(): void {
-    const { parameters } = this.#state;
-    const send = (given: Parameters): void => {
-      if (JSON.stringify(given) === JSON.stringify(this.#state.parameters)) void this.run();
-      else this.#change({ parameters: given });
-    };
-    this.#form.replaceChildren(parameterForm(this.#endpoint, parameters, send));
+    const request = this.#request;
+    const form = parameterForm(request, (parameters) => {
+      if (JSON.stringify(parameters) === JSON.stringify(this.#state.parameters)) void this.run();
+      else this.#change({ parameters });
+    });
+    const { methods } = this.#endpoint;
+    const choose = (method: string): void =>
+      this.#change(withMethod({ ...request, parameters: readForm(form, request) }, method as Method));
+    this.#form.replaceChildren(
+      ...(methods.length < 2
+        ? []
+        : [
+            el(
+              "div",
+              { class: "bar" },
+              toggle(
+                "Method",
+                methods.map((method) => [method, method] as const),
+                request.method,
+                choose,
+              ),
+              el("span", { class: "facts" }, METHOD_HINTS[request.method]),
+            ),
+          ]),
+      form,
+    );
     this.#showSamples();
   }
 
@@ -72,7 +110,7 @@ export class EndpointDetails {
     this.#running = running;
     this.#rows.replaceChildren(el("p", { class: "note" }, "Running …"));
     try {
-      const result = await query(this.#endpoint, this.#state.parameters, running.signal);
+      const result = await query(this.#request, running.signal);
       if (running.signal.aborted) return;
       this.#result = result;
       this.#showResult();
@@ -89,7 +127,7 @@ export class EndpointDetails {
       this.#change({ parameters: { ...parameters, offset: [String(offset)] } });
     };
     this.#rows.replaceChildren(
-      resultView(this.#endpoint, parameters, result, this.#state, {
+      resultView(this.#request, result, this.#state, {
         change: this.#change,
         next,
         fail: (error) => this.#fail(error),
@@ -112,11 +150,10 @@ export class EndpointDetails {
   }
 
   #showSamples(): void {
-    const url = location.origin + addressOf(this.#endpoint, this.#state.parameters);
-    const samples = samplesOf(url, key.get() !== "" || this.#endpoint.tier !== "tier0");
-    const languages = ["curl", "JavaScript", "Python"] as const;
+    const hasKey = key.get() !== "" || this.#endpoint.tier !== "tier0";
+    const samples = samplesOf(this.#request, location.origin, hasKey);
     const choose = (value: string): void => {
-      this.#language = languages.find((each) => each === value) ?? "curl";
+      this.#language = LANGUAGES.find((each) => each === value) ?? "curl";
       this.#showSamples();
     };
     this.#samples.replaceChildren(
@@ -125,7 +162,7 @@ export class EndpointDetails {
         { class: "bar" },
         toggle(
           "Request as",
-          languages.map((each) => [each, each] as const),
+          LANGUAGES.map((each) => [each, each] as const),
           this.#language,
           choose,
         ),
@@ -140,6 +177,12 @@ export class EndpointDetails {
     );
   }
 }
+
+/** What each method is for. */
+const METHOD_HINTS: Readonly<Record<Method, string>> = {
+  GET: "Parameters in the address.",
+  POST: "Parameters in a JSON body: for long lists, and for values with commas.",
+};
 
 function heading({ path, methods, tier, model }: CatalogueEndpoint): HTMLElement {
   return el(

@@ -1,16 +1,13 @@
 import type { CatalogueColumn, CatalogueEndpoint, CatalogueParameter } from "../catalogue.js";
-import type { Parameters } from "./api.js";
+import { type ApiRequest, type Method, type Parameters, splitList } from "./api.js";
 import { el } from "./dom.js";
 
 /** A form with the right input for each parameter. `send` is called with what was filled in. */
-export function parameterForm(
-  endpoint: CatalogueEndpoint,
-  given: Parameters,
-  send: (parameters: Parameters) => void,
-): HTMLFormElement {
+export function parameterForm(request: ApiRequest, send: (parameters: Parameters) => void): HTMLFormElement {
+  const { endpoint, parameters } = request;
   const inputs = [
-    ...(endpoint.parameters ?? []).map((parameter) => parameterInput(endpoint, parameter, given)),
-    ...pageInputs(endpoint, given),
+    ...(endpoint.parameters ?? []).map((parameter) => parameterInput(request, parameter)),
+    ...pageInputs(endpoint, parameters),
   ];
   const form = el(
     "form",
@@ -18,7 +15,7 @@ export function parameterForm(
       class: "try",
       submit: (event: SubmitEvent) => {
         event.preventDefault();
-        send(readForm(form));
+        send(readForm(form, request));
       },
     },
     inputs.length === 0
@@ -36,11 +33,29 @@ export function parameterForm(
   return form;
 }
 
-export function readForm(form: HTMLFormElement): Parameters {
+/** What is filled in: the values of a list one by one. */
+export function readForm(form: HTMLFormElement, { endpoint, method }: ApiRequest): Parameters {
+  const inputs = new Map(
+    endpoint.parameters?.map((parameter) => [parameter.name, inputOf(parameter, method)]),
+  );
   const parameters: Record<string, string[]> = {};
-  for (const [name, value] of new FormData(form))
-    if (typeof value === "string" && value.trim() !== "") (parameters[name] ??= []).push(value.trim());
+  for (const [name, value] of new FormData(form)) {
+    const text = typeof value === "string" ? value.trim() : "";
+    const input = inputs.get(name);
+    const values = input === "lines" ? text.split(/\r?\n/) : input === "commas" ? splitList(text) : [text];
+    for (const each of values) if (each.trim() !== "") (parameters[name] ??= []).push(each.trim());
+  }
   return parameters;
+}
+
+type Input = "choice" | "choices" | "date" | "text" | "commas" | "lines";
+
+/** A list has a line for each value in the body of a POST, where commas separate nothing. */
+function inputOf({ type, accepted_values }: CatalogueParameter, method: Method): Input {
+  const isList = type === "string_list";
+  if (accepted_values) return isList ? "choices" : "choice";
+  if (isList) return method === "POST" ? "lines" : "commas";
+  return type === "date" ? "date" : "text";
 }
 
 /** What an operator does, in a few words. */
@@ -49,36 +64,60 @@ const OPERATORS: Readonly<Record<CatalogueParameter["operator"], string>> = {
   ILIKE: "contains",
   ">=": "from",
   "<=": "up to",
-  IN: "one of, separated by commas",
+  IN: "is one of these",
 };
 
-function parameterInput(
-  { require_any_of, columns }: CatalogueEndpoint,
-  { name, column, operator, type, description, accepted_values }: CatalogueParameter,
-  given: Parameters,
-): HTMLElement {
-  const values = given[name] ?? [];
+const LIST_HINTS: Readonly<Partial<Record<Input, string>>> = {
+  commas: "Separate values by commas.",
+  lines: "One value a line.",
+};
+
+function parameterInput(request: ApiRequest, parameter: CatalogueParameter): HTMLElement {
+  const { name, column, operator, description } = parameter;
+  const { require_any_of } = request.endpoint;
   const id = `parameter-${name}`;
-  const about = { id, name, "aria-describedby": `${id}-about` };
-  const columnType = columns.find((each: CatalogueColumn) => each.name === column)?.type ?? "";
-  const input = accepted_values
-    ? choice(about, accepted_values, values, type === "string_list")
-    : type === "date"
-      ? el("input", { ...about, type: "date", value: values[0] ?? "" })
-      : el("input", {
-          ...about,
-          type: "text",
-          value: values.join(","),
-          inputmode: /int|float|numeric|decimal|double|real/i.test(columnType) ? "decimal" : "text",
-        });
+  const kind = inputOf(parameter, request.method);
+  const about = [
+    description === "" ? `${column} ${OPERATORS[operator]}.` : description,
+    LIST_HINTS[kind] ?? "",
+  ];
   const required = require_any_of.length === 1 && require_any_of[0] === name;
   return el(
     "div",
     { class: "input" },
     el("label", { for: id }, name, required && el("span", { class: "needed" }, " required")),
-    input,
-    el("p", { id: `${id}-about` }, description === "" ? `${column} ${OPERATORS[operator]}` : description),
+    valueInput(request, parameter, kind, { id, name, "aria-describedby": `${id}-about` }),
+    el("p", { id: `${id}-about` }, about.join(" ").trim()),
   );
+}
+
+function valueInput(
+  { endpoint, parameters }: ApiRequest,
+  { name, column, accepted_values = [] }: CatalogueParameter,
+  kind: Input,
+  attributes: Readonly<Record<string, string>>,
+): HTMLElement {
+  const values = parameters[name] ?? [];
+  const type = endpoint.columns.find((each: CatalogueColumn) => each.name === column)?.type ?? "";
+  switch (kind) {
+    case "choice":
+    case "choices":
+      return choice(attributes, accepted_values, values, kind === "choices");
+    case "date":
+      return el("input", { ...attributes, type: "date", value: values[0] ?? "" });
+    case "lines":
+      return el("textarea", { ...attributes, rows: 3, spellcheck: "false" }, values.join("\n"));
+    case "text":
+    case "commas":
+      return el("input", {
+        ...attributes,
+        type: "text",
+        value: values.join(","),
+        spellcheck: "false",
+        autocomplete: "off",
+        inputmode: /int|float|numeric|decimal|double|real/i.test(type) ? "decimal" : "text",
+      });
+  }
 }
 
 function choice(

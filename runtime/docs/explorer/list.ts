@@ -2,7 +2,7 @@ import type { CatalogueBody, CatalogueEndpoint } from "../catalogue.js";
 import { TIER_NAMES, TIERS, type Tier } from "../../model/tier.js";
 import { Search } from "../search.js";
 import { count, el, select } from "./dom.js";
-import type { State } from "./state.js";
+import { NO_REQUEST, type State } from "./state.js";
 
 /** Height of a row in pixels; the style sheet has the same. */
 const ROW = 62;
@@ -169,7 +169,7 @@ export class EndpointList {
         click: (event: MouseEvent) => {
           if (event.ctrlKey || event.metaKey || event.shiftKey) return;
           event.preventDefault();
-          this.#change({ endpoint: path, parameters: {}, chart: { kind: "line", x: "", y: "", series: "" } });
+          this.#change({ endpoint: path, ...NO_REQUEST });
         },
       },
       el("span", { class: "path" }, el("bdi", {}, path.replace(/^\/v1/, ""))),

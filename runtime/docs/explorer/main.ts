@@ -5,7 +5,7 @@ import { fetchCatalogue, key, ServiceError } from "./api.js";
 import { EndpointDetails } from "./details.js";
 import { button, count, el } from "./dom.js";
 import { EndpointList } from "./list.js";
-import { readState, type State, writeState } from "./state.js";
+import { NO_REQUEST, readState, type State, writeState } from "./state.js";
 
 const root = document.querySelector("main") ?? document.body;
 let state = readState(location.search);
@@ -56,7 +56,7 @@ function render(next: State): void {
   const panel = root.querySelector(".panel");
   const endpoint = catalogue.endpoints.find(({ path }) => path === next.endpoint);
   details = endpoint === undefined ? null : new EndpointDetails(endpoint, lineageOf(catalogue), next, change);
-  const back = button("All endpoints", () => change({ endpoint: "", parameters: {} }), { class: "back" });
+  const back = button("All endpoints", () => change({ endpoint: "", ...NO_REQUEST }), { class: "back" });
   panel?.replaceChildren(
     ...(next.endpoint === "" ? [welcome(catalogue)] : [back, details?.element ?? missing(next.endpoint)]),
   );

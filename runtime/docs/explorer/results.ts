@@ -2,9 +2,9 @@ import type { CatalogueEndpoint } from "../catalogue.js";
 import {
   downloadCsv,
   ExactNumber,
+  type ApiRequest,
   type Limits,
   MAX_ROWS,
-  type Parameters,
   type Result,
   type Row,
   textOf,
@@ -25,8 +25,7 @@ export interface ResultActions {
 
 /** The rows of a request as table, chart or JSON. */
 export function resultView(
-  endpoint: CatalogueEndpoint,
-  parameters: Parameters,
+  request: ApiRequest,
   result: Result,
   { view, chart }: Pick<State, "view" | "chart">,
   { change, next, fail }: ResultActions,
@@ -61,9 +60,9 @@ export function resultView(
       ),
       el("span", { class: "spring" }),
       hasNext && button("Next page", next),
-      button("Download CSV", () => void downloadCsv(endpoint, parameters).catch(fail)),
+      button("Download CSV", () => void downloadCsv(request).catch(fail)),
     ),
-    content(endpoint, result, view, chart, (next) => change({ chart: next })),
+    content(request.endpoint, result, view, chart, (next) => change({ chart: next })),
     limits !== null && el("p", { class: "note" }, limitsText(limits)),
   );
 }

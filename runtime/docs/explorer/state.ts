@@ -1,4 +1,4 @@
-import type { Parameters } from "./api.js";
+import type { Method, Parameters } from "./api.js";
 
 /** What the address of the page holds: a link opens the page as it was. */
 export interface State {
@@ -9,6 +9,7 @@ export interface State {
   readonly fresh: string;
   /** Path of the endpoint. */
   readonly endpoint: string;
+  readonly method: Method;
   readonly parameters: Parameters;
   readonly view: "table" | "chart" | "json";
   readonly chart: ChartState;
@@ -22,6 +23,13 @@ export interface ChartState {
   /** A column whose values are drawn apart; `-`: none. */
   readonly series: string;
 }
+
+/** What another endpoint starts with. */
+export const NO_REQUEST = {
+  method: "GET",
+  parameters: {},
+  chart: { kind: "line", x: "", y: "", series: "" },
+} as const;
 
 const NAMES = {
   search: "q",
@@ -46,6 +54,7 @@ export function readState(query: string): State {
     tier: text(NAMES.tier),
     fresh: text(NAMES.fresh),
     endpoint: text(NAMES.endpoint),
+    method: oneOf(text("method"), ["GET", "POST"]),
     parameters,
     view: oneOf(text("view"), ["table", "chart", "json"]),
     chart: {
@@ -57,12 +66,13 @@ export function readState(query: string): State {
   };
 }
 
-export function writeState({ parameters, view, chart, ...plain }: State): string {
+export function writeState({ method, parameters, view, chart, ...plain }: State): string {
   const fields = new URLSearchParams();
   for (const [key, name] of Object.entries(NAMES)) {
     const value = plain[key as keyof typeof NAMES];
     if (value !== "") fields.set(name, value);
   }
+  if (method !== "GET") fields.set("method", method);
   for (const [name, values] of Object.entries(parameters))
     for (const value of values) if (value !== "") fields.append(PREFIX + name, value);
   if (view !== "table") fields.set("view", view);
