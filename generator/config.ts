@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { readGenerationEnvironment, type GenerationEnvironment, type Tier } from "@routewright/runtime/model";
 import type { ErrorObject, ValidateFunction } from "ajv";
-import { closest, shown } from "./catalogue/meta-api/fault.js";
+import { closest, formatValue } from "./catalogue/meta-api/validation-error.js";
 import { ACCEPT_FILE } from "./diff/accepted-changes.js";
 import type { SeverityOverrides } from "./diff/compare-catalogues.js";
 import type { RuleSeverities } from "./lint/finding.js";
@@ -238,9 +238,9 @@ function problemOf({ instancePath, keyword, params, parentSchema, data }: ErrorO
     const unknown = String(params["additionalProperty"]);
     const near = closest(unknown, Object.keys((parentSchema?.["properties"] ?? {}) as object));
     const where = key === "" ? "" : ` in \`${key}\``;
-    return `unknown key ${shown(unknown)}${where}${near === null ? "." : `; did you mean ${shown(near)}?`}`;
+    return `unknown key ${formatValue(unknown)}${where}${near === null ? "." : `; did you mean ${formatValue(near)}?`}`;
   }
-  return `\`${key}\` is ${shown(data)}; give ${expectation(keyword, params, parentSchema?.["type"])}.`;
+  return `\`${key}\` is ${formatValue(data)}; give ${expectation(keyword, params, parentSchema?.["type"])}.`;
 }
 
 function expectation(keyword: string, params: ErrorObject["params"], type: unknown): string {

@@ -16,10 +16,9 @@ import type {
 } from "./catalogue.js";
 import { checkModel, isExcluded, timezoneOf } from "./check.js";
 import { isWideNumber, parseColumnType } from "./column-types/column-type.js";
-import { lineageOf } from "./lineage.js";
+import { lineageOf, withInheritedPrivacy } from "./lineage.js";
 import { granularityRank, pathOf } from "./path.js";
-import { withInheritedPrivacy } from "./private-columns.js";
-import type { Settings } from "./settings.js";
+import type { ApiSettings } from "./settings.js";
 import { hasResource, isPublished, readTags, type ModelTags } from "./tags.js";
 
 export interface CatalogueOptions {
@@ -27,7 +26,7 @@ export interface CatalogueOptions {
   readonly defaultTier?: Tier;
 }
 
-/** What a manifest publishes, and every published model that it cannot. Pure: same manifest, same catalogue. */
+/** Builds the catalogue of a manifest. Pure: same manifest, same catalogue. */
 export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}): Catalogue {
   const entries: CatalogueEntry[] = [];
   const skipped: Skipped[] = [];
@@ -46,7 +45,7 @@ export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}):
   }
   skipped.push(...manifest.others.filter(({ tags }) => hasResource(tags)).map(notServable));
   const published = withInheritedPrivacy(withSuccessors(entries, manifest), manifest);
-  const linked = withBuilds(published, manifest);
+  const linked = withUpstreamNodes(published, manifest);
   return {
     entries: linked.sort(inDocumentedOrder),
     skipped,
@@ -62,7 +61,7 @@ export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}):
   };
 }
 
-/** Points older versions of a model to the endpoint of the latest one, where that has one. */
+/** Adds to older versions of a model the path of the latest version's endpoint. */
 function withSuccessors(entries: readonly CatalogueEntry[], { models }: Manifest): CatalogueEntry[] {
   const paths = new Map(entries.map(({ uniqueId, endpoint }) => [uniqueId, endpoint.path]));
   const successors = new Map(models.map(({ uniqueId, successor }) => [uniqueId, paths.get(successor ?? "")]));
@@ -72,14 +71,14 @@ function withSuccessors(entries: readonly CatalogueEntry[], { models }: Manifest
   });
 }
 
-/** Tells each endpoint the builds that alone change its rows. */
-function withBuilds(entries: readonly CatalogueEntry[], { graph }: Manifest): CatalogueEntry[] {
-  const builds = upstreamNodesOf(
+/** Adds the nodes whose builds change an endpoint's rows. */
+function withUpstreamNodes(entries: readonly CatalogueEntry[], { graph }: Manifest): CatalogueEntry[] {
+  const nodes = upstreamNodesOf(
     entries.map(({ uniqueId }) => uniqueId),
     graph,
   );
   return entries.map((entry) => {
-    const upstreamNodes = builds.get(entry.uniqueId) ?? null;
+    const upstreamNodes = nodes.get(entry.uniqueId) ?? null;
     return { ...entry, endpoint: { ...entry.endpoint, upstreamNodes } };
   });
 }
@@ -88,11 +87,11 @@ type Outcome = { readonly warnings: readonly Problem[] } & (
   { readonly entry: CatalogueEntry } | { readonly skipped: Skipped }
 );
 
-/** What holds for all models of a manifest. */
+/** State shared by all models of a manifest. */
 interface Context {
   readonly defaultTier: Tier;
   readonly nullableByDefault: boolean;
-  /** The model that each path belongs to: the first by `unique_id`, valid or not, so that a fix never moves a path. */
+  /** Path → its model: the first by `unique_id`, valid or not, so that fixing a model never moves a path. */
   readonly owners: Map<string, string>;
 }
 
@@ -113,7 +112,7 @@ function readModel(model: Model, context: Context): Outcome {
   return { warnings, entry: { ...entry, endpoint: endpointOf(model, tags, settings, context) } };
 }
 
-/** `meta.routewright.category` wins over the tags. Anything but text fails the check of path segments. */
+/** `meta.routewright.category` wins over the tags. A value that is not a string fails the check of path segments. */
 function categoryOf({ routewright }: Model): string | null {
   const { category } = routewright;
   return category === undefined
@@ -123,7 +122,7 @@ function categoryOf({ routewright }: Model): string | null {
       : `meta.routewright.category=${JSON.stringify(category)}`;
 }
 
-/** A seed, snapshot, source, analysis or disabled model with an `api:` tag. */
+/** The problem of a seed, snapshot, source, analysis or disabled model with an `api:` tag. */
 function notServable({ uniqueId, file, kind }: OtherNode): Skipped {
   const problem =
     kind === "disabled model"
@@ -172,7 +171,7 @@ function segmentsOf({ category, resource, granularity, window }: ModelTags) {
   return { category, resource, granularity, window };
 }
 
-function endpointOf(model: Model, tags: ModelTags, settings: Settings, context: Context): Endpoint {
+function endpointOf(model: Model, tags: ModelTags, settings: ApiSettings, context: Context): Endpoint {
   return {
     model: model.name,
     path: pathOf(tags),
@@ -193,7 +192,7 @@ function endpointOf(model: Model, tags: ModelTags, settings: Settings, context: 
   };
 }
 
-/** The values that an `accepted_values` test allows in the column of an equality, where their text says which they are. */
+/** Adds the values of an `accepted_values` test to an equality filter, where requests can send them as text. */
 function withValues(parameter: Parameter, { columns }: Model): Parameter {
   if (parameter.operator !== "=" && parameter.operator !== "IN") return parameter;
   const { acceptedValues = null, type = null } = columns.find(({ name }) => name === parameter.column) ?? {};
@@ -205,7 +204,7 @@ function withValues(parameter: Parameter, { columns }: Model): Parameter {
 
 const HAS_TEXTS: ReadonlySet<string> = new Set(["string", "enum", "integer", "unknown"]);
 
-/** The zone of a time without one, where it is not UTC. */
+/** The time zone of a timestamp without one, where it is not UTC. */
 function zoneOf(column: ModelColumn, model: Model): { timezone?: string } {
   const timezone = timezoneOf(model, column);
   const isZoneless = /^(?:timestamp|datetime)(?!tz)(?!.*with time zone)/i.test(column.type ?? "");
@@ -215,17 +214,19 @@ function zoneOf(column: ModelColumn, model: Model): { timezone?: string } {
 
 function factsOf({ file, isPrivate, columns }: Model, { tier }: ModelTags): ModelFacts {
   const known = columns.filter(
-    ({ promises, ...column }) =>
-      column.notNull ?? column.acceptedValues ?? (column.isPrivate || Object.keys(promises).length > 0),
+    ({ guarantees, ...column }) =>
+      column.notNull ?? column.acceptedValues ?? (column.isPrivate || Object.keys(guarantees).length > 0),
   );
-  const facts = known.map(({ name, notNull, acceptedValues, promises, ...column }): [string, ColumnFacts] => [
-    name,
-    { notNull, acceptedValues, isPrivate: column.isPrivate, ...promises },
-  ]);
+  const facts = known.map(
+    ({ name, notNull, acceptedValues, guarantees, ...column }): [string, ColumnFacts] => [
+      name,
+      { notNull, acceptedValues, isPrivate: column.isPrivate, ...guarantees },
+    ],
+  );
   return { file, hasTierTag: tier !== null, isPrivate, columns: new Map(facts) };
 }
 
-/** Where null is the rule, a type says so as SQL does: `text null`. */
+/** Engines where columns are nullable by default: the type says so as in SQL, `text null`. */
 function typeOf({ type, notNull }: ModelColumn, { nullableByDefault }: Context): string | null {
   return type !== null && nullableByDefault && notNull === null ? `${type} null` : type;
 }
@@ -239,7 +240,7 @@ function documentationOf(model: Model, parameters: ReadonlyMap<string, string>):
   };
 }
 
-/** Category, resource, then the order of granularities that generator/README.md gives under Paths. */
+/** By category, resource, then granularity in the order of generator/README.md, Paths. */
 export function inDocumentedOrder(a: CatalogueEntry, b: CatalogueEntry): number {
   return (
     byText(a.category, b.category) ||

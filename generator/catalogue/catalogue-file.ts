@@ -7,21 +7,20 @@ import {
   type Tier,
 } from "@routewright/runtime/model";
 import type { ErrorObject, ValidateFunction } from "ajv";
-import { visible, visibleJson } from "../manifest/hidden.js";
-import { byText, objectOr } from "../manifest/json.js";
+import { visible, visibleJson, byText, objectOr } from "../manifest/json.js";
 import { parseJson } from "../manifest/manifest.js";
 import type { Catalogue, CatalogueEntry, ColumnFacts, Skipped } from "./catalogue.js";
 
 const MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
 
-/** What `catalogue.json` holds besides the catalogue itself. */
-export interface CatalogueFile {
+/** The content of `catalogue.json`. */
+export interface CatalogueDocument {
   readonly catalogue: Catalogue;
   /** Title of the API at generation; null for the default one. */
   readonly title: string | null;
 }
 
-/** An endpoint on file: what a reviewer reads first comes first, descriptions stand with what they describe. */
+/** An endpoint in the file, ordered for reviewers; each description is next to its subject. */
 interface EndpointRecord extends Omit<Endpoint, "columns" | "parameters"> {
   readonly uniqueId: string;
   readonly file: string;
@@ -53,10 +52,10 @@ interface CatalogueRecord {
   readonly schemaVersion: number;
   readonly title: string | null;
   readonly defaultTier: Tier;
-  /** Absent where no category has a text. */
+  /** Absent where no category has a description. */
   readonly categories?: Readonly<Record<string, string>>;
   readonly endpoints: readonly EndpointRecord[];
-  /** Digest of what the project says of each endpoint's model, by `unique_id`: what changes without it is an upgrade's work. */
+  /** Digest of each model's declarations, by `unique_id`: an endpoint that changes without it was changed by an upgrade. */
   readonly sources?: Readonly<Record<string, string>>;
   readonly skipped: readonly Skipped[];
 }
@@ -83,7 +82,7 @@ function sourcesOf({ entries }: Catalogue): Readonly<Record<string, string>> {
   return Object.fromEntries(pairs.sort(([a], [b]) => byText(a, b)));
 }
 
-/** JSON whose objects and lists of objects are broken into lines down to `depth`; what is deeper stays on one line. */
+/** JSON with one line per member down to `depth`; deeper values are on one line. */
 function jsonOf(value: unknown, depth: number, margin = "\n"): string {
   if (depth === 0 || typeof value !== "object" || value === null) return visibleJson(value);
   const inner = `${margin}  `;
@@ -97,7 +96,7 @@ function jsonOf(value: unknown, depth: number, margin = "\n"): string {
   return `{${inner}${members.join(`,${inner}`)}${margin}}`;
 }
 
-/** What the file says of an endpoint: two endpoints with the same text have the same module. */
+/** The record of an endpoint: endpoints with the same text have the same module. */
 export function endpointText(entry: CatalogueEntry): string {
   return JSON.stringify(recordOf(entry));
 }
@@ -121,49 +120,47 @@ function recordOf({ endpoint, facts, documentation, ...entry }: CatalogueEntry):
     relation,
     columns: columns.map((column) => ({
       ...column,
-      ...described(documentation.columns.get(column.name)),
+      ...descriptionRecord(documentation.columns.get(column.name)),
       ...factsRecord(facts.columns.get(column.name)),
     })),
     methods,
     legacy,
     parameters: parameters.map((parameter) => ({
       ...parameter,
-      ...described(documentation.parameters.get(parameter.name)),
+      ...descriptionRecord(documentation.parameters.get(parameter.name)),
     })),
     ...settings,
   };
 }
 
-function described(description: string | undefined) {
+function descriptionRecord(description: string | undefined) {
   return description === undefined ? {} : { description };
 }
 
 function factsRecord(facts: ColumnFacts | undefined): Partial<ColumnRecord> {
   if (facts === undefined) return {};
-  const { notNull, acceptedValues, isPrivate, ...promises } = facts;
+  const { notNull, acceptedValues, isPrivate, ...guarantees } = facts;
   return {
     ...(notNull && { notNull }),
     ...(acceptedValues && { acceptedValues }),
-    ...promises,
+    ...guarantees,
     ...(isPrivate && { private: true }),
   };
 }
 
-export type CatalogueReading =
-  ({ readonly ok: true } & CatalogueFile) | { readonly ok: false; readonly problem: string };
+export type CatalogueFileResult =
+  ({ readonly ok: true } & CatalogueDocument) | { readonly ok: false; readonly problem: string };
 
-/** Reads a `catalogue.json`; `location` is only for messages. The file may come from a branch that nobody has reviewed. */
-export function readCatalogue(text: string, location = "catalogue.json"): CatalogueReading {
+/** Reads a `catalogue.json`, which may come from an unreviewed branch; `location` is only for messages. */
+export function readCatalogue(text: string, location = "catalogue.json"): CatalogueFileResult {
   const json = parseJson(text, location);
   if (!json.ok) return failed(`${json.problem} ${REGENERATE}`);
   const { schemaVersion } = objectOr(json.value);
   if (typeof schemaVersion !== "number")
-    return failed(
-      `${location} is not a catalogue that Routewright wrote: it has no schemaVersion. ${REGENERATE}`,
-    );
+    return failed(`${location} is not a catalogue of Routewright: it has no schemaVersion. ${REGENERATE}`);
   if (schemaVersion !== GENERATED_SCHEMA_VERSION) return failed(versionProblem(location, schemaVersion));
   if (!validate(json.value))
-    return failed(`${location} is damaged: ${shapeProblem(validate.errors ?? [])}. ${REGENERATE}`);
+    return failed(`${location} is damaged: ${schemaProblem(validate.errors ?? [])}. ${REGENERATE}`);
   const record = json.value;
   const repeated = firstRepeated(record.endpoints.map(({ path }) => path));
   if (repeated !== undefined)
@@ -196,12 +193,12 @@ function versionProblem(location: string, version: number): string {
     : `${location} has catalogue schema ${String(version)}, of an earlier Routewright; this one reads ${known}. ${REGENERATE}`;
 }
 
-/** Compiled by the build: loading the schema compiler takes longer than rendering a whole catalogue. */
+/** Compiled by the build: loading Ajv takes longer than rendering a catalogue. */
 const validate = createRequire(import.meta.url)(
   "routewright/validators/catalogue.cjs",
 ) as ValidateFunction<CatalogueRecord>;
 
-function shapeProblem(errors: readonly ErrorObject[]): string {
+function schemaProblem(errors: readonly ErrorObject[]): string {
   const [error] = errors;
   const where = error?.instancePath.slice(1) || "the document";
   const property: unknown = error?.params["additionalProperty"];
@@ -252,15 +249,15 @@ function withoutDescription(parameter: EndpointRecord["parameters"][number]): Pa
 function columnFacts({ name, ...column }: ColumnRecord): [string, ColumnFacts][] {
   const { notNull = null, acceptedValues = null, private: isPrivate = false } = column;
   const { unique, minimum, maximum, exclusive, references } = column;
-  const promises = {
+  const guarantees = {
     ...(unique && { unique }),
     ...(minimum !== undefined && { minimum }),
     ...(maximum !== undefined && { maximum }),
     ...(exclusive && { exclusive }),
     ...(references !== undefined && { references }),
   };
-  const isKnown = notNull ?? acceptedValues ?? (isPrivate || Object.keys(promises).length > 0);
-  return isKnown ? [[name, { notNull, acceptedValues, isPrivate, ...promises }]] : [];
+  const isKnown = notNull ?? acceptedValues ?? (isPrivate || Object.keys(guarantees).length > 0);
+  return isKnown ? [[name, { notNull, acceptedValues, isPrivate, ...guarantees }]] : [];
 }
 
 function descriptionsOf(items: readonly { readonly name: string; readonly description?: string }[]) {

@@ -1,8 +1,7 @@
 import type { Endpoint, Tier } from "@routewright/runtime/model";
-import type { ColumnPromises } from "../manifest/model.js";
-import type { Lineage } from "./lineage.js";
+import type { ColumnGuarantees } from "../manifest/model.js";
 
-/** The words of a model: they reach doc comments and OpenAPI, never code. */
+/** A model's descriptions: rendered into doc comments and OpenAPI, never into code. */
 export interface Documentation {
   readonly description: string;
   /** By column name. */
@@ -11,30 +10,30 @@ export interface Documentation {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-/** What dbt says of a column and a row does not show. */
-export interface ColumnFacts extends ColumnPromises {
+/** What the dbt project declares of a column, besides its name and type. */
+export interface ColumnFacts extends ColumnGuarantees {
   readonly notNull: "constraint" | "test" | null;
   readonly acceptedValues: readonly string[] | null;
   readonly isPrivate: boolean;
 }
 
-/** What dbt says of a model and its endpoint does not show; `routewright diff` judges changes by it. */
+/** What the dbt project declares of a model, besides its endpoint; `routewright diff` classifies changes by it. */
 export interface ModelFacts {
   /** The model's file in its dbt project; empty where an older manifest does not name it. */
   readonly file: string;
-  /** Whether a tag of the model names the tier; else it is the default of the generation. */
+  /** Whether a tag names the tier; otherwise it is the default tier. */
   readonly hasTierTag: boolean;
   readonly isPrivate: boolean;
-  /** By column name; a column of which nothing is known is left out. */
+  /** By column name; columns without facts are left out. */
   readonly columns: ReadonlyMap<string, ColumnFacts>;
 }
 
-/** An endpoint with where it comes from and what its author says of it. */
+/** An endpoint with its source and its documentation. */
 export interface CatalogueEntry {
   readonly endpoint: Endpoint;
   /** dbt's `unique_id` of the model. */
   readonly uniqueId: string;
-  /** Digest of all that the project says of the model; null where an earlier version wrote none. */
+  /** Digest of everything that the project declares for the model; null in a catalogue of an earlier version. */
   readonly source: string | null;
   readonly facts: ModelFacts;
   readonly category: string;
@@ -44,39 +43,47 @@ export interface CatalogueEntry {
   readonly documentation: Documentation;
 }
 
-/** Something wrong with a model, told so that its author can mend it. */
+/** A problem of a model, and how its author can fix it. */
 export interface Problem {
   /** dbt's `unique_id`. */
   readonly model: string;
-  /** Where in the model's node, as a JSON path: `$.config.meta.api.parameters[0].column`. */
+  /** JSON path in the model's node: `$.config.meta.api.parameters[0].column`. */
   readonly path: string;
   readonly message: string;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly hint: string;
 }
 
 /** Why a tagged model has no endpoint. */
 export type SkipReason = "invalid" | "path-taken" | "excluded";
 
-/** A model that is tagged for the API and has no endpoint, with every problem found in it. */
+/** A tagged model without an endpoint, with all of its problems. */
 export interface Skipped {
   readonly model: string;
-  /** The model's file, as dbt tells it. */
+  /** The model's file in its dbt project. */
   readonly file: string;
   readonly reason: SkipReason;
   readonly problems: readonly Problem[];
 }
 
-/** What a manifest publishes: the one model between reading and rendering. Entries in the documented order. */
+/** The nodes that endpoints are made from, by `unique_id`: each with its parents and its tests. */
+export type Lineage = ReadonlyMap<string, LineageNode>;
+
+export interface LineageNode {
+  readonly parents: readonly string[];
+  readonly tests: readonly string[];
+}
+
+/** What a manifest publishes: the model between reading and rendering. Entries are in the documented order. */
 export interface Catalogue {
   readonly entries: readonly CatalogueEntry[];
   readonly skipped: readonly Skipped[];
   /** Tier of the endpoints whose model has no tier tag. */
   readonly defaultTier: Tier;
-  /** What is odd in a model and yet no reason to refuse it. */
+  /** Problems that are no reason to skip a model. */
   readonly warnings: readonly Problem[];
-  /** What the project says of its categories. */
+  /** Descriptions of categories, by name. */
   readonly categories: ReadonlyMap<string, string>;
-  /** What the endpoints are made from; empty for a catalogue read from its file. */
+  /** Empty in a catalogue read from its file. */
   readonly lineage: Lineage;
 }

@@ -2,46 +2,46 @@ import { TIERS } from "@routewright/runtime/model";
 import { isObject } from "../manifest/json.js";
 import type { Model, ModelColumn } from "../manifest/model.js";
 import type { Problem } from "./catalogue.js";
-import { type Fault, shown } from "./meta-api/fault.js";
-import { checkRules } from "./meta-api/rules.js";
+import { type ValidationError, formatValue } from "./meta-api/validation-error.js";
+import { validateRules } from "./meta-api/rules.js";
 import type { MetaApi } from "./meta-api/schema.js";
-import { checkShape, unknownKeys } from "./meta-api/shape.js";
+import { validateShape, unknownKeys } from "./meta-api/validate.js";
 import { pathOf, pathProblems } from "./path.js";
-import { LEGACY, settingsOf, type Settings } from "./settings.js";
+import { LEGACY, settingsOf, type ApiSettings } from "./settings.js";
 import { isNearTier, type ModelTags, tierTags } from "./tags.js";
 
 export interface CheckedModel {
-  /** Null when the tags make none that could be served. */
+  /** Null where the tags give no valid path. */
   readonly path: string | null;
-  /** Null when a problem forbids an endpoint. */
-  readonly settings: Settings | null;
-  /** What the author says of the parameters, by name. */
+  /** Null where the model has a problem. */
+  readonly settings: ApiSettings | null;
+  /** Descriptions of the parameters, by name. */
   readonly descriptions: ReadonlyMap<string, string>;
   readonly problems: readonly Problem[];
-  /** Told, but no reason to refuse. */
+  /** Reported, but no reason to skip the model. */
   readonly warnings: readonly Problem[];
 }
 
-/** Whether `meta.api` says that the model wants no endpoint. */
+/** Whether `meta.api` excludes the model. */
 export function isExcluded(model: Model): boolean {
   return isObject(model.api?.value) && model.api.value["exclude_from_api"] === true;
 }
 
-/** Finds every problem of a published model: of its tags, its relation and its `meta.api`. */
+/** Finds all problems of a published model: in its tags, its relation and its `meta.api`. */
 export function checkModel(model: Model, tags: ModelTags): CheckedModel {
-  const { api, faults } = checkApi(model);
-  const badPath = pathProblems(tags);
+  const { api, errors } = checkApi(model);
+  const pathErrors = pathProblems(tags);
   const problems: Problem[] = [
-    ...badPath.map((problem) => ({ model: model.uniqueId, path: "$.tags", ...problem })),
+    ...pathErrors.map((problem) => ({ model: model.uniqueId, path: "$.tags", ...problem })),
     ...nearTiers(model),
     ...ephemeral(model),
     ...timezoneProblems(model),
     ...numbersProblems(model),
     ...relationProblems(model),
-    ...faults.map((fault) => problemOf(model, fault)),
+    ...errors.map((fault) => problemOf(model, fault)),
   ];
   return {
-    path: badPath.length > 0 ? null : pathOf(tags),
+    path: pathErrors.length > 0 ? null : pathOf(tags),
     settings: problems.length > 0 ? null : api === null ? LEGACY : settingsOf(api),
     descriptions: descriptionsOf(api),
     problems,
@@ -53,12 +53,12 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
   };
 }
 
-/** A tag that was probably meant as a tier: the model is skipped rather than served to everybody. */
+/** Tags that are probably misspelled tiers: the model is skipped rather than served to everybody. */
 function nearTiers({ uniqueId, tags }: Model): Problem[] {
   return tags.filter(isNearTier).map((tag) => ({
     model: uniqueId,
     path: "$.tags",
-    message: `The tag ${shown(tag)} is not a tier, but looks like one.`,
+    message: `The tag ${formatValue(tag)} is not a tier, but looks like one.`,
     hint: `Write one of ${TIERS.join(", ")}, or rename the tag.`,
   }));
 }
@@ -91,7 +91,7 @@ function withoutColumns({ uniqueId, columns }: Model): Problem[] {
   ];
 }
 
-/** The zone of a column without one of its own is the model's, else UTC. */
+/** A column's time zone: its own, else the model's, else UTC. */
 export function timezoneOf(model: Model, column: ModelColumn): unknown {
   return column.timezone ?? model.routewright["timezone"] ?? "UTC";
 }
@@ -109,7 +109,7 @@ function timezoneProblems(model: Model): Problem[] {
     .map(({ path, timezone }) => ({
       model: model.uniqueId,
       path,
-      message: `${shown(timezone)} is not a time zone.`,
+      message: `${formatValue(timezone)} is not a time zone.`,
       hint: "Use a name of the IANA database, such as `Europe/Berlin` or `UTC`.",
     }));
 }
@@ -121,13 +121,13 @@ function numbersProblems(model: Model): Problem[] {
     {
       model: model.uniqueId,
       path: "$.meta.routewright.numbers",
-      message: `${shown(numbers)} is not a form of numbers.`,
+      message: `${formatValue(numbers)} is not a form of numbers.`,
       hint: "Write `string` for wide integers and decimals as JSON strings, or `number`, the default.",
     },
   ];
 }
 
-/** Names that were found to be time zones: to look one up takes longer than the rest of a model. */
+/** Names known to be time zones: a lookup takes longer than the rest of a model. */
 const timezones = new Set<string>(["UTC"]);
 
 /** Whether PostgreSQL and JavaScript both know the name: an offset such as `+02:00` has opposite signs in the two. */
@@ -143,12 +143,12 @@ function isTimezone(name: unknown): name is string {
   }
 }
 
-function checkApi(model: Model): { api: MetaApi | null; faults: readonly Fault[] } {
-  if (model.api === null) return { api: null, faults: [] };
-  // `meta.api:` with nothing behind it means an empty record, not a legacy model (generator/README.md, meta.api).
-  const shape = checkShape(model.api.value ?? {});
-  const faults = [...shape.faults, ...(shape.sound ? checkRules(shape.sound, model.columns) : [])];
-  return { api: faults.length === 0 ? (shape.sound as MetaApi) : null, faults };
+function checkApi(model: Model): { api: MetaApi | null; errors: readonly ValidationError[] } {
+  if (model.api === null) return { api: null, errors: [] };
+  // An empty `meta.api:` is an empty record, not a legacy model (generator/README.md, meta.api).
+  const shape = validateShape(model.api.value ?? {});
+  const errors = [...shape.errors, ...(shape.valid ? validateRules(shape.valid, model.columns) : [])];
+  return { api: errors.length === 0 ? (shape.valid as MetaApi) : null, errors };
 }
 
 function descriptionsOf(api: MetaApi | null): ReadonlyMap<string, string> {
@@ -156,7 +156,7 @@ function descriptionsOf(api: MetaApi | null): ReadonlyMap<string, string> {
   return new Map(described.map(({ name, description = "" }) => [name, description]));
 }
 
-function problemOf(model: Model, { at, message, hint }: Fault): Problem {
+function problemOf(model: Model, { at, message, hint }: ValidationError): Problem {
   const base = model.api?.path ?? "$";
   const path = at === "" ? base : at.startsWith("[") ? base + at : `${base}.${at}`;
   return { model: model.uniqueId, path, message, hint };
@@ -168,14 +168,21 @@ function relationProblems(model: Model): Problem[] {
     { path: "$.alias", name: model.alias },
   ];
   return names.flatMap(({ path, name }) => {
-    const message = identifierFault(name);
+    const message = identifierError(name);
     return message
-      ? [{ model: model.uniqueId, path, message, hint: "Name the relation as it is in the warehouse." }]
+      ? [
+          {
+            model: model.uniqueId,
+            path,
+            message,
+            hint: "Give the name that the relation has in the warehouse.",
+          },
+        ]
       : [];
   });
 }
 
-function identifierFault(name: string): string | null {
+function identifierError(name: string): string | null {
   if (name === "") return "The name is missing or empty.";
-  return name.includes("\0") ? "The name holds the character U+0000, which no identifier can." : null;
+  return name.includes("\0") ? "The name contains the character U+0000, which no identifier can." : null;
 }

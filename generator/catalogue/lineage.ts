@@ -1,19 +1,13 @@
 import { byText } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
+import type { Model } from "../manifest/model.js";
+import type { CatalogueEntry, ColumnFacts, Lineage, LineageNode } from "./catalogue.js";
 
-/** What an endpoint is made from: by `unique_id`, each node with the nodes that it reads and the tests on it. */
-export type Lineage = ReadonlyMap<string, LineageNode>;
-
-export interface LineageNode {
-  readonly parents: readonly string[];
-  readonly tests: readonly string[];
-}
-
-/** The nodes above these models, and the models themselves. A node that reads nothing and has no test is a parent only. */
+/** The lineage of these models: themselves and all nodes upstream. A node without parents and tests has no entry. */
 export function lineageOf(models: readonly string[], { graph, tests }: Manifest): Lineage {
   const reached = new Set(models);
   const lineage = new Map<string, LineageNode>();
-  // A set can be extended while it is walked.
+  // Iterating a set visits the items added meanwhile.
   for (const id of reached) {
     const node = { parents: graph.get(id)?.parents ?? [], tests: tests.get(id) ?? [] };
     for (const parent of node.parents) reached.add(parent);
@@ -22,7 +16,7 @@ export function lineageOf(models: readonly string[], { graph, tests }: Manifest)
   return new Map([...lineage].sort(([a], [b]) => byText(a, b)));
 }
 
-const MARKER = "Routewright. Do not edit: it follows the dbt project, run `routewright generate`.";
+const MARKER = "Routewright. Do not edit: change the dbt project, run `routewright generate`.";
 
 /**
  * `lineage.json`, one line per node. A file of its own: a refactored upstream model changes it, and neither
@@ -32,4 +26,40 @@ export function lineageText(lineage: Lineage): string {
   const nodes = [...lineage].map(([id, node]) => `    ${JSON.stringify(id)}: ${JSON.stringify(node)}`);
   const body = nodes.length === 0 ? "{}" : `{\n${nodes.join(",\n")}\n  }`;
   return `{\n  "x-generated-by": ${JSON.stringify(MARKER)},\n  "schemaVersion": 1,\n  "nodes": ${body}\n}\n`;
+}
+
+/**
+ * Marks inherited private columns: those with the name of a private column of an upstream model. Whether the SQL between
+ * selects that column is checked by `routewright lint`.
+ */
+export function withInheritedPrivacy(
+  entries: readonly CatalogueEntry[],
+  manifest: Manifest,
+): readonly CatalogueEntry[] {
+  const sources = new Map(manifest.models.map((model) => [model.uniqueId, privateNames(model)] as const));
+  if (![...sources.values()].some((names) => names.length > 0)) return entries;
+  return entries.map((entry) => {
+    const inherited = new Set(ancestorsOf(entry.uniqueId, manifest).flatMap((id) => sources.get(id) ?? []));
+    const names = entry.endpoint.columns.map(({ name }) => name);
+    const marked = names.filter((name) => inherited.has(name.toLowerCase()));
+    if (marked.length === 0) return entry;
+    const columns = new Map(entry.facts.columns);
+    for (const name of marked) columns.set(name, { ...(columns.get(name) ?? NO_FACTS), isPrivate: true });
+    return { ...entry, facts: { ...entry.facts, columns } };
+  });
+}
+
+const NO_FACTS: ColumnFacts = { notNull: null, acceptedValues: null, isPrivate: false };
+
+/** Names of a model's private columns: all of them where the model itself is private. */
+function privateNames({ isPrivate, columns }: Model): readonly string[] {
+  return columns.filter((column) => isPrivate || column.isPrivate).map(({ name }) => name.toLowerCase());
+}
+
+/** All nodes upstream of a model. */
+function ancestorsOf(model: string, { graph }: Manifest): readonly string[] {
+  const reached = new Set([model]);
+  for (const id of reached) for (const parent of graph.get(id)?.parents ?? []) reached.add(parent);
+  reached.delete(model);
+  return [...reached];
 }

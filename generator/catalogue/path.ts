@@ -1,13 +1,13 @@
-import { shown } from "./meta-api/fault.js";
+import { formatValue } from "./meta-api/validation-error.js";
 import type { ModelTags } from "./tags.js";
 
 /**
- * A segment becomes part of a file name, where capitals and dots take two characters; file systems end at 255 bytes for
- * three segments and an ending.
+ * Segments become part of a file name, where capitals and dots take two characters: three segments and the ending must
+ * fit into the 255 bytes of file systems.
  */
 const MAX_SEGMENT = 80;
 
-/** Paths that the service itself answers. */
+/** Paths of the service itself. */
 const RESERVED: ReadonlySet<string> = new Set(["/v1/system/manifest/refresh"]);
 
 /** Path of an endpoint, `/v1/{category}/{resource}[/{granularity}][/{window}]`. */
@@ -30,10 +30,10 @@ function segmentsOf({
   ];
 }
 
-/** What is wrong with the path that the tags ask for; nothing of a tag may reach a URL or a file name unescaped. */
+/** Problems of the path that the tags give: no other character may reach a URL or a file name. */
 export function pathProblems(tags: ModelTags): { message: string; hint: string }[] {
   const bad = segmentsOf(tags).filter(({ value }) => !isSegment(value));
-  if (bad.length > 0) return bad.map(({ tag, value }) => badSegment(tag, value));
+  if (bad.length > 0) return bad.map(({ tag, value }) => segmentProblem(tag, value));
   const path = pathOf(tags);
   if (!RESERVED.has(path)) return [];
   return [
@@ -52,21 +52,21 @@ function widthOf(segment: string): number {
   return segment.replace(/[.A-Z]/g, "..").length;
 }
 
-function badSegment(tag: string, value: string): { message: string; hint: string } {
+function segmentProblem(tag: string, value: string): { message: string; hint: string } {
   if (value === "") {
     return {
-      message: `The tag ${shown(tag)} has no value.`,
-      hint: tag === "" ? "Remove it." : "Write a value behind the colon.",
+      message: `The tag ${formatValue(tag)} has no value.`,
+      hint: tag === "" ? "Remove it." : "Write a value after the colon.",
     };
   }
   if (widthOf(value) > MAX_SEGMENT) {
     return {
-      message: `The tag ${shown(tag)} gives a path segment of ${String(value.length)} characters.`,
-      hint: `Use at most ${String(MAX_SEGMENT)}, where capitals and dots count twice.`,
+      message: `The tag ${formatValue(tag)} gives a path segment of ${String(value.length)} characters.`,
+      hint: `Use at most ${String(MAX_SEGMENT)}; capitals and dots count twice.`,
     };
   }
   return {
-    message: `The tag ${shown(tag)} cannot be a path segment.`,
+    message: `The tag ${formatValue(tag)} cannot be a path segment.`,
     hint: "Use only letters, digits, `_`, `-` and `.` (and not `.` or `..` alone).",
   };
 }
@@ -84,7 +84,7 @@ const GRANULARITY_ORDER = [
   "all_time",
 ] as const;
 
-/** Position of a granularity in the documented order; unknown ones share the last place. */
+/** Position of a granularity in the documented order; unknown ones share the last position. */
 export function granularityRank(granularity: string | null): number {
   const rank = (GRANULARITY_ORDER as readonly (string | null)[]).indexOf(granularity);
   return rank === -1 ? GRANULARITY_ORDER.length : rank;

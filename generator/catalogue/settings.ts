@@ -1,8 +1,8 @@
 import type { Endpoint, Filter, Method, Pagination, Parameter } from "@routewright/runtime/model";
 import type { MetaApi, MetaPagination, MetaParameter } from "./meta-api/schema.js";
 
-/** What `meta.api` decides of an endpoint. */
-export type Settings = Pick<
+/** The parts of an endpoint that `meta.api` decides. */
+export type ApiSettings = Pick<
   Endpoint,
   | "methods"
   | "legacy"
@@ -15,7 +15,7 @@ export type Settings = Pick<
 >;
 
 /** A model without `meta.api`: GET only, no parameters, the whole table. */
-export const LEGACY: Settings = {
+export const LEGACY: ApiSettings = {
   methods: ["GET"],
   legacy: true,
   parameters: [],
@@ -27,7 +27,7 @@ export const LEGACY: Settings = {
 };
 
 /** Fills in the defaults of a checked `meta.api`. */
-export function settingsOf(api: MetaApi): Settings {
+export function settingsOf(api: MetaApi): ApiSettings {
   const methods: readonly Method[] = api.methods?.includes("POST") ? ["GET", "POST"] : ["GET"];
   return {
     methods,
@@ -45,7 +45,7 @@ function parameterOf(meta: MetaParameter): Parameter {
   return { name: meta.name, column: meta.column, ...filterOf(meta) };
 }
 
-/** Operator and type belong together: rules.ts has checked that they are paired. */
+/** Operator and type match: rules.ts has checked it. */
 function filterOf({ operator, case: letterCase, max_items, max_length }: MetaParameter): Filter {
   const text = {
     ...(letterCase !== undefined && { case: letterCase }),

@@ -1,6 +1,6 @@
 import { isTier, type Tier, TIERS } from "@routewright/runtime/model";
 
-/** Tags that say something else than a category (generator/README.md, Paths), in lower case. */
+/** Tags that are not a category (generator/README.md, Paths), in lower case. */
 const SYSTEM_TAGS: ReadonlySet<string> = new Set([
   "production",
   "view",
@@ -19,17 +19,17 @@ const SYSTEM_TAGS: ReadonlySet<string> = new Set([
   "all_time",
 ]);
 
-/** What the tags of a model say about its endpoint. */
+/** The parts of an endpoint that a model's tags decide. */
 export interface ModelTags {
   readonly category: string;
   readonly resource: string;
   readonly granularity: string | null;
   readonly window: string | null;
-  /** The most restrictive of the tier tags; null when there is none. */
+  /** The most restrictive tier tag; null without one. */
   readonly tier: Tier | null;
 }
 
-/** Whether the tags ask for an endpoint: `production` and `api:{resource}`. */
+/** Whether the tags publish the model: `production` and `api:{resource}`. */
 export function isPublished(tags: readonly string[]): boolean {
   return tags.includes("production") && hasResource(tags);
 }
@@ -38,7 +38,7 @@ export function hasResource(tags: readonly string[]): boolean {
   return tags.some((tag) => tag.startsWith("api:"));
 }
 
-/** Reads the tags of a published model; the first of each kind counts, of tiers the most restrictive. */
+/** Reads the tags of a published model: the first of each kind, of tiers the most restrictive. */
 export function readTags(tags: readonly string[], category: string | null = null): ModelTags {
   return {
     category: category ?? tags.find(isCategory)?.toLowerCase() ?? "general",
@@ -49,14 +49,14 @@ export function readTags(tags: readonly string[], category: string | null = null
   };
 }
 
-/** The different tiers that the tags name, lowest first. dbt puts the tags of folders before a model's own. */
+/** The distinct tiers of the tags, lowest first. dbt puts the tags of folders before a model's own. */
 export function tierTags(tags: readonly string[]): readonly Tier[] {
   return TIERS.filter((tier) => tags.includes(tier));
 }
 
 /**
- * Whether a tag was probably meant as a tier and is none: `Tier1`, `tier_1`, `tier4`, or one edit or swap away from a
- * tier (`teir1`). To ignore it would open the endpoint to more callers than its author meant.
+ * Whether a tag is probably a misspelled tier: `Tier1`, `tier_1`, `tier4`, or one edit or swap away from a tier (`teir1`).
+ * Ignoring it would open the endpoint to more callers than intended.
  */
 export function isNearTier(tag: string): boolean {
   if (isTier(tag)) return false;
@@ -82,7 +82,7 @@ function isCategory(tag: string): boolean {
   return !tag.includes(":") && !SYSTEM_TAGS.has(tag.toLowerCase()) && !isTier(tag) && !isNearTier(tag);
 }
 
-/** Authors write `api: name` too: the space behind the colon is not part of the name. */
+/** The value after the prefix, trimmed: some projects write `api: name`. */
 function valueOf(tags: readonly string[], prefix: string): string | null {
   return (
     tags

@@ -1,62 +1,62 @@
 import { type Graph, type GraphNode, isBuilt, isEphemeral, isView } from "../manifest/graph.js";
 
 /**
- * The nodes whose builds alone change a model's rows (`Endpoint.upstreamNodes`), for each of these models whose rows
- * nothing else changes. A table has itself alone: what is under it shows when it is built again. A view has itself and,
- * through views, the views, tables, seeds and snapshots that it reads.
+ * The nodes whose builds change a model's rows (`Endpoint.upstreamNodes`), for the models whose rows nothing else changes.
+ * A table has only itself: changes upstream reach it with its next build. A view has itself and, through views, the
+ * views, tables, seeds and snapshots that it reads.
  */
 export function upstreamNodesOf(
   models: readonly string[],
   graph: Graph,
 ): ReadonlyMap<string, readonly string[]> {
-  const changing = changingNodes(models, graph);
-  const deterministic = models.filter((id) => !changing.has(id) && hasRelation(id, graph));
-  return new Map(deterministic.map((id) => [id, nodesBehind(id, graph)]));
+  const nondeterministic = nondeterministicNodes(models, graph);
+  const deterministic = models.filter((id) => !nondeterministic.has(id) && hasRelation(id, graph));
+  return new Map(deterministic.map((id) => [id, nodesUnder(id, graph)]));
 }
 
 /**
- * What may change without a build, and every view on it. Found from the roots up and for all models at once: walking
- * down from each would take the square of a long chain of views.
+ * Nodes whose rows may change without a build, and every view on them. One pass over all models: a walk down from each
+ * would take quadratic time in a long chain of views.
  */
-function changingNodes(models: readonly string[], graph: Graph): ReadonlySet<string> {
+function nondeterministicNodes(models: readonly string[], graph: Graph): ReadonlySet<string> {
   const reached = new Set(models);
   const readers = new Map<string, string[]>();
-  const changing = new Set<string>();
-  // A set can be extended while it is walked.
+  const nondeterministic = new Set<string>();
+  // Iterating a set visits the items added meanwhile.
   for (const id of reached) {
     const node = graph.get(id);
-    if (node === undefined || !isDeterministic(node)) changing.add(id);
-    for (const parent of readBy(node)) {
+    if (node === undefined || !isDeterministic(node)) nondeterministic.add(id);
+    for (const parent of parentsReadBy(node)) {
       const known = readers.get(parent);
       if (known === undefined) readers.set(parent, [id]);
       else known.push(id);
       reached.add(parent);
     }
   }
-  for (const id of changing) {
-    for (const reader of readers.get(id) ?? []) changing.add(reader);
+  for (const id of nondeterministic) {
+    for (const reader of readers.get(id) ?? []) nondeterministic.add(reader);
   }
-  return changing;
+  return nondeterministic;
 }
 
 /**
- * Whether builds alone change what a node adds itself. A view without compiled code may hide anything in a macro; one
- * that names no parent reads what dbt does not know of.
+ * Whether a node adds only rows that builds change. Not so for a view without compiled code, whose macros may do
+ * anything, nor for one without parents, which reads relations unknown to dbt.
  */
 function isDeterministic(node: GraphNode): boolean {
   if (!isView(node)) return isBuilt(node);
-  return node.parents.length > 0 && node.isCompiled && !node.code.some(variesByItself);
+  return node.parents.length > 0 && node.isCompiled && !node.code.some(isNondeterministic);
 }
 
-/** What is looked up whenever a node is read. */
-function readBy(node: GraphNode | undefined): readonly string[] {
+/** The nodes that a query of this node reads too. */
+function parentsReadBy(node: GraphNode | undefined): readonly string[] {
   return node !== undefined && isView(node) ? node.parents : [];
 }
 
-function nodesBehind(model: string, graph: Graph): readonly string[] {
+function nodesUnder(model: string, graph: Graph): readonly string[] {
   const reached = new Set([model]);
   for (const id of reached) {
-    for (const parent of readBy(graph.get(id))) reached.add(parent);
+    for (const parent of parentsReadBy(graph.get(id))) reached.add(parent);
   }
   return [...reached].filter((id) => hasRelation(id, graph)).sort();
 }
@@ -67,8 +67,7 @@ function hasRelation(id: string, graph: Graph): boolean {
 }
 
 /**
- * What tells the time, or leaves things to chance, in the databases that dbt knows; and a dictionary of ClickHouse's,
- * which reloads by itself.
+ * The clock, randomness, and ClickHouse's dictionaries, which reload by themselves, in the databases that dbt supports.
  */
 const WORDS = ["current_(?:date|time|timestamp|datetime)", "local_?time(?:stamp)?", "tablesample"];
 const FUNCTIONS = [
@@ -89,14 +88,17 @@ const FUNCTIONS = [
   "nextval",
   "dictget\\w*",
 ];
-/** PostgreSQL's `age` asks the clock where it has one argument only. */
+/** PostgreSQL's `age` with one argument reads the clock. */
 const AGE = "age\\s*\\([^,()]*\\)";
-const VARIES = new RegExp(`\\b(?:(?:${WORDS.join("|")})\\b|(?:${FUNCTIONS.join("|")})\\s*\\(|${AGE})`, "i");
+const NONDETERMINISTIC = new RegExp(
+  `\\b(?:(?:${WORDS.join("|")})\\b|(?:${FUNCTIONS.join("|")})\\s*\\(|${AGE})`,
+  "i",
+);
 
 /**
- * Whether a view with this SQL may show other rows tomorrow although nothing was built: it asks the clock, or chance.
- * Words in comments and names count too: it is better to query once too often than to serve what is old.
+ * Whether a view with this SQL may return other rows tomorrow without a build, as it reads the clock or random values.
+ * Words in comments and names count too: an unneeded query is better than an outdated result.
  */
-export function variesByItself(sql: string): boolean {
-  return VARIES.test(sql);
+export function isNondeterministic(sql: string): boolean {
+  return NONDETERMINISTIC.test(sql);
 }

@@ -1,6 +1,6 @@
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { parseColumnType, typeScriptOf } from "../catalogue/column-types/column-type.js";
-import { visible } from "../manifest/hidden.js";
+import { visible } from "../manifest/json.js";
 import { onOneLine, type QueryField, queryFieldsOf } from "./query-fields.js";
 
 /** `endpoints.ts`: the types of every endpoint, and a client that knows them (generator/README.md, Client). */

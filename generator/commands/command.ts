@@ -7,7 +7,7 @@ import {
   type Settings,
   type VariableCheck,
 } from "../config.js";
-import { shownLocation } from "../manifest/source.js";
+import { redactedLocation } from "../manifest/source.js";
 import type { Progress } from "../render/render.js";
 
 /** Exit codes of all commands. */
@@ -164,7 +164,7 @@ function withOrigins(errors: readonly string[], { all }: Settings): readonly str
   );
   return errors.map((error) => {
     const setting = named.find(
-      ({ value }) => typeof value === "string" && error.includes(shownLocation(value)),
+      ({ value }) => typeof value === "string" && error.includes(redactedLocation(value)),
     );
     if (setting === undefined) return error;
     const { key, origin } = setting;

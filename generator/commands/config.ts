@@ -1,6 +1,6 @@
 import type { Setting, Settings } from "../config.js";
-import { visible } from "../manifest/hidden.js";
-import { shownLocation } from "../manifest/source.js";
+import { visible } from "../manifest/json.js";
+import { redactedLocation } from "../manifest/source.js";
 import { type CliCommand, EXIT, type Outcome, withSettings } from "./command.js";
 
 export function configureConfig(command: CliCommand): void {
@@ -21,7 +21,7 @@ function config({ all }: Settings, json: boolean): Outcome {
 
 /** An address may hold a password or a signature. */
 function withoutSecrets(value: unknown): unknown {
-  return typeof value === "string" ? shownLocation(value) : value;
+  return typeof value === "string" ? redactedLocation(value) : value;
 }
 
 function lineOf({ key, value, origin }: Setting): string {

@@ -4,7 +4,7 @@ import { ACCEPT_FILE, type AcceptEntry, parseAccept, prunedText } from "../diff/
 import { compareCatalogues, type SeverityOverrides } from "../diff/compare-catalogues.js";
 import { readRevision, type RevisionOptions } from "../diff/revision.js";
 import { FAIL_ON, type FailOn, judge, shouldFail } from "../diff/verdict.js";
-import { readSource, shownLocation } from "../manifest/source.js";
+import { readSource, redactedLocation } from "../manifest/source.js";
 import { diffReport } from "../report/diff-report.js";
 import { DEFAULTS } from "../config.js";
 import { renderReport, terminalOf } from "../report/render.js";
@@ -88,8 +88,8 @@ export async function diff(options: DiffOptions): Promise<Outcome> {
   const verdict = judge(changes, accept.entries, today);
   const failed = shouldFail(verdict, failOn);
   const names = {
-    base: shownLocation(options.base),
-    head: shownLocation(options.head),
+    base: redactedLocation(options.base),
+    head: redactedLocation(options.head),
     acceptFile: accept.file,
   };
   const report = diffReport({ ...verdict, ...names, failed });

@@ -123,9 +123,9 @@ interface ReadProject {
 async function readProject(location: string, columns: WarehouseColumns): Promise<ReadProject | Failure> {
   const source = await readSource(location);
   if (!source.ok) return source;
-  const json = parseJson(source.text, source.shown);
+  const json = parseJson(source.text, source.location);
   if (!json.ok) return json;
-  const reading = manifestOfJson(json.value, source.shown);
+  const reading = manifestOfJson(json.value, source.location);
   if (!reading.ok) return reading;
   const manifest = withWarehouseColumns(reading.manifest, columns);
   return { ok: true, manifest, project: projectOf(json.value, columns) };

@@ -9,7 +9,7 @@ import {
   type UsageQuery,
   type UsageResult,
 } from "@routewright/runtime/server";
-import { visible } from "../manifest/hidden.js";
+import { visible } from "../manifest/json.js";
 import { type CliCommand, EXIT, type Outcome } from "./command.js";
 
 export interface UsageFlags {

@@ -16,7 +16,7 @@ import { type Format, FORMATS } from "../report/report.js";
 import type { Terminal } from "../report/text.js";
 import { verifyReport } from "../report/verify-report.js";
 import { verifyIndexes } from "../verify/indexes.js";
-import { type Difference, verifyRelations } from "../verify/relations.js";
+import { type Mismatch, verifyRelations } from "../verify/relations.js";
 import { type CliCommand, EXIT, OPTIONS, type Outcome, withSettings } from "./command.js";
 
 export interface VerifyOptions extends RevisionOptions {
@@ -111,19 +111,19 @@ export async function logDifferences(
 }
 
 /** Whether a query of the endpoint would fail. */
-function isBroken({ check }: Difference): boolean {
+function isBroken({ check }: Mismatch): boolean {
   return check === "missing-relation" || check === "unreadable-relation" || check === "missing-column";
 }
 
 type Query = (text: string, values?: readonly unknown[]) => Promise<readonly unknown[]>;
 type Found =
-  | { readonly ok: true; readonly differences: readonly Difference[] }
+  | { readonly ok: true; readonly differences: readonly Mismatch[] }
   | { readonly ok: false; readonly problem: string };
 
 /** Without an address, the embedded database: the running one, or one started for this. */
 async function inDatabase(
   url: string | null,
-  work: (query: Query) => Promise<readonly Difference[]>,
+  work: (query: Query) => Promise<readonly Mismatch[]>,
 ): Promise<Found> {
   if (url !== null) return connected(url, work);
   if (!existsSync(".data/postgres"))
@@ -141,10 +141,7 @@ async function inDatabase(
 
 const TIMEOUT_MS = 30_000;
 
-async function connected(
-  url: string,
-  work: (query: Query) => Promise<readonly Difference[]>,
-): Promise<Found> {
+async function connected(url: string, work: (query: Query) => Promise<readonly Mismatch[]>): Promise<Found> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: TIMEOUT_MS,

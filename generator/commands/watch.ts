@@ -2,12 +2,11 @@ import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
 import { parseManifest } from "../manifest/manifest.js";
-import { shownLocation } from "../manifest/source.js";
+import { redactedLocation } from "../manifest/source.js";
 import { updateFolder } from "../output/update.js";
 import { type ModuleCache, renderCached } from "../render/render.js";
 import { reportText } from "../report/generate-report.js";
-import { FollowedSource } from "../watch/followed-source.js";
-import { follow } from "../watch/schedule.js";
+import { PolledSource, startPolling } from "../watch/poll.js";
 import { InvalidArgumentError } from "commander";
 import { type CliCommand, EXIT, OPTIONS, type Outcome, stopSignal, withManifest } from "./command.js";
 
@@ -71,38 +70,38 @@ export async function watch(options: WatchOptions): Promise<Outcome> {
   const { manifest, intervalSeconds, print, until } = options;
   const watcher = new Watcher(options);
   let printed = "";
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const message = await watcher.poll();
     if (message !== null && message !== printed) print(message);
     printed = message ?? printed;
   };
-  print(`Watching ${shownLocation(manifest)}, every ${String(intervalSeconds)} s.\n`);
-  const unfollow = follow({ source: manifest, intervalSeconds, look });
+  print(`Watching ${redactedLocation(manifest)}, every ${String(intervalSeconds)} s.\n`);
+  const stopPolling = startPolling({ source: manifest, intervalSeconds, poll });
   await until;
-  await unfollow();
+  await stopPolling();
   return { exit: EXIT.ok };
 }
 
 class Watcher {
   readonly #options: WatchOptions;
-  readonly #source: FollowedSource;
+  readonly #source: PolledSource;
   /** Hash of the manifest that the folder was last brought up to date with. */
   #written: string | null = null;
   #modules: ModuleCache = new Map();
 
   constructor(options: WatchOptions) {
     this.#options = options;
-    this.#source = new FollowedSource(options.manifest);
+    this.#source = new PolledSource(options.manifest);
   }
 
   /** Reads the manifest if it has changed and regenerates; the message to print, or null. */
   async poll(): Promise<string | null> {
     try {
-      const look = await this.#source.poll(this.#written);
-      if (look.kind === "unchanged") return null;
-      if (look.kind === "error") return errorLine(look.detail);
-      const { isWritten, message } = await this.#write(look.text, look.shown);
-      if (isWritten) this.#written = look.hash;
+      const polled = await this.#source.poll(this.#written);
+      if (polled.kind === "unchanged") return null;
+      if (polled.kind === "error") return errorLine(polled.detail);
+      const { isWritten, message } = await this.#write(polled.text, polled.location);
+      if (isWritten) this.#written = polled.hash;
       return message;
     } catch (error) {
       // The folder is as it was; the next poll tries again.
@@ -110,13 +109,13 @@ class Watcher {
     }
   }
 
-  async #write(text: string, shown: string): Promise<{ isWritten: boolean; message: string }> {
+  async #write(text: string, location: string): Promise<{ isWritten: boolean; message: string }> {
     const { out, catalog, defaultTier, title } = this.#options;
     const failed = (...problems: readonly string[]) => ({
       isWritten: false,
       message: problems.map(errorLine).join(""),
     });
-    const reading = parseManifest(text, shown);
+    const reading = parseManifest(text, location);
     if (!reading.ok) return failed(reading.problem);
     const found = catalog === undefined ? NO_COLUMNS : await readCatalog(catalog);
     if (!found.ok) return failed(found.problem);

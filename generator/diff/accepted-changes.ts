@@ -1,4 +1,4 @@
-import { closest, shown } from "../catalogue/meta-api/fault.js";
+import { closest, formatValue } from "../catalogue/meta-api/validation-error.js";
 import { isObject, type JsonObject, textOr } from "../manifest/json.js";
 import { parseJson } from "../manifest/manifest.js";
 import type { Change } from "./change.js";
@@ -44,33 +44,33 @@ const EXAMPLE =
 const KEYS = ["kind", "endpoint", "subject", "reason", "expires"] as const;
 
 function problemsOf(item: unknown): readonly string[] {
-  if (!isObject(item)) return [`${shown(item)} is not an object. ${EXAMPLE}`];
+  if (!isObject(item)) return [`${formatValue(item)} is not an object. ${EXAMPLE}`];
   const { kind, endpoint, subject = null, reason, expires } = item;
   const problems = unknownKeys(item);
   if (!isChangeKind(kind)) problems.push(unknownKind(kind));
   if (typeof endpoint !== "string" || !endpoint.startsWith("/v1/"))
     problems.push(`\`endpoint\` is ${given(endpoint)}; give the path of the endpoint, \`/v1/…\`.`);
   if (subject !== null && typeof subject !== "string")
-    problems.push(`\`subject\` is ${shown(subject)}; give the column, parameter or field as text.`);
+    problems.push(`\`subject\` is ${formatValue(subject)}; give the column, parameter or field as text.`);
   if (typeof reason !== "string" || reason.trim() === "")
     problems.push(`\`reason\` is ${given(reason)}; say why consumers can live with the change.`);
   if (expires !== undefined && !isDate(expires))
-    problems.push(`\`expires\` is ${shown(expires)}; give a date as YYYY-MM-DD, or leave it out.`);
+    problems.push(`\`expires\` is ${formatValue(expires)}; give a date as YYYY-MM-DD, or leave it out.`);
   return problems;
 }
 
 function given(value: unknown): string {
-  return value === undefined ? "missing" : shown(value);
+  return value === undefined ? "missing" : formatValue(value);
 }
 
 function unknownKeys(item: JsonObject): string[] {
   const unknown = Object.keys(item).filter((key) => !(KEYS as readonly string[]).includes(key));
-  return unknown.map((key) => `unknown key ${shown(key)}; known are ${KEYS.join(", ")}.`);
+  return unknown.map((key) => `unknown key ${formatValue(key)}; known are ${KEYS.join(", ")}.`);
 }
 
 function unknownKind(kind: unknown): string {
   const near = typeof kind === "string" ? closest(kind, CHANGE_KINDS) : null;
-  const hint = near === null ? `use one of ${CHANGE_KINDS.join(", ")}` : `did you mean ${shown(near)}?`;
+  const hint = near === null ? `use one of ${CHANGE_KINDS.join(", ")}` : `did you mean ${formatValue(near)}?`;
   return `\`kind\` is ${given(kind)}; ${hint}`;
 }
 

@@ -1,5 +1,10 @@
 import { type ColumnType, jsonSchemaOf } from "../catalogue/column-types/column-type.js";
-import type { DecimalType, IntegerType, RecordType, StringType } from "../catalogue/column-types/kinds.js";
+import type {
+  DecimalType,
+  IntegerType,
+  RecordType,
+  StringType,
+} from "../catalogue/column-types/json-type.js";
 
 /** What a client made for one type meets in the values of another, from harmless to incompatible. */
 const OUTCOMES = [

@@ -1,4 +1,4 @@
-import { closest } from "../catalogue/meta-api/fault.js";
+import { closest } from "../catalogue/meta-api/validation-error.js";
 import { isObject, objectOr } from "../manifest/json.js";
 import { CHECK_IDS, type CheckId, isCheckId, type Remark } from "./finding.js";
 import { member, type Meta, type Node } from "./project.js";

@@ -1,6 +1,6 @@
 import { isObject, objectOr, textOr, type JsonObject } from "./json.js";
 import { parseJson, type Manifest } from "./manifest.js";
-import { NO_PROMISES, firstOfEachName, type Model, type ModelColumn } from "./model.js";
+import { NO_GUARANTEES, firstOfEachName, type Model, type ModelColumn } from "./model.js";
 import { fail, readSource, type Failure } from "./source.js";
 
 /** Columns of the real relations by `unique_id`, as `dbt docs generate` found them in the warehouse. */
@@ -11,7 +11,7 @@ export type CatalogReading = { readonly ok: true; readonly columns: WarehouseCol
 /** Reads dbt's `catalog.json` from a file or an http(s) address. */
 export async function readCatalog(location: string): Promise<CatalogReading> {
   const source = await readSource(location);
-  return source.ok ? parseCatalog(source.text, source.shown) : source;
+  return source.ok ? parseCatalog(source.text, source.location) : source;
 }
 
 export function parseCatalog(text: string, location: string): CatalogReading {
@@ -38,7 +38,7 @@ function columnsOf(node: JsonObject): readonly ModelColumn[] {
       type: textOr(column["type"], "").trim() || null,
       notNull: null,
       acceptedValues: null,
-      promises: NO_PROMISES,
+      guarantees: NO_GUARANTEES,
       isPrivate: false,
       description: textOr(column["comment"], ""),
     }));
@@ -49,7 +49,7 @@ function indexOf({ index }: JsonObject): number {
   return typeof index === "number" ? index : 0;
 }
 
-/** Adds the columns and types that no `schema.yml` lists; what the project declares wins. */
+/** Adds the columns and types that no `schema.yml` declares; declared ones win. */
 export function withWarehouseColumns(manifest: Manifest, found: WarehouseColumns): Manifest {
   return {
     ...manifest,
@@ -58,7 +58,9 @@ export function withWarehouseColumns(manifest: Manifest, found: WarehouseColumns
 }
 
 function mergeColumns(model: Model, found: readonly ModelColumn[]): Model {
-  const pairs = model.columns.map((column) => [column, counterpart(column.name, model, found)] as const);
+  const pairs = model.columns.map(
+    (column) => [column, warehouseColumnOf(column.name, model, found)] as const,
+  );
   const declared = pairs.map(([column, real]) => ({
     ...column,
     type: column.type ?? real?.type ?? null,
@@ -71,10 +73,10 @@ function mergeColumns(model: Model, found: readonly ModelColumn[]): Model {
 }
 
 /**
- * The warehouse's column of a declared one: of the same name, else the only one whose name differs in letter case
- * alone, as some warehouses fold the case of names that nobody quotes.
+ * The warehouse's column for a declared one: the one of the same name, else the only one whose name differs just in
+ * letter case, as some warehouses fold the case of unquoted names.
  */
-function counterpart(
+function warehouseColumnOf(
   name: string,
   { columns }: Model,
   found: readonly ModelColumn[],
@@ -83,6 +85,6 @@ function counterpart(
   if (same) return same;
   const folded = name.toLowerCase();
   const near = found.filter((column) => column.name.toLowerCase() === folded);
-  const rivals = columns.filter((column) => column.name.toLowerCase() === folded);
-  return near.length === 1 && rivals.length === 1 ? near[0] : undefined;
+  const declaredAlike = columns.filter((column) => column.name.toLowerCase() === folded);
+  return near.length === 1 && declaredAlike.length === 1 ? near[0] : undefined;
 }

@@ -1,26 +1,26 @@
 import { objectOr, textOr, textsOf, type JsonObject } from "./json.js";
 
-/** What of dbt's graph holds rows, or says how others are made of them. */
+/** The kinds of node that hold rows or select them. */
 const KINDS = ["model", "seed", "snapshot", "source"] as const;
 export type NodeKind = (typeof KINDS)[number];
 
-/** A node of dbt's graph, as far as it tells where rows come from. */
+/** A node of dbt's graph: the parts that say where its rows come from. */
 export interface GraphNode {
   readonly kind: NodeKind;
-  /** `view` where nothing is said, as in dbt. */
+  /** `view` by default, as in dbt. */
   readonly materialized: string;
-  /** By `unique_id`, in the same order on every machine; some may not be in the manifest. */
+  /** `unique_id`s, sorted; some may not be in the manifest. */
   readonly parents: readonly string[];
-  /** The SQL as written and as compiled, whichever the manifest has. */
+  /** The compiled and the raw SQL, as far as the manifest has them. */
   readonly code: readonly string[];
-  /** Whether the manifest has the compiled SQL: after `dbt parse` it has not, and a macro may hide anything. */
+  /** Whether the manifest has the compiled SQL: after `dbt parse` it has only the raw one, with unexpanded macros. */
   readonly isCompiled: boolean;
 }
 
 /** dbt's graph by `unique_id`. */
 export type Graph = ReadonlyMap<string, GraphNode>;
 
-/** Reads the graph of a manifest's `nodes`; what is turned off is not in it. */
+/** Reads the graph of a manifest's `nodes`, without disabled ones. */
 export function graphOf(nodes: JsonObject, adapter: string): Graph {
   const graph = new Map<string, GraphNode>();
   for (const [id, value] of Object.entries(nodes)) {
@@ -31,11 +31,11 @@ export function graphOf(nodes: JsonObject, adapter: string): Graph {
   return graph;
 }
 
-/** Reads a node; null for what holds no rows, such as a test. */
+/** Reads a node; null for one without rows, such as a test. */
 export function graphNodeOf(json: JsonObject, adapter = ""): GraphNode | null {
   const kind = KINDS.find((known) => known === json["resource_type"]);
   if (kind === undefined) return null;
-  // It was called SQL up to manifest v6; since v7 a model may be Python.
+  // `*_sql` up to manifest v6, `*_code` since v7.
   const { compiled_code, compiled_sql, raw_code, raw_sql } = json;
   const materialized = textOr(objectOr(json["config"])["materialized"], "") || "view";
   return {
@@ -48,11 +48,11 @@ export function graphNodeOf(json: JsonObject, adapter = ""): GraphNode | null {
   };
 }
 
-/** In PostgreSQL dbt refreshes a materialized view when it runs it; elsewhere one may refresh by itself. */
+/** In PostgreSQL only `dbt run` refreshes a materialized view; other engines may refresh it at any time. */
 const MATERIALIZED_VIEW = "materialized_view";
 const REFRESHED_BY_DBT = "materialized_view refreshed by dbt";
 
-/** Materializations that keep rows which dbt alone writes. */
+/** Materializations with stored rows that only dbt writes. */
 const BUILT: ReadonlySet<string> = new Set([
   "table",
   "incremental",
@@ -61,17 +61,17 @@ const BUILT: ReadonlySet<string> = new Set([
   REFRESHED_BY_DBT,
 ]);
 
-/** Whether a node keeps rows that change when dbt builds it, and only then. */
+/** Whether a node stores rows that change only when dbt builds it. */
 export function isBuilt({ kind, materialized }: GraphNode): boolean {
   return kind === "seed" || kind === "snapshot" || (kind === "model" && BUILT.has(materialized));
 }
 
-/** Whether a node keeps no rows of its own. */
+/** Whether a node stores no rows of its own. */
 export function isView({ kind, materialized }: GraphNode): boolean {
   return kind === "model" && (materialized === "view" || materialized === "ephemeral");
 }
 
-/** Whether a node's SQL becomes a part of what reads it: it has no relation, and dbt never builds it. */
+/** Whether dbt inlines a node's SQL into its readers: it has no relation and is never built. */
 export function isEphemeral({ kind, materialized }: GraphNode): boolean {
   return kind === "model" && materialized === "ephemeral";
 }

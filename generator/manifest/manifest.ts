@@ -1,28 +1,28 @@
 import { type Graph, graphOf } from "./graph.js";
 import { byText, isObject, objectOr, textOr, textsOf, type JsonObject } from "./json.js";
-import { modelOf, type ColumnPromises, type ColumnTests, type Model } from "./model.js";
+import { modelOf, type ColumnGuarantees, type ColumnTests, type Model } from "./model.js";
 import { fail, readSource, type Failure } from "./source.js";
 
-/** dbt's manifest schema versions whose models are read as they are. */
+/** Supported versions of dbt's manifest schema. */
 const KNOWN_VERSIONS = { first: 4, last: 12 };
 
-/** A dbt manifest, reduced to its models in order of `unique_id`. */
+/** The parts of a dbt manifest that Routewright uses; models in order of `unique_id`. */
 export interface Manifest {
   readonly models: readonly Model[];
-  /** Nodes that dbt has tags for and that cannot become endpoints: not a model, or disabled. */
+  /** Tagged nodes that cannot become endpoints: not a model, or disabled. */
   readonly others: readonly OtherNode[];
-  /** What each model is made from. */
+  /** dbt's dependency graph. */
   readonly graph: Graph;
   /** `unique_id`s of the tests on each node, sorted. */
   readonly tests: ReadonlyMap<string, readonly string[]>;
-  /** Text about each category that has one (generator/README.md, Categories). */
+  /** Descriptions of categories (generator/README.md, Categories). */
   readonly categories: ReadonlyMap<string, string>;
-  /** Whether a column may be null although its type does not say so: everywhere but in ClickHouse. */
+  /** Whether columns are nullable unless declared otherwise: in every engine but ClickHouse. */
   readonly nullableByDefault: boolean;
   readonly warnings: readonly string[];
 }
 
-/** A node that is no enabled model. */
+/** A node that is not an enabled model. */
 export interface OtherNode {
   readonly uniqueId: string;
   readonly file: string;
@@ -36,16 +36,16 @@ export type ManifestReading = { readonly ok: true; readonly manifest: Manifest }
 /** Reads a manifest from a file or an http(s) address. */
 export async function readManifest(location: string): Promise<ManifestReading> {
   const source = await readSource(location);
-  return source.ok ? parseManifest(source.text, source.shown) : source;
+  return source.ok ? parseManifest(source.text, source.location) : source;
 }
 
-/** Makes a manifest of its text; `location` is only for messages. */
+/** Parses a manifest's text; `location` is only for messages. */
 export function parseManifest(text: string, location: string): ManifestReading {
   const json = parseJson(text, location);
   return json.ok ? manifestOfJson(json.value, location) : json;
 }
 
-/** Makes a manifest of its JSON, for who reads more of that than a `Manifest` holds. */
+/** As `parseManifest`, for callers that also read parts of the JSON that a `Manifest` does not hold. */
 export function manifestOfJson(value: unknown, location: string): ManifestReading {
   const { metadata, nodes, sources, disabled, docs } = objectOr(value);
   const schema = textOr(objectOr(metadata)["dbt_schema_version"], "");
@@ -75,7 +75,7 @@ export function manifestOfJson(value: unknown, location: string): ManifestReadin
   };
 }
 
-/** Parses JSON text; a problem names the place and what it probably is instead. */
+/** Parses JSON text; the problem names the location and the probable cause. */
 export function parseJson(
   text: string,
   location: string,
@@ -101,7 +101,7 @@ function versionWarnings(version: string | undefined, schema: string): readonly 
   if (number >= KNOWN_VERSIONS.first && number <= KNOWN_VERSIONS.last) return [];
   const known = `v${String(KNOWN_VERSIONS.first)} to v${String(KNOWN_VERSIONS.last)}`;
   return [
-    `The manifest's schema is ${JSON.stringify(schema.slice(0, 100))}; ${known} are known. It is read as if it were the newest of them.`,
+    `The manifest's schema is ${JSON.stringify(schema.slice(0, 100))}; ${known} are supported. It is read as the newest of these.`,
   ];
 }
 
@@ -109,13 +109,13 @@ function otherNodes(nodes: JsonObject, sources: JsonObject, disabled: JsonObject
   const enabled = [...Object.entries(nodes), ...Object.entries(sources)]
     .map(([id, node]) => otherNode(id, objectOr(node)))
     .filter(({ kind }) => OTHER_KINDS.has(kind));
-  // dbt lists all disabled nodes of one id; one that is enabled elsewhere is not disabled.
-  const turnedOff = Object.entries(disabled)
+  // dbt lists all disabled nodes of an id; an id that also has an enabled node is not disabled.
+  const disabledModels = Object.entries(disabled)
     .filter(([id]) => !Object.hasOwn(nodes, id))
     .map(([id, list]) => otherNode(id, objectOr(Array.isArray(list) ? list[0] : list)))
     .filter(({ kind }) => kind === "model")
     .map((node) => ({ ...node, kind: "disabled model" }));
-  return [...enabled, ...turnedOff].sort((a, b) => byText(a.uniqueId, b.uniqueId));
+  return [...enabled, ...disabledModels].sort((a, b) => byText(a.uniqueId, b.uniqueId));
 }
 
 const OTHER_KINDS: ReadonlySet<string> = new Set(["seed", "snapshot", "source", "analysis"]);
@@ -157,40 +157,40 @@ function testsByNode(nodes: JsonObject): ReadonlyMap<string, readonly string[]> 
   return tests;
 }
 
-/** What the binding tests of a project promise, by `<model>\n<column>`. */
+/** Guarantees of the project's binding tests, by `<model>\n<column>`. */
 function columnTests(nodes: JsonObject): ReadonlyMap<string, ColumnTests> {
   const found = new Map<string, ColumnTests>();
   for (const node of Object.values(nodes).map(objectOr)) {
     if (node["resource_type"] !== "test") continue;
     const { name, kwargs } = objectOr(node["test_metadata"]);
-    const promise = PROMISES[textOr(name, "")];
-    if (promise === undefined || !isBindingTest(node, textOr(name, ""))) continue;
+    const guarantee = GUARANTEES[textOr(name, "")];
+    if (guarantee === undefined || !isBindingTest(node, textOr(name, ""))) continue;
     const key = `${testedModel(node)}\n${textOr(node["column_name"], "")}`;
-    const known = found.get(key) ?? { notNull: false, acceptedValues: null, promises: {} };
-    found.set(key, { ...known, ...promise(objectOr(kwargs), known, node) });
+    const known = found.get(key) ?? { notNull: false, acceptedValues: null, guarantees: {} };
+    found.set(key, { ...known, ...guarantee(objectOr(kwargs), known, node) });
   }
   return found;
 }
 
-type ReadPromise = (kwargs: JsonObject, known: ColumnTests, node: JsonObject) => Partial<ColumnTests>;
+type ReadGuarantee = (kwargs: JsonObject, known: ColumnTests, node: JsonObject) => Partial<ColumnTests>;
 
 /** Tests by their names: dbt's own four, and the ranges of two packages. */
-const PROMISES: Readonly<Record<string, ReadPromise | undefined>> = {
+const GUARANTEES: Readonly<Record<string, ReadGuarantee | undefined>> = {
   not_null: () => ({ notNull: true }),
-  unique: (_, { promises }) => ({ promises: { ...promises, unique: true } }),
+  unique: (_, { guarantees }) => ({ guarantees: { ...guarantees, unique: true } }),
   accepted_values: ({ values }) => ({ acceptedValues: Array.isArray(values) ? values.map(String) : null }),
-  relationships: ({ to, field }, { promises }) => {
+  relationships: ({ to, field }, { guarantees }) => {
     const model = /^\s*ref\((?:.*,)?\s*['"]([^'"]+)['"]\s*(?:,\s*v(?:ersion)?\s*=.*)?\)\s*$/.exec(
       textOr(to, ""),
     )?.[1];
     const references = `${String(model)}.${textOr(field, "")}`;
-    return model === undefined ? {} : { promises: { ...promises, references } };
+    return model === undefined ? {} : { guarantees: { ...guarantees, references } };
   },
-  accepted_range: ({ inclusive, ...range }, { promises }, node) =>
-    isOf(node, "dbt_utils") ? { promises: { ...promises, ...rangeOf(range, inclusive === false) } } : {},
-  expect_column_values_to_be_between: ({ strictly, row_condition, ...range }, { promises }, node) =>
+  accepted_range: ({ inclusive, ...range }, { guarantees }, node) =>
+    isOf(node, "dbt_utils") ? { guarantees: { ...guarantees, ...rangeOf(range, inclusive === false) } } : {},
+  expect_column_values_to_be_between: ({ strictly, row_condition, ...range }, { guarantees }, node) =>
     isOf(node, "dbt_expectations") && row_condition == null
-      ? { promises: { ...promises, ...rangeOf(range, strictly === true) } }
+      ? { guarantees: { ...guarantees, ...rangeOf(range, strictly === true) } }
       : {},
 };
 
@@ -198,8 +198,8 @@ function isOf(test: JsonObject, namespace: string): boolean {
   return objectOr(test["test_metadata"])["namespace"] === namespace;
 }
 
-/** Bounds that are SQL expressions promise nothing that a schema can say. */
-function rangeOf({ min_value, max_value }: JsonObject, isExclusive: boolean): ColumnPromises {
+/** A bound that is an SQL expression has no JSON Schema keyword. */
+function rangeOf({ min_value, max_value }: JsonObject, isExclusive: boolean): ColumnGuarantees {
   const [minimum, maximum] = [min_value, max_value].map((bound) =>
     typeof bound === "number" ? bound : null,
   );
@@ -210,12 +210,12 @@ function rangeOf({ min_value, max_value }: JsonObject, isExclusive: boolean): Co
   };
 }
 
-/** `error_if` of a test that fails at the first row it finds: dbt's default, and other spellings of it. */
+/** `error_if` of a test that fails at its first row: dbt's default, and other spellings of it. */
 const FAILS_AT_FIRST = /^\s*(?:(?:!=|<>|>)\s*0|>=\s*1)\s*$/;
 
 /**
- * Whether a node is a test of this name that holds for all rows. One that looks at some rows only, only warns, or
- * tolerates some failures (`error_if`) promises nothing.
+ * Whether a node is a test of this name that holds for all rows: a test that reads some rows only, only warns, or
+ * tolerates failures (`error_if`) guarantees nothing.
  */
 export function isBindingTest(node: JsonObject, name: string): boolean {
   const { where = null, severity, error_if, fail_calc } = objectOr(node["config"]);
@@ -229,7 +229,7 @@ export function isBindingTest(node: JsonObject, name: string): boolean {
   );
 }
 
-/** `attached_node` is not in the older versions; there it is the one node that the test depends on. */
+/** Older versions have no `attached_node`: there it is the one node that the test depends on. */
 export function testedModel(test: JsonObject): string {
   return textOr(test["attached_node"], textsOf(objectOr(test["depends_on"])["nodes"])[0] ?? "");
 }

@@ -1,17 +1,17 @@
 import { createHash } from "node:crypto";
 import { objectOr, textOr, textsOf, type JsonObject } from "./json.js";
 
-/** A column as `schema.yml` or `catalog.json` tells it. */
+/** A column as `schema.yml` or `catalog.json` declares it. */
 export interface ModelColumn {
   readonly name: string;
   /** The warehouse's type text, or null when none is declared. */
   readonly type: string | null;
-  /** What promises that there is always a value: a constraint, a dbt test that fails the build, or nothing. */
+  /** What guarantees that values are not null: a constraint, a dbt test that fails the build, or nothing. */
   readonly notNull: "constraint" | "test" | null;
   /** The values that an `accepted_values` test allows; null without one. */
   readonly acceptedValues: readonly string[] | null;
-  /** What other tests that fail the build promise. */
-  readonly promises: ColumnPromises;
+  /** Guarantees of other tests that fail the build. */
+  readonly guarantees: ColumnGuarantees;
   /** Whether the project marks the column as private data. */
   readonly isPrivate: boolean;
   /** `meta.routewright.timezone` as written; undefined without one. */
@@ -19,8 +19,8 @@ export interface ModelColumn {
   readonly description: string;
 }
 
-/** What tests promise of a column besides its values; a key without a test is absent. */
-export interface ColumnPromises {
+/** Guarantees of a column's tests; a key without a test is absent. */
+export interface ColumnGuarantees {
   readonly unique?: true;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -30,14 +30,14 @@ export interface ColumnPromises {
   readonly references?: string;
 }
 
-/** What the tests of a project promise of a column. */
+/** All guarantees of a column's tests. */
 export interface ColumnTests {
   readonly notNull: boolean;
   readonly acceptedValues: readonly string[] | null;
-  readonly promises: ColumnPromises;
+  readonly guarantees: ColumnGuarantees;
 }
 
-/** What of a dbt model node the API is made from. */
+/** The parts of a dbt model that its endpoint is made from. */
 export interface Model {
   readonly uniqueId: string;
   readonly name: string;
@@ -51,21 +51,21 @@ export interface Model {
   readonly columns: readonly ModelColumn[];
   /** Whether the project marks the whole model as private data. */
   readonly isPrivate: boolean;
-  /** `view` where the project does not say. */
+  /** dbt's materialization; `view` by default. */
   readonly materialized: string;
   /** Keys of `meta.routewright` as written. */
   readonly routewright: JsonObject;
-  /** When the model may be gone, as dbt's `deprecation_date` says: an RFC 3339 instant in UTC, or null. */
+  /** dbt's `deprecation_date`, when the model may be removed: an RFC 3339 timestamp in UTC, or null. */
   readonly deprecationDate: string | null;
-  /** For a model with versions: what names the latest one's `unique_id`; null for the latest itself, or without versions. */
+  /** `unique_id` of the latest version of the model; null for the latest version itself and for a model without versions. */
   readonly successor: string | null;
-  /** `meta.api` as written, and where; absent for a legacy model. */
+  /** `meta.api` as written and its path in the node; null for a legacy model. */
   readonly api: { readonly value: unknown; readonly path: string } | null;
-  /** Digest of all that the project says of a model tagged for the API; empty for others. */
+  /** Digest of everything that the project declares for a model with an `api:` tag; empty for others. */
   readonly digest: string;
 }
 
-/** Reads the model node that the manifest keeps under `uniqueId`; `testsOf` finds the tests of its columns. */
+/** Reads a model's node; `testsOf` finds the tests of its columns. */
 export function modelOf(
   uniqueId: string,
   node: JsonObject,
@@ -82,7 +82,7 @@ export function modelOf(
     tags: tags.length > 0 ? tags : textsOf(config["tags"]),
     schema: textOr(node["schema"], ""),
     alias: textOr(node["alias"], "") || name,
-    deprecationDate: instantOf(node["deprecation_date"]),
+    deprecationDate: timestampOf(node["deprecation_date"]),
     successor: successorOf(uniqueId, node),
     columns: columnsOf(node, (column) => testsOf(uniqueId, column)),
     isPrivate: isPrivate(node),
@@ -95,7 +95,7 @@ export function modelOf(
   };
 }
 
-/** Keys of a node, and of its `config`, that decide a model's endpoint: none that changes with an upstream model or with dbt. */
+/** Keys of a node and of its `config` that an endpoint depends on; none changes with an upstream model or dbt's version. */
 const DECLARED = [
   "name",
   "alias",
@@ -120,7 +120,7 @@ function digestOf(
   return createHash("sha256").update(textOf(facts)).digest("hex").slice(0, 16);
 }
 
-/** Empty for what is nested too deeply to be written: only a hostile manifest is. */
+/** Empty where the nesting overflows the stack: only in a hostile manifest. */
 function textOf(facts: unknown): string {
   try {
     return JSON.stringify(facts);
@@ -129,8 +129,8 @@ function textOf(facts: unknown): string {
   }
 }
 
-/** dbt writes a date, or a date and time; one without a zone is in UTC. What is neither is passed over. */
-function instantOf(value: unknown): string | null {
+/** dbt writes a date, or a date and time, in UTC unless it has a zone. Null for anything else. */
+function timestampOf(value: unknown): string | null {
   const text = textOr(value, "").trim();
   const isZoned = /(?:Z|[+-]\d\d:?\d\d|GMT|UTC)$/i.test(text) || /^\d{4}-\d\d-\d\d$/.test(text);
   const date = new Date(isZoned ? text : `${text}Z`);
@@ -165,7 +165,7 @@ function columnsOf(
       type: textOr(column["data_type"], "").trim() || null,
       notNull: isConstrained ? "constraint" : tests?.notNull ? "test" : null,
       acceptedValues: tests?.acceptedValues ?? null,
-      promises: tests?.promises ?? NO_PROMISES,
+      guarantees: tests?.guarantees ?? NO_GUARANTEES,
       isPrivate: isPrivate(column),
       ...timezoneOf(column),
       description: textOr(column["description"], ""),
@@ -174,21 +174,21 @@ function columnsOf(
   return firstOfEachName(columns);
 }
 
-/** Of a column without such tests. */
-export const NO_PROMISES: ColumnPromises = {};
+/** For a column without such tests. */
+export const NO_GUARANTEES: ColumnGuarantees = {};
 
 export function firstOfEachName(columns: readonly ModelColumn[]): readonly ModelColumn[] {
   const seen = new Set<string>();
   return columns.filter(({ name }) => !seen.has(name) && seen.add(name));
 }
 
-/** The constraints of a column, or of a whole model with the columns named in them, that forbid null. */
+/** The constraints of a column or a model that forbid null. */
 function constraintsOf({ constraints }: JsonObject): readonly JsonObject[] {
   if (!Array.isArray(constraints) || constraints.length === 0) return NO_CONSTRAINTS;
   return constraints.map(objectOr).filter(({ type }) => type === "not_null" || type === "primary_key");
 }
 
-/** Most columns have none, and there are tens of thousands. */
+/** Shared, as most of tens of thousands of columns have none. */
 const NO_CONSTRAINTS: readonly JsonObject[] = [];
 
 /** `config.meta.api` wins over `meta.api`. */
@@ -201,7 +201,7 @@ function apiOf(node: JsonObject, config: JsonObject): Model["api"] {
   return place ? { value: place.meta["api"], path: place.path } : null;
 }
 
-/** `meta.routewright`, wherever dbt keeps `meta`. */
+/** `meta.routewright`, from both places where dbt has `meta`. */
 function routewrightOf(node: JsonObject): JsonObject {
   const metas = [node["meta"], objectOr(node["config"])["meta"]].map(objectOr);
   return Object.assign({}, ...metas.map(({ routewright }) => objectOr(routewright))) as JsonObject;
@@ -216,21 +216,21 @@ function timezoneOf(column: JsonObject): Pick<ModelColumn, "timezone"> {
 export const PRIVATE_KEYS = ["pii", "contains_pii", "privacy_tier"] as const;
 export const PRIVATE_TAG = "pii";
 
-/** Whether a model or a column is marked as private: by a key of its `meta` that does not say no, or by the tag. */
+/** Whether a model or a column is marked as private: by a key of its `meta` whose value is not negative, or by the tag. */
 function isPrivate(node: JsonObject): boolean {
   const config = objectOr(node["config"]);
   const tags = [...textsOf(node["tags"]), ...textsOf(config["tags"])];
   const metas = [objectOr(config["meta"]), objectOr(node["meta"])];
   return (
     tags.some((tag) => tag.toLowerCase() === PRIVATE_TAG) ||
-    metas.some((meta) => PRIVATE_KEYS.some((key) => Object.hasOwn(meta, key) && !saysNo(meta[key])))
+    metas.some((meta) => PRIVATE_KEYS.some((key) => Object.hasOwn(meta, key) && !isNegative(meta[key])))
   );
 }
 
 const NO: ReadonlySet<string> = new Set(["", "0", "false", "no", "none", "null", "public", "tier0"]);
 
-/** Whether the value of a mark denies it: `pii: false`, `privacy_tier: public`. */
-export function saysNo(mark: unknown): boolean {
+/** Whether the value of a privacy key denies it: `pii: false`, `privacy_tier: public`. */
+function isNegative(mark: unknown): boolean {
   if (Array.isArray(mark)) return mark.length === 0;
   if (typeof mark === "string") return NO.has(mark.trim().toLowerCase());
   return mark === null || mark === false || mark === 0;

@@ -1,16 +1,16 @@
-import { isObject, objectOr, textOr, type Json, type JsonObject } from "./json.js";
+import { isObject, objectOr, textOr, type JsonObject } from "./json.js";
 import { parseJson } from "./manifest.js";
 import { fail, type Failure } from "./source.js";
 
-/** A node that dbt has built, or begun to build. */
+/** A dbt build of a node. */
 export interface NodeBuild {
   /** dbt's `unique_id`. */
   readonly node: string;
-  /** When it was done, in milliseconds since 1970. */
+  /** When it ended, in milliseconds since 1970. */
   readonly completedAt: number;
-  /** It failed while its SQL ran, which may be after the relation was replaced: a hook after the commit, a grant, an index. */
+  /** Its SQL failed, perhaps after the relation was replaced: a post-hook, a grant, an index. */
   readonly failed?: true;
-  /** Rows that the build wrote: all of a table, the new ones of an incremental model; null where dbt does not say. */
+  /** Rows written: all of a table, the new ones of an incremental model; null where dbt does not report them. */
   readonly rows: number | null;
 }
 
@@ -19,19 +19,19 @@ export interface TestRun {
   /** dbt's `unique_id` of the test. */
   readonly test: string;
   readonly status: "pass" | "warn" | "fail" | "error";
-  /** When it was run, in milliseconds since 1970. */
+  /** When it ended, in milliseconds since 1970. */
   readonly completedAt: number;
   /** Rows that break the rule. */
   readonly failures: number | null;
 }
 
-/** What one invocation of dbt has built and tested. */
+/** Builds and tests of one dbt invocation. */
 export type RunResultsReading =
   | {
       readonly ok: true;
       readonly builds: readonly NodeBuild[];
       readonly tests: readonly TestRun[];
-      /** `build`, `run`, …; null where it is not told. */
+      /** `build`, `run`, …; null where the file does not name it. */
       readonly command: string | null;
     }
   | Failure;
@@ -42,9 +42,11 @@ export function parseRunResults(text: string, location: string): RunResultsReadi
   if (!json.ok) return json;
   const { metadata, results, args } = objectOr(json.value);
   const { dbt_schema_version: schema, generated_at } = objectOr(metadata);
-  const written = instantOf(generated_at);
+  const written = timestampOf(generated_at);
   if (!textOr(schema, "").includes("/run-results/") || !Array.isArray(results) || written === null)
-    return fail(`${location} is no dbt run_results.json. Give the one that \`dbt build\` writes to target/.`);
+    return fail(
+      `${location} is not a dbt run_results.json. Give the one that \`dbt build\` writes to target/.`,
+    );
   const command = textOr(objectOr(args)["which"], "") || null;
   const tests = results.flatMap((result) => testOf(objectOr(result), written));
   if (BUILDS_NOTHING.has(command)) return { ok: true, builds: [], tests, command };
@@ -52,7 +54,7 @@ export function parseRunResults(text: string, location: string): RunResultsReadi
   return { ok: true, builds, tests, command };
 }
 
-/** Commands that call what they have compiled or tested a success, and have built none of it. */
+/** Commands that report `success` for nodes that they did not build. */
 const BUILDS_NOTHING: ReadonlySet<string | null> = new Set([
   "compile",
   "generate",
@@ -61,11 +63,11 @@ const BUILDS_NOTHING: ReadonlySet<string | null> = new Set([
   "run-operation",
 ]);
 
-/** A batch that fails leaves those before it standing. `pass` and `warn` are of tests. */
-const BUILT: ReadonlySet<Json> = new Set(["success", "partial success"]);
+/** After `partial success` the batches before the failed one remain. `pass` and `warn` are statuses of tests. */
+const BUILT: ReadonlySet<unknown> = new Set(["success", "partial success"]);
 
-/** Statuses of a node that failed. One that dbt could not compile was not touched: it has no `execute` phase. */
-const FAILED: ReadonlySet<Json> = new Set(["error", "runtime error"]);
+/** Statuses of a failed node. A node that dbt could not compile is unchanged: it has no `execute` phase. */
+const FAILED: ReadonlySet<unknown> = new Set(["error", "runtime error"]);
 
 function buildOf(result: JsonObject, written: number): readonly NodeBuild[] {
   const { unique_id, status, adapter_response } = result;
@@ -83,7 +85,7 @@ function buildOf(result: JsonObject, written: number): readonly NodeBuild[] {
   ];
 }
 
-/** One that was skipped says nothing: what was known of it before still holds. */
+/** `skipped` is not a result: the one before it still holds. */
 const TEST_STATUSES = ["pass", "warn", "fail", "error"] as const;
 
 function testOf(result: JsonObject, written: number): readonly TestRun[] {
@@ -95,8 +97,8 @@ function testOf(result: JsonObject, written: number): readonly TestRun[] {
   return [{ test, status, completedAt: completedAt(result, written), failures: count }];
 }
 
-/** dbt writes -1 for what the database did not tell. */
-function isCount(value: Json): value is number {
+/** dbt writes -1 where the database did not report a count. */
+function isCount(value: unknown): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 
@@ -110,11 +112,11 @@ function executionOf(result: JsonObject): JsonObject | undefined {
 
 function completedAt(result: JsonObject, written: number): number {
   const phase = executionOf(result) ?? phasesOf(result).at(-1);
-  return instantOf(phase?.["completed_at"]) ?? written;
+  return timestampOf(phase?.["completed_at"]) ?? written;
 }
 
-/** dbt writes times in UTC, with microseconds; its older versions with a space in them, or without the `Z`. */
-function instantOf(value: Json): number | null {
+/** dbt writes times in UTC, with microseconds; older versions with a space, or without the `Z`. */
+function timestampOf(value: unknown): number | null {
   const [, date, time, zone = "Z"] =
     /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)(Z|[+-]\d\d:\d\d)?$/.exec(textOr(value, "")) ?? [];
   const instant = Date.parse(`${String(date)}T${String(time)}${zone}`);

@@ -1,9 +1,24 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { fail, type Source, type SourceLimits, tooLarge } from "./failure.js";
-import { type Fetched, fetchText, shownAddress, type Validators } from "./fetch.js";
 
-export { fail, type Failure, type Source } from "./failure.js";
+/** One line that says why a source cannot be read, and what to do. */
+export interface Failure {
+  readonly ok: false;
+  readonly problem: string;
+}
+
+export function fail(problem: string): Failure {
+  return { ok: false, problem };
+}
+
+/** A text and its location, redacted for messages. */
+type Source = { readonly ok: true; readonly text: string; readonly location: string } | Failure;
+
+interface SourceLimits {
+  /** Time to fetch an http(s) source, from the request to the last byte. */
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+}
 
 /** A manifest of 100 MB is ordinary; past 500 a text no longer fits one string of the JavaScript engine. */
 export const SOURCE_LIMITS: SourceLimits = { timeoutMs: 60_000, maxBytes: 500 * 1024 * 1024 };
@@ -12,11 +27,11 @@ export const SOURCE_LIMITS: SourceLimits = { timeoutMs: 60_000, maxBytes: 500 * 
 export async function readSource(location: string, limits: Partial<SourceLimits> = {}): Promise<Source> {
   const source = await readIfModified(location, null, limits);
   return "notModified" in source
-    ? fail(`${shownLocation(location)} answered 304 to a first request.`)
+    ? fail(`${redactedLocation(location)} answered 304 to a first request.`)
     : source;
 }
 
-/** As `readSource`; a server is told which version the caller has, and need not send that one again. */
+/** As `readSource`. With `known`, the validators of the version that the caller has, a server may answer 304. */
 export async function readIfModified(
   location: string,
   known: Validators | null,
@@ -24,15 +39,15 @@ export async function readIfModified(
 ): Promise<Fetched> {
   const all = { ...SOURCE_LIMITS, ...limits };
   const source = await (isAddress(location) ? fetchText(location, all, known) : readText(location, all));
-  return "text" in source ? { ...source, text: withoutMark(source.text) } : source;
+  return "text" in source ? { ...source, text: withoutByteOrderMark(source.text) } : source;
 }
 
-/** A location as messages show it: nothing secret of an address is in it. */
-export function shownLocation(location: string): string {
-  return isAddress(location) ? shownAddress(location) : location;
+/** A location for messages: addresses lose their credentials. */
+export function redactedLocation(location: string): string {
+  return isAddress(location) ? redactedAddress(location) : location;
 }
 
-/** Whether a source is fetched rather than read from this machine. */
+/** Whether a source is fetched over HTTP; otherwise it is a file. */
 export function isAddress(location: string): boolean {
   return /^https?:/i.test(location);
 }
@@ -43,18 +58,18 @@ async function readText(file: string, { maxBytes }: SourceLimits): Promise<Sourc
     if (size > maxBytes) return tooLarge(file, maxBytes);
     // Decoded whole: `readFile` with an encoding does it chunk by chunk, in twice the time.
     const bytes = await readFile(file);
-    return { ok: true, text: bytes.toString("utf8"), shown: file };
+    return { ok: true, text: bytes.toString("utf8"), location: file };
   } catch (error) {
-    return fail(`Cannot read ${file}: ${reasonOf(error as NodeJS.ErrnoException, file)}`);
+    return fail(`Cannot read ${file}: ${fileErrorText(error as NodeJS.ErrnoException, file)}`);
   }
 }
 
-/** Editors and shells on Windows put a byte order mark in front, which is no JSON. */
-function withoutMark(text: string): string {
+/** Editors and shells on Windows write a byte order mark, which is not JSON. */
+function withoutByteOrderMark(text: string): string {
   return text.startsWith("\ufeff") ? text.slice(1) : text;
 }
 
-function reasonOf({ code, message }: NodeJS.ErrnoException, file: string): string {
+function fileErrorText({ code, message }: NodeJS.ErrnoException, file: string): string {
   if (code === "ENOENT") return `there is no such file. ${writerOf(file)} writes it to target/.`;
   if (code === "EISDIR") return "it is a folder; name the file in it.";
   if (code === "EACCES") return "no permission to read it.";
@@ -70,4 +85,121 @@ function writerOf(file: string): string {
     default:
       return "`dbt parse` or `dbt build`";
   }
+}
+
+/** Validators of a response (RFC 9110 §8.8). */
+export interface Validators {
+  readonly etag: string | null;
+  readonly lastModified: string | null;
+}
+
+type Fetched =
+  (Source & { readonly validators?: Validators }) | { readonly ok: true; readonly notModified: true };
+
+/**
+ * Fetches an http(s) address, following redirects, within the limits. With `known` the request is conditional.
+ */
+async function fetchText(
+  address: string,
+  { timeoutMs, maxBytes }: SourceLimits,
+  known: Validators | null = null,
+): Promise<Fetched> {
+  const request = requestOf(address);
+  if (!request) {
+    return fail(
+      `Not a valid address: ${redactedAddress(address)}. Write it as https://host/path/manifest.json.`,
+    );
+  }
+  const { url, location, headers } = request;
+  try {
+    const response = await fetch(url, {
+      headers: { ...headers, ...conditions(known) },
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    if (response.ok)
+      return { ...(await readBody(response, location, maxBytes)), validators: validatorsOf(response) };
+    if (response.status === 304 && known) return { ok: true, notModified: true };
+    await response.body?.cancel();
+    return fail(`${location} answered ${String(response.status)}; expected 200 with the file.`);
+  } catch (error) {
+    return fail(`Cannot fetch ${location}: ${fetchErrorText(error as Error, timeoutMs)}`);
+  }
+}
+
+function conditions(known: Validators | null): Readonly<Record<string, string>> {
+  return {
+    ...(known?.etag && { "if-none-match": known.etag }),
+    ...(known?.lastModified && { "if-modified-since": known.lastModified }),
+  };
+}
+
+function validatorsOf({ headers }: Response): Validators {
+  return { etag: headers.get("etag"), lastModified: headers.get("last-modified") };
+}
+
+interface Request {
+  readonly url: string;
+  readonly location: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Moves user and password from the address to a header: `fetch` refuses them in the address. */
+function requestOf(address: string): Request | null {
+  if (!URL.canParse(address)) return null;
+  const url = new URL(address);
+  const login = `${decoded(url.username)}:${decoded(url.password)}`;
+  url.username = url.password = "";
+  const authorization = `Basic ${Buffer.from(login).toString("base64")}`;
+  return {
+    url: url.href,
+    location: redactedAddress(address),
+    headers: { accept: "application/json", ...(login !== ":" && { authorization }) },
+  };
+}
+
+/** A `%` that escapes nothing stands for itself. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** An address without its login and without its query, where signed addresses carry their secret. */
+function redactedAddress(address: string): string {
+  // Where an address cannot be parsed, the end of a secret is unknown.
+  if (!URL.canParse(address)) return address.replace(/\/\/.*[@?#].*$/s, "//…");
+  const { origin, pathname } = new URL(address);
+  return origin + pathname;
+}
+
+async function readBody(response: Response, location: string, maxBytes: number): Promise<Source> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const body = response.body as AsyncIterable<Uint8Array> | null;
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength;
+    if (size > maxBytes) return tooLarge(location, maxBytes);
+    chunks.push(chunk);
+  }
+  return { ok: true, text: Buffer.concat(chunks).toString("utf8"), location };
+}
+
+/** The cause of a `fetch` error says what happened; its own message rarely does. */
+function fetchErrorText({ name, message, cause }: Error, timeoutMs: number): string {
+  const { code = "", message: detail = "" } = (cause ?? {}) as Partial<NodeJS.ErrnoException>;
+  if (name === "TimeoutError") return `no complete response within ${String(timeoutMs / 1000)} s.`;
+  if (code === "ECONNREFUSED") return "nothing listens there.";
+  if (code === "ENOTFOUND") return "there is no such host.";
+  if (code === "UND_ERR_SOCKET" || code === "ECONNRESET")
+    return "the connection ended before the file was complete.";
+  if (/CERT|SIGNATURE|SELF_SIGNED/.test(code))
+    return `its certificate is not trusted (${detail}). Name your own authority's in NODE_EXTRA_CA_CERTS.`;
+  return detail ? `${message} (${detail}).` : `${message}.`;
+}
+
+function tooLarge(location: string, maxBytes: number): Failure {
+  const megabytes = Math.round(maxBytes / 1024 / 1024);
+  return fail(`${location} is too large: at most ${String(megabytes)} MB are read.`);
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { byText } from "../manifest/json.js";
 import type { FileSet } from "../render/render.js";
 
-/** What stands in a folder where Routewright writes: files of its own names, and all below `routes/`. */
+/** The content of a folder that Routewright writes to: entries with its names, and everything below `routes/`. */
 export interface Folder {
   readonly path: string;
   /** Entries that Routewright writes into the folder. */
@@ -12,37 +12,36 @@ export interface Folder {
   readonly files: FileSet;
   readonly folders: ReadonlySet<string>;
   /**
-   * Symbolic links, sockets and the like. Nothing is ever read or written through one: a link could lead out of the
-   * folder, a pipe would be waited for.
+   * Symbolic links, sockets and so on. Never read or written: a link could lead out of the folder, a pipe would block.
    */
   readonly others: ReadonlySet<string>;
 }
 
-/** One way in which a folder differs from what a catalogue renders to. */
+/** A difference between a folder and the rendered files. */
 export interface Drift {
   readonly file: string;
-  /** `stale`: generated once, and no longer. `blocked`: what somebody else put there is in the way. */
+  /** `stale`: generated earlier, not rendered any more. `blocked`: a file that Routewright did not write has the path. */
   readonly kind: "missing" | "changed" | "stale" | "blocked";
 }
 
-/** Reads a generated folder; one that does not exist is empty. */
-export function readFolder(path: string, names: ReadonlySet<string> = OWN_NAMES): Folder {
+/** Reads a generated folder; a missing one counts as empty. */
+export function readFolder(path: string, names: ReadonlySet<string> = GENERATED_NAMES): Folder {
   const found = { files: new Map<string, string>(), folders: new Set<string>(), others: new Set<string>() };
   const visit = (name: string, entry: Dirent): void => {
     if (entry.isDirectory()) {
       found.folders.add(name);
-      for (const child of list(join(path, name))) visit(`${name}/${child.name}`, child);
+      for (const child of entriesOf(join(path, name))) visit(`${name}/${child.name}`, child);
     } else if (entry.isFile()) found.files.set(name, readFileSync(join(path, name), "utf8"));
     else found.others.add(name);
   };
-  for (const entry of list(path)) {
+  for (const entry of entriesOf(path)) {
     if (names.has(entry.name) || TEMPORARY.test(entry.name)) visit(entry.name, entry);
   }
   return { path, names, ...found };
 }
 
 /** The entries of a generated folder. */
-export const OWN_NAMES: ReadonlySet<string> = new Set([
+const GENERATED_NAMES: ReadonlySet<string> = new Set([
   "catalogue.json",
   "index.ts",
   "lineage.json",
@@ -50,11 +49,11 @@ export const OWN_NAMES: ReadonlySet<string> = new Set([
   "routes",
 ]);
 
-/** Name of a file that is being written: it is renamed when it is whole. One that is left is a killed process's. */
+/** Name of a file during writing; it is renamed when complete. Only a killed process leaves one. */
 export const temporaryName = (): string => `.${randomBytes(8).toString("hex")}.tmp`;
 const TEMPORARY = /^\.[0-9a-f]{16}\.tmp$/;
 
-function list(path: string): Dirent[] {
+function entriesOf(path: string): Dirent[] {
   try {
     return readdirSync(path, { withFileTypes: true });
   } catch (error) {
@@ -64,8 +63,8 @@ function list(path: string): Dirent[] {
 }
 
 /**
- * Looks for drift both ways: what is missing or different, and what should be gone. Every byte counts, line ends too:
- * a checkout that turns them into CRLF needs `generated/** text eol=lf` in its `.gitattributes`.
+ * Finds drift both ways: missing or changed files, and stale ones. Line ends count: a checkout that converts them to CRLF
+ * needs `generated/** text eol=lf` in its `.gitattributes`.
  */
 export function compare(folder: Folder, fresh: FileSet): Drift[] {
   const drift: Drift[] = [];
@@ -76,7 +75,7 @@ export function compare(folder: Folder, fresh: FileSet): Drift[] {
     else if (present !== text) drift.push({ file, kind: "changed" });
   }
   for (const [file, text] of folder.files) {
-    if (!fresh.has(file) && isMarked(text)) drift.push({ file, kind: "stale" });
+    if (!fresh.has(file) && isGenerated(text)) drift.push({ file, kind: "stale" });
   }
   return drift.sort((a, b) => byText(a.file, b.file));
 }
@@ -85,11 +84,11 @@ function isBlocked({ files, folders, others }: Folder, file: string, present: st
   const parents = file.split("/").map((_, i, parts) => parts.slice(0, i + 1).join("/"));
   if (parents.some((parent) => others.has(parent))) return true;
   if (folders.has(file) || parents.slice(0, -1).some((parent) => files.has(parent))) return true;
-  return present !== undefined && !isMarked(present);
+  return present !== undefined && !isGenerated(present);
 }
 
-/** Only a file that begins so, or a JSON document that says so, is ever overwritten or deleted. */
-export function isMarked(text: string): boolean {
+/** Whether a file bears the generator's marker: only such files are ever overwritten or deleted. */
+export function isGenerated(text: string): boolean {
   return (
     /^(?:\/\/ |""")Generated by Routewright/.test(text) ||
     /^\{\s*(?:"openapi": "[^"]*",\s*)?"x-generated-by": "Routewright/.test(text)

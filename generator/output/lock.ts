@@ -3,14 +3,14 @@ import { existsSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
-/** How long a process that waits for another one's lock sleeps between two tries. */
+/** Pause between two attempts to acquire the lock. */
 const RETRY_MS = 20;
-/** A lock file without a process id is being written, unless it is older than this. */
+/** A lock file without a process id is being written; past this age its process was killed. */
 const UNWRITTEN_MS = 10_000;
 
 /**
  * Runs `work` while no other process of this user on this machine writes the folder: two would mix their trees. The lock
- * is a file in the system's temporary folder, so that none is left in a repository; that of a killed process is taken over.
+ * is a file in the system's temporary folder, outside of the repository; a killed process loses it.
  */
 export function withLock<T>(folder: string, work: () => T): T {
   const lock = lockFile(folder);
@@ -36,7 +36,7 @@ function acquired(lock: string): boolean {
     writeFileSync(lock, String(process.pid), { flag: "wx" });
     return true;
   } catch (error) {
-    // Without a temporary folder there is no lock: one writer alone needs none.
+    // Without a writable temporary folder there is no lock.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") return true;
     if (!isHeld(lock)) rmSync(lock, { force: true });
     return false;
@@ -52,7 +52,7 @@ function isHeld(lock: string): boolean {
   }
 }
 
-/** Whether a process of this id runs, other than this one. */
+/** Whether another process runs under this id. */
 export function isAlive(pid: number): boolean {
   try {
     return pid !== process.pid && process.kill(pid, 0);

@@ -13,29 +13,29 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { FileSet } from "../render/render.js";
-import { type Drift, type Folder, isMarked } from "./folder.js";
+import { type Drift, type Folder, isGenerated } from "./folder.js";
 import { isAlive } from "./lock.js";
 import { writeDrift } from "./write.js";
 
 /**
- * Brings a folder up to date. A folder that holds nothing but generated files is replaced in one step, so that a reader
- * finds the whole old tree or the whole new one; in any other, such as `--out .`, only generated files are touched.
+ * Updates a folder. One that contains only generated files is replaced in one step, so that a reader finds the old tree
+ * or the new one; in any other, such as `--out .`, the files are written one by one.
  */
 export function writeFolder(folder: Folder, fresh: FileSet, drift: readonly Drift[]): void {
   const { path } = folder;
   requireWritable(path, drift);
-  if (isOwned(folder) && replaceFolder(path, fresh, drift)) return;
+  if (isFullyGenerated(folder) && replaceFolder(path, fresh, drift)) return;
   writeDrift(path, fresh, drift);
 }
 
-/** Throws where a folder whose entries change may not be written: renaming the folder above it would not fail. */
+/** Throws where a changed folder is not writable: renaming its parent would succeed all the same. */
 function requireWritable(path: string, drift: readonly Drift[]): void {
   for (const folder of new Set(drift.map(({ file }) => dirname(join(path, file)))))
     if (existsSync(folder)) accessSync(folder, constants.W_OK);
 }
 
-/** Whether everything in a folder is the generator's: no file of somebody else, no link, no empty folder. */
-function isOwned({ path, names, files, others }: Folder): boolean {
+/** Whether a folder contains only generated files: no other file, no link, no empty folder. */
+function isFullyGenerated({ path, names, files, others }: Folder): boolean {
   if (!existsSync(path)) return true;
   const isPlain = (folder: string): boolean =>
     readdirSync(folder, { withFileTypes: true }).every((entry) => {
@@ -45,20 +45,20 @@ function isOwned({ path, names, files, others }: Folder): boolean {
   return (
     others.size === 0 &&
     readdirSync(path).every((name) => names.has(name)) &&
-    [...files.values()].every(isMarked) &&
+    [...files.values()].every(isGenerated) &&
     isPlain(path)
   );
 }
 
 /**
- * The new tree is made beside the folder, out of links to what stays, and then takes its place by renaming. Between the
- * two renames there is no folder for some microseconds; `recoverFolder` repairs it after a process was killed just then.
- * False, and nothing has changed: the folder above may not be written, or the folder is a mount point.
+ * Builds the new tree beside the folder, with hard links to unchanged files, and renames it into place. Between the two
+ * renames the folder is missing for some microseconds; `recoverFolder` repairs a process killed at that moment. Returns
+ * false, with nothing changed, where the parent is not writable or the folder is a mount point.
  */
 function replaceFolder(path: string, fresh: FileSet, drift: readonly Drift[]): boolean {
   const { folder, next, previous } = besideOf(path);
   try {
-    discard(next);
+    remove(next);
     mkdirSync(next, { recursive: true });
     const replaced = new Set(drift.map(({ file }) => file));
     if (existsSync(folder)) linkTree(folder, next, "", replaced);
@@ -70,39 +70,39 @@ function replaceFolder(path: string, fresh: FileSet, drift: readonly Drift[]): b
     swap(folder, next, previous);
     return true;
   } catch (error) {
-    if (UNMOVABLE.has(codeOf(error))) return false;
+    if (RENAME_REFUSED.has(codeOf(error))) return false;
     throw error;
   } finally {
-    discard(next);
+    remove(next);
   }
 }
 
-const UNMOVABLE: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS", "EBUSY", "EXDEV"]);
+const RENAME_REFUSED: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS", "EBUSY", "EXDEV"]);
 
 /** Puts `next` in the place of `folder`. */
 function swap(folder: string, next: string, previous: string): void {
-  discard(previous);
+  remove(previous);
   if (existsSync(folder)) renameSync(folder, previous);
   renameSync(next, folder);
-  discard(previous);
+  remove(previous);
 }
 
-/** Puts back what a killed process had moved aside, and removes what it had not finished. */
+/** Restores the folder that a killed process had moved aside, and removes its unfinished one. */
 export function recoverFolder(path: string): void {
   const folder = existsSync(path) ? realpathSync(path) : resolve(path);
   if (!existsSync(dirname(folder))) return;
   for (const name of readdirSync(dirname(folder))) {
-    const [kind, pid] = name.startsWith(`.${basename(folder)}.`) ? (LEFT.exec(name)?.slice(1) ?? []) : [];
+    const [kind, pid] = name.startsWith(`.${basename(folder)}.`) ? (LEFTOVER.exec(name)?.slice(1) ?? []) : [];
     if (kind === undefined || isAlive(Number(pid))) continue;
-    const left = join(dirname(folder), name);
-    if (kind === "previous" && !existsSync(folder)) renameSync(left, folder);
-    else discard(left);
+    const leftover = join(dirname(folder), name);
+    if (kind === "previous" && !existsSync(folder)) renameSync(leftover, folder);
+    else remove(leftover);
   }
 }
 
-const LEFT = /\.(next|previous)-(\d+)$/;
+const LEFTOVER = /\.(next|previous)-(\d+)$/;
 
-/** Hidden names beside the folder, so that renaming stays within one file system. A link is followed to its folder. */
+/** Hidden names beside the folder: renaming must stay within one file system. Links are resolved. */
 function besideOf(path: string): { folder: string; next: string; previous: string } {
   const folder = existsSync(path) ? realpathSync(path) : resolve(path);
   const beside = join(dirname(folder), `.${basename(folder)}`);
@@ -110,7 +110,7 @@ function besideOf(path: string): { folder: string; next: string; previous: strin
   return { folder, next: `${beside}.next-${pid}`, previous: `${beside}.previous-${pid}` };
 }
 
-/** Links every file but those that are replaced; folders that would be empty are left out. */
+/** Links every file that is not replaced; folders that would be empty are not created. */
 function linkTree(from: string, to: string, below: string, replaced: ReadonlySet<string>): void {
   for (const entry of readdirSync(join(from, below), { withFileTypes: true })) {
     const name = below === "" ? entry.name : `${below}/${entry.name}`;
@@ -136,6 +136,6 @@ function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? "";
 }
 
-function discard(path: string): void {
+function remove(path: string): void {
   rmSync(path, { recursive: true, force: true });
 }

@@ -18,7 +18,7 @@ export type Update =
   | { readonly ok: true; readonly drift: readonly Drift[] }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** Brings a folder up to date with rendered files, or with `check` compares it: the one writer of all commands. */
+/** Writes rendered files to a folder, or with `check` only compares them: the one writer of all commands. */
 export function updateFolder(
   fresh: FileSet,
   { out, check = false, allowEmpty = false, names }: UpdateOptions,
@@ -50,12 +50,12 @@ function compared(folder: Folder, fresh: FileSet, out: string): Update {
     : { ok: false, problems: blocked.map(({ file }) => conflictingFile(out, file)) };
 }
 
-/** What to do about a file that is not ours where one should be. */
+/** The message for a path that another file has. */
 function conflictingFile(out: string, file: string): string {
   return `${out}/${file} was not written by Routewright, or is a link. Move it away, or choose another folder with --out.`;
 }
 
-/** Why all endpoints of a folder would be removed, or null: most likely the manifest is the wrong one. */
+/** The message where all endpoints of a folder would be removed, as with a wrong manifest; else null. */
 function emptyProblem(fresh: FileSet, drift: readonly Drift[]): string | null {
   const isRoute = (file: string): boolean => file.startsWith("routes/");
   const removed = drift.filter(({ file, kind }) => kind === "stale" && isRoute(file)).length;
@@ -63,7 +63,7 @@ function emptyProblem(fresh: FileSet, drift: readonly Drift[]): string | null {
   return `The manifest publishes no endpoint, and all ${String(removed)} of the folder would be removed. Nothing was changed. Check the manifest, or run \`routewright generate --allow-empty\`.`;
 }
 
-/** Why the file system refused to read or write a generated folder; null for any other error. */
+/** The message for a file system error at a generated folder; null for other errors. */
 function folderProblem(path: string, error: unknown, access: "read" | "write"): string | null {
   const { code = "", syscall } = error as NodeJS.ErrnoException;
   if (syscall === undefined) return null;
@@ -73,9 +73,9 @@ function folderProblem(path: string, error: unknown, access: "read" | "write"): 
 
 const REASONS: ReadonlyMap<string, string> = new Map([
   ["ENOTDIR", "the path or one of its parents is a file. Name a folder with --out."],
-  ["EEXIST", "a file of that name is there already. Name a folder with --out."],
-  ["EACCES", "there is no permission to read or write it."],
-  ["EPERM", "there is no permission to read or write it."],
+  ["EEXIST", "a file has this name already. Name a folder with --out."],
+  ["EACCES", "permission denied."],
+  ["EPERM", "permission denied."],
   ["EROFS", "its file system is read-only."],
   ["ENOSPC", "the disk is full."],
   ["EDQUOT", "the disk quota is used up."],

@@ -13,9 +13,9 @@ import { type Drift, temporaryName } from "./folder.js";
 import type { FileSet } from "../render/render.js";
 
 /**
- * Brings a folder up to date: writes what is missing or changed, deletes what is stale, leaves the rest alone. All new
- * text is on disk under other names, and all folders are known to be writable, before the first file changes: a full
- * disk or a missing permission is thrown and changes nothing.
+ * Writes missing and changed files and deletes stale ones. Before the first file changes, all new text is on disk under
+ * temporary names and all folders are known to be writable: a full disk or a missing permission changes nothing and is
+ * thrown.
  */
 export function writeDrift(path: string, fresh: FileSet, drift: readonly Drift[]): void {
   const stale = drift.flatMap(({ file, kind }) => (kind === "stale" ? [file] : []));
@@ -26,14 +26,14 @@ export function writeDrift(path: string, fresh: FileSet, drift: readonly Drift[]
   removeEmpty(path, foldersOf(stale));
 }
 
-interface Staged {
+interface StagedFile {
   readonly from: string;
   readonly to: string;
 }
 
-/** Writes each file's text beside it, under a name that nothing has. */
-function stage(path: string, fresh: FileSet, files: readonly string[]): readonly Staged[] {
-  const staged: Staged[] = [];
+/** Writes each file's text beside it, under a temporary name. */
+function stage(path: string, fresh: FileSet, files: readonly string[]): readonly StagedFile[] {
+  const staged: StagedFile[] = [];
   try {
     mkdirSync(path, { recursive: true });
     for (const folder of foldersOf(files)) mkdirSync(join(path, folder), { recursive: true });
@@ -55,7 +55,7 @@ function foldersOf(files: readonly string[]): readonly string[] {
   return [...new Set(files.map((file) => dirname(file)))];
 }
 
-/** Removes folders that hold nothing, and those above them that then hold nothing; never the generated folder itself. */
+/** Removes empty folders and their parents that become empty; never the generated folder itself. */
 function removeEmpty(path: string, folders: readonly string[]): void {
   for (const folder of folders) {
     for (let name = folder; name !== "." && isEmpty(join(path, name)); name = dirname(name)) {

@@ -1,9 +1,9 @@
-import { HIDDEN, visible } from "../manifest/hidden.js";
+import { HIDDEN, visible } from "../manifest/json.js";
 
 /** Longest line of generated code, in characters. */
 const WIDTH = 110;
 
-/** An object literal's properties in order: a JavaScript object would lose the order of names like `2024`. */
+/** The ordered properties of an object literal: a JavaScript object would reorder names such as `2024`. */
 export class Properties {
   readonly entries: readonly (readonly [name: string, value: Literal])[];
 
@@ -12,29 +12,29 @@ export class Properties {
   }
 }
 
-/** A value as code can write it down. */
+/** A value that can be written as a literal. */
 export type Literal = string | number | boolean | null | readonly Literal[] | Properties;
 
-/** Writes a value as TypeScript: on one line where it fits behind `column` characters, else one item a line. */
+/** Writes a value as TypeScript: on one line if it fits after `column` characters, else one item per line. */
 export function literal(value: Literal, indent = 0, column = 0): string {
   if (typeof value === "string") return stringLiteral(value);
   if (value === null || typeof value !== "object") return String(value);
   const flat = onOneLine(value);
   if (flat.length + column + 1 <= WIDTH) return flat;
   const inner = " ".repeat(indent + 2);
-  const lines = itemsOf(value, (head, item) => literal(item, indent + 2, indent + 2 + head.length));
+  const lines = literalsOf(value, (head, item) => literal(item, indent + 2, indent + 2 + head.length));
   const [open, close] = value instanceof Properties ? "{}" : "[]";
   return `${open}\n${lines.map((line) => `${inner}${line},\n`).join("")}${" ".repeat(indent)}${close}`;
 }
 
 function onOneLine(value: Literal): string {
   if (value === null || typeof value !== "object") return literal(value);
-  const items = itemsOf(value, (_, item) => onOneLine(item)).join(", ");
+  const items = literalsOf(value, (_, item) => onOneLine(item)).join(", ");
   if (!(value instanceof Properties)) return `[${items}]`;
   return items === "" ? "{}" : `{ ${items} }`;
 }
 
-function itemsOf(
+function literalsOf(
   value: readonly Literal[] | Properties,
   write: (head: string, item: Literal) => string,
 ): string[] {
@@ -45,24 +45,24 @@ function itemsOf(
   });
 }
 
-/** A string literal that stays one, whatever is in the text: JSON's escapes, and `\u` for what a reviewer cannot see. */
+/** A string literal: JSON's escapes, and `\u` for characters that a reviewer cannot see. */
 export function stringLiteral(text: string): string {
   return visible(JSON.stringify(text));
 }
 
-/** The key of an object literal. `__proto__: …` would set the prototype; computed, it is a name like any other. */
+/** The key of an object literal. `__proto__: …` would set the prototype; a computed key defines a property. */
 export function propertyKey(name: string): string {
   return name === "__proto__" ? '["__proto__"]' : memberName(name);
 }
 
-/** The name of an interface's member. */
+/** The name of an interface member. */
 export function memberName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : stringLiteral(name);
 }
 
 /**
- * Text of a doc comment: some paragraphs, a blank line between them. ts-morph writes a text that begins with a line
- * break in several lines.
+ * The text of a doc comment: paragraphs with a blank line between them. ts-morph writes a text that begins with a line
+ * break as a comment of several lines.
  */
 export function docText(paragraphs: readonly string[]): string {
   const lines = paragraphs
@@ -77,7 +77,7 @@ export function lineComment(text: string): string {
   return commentLines(text).join(" ");
 }
 
-/** Text as lines that neither end a comment nor hide in one, nor pass for a directive such as `@ts-ignore`. */
+/** Text as comment lines that cannot end the comment, contain invisible characters or be a directive such as `@ts-ignore`. */
 function commentLines(text: string): string[] {
   const lines = text
     .split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/)

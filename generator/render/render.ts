@@ -5,23 +5,21 @@ import { catalogueText, endpointText } from "../catalogue/catalogue-file.js";
 import { lineageText } from "../catalogue/lineage.js";
 import { type OpenApiOptions, openApiText } from "./openapi/document.js";
 import { stringLiteral } from "./code.js";
-import { moduleName, routeFile } from "./names.js";
 import { routeModule } from "./route-module.js";
-
 /** Generated files: path within the folder (with `/`) → text. */
 export type FileSet = ReadonlyMap<string, string>;
 
-/** Modules by the digest of the endpoint that they were rendered from. */
+/** Rendered modules by the digest of their endpoint. */
 export type ModuleCache = ReadonlyMap<string, string>;
 
 export interface RenderOptions extends OpenApiOptions {
-  /** Modules of an earlier rendering by this same version. An endpoint that is unchanged is not rendered again. */
+  /** Modules of an earlier rendering by this version of Routewright: unchanged endpoints are not rendered again. */
   readonly cache?: ModuleCache;
   /** Called after each module. */
   readonly onProgress?: Progress | undefined;
 }
 
-/** Takes how many of how many parts of some work are done. */
+/** Receives the number of parts done and their total. */
 export type Progress = (done: number, total: number) => void;
 
 export interface Rendering {
@@ -30,12 +28,12 @@ export interface Rendering {
   readonly cache: ModuleCache;
 }
 
-/** Renders a catalogue. Pure: same catalogue, same bytes, on every machine, with a cache or without. */
+/** Renders a catalogue. Pure: same catalogue, same bytes, on every machine, with and without a cache. */
 export function render(catalogue: Catalogue, options: RenderOptions = {}): FileSet {
   return renderCached(catalogue, options).files;
 }
 
-/** As `render`, with what makes the next rendering faster. */
+/** As `render`, with the cache for the next rendering. */
 export function renderCached(
   catalogue: Catalogue,
   { cache, onProgress, ...options }: RenderOptions = {},
@@ -74,3 +72,47 @@ function indexModule(entries: readonly CatalogueEntry[]): string {
 }
 
 const LIST_COMMENT = "/** Every endpoint, in the documented order. */\n";
+
+/** An endpoint's file in the generated folder: `routes/<category>/<resource>[.<granularity>[.<window>]].ts`. */
+export function routeFile(entry: CatalogueEntry): string {
+  const [category = "", ...rest] = pathSegments(entry).map(fileSegment);
+  const [resource = "", ...others] = rest;
+  const last = others.at(-1);
+  // `x.d.ts` is the name of a declaration file.
+  const parts = last === "d" ? [...others.slice(0, -1), "d~"] : others;
+  return `routes/${safeName(category)}/${[safeName(resource), ...parts].join(".")}.ts`;
+}
+
+/**
+ * Names that Windows refuses, whatever their extension, and folders that common ignore rules skip. They get a `~` at the
+ * end, which cannot collide: `fileSegment` writes `~` only before a character.
+ */
+const RESERVED_NAMES =
+  /^(?:con|prn|aux|nul|com\d|lpt\d|node_modules|dist|build|out|target|coverage|vendor|bin|obj|tmp|temp|logs?|cache|.*\.)$/;
+
+function safeName(name: string): string {
+  return RESERVED_NAMES.test(name) ? `${name}~` : name;
+}
+
+/** The segments after `/v1/`. */
+function pathSegments({ endpoint }: CatalogueEntry): string[] {
+  return endpoint.path.split("/").slice(2);
+}
+
+/**
+ * A segment as part of a file name. Dots separate segments, and some file systems ignore case: both dots and capitals are
+ * escaped, so that two paths never share a file.
+ */
+function fileSegment(segment: string): string {
+  return segment.replace(/[.A-Z]/g, (character) => `~${character.toLowerCase()}`);
+}
+
+/**
+ * The identifier of an endpoint's module in the index, unique for its path: `/` becomes `$`; no segment is empty, so `$$`
+ * can escape the characters that identifiers exclude.
+ */
+export function moduleName({ endpoint }: CatalogueEntry): string {
+  return endpoint.path
+    .slice(1)
+    .replace(/[/.-]/g, (character) => (character === "/" ? "$" : character === "." ? "$$p" : "$$d"));
+}

@@ -4,7 +4,7 @@ import { type ChangeKind, CHANGE_KINDS, KINDS, SEVERITIES, type Severity } from 
 import { rowPreviews } from "../diff/preview.js";
 import { type AcceptedChange, countsOf, type Verdict } from "../diff/verdict.js";
 import { joined, list, plain, sentence, type Sentence } from "../lint/sentence.js";
-import { visible } from "../manifest/hidden.js";
+import { visible } from "../manifest/json.js";
 import { MAX_SHOWN } from "./quote.js";
 import { type Block, counted, grouped, type Item, type Level, type Report, type Section } from "./report.js";
 

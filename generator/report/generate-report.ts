@@ -1,7 +1,7 @@
 import type { Catalogue, Problem, Skipped } from "../catalogue/catalogue.js";
 import type { Change } from "../diff/change.js";
 import type { Drift } from "../output/folder.js";
-import { visible } from "../manifest/hidden.js";
+import { visible } from "../manifest/json.js";
 
 /** What a run found and did. */
 export interface GenerateReport {

@@ -1,5 +1,5 @@
 import { type Sentence, sentenceText } from "../lint/sentence.js";
-import { visible } from "../manifest/hidden.js";
+import { visible } from "../manifest/json.js";
 
 /** A text from outside is shown up to here, in characters; JSON reports have it whole. */
 export const MAX_SHOWN = 240;

@@ -1,10 +1,10 @@
-import { CHECKS, type Difference } from "../verify/relations.js";
+import { MISMATCH_TITLES, type Mismatch } from "../verify/relations.js";
 import { plain } from "../lint/sentence.js";
 import { plainText } from "./quote.js";
 import { counted, grouped, type Item, type Report } from "./report.js";
 
 /** The differences between a catalogue of `endpoints` endpoints and the database. */
-export function verifyReport(differences: readonly Difference[], endpoints: number): Report {
+export function verifyReport(differences: readonly Mismatch[], endpoints: number): Report {
   const failed = differences.length > 0;
   return {
     title: "API and database",
@@ -26,12 +26,12 @@ export function verifyReport(differences: readonly Difference[], endpoints: numb
   };
 }
 
-function itemOf({ check, endpoint, model, file, message, hint }: Difference): Item {
+function itemOf({ check, endpoint, model, file, message, hint }: Mismatch): Item {
   return {
     level: "error",
     label: "differs",
     id: check,
-    title: CHECKS[check],
+    title: MISMATCH_TITLES[check],
     endpoints: [endpoint],
     difference: null,
     location: [model, ...(file === null ? [] : [file])],

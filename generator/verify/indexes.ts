@@ -1,21 +1,21 @@
 import type { Parameter } from "@routewright/runtime/model";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { list, plain, sentence } from "../lint/sentence.js";
-import { type Difference, differenceAt, type Query } from "./relations.js";
+import { type Mismatch, mismatchAt, type RunQuery } from "./relations.js";
 
-/** Relations below this many rows are read as fast without an index. */
+/** Smaller relations need no index: a sequential scan is as fast. */
 const SMALL_ROWS = 1_000;
 
 /**
- * Asks PostgreSQL's planner whether an index serves each filter's comparison, through views too. The relations must exist
- * and `query` must keep to one connection: plans are made with sequential scans switched off.
+ * Checks with PostgreSQL's planner whether an index serves each filter, through views too. The relations must exist, and
+ * `query` must use a single connection, as sequential scans are disabled for its session.
  */
 export async function verifyIndexes(
   { entries }: Catalogue,
-  query: Query,
+  query: RunQuery,
   isToCheck: (entry: CatalogueEntry) => boolean,
-): Promise<readonly Difference[]> {
-  const differences: Difference[] = [];
+): Promise<readonly Mismatch[]> {
+  const differences: Mismatch[] = [];
   await query("SET enable_seqscan = off");
   await query("SET plan_cache_mode = force_generic_plan");
   for (const entry of entries) {
@@ -26,18 +26,18 @@ export async function verifyIndexes(
   return differences;
 }
 
-async function verifyFilters(entry: CatalogueEntry, query: Query): Promise<readonly Difference[]> {
-  const unserved = new Map<string, string[]>();
+async function verifyFilters(entry: CatalogueEntry, query: RunQuery): Promise<readonly Mismatch[]> {
+  const unindexed = new Map<string, string[]>();
   for (const parameter of entry.endpoint.parameters) {
-    if (await isServed(parameter, entry, query)) continue;
-    unserved.set(parameter.column, [...(unserved.get(parameter.column) ?? []), parameter.name]);
+    if (await hasIndex(parameter, entry, query)) continue;
+    unindexed.set(parameter.column, [...(unindexed.get(parameter.column) ?? []), parameter.name]);
   }
-  return [...unserved].map(([column, names]) => {
+  return [...unindexed].map(([column, names]) => {
     const message = sentence`No index of ${entry.endpoint.relation.join(".")} serves the column ${column}: each request that filters by ${list(names)} reads the whole relation.`;
     const hint = plain(
       "Add it to the model's `config.indexes`: in first place, on `lower(…)` or `upper(…)` where the parameter has `case`, with `gin_trgm_ops` for ILIKE.",
     );
-    return differenceAt(entry, "unindexed-filter", message, hint);
+    return mismatchAt(entry, "unindexed-filter", message, hint);
   });
 }
 
@@ -48,18 +48,18 @@ interface Plan {
   readonly Plans?: readonly Plan[];
 }
 
-async function explain(statement: string, query: Query): Promise<Plan> {
+async function explain(statement: string, query: RunQuery): Promise<Plan> {
   const [row] = (await query(`EXPLAIN (FORMAT JSON) ${statement}`)) as readonly {
     "QUERY PLAN": readonly { Plan: Plan }[];
   }[];
   return row?.["QUERY PLAN"][0]?.Plan ?? {};
 }
 
-async function estimatedRows(entry: CatalogueEntry, query: Query): Promise<number> {
+async function estimatedRows(entry: CatalogueEntry, query: RunQuery): Promise<number> {
   return (await explain(`SELECT 1 FROM ${relationOf(entry)}`, query))["Plan Rows"] ?? 0;
 }
 
-async function isServed(parameter: Parameter, entry: CatalogueEntry, query: Query): Promise<boolean> {
+async function hasIndex(parameter: Parameter, entry: CatalogueEntry, query: RunQuery): Promise<boolean> {
   await query(
     `PREPARE routewright_verify AS SELECT 1 FROM ${relationOf(entry)} WHERE ${conditionOf(parameter)}`,
   );
@@ -70,7 +70,7 @@ async function isServed(parameter: Parameter, entry: CatalogueEntry, query: Quer
   }
 }
 
-/** The comparison that a request makes, in the column's own type (runtime/README.md). */
+/** The comparison in a request's SQL, in the column's own type (runtime/README.md, Requests). */
 function conditionOf(parameter: Parameter): string {
   const { column, operator } = parameter;
   const folded = ("case" in parameter && parameter.case) || null;

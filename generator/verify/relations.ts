@@ -5,8 +5,8 @@ import { compareTypes } from "../diff/column-compatibility.js";
 import { isZoneless } from "../diff/compare-columns.js";
 import { plain, sentence, type Sentence } from "../lint/sentence.js";
 
-/** What `verify` finds, each with its title (generator/README.md, Verify). */
-export const CHECKS = {
+/** The kinds of mismatch that `verify` finds, with their titles (generator/README.md, Verify). */
+export const MISMATCH_TITLES = {
   "missing-relation": "Relation missing",
   "unreadable-relation": "Relation not readable",
   "missing-column": "Column missing",
@@ -14,11 +14,11 @@ export const CHECKS = {
   "column-nullable": "Column may be null",
   "unindexed-filter": "Filter without a usable index",
 } as const;
-export type CheckId = keyof typeof CHECKS;
+export type MismatchKind = keyof typeof MISMATCH_TITLES;
 
 /** A difference between the catalogue and the database. */
-export interface Difference {
-  readonly check: CheckId;
+export interface Mismatch {
+  readonly check: MismatchKind;
   readonly endpoint: string;
   readonly model: string;
   readonly file: string | null;
@@ -26,10 +26,10 @@ export interface Difference {
   readonly hint: Sentence;
 }
 
-/** Runs one SQL statement and gives its rows. */
-export type Query = (text: string, values?: readonly unknown[]) => Promise<readonly unknown[]>;
+/** Runs one SQL statement and returns its rows. */
+export type RunQuery = (text: string, values?: readonly unknown[]) => Promise<readonly unknown[]>;
 
-/** A column as the database has it. */
+/** A column in the database. */
 interface LiveColumn {
   readonly name: string;
   readonly type: string;
@@ -37,7 +37,7 @@ interface LiveColumn {
   readonly readable: boolean;
 }
 
-/** A relation as the database has it; `kind` is `pg_class.relkind`, null where there is none. */
+/** A relation in the database; `kind` is `pg_class.relkind`, null where the relation does not exist. */
 interface LiveRelation {
   readonly schema: string;
   readonly name: string;
@@ -63,10 +63,10 @@ const RELATIONS = `
     ON c.relnamespace = n.oid AND c.relname = r.name AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`;
 
 /**
- * Compares relations, columns, types, nullability and privileges with the database by one query of its catalog: cheap
- * enough for the start of a server.
+ * Compares relations, columns, types, nullability and privileges with the database. One query of the system catalog:
+ * cheap enough for the start of a server.
  */
-export async function verifyRelations({ entries }: Catalogue, query: Query): Promise<readonly Difference[]> {
+export async function verifyRelations({ entries }: Catalogue, query: RunQuery): Promise<readonly Mismatch[]> {
   const relations = entries.map(({ endpoint }) => endpoint.relation);
   const rows = await query(RELATIONS, [
     relations.map(([schema]) => schema),
@@ -82,24 +82,24 @@ function keyOf(relation: Endpoint["relation"]): string {
   return JSON.stringify(relation);
 }
 
-/** A difference at an endpoint, with where its model is. */
-export function differenceAt(
+/** A mismatch of an endpoint, with its model and file. */
+export function mismatchAt(
   { endpoint, facts }: CatalogueEntry,
-  check: CheckId,
+  check: MismatchKind,
   message: Sentence,
   hint: Sentence,
-): Difference {
+): Mismatch {
   const { path, model } = endpoint;
   return { check, endpoint: path, model, file: facts.file || null, message, hint };
 }
 
-function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined): readonly Difference[] {
+function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined): readonly Mismatch[] {
   const { relation, columns } = entry.endpoint;
   const name = relation.join(".");
   if (live?.kind == null || live.columns === null) {
     const message = sentence`The relation ${name} does not exist.`;
     return [
-      differenceAt(
+      mismatchAt(
         entry,
         "missing-relation",
         message,
@@ -115,7 +115,7 @@ function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined):
     live.readable || (columns.length > 0 && unreadable.length === 0)
       ? []
       : [
-          differenceAt(
+          mismatchAt(
             entry,
             "unreadable-relation",
             sentence`The role of DATABASE_URL may not read ${name}${unreadable.length < columns.length ? sentenceOf(unreadable) : ""}.`,
@@ -137,23 +137,23 @@ function compareColumn(
   { name, type }: Endpoint["columns"][number],
   live: LiveColumn | undefined,
   kind: string | null,
-): readonly Difference[] {
+): readonly Mismatch[] {
   const relation = entry.endpoint.relation.join(".");
   if (live === undefined) {
     const message = sentence`${relation} has no column ${name}: rows come without it.`;
     const hint = plain("Build the model again, or remove the column from its schema.yml.");
-    return [differenceAt(entry, "missing-column", message, hint)];
+    return [mismatchAt(entry, "missing-column", message, hint)];
   }
   if (type === null) return [];
   const documented = parseColumnType(type);
   const actual = parseColumnType(live.type);
   const outcome = compareTypes(documented, actual);
   const isZoneChanged = documented.kind === actual.kind && isZoneless(type) !== isZoneless(live.type);
-  const differences: Difference[] = [];
+  const differences: Mismatch[] = [];
   if ((outcome !== "same" && outcome !== "narrowed") || isZoneChanged) {
     const message = sentence`The column ${name} is documented as ${type}, and ${relation} has ${live.type}.`;
     differences.push(
-      differenceAt(
+      mismatchAt(
         entry,
         "column-type",
         message,
@@ -165,7 +165,7 @@ function compareColumn(
   if (isPromised && !live.notNull && HAS_CONSTRAINTS.has(kind)) {
     const message = sentence`The column ${name} has a not_null constraint in the project, and ${relation} has none.`;
     const hint = plain("Build the model with `contract: {enforced: true}`, or remove the constraint.");
-    differences.push(differenceAt(entry, "column-nullable", message, hint));
+    differences.push(mismatchAt(entry, "column-nullable", message, hint));
   }
   return differences;
 }

@@ -6,7 +6,7 @@ import { type ModuleCache, renderCached } from "../render/render.js";
 import { Guard, type GuardOptions } from "../diff/guard.js";
 import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
 import { parseManifest } from "../manifest/manifest.js";
-import { FollowedSource } from "./followed-source.js";
+import { PolledSource } from "./poll.js";
 
 export interface RenderJobOptions {
   /** File or http(s) address of the manifest. */
@@ -16,31 +16,31 @@ export interface RenderJobOptions {
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
   readonly defaultTier: Tier;
-  /** Null: every change is followed. */
+  /** Null: every change is accepted. */
   readonly guard: GuardOptions | null;
 }
 
-/** Renders a manifest again and again; a module that has not changed since the last time is not compiled. */
+/** Renders a manifest at each refresh; modules that did not change are neither rendered nor compiled again. */
 export class RenderJob {
   readonly #options: RenderJobOptions;
-  readonly #source: FollowedSource;
+  readonly #source: PolledSource;
   readonly #guard: Guard | null;
   #scripts: ScriptCache = new Map();
   #modules: ModuleCache = new Map();
 
   constructor(options: RenderJobOptions) {
     this.#options = options;
-    this.#source = new FollowedSource(options.manifest);
+    this.#source = new PolledSource(options.manifest);
     this.#guard = options.guard && new Guard(options.guard);
   }
 
-  /** `inService`: hash of the manifest that is in service. */
-  async render(inService: string | null): Promise<Rendered> {
+  /** `activeHash`: hash of the manifest that the server uses. */
+  async render(activeHash: string | null): Promise<Rendered> {
     const { catalog, title, defaultTier } = this.#options;
-    const look = await this.#source.poll(inService);
-    if (look.kind !== "text") return look;
-    const { text, hash, shown } = look;
-    const reading = parseManifest(text, shown);
+    const polled = await this.#source.poll(activeHash);
+    if (polled.kind !== "text") return polled;
+    const { text, hash, location } = polled;
+    const reading = parseManifest(text, location);
     if (!reading.ok) return { kind: "error", detail: reading.problem };
     const found = catalog === undefined ? NO_COLUMNS : await readCatalog(catalog);
     if (!found.ok) return { kind: "error", detail: found.problem };
@@ -48,7 +48,7 @@ export class RenderJob {
     const published = catalogueOf(manifest, { defaultTier });
     const { catalogue, heldBack } =
       this.#guard && published.entries.length > 0
-        ? this.#guard.check(published, hash, inService)
+        ? this.#guard.check(published, hash, activeHash)
         : { catalogue: published, heldBack: [] };
     const { files, cache } = renderCached(catalogue, { title, cache: this.#modules });
     this.#modules = cache;

@@ -1,10 +1,9 @@
-/** The thread that renders: reading a large manifest would hold up every request on the event loop. */
+/** Entry of the rendering thread: on the main thread a large manifest would block the event loop. */
 import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { RenderJob, type RenderJobOptions } from "./render-job.js";
 
-// Requests go first. On Linux the priority is the thread's own, and its compiler inherits it; elsewhere it would be the
-// whole process's.
+// Requests have priority. On Linux a thread has its own priority, which esbuild inherits; elsewhere the process has.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_LOW);
 
 const job = new RenderJob(workerData as RenderJobOptions);

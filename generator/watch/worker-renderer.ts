@@ -5,7 +5,7 @@ import type { RenderJobOptions } from "./render-job.js";
 /** The bundled worker, in the package's `dist/`, for the sources and the bundle alike. */
 const WORKER = new URL(import.meta.url.replace(/^(.*\/generator\/).*$/, "$1dist/render-worker.js"));
 
-/** Renders in a thread of its own, started at the first refresh. A thread that dies is replaced at the next one. */
+/** Renders in a worker thread that the first refresh starts. After a crash the next refresh starts another. */
 export function workerRenderer(options: RenderJobOptions): Renderer {
   let worker: Worker | null = null;
   const start = (): Worker => {
@@ -27,20 +27,20 @@ export function workerRenderer(options: RenderJobOptions): Renderer {
 }
 
 /**
- * Sends a request to the thread; rejects when the thread fails or ends. The listeners are removed afterwards: they would keep
- * every rendering in memory.
+ * Sends a request to the thread; rejects when the thread fails or ends. The listeners are removed afterwards: they would
+ * keep every rendering in memory.
  */
 function requestFrom(worker: Worker, inService: string | null): Promise<Rendered> {
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void): void => {
-      worker.off("message", answered).off("error", failed).off("exit", ended);
+      worker.off("message", responded).off("error", failed).off("exit", ended);
       settle();
     };
-    const answered = (rendered: Rendered): void => finish(() => resolve(rendered));
+    const responded = (rendered: Rendered): void => finish(() => resolve(rendered));
     const failed = (error: Error): void => finish(() => reject(error));
     const ended = (code: number): void =>
       finish(() => reject(new Error(`The rendering thread ended with code ${String(code)}.`)));
-    worker.on("message", answered).on("error", failed).on("exit", ended);
+    worker.on("message", responded).on("error", failed).on("exit", ended);
     worker.postMessage(inService);
   });
 }

@@ -105,12 +105,12 @@ describe("a relation", () => {
     [
       "a NUL in its schema",
       { schema: "a\0b" },
-      "$.schema: The name holds the character U+0000, which no identifier can.",
+      "$.schema: The name contains the character U+0000, which no identifier can.",
     ],
     [
       "a NUL in its name",
       { name: "a\0b" },
-      "$.alias: The name holds the character U+0000, which no identifier can.",
+      "$.alias: The name contains the character U+0000, which no identifier can.",
     ],
   ])("with %s is refused", (_, over, problem) => {
     const catalogue = catalogueFrom([{ name: "a", tags: ["production", "api:a"], ...over }]);
@@ -137,10 +137,10 @@ describe("a key that means nothing", () => {
         sort: [{ column: "date", direction: "ASC", nulls: "last" }],
       }),
     ).toEqual([
-      '$.config.meta.api: The key "allow_unfiltred" means nothing here and is ignored. Did you mean `allow_unfiltered`?',
-      '$.config.meta.api.parameters[0]: The key "max_item" means nothing here and is ignored. Did you mean `max_items`?',
-      '$.config.meta.api.sort[0]: The key "nulls" means nothing here and is ignored. Known keys: column, direction.',
-      '$.config.meta.api.pagination: The key "defaultlimit" means nothing here and is ignored. Did you mean `default_limit`?',
+      '$.config.meta.api: Unknown key "allow_unfiltred"; ignored. Did you mean `allow_unfiltered`?',
+      '$.config.meta.api.parameters[0]: Unknown key "max_item"; ignored. Did you mean `max_items`?',
+      '$.config.meta.api.sort[0]: Unknown key "nulls"; ignored. Known keys: column, direction.',
+      '$.config.meta.api.pagination: Unknown key "defaultlimit"; ignored. Did you mean `default_limit`?',
     ]);
   });
 

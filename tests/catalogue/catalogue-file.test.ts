@@ -112,12 +112,12 @@ describe("a file that cannot be read says what to do", () => {
     [
       "another document",
       '{"openapi":"3.1.0"}',
-      "x.json is not a catalogue that Routewright wrote: it has no schemaVersion. Run `routewright generate`.",
+      "x.json is not a catalogue of Routewright: it has no schemaVersion. Run `routewright generate`.",
     ],
     [
       "a list",
       "[]",
-      "x.json is not a catalogue that Routewright wrote: it has no schemaVersion. Run `routewright generate`.",
+      "x.json is not a catalogue of Routewright: it has no schemaVersion. Run `routewright generate`.",
     ],
     [
       "an older schema",

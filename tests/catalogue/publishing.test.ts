@@ -108,7 +108,7 @@ describe("meta.api", () => {
   it.each([[null], [{}]])("%j is metadata-driven, and invalid", (api) => {
     const { problems } = onlySkipped(catalogueFrom([{ name: "a", tags: tags("r"), api }]));
     expect(told(problems)).toEqual([
-      "$.config.meta.api.allow_unfiltered: It is false and no parameter is declared, so no request could be answered.",
+      "$.config.meta.api.allow_unfiltered: It is false and no parameter is declared: every request would be refused.",
     ]);
   });
 

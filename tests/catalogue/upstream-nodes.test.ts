@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { upstreamNodesOf, variesByItself } from "../../generator/catalogue/upstream-nodes.js";
+import { upstreamNodesOf, isNondeterministic } from "../../generator/catalogue/upstream-nodes.js";
 import type { GraphNode } from "../../generator/manifest/graph.js";
 import { catalogueOfText } from "./catalogues.js";
 
@@ -194,7 +194,7 @@ it.each([
   "SYSDATE()",
   "UTC_TIMESTAMP()",
 ])("a view varies by itself with %s", (sql) => {
-  expect(variesByItself(sql)).toBe(true);
+  expect(isNondeterministic(sql)).toBe(true);
 });
 
 it.each([
@@ -206,7 +206,7 @@ it.each([
   "date_trunc('day', t)",
   "{{ run_started_at }}",
 ])("a view does not vary by itself with %s", (sql) => {
-  expect(variesByItself(sql)).toBe(false);
+  expect(isNondeterministic(sql)).toBe(false);
 });
 
 describe("of any graph", () => {

@@ -85,7 +85,7 @@ describe("routewright generate", () => {
         {
           model: "model.test.warned",
           path: "$.config.meta.api",
-          message: 'The key "sorted" means nothing here and is ignored.',
+          message: 'Unknown key "sorted"; ignored.',
           hint: "Did you mean `sort`?",
         },
       ],

@@ -77,7 +77,7 @@ describe("a folder that cannot be written", () => {
       expect(run).toEqual({
         exit: 2,
         out: "",
-        err: "error: Cannot write the folder generated: there is no permission to read or write it. Nothing was changed.\n",
+        err: "error: Cannot write the folder generated: permission denied. Nothing was changed.\n",
       });
       expect(filesIn(join(copy, "generated"))).toEqual(old);
     }
@@ -93,6 +93,6 @@ it("a folder that --check may not read is said to be unreadable", () => {
   chmodSync(join(folder, "generated"), 0o755);
   expect({ exit, err }).toEqual({
     exit: 2,
-    err: "error: Cannot read the folder generated: there is no permission to read or write it. Nothing was changed.\n",
+    err: "error: Cannot read the folder generated: permission denied. Nothing was changed.\n",
   });
 });

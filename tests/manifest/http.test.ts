@@ -115,7 +115,7 @@ describe("a manifest at an address", () => {
 
   it.each(["/silent", "/slow"])("is given up at the time limit, from %s", async (path) => {
     expect(await problemOf(`http://${origin}${path}`, { timeoutMs: 200 })).toBe(
-      `Cannot fetch http://<host>${path}: no complete answer within 0.2 s.`,
+      `Cannot fetch http://<host>${path}: no complete response within 0.2 s.`,
     );
   });
 

@@ -210,7 +210,7 @@ describe("dbt's run_results.json", () => {
     expect(read(text)).toEqual({
       ok: false,
       problem:
-        "run_results.json is no dbt run_results.json. Give the one that `dbt build` writes to target/.",
+        "run_results.json is not a dbt run_results.json. Give the one that `dbt build` writes to target/.",
     });
   });
 

@@ -125,7 +125,7 @@ describe("a manifest of schema", () => {
               type: "date",
               notNull: version >= 9 ? "constraint" : "test",
               acceptedValues: null,
-              promises: {},
+              guarantees: {},
               isPrivate: false,
               description: "Day.",
             },
@@ -134,7 +134,7 @@ describe("a manifest of schema", () => {
               type: null,
               notNull: null,
               acceptedValues: null,
-              promises: {},
+              guarantees: {},
               isPrivate: false,
               description: "",
             },
@@ -172,7 +172,7 @@ describe("a manifest of schema", () => {
       );
       expect(models).toHaveLength(1);
       expect(warnings).toEqual([
-        `The manifest's schema is "${address(version)}"; v4 to v12 are known. It is read as if it were the newest of them.`,
+        `The manifest's schema is "${address(version)}"; v4 to v12 are supported. It is read as the newest of these.`,
       ]);
     },
   );

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { moduleName, routeFile } from "../../generator/render/names.js";
+import { moduleName, routeFile } from "../../generator/render/render.js";
 import { catalogueFrom } from "../catalogue/catalogues.js";
 import { entry } from "./openapi/catalogues.js";
 

@@ -2,7 +2,7 @@ import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { openRunResults } from "../../generator/watch/run-results.js";
+import { openRunResults } from "../../generator/watch/poll-run-results.js";
 import { BuildTimes } from "../../runtime/data-api/data-versions.js";
 import { atEnd, ownFolder } from "../support/service.js";
 import { type Behaviour, manifestServer, serving } from "./manifest-server.js";
@@ -43,8 +43,8 @@ async function following(
     source,
     intervalSeconds,
     onProblem: (problem) => problems.push(problem),
-    memory,
-    onNotKept: (problem) => notKept.push(problem),
+    storeFile: memory,
+    onSaveFailed: (problem) => notKept.push(problem),
   });
   const end = runResults.follow((news) => builds.record(news));
   atEnd(end);
@@ -177,7 +177,7 @@ describe("a run_results.json at an address", () => {
     ["answers 500", (_, response) => void response.writeHead(500).end(), /answered 500/],
     ["sends HTML", (_, response) => void response.end("<!doctype html>"), /HTML page/],
     ["sends half of it", half, /connection ended|terminated/],
-    ["sends a manifest", (_, response) => void response.end('{"nodes": {}}'), /is no dbt run_results/],
+    ["sends a manifest", (_, response) => void response.end('{"nodes": {}}'), /is not a dbt run_results/],
   ])("keeps what is known while the server %s, and tells it once", async (_, fault, complaint) => {
     const server = await manifestServer(serving(runResults({ a: 1 }), '"1"'));
     const { secondOf, problems } = await following(server.url, 0.05);

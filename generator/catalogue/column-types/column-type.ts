@@ -1,15 +1,10 @@
-/**
- * The `data_type` of a dbt column, a ClickHouse or a PostgreSQL type or nothing (generator/README.md,
- * manifest), as a closed sum type, and that as a JSON Schema and as a TypeScript type.
- */
-import { type ColumnType, nullable, UNKNOWN } from "./kinds.js";
-import { tokensOf } from "./lexer.js";
-import { readType } from "./read.js";
+import { type ColumnType, nullable, UNKNOWN } from "./json-type.js";
+import { tokensOf, expressionOf, type Expression, type BracketGroup, type ExpressionItem } from "./parse.js";
 import { isWideNumber } from "./typescript.js";
-import { expressionOf } from "./syntax.js";
-
-export { type ColumnType, nullable } from "./kinds.js";
-export { type JsonSchema, jsonSchemaOf } from "./schema.js";
+import { BOTH, CLICKHOUSE, CLICKHOUSE_EXACT_CASE, POSTGRES } from "./type-names.js";
+import type { TypeConstructor } from "./type-constructors.js";
+export { type ColumnType, nullable } from "./json-type.js";
+export { type JsonSchema, jsonSchemaOf } from "./json-schema.js";
 export { isWide, isWideNumber, typeScriptOf } from "./typescript.js";
 
 /** Room for an Enum16 of some thousand members; a longer text is not a type that anyone wrote. */
@@ -59,4 +54,90 @@ function parseBareType(text: string): ColumnType {
   const tokens = tokensOf(text);
   const expression = tokens && expressionOf(tokens);
   return expression === undefined ? UNKNOWN : readType(expression);
+}
+
+const CONSTRUCTORS: ReadonlyMap<string, TypeConstructor> = new Map([...BOTH, ...CLICKHOUSE, ...POSTGRES]);
+const EXACT_CASE: ReadonlyMap<string, TypeConstructor> = new Map(CLICKHOUSE_EXACT_CASE);
+
+/** The type an expression names; what is not understood is unknown, alone or as part of a type that is. */
+function readType(expression: Expression): ColumnType {
+  const signature = signatureOf(expression);
+  if (signature === undefined) return UNKNOWN;
+  const type = constructorOf(signature.name)?.(signature.args, readType) ?? UNKNOWN;
+  return arrayOf(type, signature.dimensions);
+}
+
+function constructorOf(written: string): TypeConstructor | undefined {
+  const name = written.toLowerCase();
+  return EXACT_CASE.get(written) ?? CONSTRUCTORS.get(name) ?? postgresArray(name);
+}
+
+/** PostgreSQL's catalogue names the arrays of `int4` and `text` `_int4` and `_text`. */
+function postgresArray(name: string): TypeConstructor | undefined {
+  const element = name.startsWith("_") ? CONSTRUCTORS.get(name.slice(1)) : undefined;
+  return element && ((args, read) => arrayOf(element(args, read) ?? UNKNOWN, 1));
+}
+
+function arrayOf(type: ColumnType, dimensions: number): ColumnType {
+  return dimensions === 0 ? type : arrayOf({ kind: "array", of: type, nullable: false }, dimensions - 1);
+}
+
+/** A type as SQL writes one: `character varying(10)[]`, `timestamp(3) with time zone`, `Map(String, UInt64)`. */
+interface Signature {
+  /** The words around the parentheses, one space between them, in the letter case written. */
+  readonly name: string;
+  readonly args: readonly Expression[];
+  /** How many times an array of it: `[]`, `[3]` and `ARRAY` behind the type. */
+  readonly dimensions: number;
+}
+
+/** PostgreSQL's own limit, MAXDIM. */
+const MAX_DIMENSIONS = 6;
+
+/** Reads an expression as a type; undefined if it is something else, such as `'a' = 1`. */
+function signatureOf(expression: Expression): Signature | undefined {
+  const brackets = trailingBrackets(expression);
+  const isSqlArray = endsInArrayWord(expression, brackets);
+  const dimensions = isSqlArray ? Math.max(1, brackets) : brackets;
+  const type = expression.slice(0, expression.length - brackets - (isSqlArray ? 1 : 0));
+  const name = nameOf(type);
+  const [group, ...others] = type.filter(isGroup);
+  if (name === undefined || others.length > 0 || group?.open === "[") return undefined;
+  return dimensions > MAX_DIMENSIONS ? undefined : { name, args: group?.parts ?? [], dimensions };
+}
+
+function nameOf(type: Expression): string | undefined {
+  const words = type.filter((item) => !isGroup(item)).map(wordOf);
+  if (isGroup(type[0]) || words.length === 0 || words.includes(undefined)) return undefined;
+  return words.join(" ").replace(SYSTEM_SCHEMA, "");
+}
+
+/** Where PostgreSQL's own types live, and where extensions such as citext put theirs. */
+const SYSTEM_SCHEMA = /^(?:pg_catalog|public) \. /iu;
+
+function trailingBrackets(expression: Expression): number {
+  const before = expression.findLastIndex((item) => !isBracket(item));
+  return expression.length - 1 - before;
+}
+
+function isBracket(item: ExpressionItem): boolean {
+  return (
+    isGroup(item) && item.open === "[" && (item.parts.length === 0 || item.parts[0]?.[0]?.kind === "number")
+  );
+}
+
+/** `text ARRAY`, but neither `Array(String)` nor the field `tags Array(String)`. */
+function endsInArrayWord(expression: Expression, brackets: number): boolean {
+  const last = expression.length - brackets - 1;
+  const item = expression[last];
+  return last > 0 && item?.kind === "word" && item.text.toLowerCase() === "array";
+}
+
+function isGroup(item: ExpressionItem | undefined): item is BracketGroup {
+  return item?.kind === "group";
+}
+
+function wordOf(item: ExpressionItem): string | undefined {
+  if (item.kind === "word") return item.text;
+  return item.kind === "sign" && item.sign === "." ? "." : undefined;
 }

@@ -1,5 +1,5 @@
-import { visible } from "../../manifest/hidden.js";
-import type { ColumnType, EnumType, RecordType } from "./kinds.js";
+import { visible } from "../../manifest/json.js";
+import type { ColumnType, EnumType, RecordType } from "./json-type.js";
 
 /**
  * TypeScript type of a column's values in a row, on one line: `string | null`, `Record<string, number>`. Integers

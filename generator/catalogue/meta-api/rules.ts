@@ -1,21 +1,23 @@
 import { PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
 import type { ModelColumn } from "../../manifest/model.js";
 import { parseColumnType } from "../column-types/column-type.js";
-import { closest, shown, type Fault } from "./fault.js";
+import { closest, formatValue, type ValidationError } from "./validation-error.js";
 import type { MetaApi, MetaPagination, MetaParameter } from "./schema.js";
-import type { Sound } from "./shape.js";
+import type { ValidPart } from "./validate.js";
 
-type SoundParameter = Sound<MetaParameter>;
+type ValidParameter = ValidPart<MetaParameter>;
 
 /**
- * The rules of generator/README.md (meta.api) that say what one value must be to another. Where one of the two is unsound by itself,
- * that is told already, and nothing is said here.
+ * The rules between values (generator/README.md, meta.api). A value that is invalid by itself has its own error, and is
+ * skipped here.
  */
-export function checkRules(api: Sound<MetaApi>, columns: readonly Typed[]): Fault[] {
+export function validateRules(api: ValidPart<MetaApi>, columns: readonly TypedColumn[]): ValidationError[] {
   const parameters = (api.parameters ?? []).map((parameter) => parameter ?? {});
   const names = columns.map(({ name }) => name);
-  const unknown = (column: string | undefined, at: string): Fault[] => unknownColumn(column, at, names);
-  const unordered = (column: string | undefined, at: string): Fault[] => unorderedColumn(column, at, columns);
+  const unknown = (column: string | undefined, at: string): ValidationError[] =>
+    unknownColumn(column, at, names);
+  const unordered = (column: string | undefined, at: string): ValidationError[] =>
+    unorderedColumn(column, at, columns);
   return [
     ...parameters.flatMap(({ column }, i) => unknown(column, `parameters[${String(i)}].column`)),
     ...parameters.flatMap(({ type, operator = ">=", column }, i) =>
@@ -23,26 +25,30 @@ export function checkRules(api: Sound<MetaApi>, columns: readonly Typed[]): Faul
         ? dateColumn(column, `parameters[${String(i)}].type`, columns)
         : [],
     ),
-    ...parameters.flatMap((parameter, i) => pairingFaults(parameter, `parameters[${String(i)}]`)),
+    ...parameters.flatMap((parameter, i) => pairingErrors(parameter, `parameters[${String(i)}]`)),
     ...duplicates(parameters),
     ...reservedNames(api, parameters),
     ...(api.sort ?? []).flatMap((key, i) => unknown(key?.column, `sort[${String(i)}].column`)),
     ...(api.sortable_fields ?? []).flatMap((column, i) => unknown(column, `sortable_fields[${String(i)}]`)),
     ...(api.sort ?? []).flatMap((key, i) => unordered(key?.column, `sort[${String(i)}].column`)),
     ...(api.sortable_fields ?? []).flatMap((column, i) => unordered(column, `sortable_fields[${String(i)}]`)),
-    ...undeclared(api, parameters),
-    ...nothingToFilterBy(api),
-    ...(api.pagination ? limitFaults(api.pagination) : []),
+    ...undeclaredFilters(api, parameters),
+    ...missingFilters(api),
+    ...(api.pagination ? limitErrors(api.pagination) : []),
   ];
 }
 
-type Typed = Pick<ModelColumn, "name" | "type">;
+type TypedColumn = Pick<ModelColumn, "name" | "type">;
 
-/** A filter compares in the type of its column. A column without a type is checked by the database. */
-function dateColumn(column: string | undefined, at: string, columns: readonly Typed[]): Fault[] {
+/** A filter compares in its column's type. Only the database can check a column without a declared type. */
+function dateColumn(
+  column: string | undefined,
+  at: string,
+  columns: readonly TypedColumn[],
+): ValidationError[] {
   const type = columns.find(({ name }) => name === column)?.type ?? null;
   if (type === null || !isKnownOtherThanDate(type)) return [];
-  const message = `The column ${shown(column)} is ${shown(type)}, neither a date nor a time.`;
+  const message = `The column ${formatValue(column)} is ${formatValue(type)}, neither a date nor a time.`;
   return [{ at, message, hint: "Filter a date or timestamp column, or correct the column's data_type." }];
 }
 
@@ -52,10 +58,14 @@ function isKnownOtherThanDate(type: string): boolean {
   return kind !== "date" && kind !== "dateTime";
 }
 
-function unorderedColumn(column: string | undefined, at: string, columns: readonly Typed[]): Fault[] {
+function unorderedColumn(
+  column: string | undefined,
+  at: string,
+  columns: readonly TypedColumn[],
+): ValidationError[] {
   const type = columns.find(({ name }) => name === column)?.type ?? null;
   if (type === null || !isUnordered(type)) return [];
-  const message = `The column ${shown(column)} is ${shown(type)}: values of this type have no order.`;
+  const message = `The column ${formatValue(column)} is ${formatValue(type)}: values of this type have no order.`;
   return [{ at, message, hint: "Sort by another column." }];
 }
 
@@ -75,97 +85,108 @@ const TYPE_OF_OPERATOR = {
   IN: "string_list",
 } as const;
 
-function pairingFaults(parameter: SoundParameter, at: string): Fault[] {
+function pairingErrors(parameter: ValidParameter, at: string): ValidationError[] {
   const { operator, type, case: letterCase, max_items, max_length } = parameter;
   if (type === undefined) return [];
-  const faults: Fault[] = [];
+  const errors: ValidationError[] = [];
   const expected = operator && TYPE_OF_OPERATOR[operator];
   if (expected && type !== expected) {
-    faults.push({
+    errors.push({
       at: `${at}.type`,
-      message: `The operator ${shown(operator)} does not take ${shown(type)}.`,
-      hint: `Write type ${shown(expected)}, or use an operator that takes ${shown(type)}.`,
+      message: `The operator ${formatValue(operator)} does not take ${formatValue(type)}.`,
+      hint: `Write type ${formatValue(expected)}, or use an operator that takes ${formatValue(type)}.`,
     });
   }
   if (letterCase !== undefined && type === "date") {
-    faults.push({ at: `${at}.case`, message: "`case` does not apply to a date.", hint: "Leave `case` out." });
+    errors.push({ at: `${at}.case`, message: "`case` does not apply to a date.", hint: "Leave `case` out." });
   }
   if (max_length !== undefined && type === "date") {
     const message = "`max_length` does not apply to a date.";
-    faults.push({ at: `${at}.max_length`, message, hint: "Leave `max_length` out." });
+    errors.push({ at: `${at}.max_length`, message, hint: "Leave `max_length` out." });
   }
   if (max_items !== undefined && type !== "string_list") {
-    faults.push({
+    errors.push({
       at: `${at}.max_items`,
-      message: `\`max_items\` does not apply to ${shown(type)}.`,
+      message: `\`max_items\` does not apply to ${formatValue(type)}.`,
       hint: "Leave `max_items` out.",
     });
   }
-  return faults;
+  return errors;
 }
 
-function unknownColumn(column: string | undefined, at: string, columns: readonly string[]): Fault[] {
+function unknownColumn(
+  column: string | undefined,
+  at: string,
+  columns: readonly string[],
+): ValidationError[] {
   if (column === undefined || columns.includes(column)) return [];
   const near = closest(column, columns);
   const hint = near
-    ? `Did you mean ${shown(near)}? Otherwise list the column in the model's schema.yml, or pass --catalog.`
+    ? `Did you mean ${formatValue(near)}? Otherwise list the column in the model's schema.yml, or pass --catalog.`
     : "List the column in the model's schema.yml, or pass --catalog with dbt's catalog.json.";
-  return [{ at, message: `The model has no column ${shown(column)}.`, hint }];
+  return [{ at, message: `The model has no column ${formatValue(column)}.`, hint }];
 }
 
-function duplicates(parameters: readonly SoundParameter[]): Fault[] {
+function duplicates(parameters: readonly ValidParameter[]): ValidationError[] {
   const names = parameters.map(({ name }) => name);
   const hint = "Give each parameter its own name.";
   return names.flatMap((name, i) => {
     if (name === undefined || names.indexOf(name) === i) return [];
-    return [{ at: `parameters[${String(i)}].name`, message: `The name ${shown(name)} is used twice.`, hint }];
+    return [
+      { at: `parameters[${String(i)}].name`, message: `The name ${formatValue(name)} is used twice.`, hint },
+    ];
   });
 }
 
-/** A parameter cannot share its name with a field that the endpoint takes anyway. */
+/** A parameter cannot have the name of a pagination or sorting field of its endpoint. */
 function reservedNames(
-  { pagination, sortable_fields = [] }: Sound<MetaApi>,
-  parameters: readonly SoundParameter[],
-): Fault[] {
+  { pagination, sortable_fields = [] }: ValidPart<MetaApi>,
+  parameters: readonly ValidParameter[],
+): ValidationError[] {
   const reserved: readonly (string | undefined)[] = [
     ...(pagination?.enabled ? PAGE_FIELDS : []),
     ...(sortable_fields.length > 0 ? SORT_FIELDS : []),
   ];
   return parameters.flatMap(({ name }, i) => {
     if (!reserved.includes(name)) return [];
-    const message = `${shown(name)} is a field of every endpoint with this setting.`;
+    const message = `${formatValue(name)} is reserved for pagination or sorting.`;
     return [{ at: `parameters[${String(i)}].name`, message, hint: "Choose another name." }];
   });
 }
 
-function undeclared(api: Sound<MetaApi>, parameters: readonly SoundParameter[]): Fault[] {
+function undeclaredFilters(
+  api: ValidPart<MetaApi>,
+  parameters: readonly ValidParameter[],
+): ValidationError[] {
   const names = parameters.map(({ name }) => name);
-  if (isUnsound(api, "parameters") || names.includes(undefined)) return [];
-  const declared = names.map(shown).join(", ") || "none are declared";
+  if (isInvalid(api, "parameters") || names.includes(undefined)) return [];
+  const declared = names.map(formatValue).join(", ") || "none are declared";
   return (api.require_any_of ?? []).flatMap((name, i) => {
     if (name === undefined || names.includes(name)) return [];
     const hint = `Declare it, or use one of: ${declared}.`;
-    return [{ at: `require_any_of[${String(i)}]`, message: `No parameter is named ${shown(name)}.`, hint }];
+    return [
+      { at: `require_any_of[${String(i)}]`, message: `No parameter is named ${formatValue(name)}.`, hint },
+    ];
   });
 }
 
-function nothingToFilterBy(api: Sound<MetaApi>): Fault[] {
-  if (isUnsound(api, "parameters") || isUnsound(api, "allow_unfiltered")) return [];
+function missingFilters(api: ValidPart<MetaApi>): ValidationError[] {
+  if (isInvalid(api, "parameters") || isInvalid(api, "allow_unfiltered")) return [];
   if (api.allow_unfiltered || (api.parameters ?? []).length > 0) return [];
   return [
     {
       at: "allow_unfiltered",
-      message: "It is false and no parameter is declared, so no request could be answered.",
+      message: "It is false and no parameter is declared: every request would be refused.",
       hint: "Declare a parameter, or write `allow_unfiltered: true`.",
     },
   ];
 }
 
-function isUnsound(api: Sound<MetaApi>, key: keyof MetaApi): boolean {
+function isInvalid(api: ValidPart<MetaApi>, key: keyof MetaApi): boolean {
   return Object.hasOwn(api, key) && api[key] === undefined;
 }
 
-function limitFaults({ enabled, default_limit, max_limit }: Sound<MetaPagination>): Fault[] {
+function limitErrors({ enabled, default_limit, max_limit }: ValidPart<MetaPagination>): ValidationError[] {
   if (!enabled || default_limit === undefined || max_limit === undefined) return [];
   if (default_limit <= max_limit) return [];
   return [

@@ -1,4 +1,4 @@
-/** The shape of `meta.api`. What one value says about another is in rules.ts. */
+/** The shape of `meta.api`. Rules between values are in rules.ts. */
 export interface MetaApi {
   readonly exclude_from_api?: boolean;
   readonly methods?: readonly ("GET" | "POST")[];
@@ -81,7 +81,7 @@ export const META_API_SCHEMA = {
   },
 } as const;
 
-/** Keys that mean something, by the object they stand in: others are most likely misspelled. */
+/** The known keys of each object: others are probably misspelled. */
 export const KNOWN_KEYS = {
   api: Object.keys(META_API_SCHEMA.properties),
   parameter: Object.keys(parameter.properties),

@@ -14,20 +14,19 @@ export interface OpenApiOptions {
 
 const DEFAULT_TITLE = "Routewright Data API";
 
-/** An OpenAPI 3.1 document whose keys are in order; `openApiText` prints it. */
-export type OpenApiDocument = Readonly<
+/** An OpenAPI 3.1 document with ordered keys. */
+type OpenApiDocument = Readonly<
   Record<"openapi" | "x-generated-by", string> &
     Record<"info" | "components", JsonRecord> &
     Record<"servers" | "tags" | "x-tagGroups", readonly Json[]> &
     Record<"paths", JsonMap>
 >;
 
-/** Marks the file as generated, for readers and for the writer. */
+/** Marks the file as generated: the writer overwrites only files with this marker. */
 export const OPENAPI_MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
 
 /**
- * Describes what a catalogue publishes, its entries in the order they come in, then the system endpoints. The same
- * catalogue gives the same document.
+ * The OpenAPI document of a catalogue: its entries in their order, then the system endpoints.
  */
 export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}): OpenApiDocument {
   const { entries } = catalogue;
@@ -47,7 +46,7 @@ export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}): O
   };
 }
 
-/** The document as a file: JSON, indented by two spaces, with a newline at its end. */
+/** The document as the text of `openapi.json`. */
 export function openApiText(catalogue: Catalogue, options: OpenApiOptions = {}): string {
   return `${jsonText(openApiOf(catalogue, options))}\n`;
 }
@@ -62,7 +61,7 @@ function tagsOf(categories: readonly string[], descriptions: ReadonlyMap<string,
   ];
 }
 
-/** Redoc's menu. */
+/** The groups of Redoc's menu. */
 function tagGroupsOf(categories: readonly string[]): readonly Json[] {
   const system = { name: "Service", tags: [SYSTEM_TAG] };
   return categories.length === 0 ? [system] : [{ name: "Data", tags: categories }, system];
@@ -82,7 +81,7 @@ function componentsOf(entries: readonly CatalogueEntry[]): JsonRecord {
   };
 }
 
-/** Front page of the documentation: what the API is, tiers and rate limits, errors. */
+/** The introduction of the documentation: tiers and rate limits, errors, formats. */
 const API_DESCRIPTION = [
   "Read-only access to analytics tables. Every endpoint is generated from a published dbt model.",
   "",
@@ -100,10 +99,10 @@ const API_DESCRIPTION = [
   "An empty query value (`?token=`) counts as absent.",
   "",
   "Rows are JSON by default; `Accept: text/csv` and `Accept: application/x-ndjson` select other formats, and so do the " +
-    "suffixes `.csv`, `.ndjson` and `.json` behind a path. Responses with rows have an `ETag`; send it in " +
+    "suffixes `.csv`, `.ndjson` and `.json` after a path. Responses with rows have an `ETag`; send it in " +
     "`If-None-Match`: 304 while the rows are the same.",
   "",
-  "Numbers carry all their digits, also beyond 2^53, which some JSON readers round: " +
-    "`Accept: application/json; numbers=string` gives such columns as strings. Times are in UTC. " +
-    "Years outside 0001 to 9999 have a sign and six digits at least, `-000043-03-15` in 44 BC; infinite dates and numbers are null.",
+  "Numbers have all their digits, also beyond 2^53, where some JSON parsers round: " +
+    "`Accept: application/json; numbers=string` returns such columns as strings. Times are in UTC. " +
+    "Years outside 0001 to 9999 have a sign and at least six digits, `-000043-03-15` in 44 BC; infinite dates and numbers are null.",
 ].join("\n");

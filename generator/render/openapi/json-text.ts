@@ -1,8 +1,8 @@
-import { visibleJson } from "../../manifest/hidden.js";
+import { visibleJson } from "../../manifest/json.js";
 
 /**
- * JSON that keeps its keys in order. Names from a manifest go into a `Map`: a plain object would move "2024" to the
- * front and take "__proto__" for something else.
+ * JSON with ordered keys. Names from a manifest are keys of a `Map`: a plain object would move "2024" to the front and
+ * treat "__proto__" specially.
  */
 export type Json = string | number | boolean | null | readonly Json[] | JsonRecord | JsonMap;
 export interface JsonRecord {
@@ -11,9 +11,8 @@ export interface JsonRecord {
 export type JsonMap = ReadonlyMap<string, Json>;
 
 /**
- * The text `JSON.stringify(value, null, 2)` would give, except that characters which are invisible or change how
- * the text around them is shown (bidirectional overrides, zero-width ones, controls) are written as `\u` escapes:
- * a reviewer sees what a consumer gets.
+ * The text of `JSON.stringify(value, null, 2)`, with `\u` escapes for invisible characters and those that change how the
+ * text around them is displayed (bidirectional overrides, zero-width ones, controls): a reviewer sees what a consumer gets.
  */
 export function jsonText(value: Json): string {
   const printer = new Printer();
@@ -21,16 +20,16 @@ export function jsonText(value: Json): string {
   return printer.text;
 }
 
-/** Texts of shared values, by margin. */
+/** Printed texts of shared values, by margin. */
 const sharedTexts = new WeakMap<object, Map<string, string>>();
 
-/** Marks a value that stands in many places and never changes: it is printed once for each depth. */
+/** Marks a constant value that is used in many places: it is printed once per depth. */
 export function shared<Value extends Json & object>(value: Value): Value {
   sharedTexts.set(value, new Map());
   return value;
 }
 
-/** Adds piece by piece to one text, which is a megabyte or more: to join texts level by level costs twice as much. */
+/** Appends to one text of a megabyte or more: joining texts level by level takes twice as long. */
 class Printer {
   text = "";
 
@@ -45,7 +44,7 @@ class Printer {
     else this.add(value, margin);
   }
 
-  /** Prints a value that is not known to be shared. */
+  /** Prints a value that is not marked as shared. */
   add(value: Json & object, margin: string): void {
     if (isList(value)) this.#list(value, margin);
     else this.#members(value instanceof Map ? (value as JsonMap) : Object.entries(value), margin);

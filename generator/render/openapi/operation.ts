@@ -2,11 +2,11 @@ import { type Method, type Tier, TIER_NAMES } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
 import { type Json, type JsonMap, type JsonRecord, shared } from "./json-text.js";
 import { operationIdOf } from "./names.js";
-import { codeList, neededFilters, paragraphs, queryParameters, requestBody } from "./parameters.js";
+import { codeList, requiredFilters, paragraphs, queryParameters, requestBody } from "./parameters.js";
 import { errorReferences, ref } from "./responses.js";
 import { rowsResponse } from "./rows.js";
 
-/** The path item of a data endpoint: an operation per method. */
+/** The path item of a data endpoint: one operation per method. */
 export function dataPathItem(entry: CatalogueEntry): JsonMap {
   return new Map(
     entry.endpoint.methods.map((method) => [method.toLowerCase(), dataOperation(entry, method)]),
@@ -44,7 +44,7 @@ function inputOf(entry: CatalogueEntry, method: Method): JsonRecord {
   }
 }
 
-/** Who may call: tier0 with or without a key, above it with one (runtime/README.md, Keys and tiers). */
+/** Who may call: tier0 without a key too, other tiers with a key (runtime/README.md, Keys and tiers). */
 export function securityOf(tier: Tier): Json {
   return tier === "tier0" ? KEY_OR_NONE : KEY;
 }
@@ -52,7 +52,7 @@ export function securityOf(tier: Tier): Json {
 const KEY = shared([{ ApiKeyAuth: [] }]);
 const KEY_OR_NONE = shared([{}, { ApiKeyAuth: [] }]);
 
-/** A title for people: `Netflow per token, last 7d`. */
+/** A readable title: `Netflow per token, last 7d`. */
 function titleOf({ resource, granularity, window }: CatalogueEntry): string {
   const parts = [resource, granularity, window === granularity ? null : window].filter(
     (part) => part !== null,
@@ -61,14 +61,14 @@ function titleOf({ resource, granularity, window }: CatalogueEntry): string {
   return title.charAt(0).toUpperCase() + title.slice(1);
 }
 
-/** The model's description, then the rules of the endpoint. */
+/** The model's description, then the endpoint's rules. */
 function descriptionOf(entry: CatalogueEntry): string {
   const { legacy, sort, tier, deprecationDate, successor } = entry.endpoint;
-  const needed = neededFilters(entry);
+  const required = requiredFilters(entry);
   return paragraphs(
     entry.documentation.description,
     legacy ? "The whole table. Takes no parameters." : "",
-    needed.length === 0 ? "" : `At least one of these parameters is required: ${codeList(needed)}.`,
+    required.length === 0 ? "" : `At least one of these parameters is required: ${codeList(required)}.`,
     sort.length === 0 ? "" : `Sorted by ${codeList(sort.map((key) => key.join(" ")))}.`,
     deprecationDate === null ? "" : `Deprecated: may be removed from ${deprecationDate} on.`,
     successor === null ? "" : `The latest version is served by \`${successor}\`.`,

@@ -2,8 +2,8 @@ import type { Method, Pagination, Parameter } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../../catalogue/catalogue.js";
 import type { Json, JsonMap, JsonRecord } from "./json-text.js";
 
-/** Something that a caller may send, in the query of a GET or in the body of a POST. */
-interface Field {
+/** A field of a request: in the query of a GET, in the body of a POST. */
+interface RequestField {
   readonly name: string;
   readonly description: string;
   readonly schema: JsonRecord;
@@ -11,24 +11,24 @@ interface Field {
 }
 
 /**
- * The `parameters` of a GET: as declared, then `limit`, `offset`, `sort_by`, `sort_direction`. OpenAPI
- * cannot say of a query "at least one of these": only a filter without an alternative is marked as required.
+ * The `parameters` of a GET: the declared ones, then `limit`, `offset`, `sort_by`, `sort_direction`. OpenAPI cannot
+ * express "at least one of these" for a query: only a filter without an alternative is marked as required.
  */
 export function queryParameters(entry: CatalogueEntry): readonly Json[] {
-  const [needed, alternative] = neededFilters(entry);
+  const [required, alternative] = requiredFilters(entry);
   return fieldsOf(entry, "GET").map(({ name, description, schema, isList }) => ({
     name,
     in: "query",
     description,
-    ...(name === needed && alternative === undefined && { required: true }),
+    ...(name === required && alternative === undefined && { required: true }),
     ...(isList && { style: "form", explode: true }),
     schema,
   }));
 }
 
-/** The body of a POST: one property per field and no others; required only if a filter is. */
+/** The body of a POST: one property per field and no others; required if a filter is. */
 export function requestBody(entry: CatalogueEntry): JsonRecord {
-  const needed = neededFilters(entry);
+  const required = requiredFilters(entry);
   const schema = new Map<string, Json>([
     ["type", "object"],
     ["properties", new Map(fieldsOf(entry, "POST").map((field) => [field.name, property(field)]))],
@@ -36,33 +36,33 @@ export function requestBody(entry: CatalogueEntry): JsonRecord {
   ]);
   if (entry.endpoint.sortableFields.length > 0)
     schema.set("dependentRequired", { sort_direction: ["sort_by"] });
-  // Within `allOf`, as type generators take a bare `anyOf` for a choice of types that are not described.
-  if (needed.length > 0) schema.set("allOf", [{ anyOf: needed.map((name) => ({ required: [name] })) }]);
-  return { required: needed.length > 0, content: { "application/json": { schema } } };
+  // Within `allOf`: type generators read a bare `anyOf` as a union of undescribed types.
+  if (required.length > 0) schema.set("allOf", [{ anyOf: required.map((name) => ({ required: [name] })) }]);
+  return { required: required.length > 0, content: { "application/json": { schema } } };
 }
 
-/** Parameters of which a request must carry at least one; none when it may go without. */
-export function neededFilters({ endpoint }: CatalogueEntry): readonly string[] {
+/** Parameters of which a request must have at least one; empty where it needs none. */
+export function requiredFilters({ endpoint }: CatalogueEntry): readonly string[] {
   if (endpoint.requireAnyOf.length > 0) return endpoint.requireAnyOf;
   return endpoint.allowUnfiltered ? [] : endpoint.parameters.map(({ name }) => name);
 }
 
-function property({ description, schema }: Field): JsonMap {
+function property({ description, schema }: RequestField): JsonMap {
   return new Map([...Object.entries(schema), ["description", description]]);
 }
 
-function fieldsOf({ endpoint, documentation }: CatalogueEntry, method: Method): readonly Field[] {
+function fieldsOf({ endpoint, documentation }: CatalogueEntry, method: Method): readonly RequestField[] {
   const { parameters, pagination, sortableFields } = endpoint;
   return [
     ...parameters.map((parameter) =>
-      declared(parameter, documentation.parameters.get(parameter.name) ?? "", method),
+      filterField(parameter, documentation.parameters.get(parameter.name) ?? "", method),
     ),
     ...(pagination === null ? [] : pageFields(pagination)),
     ...(sortableFields.length === 0 ? [] : sortFields(sortableFields)),
   ];
 }
 
-function declared(parameter: Parameter, description: string, method: Method): Field {
+function filterField(parameter: Parameter, description: string, method: Method): RequestField {
   const isList = parameter.type === "string_list";
   const words = paragraphs(description, filterText(parameter, method));
   return { name: parameter.name, description: words, schema: schemaOf(parameter), isList };
@@ -83,17 +83,17 @@ function schemaOf(parameter: Parameter): JsonRecord {
   }
 }
 
-/** With `case` the values count in any letter case, which an `enum` cannot say. */
+/** With `case`, values match in any letter case, which an `enum` cannot express. */
 function textSchema(parameter: TextParameter): JsonRecord {
   const { values, maxLength = DEFAULT_MAX_LENGTH } = parameter;
   return { type: "string", maxLength, ...(values && parameter.case === undefined && { enum: values }) };
 }
 
-/** Limits of a value and of a list that no `max_length` and `max_items` change (generator/README.md, meta.api). */
+/** Defaults of `max_length` and `max_items` (generator/README.md, meta.api). */
 const DEFAULT_MAX_LENGTH = 1000;
 const DEFAULT_MAX_ITEMS = 1000;
 
-/** Column and operator of a filter, in words. */
+/** Describes a filter's column and operator. */
 function filterText(parameter: Parameter, method: Method): string {
   const { column } = parameter;
   switch (parameter.operator) {
@@ -104,8 +104,8 @@ function filterText(parameter: Parameter, method: Method): string {
       return `Filter: \`${column} ${parameter.operator} value\`, inclusive.`;
     case "ILIKE":
       return (
-        `Filter: \`${column} ILIKE value\`: in any letter case, \`%\` stands for any text; ` +
-        `a value without \`%\` is looked for anywhere in the column.`
+        `Filter: \`${column} ILIKE value\`: in any letter case, \`%\` matches any text; ` +
+        `a value without \`%\` matches anywhere in the column.`
       );
     case "IN":
       return `Filter: \`${column} IN (values)\`. ${listText(method)}${caseText(parameter)}`;
@@ -115,9 +115,9 @@ function filterText(parameter: Parameter, method: Method): string {
 function listText(method: Method): string {
   switch (method) {
     case "GET":
-      return "Repeat the name for several values, or separate them by commas.";
+      return "Repeat the name for several values, or separate them with commas.";
     case "POST":
-      return "One string of values separated by commas works too.";
+      return "A string of comma-separated values works too.";
   }
 }
 
@@ -129,37 +129,37 @@ function caseText({ case: letterCase, values }: Pick<TextParameter, "case" | "va
 
 type TextParameter = Extract<Parameter, { readonly type: "string" | "string_list" }>;
 
-function pageFields({ defaultLimit, maxLimit }: Pagination): readonly Field[] {
+function pageFields({ defaultLimit, maxLimit }: Pagination): readonly RequestField[] {
   const limit = { type: "integer", minimum: 1, maximum: maxLimit, default: defaultLimit };
   const offset = { type: "integer", minimum: 0, maximum: MAX_OFFSET, default: 0 };
   return [
-    { name: "limit", description: "Most rows to return.", schema: limit, isList: false },
-    { name: "offset", description: "Rows to skip first.", schema: offset, isList: false },
+    { name: "limit", description: "Maximum number of rows.", schema: limit, isList: false },
+    { name: "offset", description: "Rows to skip.", schema: offset, isList: false },
   ];
 }
 
-/** Largest offset that the server takes (runtime/README.md, Requests). */
+/** Largest offset that the server accepts (runtime/README.md, Requests). */
 const MAX_OFFSET = Number.MAX_SAFE_INTEGER;
 
-function sortFields(columns: readonly string[]): readonly Field[] {
+function sortFields(columns: readonly string[]): readonly RequestField[] {
   const direction = { type: "string", enum: ["ASC", "DESC"] };
   return [
     {
       name: "sort_by",
-      description: "Column to sort by, ahead of the fixed order.",
+      description: "Column to sort by, before the fixed order.",
       schema: { type: "string", enum: columns },
       isList: false,
     },
     {
       name: "sort_direction",
-      description: "Direction of `sort_by`, ascending unless given. Requires `sort_by`.",
+      description: "Direction of `sort_by`. Default ASC. Requires `sort_by`.",
       schema: direction,
       isList: false,
     },
   ];
 }
 
-/** The texts that are not empty, as Markdown paragraphs. */
+/** The non-empty texts as Markdown paragraphs. */
 export function paragraphs(...texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join("\n\n");
 }

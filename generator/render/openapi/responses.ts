@@ -38,10 +38,10 @@ const ON_EVERY_RESPONSE: readonly HeaderName[] = [
   "X-Request-Id",
 ];
 
-/** By the names of the headers. */
-const headerObjects = new Map<string, JsonRecord>();
+/** Header objects by their names: each is created and printed once, though every operation has one. */
+const headersByName = new Map<string, JsonRecord>();
 
-/** A response with a body and the headers that every response carries. */
+/** A response with a body and the headers of every response. */
 export function response(
   description: string,
   mediaType: string,
@@ -51,36 +51,35 @@ export function response(
   return { description, headers: headersOf(more), content: { [mediaType]: content } } satisfies JsonRecord;
 }
 
-/** Headers of responses with rows; `Link` where there are pages. */
+/** Headers of responses with rows; `Link` with pagination. */
 export const ROWS_HEADERS: readonly HeaderName[] = ["ETag", "X-Data-As-Of"];
 export const PAGE_HEADERS: readonly HeaderName[] = [...ROWS_HEADERS, "Link"];
 
-/** The response to a caller who has the rows already. */
+/** The 304 response. */
 export const NOT_MODIFIED: JsonRecord = {
   description: "The rows are still those that `If-None-Match` names.",
   headers: headersOf(ROWS_HEADERS),
 };
 
-/** Objects of headers stand with every operation: each is made, and printed, once. */
 function headersOf(more: readonly HeaderName[]): JsonRecord {
   const key = more.join();
-  const known = headerObjects.get(key);
+  const known = headersByName.get(key);
   if (known) return known;
   const names = [...ON_EVERY_RESPONSE, ...more];
-  const made = shared(Object.fromEntries(names.map((name) => [name, ref("headers", name)])));
-  headerObjects.set(key, made);
-  return made;
+  const headers = shared(Object.fromEntries(names.map((name) => [name, ref("headers", name)])));
+  headersByName.set(key, headers);
+  return headers;
 }
 
 type Status = (typeof ERRORS)[ErrorCode]["status"];
 
-/** Operations, as far as the errors that they respond with differ. */
+/** Groups of operations with the same error responses. */
 export type OperationKind = "GET" | "POST" | "refresh" | "metrics" | "open" | "openapi";
 
 interface ErrorResponse {
   /** Name in `components.responses`. */
   readonly name: string;
-  /** In one sentence; what else there is to say is in the body. */
+  /** One sentence; the body has the details. */
   readonly meaning: string;
   readonly of: readonly OperationKind[];
   readonly headers: readonly HeaderName[];
@@ -90,8 +89,7 @@ const DATA = ["GET", "POST"] as const;
 const ALL = [...DATA, "refresh", "metrics", "open", "openapi"] as const;
 
 /**
- * Which operations respond with an error status. A path that is described may be gone (404) or may have lost its POST
- * (405) by the time it is called: endpoints come and go with the manifest.
+ * The operations of each error status. 404 and 405: after a manifest refresh a described path or its POST may be gone.
  */
 const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
   400: {
@@ -106,17 +104,17 @@ const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
     of: ALL,
     headers: [],
   },
-  404: { name: "NotFound", meaning: "No endpoint has this path any more.", of: DATA, headers: [] },
+  404: { name: "NotFound", meaning: "The path no longer exists.", of: DATA, headers: [] },
   405: {
     name: "MethodNotAllowed",
-    meaning: "The path has lost this method; `Allow` lists those it has.",
+    meaning: "The path no longer supports this method; `Allow` lists its methods.",
     of: ["POST"],
     headers: ["Allow"],
   },
   413: { name: "ContentTooLarge", meaning: "The body is larger than 1 MiB.", of: ["POST"], headers: [] },
   429: {
     name: "TooManyRequests",
-    meaning: "The rate limit is used up: wait for the seconds in `Retry-After`.",
+    meaning: "The rate limit is exceeded: retry after the seconds in `Retry-After`.",
     of: [...DATA, "refresh"],
     headers: ["Retry-After"],
   },
@@ -128,13 +126,13 @@ const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
   },
   503: {
     name: "ServiceUnavailable",
-    meaning: "The service is overloaded: wait for the seconds in `Retry-After`.",
+    meaning: "The service is overloaded: retry after the seconds in `Retry-After`.",
     of: DATA,
     headers: ["Retry-After"],
   },
 };
 
-/** The error responses of an operation, by status, each a reference to its component. */
+/** The error responses of an operation, by status, as references to components. */
 export function errorReferences(kind: OperationKind): readonly (readonly [string, Json])[] {
   return REFERENCES.filter(({ of }) => of.includes(kind)).map(({ status, reference }) => [status, reference]);
 }
@@ -145,7 +143,7 @@ const REFERENCES = Object.entries(ERROR_RESPONSES).map(([status, { name, of }]) 
   reference: shared(ref("responses", name)),
 }));
 
-/** The components of all error responses: what the status means, and an example of each cause. */
+/** The components of all error responses: the meaning of the status, and an example per cause. */
 export function errorComponents(): JsonMap {
   return new Map(
     Object.entries(ERROR_RESPONSES).map(([status, { name, meaning, headers }]) => {
@@ -159,7 +157,7 @@ export function errorComponents(): JsonMap {
   );
 }
 
-/** The statuses of errors as a Markdown table, for the front page. */
+/** Error statuses as a Markdown table, for the introduction. */
 export const ERROR_TABLE: readonly string[] = [
   "| Status | Meaning |",
   "|---|---|",

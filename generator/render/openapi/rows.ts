@@ -15,19 +15,19 @@ import { PAGE_HEADERS, ref, response, ROWS_HEADERS } from "./responses.js";
 /** Fields of an envelope's `pagination` (runtime/README.md, Responses). */
 export const PAGINATION_SCHEMA: JsonRecord = {
   type: "object",
-  description: "Which page of the rows this is.",
+  description: "The position of the page.",
   properties: {
-    limit: { type: "integer", description: "Most rows that the page may hold." },
+    limit: { type: "integer", description: "Maximum number of rows on the page." },
     offset: { type: "integer", description: "Rows skipped before the page." },
     returned: { type: "integer", description: "Rows on the page." },
-    has_more: { type: "boolean", description: "Whether rows follow after the page." },
+    has_more: { type: "boolean", description: "Whether more rows follow." },
   },
   required: ["limit", "offset", "returned", "has_more"],
 };
 
 /**
- * Schema of an endpoint's row: a property per column, in the model's order. A row carries every column of the
- * relation, so all are required and there may be more than the model lists.
+ * Schema of an endpoint's row: one property per column, in the model's order. A row has every column of the relation: all
+ * are required, and there may be more than the model declares.
  */
 export function rowSchema({ endpoint, documentation, facts }: CatalogueEntry): JsonMap {
   const names = endpoint.columns.map(({ name }) => name);
@@ -55,7 +55,7 @@ function columnSchema(
 ): JsonRecord {
   const stored = withAcceptedValues(parseColumnType(type ?? undefined), facts?.acceptedValues);
   const columnType = numbers === "string" ? asString(stored) : stored;
-  const text = paragraphs(description, facts === undefined ? "" : promisesText(facts));
+  const text = paragraphs(description, facts === undefined ? "" : guaranteesText(facts));
   return {
     ...(jsonSchemaOf(columnType) as JsonRecord),
     ...(columnType !== stored && { pattern: "^-?\\d+(\\.\\d+)?$" }),
@@ -64,7 +64,7 @@ function columnSchema(
   };
 }
 
-/** What tests of the project promise of numbers. */
+/** Keywords for the guarantees of dbt tests on numbers. */
 function numberKeywords({ kind, ...type }: ColumnType, facts: ColumnFacts): JsonRecord {
   const { acceptedValues, minimum, maximum, exclusive } = facts;
   if (kind !== "integer" && kind !== "decimal" && kind !== "float") return {};
@@ -78,8 +78,8 @@ function numberKeywords({ kind, ...type }: ColumnType, facts: ColumnFacts): Json
   };
 }
 
-/** What JSON Schema has no keyword for. */
-function promisesText({ unique, references }: ColumnFacts): string {
+/** Guarantees that JSON Schema has no keyword for. */
+function guaranteesText({ unique, references }: ColumnFacts): string {
   return [
     ...(unique ? ["No two rows have the same value."] : []),
     ...(references === undefined ? [] : [`Each value is in \`${references}\`.`]),
@@ -100,9 +100,9 @@ export function rowsResponse({ endpoint }: CatalogueEntry): JsonRecord {
   );
 }
 
-/** In words: with several media types, the types of a generated client would be `Row[] | string`. */
+/** Described in words: with several media types, generated clients would return `Row[] | string`. */
 const OTHER_FORMATS =
-  "As CSV (RFC 4180, with a header record) with `Accept: text/csv` or the suffix `.csv`, as one JSON object on each line with `application/x-ndjson` or `.ndjson`, both without an envelope.";
+  "CSV (RFC 4180, with a header record) with `Accept: text/csv` or the suffix `.csv`, one JSON object per line with `application/x-ndjson` or `.ndjson`, both without an envelope.";
 
 function envelope(rows: JsonRecord): JsonRecord {
   return {

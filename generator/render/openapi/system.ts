@@ -3,13 +3,13 @@ import type { Json, JsonMap, JsonRecord } from "./json-text.js";
 import { securityOf } from "./operation.js";
 import { errorReferences, type OperationKind, ref, response } from "./responses.js";
 
-/** Tag of the endpoints that serve no rows; a category is lower-cased and cannot be equal to it. */
+/** Tag of the system endpoints; categories are in lower case and cannot equal it. */
 export const SYSTEM_TAG = "System";
 
 interface SystemEndpoint {
   readonly path: string;
   readonly method: "get" | "post";
-  /** In a form that no data operation has: those begin with their method. */
+  /** Begins with `system_`; those of data operations begin with their method. */
   readonly operationId: string;
   readonly summary: string;
   readonly description: string;
@@ -47,7 +47,7 @@ const SYSTEM_ENDPOINTS: readonly SystemEndpoint[] = [
     path: "/docs",
     operationId: "system_docs",
     summary: "Interactive documentation",
-    description: "This description in Swagger UI.",
+    description: "This document in Swagger UI.",
     responses: { 200: text("A page.", "text/html") },
   },
   {
@@ -55,7 +55,7 @@ const SYSTEM_ENDPOINTS: readonly SystemEndpoint[] = [
     path: "/redoc",
     operationId: "system_redoc",
     summary: "Alternative documentation",
-    description: "This description in Redoc.",
+    description: "This document in Redoc.",
     responses: { 200: text("A page.", "text/html") },
   },
   {
@@ -71,13 +71,13 @@ const SYSTEM_ENDPOINTS: readonly SystemEndpoint[] = [
     path: "/openapi.json",
     operationId: "system_openapi",
     summary: "OpenAPI description",
-    description: "This description itself, OpenAPI 3.1.",
+    description: "This document, OpenAPI 3.1.",
     kind: "openapi",
     parameters: [
       {
         name: "tier",
         in: "query",
-        description: "Describe only what a caller of this tier may call.",
+        description: "Describe only endpoints that this tier may call.",
         schema: { type: "string", enum: TIERS },
       },
     ],
@@ -89,8 +89,8 @@ const SYSTEM_ENDPOINTS: readonly SystemEndpoint[] = [
     operationId: "system_catalogue",
     summary: "Catalogue",
     description:
-      "What the caller's key may call: endpoints with their columns and parameters, when dbt last built them, the state " +
-      "of their dbt tests, and what they are made from.",
+      "The endpoints that the caller's key may call, with their columns, parameters, last dbt build, dbt test results and " +
+      "lineage.",
     responses: { 200: json("The catalogue.", ref("schemas", "Catalogue")) },
   },
   {
@@ -110,14 +110,14 @@ const SYSTEM_ENDPOINTS: readonly SystemEndpoint[] = [
     operationId: "system_manifest_refresh",
     summary: "Refresh the manifest",
     description:
-      "Re-reads the manifest at once and rebuilds the endpoints. One that cannot be read changes nothing.",
+      "Reads the manifest now and updates the endpoints. A manifest that cannot be read changes nothing.",
     tier: "tier3",
     kind: "refresh",
     responses: { 200: json("The result of the refresh.", ref("schemas", "Refresh")) },
   },
 ];
 
-/** Bodies of the system endpoints (runtime/README.md, System endpoints). */
+/** Schemas of the system endpoints (runtime/README.md, System endpoints). */
 export const SYSTEM_SCHEMAS: JsonRecord = {
   ServiceStatus: {
     type: "object",
@@ -158,12 +158,12 @@ export const SYSTEM_SCHEMAS: JsonRecord = {
             items: { type: "object" },
             description: "Null where the endpoint takes none.",
           },
-          deprecation_date: { type: ["string", "null"], description: "From then on it may be gone." },
+          deprecation_date: { type: ["string", "null"], description: "When the endpoint may be removed." },
           data_as_of: { type: ["string", "null"], description: "As in `X-Data-As-Of`." },
           last_build: {
             type: ["object", "null"],
             properties: { completed_at: { type: "string" }, rows: { type: ["integer", "null"] } },
-            description: "The model's last dbt build, and the rows that it wrote.",
+            description: "The model's last dbt build and the rows that it wrote.",
           },
           tests: {
             type: ["object", "null"],
@@ -173,20 +173,20 @@ export const SYSTEM_SCHEMAS: JsonRecord = {
               failed: { type: "integer" },
               unknown: { type: "integer" },
             },
-            description: "The model's dbt tests, by their last result.",
+            description: "The model's dbt tests by their last result.",
           },
         },
-        "What the caller may call.",
+        "The endpoints that the caller may call.",
       ),
       locked: {
         type: "object",
         additionalProperties: { type: "integer" },
-        description: "How many more endpoints each higher tier opens.",
+        description: "Number of further endpoints per higher tier.",
       },
       lineage: {
         type: ["array", "null"],
         items: { type: "object" },
-        description: "What the endpoints' models are made from, by name.",
+        description: "The upstream nodes of the endpoints' models, by name.",
       },
     },
     required: ["title", "tier", "endpoints", "locked", "lineage"],
@@ -196,28 +196,28 @@ export const SYSTEM_SCHEMAS: JsonRecord = {
     properties: {
       status: { type: "string", enum: ["reloaded", "unchanged", "error"] },
       models: { type: "integer", description: "Models in the manifest." },
-      endpoints: { type: "integer", description: "Endpoints in service." },
-      added: paths("Paths that are new."),
-      removed: paths("Paths that are gone."),
-      changed: paths("Paths whose endpoint changed."),
+      endpoints: { type: "integer", description: "Endpoints served." },
+      added: paths("New paths."),
+      removed: paths("Removed paths."),
+      changed: paths("Paths of changed endpoints."),
       skipped: {
         type: "array",
-        description: "Published models without an endpoint, and why.",
+        description: "Published models without an endpoint, with the reasons.",
         items: {
           type: "object",
           properties: { model: { type: "string" }, errors: { type: "array", items: { type: "string" } } },
           required: ["model", "errors"],
         },
       },
-      manifest_hash: { type: "string", description: "SHA-256 of the manifest in service." },
+      manifest_hash: { type: "string", description: "SHA-256 of the active manifest." },
       loaded_at: { type: "string", format: "date-time", description: "When it was loaded." },
-      detail: { type: "string", description: "With `error`: why the endpoints stay as they are." },
+      detail: { type: "string", description: "With `error`: why nothing changed." },
     },
     required: ["status", "models", "endpoints"],
   },
 };
 
-/** A list of objects that have at least these properties. */
+/** Schema of a list of objects with at least these properties. */
 function listOf(properties: JsonRecord, description: string): JsonRecord {
   return {
     type: "array",
@@ -237,7 +237,7 @@ export function systemPaths(): JsonMap {
   );
 }
 
-/** A key that is sent must be known even where none is needed. */
+/** A key must be valid even where none is required: public operations have the key errors too. */
 function systemOperation({
   operationId,
   summary,

@@ -79,7 +79,7 @@ describe("the query of a GET", () => {
       style: "form",
       explode: true,
       schema: { type: "array", items: { type: "string" }, maxItems: 3 },
-      description: expect.stringContaining("separate them by commas"),
+      description: expect.stringContaining("separate them with commas"),
     });
   });
 

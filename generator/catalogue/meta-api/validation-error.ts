@@ -1,24 +1,23 @@
-import { visible } from "../../manifest/hidden.js";
-import { isObject } from "../../manifest/json.js";
+import { visible, isObject } from "../../manifest/json.js";
 
-/** A problem within one `meta.api`, with its place relative to it: `parameters[0].column`. */
-export interface Fault {
+/** An error in a `meta.api`; `at` is its path there: `parameters[0].column`. */
+export interface ValidationError {
   readonly at: string;
   readonly message: string;
   readonly hint: string;
 }
 
-/** How a value from a manifest is shown in a message: on one line, never at full length or depth. */
-export function shown(value: unknown): string {
+/** A value from a manifest for a message: on one line, cut in length and depth. */
+export function formatValue(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? "[]" : "[…]";
   if (isObject(value)) return Object.keys(value).length === 0 ? "{}" : "{…}";
-  const text = visible(JSON.stringify(typeof value === "string" ? value.slice(0, MAX_SHOWN) : value));
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+  const text = visible(JSON.stringify(typeof value === "string" ? value.slice(0, MAX_LENGTH) : value));
+  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
 }
 
-const MAX_SHOWN = 80;
+const MAX_LENGTH = 80;
 
-/** The known name that a misspelled one most likely means: at most a third of its letters, rounded up, differ. */
+/** The known name nearest to a misspelled one; null where more than a third of its letters, rounded up, differ. */
 export function closest(name: string, known: readonly string[]): string | null {
   const near = known
     .filter((other) => Math.abs(other.length - name.length) <= 3 && name.length <= 100)

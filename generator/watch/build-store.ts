@@ -2,22 +2,22 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Build, BuildTimes, type TestRun } from "@routewright/runtime/server";
-import { isObject, type Json } from "../manifest/json.js";
+import { isObject } from "../manifest/json.js";
 
 /**
- * The last build of each node and the last result of each test, kept in a file: `dbt test` overwrites the `run_results.json` of the build before it, and a
- * server that restarts after that would know of no build.
+ * Stores the last build of each node and the last result of each test in a file: `dbt test` overwrites the
+ * `run_results.json` of the build before it, so a server that restarts then would know no build.
  */
-export class BuildMemory {
+export class BuildStore {
   readonly #file: string;
   readonly #source: string;
   readonly #builds = new BuildTimes();
   #hash: string | null = null;
 
-  /** `source`: where the run results come from. Builds that were read from another source do not count. */
+  /** `source`: location of the run results. Stored builds of another source are ignored. */
   constructor(file: string, source: string) {
     this.#file = file;
-    // An address may hold a password.
+    // Hashed, as an address may contain a password.
     this.#source = createHash("sha256").update(source).digest("hex");
     const { hash, builds, tests } = read(file, this.#source);
     this.#hash = hash;
@@ -38,7 +38,7 @@ export class BuildMemory {
   }
 
   /**
-   * Remembers what run results say.
+   * Records and stores new results.
    *
    * @throws when the file cannot be written
    */
@@ -46,30 +46,30 @@ export class BuildMemory {
     this.#hash = hash;
     this.#builds.record(builds, tests);
     mkdirSync(dirname(this.#file), { recursive: true });
-    const unfinished = `${this.#file}.${String(process.pid)}`;
+    const temporary = `${this.#file}.${String(process.pid)}`;
     const { builds: allBuilds, tests: allTests } = this;
     writeFileSync(
-      unfinished,
+      temporary,
       JSON.stringify({ source: this.#source, hash, builds: allBuilds, tests: allTests }),
     );
-    renameSync(unfinished, this.#file);
+    renameSync(temporary, this.#file);
   }
 }
 
-interface Kept {
+interface StoredResults {
   readonly hash: string | null;
   readonly builds: readonly Build[];
   readonly tests: readonly TestRun[];
 }
 
 /** A missing or damaged file counts as empty. */
-function read(file: string, source: string): Kept {
+function read(file: string, source: string): StoredResults {
   const nothing = { hash: null, builds: [], tests: [] };
   try {
-    const json = JSON.parse(readFileSync(file, "utf8")) as Json;
+    const json = JSON.parse(readFileSync(file, "utf8")) as unknown;
     if (!isObject(json) || json["source"] !== source || !Array.isArray(json["builds"])) return nothing;
     const { hash, builds, tests } = json;
-    // A file without tests is of an earlier version: the source is read again for them.
+    // A file without tests comes from an earlier version: without the hash, the source is read again.
     if (!Array.isArray(tests)) return { ...nothing, builds: builds.flatMap(buildOf) };
     return {
       hash: typeof hash === "string" ? hash : null,
@@ -81,7 +81,7 @@ function read(file: string, source: string): Kept {
   }
 }
 
-function buildOf(json: Json): readonly Build[] {
+function buildOf(json: unknown): readonly Build[] {
   if (!isObject(json)) return [];
   const { node, completedAt, failed, rows = null } = json;
   if (typeof node !== "string" || typeof completedAt !== "number") return [];
@@ -89,7 +89,7 @@ function buildOf(json: Json): readonly Build[] {
   return [{ node, completedAt, rows, ...(failed === true && { failed }) }];
 }
 
-function testOf(json: Json): readonly TestRun[] {
+function testOf(json: unknown): readonly TestRun[] {
   if (!isObject(json)) return [];
   const { test, status, completedAt, failures } = json;
   const known = (["pass", "warn", "fail", "error"] as const).find((each) => each === status);

@@ -1,5 +1,5 @@
-import type { ArrayType, ColumnType, IntegerType, JsonType, MapType } from "./kinds.js";
-import type { RecordType, StringType, TupleType, UnknownType } from "./kinds.js";
+import type { ArrayType, ColumnType, IntegerType, JsonType, MapType } from "./json-type.js";
+import type { RecordType, StringType, TupleType, UnknownType } from "./json-type.js";
 
 /** The part of JSON Schema 2020-12 (OpenAPI 3.1) that describes a column; `{}` accepts any value. */
 export interface JsonSchema {

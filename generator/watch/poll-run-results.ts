@@ -1,0 +1,120 @@
+import type { Build, TestRun } from "@routewright/runtime/server";
+import { parseRunResults } from "../manifest/run-results.js";
+import { isAddress } from "../manifest/source.js";
+import { BuildStore } from "./build-store.js";
+import { PolledSource, startPolling } from "./poll.js";
+
+export interface RunResultsOptions {
+  /** File or http(s) address of dbt's `run_results.json`. */
+  readonly source: string;
+  readonly intervalSeconds: number;
+  /** Receives one line that says why nothing was read; a lasting problem is reported once. */
+  readonly onProblem: (problem: string) => void;
+  /** File that stores the builds for the next start. */
+  readonly storeFile: string;
+  /** Receives one line that says why they cannot be stored. */
+  readonly onSaveFailed: (problem: string) => void;
+}
+
+/** Receives the new results of an invocation, which may be of a part of the project: earlier ones of other nodes hold. */
+export type OnBuilds = (builds: readonly Build[], tests: readonly TestRun[]) => void;
+
+/** A `run_results.json` that is polled. */
+export interface RunResults {
+  /**
+   * Reports the results read so far, then new ones: the source is polled at every interval, a local file also when it
+   * changes. Returns the function that stops this.
+   */
+  follow(onBuilds: OnBuilds): () => Promise<void>;
+}
+
+/**
+ * Reads a local file at once, so that a server's first response has its data version. An address may be slow: `follow`
+ * reads it.
+ */
+export async function openRunResults(options: RunResultsOptions): Promise<RunResults> {
+  const { source, intervalSeconds } = options;
+  const reader = new Reader(options);
+  const first = isAddress(source) ? NOTHING : await reader.poll();
+  return {
+    follow(onBuilds) {
+      const report = ({ builds, tests }: Results): void => {
+        if (builds.length + tests.length > 0) onBuilds(builds, tests);
+      };
+      report(first);
+      return startPolling({ source, intervalSeconds, poll: async () => report(await reader.poll()) });
+    },
+  };
+}
+
+interface Results {
+  readonly builds: readonly Build[];
+  readonly tests: readonly TestRun[];
+}
+
+const NOTHING: Results = { builds: [], tests: [] };
+
+class Reader {
+  readonly #options: RunResultsOptions;
+  readonly #source: PolledSource;
+  readonly #store: BuildStore;
+  /** Results of earlier runs of the server, until the first poll reports them. */
+  #stored: Results;
+  #lastProblem: string | null = null;
+  #isSaved = true;
+
+  constructor(options: RunResultsOptions) {
+    this.#options = options;
+    this.#source = new PolledSource(options.source);
+    this.#store = new BuildStore(options.storeFile, options.source);
+    const { builds, tests } = this.#store;
+    this.#stored = { builds, tests };
+  }
+
+  /** The results that were not reported yet. */
+  async poll(): Promise<Results> {
+    const polled = await this.#source.poll(this.#store.hash);
+    if (polled.kind === "error") return this.#report(polled.detail);
+    if (polled.kind === "unchanged") {
+      this.#report(null);
+      return this.#takeStored();
+    }
+    const reading = parseRunResults(polled.text, polled.location);
+    if (!reading.ok) return this.#report(reading.problem);
+    this.#record(polled.hash, reading);
+    const hasBuild = this.#store.builds.some(({ failed }) => !failed);
+    this.#report(hasBuild ? null : noBuild(reading, polled.location));
+    const { builds, tests } = this.#takeStored();
+    return { builds: [...builds, ...reading.builds], tests: [...tests, ...reading.tests] };
+  }
+
+  #takeStored(): Results {
+    const stored = this.#stored;
+    this.#stored = NOTHING;
+    return stored;
+  }
+
+  #record(hash: string, { builds, tests }: Results): void {
+    try {
+      this.#store.record(hash, builds, tests);
+      this.#isSaved = true;
+    } catch (error) {
+      if (this.#isSaved) this.#options.onSaveFailed(`${(error as Error).message}. ${NOT_SAVED}`);
+      this.#isSaved = false;
+    }
+  }
+
+  #report(problem: string | null): Results {
+    if (problem !== null && problem !== this.#lastProblem) this.#options.onProblem(problem);
+    this.#lastProblem = problem;
+    return NOTHING;
+  }
+}
+
+const NOT_SAVED = "After a restart, versions are known from the builds in run_results.json alone.";
+
+/** Reported only while no build is known: later a file may come from `dbt test`, or from a failed run. */
+function noBuild({ command }: { readonly command: string | null }, location: string): string {
+  const writer = command === null ? "" : ` (\`dbt ${command.slice(0, 40)}\` wrote it)`;
+  return `${location} reports no successful build${writer}: give the one that \`dbt build\` writes.`;
+}

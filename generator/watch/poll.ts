@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+import { type Validators, readIfModified, isAddress } from "../manifest/source.js";
+import { watch, type FSWatcher } from "node:fs";
+import { basename, dirname, resolve } from "node:path";
+
+/** The result of one poll. */
+export type PollResult =
+  | {
+      readonly kind: "text";
+      readonly text: string;
+      readonly hash: string;
+      /** Redacted, for messages. */
+      readonly location: string;
+    }
+  /** The caller has this version already. */
+  | { readonly kind: "unchanged" }
+  | { readonly kind: "error"; readonly detail: string };
+
+/** A file or address to poll: compared by hash, over HTTP with conditional requests. */
+export class PolledSource {
+  readonly #location: string;
+  /** The version that was read last. */
+  #last: { readonly hash: string; readonly validators: Validators } | null = null;
+
+  constructor(location: string) {
+    this.#location = location;
+  }
+
+  /** `known`: hash of the caller's version; null for none. */
+  async poll(known: string | null): Promise<PollResult> {
+    const validatorsOfKnown = this.#last?.hash === known ? this.#last.validators : null;
+    const source = await readIfModified(this.#location, validatorsOfKnown);
+    if (!source.ok) return { kind: "error", detail: source.problem };
+    if ("notModified" in source) return { kind: "unchanged" };
+    const { text, location, validators = null } = source;
+    const hash = createHash("sha256").update(text).digest("hex");
+    this.#last = validators && { hash, validators };
+    return hash === known ? { kind: "unchanged" } : { kind: "text", text, hash, location };
+  }
+}
+
+/** Polls are spread by up to this share of the interval, so that replicas do not poll at the same time. */
+const JITTER = 0.1;
+
+/** A file changes many times while it is written: it is polled this long after its last change. */
+const DEBOUNCE_MS = 200;
+
+interface PollingOptions {
+  /** File or http(s) address; a file is also polled as soon as it changes. */
+  readonly source: string;
+  readonly intervalSeconds: number;
+  /** Polls the source; never called twice at a time. */
+  readonly poll: () => Promise<unknown>;
+}
+
+/**
+ * Calls `poll` now, at every interval and whenever a local file changes. Returns the function that stops this; it
+ * resolves when a poll in progress has ended.
+ */
+export function startPolling({ source, intervalSeconds, poll }: PollingOptions): () => Promise<void> {
+  let stopped = false;
+  const isStopped = (): boolean => stopped;
+  let polling: Promise<void> = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+  const tick = (): void => {
+    clearTimeout(timer);
+    polling = polling.then(async () => {
+      if (isStopped()) return;
+      await poll();
+      clearTimeout(timer);
+      if (!isStopped())
+        timer = setTimeout(tick, intervalSeconds * 1000 * (1 + JITTER * (Math.random() - 0.5)));
+    });
+  };
+  const unwatch = isAddress(source) ? () => undefined : watchFile(source, tick);
+  tick();
+  return () => {
+    stopped = true;
+    clearTimeout(timer);
+    unwatch();
+    return polling;
+  };
+}
+
+/** Watches the file's folder: a watch on the file itself would end when a rename replaces the file. */
+function watchFile(file: string, changed: () => void): () => void {
+  const path = resolve(file);
+  let debounce: NodeJS.Timeout | undefined;
+  let watcher: FSWatcher | undefined;
+  try {
+    watcher = watch(dirname(path), (_event, name) => {
+      if (name !== null && name !== basename(path)) return;
+      clearTimeout(debounce);
+      debounce = setTimeout(changed, DEBOUNCE_MS);
+    });
+    // Some file systems, such as network ones, support no watches: polling goes on at the interval.
+    watcher.on("error", () => watcher?.close());
+  } catch {
+    watcher = undefined;
+  }
+  return () => {
+    clearTimeout(debounce);
+    watcher?.close();
+  };
+}
