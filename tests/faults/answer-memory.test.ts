@@ -76,7 +76,7 @@ describe.skipIf(!needs("python3"))("answers that nobody reads", () => {
     const full = Math.ceil((MEGABYTES * 1024 * 1024) / ANSWER_BYTES);
     await expect.poll(() => begun, { timeout: 20_000 }).toBeGreaterThanOrEqual(full);
     // Without a bound all of them begin within this time.
-    await sleep(1500);
+    await sleep(3000);
     expect(begun).toBeLessThanOrEqual(full + POOL_SIZE);
     child.stdin.end("read\n");
     await ended;
