@@ -24,10 +24,19 @@ export interface Running {
 
 type Variables = Readonly<Record<string, string>>;
 
-/** Starts the built command in a folder, with these variables and none of this process's own but the path; it ends with the test. */
-export function start(cwd: string, args: readonly string[], variables: Variables = {}): Running {
+/**
+ * Starts the built command in a folder, with these variables and none of this process's own but the path; it ends with the
+ * test. `launcher` is a command that runs it, such as `prlimit`.
+ */
+export function start(
+  cwd: string,
+  args: readonly string[],
+  variables: Variables = {},
+  launcher: readonly string[] = [],
+): Running {
   const env = { PATH: process.env["PATH"], HOME: cwd, ...variables };
-  const child = spawn(process.execPath, [BIN, ...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  const [program = "", ...rest] = [...launcher, process.execPath, BIN, ...args];
+  const child = spawn(program, rest, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   const text = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => (text.stdout += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (text.stderr += chunk.toString()));
@@ -67,8 +76,13 @@ export interface Served extends Running {
 }
 
 /** Starts `routewright serve` on a free port and waits until it listens. */
-export async function serve(cwd: string, args: readonly string[], variables: Variables): Promise<Served> {
-  const running = start(cwd, ["serve", ...args], { PORT: "0", ...variables });
+export async function serve(
+  cwd: string,
+  args: readonly string[],
+  variables: Variables,
+  launcher: readonly string[] = [],
+): Promise<Served> {
+  const running = start(cwd, ["serve", ...args], { PORT: "0", ...variables }, launcher);
   const [, url = ""] = await running.until(/"url":"(http:[^"]+)".*"msg":"listening"/);
   return { ...running, url };
 }

@@ -126,22 +126,25 @@ async function refreshAll(server: Server, api: string, signal: AbortSignal): Pro
   return round;
 }
 
-async function sample({ pid }: Server, samples: Row[], signal: AbortSignal): Promise<void> {
+async function sample({ pid, port }: Server, samples: Row[], signal: AbortSignal): Promise<void> {
+  const start = performance.now();
   while (!signal.aborted) {
     const descriptors = readdirSync(`/proc/${String(pid)}/fd`).length;
-    samples.push({ seconds: performance.now() / 1000, memory: residentMiB(pid), descriptors });
+    const seconds = (performance.now() - start) / 1000;
+    samples.push({ seconds, memory: residentMiB(pid), heap: await heapMiB(port), descriptors });
     await sleep(SAMPLE_MS, undefined, { signal }).catch(() => undefined);
   }
+}
+
+/** The heap of the server's main thread, by its metrics. */
+async function heapMiB(port: number): Promise<number> {
+  const text = await fetch(`http://127.0.0.1:${String(port)}/metrics`).then((response) => response.text());
+  return Number(/^nodejs_heap_size_used_bytes\S* (\S+)$/m.exec(text)?.[1]) / 1024 / 1024;
 }
 
 function findings(title: string, samples: readonly Row[], counts: Counts): Findings {
   const settled = samples.slice(Math.floor(samples.length * SETTLED_FROM));
   const growth = (key: string): number => slopeOf(settled, key) * 3600;
-  const row = (name: string, key: string): Row => {
-    const values = settled.map((one) => Number(one[key]));
-    const [first = NaN, last = NaN] = [values[0], values.at(-1)];
-    return { name, first, last, highest: Math.max(...values), growth: growth(key) };
-  };
   const { wrong, longestSwapMs, ...rest } = counts;
   const counted = Object.entries(rest).map(([name, count]) => `${String(count)} ${name}`);
   return {
@@ -149,14 +152,15 @@ function findings(title: string, samples: readonly Row[], counts: Counts): Findi
       {
         title,
         columns: [
-          { key: "name", head: "server, second half" },
-          { key: "first", head: "first", digits: 1 },
-          { key: "last", head: "last", digits: 1 },
-          { key: "highest", head: "highest", digits: 1 },
-          { key: "growth", head: "slope per hour", digits: 1 },
+          { key: "minute", head: "minute", digits: 0 },
+          { key: "memory", head: "memory MiB", digits: 0 },
+          { key: "highest", head: "highest", digits: 0 },
+          { key: "heap", head: "heap MiB", digits: 0 },
+          { key: "descriptors", head: "descriptors", digits: 0 },
         ],
-        rows: [row("memory, MiB", "memory"), row("open descriptors", "descriptors")],
+        rows: minutesOf(samples),
         notes: [
+          `Second half, by least squares, an hour: memory ${growth("memory").toFixed(0)} MiB, heap ${growth("heap").toFixed(0)} MiB, descriptors ${growth("descriptors").toFixed(0)}.`,
           `${counted.join(", ")}; the longest swap ${longestSwapMs.toFixed(0)} ms.`,
           ...wrong.slice(0, 10).map((text) => `WRONG: ${text}`),
         ],
@@ -181,6 +185,17 @@ function findings(title: string, samples: readonly Row[], counts: Counts): Findi
       },
     ],
   };
+}
+
+/** Means of each minute, and its highest memory. */
+function minutesOf(samples: readonly Row[]): Row[] {
+  const minuteOf = ({ seconds }: Row): number => Math.floor(Number(seconds) / 60);
+  return [...new Set(samples.map(minuteOf))].map((minute) => {
+    const of = samples.filter((one) => minuteOf(one) === minute);
+    const mean = (key: string): number => of.reduce((sum, one) => sum + Number(one[key]), 0) / of.length;
+    const highest = Math.max(...of.map(({ memory }) => Number(memory)));
+    return { minute, memory: mean("memory"), highest, heap: mean("heap"), descriptors: mean("descriptors") };
+  });
 }
 
 /** Growth per second: the slope of the least-squares line. */
