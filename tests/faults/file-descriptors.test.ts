@@ -1,0 +1,40 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { serve, type Served } from "../support/command.js";
+import { databaseUrl, ownSchema } from "../support/database.js";
+import { manifestOf } from "../support/manifest.js";
+import { generateInto, ownFolder } from "../support/service.js";
+
+const schema = await ownSchema("CREATE TABLE @.orders AS SELECT 1 AS id");
+const manifest = manifestOf([
+  { name: "orders", schema, tags: ["production", "shop", "api:orders"], columns: { id: "integer" } },
+]);
+
+function serveOrders(launcher: readonly string[] = []): Promise<Served> {
+  const folder = ownFolder();
+  generateInto(join(folder, "generated"), manifest);
+  return serve(folder, ["--only", "data"], { DATABASE_URL: databaseUrl, USAGE_ENABLED: "false" }, launcher);
+}
+
+const statusOf = async (url: string): Promise<number> => {
+  const response = await fetch(`${url}/v1/shop/orders`);
+  await response.arrayBuffer();
+  return response.status;
+};
+
+it("a server with 64 file descriptors says so at start, and serves one client after the other", async () => {
+  const { url, printed } = await serveOrders(["prlimit", "--nofile=64"]);
+  expect(printed().stdout).toMatch(/"level":40.*"openFiles":64,"connections":1,.*few file descriptors/);
+  for (let round = 0; round < 10; round++) expect(await statusOf(url)).toBe(200);
+});
+
+it("a server that has no file descriptor left logs it, and serves again once it has", async () => {
+  const { url, child, until } = await serveOrders();
+  expect(await statusOf(url)).toBe(200);
+  const pid = String(child.pid);
+  execFileSync("prlimit", ["--pid", pid, "--nofile=3:"]);
+  await until(/"level":50.*no file descriptor is left/);
+  execFileSync("prlimit", ["--pid", pid, "--nofile=4096:"]);
+  await expect.poll(() => statusOf(url).catch(() => 0)).toBe(200);
+});
