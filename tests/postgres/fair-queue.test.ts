@@ -1,6 +1,12 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Tier } from "../../runtime/model/tier.js";
 import { FairQueue, type Lease } from "../../runtime/postgres/fair-queue.js";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** Lets so much time pass, by the clock of the queue. */
+const pass = (milliseconds: number): void => void vi.advanceTimersByTime(milliseconds);
 
 interface Running {
   readonly name: string;
@@ -92,40 +98,63 @@ describe("the next query", () => {
     expect(serve()).toEqual(["tier3"]);
   });
 
-  it("is of the caller that has used the least connection time, not the first in the queue", async () => {
+  it("is of the caller that has used the least connection time, not the first in the queue", () => {
     const { add, serve, end } = queueOf(1);
     for (const i of many(10)) add(`busy ${String(i)}`, "key:busy");
     serve();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    pass(20);
     add("new", "key:new");
     end("busy 0");
     expect(serve()).toEqual(["new"]);
   });
 
-  it("is one that has waited long, whatever its tier", async () => {
+  it("is one that has waited long, whatever its tier", () => {
     const { add, serve } = queueOf(1);
     add("anonymous", "ip:1");
-    await new Promise((resolve) => setTimeout(resolve, 800));
+    pass(800);
     add("internal", "key:1", { tier: "tier3" });
     expect(serve()).toEqual(["anonymous"]);
   });
 
-  it("is not delayed by connection time used long ago", async () => {
+  it("is not delayed by connection time used long ago", () => {
     const { add, serve, end } = queueOf(1);
     add("first", "key:known");
     serve();
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    pass(10);
     end("first");
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    pass(200);
     add("again", "key:known");
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    pass(2);
     add("new", "key:new");
     expect(serve()).toEqual(["again"]);
   });
 
+  it.each([
+    ["twice the time that its caller used lately", 100, 160, 170],
+    ["5 seconds, whatever its caller used", 60_000, 4999, 5001],
+  ])("is held back by %s", (_, usedMs, before, after) => {
+    for (const [later, first] of [
+      [before, "new"],
+      [after, "again"],
+    ] as const) {
+      const { add, serve, end } = queueOf(1);
+      add("first", "key:known");
+      serve();
+      pass(usedMs);
+      end("first");
+      add("again", "key:known");
+      pass(later);
+      add("new", "key:new");
+      expect(serve()).toEqual([first]);
+    }
+  });
+
   it("is in order of arrival for one caller", () => {
     const { add, serve, end } = queueOf(1);
-    for (const i of many(3)) add(String(i), "key:one");
+    for (const i of many(3)) {
+      add(String(i), "key:one");
+      pass(1);
+    }
     expect(serve()).toEqual(["0"]);
     end("0");
     expect(serve()).toEqual(["1"]);
@@ -138,7 +167,7 @@ describe("the next query", () => {
     expect(serve()).toEqual(["here"]);
   });
 
-  it("is not of a caller whose last query timed out, until its penalty has ended", async () => {
+  it("is not of a caller whose last query timed out, until its penalty has ended", () => {
     const { add, serve, end } = queueOf(8);
     add("costly", "key:costly");
     serve();
@@ -146,7 +175,10 @@ describe("the next query", () => {
     add("again", "key:costly");
     add("other", "key:other", { table: "b" });
     expect(serve()).toEqual(["other"]);
-    await expect.poll(serve, { timeout: 10_000 }).toEqual(["other", "again"]);
+    pass(999);
+    expect(serve()).toEqual(["other"]);
+    pass(1);
+    expect(serve()).toEqual(["other", "again"]);
   });
 });
 
