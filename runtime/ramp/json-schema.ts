@@ -51,11 +51,11 @@ const MAX_COMPILED = 500;
 
 const compiled = new LRUCache<string, { readonly schema: object; readonly validate: ValidateFunction }>({
   max: MAX_COMPILED,
-  // The compiler keeps its own reference to every schema until told otherwise.
+  // The compiler keeps a reference to every schema until it is removed.
   dispose: ({ schema }) => void ajv.removeSchema(schema),
 });
 
-/** A schema's text, which finds an equal schema that was read from the database anew. */
+/** Texts of schemas: an equal schema that is read from the database again has the same text. */
 const texts = new WeakMap<object, string>();
 
 function validatorOf(schema: object): ValidateFunction {
@@ -66,7 +66,7 @@ function validatorOf(schema: object): ValidateFunction {
   return entry.validate;
 }
 
-/** Whether a schema that somebody else wrote can be used. */
+/** Whether a provider's schema compiles. */
 export function isSchema(schema: object): boolean {
   try {
     validatorOf(schema);
@@ -88,12 +88,12 @@ export interface Violation {
   readonly message: string;
 }
 
-/** Whether a value is what the schema says. */
+/** Whether a value matches the schema. */
 export function check<S extends TSchema>(schema: S, value: unknown): value is Static<S> {
   return validatorOf(schema)(value);
 }
 
-/** What is wrong with a value; nothing when it is what the schema says. The value itself is never repeated. */
+/** Violations of the schema, without the value itself; empty when it matches. */
 export function violations(schema: object, value: unknown): readonly Violation[] {
   const validator = validatorOf(schema);
   if (validator(value)) return [];

@@ -104,7 +104,7 @@ export const RAMP_ERRORS = {
   METRICS_FORBIDDEN: {
     status: 403,
     message: "Metrics are open to loopback callers only.",
-    when: "somebody else asks for /metrics and METRICS_PUBLIC is not set",
+    when: "/metrics is read from another machine and METRICS_PUBLIC is not set",
   },
   NOT_FOUND: {
     status: 404,
@@ -123,8 +123,8 @@ export const RAMP_ERRORS = {
   },
   IDEMPOTENCY_IN_PROGRESS: {
     status: 409,
-    message: "A request with this Idempotency-Key is still at work. Try again in a moment.",
-    when: "a twin is at work for longer than five seconds",
+    message: "A request with this Idempotency-Key is still in progress. Repeat it in a moment.",
+    when: "a request with the same key is still in progress after five seconds",
   },
   IDENTITY_CONFLICT: {
     status: 409,
@@ -145,7 +145,7 @@ export const RAMP_ERRORS = {
   RATE_LIMITED: {
     status: 429,
     message: "Too many requests. Try again later.",
-    when: "the project's or the address's window is used up; `Retry-After` tells the seconds",
+    when: "the rate limit of the customer, project or address is used up; `Retry-After` gives the seconds to wait",
   },
   INTERNAL_ERROR: {
     status: 500,
@@ -155,7 +155,7 @@ export const RAMP_ERRORS = {
   PROVIDER_UNAVAILABLE: {
     status: 503,
     message: "No provider answers at the moment. Try again later.",
-    when: "all providers that could be asked fail or are slow",
+    when: "all candidate providers fail or are slow",
   },
   SERVICE_UNAVAILABLE: {
     status: 503,
@@ -173,12 +173,12 @@ interface ErrorRow {
 
 export type RampErrorCode = keyof typeof RAMP_ERRORS;
 
-/** An answer that says no: expected, so a value and never thrown. */
+/** An error response: expected, so a value and never thrown. */
 export interface RampError {
   readonly error: RampErrorCode;
   readonly message: string;
   readonly details: readonly Violation[];
-  /** Seconds to wait, told in `Retry-After` too. */
+  /** Seconds to wait, sent as `Retry-After`. */
   readonly retryAfter: number | null;
 }
 
@@ -203,7 +203,7 @@ export function errorBody({ error, message, details }: RampError): string {
   return JSON.stringify({ error: error, message, ...(details.length > 0 ? { details } : {}) });
 }
 
-/** A whole answer; the body is JSON unless the type says otherwise. */
+/** A whole response; the body is JSON unless the headers give another type. */
 export interface RampResponse {
   readonly status: number;
   readonly body: string;

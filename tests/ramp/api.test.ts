@@ -106,7 +106,7 @@ describe("customers", () => {
 });
 
 describe("the service", () => {
-  it("tells its status, its health and its documentation", async () => {
+  it("serves its status, its health and its documentation", async () => {
     expect((await world.call("GET", "/")).json).toEqual({
       status: "online",
       service: "Routewright Ramp API",
@@ -144,7 +144,7 @@ describe("the service", () => {
     expect([...new Set([...used, ...elsewhere])].sort()).toEqual(Object.keys(RAMP_ERRORS).sort());
   });
 
-  it("answers as its own document says", async () => {
+  it("answers as its OpenAPI document describes", async () => {
     const { json: document } = await world.call("GET", "/openapi.json");
     const ajv = new Ajv2020({ strict: false });
     addFormats.default(ajv);
@@ -209,7 +209,7 @@ describe("the service", () => {
     expect([head.status, head.text]).toEqual([200, ""]);
   });
 
-  it("never tells a cause, a stack or a secret", async () => {
+  it("never reveals a cause, a stack or a secret", async () => {
     const { json } = await world.call("GET", "/openapi.json");
     expect(JSON.stringify(json)).not.toContain(project.clientSecret);
   });

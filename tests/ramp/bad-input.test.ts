@@ -137,7 +137,7 @@ describe("a bad request", () => {
     );
   });
 
-  it("whose body is not what it says is refused", async () => {
+  it("whose body does not match its content type is refused", async () => {
     const send =
       (text: string, type = "application/json") =>
       () =>

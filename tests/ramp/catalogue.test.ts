@@ -33,7 +33,7 @@ describe("quotes and requirements", () => {
     expect(Number(json.quotes[1].destAmount)).toBeLessThan(993.95);
   });
 
-  it("leave out a provider that fails, and are empty where nobody offers the path", async () => {
+  it("leave out a provider that fails, and are empty where no provider offers the path", async () => {
     await world.sandbox.set({ failNext: 1 });
     expect((await quote(USD)).json.quotes).toHaveLength(1);
     await world.sandbox.set({ failNext: 0 });
@@ -63,7 +63,7 @@ describe("quotes and requirements", () => {
     expect([status, json.error]).toEqual([400, code]);
   });
 
-  it("tell the JSON Schemas of both accounts", async () => {
+  it("give the JSON Schemas of both accounts", async () => {
     const ask = (query: string): Promise<Reply> =>
       world.call("GET", `/v1/intent/requirements?${query}`, { auth: project.basic });
     const { status, json } = await ask("srcCurrencyCode=EUR&destCurrencyCode=EURe_GNOSIS");

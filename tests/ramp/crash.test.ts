@@ -4,8 +4,7 @@ import { Vault } from "../../runtime/ramp/vault.js";
 import { addWebhook } from "../../runtime/ramp/setup/webhooks.js";
 import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
 import { migrate } from "../../runtime/ramp/database/migrate.js";
-import { freePort } from "./support/free-port.js";
-import { type OwnProcess, startProcess } from "./support/processes.js";
+import { freePort, type OwnProcess, startProcess } from "./support/processes.js";
 import { ownReceiver } from "./support/receiver.js";
 import {
   call,
@@ -85,7 +84,7 @@ it.each(FAILPOINTS.filter((point) => !AFTER_TROUBLE.includes(point)))(
       20_000,
     );
 
-    // Who owned a claim is dead: nobody waits ninety seconds for it here.
+    // The claim's owner has crashed: the test does not wait the ninety seconds.
     await ownerRows(
       databaseUrl,
       "UPDATE ramp.idempotency_claims SET owned_until = now() WHERE response_status IS NULL",

@@ -3,7 +3,6 @@ import { Vault } from "../../runtime/ramp/vault.js";
 import { addWebhook } from "../../runtime/ramp/setup/webhooks.js";
 import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
 import { migrate } from "../../runtime/ramp/database/migrate.js";
-import { ownPostgres } from "./support/own-postgres.js";
 import { startProcess } from "./support/processes.js";
 import { ownReceiver } from "./support/receiver.js";
 import {
@@ -17,6 +16,11 @@ import {
   type Reply,
   SECRETS_KEY,
 } from "./support/world.js";
+import { readFileSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startEmbeddedPostgres } from "../../runtime/embedded/embedded-postgres.js";
 
 const postgres = await ownPostgres();
 await migrate(postgres.url);
@@ -128,7 +132,7 @@ it("comes back by itself when PostgreSQL is restarted and killed under load: no 
   expect(received).toEqual(new Set(events.map(({ id }) => id)));
 }, 240_000);
 
-/** Claims that could not be given up with the database away are free after ninety seconds: nobody waits for that here. */
+/** Claims that could not be released while the database was down expire after ninety seconds: the test does not wait. */
 async function releaseClaims(): Promise<void> {
   await eventually(
     () =>
@@ -138,4 +142,48 @@ async function releaseClaims(): Promise<void> {
       ).catch(() => null),
     (rows) => rows !== null,
   );
+}
+
+interface OwnPostgres {
+  readonly url: string;
+  /** Stops it as an operator would, sessions cut off, and starts it again on the same port. */
+  restart(): Promise<void>;
+  /** Kills the server's first process and starts it again: it recovers from its log. */
+  crash(): Promise<void>;
+}
+
+/** What `pg_ctl stop` sends. */
+const FAST_SHUTDOWN = "SIGINT";
+
+/** A PostgreSQL server of a test file's own, to be treated badly. Removed at the end. */
+async function ownPostgres(): Promise<OwnPostgres> {
+  const dataDir = await mkdtemp(join(tmpdir(), "ramp-postgres-"));
+  const uses = [await startEmbeddedPostgres({ dataDir })];
+  const url = uses[0]?.url ?? "";
+  const startAfter = async (signal: NodeJS.Signals): Promise<void> => {
+    const pidFile = join(dataDir, "postgres", "data", "postmaster.pid");
+    const pid = Number((await readFile(pidFile, "utf8")).split("\n")[0]);
+    process.kill(pid, signal);
+    await eventually(
+      () => Promise.resolve(isAlive(pid)),
+      (alive) => !alive,
+      30_000,
+    );
+    uses.push(await startEmbeddedPostgres({ dataDir }));
+    if (uses.at(-1)?.url !== url) throw new Error("The port was taken in between.");
+  };
+  afterAll(async () => {
+    for (const use of uses) await use.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  return { url, restart: () => startAfter(FAST_SHUTDOWN), crash: () => startAfter("SIGKILL") };
+}
+
+/** Zombies excluded: their parent may never wait for them. */
+function isAlive(pid: number): boolean {
+  try {
+    return !readFileSync(`/proc/${String(pid)}/stat`, "utf8").includes("(postgres) Z");
+  } catch {
+    return false;
+  }
 }

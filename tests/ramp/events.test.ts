@@ -24,19 +24,19 @@ const deliveries = (project: TestProject): Promise<Record<string, unknown>[]> =>
   );
 
 describe("events", () => {
-  it("tell of every move of an intent and its transaction, signed as Standard Webhooks are", async () => {
+  it("report every move of an intent and its transaction, signed as Standard Webhooks are", async () => {
     const project = await world.project();
     const receiver = await ownReceiver();
     const secret = await world.webhook(project, receiver.url);
-    const auth = await newCustomer(world, project, "told");
+    const auth = await newCustomer(world, project, "reported");
     const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp({ autoExecute: true }) });
     await eventually(
       () => deliveries(project),
       (rows) => rows.length === 11 && rows.every(({ status }) => status === "DELIVERED"),
     );
     const events = receiver.verified(secret);
-    const told = events.map(({ type, data }) => `${type} ${String(data["status"])}`).sort();
-    expect(told).toEqual(
+    const reported = events.map(({ type, data }) => `${type} ${String(data["status"])}`).sort();
+    expect(reported).toEqual(
       [
         "intent.status_changed PENDING",
         "compliance.updated PENDING",
@@ -55,7 +55,7 @@ describe("events", () => {
     for (const { data } of events)
       expect(data).toMatchObject({
         intentId: json.intent.id,
-        customerId: customerIdOf(project.projectId, "told"),
+        customerId: customerIdOf(project.projectId, "reported"),
         projectId: project.id,
       });
   });

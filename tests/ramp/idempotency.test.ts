@@ -106,17 +106,17 @@ describe("a key", () => {
     const auth = await newCustomer(world, project);
     const refused = await world.call("POST", "/v1/intent", {
       auth,
-      key: "mended",
+      key: "repaired",
       body: onramp({ srcAmount: "0" }),
     });
     expect([refused.status, refused.json.error]).toEqual([400, "INVALID_AMOUNT"]);
     const unknown = await world.call("POST", "/v1/intent", {
       auth: "Bearer x.y.z",
-      key: "mended",
+      key: "repaired",
       body: onramp(),
     });
     expect(unknown.status).toBe(401);
-    expect((await world.call("POST", "/v1/intent", { auth, key: "mended", body: onramp() })).status).toBe(
+    expect((await world.call("POST", "/v1/intent", { auth, key: "repaired", body: onramp() })).status).toBe(
       201,
     );
   });
@@ -173,11 +173,11 @@ describe("a key", () => {
   });
 });
 
-describe("a twin", () => {
+describe("a concurrent duplicate", () => {
   const claim = (key: string, sql: string): Promise<unknown> =>
     ownerRows(world.databaseUrl, `UPDATE ramp.idempotency_claims SET ${sql} WHERE key = $1`, [key]);
 
-  it("of a request that stays at work is told so", async () => {
+  it("of a request that stays in progress gets 409", async () => {
     const auth = await newCustomer(world, project);
     await world.call("POST", "/v1/intent", { auth, key: "stuck", body: onramp() });
     await claim("stuck", "response_status = NULL, response_body = NULL");

@@ -56,7 +56,7 @@ describe("a project", () => {
   });
 
   it.each(["status=DONE", "updatedSince=yesterday", "limit=0", "starting_after=x", "since=1"])(
-    "is told that ?%s is wrong",
+    "gets an error that names ?%s",
     async (query) => {
       expect((await get(`/v1/intents?${query}`)).json.error).toBe("INVALID_REQUEST");
     },
@@ -81,7 +81,7 @@ describe("cancelling", () => {
   const statusOf = async (id: string, auth: string): Promise<string> =>
     String((await get(`/v1/intent/${id}`, auth)).json.intent.status);
 
-  it("ends an intent that waits for its payment to be started; a replay says the same", async () => {
+  it("ends an intent that waits for its payment to be started; a replay gives the same", async () => {
     const auth = await newCustomer(world, project);
     const id = await create(auth);
     const reply = await cancel(id, auth, "cancel-1");

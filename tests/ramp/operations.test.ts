@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
-import { deleteExpired } from "../../runtime/ramp/background/housekeeping.js";
+import { deleteExpired } from "../../runtime/ramp/background/scheduler.js";
 import { check, compiledSchemas, violations } from "../../runtime/ramp/json-schema.js";
 import { diagnose } from "../../runtime/ramp/setup/doctor.js";
 import { listIntentSummaries, showIntent } from "../../runtime/ramp/setup/intents.js";
@@ -50,7 +50,7 @@ describe("routewright ramp doctor", () => {
     );
   });
 
-  it("names intents that nobody processes and intents that need attention", async () => {
+  it("names intents that are not processed and intents that need attention", async () => {
     const stopped = await ownWorld();
     const project = await stopped.project();
     const auth = await newCustomer(stopped, project);

@@ -66,7 +66,7 @@ async function checkoutOf({ path }: Made): Promise<string> {
 }
 
 describe("a page's link", () => {
-  it("is refused with a page that says so once it has expired", async () => {
+  it("is refused with a page once it has expired", async () => {
     const { id } = await create();
     const target = {
       kind: "onboarding",
@@ -81,7 +81,8 @@ describe("a page's link", () => {
       expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
       expect(answer.text).toContain("This link has expired");
     }
-    expect((await world.call("GET", `${new URL(url).pathname}/status`)).status).toBe(410);
+    const status = await world.call("GET", `${new URL(url).pathname}/status`);
+    expect([status.status, status.json.error]).toEqual([410, "LINK_EXPIRED"]);
   });
 
   it("is refused when it was changed, cut off, made up, or is for another page", async () => {
@@ -118,7 +119,7 @@ describe("a page's link", () => {
     expect(headers.get("access-control-allow-origin")).toBeNull();
   });
 
-  it("names no origin in its policy that could change what the policy says", async () => {
+  it("names no origin in its policy that could change the policy", async () => {
     const { path } = await create();
     const set = "UPDATE ramp.projects SET page_origins = $2 WHERE id = $1";
     const origins = ["https://app.example.com", "https://a.example.com;script-src", "*", "javascript:x"];
@@ -129,7 +130,7 @@ describe("a page's link", () => {
     expect(headers.get("x-frame-options")).toBeNull();
   });
 
-  it("tells the status in JSON, and another version once the page would look different", async () => {
+  it("gives the status in JSON, and another version once the page would look different", async () => {
     const made = await create();
     const before = await world.call("GET", `${made.path}/status`);
     expect(before.json).toEqual({
@@ -153,7 +154,7 @@ describe("the checkout page", () => {
     return checkoutOf(made);
   }
 
-  it("tells of a transfer that came back, and why", async () => {
+  it("shows a transfer that came back, and why", async () => {
     await world.sandbox.set({ execution: "fail" });
     const made = await create({ autoExecute: true, checkoutRedirectUrl: "https://shop.example.com/paid" });
     const path = await checkout(made);
@@ -170,7 +171,7 @@ describe("the checkout page", () => {
     });
   });
 
-  it("tells that the time is over, and outlives the onboarding link to do so", async () => {
+  it("shows that the intent has expired, and outlives the onboarding link", async () => {
     await world.sandbox.set({ execution: "stall" });
     const made = await create({ autoExecute: true });
     const path = await checkout(made);

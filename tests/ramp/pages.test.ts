@@ -100,7 +100,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await page.getByRole("button", { name: "Copy Account number" }).click();
     await page.getByRole("status").filter({ hasText: "Account number copied." }).waitFor();
     expect(await page.locator("main").innerText()).toContain("021000021");
-    // Another intent that settles; this one's provider is told to hold on to it.
+    // Another intent that settles; this one's provider does not settle.
     await ramp.sandbox.set({ execution: "settle" });
     expect(await statusOf(intent)).toBe("TRANSACTION_IN_PROGRESS");
     const second = await create(north({ autoExecute: true }));
@@ -138,7 +138,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await ramp.sandbox.set({ execution: "settle" });
   });
 
-  it("tells what is wrong beside each field and keeps what was typed", async () => {
+  it("shows the error beside each field and keeps what was typed", async () => {
     const intent = await create(north());
     const page = await newPage();
     await page.goto(intent.url);
@@ -200,7 +200,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await page.waitForURL(`${site.origin}/paid?intentId=${intent.id}&status=COMPLETED`, { timeout: 20_000 });
   });
 
-  it("tells the window that opened it when the intent is completed", async () => {
+  it("notifies the window that opened it when the intent is completed", async () => {
     const intent = await create(north({ autoExecute: true }));
     const page = await newPage();
     await page.goto(`${site.origin}/popup?page=${encodeURIComponent(intent.url)}`);
@@ -220,7 +220,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     );
   });
 
-  it("works in a frame of a registered origin, and tells it when the customer leaves", async () => {
+  it("works in a frame of a registered origin, and notifies it when the customer leaves", async () => {
     const intent = await create(north());
     const page = await newPage();
     await page.goto(`${site.origin}/frame?page=${encodeURIComponent(intent.url)}`);
@@ -285,7 +285,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await ownerRows(ramp.databaseUrl, "UPDATE ramp.projects SET name = 'Test' WHERE id = $1", [project.id]);
   });
 
-  it("says so when the link expires while the page is open", async () => {
+  it("shows that the link has expired while the page is open", async () => {
     await ramp.sandbox.set({ settleMs: 60_000 });
     const intent = await create(north());
     const page = await newPage();

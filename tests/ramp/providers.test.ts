@@ -29,7 +29,7 @@ const reaches = ({ auth, id }: { auth: string; id: string }, status: string): Pr
     ({ json }) => json.intent.status === status,
   );
 
-/** Statuses that the events of an intent tell, in order. */
+/** Statuses of the events of an intent, in order. */
 async function history(id: string): Promise<unknown[]> {
   const rows = await ownerRows(
     world.databaseUrl,
@@ -107,7 +107,7 @@ describe("callbacks", () => {
 });
 
 describe("a provider", () => {
-  it("that fails for a while is asked again until the intent is done", async () => {
+  it("that fails for a while is called again until the intent is done", async () => {
     await world.sandbox.set({ failNext: 1_000_000 });
     const intent = await started();
     expect(intent.created.json.intent.status).toBe("PENDING");
@@ -171,7 +171,7 @@ describe("the provider protocol", () => {
     expect(paths).toEqual([...new Set(Object.values(OPERATIONS).map(({ path }) => path))].sort());
   });
 
-  it("is refused to whoever does not sign, or signs something else", async () => {
+  it("is refused without a signature, or with that of another request", async () => {
     const [provider] = SANDBOX_PROVIDERS;
     const { path = "", keyId = "", secret = "" } = provider ?? {};
     const target = `${path}/executions`;

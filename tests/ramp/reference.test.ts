@@ -4,13 +4,14 @@ import { expect, it } from "vitest";
 import { INTENT_MOVES, isTerminal, type IntentStatus } from "../../runtime/ramp/intents/intent.js";
 import { RAMP_ERRORS } from "../../runtime/ramp/ramp-errors.js";
 import { readEnvironment } from "../../runtime/environment/environment.js";
+import { MESSAGES, OPERATIONS } from "../../runtime/ramp/providers/protocol.js";
 import { EVENT_TYPES } from "../../runtime/ramp/webhooks/events.js";
 
 const reference = readFileSync(new URL("../../runtime/ramp/README.md", import.meta.url), "utf8");
 
 /** The rows of a section's table, cell by cell, without the marks of code. */
 function rowsOf(section: string): readonly (readonly string[])[] {
-  const text = reference.split(`\n## ${section}\n`)[1]?.split("\n## ")[0] ?? "";
+  const text = reference.split(new RegExp(`\n###? ${section}\n`))[1]?.split(/\n###? /)[0] ?? "";
   return [...text.matchAll(/^\| `.*\|$/gm)].map(([line]) =>
     line
       .split(/(?<!\\)\|/)
@@ -57,4 +58,63 @@ it("settings of the environment, all of them", () => {
       .map(([name]) => plain(name))
       .sort(),
   ).toEqual([...read].sort());
+});
+
+interface Schema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly const?: string;
+  readonly pattern?: string;
+}
+
+/** By their properties: an optional message is a copy of its schema. */
+const names = new Map<unknown, string>(
+  Object.entries(MESSAGES).map(([name, { properties }]) => [properties, name]),
+);
+
+function typeOf(schema: Schema): string {
+  const { type, items, anyOf, pattern } = schema;
+  const name = names.get(schema.properties);
+  if (name !== undefined) return name;
+  if (anyOf) return [...new Set(anyOf.map(literalOrType))].join(", ");
+  if (items) return `list of ${typeOf(items)}`;
+  return pattern?.startsWith("^[0-9]") ? "decimal" : (schema.const ?? type ?? "");
+}
+
+function literalOrType(schema: Schema): string {
+  return schema.type === "null" ? "null" : (schema.const ?? typeOf(schema));
+}
+
+/** Field, type and meaning of each field; objects without a name of their own are written out. */
+function fieldsOf(prefix: string, { properties = {}, required = [] }: Schema): readonly string[][] {
+  return Object.entries(properties).flatMap(([name, schema]) => {
+    const isOptional = !required.includes(name);
+    const path = `${prefix}.${name}`;
+    const row = [path, `${typeOf(schema)}${isOptional ? ", optional" : ""}`, schema.description ?? ""];
+    const inner = schema.items ?? schema;
+    const isUnnamed = inner.properties !== undefined && !names.has(inner.properties);
+    return [row, ...(isUnnamed ? fieldsOf(schema.items ? `${path}[]` : path, inner) : [])];
+  });
+}
+
+it("fields of the provider protocol", () => {
+  const expected = Object.entries(MESSAGES).flatMap(([name, schema]) => fieldsOf(name, schema as Schema));
+  const rows = rowsOf("Messages").map(([field, type, meaning]) => [plain(field), type, meaning]);
+  expect(rows).toEqual(expected);
+});
+
+it("operations of the provider protocol", () => {
+  const nameOf = (schema: { properties: unknown } | null): string => names.get(schema?.properties) ?? "";
+  const expected = Object.values(OPERATIONS).map(({ method, path, request, answer, keyed }) => [
+    `${method} ${path}`,
+    nameOf(request),
+    nameOf(answer),
+    keyed ? "yes" : "",
+  ]);
+  const rows = rowsOf("Operations of a provider").map(([call, ...cells]) => [plain(call), ...cells]);
+  expect(rows).toEqual(expected);
 });

@@ -178,7 +178,7 @@ async function providerTrouble(auth: string): Promise<void> {
   }
 }
 
-/** What PostgreSQL says of a row that it refuses holds the row. */
+/** PostgreSQL's error about a refused row contains the row. */
 async function databaseTrouble(auth: string): Promise<void> {
   await ownerRows(
     databaseUrl,

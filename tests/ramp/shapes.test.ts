@@ -1,16 +1,7 @@
 /** Identifiers, absent fields, account details and keys, as callers see them over HTTP. */
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import {
-  eventually,
-  FAST,
-  newCustomer,
-  onramp,
-  ownerRows,
-  ownWorld,
-  type Reply,
-  WALLET,
-} from "./support/world.js";
+import { newCustomer, onramp, ownerRows, ownWorld, type Reply, WALLET } from "./support/world.js";
 
 const world = await ownWorld();
 const project = await world.project();
@@ -89,7 +80,7 @@ describe("a customer's id", () => {
   });
 });
 
-describe("what there is not to say", () => {
+describe("a field without a value", () => {
   it("is absent from an intent and its transaction, not null", async () => {
     const { json } = await intent(onramp({ autoExecute: false }));
     for (const name of ["currentRequirementCode", "onboardingRedirectUrl", "checkoutRedirectUrl"])
@@ -309,25 +300,5 @@ describe("a replay", () => {
     const again = await intent(body, "replayed");
     await world.sandbox.set({ slowMs: 0 });
     expect([again.status, again.text]).toEqual([201, first.text]);
-  });
-});
-
-describe("an expired page link", () => {
-  it("has a code of the closed list", async () => {
-    const own = await ownWorld({ polling: { ...FAST, intentLifetimeMs: 1_500 } });
-    const shop = await own.project();
-    const bearer = await newCustomer(own, shop);
-    const { json } = await own.call("POST", "/v1/intent", {
-      auth: bearer,
-      body: onramp({ srcAmount: "500.00" }),
-    });
-    const status = `${new URL(String(json.onboardingUrl)).pathname}/status`;
-    const gone = await eventually(
-      () => own.call("GET", status),
-      (reply) => reply.status === 410,
-    );
-    expect(gone.json.error).toBe("LINK_EXPIRED");
-    const document = await own.call("GET", "/openapi.json");
-    expect(document.json.components.schemas.Error.properties.error.enum).toContain("LINK_EXPIRED");
   });
 });

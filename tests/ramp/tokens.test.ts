@@ -177,7 +177,7 @@ describe("a subject token", () => {
     expect(exp - now()).toBeGreaterThan(50);
   });
 
-  it("gives no access token that lives longer than the project allows: a day unless it says otherwise", async () => {
+  it("gives no access token that lives longer than the project allows: a day by default", async () => {
     const expOf = ({ json }: Reply): number =>
       (jwt.decode(String(json.accessToken)) as jwt.JwtPayload).exp ?? 0;
     const daily = await world.project({ ttl: 1_000_000 });
@@ -241,7 +241,7 @@ describe("a subject token", () => {
     await end();
   });
 
-  it("is never told back, and the id that came with it is not stored when it is refused", async () => {
+  it("is never repeated in the answer, and a refused one stores no customer", async () => {
     const token = await idToken({ aud: "nobody" });
     const reply = await exchange(token, "never-stored");
     expect(reply.text).not.toContain(token);

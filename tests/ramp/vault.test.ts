@@ -79,7 +79,7 @@ describe("the master key", () => {
     expect(events.length).toBeGreaterThan(0);
   });
 
-  it("has every sealed column in the list of what a rotation seals anew", async () => {
+  it("has every sealed column in the list of what a rotation seals again", async () => {
     const columns = await ownerRows(
       world.databaseUrl,
       `SELECT table_name || '.' || column_name AS name FROM information_schema.columns

@@ -77,7 +77,7 @@ describe("a wallet sign-in", () => {
     expect(claimsOf(reply).aud).toBe("localhost:3000");
   });
 
-  it("is one identity whatever the chain", async () => {
+  it("is one identity on every chain", async () => {
     const first = await signIn({ fields: { chainId: 1 } });
     const second = await signIn({ fields: { chainId: 8453 } });
     expect(claimsOf(first).sub).toBe(claimsOf(second).sub);
@@ -134,7 +134,7 @@ describe("a wallet sign-in", () => {
     expect((await challenge(inner, await account.signMessage({ message: inner }))).status).toBe(200);
   });
 
-  it("gives a token that lives as long as asked for, and no longer than the message", async () => {
+  it("gives a token that lives as long as requested, and no longer than the message", async () => {
     const lifetime = (reply: Reply): number => (claimsOf(reply).exp ?? 0) - (claimsOf(reply).iat ?? 0);
     expect(lifetime(await signIn())).toBe(3_600);
     expect(lifetime(await signIn({ more: { ttlInSeconds: 60 } }))).toBe(60);
@@ -207,7 +207,7 @@ describe("a contract wallet", async () => {
       expect([status, json.error]).toEqual([400, "INVALID_WALLET_SIGNATURE"]);
   });
 
-  it("is told what is missing: the client id, a node for the chain, the domain", async () => {
+  it("gets an error that names what is missing: the client id, a node for the chain, the domain", async () => {
     const own = await withNode();
     const replies = [
       [await contractSignIn(), /`clientId`/],
@@ -224,7 +224,7 @@ describe("a contract wallet", async () => {
     }
   });
 
-  it("is asked to try again when the node does not answer, and its nonce stays good", async () => {
+  it("gets 503 when the node does not answer, and its nonce stays valid", async () => {
     const own = await world.project({ walletDomains: [DOMAIN] });
     const gone = await startProcess("./ethereum-node-process.ts", { CHAIN_ID: "10" });
     made(await updateProject(world, own.id, { walletRpc: [`10=${gone.said}`] }));

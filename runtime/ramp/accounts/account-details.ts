@@ -8,7 +8,7 @@ export type Side = "src" | "dest";
 
 const DRAFT = "https://json-schema.org/draft/2020-12/schema";
 
-/** What any account may say. */
+/** Details that every account may have. */
 const COMMON_FIELDS = {
   countryCode: {
     type: "string",

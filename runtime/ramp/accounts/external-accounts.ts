@@ -40,7 +40,7 @@ export function addExternalAccount(
   return { id, customerId, currencyCode, metadata, label, createdAt: now, updatedAt: now };
 }
 
-/** A label for an account that was given none: enough to tell it from others, too little to pay with. */
+/** Default label of an account: enough to recognize it, too little to pay with. */
 function labelOf(metadata: Readonly<Record<string, unknown>>, currencyCode: string): string {
   if (typeof metadata["label"] === "string") return metadata["label"];
   const number = ["accountNumber", "iban", "key", "address"]

@@ -1,14 +1,9 @@
 import type { Route } from "./route.js";
 import { getProviders, getQuote, getRequirements, getSupportedCurrencies } from "./routes/catalogue.js";
 import { createCustomer, getCustomers } from "./routes/customers.js";
-import { getProjectIntent, getProjectIntents } from "./routes/project-intents.js";
-import { getDeliveries, getEvents } from "./routes/events.js";
 import {
-  createExternalAccounts,
-  getExternalAccounts,
-  removeExternalAccount,
-} from "./routes/external-accounts.js";
-import {
+  getProjectIntent,
+  getProjectIntents,
   cancelIntent,
   createIntent,
   getIntent,
@@ -16,6 +11,12 @@ import {
   executeTransaction,
   getTransaction,
 } from "./routes/intents.js";
+import { getDeliveries, getEvents } from "./routes/events.js";
+import {
+  createExternalAccounts,
+  getExternalAccounts,
+  removeExternalAccount,
+} from "./routes/external-accounts.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
 /** All endpoints, in the order of the documentation; the app, the OpenAPI document and the tests go through this list. */
 export const ROUTES: readonly Route[] = [

@@ -66,7 +66,7 @@ function addRoute(app: Express, service: ApiServices, route: Route): void {
   });
 }
 
-/** Browsers may call with a customer's token; project credentials have no place in one, but are not ours to keep out. */
+/** Browsers may call with a customer's token. Project credentials do not belong in a browser, but are not blocked. */
 const PREFLIGHT = {
   "Access-Control-Allow-Methods": "GET, HEAD, POST, DELETE, OPTIONS",
   "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, X-Request-Id",
@@ -95,9 +95,9 @@ function addSystem(app: Express, service: ApiServices, { path, handle }: SystemP
   });
 }
 
-/** SQLSTATE classes and driver errors that mean: the database is not there. */
+/** SQLSTATE classes and driver errors of an unreachable database. */
 const DATABASE_LOST = /^(08|53|57)|^ECONN|^EPIPE$|^ENOENT$/;
-/** What the driver says without a code. */
+/** Messages of driver errors without a code. */
 const CONNECTION_LOST = /timeout exceeded when trying to connect|Connection terminated|is not queryable/;
 
 function errorOf({ ramp }: ApiServices, request: Request, error: unknown): RampError {
@@ -140,7 +140,7 @@ function errorResponse(refusal: RampError): RampResponse {
   if (refusal.error === "INVALID_CREDENTIALS")
     headers["WWW-Authenticate"] = 'Basic realm="ramp", charset="UTF-8"';
   if (refusal.error === "INVALID_TOKEN") headers["WWW-Authenticate"] = 'Bearer realm="ramp"';
-  // The rest of the body is not worth reading: the connection ends with the answer.
+  // The rest of the body is not read: the connection closes after the response.
   if (refusal.error === "BODY_TOO_LARGE") headers["Connection"] = "close";
   return { status, body: errorBody(refusal), headers };
 }

@@ -11,8 +11,8 @@ import { type IdempotencyKey, fingerprintOf } from "../idempotency/claims.js";
 import { isStorable, parseJson, type Violation, violations } from "../json-schema.js";
 
 /**
- * Answers one request to an endpoint: who calls, how often, the body, the key, the fields, the work. "gone" when the client
- * has left and nothing was begun.
+ * Handles one request to an endpoint: authentication, rate limit, query, body, idempotency key, work. "gone" when the client
+ * disconnected before anything was done.
  */
 export async function handleRequest(
   ramp: RampContext,
@@ -57,7 +57,7 @@ async function handleIdempotent(
   if (isRampError(key)) return key;
   const project = caller?.projectId ?? projectId(caller?.id ?? "");
   return runIdempotent(ramp, project, key, {
-    // A body that is not valid is refused as late as any other: a key that knows another body has its say first.
+    // A key that was used with another body is reported before an invalid body.
     prepare: (isReplay) => (invalid === null ? work.prepare(isReplay) : Promise.resolve(invalid)),
     finish: (resourceId, store) => work.finish(resourceId, store),
   });
@@ -66,16 +66,16 @@ async function handleIdempotent(
 /** Longest `Idempotency-Key`, in characters (runtime/ramp/README.md, Limits). */
 const MAX_KEY_LENGTH = 256;
 
-/** A body as it came and as it was understood. */
+/** A body, raw and parsed. */
 interface ReadBody {
   readonly text: string;
   /** The text itself when it is not JSON. */
   readonly value: unknown;
-  /** Null: the value is what the schema says. */
+  /** Null: the value matches the schema. */
   readonly invalid: RampError | null;
 }
 
-/** Reads a request's body; "gone" when the client has left in the middle. */
+/** Reads a request's body; "gone" when the client disconnected meanwhile. */
 async function readRequestBody(
   request: IncomingMessage,
   route: Route,
@@ -89,11 +89,11 @@ async function readRequestBody(
     case "not-text":
       return rampError("INVALID_REQUEST", { details: [{ path: "", message: "is not UTF-8" }] });
     case "text":
-      return understand(request, route, body.text);
+      return parseBody(request, route, body.text);
   }
 }
 
-function understand(request: IncomingMessage, { body: schema }: Route, text: string): ReadBody | RampError {
+function parseBody(request: IncomingMessage, { body: schema }: Route, text: string): ReadBody | RampError {
   if (schema === null) return { text, value: null, invalid: null };
   const isJson = /^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? "");
   if (text !== "" && !isJson) return rampError("UNSUPPORTED_MEDIA_TYPE");

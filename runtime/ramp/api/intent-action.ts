@@ -40,7 +40,7 @@ export class IntentAction implements IdempotentOperation {
     if ((await readOwnIntent(tx, caller.customerId, id)) === null) return rampError("NOT_FOUND");
     const changed = this.#change.record(tx, await lockIntent(tx, id));
     if (isRampError(changed)) return changed;
-    // The owner of the lease does not know of this change: it is carried out here.
+    // The lease owner has not seen this change: this request carries it out.
     stealLease(tx, id, this.#leaseOwner, ramp.polling);
     this.#begun = { ...changed, leaseOwner: this.#leaseOwner };
     return null;
@@ -60,16 +60,18 @@ export async function continueIfFree<T>(
   ramp: RampContext,
   projectId: ProjectId,
   id: string,
-  driver: string,
+  leaseOwner: string,
   settle: OnIdle<T>,
 ): Promise<T> {
-  const held = await ramp.database.inProject(projectId, async (tx) => {
-    const [isHeld, intent] = await Promise.all([
-      acquireLease(tx, id, driver, ramp.polling),
+  const leased = await ramp.database.inProject(projectId, async (tx) => {
+    const [isLeased, intent] = await Promise.all([
+      acquireLease(tx, id, leaseOwner, ramp.polling),
       readIntent(tx, id),
     ]);
     if (intent === null) throw new Error(`The intent ${id} does not exist.`);
-    return isHeld ? { intent } : { settled: settle(tx, intent) };
+    return isLeased ? { intent } : { settled: settle(tx, intent) };
   });
-  return "settled" in held ? held.settled : processLeased(ramp, projectId, held.intent, driver, settle);
+  return "settled" in leased
+    ? leased.settled
+    : processLeased(ramp, projectId, leased.intent, leaseOwner, settle);
 }

@@ -4,6 +4,7 @@ import { RAMP_ERRORS, type RampErrorCode } from "../ramp-errors.js";
 import type { Access, Route } from "./route.js";
 import { ROUTES } from "./all-routes.js";
 import * as schemas from "./response-schemas.js";
+import { errorExample, eventExample, EXAMPLES, parameterExample } from "./examples.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -14,13 +15,19 @@ const ACCESS_ERRORS: Readonly<Record<Access, readonly RampErrorCode[]>> = {
   public: [],
 };
 
-const COMMON_ERRORS: readonly RampErrorCode[] = ["RATE_LIMITED", "INTERNAL_ERROR", "SERVICE_UNAVAILABLE"];
+/** Every endpoint reads its query and its body within limits, even where it uses neither. */
+const COMMON_ERRORS: readonly RampErrorCode[] = [
+  "INVALID_REQUEST",
+  "BODY_TOO_LARGE",
+  "RATE_LIMITED",
+  "INTERNAL_ERROR",
+  "SERVICE_UNAVAILABLE",
+];
 const KEY_ERRORS: readonly RampErrorCode[] = [
   "INVALID_IDEMPOTENCY_KEY",
   "IDEMPOTENCY_IN_PROGRESS",
   "IDEMPOTENCY_KEY_REUSED",
 ];
-const BODY_ERRORS: readonly RampErrorCode[] = ["INVALID_REQUEST", "BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"];
 
 /** The ramp's own OpenAPI 3.1 document, made from the routes and their schemas. */
 export function openApiDocument(publicUrl: string): Json {
@@ -64,7 +71,8 @@ function webhooksOf(): Json {
           data: plain(EVENTS[type]),
         },
       };
-      const requestBody = { required: true, content: { "application/json": { schema } } };
+      const example = eventExample(type);
+      const requestBody = { required: true, content: { "application/json": { schema, example } } };
       const responses = { "2XX": { description: "Received; anything else is delivered again." } };
       return [type, { post: { operationId: type, summary: type, requestBody, responses } }];
     }),
@@ -78,7 +86,7 @@ function pathsOf(routes: readonly Route[]): Json {
 }
 
 function operationOf(route: Route): Json {
-  const { access, summary, description, body } = route;
+  const { access, summary, description, body, rawBody } = route;
   return {
     operationId: operationId(route),
     tags: [tagOf(route)],
@@ -86,16 +94,21 @@ function operationOf(route: Route): Json {
     ...(description === undefined ? {} : { description }),
     security: access === "public" ? [] : [{ [access]: [] }],
     parameters: parametersOf(route),
-    ...(body === null
-      ? {}
-      : {
-          requestBody: {
-            required: Object.keys(body["properties"] as object).length > 0,
-            content: jsonContent(body),
-          },
-        }),
+    ...requestBodyOf(body ?? rawBody ?? null, exampleOf(route).body),
     responses: responsesOf(route),
   };
+}
+
+function requestBodyOf(schema: TSchema | null, example: unknown): Json {
+  if (schema === null) return {};
+  const required = Object.keys(schema["properties"] as object).length > 0;
+  return { requestBody: { required, content: jsonContent(schema, example) } };
+}
+
+function exampleOf({ method, path }: Route): (typeof EXAMPLES)[string] {
+  const example = EXAMPLES[`${method} ${path}`];
+  if (!example) throw new Error(`${method} ${path} has no example.`);
+  return example;
 }
 
 /** Groups of operations in the documentation; the first whose paths match is an operation's tag. */
@@ -144,6 +157,7 @@ function parametersOf({ path, query, run }: Route): readonly Json[] {
     in: "path",
     required: true,
     schema: { type: "string" },
+    example: parameterExample(name ?? ""),
   }));
   const properties = (query?.["properties"] ?? {}) as Record<string, TSchema>;
   const required = (query?.["required"] ?? []) as readonly string[];
@@ -152,12 +166,14 @@ function parametersOf({ path, query, run }: Route): readonly Json[] {
     in: "query",
     required: required.includes(name),
     schema: plain(schema),
+    example: parameterExample(name),
   }));
   const key = {
     name: "Idempotency-Key",
     in: "header",
     required: false,
     schema: { type: "string", minLength: 1, maxLength: 256 },
+    example: parameterExample("Idempotency-Key"),
   };
   return [...inPath, ...inQuery, ...(run.kind === "once" ? [key] : [])];
 }
@@ -184,15 +200,16 @@ function responsesOf(route: Route): Json {
   return { [String(answer.status)]: good, ...Object.fromEntries(bad) };
 }
 
-function contentOf({ answer }: Route, schema: TSchema): Json {
-  return answer.description.includes("text/plain")
-    ? { "text/plain": { schema: plain(schema) } }
-    : jsonContent(schema);
+function contentOf(route: Route, schema: TSchema): Json {
+  const example = exampleOf(route).answer;
+  return route.answer.description.includes("text/plain")
+    ? { "text/plain": { schema: plain(schema), example } }
+    : jsonContent(schema, example);
 }
 
 /** Every refusal that the endpoint can answer with. */
-export function errorsOf({ access, body, query, run, errors }: Route): readonly RampErrorCode[] {
-  const fields = body !== null ? BODY_ERRORS : query !== null ? (["INVALID_REQUEST"] as const) : [];
+export function errorsOf({ access, body, run, errors }: Route): readonly RampErrorCode[] {
+  const fields = body !== null ? (["UNSUPPORTED_MEDIA_TYPE"] as const) : [];
   const keyed = run.kind === "once" ? KEY_ERRORS : [];
   return [...new Set([...errors, ...fields, ...keyed, ...ACCESS_ERRORS[access], ...COMMON_ERRORS])];
 }
@@ -203,16 +220,17 @@ function errorResponse(codes: readonly RampErrorCode[]): Json {
   };
   return {
     description: codes.map((code) => `\`${code}\`: ${RAMP_ERRORS[code].when}.`).join(" "),
-    content: { "application/json": { schema } },
+    content: { "application/json": { schema, examples: errorExamples(codes) } },
   };
 }
 
-function jsonContent(schema: TSchema): Json {
-  return {
-    "application/json": {
-      schema: schema.$id === undefined ? plain(schema) : { $ref: `#/components/schemas/${schema.$id}` },
-    },
-  };
+function errorExamples(codes: readonly RampErrorCode[]): Json {
+  return Object.fromEntries(codes.map((code) => [code, { value: errorExample(code) }]));
+}
+
+function jsonContent(schema: TSchema, example: unknown): Json {
+  const reference = { $ref: `#/components/schemas/${schema.$id ?? ""}` };
+  return { "application/json": { schema: schema.$id === undefined ? plain(schema) : reference, example } };
 }
 
 function componentSchemas(): Json {

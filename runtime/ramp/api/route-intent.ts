@@ -12,7 +12,7 @@ import type { RampContext } from "../context.js";
 import { check, violations, type Violation } from "../json-schema.js";
 import { isRampError, rampError, type RampError } from "../ramp-errors.js";
 import { type CurrencyPair, hasIdOrCode, readCountry, readPair } from "./routes/catalogue.js";
-import type { AccountSides } from "./account-sides.js";
+import type { AccountSides } from "./intent-body.js";
 import type { CreateIntentBody } from "./request-schemas.js";
 
 type IntentRequest = Omit<CreateIntentBody, "src" | "dest"> & AccountSides;

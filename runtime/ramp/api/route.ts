@@ -17,7 +17,7 @@ export interface ApiRequest<A extends Access, B = unknown, Q = unknown> {
   /** The body as it came. */
   readonly text: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** The address that was asked for, for links to other pages of a list. */
+  /** The requested path, for links to other pages of a list. */
   readonly path: string;
 }
 
@@ -33,6 +33,8 @@ interface RouteDescription {
   readonly path: string;
   readonly summary: string;
   readonly description?: string;
+  /** Schema of a body that the handler gets as text only, to check its signature. */
+  readonly rawBody?: TSchema;
   /** The good answer. */
   readonly answer: { readonly status: number; readonly schema: TSchema | null; readonly description: string };
   /** Refusals of its own, beside those that its access and its fields bring. */

@@ -4,7 +4,7 @@ import { randomFillSync } from "node:crypto";
 const COUNTER_VALUES = 0x1000;
 
 const ID_BYTES = 16;
-/** Asking for random bytes costs more than the bytes: they are drawn for many ids at a time, and each is used once. */
+/** One call for random bytes serves many ids; each byte is used once. */
 const drawn = Buffer.alloc(ID_BYTES * 256);
 let used = drawn.length;
 

@@ -5,10 +5,10 @@ import { Socket } from "node:net";
 /** Connections of one process; a request holds one only while its short transaction runs. */
 const MAX_CONNECTIONS = 20;
 
-/** A statement of the ramp touches few rows by key: one that runs longer waits for a lock that nobody frees. */
+/** Statements touch few rows by key: one that runs longer waits for a stuck lock. */
 const STATEMENT_TIMEOUT_MS = 15_000;
 
-/** Every statement goes by key, with whatever values: planning it once for each connection is enough. */
+/** All statements find rows by key, so the best plan is the same for all values: planned once per connection. */
 const SESSION_SETTINGS =
   "SET timezone = 'UTC'; SET jit = off; SET plan_cache_mode = force_generic_plan; " +
   `SET statement_timeout = ${String(STATEMENT_TIMEOUT_MS)}`;
@@ -19,7 +19,7 @@ const PROJECT_ROLE = "routewright_ramp_project";
 /** A row as the driver gives it: `numeric` and `bigint` as text, `timestamptz` as `Date`. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A result of work whose writes are not wanted: expected, so a value. */
+/** A result whose writes are to be rolled back: expected, so a value. */
 export class Rollback<T> {
   readonly value: T;
 
@@ -28,10 +28,10 @@ export class Rollback<T> {
   }
 }
 
-/** Somebody else had what a transaction insisted on: it is rolled back. */
+/** A row that the transaction required is missing: it is rolled back. */
 export class PreconditionFailed extends Error {
   constructor() {
-    super("What the transaction insisted on was not there.");
+    super("A required row is missing: the transaction was rolled back.");
   }
 }
 
@@ -43,14 +43,14 @@ interface DbTransaction {
   rows<R extends object = Row>(text: string, values?: readonly unknown[]): Promise<R[]>;
   /** The only row, or null. */
   row<R extends object = Row>(text: string, values?: readonly unknown[]): Promise<R | null>;
-  /** Sends a statement whose result nobody needs. When it fails, so does the transaction. */
+  /** Sends a statement without waiting for its result. When it fails, so does the transaction. */
   write(text: string, values?: readonly unknown[]): void;
   /**
-   * Sends a statement that has to return a row, and does not wait for it: without one the transaction fails with `Missed`,
-   * and nothing of what was sent behind it is done.
+   * Sends a statement that has to return a row, and does not wait for it: without one the transaction fails with `PreconditionFailed`,
+   * and no statement after it takes effect.
    */
   requireRow(text: string, values?: readonly unknown[]): void;
-  /** Has something done right before the commit, when all the rest is written. */
+  /** Calls `act` right before the commit. */
   beforeCommit(act: () => void): void;
 }
 
@@ -67,9 +67,9 @@ export interface OperatorTransaction extends DbTransaction {
   readonly [scope]: "operator";
 }
 
-/** The ramp's database. It has two doors, and no query gets past them: the work of one project, and the operator's. */
+/** The ramp's database. Every query runs either for one project or for the operator. */
 export interface RampDatabase {
-  /** Commits what `work` wrote, or nothing of it when it throws or returns something undone. */
+  /** Commits what `work` wrote; rolls back when it throws or returns a `Rollback`. */
   inProject<T>(projectId: ProjectId, work: (tx: ProjectTransaction) => Promise<T>): Promise<T>;
   asOperator<T>(work: (tx: OperatorTransaction) => Promise<T>): Promise<T>;
   isReachable(): Promise<boolean>;
@@ -92,22 +92,22 @@ export async function openDatabase(options: DatabaseOptions): Promise<RampDataba
     pipeline: true,
     stream: () => batchingSocket(),
     application_name: "routewright-ramp",
-    // The pool waits for it before it gives the connection out, though its type does not say so.
+    // The pool awaits it before the first use of the connection; the declared type omits that.
     onConnect: (client) => client.query(SESSION_SETTINGS) as unknown as undefined,
   });
   pool.on("error", options.onIdleError);
-  // A connection can be lost between two statements of a transaction too: the next one says so, nobody else need.
+  // A connection that is lost between two statements fails the next one; this event needs no handling.
   pool.on("connect", (client) => client.on("error", () => undefined));
   try {
-    return new PooledDatabase(pool, await stepsDown(pool));
+    return new PooledDatabase(pool, await mustSwitchRole(pool));
   } catch (error) {
     await pool.end();
     throw error;
   }
 }
 
-/** Whether our own account is above row-level security, so that a project's work must take the lesser role. */
-async function stepsDown(pool: pg.Pool): Promise<boolean> {
+/** Whether the database user bypasses row-level security, so that a project's transaction must switch to the restricted role. */
+async function mustSwitchRole(pool: pg.Pool): Promise<boolean> {
   const { rows } = await pool.query<{ above: boolean }>(
     "SELECT rolsuper OR rolbypassrls AS above FROM pg_roles WHERE rolname = current_user",
   );
@@ -121,9 +121,9 @@ class PooledDatabase implements RampDatabase {
   readonly #role: string;
   readonly #names = new StatementNames();
 
-  constructor(pool: pg.Pool, stepsDown: boolean) {
+  constructor(pool: pg.Pool, mustSwitchRole: boolean) {
     this.#pool = pool;
-    this.#role = stepsDown ? `SET LOCAL ROLE ${PROJECT_ROLE}; ` : "";
+    this.#role = mustSwitchRole ? `SET LOCAL ROLE ${PROJECT_ROLE}; ` : "";
   }
 
   inProject<T>(projectId: ProjectId, work: (tx: ProjectTransaction) => Promise<T>): Promise<T> {
@@ -147,7 +147,7 @@ class PooledDatabase implements RampDatabase {
       else await session.commit();
       return result;
     } catch (error) {
-      // A connection that cannot even roll back is not given to the next request.
+      // A connection that cannot roll back is closed.
       await client.query("ROLLBACK").catch((lost: unknown) => (broken = lost as Error));
       throw session.failure ?? error;
     } finally {
@@ -172,7 +172,7 @@ class DbSession {
   readonly #client: pg.PoolClient;
   readonly #names: StatementNames;
   readonly #atEnd: (() => void)[] = [];
-  /** What failed first: the statements after it only fail because of it. */
+  /** The first failure; later statements fail because of it. */
   failure: Error | undefined;
 
   constructor(client: pg.PoolClient, names: StatementNames) {
@@ -191,7 +191,7 @@ class DbSession {
     return result;
   }
 
-  /** A commit of a transaction in which something failed rolls back, and says so only here. */
+  /** COMMIT of a failed transaction rolls back; only its command tag shows that. */
   async commit(): Promise<void> {
     for (const act of this.#atEnd) act();
     const { command } = await this.send("COMMIT");
@@ -199,7 +199,7 @@ class DbSession {
     if (command !== "COMMIT") throw new Error("The transaction was rolled back.");
   }
 
-  /** What was undone may rest on something that was not there: then that is what came of it. */
+  /** A missing required row is the reason of the rollback. */
   async undo(): Promise<void> {
     await this.send("ROLLBACK");
     if (this.failure instanceof PreconditionFailed) throw this.failure;
@@ -222,9 +222,8 @@ function failureOf(error: pg.DatabaseError): Error {
 }
 
 /**
- * A socket that sends what is written within one turn of the event loop as one buffer. The driver writes each part of each
- * statement by itself: with many small statements in a row the system calls would cost more than the rest of the request, and a
- * vectored write of a hundred small buffers nearly as much.
+ * A socket that joins the writes of one event-loop turn into one buffer. The driver writes each part of each statement
+ * separately: for many small statements those system calls, or one vectored write of them, cost more than the rest of the request.
  */
 function batchingSocket(): Socket {
   const socket = new Socket();

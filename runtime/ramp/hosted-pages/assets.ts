@@ -1,5 +1,5 @@
 /**
- * The pages' only script: everything works without it. It copies, looks whether there is something new, and at the end tells
+ * The pages' only script: everything works without it. It copies texts, polls for changes, and at the end notifies
  * the window that the page was opened from.
  */
 export const SCRIPT = `"use strict";

@@ -152,11 +152,11 @@ function complaint({ label, control }: Field, message: string): string {
   return `${label} ${message}.`;
 }
 
-/** Schemas are compiled once each: the same form is asked of many customers. */
+/** Compiled once per schema: many customers get the same form. */
 const known = new Map<string, Schema>();
 const MAX_KNOWN = 200;
 
-/** A schema that is none checks nothing: the provider has the last word on what it asked for. */
+/** An invalid schema checks nothing: the provider checks the values itself. */
 function schemaViolations(form: Schema, values: unknown): readonly Violation[] {
   const text = JSON.stringify(form);
   const schema = known.get(text) ?? form;

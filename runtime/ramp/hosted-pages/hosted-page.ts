@@ -1,5 +1,5 @@
 import { errorBody, RAMP_ERRORS, rampError } from "../ramp-errors.js";
-import { reasonOf } from "../providers/protocol.js";
+import { reasonOf } from "../providers/provider.js";
 import type { RampContext } from "../context.js";
 import {
   exitOf,
@@ -29,7 +29,7 @@ import { createPayment } from "../intents/transitions.js";
 import { lockIntent } from "../intents/intent-rows.js";
 import { type ProjectId, newId } from "../database/id.js";
 import { errorsOf, fieldsOf, type FormErrors, type FormInput, valuesOf } from "./form.js";
-/** A checkout outlives its intent's time where the money is on its way, and tells of the end for a while. */
+/** A checkout link outlives its intent while the money is on its way, and shows the result for a while. */
 const CHECKOUT_GRACE_MS = 24 * 60 * 60_000;
 
 /** `GET /{kind}/{token}` */
@@ -48,7 +48,7 @@ export async function showPage(
   return stagePage(opened, stage);
 }
 
-/** `GET /{kind}/{token}/status`: JSON that tells whether the page would look different now. */
+/** `GET /{kind}/{token}/status`: JSON with a version that changes when the page does. */
 export async function pageStatus(ramp: RampContext, kind: PageKind, token: string): Promise<PageAnswer> {
   const headers = { "Content-Type": "application/json; charset=utf-8", "Referrer-Policy": "no-referrer" };
   const opened = await openLink(ramp, kind, token);
@@ -94,7 +94,7 @@ export async function actOnPage(
   const isAsked = stage.kind === "form" && stage.requirement.code === sent.get("requirement");
   if (action === "submit" && isAsked) return submit(ramp, opened, stage, sent);
   if (action === "execute") await execute(ramp, target.projectId, intent.id);
-  // Whatever has been overtaken meanwhile: the page shows how things stand.
+  // The state has changed meanwhile: the page shows the current one.
   return redirect(token);
 }
 
@@ -195,15 +195,15 @@ async function submitForm(
   }
 }
 
-/** Opens the intent's transaction, unless somebody has done so or its time is over, and has the provider execute it. */
+/** Creates the intent's transaction, unless it exists or the intent has expired, and orders it at the provider. */
 async function execute(ramp: RampContext, projectId: ProjectId, id: string): Promise<void> {
-  const driver = newId();
+  const leaseOwner = newId();
   const begun = await ramp.database.inProject(projectId, async (tx) => {
     const intent = await lockIntent(tx, id);
     const isOpen = intent.status === "PENDING_PAYMENT" && intent.expiresAt > ramp.now();
     if (intent.transaction !== null || !isOpen) return null;
-    stealLease(tx, id, driver, ramp.polling);
-    return { ...createPayment(tx, intent), leaseOwner: driver };
+    stealLease(tx, id, leaseOwner, ramp.polling);
+    return { ...createPayment(tx, intent), leaseOwner };
   });
-  if (begun) await processLeased(ramp, projectId, begun, driver, () => undefined);
+  if (begun) await processLeased(ramp, projectId, begun, leaseOwner, () => undefined);
 }

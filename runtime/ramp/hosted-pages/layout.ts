@@ -1,6 +1,6 @@
 import type { PageExit } from "./stage.js";
 
-/** How often a page looks for news by itself where no script runs, and how long it says goodbye, in seconds. */
+/** How often a page reloads without script, and how long the last page stays, in seconds. */
 const REFRESH_SECONDS = "5";
 
 export interface Layout {
@@ -54,7 +54,7 @@ export class Html {
 
 type Part = Html | readonly Html[] | string | null;
 
-/** Puts a page together. Whatever is not `Html` already is shown as the text that it is; null shows nothing. */
+/** Builds a page. Values that are not `Html` are escaped; null shows nothing. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(strings.reduce((text, string, i) => text + textOf(parts[i - 1] ?? null) + string));
 }

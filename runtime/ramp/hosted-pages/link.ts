@@ -14,7 +14,7 @@ export interface PageTarget {
 
 const LINK_PURPOSE = "page-links";
 
-/** Address of a hosted page. It says what it is for and until when, and is signed: who holds it may act for the customer. */
+/** Address of a hosted page. It names its purpose and expiry and is signed: its bearer may act for the customer. */
 export function pageUrl(publicUrl: string, vault: Vault, target: PageTarget): string {
   const seconds = Math.floor(target.expiresAt.getTime() / 1000);
   const claims = [target.kind, target.projectId, target.intentId, String(seconds)].join("|");
@@ -42,7 +42,7 @@ export function readPageLink(vault: Vault, kind: PageKind, token: string, now: D
   return { kind: "valid", target, formToken: mac(vault.derive("page-forms"), payload) };
 }
 
-/** Compares without telling by the time it takes how much of it was right. */
+/** Compares in constant time. */
 export function isSame(expected: string, given: string): boolean {
   const [left, right] = [Buffer.from(expected), Buffer.from(given)];
   return left.length === right.length && timingSafeEqual(left, right);

@@ -11,7 +11,7 @@ export interface PageAnswer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A page that says what is wrong. */
+/** A page with an error. */
 export function problemPage(
   status: number,
   title: string,
@@ -28,7 +28,7 @@ export interface OpenedPage extends PageContext {
   readonly pageOrigins: readonly string[];
 }
 
-/** What a link leads to, or the page that says why it leads nowhere. */
+/** The target of a link, or the page with its error. */
 export async function openLink(
   ramp: RampContext,
   kind: PageKind,
@@ -90,13 +90,13 @@ export function pageHeaders(frameOrigins: readonly string[]): Readonly<Record<st
   };
 }
 
-/** What may stand in a policy as an origin; anything else could change what the policy says. */
+/** A valid origin for the policy; other text could change the policy. */
 function isFrameOrigin(text: string): boolean {
   return /^https?:\/\/[A-Za-z0-9.:[\]-]+$/.test(text);
 }
 
 /**
- * Whether a form was sent by a page of ours, as far as the browser says. With no referrer to tell, browsers name the origin
+ * Whether a form was sent by a page of ours, as far as the browser reveals. Without a referrer browsers send the origin
  * `null`; the form's own token decides then.
  */
 export function isOwnForm(publicUrl: string, site: string | undefined, origin: string | undefined): boolean {

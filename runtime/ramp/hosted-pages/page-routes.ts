@@ -8,7 +8,7 @@ import { authenticate } from "../api/authenticate.js";
 import { type RampResponse, RAMP_ERRORS, isRampError, rampError, type RampError } from "../ramp-errors.js";
 import type { ApiServices } from "../api/system-routes.js";
 
-/** A path of the hosted pages, for browsers: what is wrong is told in HTML. */
+/** A path of the hosted pages, for browsers: errors are HTML. */
 interface PagePath {
   readonly method: "GET" | "POST";
   readonly path: string;

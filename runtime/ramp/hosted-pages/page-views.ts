@@ -5,7 +5,7 @@ import { errorSummary, fieldViews, type FormState } from "./form-view.js";
 import { type Html, html } from "./layout.js";
 import { type CurrencyOf, instructionView, movementView, formatAmount } from "./payment-view.js";
 
-/** All that a page says of an intent. */
+/** What a page shows of an intent. */
 export interface PageContext {
   readonly intent: Intent;
   readonly projectName: string;
@@ -49,7 +49,7 @@ export function confirmView(shown: PageContext): PageView {
 }
 
 const WAITING = {
-  provider: ["Getting ready", "The provider is being asked what it needs from you."],
+  provider: ["Getting ready", "We are checking what the provider needs from you."],
   check: [
     "Checking your details",
     "This often takes moments only. You may leave this page open, or come back later.",
@@ -62,7 +62,7 @@ export function waitingView(shown: PageContext, stage: Stage & { kind: "waiting"
   const content = html`${heading(shown, title)}
     <p>${text}</p>
     ${movement(shown)}
-    <p class="live" role="status">Waiting for news. This page follows by itself.</p>
+    <p class="live" role="status">Waiting for an update. This page refreshes automatically.</p>
     ${LEAVE}`;
   return { title, content };
 }
@@ -74,7 +74,7 @@ export function payView(shown: PageContext, { transaction }: Stage & { kind: "pa
     <h2>Your payment</h2>
     ${movement(shown)}
     <p class="live" role="status">
-      Waiting for your money to arrive and settle. This page follows by itself.
+      Waiting for your money to arrive and settle. This page refreshes automatically.
     </p>
     ${LEAVE}`;
   return { title, content };

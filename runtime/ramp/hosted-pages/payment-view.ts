@@ -43,7 +43,7 @@ export function movementView(intent: Intent, currencyOf: CurrencyOf): Html {
   </dl>`;
 }
 
-/** Where the money goes. Of a bank account no more than its holder needs to know it by. */
+/** Where the money goes. Of a bank account only as much as its owner needs to recognize it. */
 function targetOf({ type, dest: { details } }: Intent): string | null {
   const { address, iban, accountNumber, key } = details;
   if (type === "ONRAMP") return typeof address === "string" ? address : null;
@@ -73,7 +73,7 @@ function partsOf(details: Readonly<Record<string, string>>): readonly (readonly 
   return Object.entries(details).sort(([left], [right]) => placeOf(left) - placeOf(right));
 }
 
-/** An amount without the noughts that nobody reads, but never fewer than two decimals of those that it has. */
+/** An amount without trailing zeros, but with at least two of its decimals. */
 export function formatAmount(amount: string): string {
   return amount.replace(/(\.\d{2}\d*?)0+$/, "$1");
 }

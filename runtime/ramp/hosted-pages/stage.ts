@@ -4,7 +4,7 @@ import type { Intent, Requirement, Transaction } from "../intents/intent.js";
 export type Stage =
   | { readonly kind: "form"; readonly requirement: FormRequirement }
   | { readonly kind: "waiting"; readonly for: "provider" | "check" | "payment" }
-  /** The way is free, and the customer is to say go. */
+  /** Compliance is complete; the customer starts the payment. */
   | { readonly kind: "confirm" }
   | { readonly kind: "pay"; readonly transaction: Transaction }
   | { readonly kind: "end"; readonly outcome: Outcome };
@@ -45,11 +45,11 @@ export function stageOf(intent: Intent): Stage {
 }
 
 function complianceStage({ requirements }: Intent): Stage {
-  const asked = requirements.find(
+  const outstanding = requirements.find(
     (requirement): requirement is FormRequirement =>
       requirement.status === "PENDING" && requirement.form !== null,
   );
-  return asked ? { kind: "form", requirement: asked } : { kind: "waiting", for: "check" };
+  return outstanding ? { kind: "form", requirement: outstanding } : { kind: "waiting", for: "check" };
 }
 
 function paymentStage({ status, transaction, autoExecute }: Intent): Stage {
@@ -61,7 +61,7 @@ function paymentStage({ status, transaction, autoExecute }: Intent): Stage {
 
 /**
  * Whether the payment is made on our pages too. It is not when the customer is awaited elsewhere after onboarding and nothing
- * says where to go after checkout.
+ * gives the address after checkout.
  */
 export function hasCheckout({ onboardingRedirectUrl, checkoutRedirectUrl }: Intent): boolean {
   return checkoutRedirectUrl !== null || onboardingRedirectUrl === null;
@@ -80,7 +80,7 @@ export function versionOf(intent: Intent, stage: Stage): string {
   return createHash("sha256").update(seen).digest("base64url").slice(0, 16);
 }
 
-/** How a page takes leave: what it tells the window that it was opened from, and where it goes (runtime/ramp/README.md, Webhooks). */
+/** How a page ends: the message to the window that opened it, and the next address (runtime/ramp/README.md, Webhooks). */
 export interface PageExit {
   readonly message: {
     readonly type: "INTENT_COMPLETED" | "INTENT_DISMISSED";

@@ -14,7 +14,7 @@ export interface IdempotencyKey {
   readonly fingerprint: Buffer;
 }
 
-/** What is known of a key. */
+/** A stored claim of a key. */
 export interface IdempotencyClaim {
   readonly fingerprint: Buffer;
   readonly resourceId: string;
@@ -23,7 +23,7 @@ export interface IdempotencyClaim {
   readonly response: { readonly status: number; readonly body: Buffer } | null;
 }
 
-/** Claims a key for an owner, with what the request is about to make; the transaction is missed when it is claimed already. */
+/** Claims a key for an owner, with what the request is about to create; fails the transaction when the key is claimed already. */
 export function claimKey(
   tx: ProjectTransaction,
   { key, fingerprint }: IdempotencyKey,
@@ -66,7 +66,7 @@ export async function readClaim(tx: ProjectTransaction, key: string): Promise<Id
   };
 }
 
-/** Takes an abandoned claim over; false when somebody else did. */
+/** Takes an abandoned claim over; false when another request did. */
 export async function takeOver(tx: ProjectTransaction, key: string, owner: string): Promise<boolean> {
   const taken = await tx.row(
     `UPDATE ramp.idempotency_claims SET owner = $2, owned_until = now() + interval '${String(TAKE_OVER_SECONDS)} s'
@@ -91,7 +91,7 @@ export async function storeResponse(
   return stored !== null;
 }
 
-/** Gives a claim up after a fault, so that a repetition goes on at once. */
+/** Releases a claim after a fault, so that a repeated request continues at once. */
 export async function releaseClaim(tx: ProjectTransaction, key: string, owner: string): Promise<void> {
   await tx.rows(
     "UPDATE ramp.idempotency_claims SET owned_until = now() WHERE key = $1 AND owner = $2 AND response_status IS NULL",

@@ -6,7 +6,7 @@ import type { RampContext } from "../context.js";
 import { PreconditionFailed, type ProjectTransaction, Rollback } from "../database/ramp-database.js";
 import { releaseClaim, claimKey, type IdempotencyKey, readClaim, storeResponse, takeOver } from "./claims.js";
 
-/** How long a concurrent duplicate waits for the answer of the first (runtime/ramp/README.md, Limits). */
+/** How long a concurrent duplicate waits for the response of the first (runtime/ramp/README.md, Limits). */
 const DUPLICATE_WAIT_MS = 5_000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;
@@ -31,18 +31,18 @@ export type IsReplay = () => Promise<boolean>;
 /** A request that may change something. */
 export interface IdempotentOperation {
   /**
-   * Checks the request and changes nothing: a refusal of it is not stored. Before it asks another server for anything, it finds
-   * out whether it is a replay and then returns "replay".
+   * Checks the request and changes nothing: a refusal of it is not stored. Before it calls another server, it checks
+   * whether it is a replay and then returns "replay".
    */
   prepare(isReplay: IsReplay): Promise<PreparedOperation | RampError | "replay">;
   /**
-   * Does what is recorded, talking to others on the way, and ends by storing the answer. It can be called anew at any time, by
-   * another process too, and then goes on from what it finds.
+   * Carries out what is recorded, with calls to other servers, and ends by storing the response. It can be repeated at any time,
+   * by another process too, and continues from the recorded state.
    */
   finish(resourceId: string, store: StoreResponse): Promise<RampResponse>;
 }
 
-/** Does a request at most once for its key; without a key, once for each time it comes. */
+/** Carries a request out at most once per key; without a key, once per request. */
 export async function runIdempotent(
   ramp: RampContext,
   projectId: ProjectId,
@@ -74,7 +74,7 @@ function rollbackOnError(begun: RampResponse | RampError | null): RampResponse |
   return isRampError(begun) ? new Rollback(begun) : begun;
 }
 
-type ClaimState = RampResponse | RampError | "abandoned" | "at work" | "gone";
+type ClaimState = RampResponse | RampError | "abandoned" | "in progress" | "none";
 
 class KeyedRun {
   readonly #ramp: RampContext;
@@ -92,14 +92,14 @@ class KeyedRun {
 
   async run(): Promise<RampResponse | RampError> {
     const inProgress = rampError("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 });
-    const isReplay: IsReplay = async () => (await this.#look()) !== "gone";
-    // The claim itself finds a replay. Only what cannot be undone or repeated for nothing looks the key up before: a token that is
-    // verified, a quote that is asked for, a refusal.
+    const isReplay: IsReplay = async () => (await this.#readClaim()) !== "none";
+    // Inserting the claim detects a replay. The key is looked up earlier only before costly or final work: the verification of a
+    // token, the request of a quote, an error.
     const start = await this.#work.prepare(isReplay);
-    if (start === "replay") return this.#join(inProgress);
-    if (isRampError(start)) return (await isReplay()) ? this.#join(inProgress) : start;
+    if (start === "replay") return this.#waitForResponse(inProgress);
+    if (isRampError(start)) return (await isReplay()) ? this.#waitForResponse(inProgress) : start;
     const begun = await this.#begin(start);
-    if (begun === "claimed") return this.#join(inProgress);
+    if (begun === "claimed") return this.#waitForResponse(inProgress);
     if (begun instanceof Rollback) return begun.value;
     if (begun !== null) return begun;
     await failpoint("request.recorded");
@@ -120,25 +120,25 @@ class KeyedRun {
     }
   }
 
-  /** Waits for another's answer; `otherwise` when there is nobody to wait for. */
-  async #join(otherwise: RampError): Promise<RampResponse | RampError> {
+  /** Waits for the response of the request that has the claim; `otherwise` when there is no claim. */
+  async #waitForResponse(otherwise: RampError): Promise<RampResponse | RampError> {
     const deadline = Date.now() + DUPLICATE_WAIT_MS;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-      const sight = await this.#look();
-      if (sight === "gone") return otherwise;
-      if (typeof sight !== "string") return sight;
-      const taken = sight === "abandoned" ? await this.#takeOver() : null;
+      const claim = await this.#readClaim();
+      if (claim === "none") return otherwise;
+      if (typeof claim !== "string") return claim;
+      const taken = claim === "abandoned" ? await this.#takeOver() : null;
       if (taken) return taken;
       if (Date.now() >= deadline) return rampError("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 });
       await sleep(pause);
     }
   }
 
-  async #look(): Promise<ClaimState> {
+  async #readClaim(): Promise<ClaimState> {
     const claim = await this.#ramp.database.inProject(this.#projectId, (tx) => readClaim(tx, this.#key.key));
-    if (claim === null) return "gone";
+    if (claim === null) return "none";
     if (!claim.fingerprint.equals(this.#key.fingerprint)) return rampError("IDEMPOTENCY_KEY_REUSED");
-    if (claim.response === null) return claim.isAbandoned ? "abandoned" : "at work";
+    if (claim.response === null) return claim.isAbandoned ? "abandoned" : "in progress";
     const body = this.#ramp.vault.open(this.#purpose, claim.response.body);
     return { status: claim.response.status, body, headers: { "X-Idempotency-Replayed": "true" } };
   }
@@ -156,15 +156,15 @@ class KeyedRun {
     try {
       const answer = await this.#work.finish(resourceId, (tx, made) => {
         stored = this.#store(tx, made);
-        // Not waited for here: should it fail, so does the transaction.
+        // Not awaited here: if it fails, so does the transaction.
         stored.catch(() => undefined);
         return made;
       });
       await failpoint("response.stored");
-      // Somebody took the claim over in the meantime: its answer is the one that everybody gets.
+      // Another request took the claim over meanwhile: its response is the one for all.
       return (await stored)
         ? answer
-        : await this.#join(rampError("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 }));
+        : await this.#waitForResponse(rampError("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 }));
     } catch (error) {
       await this.#abandon();
       throw error;
@@ -178,7 +178,7 @@ class KeyedRun {
     });
   }
 
-  /** A claim that cannot be given up is taken over when its time has passed. */
+  /** A claim that cannot be released is taken over once it has expired. */
   #abandon(): Promise<void> {
     return this.#ramp.database
       .inProject(this.#projectId, (tx) => releaseClaim(tx, this.#key.key, this.#owner))

@@ -94,7 +94,7 @@ export function applyExecution(tx: ProjectTransaction, intent: Intent, reported:
   return { ...current, attentionReason: contradiction(current, reported) };
 }
 
-/** What the answer says beside the status. Instructions stay known once the provider no longer repeats them. */
+/** The answer's details beside the status. Instructions are kept when the provider no longer repeats them. */
 function detailsOf(known: Transaction, reported: Execution): TransactionChange {
   return {
     providerReference: reported.reference === "" ? known.providerReference : reported.reference,
@@ -183,7 +183,7 @@ export function applyEnd(tx: ProjectTransaction, intent: Intent): Intent {
   return moveIntent(tx, intent, endStatus(intent));
 }
 
-/** A cancel that the customer asked for counts as one, even past the expiry. */
+/** A cancel that the customer requested ends as CANCELLED, even after the expiry. */
 function endStatus({ expiresAt, isCancelRequested }: Intent): "EXPIRED" | "CANCELLED" {
   return !isCancelRequested && expiresAt <= new Date() ? "EXPIRED" : "CANCELLED";
 }

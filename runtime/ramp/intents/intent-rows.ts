@@ -46,7 +46,7 @@ interface IntentRow {
   readonly t_updated_at: Date;
 }
 
-/** What a provider is told of the customer of `i`. */
+/** What providers receive about the customer of `i`. */
 export const CUSTOMER_COLUMNS = `(SELECT reference FROM ramp.customers u WHERE u.project_id = i.project_id AND u.id = i.customer_id) AS customer_reference,
     ARRAY(SELECT w.subject FROM ramp.customer_identities w
       WHERE w.project_id = i.project_id AND w.customer_id = i.customer_id AND w.is_wallet) AS wallets`;
@@ -90,7 +90,7 @@ export interface PageRequest {
   readonly startingAfter: string | null;
 }
 
-/** Which intents of a project; what is left out does not narrow. */
+/** Filter of a project's intents; omitted fields match all. */
 export interface IntentFilter {
   readonly customerId?: string | undefined;
   readonly status?: IntentStatus | undefined;
@@ -209,11 +209,11 @@ export type NewIntent = Pick<
   | "metadata"
 >;
 
-/** Records an intent, held by the driver that is about to onboard it. All is sent before it waits. */
+/** Records an intent, leased to `leaseOwner`, which onboards it next. All statements are sent before it waits. */
 export async function recordIntent(
   tx: ProjectTransaction,
   given: NewIntent,
-  driver: string,
+  leaseOwner: string,
   { leaseMs, intentLifetimeMs }: PollingPolicy,
 ): Promise<Intent> {
   const createdAt = new Date();
@@ -223,7 +223,7 @@ export async function recordIntent(
     failureReason: null,
     isCancelRequested: false,
     expiresAt: new Date(createdAt.getTime() + intentLifetimeMs),
-    leaseOwner: driver,
+    leaseOwner,
     failedAttempts: 0,
     attentionReason: null,
     createdAt,
@@ -232,7 +232,7 @@ export async function recordIntent(
     transaction: null,
   };
   recordIntentEvent(tx, intent, null);
-  const holder = await tx.row<{ customer_reference: string; wallets: readonly string[] }>(
+  const customer = await tx.row<{ customer_reference: string; wallets: readonly string[] }>(
     `INSERT INTO ramp.intents AS i (id, customer_id, connection_id, type, status, src_currency, src_details, dest_currency, dest_details,
        src_amount, rail, auto_execute, onboarding_redirect_url, checkout_redirect_url, expires_at, lease_owner, lease_expires_at,
        next_poll_at, created_at, updated_at, connection_version, metadata, price)
@@ -253,7 +253,7 @@ export async function recordIntent(
       intent.onboardingRedirectUrl,
       intent.checkoutRedirectUrl,
       intent.expiresAt,
-      driver,
+      leaseOwner,
       new Date(createdAt.getTime() + leaseMs),
       createdAt,
       intent.connectionVersion,
@@ -261,8 +261,8 @@ export async function recordIntent(
       intent.price === null ? null : JSON.stringify(intent.price),
     ],
   );
-  if (holder === null) throw new Error("The intent was not stored.");
-  return { ...intent, customerReference: holder.customer_reference, wallets: holder.wallets };
+  if (customer === null) throw new Error("The intent was not stored.");
+  return { ...intent, customerReference: customer.customer_reference, wallets: customer.wallets };
 }
 
 /** An intent that needs the operator's attention, as `routewright ramp intents --stuck` shows it. */

@@ -44,7 +44,7 @@ export interface Price {
 export interface Intent {
   readonly id: string;
   readonly customerId: string;
-  /** What providers know the customer by. */
+  /** The customer's id towards providers. */
   readonly customerReference: string;
   /** Wallets that the customer has proven to hold, as CAIP-10 accounts. */
   readonly wallets: readonly string[];
@@ -68,7 +68,7 @@ export interface Intent {
   /** The caller's own data; null without. */
   readonly metadata: Readonly<Record<string, unknown>> | null;
   readonly expiresAt: Date;
-  /** Whether the customer asked to cancel. */
+  /** Whether the customer requested a cancel. */
   readonly isCancelRequested: boolean;
   readonly leaseOwner: string | null;
   readonly failedAttempts: number;

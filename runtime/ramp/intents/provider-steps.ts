@@ -3,7 +3,8 @@ import type { ProjectId } from "../database/id.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import { failpoint } from "../failpoints.js";
 import { checkedExecution, reporter } from "../providers/check-reply.js";
-import { type Execution, type Movement, type ProviderReply, reasonOf } from "../providers/protocol.js";
+import type { Execution, Movement } from "../providers/protocol.js";
+import { type ProviderReply, reasonOf } from "../providers/provider.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
 import { applyExecution, applyOnboarding, applyRefusal, applyWithdrawal } from "./apply-reply.js";
 import type { Intent, Progress, Step } from "./intent.js";
@@ -100,7 +101,7 @@ function unavailable(reply: Exclude<ProviderReply<unknown>, { readonly kind: "an
   return { kind: "unavailable", reason: reasonOf(reply) } as const;
 }
 
-/** Cancels an expired payment. A provider that refuses is at work on it: its state is followed to the end. */
+/** Cancels an expired payment. A provider that refuses is carrying it out: its state is followed to the end. */
 async function cancel(intent: Intent, { provider }: ProviderConnection): Promise<ProviderReply<Execution>> {
   const id = transactionId(intent);
   const reply = await provider.cancel(id);
@@ -137,13 +138,13 @@ function executionOutcome(
 ): Outcome {
   if (reply.kind !== "answer") return unanswered(ramp, intent, step, reply);
   if (reply.value.id !== transactionId(intent)) return otherOrder(ramp, intent, step);
-  const asked = {
+  const requested = {
     src: ramp.currencies.get(intent.src.currencyCode),
     dest: ramp.currencies.get(intent.dest.currencyCode),
     srcAmount: intent.srcAmount,
     rails: [intent.rail],
   };
-  const execution = checkedExecution(reply.value, asked, reporter(ramp, { intent: intent.id }));
+  const execution = checkedExecution(reply.value, requested, reporter(ramp, { intent: intent.id }));
   return answered((tx, current) => applyExecution(tx, current, execution));
 }
 
@@ -169,7 +170,7 @@ function otherOrder(ramp: RampContext, intent: Intent, step: ProviderStep): Outc
   return unanswered(ramp, intent, step, { kind: "unavailable", reason: "answer about another order" });
 }
 
-/** Only a refused order ends an intent. All else is tried again; after some attempts the operator is told. */
+/** Only a refused order ends an intent. All other failures are tried again; after some attempts the intent needs attention. */
 function unanswered(
   { log, polling }: RampContext,
   { id, connectionId }: Intent,

@@ -2,7 +2,7 @@
 
 -- Everything of the ramp lives in its own schema. What a project owns carries its project_id and is seen through
 -- row-level security only: the service takes the role routewright_ramp_project and names one project before it may
--- read or write a row (store/database.ts).
+-- read or write a row (database/ramp-database.ts).
 CREATE SCHEMA IF NOT EXISTS ramp;
 
 DO $$
@@ -35,7 +35,7 @@ CREATE TABLE ramp.projects (
   organization_id uuid NOT NULL REFERENCES ramp.organizations (id),
   name text NOT NULL CHECK (name <> ''),
   client_id text NOT NULL UNIQUE,
-  -- Added to the expiry of a subject token (ramp-api.md §5, rule 2).
+  -- Added to the expiry of a subject token (README.md, Customer tokens).
   token_ttl_seconds integer NOT NULL DEFAULT 0 CHECK (token_ttl_seconds BETWEEN 0 AND 31536000),
   -- Origins that may frame the hosted pages.
   page_origins text[] NOT NULL DEFAULT '{}',
@@ -51,7 +51,7 @@ CREATE TABLE ramp.client_secrets (
 );
 CREATE INDEX ON ramp.client_secrets (project_id) WHERE revoked_at IS NULL;
 
--- At most two valid secrets of a project, so that one may be rotated out (decisions.md §B, Keys and tokens).
+-- At most two valid secrets of a project: the old and the new one during a rotation.
 CREATE FUNCTION ramp.two_secrets() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM FROM ramp.projects WHERE id = NEW.project_id FOR UPDATE;
@@ -68,7 +68,7 @@ CREATE TABLE ramp.signing_keys (
   private_key bytea NOT NULL,
   public_key text NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
-  -- Signs no more; verifies until the last token it signed has expired.
+  -- No longer signs; verifies until the last token that it signed has expired.
   retired_at timestamptz
 );
 
@@ -144,9 +144,9 @@ CREATE TABLE ramp.provider_connections (
   code text NOT NULL,
   url text NOT NULL,
   key_id text NOT NULL,
-  -- Encrypted (secrets/vault.ts).
+  -- Encrypted (vault.ts).
   secret bytea NOT NULL,
-  -- What the provider said last that it can do (provider/protocol.ts).
+  -- The provider's latest capabilities (providers/protocol.ts).
   capabilities jsonb NOT NULL,
   capabilities_at timestamptz NOT NULL DEFAULT now(),
   enabled boolean NOT NULL DEFAULT true,
@@ -169,7 +169,7 @@ CREATE TABLE ramp.external_accounts (
 );
 CREATE INDEX ON ramp.external_accounts (project_id, customer_id);
 
--- Intents: the states and moves of decisions.md §B; intent/status.ts has the same table, a test compares them.
+-- States and moves (README.md, States). intents/intent.ts has the same table; a test compares the two.
 CREATE FUNCTION ramp.intent_may_move(from_status text, to_status text) RETURNS boolean LANGUAGE sql IMMUTABLE
   RETURN CASE from_status
     WHEN 'PENDING' THEN to_status IN ('COMPLIANCE_IN_PROGRESS', 'COMPLIANCE_APPROVED', 'COMPLIANCE_FAILED', 'EXPIRED', 'CANCELLED')
@@ -214,9 +214,9 @@ CREATE TABLE ramp.intents (
   checkout_redirect_url text,
   failure_reason text,
   expires_at timestamptz NOT NULL,
-  -- When background work should look next; null once nothing is left to do (work/sweep.ts).
+  -- When background work polls the intent next; null once nothing is left to do (background/scheduler.ts).
   attend_at timestamptz,
-  -- One at a time talks to the provider about an intent; a crashed one loses it after a while.
+  -- One process at a time calls the provider about an intent; after a crash the claim expires.
   attended_until timestamptz,
   attended_by uuid,
   -- Attempts in a row that the provider has not answered.
@@ -237,7 +237,7 @@ CREATE TABLE ramp.requirements (
   code text NOT NULL,
   status text NOT NULL CHECK (status IN ('PENDING', 'IN_PROGRESS', 'COMPLETED', 'FAILED')),
   position integer NOT NULL,
-  -- What the hosted page shows and asks (provider/protocol.ts).
+  -- What the hosted page shows and asks for (providers/protocol.ts).
   title text NOT NULL,
   form jsonb,
   created_at timestamptz NOT NULL DEFAULT now(),
@@ -293,7 +293,7 @@ CREATE TABLE ramp.idempotency_claims (
   project_id uuid NOT NULL DEFAULT ramp.current_project() REFERENCES ramp.projects (id),
   key text NOT NULL,
   fingerprint bytea NOT NULL,
-  -- What the request made, committed together with the claim: who takes over goes on from here.
+  -- What the request creates, committed together with the claim: a takeover continues from here.
   resource_id text NOT NULL,
   owner uuid NOT NULL,
   owned_until timestamptz NOT NULL,
@@ -350,7 +350,7 @@ CREATE TABLE ramp.webhook_deliveries (
 );
 CREATE INDEX ON ramp.webhook_deliveries (attempt_at) WHERE status = 'PENDING';
 
--- Row-level security, also for a table's owner: no project named, no rows.
+-- Row-level security, for a table's owner too: without a project no rows.
 ALTER TABLE ramp.projects ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ramp.projects FORCE ROW LEVEL SECURITY;
 CREATE POLICY own ON ramp.projects USING (id = ramp.current_project());

@@ -1,7 +1,7 @@
 -- Up Migration
 
--- Ends a transaction whose statements were sent without waiting for one another, when the one that decides whether the
--- rest may be done found nothing (store/database.ts, `insist`).
+-- Fails a transaction whose statements were pipelined when a row that it requires is missing
+-- (database/ramp-database.ts, `requireRow`; 0003_standard_names.sql renames the function).
 CREATE FUNCTION ramp.insist(is_found boolean) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT is_found THEN

@@ -10,7 +10,7 @@ ALTER TABLE ramp.projects
   -- Origins that redirect URLs may have; empty: any.
   ADD COLUMN redirect_origins text[] NOT NULL DEFAULT '{}';
 
--- A wallet is one identity whatever the chain: `eip155:0:<address>`. Of several customers with one wallet the first keeps it.
+-- A wallet is one identity on every chain: `eip155:0:<address>`. Of several customers with one wallet the first keeps it.
 SET LOCAL ramp.operator = 'on';
 UPDATE ramp.customer_identities i SET subject = regexp_replace(i.subject, '^eip155:[0-9]+:', 'eip155:0:')
 WHERE i.is_wallet AND NOT EXISTS (

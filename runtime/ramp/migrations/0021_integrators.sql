@@ -3,7 +3,7 @@
 ALTER TABLE ramp.intents
   -- The caller's own data.
   ADD COLUMN metadata jsonb,
-  -- The customer wants no more of it: as at expiry, an execution is cancelled at the provider first.
+  -- The customer cancelled: as at expiry, an execution is cancelled at the provider first.
   ADD COLUMN cancel_requested_at timestamptz;
 
 -- A project reads its intents newest first, by status, or by what changed since.

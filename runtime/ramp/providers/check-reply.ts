@@ -6,14 +6,14 @@ import type { ReplyField } from "../metrics.js";
 import type { Execution, Fees, Instruction, ProviderQuote, Rail, Receipt, Refund } from "./protocol.js";
 
 /** What a provider's answer is checked against. */
-export interface AskedMovement {
+export interface RequestedMovement {
   readonly src: Currency;
   readonly dest: Currency;
   readonly srcAmount: string;
   readonly rails: readonly Rail[];
 }
 
-/** Says that a part of an answer is left out, and why. */
+/** Reports that a part of an answer is left out, and why. */
 type Report = (field: ReplyField, problem: string) => void;
 
 /** Logs and counts what is wrong with a provider's answers (runtime/ramp/README.md, Checks of answers). */
@@ -31,17 +31,17 @@ export function reporter(
 const ROUNDING = "1.005";
 
 /** What is wrong with a quote, or null. */
-export function quoteProblem(quote: ProviderQuote, asked: AskedMovement): string | null {
-  const { dest, srcAmount, rails } = asked;
-  if (!rails.includes(quote.rail)) return `rail ${quote.rail} was not asked for`;
+export function quoteProblem(quote: ProviderQuote, requested: RequestedMovement): string | null {
+  const { dest, srcAmount, rails } = requested;
+  if (!rails.includes(quote.rail)) return `rail ${quote.rail} was not requested`;
   if (!isAmountOf(quote.destAmount, dest)) return `destAmount is not an amount of ${dest.code}`;
   if (!new Big(quote.exchangeRate).gt(0)) return "exchangeRate is zero";
   if (new Big(quote.destAmount).gt(new Big(srcAmount).times(quote.exchangeRate).times(ROUNDING)))
     return "destAmount is more than srcAmount at the exchange rate";
-  return feesProblem(quote.fees, asked);
+  return feesProblem(quote.fees, requested);
 }
 
-function feesProblem(fees: Fees, { src, dest, srcAmount }: AskedMovement): string | null {
+function feesProblem(fees: Fees, { src, dest, srcAmount }: RequestedMovement): string | null {
   const currency = [src, dest].find(({ code }) => code === fees.currencyCode);
   if (!currency) return `fee currency ${fees.currencyCode} is neither source nor destination`;
   const { totalFee, networkFee, processingFee, partnerFee } = fees;
@@ -55,44 +55,50 @@ function feesProblem(fees: Fees, { src, dest, srcAmount }: AskedMovement): strin
 }
 
 /** The execution without the parts that contradict the order. */
-export function checkedExecution(execution: Execution, asked: AskedMovement, report: Report): Execution {
+export function checkedExecution(
+  execution: Execution,
+  requested: RequestedMovement,
+  report: Report,
+): Execution {
   const { receipt, refund, instructions, ...rest } = execution;
   const keep = <T>(field: ReplyField, value: T, problem: string | null): readonly T[] => {
     if (problem !== null) report(field, problem);
     return problem === null ? [value] : [];
   };
-  const [checkedReceipt] = receipt ? keep("receipt", receipt, receiptProblem(receipt, asked)) : [];
-  const [checkedRefund] = refund ? keep("refund", refund, refundProblem(refund, asked)) : [];
+  const [checkedReceipt] = receipt ? keep("receipt", receipt, receiptProblem(receipt, requested)) : [];
+  const [checkedRefund] = refund ? keep("refund", refund, refundProblem(refund, requested)) : [];
   return {
     ...rest,
-    instructions: instructions.flatMap((item) => keep("instruction", item, instructionProblem(item, asked))),
+    instructions: instructions.flatMap((item) =>
+      keep("instruction", item, instructionProblem(item, requested)),
+    ),
     ...(checkedReceipt ? { receipt: checkedReceipt } : {}),
     ...(checkedRefund ? { refund: checkedRefund } : refund ? { refund: { reason: refund.reason } } : {}),
   };
 }
 
-function instructionProblem({ type, details }: Instruction, asked: AskedMovement): string | null {
-  const { src, srcAmount, rails } = asked;
+function instructionProblem({ type, details }: Instruction, requested: RequestedMovement): string | null {
+  const { src, srcAmount, rails } = requested;
   const { currency, amount, rail } = details;
   if (type !== (src.type === "FIAT" ? "BANK" : "CRYPTO")) return `type ${type} does not fit ${src.code}`;
   if (currency !== undefined && currency !== src.code && currency !== src.ticker)
     return `currency is not ${src.code}`;
-  if (rail !== undefined && !rails.some((known) => known === rail)) return "rail was not asked for";
+  if (rail !== undefined && !rails.some((known) => known === rail)) return "rail was not requested";
   const isSame = amount === undefined || (/^\d+(\.\d+)?$/.test(amount) && new Big(amount).eq(srcAmount));
   return isSame ? null : `amount is not ${srcAmount}`;
 }
 
 function receiptProblem(
   { amountReceived, fees, exchangeRate }: Receipt,
-  asked: AskedMovement,
+  requested: RequestedMovement,
 ): string | null {
-  if (amountReceived !== undefined && !isAmountOf(amountReceived, asked.dest))
-    return `amountReceived is not an amount of ${asked.dest.code}`;
+  if (amountReceived !== undefined && !isAmountOf(amountReceived, requested.dest))
+    return `amountReceived is not an amount of ${requested.dest.code}`;
   if (exchangeRate !== undefined && !new Big(exchangeRate).gt(0)) return "exchangeRate is zero";
-  return fees ? feesProblem(fees, asked) : null;
+  return fees ? feesProblem(fees, requested) : null;
 }
 
-function refundProblem({ amount }: Refund, { src, srcAmount }: AskedMovement): string | null {
+function refundProblem({ amount }: Refund, { src, srcAmount }: RequestedMovement): string | null {
   if (amount === undefined) return null;
   if (!isAmountOf(amount, src)) return `amount is not an amount of ${src.code}`;
   return new Big(amount).gt(srcAmount) ? "amount is more than srcAmount" : null;

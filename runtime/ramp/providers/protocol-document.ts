@@ -7,12 +7,12 @@ type Json = Readonly<Record<string, unknown>>;
 const SUMMARIES: Readonly<Record<OperationName, string>> = {
   capabilities: "Currency pairs, limits and requirements of the provider",
   quote: "An indicative quote; null for a path that is not offered",
-  startOnboarding: "File an onboarding under the intent's id, or get the one that is filed",
+  startOnboarding: "Create the onboarding of an intent, or get the existing one",
   onboarding: "State of an onboarding",
   submit: "Submit the form of a requirement",
-  execute: "File an execution under the transaction's id, or get the one that is filed",
+  execute: "Create the execution of a transaction, or get the existing one",
   execution: "State of an execution",
-  cancel: "Cancel an execution whose money has not arrived; one that never arrived is refused from then on",
+  cancel: "Cancel an execution whose money has not arrived; an unknown id is refused from then on",
 };
 
 const DESCRIPTION = `What the ramp requires of a provider server.
@@ -26,7 +26,7 @@ an error body refuse an order, provided that a look-up then answers 404 with the
 gateway included, decide nothing: the ramp looks the order up and tries again.
 
 A cancelled execution that never arrived must be refused for good, so that a delayed order cannot be carried out afterwards. After SUCCESS
-the ramp keeps asking for some days: a return or refund is reported as REFUNDED.
+the ramp keeps looking for 60 days: a return or refund is reported as REFUNDED.
 
 A POST to the order's \`callbackUrl\`, signed like Standard Webhooks with the same secret, makes the ramp look the order up at once.`;
 

@@ -1,127 +1,143 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 
 /**
- * What the ramp and a provider server say to each other: one schema per message, read by both sides, by the tests and by
- * the protocol's OpenAPI document. All names of orders are ours: a provider files an onboarding under the intent's id and
- * an execution under the transaction's, so that asking twice is asking once.
+ * The wire protocol between the ramp and a provider server: one schema per message, read by both sides, by the tests, by the
+ * protocol's OpenAPI document and, through a test, by the reference (runtime/ramp/README.md, Messages). Ids of orders are the
+ * ramp's: an onboarding carries the intent's id and an execution the transaction's, so that a repeated order changes nothing.
  */
 
-const Id = Type.String({ minLength: 1, maxLength: 128 });
-const Code = Type.String({ pattern: "^[A-Za-z0-9_]{2,40}$" });
-const DECIMAL = "^[0-9]{1,40}(\\.[0-9]{1,18})?$";
-const Decimal = Type.String({ pattern: DECIMAL });
-const Text = Type.String({ maxLength: 500 });
+const Id = (description: string) => Type.String({ minLength: 1, maxLength: 128, description });
+const Code = (description: string) => Type.String({ pattern: "^[A-Za-z0-9_]{2,40}$", description });
+const Decimal = (description: string) =>
+  Type.String({ pattern: "^[0-9]{1,40}(\\.[0-9]{1,18})?$", description });
+const Text = (description: string) => Type.String({ maxLength: 500, description });
+const CountryCode = Type.String({ pattern: "^[A-Z]{2}$" });
+const Json = (description: string) => Type.Record(Type.String(), Type.Unknown(), { description });
+const orNull = <S extends TSchema>(schema: S) =>
+  Type.Union([schema, Type.Null()], { description: `${schema.description ?? ""}, or null` });
+const statuses = <const T extends readonly string[]>(values: T, description: string) =>
+  Type.Union(
+    values.map((value) => Type.Literal(value as T[number])),
+    { description },
+  );
+
 const CallbackUrl = Type.String({
   format: "uri",
-  description: "Where the provider tells of news about the order.",
+  description: "address that callbacks about the order go to",
 });
 
-/** JSON Schema of the fields that a requirement asks for, as the hosted page shows them. */
-const Form = Type.Record(Type.String(), Type.Unknown());
-
-/** Code of a payment rail, such as ACH or CARD. Providers name their rails; the ramp knows none by itself. */
-export const Rail = Type.String({ pattern: "^[A-Z0-9_]{2,20}$" });
+/** Code of a payment rail, such as ACH or CARD. Providers name their rails; the ramp has no list of its own. */
+export const Rail = Type.String({
+  pattern: "^[A-Z0-9_]{2,20}$",
+  description: "code of a rail, such as `ACH`",
+});
 export type Rail = Static<typeof Rail>;
 
 /** A rail and what identifies an account on it (runtime/ramp/README.md, Rails). */
 export const RailDescription = Type.Object({
   code: Rail,
-  title: Type.String({ minLength: 1, maxLength: 100, description: "Name for people." }),
+  title: Type.String({ minLength: 1, maxLength: 100, description: "name for people" }),
   properties: Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()), {
     description:
-      "JSON Schema (draft 2020-12) of each field of an account. The formats `iban` and `aba-routing-number` check the check digits.",
+      "JSON Schema (draft 2020-12) of each account field; the formats `iban` and `aba-routing-number` check the check digits",
   }),
-  required: Type.Array(Type.String(), { description: "Fields that an external account needs." }),
+  required: Type.Array(Type.String(), { description: "fields that an external account needs" }),
 });
 export type RailDescription = Static<typeof RailDescription>;
 
 export const Pair = Type.Object({
-  srcCurrencyCode: Code,
-  destCurrencyCode: Code,
+  srcCurrencyCode: Code("source currency"),
+  destCurrencyCode: Code("destination currency"),
   rail: Rail,
-  countries: Type.Array(Type.String({ pattern: "^[A-Z]{2}$" }), { description: "ISO 3166-1 alpha-2." }),
-  minSrcAmount: Decimal,
-  maxSrcAmount: Decimal,
+  countries: Type.Array(CountryCode, { description: "ISO 3166-1 alpha-2 codes" }),
+  minSrcAmount: Decimal("smallest amount of the source currency"),
+  maxSrcAmount: Decimal("largest amount of the source currency"),
 });
 export type Pair = Static<typeof Pair>;
 
 export const Capabilities = Type.Object({
-  code: Type.String({ pattern: "^[a-z0-9-]{2,40}$" }),
-  name: Type.String({ minLength: 1, maxLength: 100 }),
-  logo: Type.Union([Type.String({ format: "uri" }), Type.Null()]),
-  rails: Type.Array(RailDescription, { maxItems: 50, description: "Every rail of the pairs." }),
-  pairs: Type.Array(Pair),
-  requirements: Type.Array(Type.Object({ code: Code, title: Text })),
+  code: Type.String({ pattern: "^[a-z0-9-]{2,40}$", description: "code of the provider" }),
+  name: Type.String({ minLength: 1, maxLength: 100, description: "name for people" }),
+  logo: orNull(Type.String({ format: "uri", description: "address of an image" })),
+  rails: Type.Array(RailDescription, { maxItems: 50, description: "every rail of the pairs" }),
+  pairs: Type.Array(Pair, { description: "what can be moved, on which rail" }),
+  requirements: Type.Array(
+    Type.Object({ code: Code("code of a requirement"), title: Text("name for people") }),
+    { description: "checks that an onboarding can ask for" },
+  ),
 });
 export type Capabilities = Static<typeof Capabilities>;
 
 export const QuoteRequest = Type.Object({
-  srcCurrencyCode: Code,
-  destCurrencyCode: Code,
-  srcAmount: Decimal,
-  countryCode: Type.Union([Type.String({ pattern: "^[A-Z]{2}$" }), Type.Null()]),
-  rail: Type.Union([Rail, Type.Null()]),
+  srcCurrencyCode: Code("source currency"),
+  destCurrencyCode: Code("destination currency"),
+  srcAmount: Decimal("amount of the source currency"),
+  countryCode: orNull(Type.String({ pattern: "^[A-Z]{2}$", description: "country of the bank account" })),
+  rail: orNull(Rail),
 });
 export type QuoteRequest = Static<typeof QuoteRequest>;
 
-export const Fees = Type.Object({
-  currencyCode: Code,
-  totalFee: Decimal,
-  networkFee: Decimal,
-  processingFee: Decimal,
-  partnerFee: Decimal,
-});
+export const Fees = Type.Object(
+  {
+    currencyCode: Code("source or destination currency"),
+    totalFee: Decimal("sum of the three other fees"),
+    networkFee: Decimal("fee of the network"),
+    processingFee: Decimal("fee of the provider"),
+    partnerFee: Decimal("fee of the partner"),
+  },
+  { description: "what the movement costs" },
+);
 export type Fees = Static<typeof Fees>;
 
 export const ProviderQuote = Type.Object({
   rail: Rail,
-  hasIndicativePrice: Type.Boolean(),
-  destAmount: Decimal,
-  exchangeRate: Decimal,
+  hasIndicativePrice: Type.Boolean({ description: "whether the price can still change" }),
+  destAmount: Decimal("what the destination receives"),
+  exchangeRate: Decimal("destination currency per unit of the source currency"),
   fees: Fees,
   quoteId: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 128,
-      description: "With `expiresAt`: orders that name it until then are carried out at this price.",
-    }),
+    Id("with `expiresAt`: orders that name it until then are carried out at this price"),
   ),
-  expiresAt: Type.Optional(Type.String({ format: "date-time" })),
+  expiresAt: Type.Optional(Type.String({ format: "date-time", description: "until when the price is held" })),
 });
 export type ProviderQuote = Static<typeof ProviderQuote>;
 
 export const QuoteAnswer = Type.Object({
   quote: Type.Union([ProviderQuote, Type.Null()], {
-    description: "Null when the provider does not offer the path.",
+    description: "null when the provider does not offer the path",
   }),
 });
 
-const Account = Type.Object({ currencyCode: Code, details: Type.Record(Type.String(), Type.Unknown()) });
+const Account = Type.Object(
+  {
+    currencyCode: Code("currency of the account"),
+    details: Json("account fields of the rail, or the address on the chain"),
+  },
+  { description: "account of this side" },
+);
 
-/** The movement that is asked for. */
-export const Movement = Type.Object({
-  type: Type.Union([Type.Literal("ONRAMP"), Type.Literal("OFFRAMP")]),
-  src: Account,
-  dest: Account,
-  srcAmount: Decimal,
-  rail: Rail,
-  quoteId: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 128,
-      description:
-        "The provider's quote. An onboarding whose quote has expired is refused; later the price holds for the order.",
-    }),
-  ),
-});
+/** The movement of money that an order is about. */
+export const Movement = Type.Object(
+  {
+    type: statuses(["ONRAMP", "OFFRAMP"], "direction"),
+    src: Account,
+    dest: Account,
+    srcAmount: Decimal("amount of the source currency"),
+    rail: Rail,
+    quoteId: Type.Optional(
+      Id("the provider's quote; an onboarding whose quote has expired is refused, later the price holds"),
+    ),
+  },
+  { description: "movement of money that the order is about" },
+);
 export type Movement = Static<typeof Movement>;
 
 export const OnboardingOrder = Type.Object({
-  id: Id,
-  customerReference: Id,
+  id: Id("id of the intent"),
+  customerReference: Id("the ramp's name of the customer towards providers"),
   wallets: Type.Array(Type.String({ maxLength: 200 }), {
     description:
-      "Wallets that the customer has proven to hold; identity checks of a wallet hold for the customer.",
+      "wallets that the customer has proven to hold; identity checks of a wallet hold for the customer",
   }),
   movement: Movement,
   callbackUrl: CallbackUrl,
@@ -129,32 +145,27 @@ export const OnboardingOrder = Type.Object({
 export type OnboardingOrder = Static<typeof OnboardingOrder>;
 
 export const ProviderRequirement = Type.Object({
-  code: Code,
-  title: Text,
-  status: Type.Union([
-    Type.Literal("PENDING"),
-    Type.Literal("IN_PROGRESS"),
-    Type.Literal("COMPLETED"),
-    Type.Literal("FAILED"),
-  ]),
-  failureReason: Type.Union([Text, Type.Null()]),
-  form: Type.Union([Form, Type.Null()]),
+  code: Code("code of the requirement"),
+  title: Text("name for people"),
+  status: statuses(["PENDING", "IN_PROGRESS", "COMPLETED", "FAILED"], "state of the check"),
+  failureReason: orNull(Text("why the check failed")),
+  form: orNull(Json("JSON Schema of the fields that the hosted page asks for")),
 });
 export type ProviderRequirement = Static<typeof ProviderRequirement>;
 
 export const Onboarding = Type.Object({
-  id: Id,
-  requirements: Type.Array(ProviderRequirement, { maxItems: 20 }),
+  id: Id("id of the intent"),
+  requirements: Type.Array(ProviderRequirement, { maxItems: 20, description: "in the order of their steps" }),
 });
 export type Onboarding = Static<typeof Onboarding>;
 
-export const Submission = Type.Object({ fields: Type.Record(Type.String(), Type.Unknown()) });
+export const Submission = Type.Object({ fields: Json("values of the form's fields") });
 export type Submission = Static<typeof Submission>;
 
 export const ExecutionOrder = Type.Object({
-  id: Id,
-  onboardingId: Id,
-  customerReference: Id,
+  id: Id("id of the transaction"),
+  onboardingId: Id("id of the intent"),
+  customerReference: Id("the ramp's name of the customer towards providers"),
   movement: Movement,
   callbackUrl: CallbackUrl,
 });
@@ -162,9 +173,12 @@ export type ExecutionOrder = Static<typeof ExecutionOrder>;
 
 /** What the customer does to pay. */
 export const Instruction = Type.Object({
-  encoding: Type.Literal("DISPLAY"),
-  type: Type.Union([Type.Literal("BANK"), Type.Literal("CRYPTO")]),
-  details: Type.Record(Type.String(), Type.String({ maxLength: 500 })),
+  encoding: Type.Literal("DISPLAY", { description: "shown as text" }),
+  type: statuses(["BANK", "CRYPTO"], "where to pay"),
+  details: Type.Record(Type.String(), Type.String({ maxLength: 500 }), {
+    description:
+      "bank: beneficiary, bankName, account identifiers, reference, rail; chain: address, chain, amount, currency",
+  }),
 });
 export type Instruction = Static<typeof Instruction>;
 
@@ -178,40 +192,34 @@ export const EXECUTION_STATUSES = [
 ] as const;
 
 /** What the customer keeps as proof of the payment; each part is optional and may come later than SUCCESS. */
-export const Receipt = Type.Object({
-  amountReceived: Type.Optional(
-    Type.String({
-      pattern: DECIMAL,
-      description: "What the destination received, in the destination currency.",
-    }),
-  ),
-  fees: Type.Optional(Fees),
-  exchangeRate: Type.Optional(
-    Type.String({
-      pattern: DECIMAL,
-      description: "Units of the destination currency per unit of the source currency.",
-    }),
-  ),
-  transactionHash: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
-  bankReference: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
-});
+export const Receipt = Type.Object(
+  {
+    amountReceived: Type.Optional(Decimal("what the destination received, in its currency")),
+    fees: Type.Optional(Fees),
+    exchangeRate: Type.Optional(Decimal("destination currency per unit of the source currency")),
+    transactionHash: Type.Optional(Id("transaction on the destination chain")),
+    bankReference: Type.Optional(Id("reference of the bank transfer")),
+  },
+  { description: "proof of the payment, as far as it is known" },
+);
 export type Receipt = Static<typeof Receipt>;
 
 /** A return or refund after SUCCESS. */
-export const Refund = Type.Object({
-  amount: Type.Optional(
-    Type.String({ pattern: DECIMAL, description: "What went back to the source, in the source currency." }),
-  ),
-  reason: Text,
-});
+export const Refund = Type.Object(
+  {
+    amount: Type.Optional(Decimal("what went back to the source, in its currency")),
+    reason: Text("why"),
+  },
+  { description: "return or refund after SUCCESS" },
+);
 export type Refund = Static<typeof Refund>;
 
 export const Execution = Type.Object({
-  id: Id,
-  reference: Id,
-  status: Type.Union(EXECUTION_STATUSES.map((status) => Type.Literal(status))),
-  failureReason: Type.Union([Text, Type.Null()]),
-  instructions: Type.Array(Instruction, { maxItems: 10 }),
+  id: Id("id of the transaction"),
+  reference: Id("the provider's own reference"),
+  status: statuses(EXECUTION_STATUSES, "state of the payment"),
+  failureReason: orNull(Text("why the payment failed")),
+  instructions: Type.Array(Instruction, { maxItems: 10, description: "what the customer does to pay" }),
   receipt: Type.Optional(Receipt),
   refund: Type.Optional(Refund),
 });
@@ -219,12 +227,38 @@ export type Execution = Static<typeof Execution>;
 
 /** A hint: the state is fetched again, so neither order nor number of callbacks matters. */
 export const Callback = Type.Object({
-  type: Type.Union([Type.Literal("onboarding.updated"), Type.Literal("execution.updated")]),
-  onboardingId: Type.String({ format: "uuid", description: "The intent's id." }),
+  type: statuses(["onboarding.updated", "execution.updated"], "what has changed"),
+  onboardingId: Type.String({ format: "uuid", description: "id of the intent" }),
 });
 export type Callback = Static<typeof Callback>;
 
-export const ProviderError = Type.Object({ error: Code, message: Text });
+export const ProviderError = Type.Object({
+  error: Code("code of the error; `UNKNOWN_ORDER`: there is no order of this id"),
+  message: Text("for the log, and the failure reason of a refused order"),
+});
+
+/** The messages by name; each has a table in the reference. */
+export const MESSAGES = {
+  Capabilities,
+  RailDescription,
+  Pair,
+  QuoteRequest,
+  QuoteAnswer,
+  ProviderQuote,
+  Fees,
+  OnboardingOrder,
+  Movement,
+  Onboarding,
+  ProviderRequirement,
+  Submission,
+  ExecutionOrder,
+  Execution,
+  Instruction,
+  Receipt,
+  Refund,
+  Callback,
+  ProviderError,
+} as const;
 
 /** The operations: method, path, messages, and whether the request carries an `Idempotency-Key`. */
 export const OPERATIONS = {
@@ -261,58 +295,5 @@ interface Operation {
 export type OperationName = keyof typeof OPERATIONS;
 export type ResponseOf<N extends OperationName> = Static<(typeof OPERATIONS)[N]["answer"]>;
 
-/** The error code with which a provider says that it has no order of this id. */
+/** Error code of a provider that has no order of this id. */
 export const UNKNOWN_ORDER = "UNKNOWN_ORDER";
-
-/**
- * The outcome of a call. `refused`: the provider refuses the order itself. `unknown`: it has no such order. `unavailable`:
- * everything else; the order may or may not have been carried out.
- */
-export type ProviderReply<T> =
-  | { readonly kind: "answer"; readonly value: T }
-  | { readonly kind: "refused"; readonly code: string; readonly message: string }
-  | { readonly kind: "unknown" }
-  | { readonly kind: "unavailable"; readonly reason: string };
-
-/** Why a call brought no answer, for the log. */
-export function reasonOf(reply: Exclude<ProviderReply<unknown>, { readonly kind: "answer" }>): string {
-  switch (reply.kind) {
-    case "refused":
-      return `refused: ${reply.code}`;
-    case "unknown":
-      return "unknown order";
-    case "unavailable":
-      return reply.reason;
-  }
-}
-
-/** Overrides the time limit of a call and turns retries off. */
-export interface CallOptions {
-  readonly timeoutMs: number;
-}
-
-/**
- * A provider that moves money. Orders carry our own ids and an idempotency key derived from them: repeating an order changes
- * nothing. Nothing here throws for what a provider does (runtime/ramp/README.md, Provider protocol).
- */
-export interface Provider {
-  capabilities(): Promise<ProviderReply<Capabilities>>;
-  /** Null: the provider does not offer the path. */
-  quote(request: QuoteRequest, limit?: CallOptions): Promise<ProviderReply<ProviderQuote | null>>;
-  startOnboarding(order: OnboardingOrder): Promise<ProviderReply<Onboarding>>;
-  onboarding(id: string): Promise<ProviderReply<Onboarding>>;
-  /** Submits the form of a requirement. */
-  submit(id: string, code: string, submission: Submission): Promise<ProviderReply<Onboarding>>;
-  execute(order: ExecutionOrder): Promise<ProviderReply<Execution>>;
-  execution(id: string): Promise<ProviderReply<Execution>>;
-  /** Cancels an execution, also one that never arrived: it is refused from then on. */
-  cancel(id: string): Promise<ProviderReply<Execution>>;
-  /** The callback, or null when its signature is wrong or too old. */
-  verifyCallback(headers: CallbackHeaders, body: string): Callback | null;
-}
-
-export interface CallbackHeaders {
-  readonly "webhook-id": string;
-  readonly "webhook-timestamp": string;
-  readonly "webhook-signature": string;
-}

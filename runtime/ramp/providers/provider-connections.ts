@@ -2,8 +2,8 @@ import type { Logger } from "../../http/logger.js";
 import type { ProjectId } from "../database/id.js";
 import type { Vault } from "../vault.js";
 import type { ProjectTransaction, RampDatabase } from "../database/ramp-database.js";
-import { HttpProvider } from "./provider.js";
-import { type Capabilities, type Provider, reasonOf } from "./protocol.js";
+import { HttpProvider, type Provider, reasonOf } from "./provider.js";
+import type { Capabilities } from "./protocol.js";
 
 /** A project's connection to a provider. Its credentials decide between live and sandbox. */
 export interface ProviderConnection {

@@ -18,12 +18,62 @@ import {
   type OperationName,
   ProviderError,
   UNKNOWN_ORDER,
-  type CallbackHeaders,
-  type CallOptions,
-  type Provider,
-  type ProviderReply,
+  type Execution,
+  type ExecutionOrder,
+  type Onboarding,
+  type OnboardingOrder,
+  type ProviderQuote,
+  type QuoteRequest,
+  type Submission,
 } from "./protocol.js";
-import { isSignedCallback, REQUEST_HEADERS, requestSignature } from "./signature.js";
+import { type CallbackHeaders, isSignedCallback, REQUEST_HEADERS, requestSignature } from "./signature.js";
+
+/**
+ * The outcome of a call. `refused`: the provider refuses the order itself. `unknown`: it has no such order. `unavailable`:
+ * everything else; the order may or may not have been carried out.
+ */
+export type ProviderReply<T> =
+  | { readonly kind: "answer"; readonly value: T }
+  | { readonly kind: "refused"; readonly code: string; readonly message: string }
+  | { readonly kind: "unknown" }
+  | { readonly kind: "unavailable"; readonly reason: string };
+
+/** Why a call brought no answer, for the log. */
+export function reasonOf(reply: Exclude<ProviderReply<unknown>, { readonly kind: "answer" }>): string {
+  switch (reply.kind) {
+    case "refused":
+      return `refused: ${reply.code}`;
+    case "unknown":
+      return "unknown order";
+    case "unavailable":
+      return reply.reason;
+  }
+}
+
+/** Overrides the time limit of a call and turns retries off. */
+export interface CallOptions {
+  readonly timeoutMs: number;
+}
+
+/**
+ * A provider that moves money. Orders carry our own ids and an idempotency key derived from them: repeating an order changes
+ * nothing. Nothing here throws for what a provider does (runtime/ramp/README.md, Provider protocol).
+ */
+export interface Provider {
+  capabilities(): Promise<ProviderReply<Capabilities>>;
+  /** Null: the provider does not offer the path. */
+  quote(request: QuoteRequest, limit?: CallOptions): Promise<ProviderReply<ProviderQuote | null>>;
+  startOnboarding(order: OnboardingOrder): Promise<ProviderReply<Onboarding>>;
+  onboarding(id: string): Promise<ProviderReply<Onboarding>>;
+  /** Submits the form of a requirement. */
+  submit(id: string, code: string, submission: Submission): Promise<ProviderReply<Onboarding>>;
+  execute(order: ExecutionOrder): Promise<ProviderReply<Execution>>;
+  execution(id: string): Promise<ProviderReply<Execution>>;
+  /** Cancels an execution, also one that never arrived: it is refused from then on. */
+  cancel(id: string): Promise<ProviderReply<Execution>>;
+  /** The callback, or null when its signature is wrong or too old. */
+  verifyCallback(headers: CallbackHeaders, body: string): Callback | null;
+}
 
 export interface HttpProviderOptions {
   readonly url: string;

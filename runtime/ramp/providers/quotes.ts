@@ -1,16 +1,10 @@
 import type { RampContext } from "../context.js";
 import type { Currency } from "../accounts/currency.js";
-import { type AskedMovement, quoteProblem, reporter } from "./check-reply.js";
+import { type RequestedMovement, quoteProblem, reporter } from "./check-reply.js";
 import { byLargest, isWithin } from "../accounts/currency.js";
 import type { ProviderConnection } from "./provider-connections.js";
-import {
-  type Pair,
-  type ProviderQuote,
-  type QuoteRequest,
-  type Rail,
-  type RailDescription,
-  reasonOf,
-} from "./protocol.js";
+import type { Pair, ProviderQuote, QuoteRequest, Rail, RailDescription } from "./protocol.js";
+import { reasonOf } from "./provider.js";
 
 /** A provider that is slower is left out. */
 const TIMEOUT_MS = 3_000;
@@ -49,7 +43,7 @@ async function fetchQuote(
   ramp: Pick<RampContext, "log" | "metrics">,
   connection: ProviderConnection,
   request: QuoteRequest,
-  asked: AskedMovement,
+  requested: RequestedMovement,
 ): Promise<Quote | null> {
   const about = { connection: connection.id, provider: connection.code };
   const reply = await connection.provider.quote(request, { timeoutMs: TIMEOUT_MS });
@@ -58,7 +52,7 @@ async function fetchQuote(
     return null;
   }
   if (reply.value === null) return null;
-  const problem = quoteProblem(reply.value, asked);
+  const problem = quoteProblem(reply.value, requested);
   if (problem === null) return quoteOf(reply.value, connection);
   reporter(ramp, about)("quote", problem);
   return null;

@@ -1,6 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { Webhook } from "standardwebhooks";
-import type { CallbackHeaders } from "./protocol.js";
 
 /** A signed request is accepted this long before and after the time it names, in seconds. */
 export const SIGNATURE_TOLERANCE_SECONDS = 300;
@@ -38,6 +37,13 @@ export function isSigned(secret: string, request: SignedRequest, signature: stri
   return (
     expected.length === given.length && timingSafeEqual(expected, given) && age <= SIGNATURE_TOLERANCE_SECONDS
   );
+}
+
+/** Headers of a callback. */
+export interface CallbackHeaders {
+  readonly "webhook-id": string;
+  readonly "webhook-timestamp": string;
+  readonly "webhook-signature": string;
 }
 
 /** Callbacks are signed as Standard Webhooks are, with the credential's secret. */

@@ -7,7 +7,7 @@ import { callbackHeaders } from "../providers/signature.js";
 
 const Milliseconds = Type.Integer({ minimum: 0, maximum: 600_000 });
 
-/** What can go wrong at a provider, to be switched on by whoever tries the ramp out. */
+/** Faults of a provider that can be switched on to try the ramp out. */
 export const Switches = Type.Object(
   {
     /** How long a deposit takes to arrive, and again to settle. */
@@ -25,7 +25,7 @@ export const Switches = Type.Object(
       Type.Literal("refuse"),
       Type.Literal("stall"),
     ]),
-    /** What becomes of an identity check that nobody submits. */
+    /** Outcome of an identity check whose form is not submitted. */
     onboarding: Type.Union([
       Type.Literal("wait"),
       Type.Literal("approve"),
@@ -65,10 +65,10 @@ export const DEFAULT_SWITCHES: Switches = {
 const TRIES = 4;
 const PAUSE_MS = 250;
 const TIMEOUT_MS = 5_000;
-/** Out of order means: whatever is told in this time is told in reverse. */
+/** Callbacks within this time are sent in reverse order when `outOfOrder` is on. */
 const SHUFFLE_MS = 400;
 
-/** Tells the ramp of news, as well or as badly as the switches say. */
+/** Sends callbacks to the ramp, with the faults that are switched on. */
 export class CallbackSender {
   readonly #switches: () => Switches;
   readonly #held: (() => void)[] = [];
@@ -77,7 +77,7 @@ export class CallbackSender {
     this.#switches = switches;
   }
 
-  tell(url: string, secret: string, callback: Callback): void {
+  send(url: string, secret: string, callback: Callback): void {
     const { mute, outOfOrder, duplicates, lateMs } = this.#switches();
     if (mute) return;
     const sendAll = (): void => {

@@ -14,7 +14,7 @@ import type {
 import type { CallbackSender, Switches } from "./behaviour.js";
 import { type Profile, quoteFor } from "./profiles.js";
 
-/** Why an order is not taken. */
+/** Why an order is refused. */
 export interface Rejection {
   readonly status: 404 | 409 | 422;
   readonly error: string;
@@ -46,7 +46,7 @@ const FORM = {
   required: ["fullName", "dateOfBirth", "decision"],
 } as const;
 
-/** One sandbox provider at work. Its files are in memory: it plays a part, it keeps no money. */
+/** One sandbox provider. Its orders are kept in memory. */
 export class SandboxProvider {
   readonly #profile: Profile;
   readonly #switches: () => Switches;
@@ -64,7 +64,7 @@ export class SandboxProvider {
     this.#callbacks = callbacks;
   }
 
-  /** How many executions were really made; what is repeated is not made again. */
+  /** Ids of the executions that were carried out; a repeated order is not carried out again. */
   get executed(): readonly string[] {
     return [...this.#executions].filter(([, { order }]) => order !== null).map(([id]) => id);
   }
@@ -123,10 +123,10 @@ export class SandboxProvider {
     if (!filed || filed.requirement.code !== code) return UNKNOWN;
     const { decision } = fields;
     if (decision !== "approve" && decision !== "reject")
-      return { status: 422, error: "INVALID_FIELDS", message: "Say approve or reject." };
+      return { status: 422, error: "INVALID_FIELDS", message: "`decision` must be approve or reject." };
     if (filed.requirement.status !== "PENDING") return onboardingOf(filed);
     filed.requirement = { ...filed.requirement, status: "IN_PROGRESS", form: null };
-    this.#tell(filed.order.callbackUrl, "onboarding.updated", id);
+    this.#notify(filed.order.callbackUrl, "onboarding.updated", id);
     this.#later(() => this.#decide(filed, decision === "approve"));
     return onboardingOf(filed);
   }
@@ -141,7 +141,7 @@ export class SandboxProvider {
       status: isApproved ? "COMPLETED" : "FAILED",
       failureReason: isApproved ? null : "The identity could not be confirmed.",
     };
-    this.#tell(order.callbackUrl, "onboarding.updated", order.id);
+    this.#notify(order.callbackUrl, "onboarding.updated", order.id);
   }
 
   execute(order: ExecutionOrder): Execution | Rejection {
@@ -171,12 +171,12 @@ export class SandboxProvider {
   #receiveFunds(filed: FiledExecution, order: ExecutionOrder): void {
     if (filed.execution.status !== "AWAITING_FUNDS") return;
     filed.execution = { ...filed.execution, status: "PROCESSING" };
-    this.#tell(order.callbackUrl, "execution.updated", order.onboardingId);
+    this.#notify(order.callbackUrl, "execution.updated", order.onboardingId);
     this.#later(() => {
       const isFailed = this.#switches().execution === "fail";
       const failureReason = isFailed ? "The transfer was returned." : null;
       filed.execution = { ...filed.execution, status: isFailed ? "FAILED" : "SUCCESS", failureReason };
-      this.#tell(order.callbackUrl, "execution.updated", order.onboardingId);
+      this.#notify(order.callbackUrl, "execution.updated", order.onboardingId);
     });
   }
 
@@ -197,8 +197,8 @@ export class SandboxProvider {
     setTimeout(act, this.#switches().settleMs).unref();
   }
 
-  #tell(url: string, type: "onboarding.updated" | "execution.updated", onboardingId: string): void {
-    this.#callbacks.tell(url, this.#profile.secret, { type, onboardingId });
+  #notify(url: string, type: "onboarding.updated" | "execution.updated", onboardingId: string): void {
+    this.#callbacks.send(url, this.#profile.secret, { type, onboardingId });
   }
 }
 

@@ -42,8 +42,8 @@ export const SANDBOX_PROVIDERS: readonly SandboxCredentials[] = PROFILES.map(
 );
 
 /**
- * A server with two made-up providers that speak the provider protocol, each below a path of its own, and `/switches`, where
- * they are made to misbehave. It knows nothing of the ramp but what comes over HTTP.
+ * A server with two sandbox providers that implement the provider protocol, each below its own path, and `/switches`, which make
+ * them misbehave. It sees of the ramp only its HTTP requests.
  */
 export function startSandbox({ host, port, switches: given }: SandboxOptions): Promise<RunningServer> {
   return listen(sandboxApp({ ...DEFAULT_SWITCHES, ...given }), host, port);
@@ -57,38 +57,40 @@ function sandboxApp(initial: Switches): Express {
   const sandbox: Sandbox = { switches: initial };
   const switches = (): Switches => sandbox.switches;
   const callbacks = new CallbackSender(switches);
-  const desks = PROFILES.map((profile) => ({
+  const providers = PROFILES.map((profile) => ({
     profile,
-    desk: new SandboxProvider(profile, switches, callbacks),
+    provider: new SandboxProvider(profile, switches, callbacks),
   }));
   const app = express();
   app.disable("x-powered-by");
-  for (const { profile, desk } of desks) addProvider(app, sandbox, profile, desk);
+  app.disable("etag");
+  for (const { profile, provider } of providers) addProvider(app, sandbox, profile, provider);
   app.get("/switches", (_request, response) => void response.json(sandbox.switches));
   app.post("/switches", async (request, response) => {
     const change = await bodyOf(request);
-    if (!check(SwitchChange, change.value)) return decline(response, 400, "INVALID_REQUEST", "Not a switch.");
+    if (!check(SwitchChange, change.value))
+      return decline(response, 400, "INVALID_REQUEST", "Not a change of the switches.");
     response.json((sandbox.switches = { ...sandbox.switches, ...change.value }));
   });
   app.get("/openapi.json", (_request, response) => void response.json(protocolDocument()));
   app.get(
     "/executed",
-    (_request, response) => void response.json(desks.flatMap(({ desk }) => desk.executed)),
+    (_request, response) => void response.json(providers.flatMap(({ provider }) => provider.executed)),
   );
-  app.use((_request, response) => decline(response, 404, "NOT_FOUND", "There is nothing here."));
+  app.use((_request, response) => decline(response, 404, "NOT_FOUND", "Unknown path."));
   return app;
 }
 
-type Handle = (desk: SandboxProvider, profile: Profile, body: unknown, request: Request) => unknown;
+type Handle = (provider: SandboxProvider, profile: Profile, body: unknown, request: Request) => unknown;
 
-/** Reads a message, or declines what is none. */
+/** Validates a message before it is handled. */
 function reading<S extends TSchema>(
   schema: S,
-  handle: (desk: SandboxProvider, message: Static<S>, request: Request) => unknown,
+  handle: (provider: SandboxProvider, message: Static<S>, request: Request) => unknown,
 ): Handle {
-  return (desk, _profile, body, request) =>
+  return (provider, _profile, body, request) =>
     check(schema, body)
-      ? handle(desk, body, request)
+      ? handle(provider, body, request)
       : { status: 422, error: "INVALID_REQUEST", message: "Not a message of the protocol." };
 }
 
@@ -96,18 +98,18 @@ const parameter = (request: Request, name: string): string => String(request.par
 
 const HANDLERS: Readonly<Record<OperationName, Handle>> = {
   capabilities: (_desk, { capabilities }) => capabilities,
-  quote: reading(QuoteRequest, (desk, message) => ({ quote: desk.quote(message) })),
-  startOnboarding: reading(OnboardingOrder, (desk, order) => desk.startOnboarding(order)),
-  onboarding: (desk, _profile, _body, request) => desk.onboarding(parameter(request, "id")),
-  submit: reading(Submission, (desk, { fields }, request) =>
-    desk.submit(parameter(request, "id"), parameter(request, "code"), fields),
+  quote: reading(QuoteRequest, (provider, message) => ({ quote: provider.quote(message) })),
+  startOnboarding: reading(OnboardingOrder, (provider, order) => provider.startOnboarding(order)),
+  onboarding: (provider, _profile, _body, request) => provider.onboarding(parameter(request, "id")),
+  submit: reading(Submission, (provider, { fields }, request) =>
+    provider.submit(parameter(request, "id"), parameter(request, "code"), fields),
   ),
-  execute: reading(ExecutionOrder, (desk, order) => desk.execute(order)),
-  execution: (desk, _profile, _body, request) => desk.execution(parameter(request, "id")),
-  cancel: (desk, _profile, _body, request) => desk.cancel(parameter(request, "id")),
+  execute: reading(ExecutionOrder, (provider, order) => provider.execute(order)),
+  execution: (provider, _profile, _body, request) => provider.execution(parameter(request, "id")),
+  cancel: (provider, _profile, _body, request) => provider.cancel(parameter(request, "id")),
 };
 
-function addProvider(app: Express, sandbox: Sandbox, profile: Profile, desk: SandboxProvider): void {
+function addProvider(app: Express, sandbox: Sandbox, profile: Profile, provider: SandboxProvider): void {
   for (const name of Object.keys(OPERATIONS) as OperationName[]) {
     const { method, path, keyed } = OPERATIONS[name];
     const address = `/${profile.capabilities.code}${path.replace(/\{(\w+)\}/g, ":$1")}`;
@@ -117,10 +119,10 @@ function addProvider(app: Express, sandbox: Sandbox, profile: Profile, desk: San
         return decline(response, 401, "UNAUTHORIZED", "The request is not signed.");
       if (keyed && request.get("idempotency-key") === undefined)
         return decline(response, 422, "KEY_MISSING", "An order needs an Idempotency-Key.");
-      await sleep(sandbox.switches.slowMs);
+      if (sandbox.switches.slowMs > 0) await sleep(sandbox.switches.slowMs);
       if (take(sandbox, "failNext"))
-        return decline(response, 500, "OUT_OF_ORDER", "The sandbox was told to fail.");
-      const answer = HANDLERS[name](desk, profile, value, request);
+        return decline(response, 500, "OUT_OF_ORDER", "The switch failNext is on.");
+      const answer = HANDLERS[name](provider, profile, value, request);
       if (method === "POST" && name !== "quote" && take(sandbox, "loseNextAnswers"))
         return void response.destroy();
       if (isRejection(answer)) decline(response, answer.status, answer.error, answer.message);

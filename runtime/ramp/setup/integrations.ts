@@ -1,5 +1,5 @@
 import { listAttention, type StuckIntent } from "../intents/intent-rows.js";
-import { reasonOf } from "../providers/protocol.js";
+import { reasonOf } from "../providers/provider.js";
 import { type ProjectId, newId } from "../database/id.js";
 import { credentialPurpose } from "../providers/provider-connections.js";
 import { HttpProvider } from "../providers/provider.js";
@@ -9,7 +9,7 @@ import { isFetchable } from "../tokens/subject-token.js";
 import { succeeded, failed, type SetupResult } from "./result.js";
 
 export interface NewConnection {
-  /** The provider's code, as its server tells it. */
+  /** The provider's code in its capabilities. */
   readonly provider: string;
   readonly url: string;
   readonly keyId: string;

@@ -71,7 +71,7 @@ interface ProjectChange extends Partial<ProjectSettings> {
   readonly walletRpc?: readonly string[];
 }
 
-/** Changes a project's settings. Nodes are asked for their chain, so they must answer. */
+/** Changes a project's settings. Each node must answer with its chain id. */
 export async function updateProject(
   { database, vault }: { readonly database: RampDatabase; readonly vault: Vault },
   projectId: ProjectId,

@@ -1,4 +1,4 @@
-/** What a set-up command made, or the plain reason why it made nothing. */
+/** The result of a set-up command, or why it failed. */
 export type SetupResult<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 

@@ -31,7 +31,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: "projects", column: "wallet_rpc", purpose: "'wallet-rpc:' || t.id" },
 ];
 
-/** Rows that are sealed anew in one transaction. */
+/** Rows that are sealed again in one transaction. */
 const BATCH = 200;
 
 interface SealedRow {

@@ -49,8 +49,8 @@ interface Verified extends Customer {
 
 /** Tokens that verified lately: a customer sends the same one with every call. */
 const MAX_HELD = 5_000;
-/** So long a verified token is believed: a key removed by the operator is out of use after this. */
-const BELIEVED_MS = 60_000;
+/** Lifetime of a cached verification: a removed key takes effect after it. */
+const CACHED_MS = 60_000;
 
 /** The customers' access tokens: JWT, ES256, with `sub`, `pid`, `iss`, `aud`, `exp`, `jti` and `kid`. */
 export class CustomerTokens {
@@ -68,7 +68,7 @@ export class CustomerTokens {
   /** @param expiresAt seconds since 1970 */
   async sign({ projectId: pid, customerId }: Customer, expiresAt: number): Promise<string> {
     const { kid, privateKey } = await this.#keys.current();
-    // To the millisecond, so that a token issued right after a revocation is told apart from those before it.
+    // To the millisecond, so that tokens issued right after a revocation differ from those before it.
     const iat = Date.now() / 1000;
     return jwt.sign({ pid, iat, exp: expiresAt }, privateKey, {
       algorithm: SIGNING_ALGORITHM,
@@ -85,13 +85,13 @@ export class CustomerTokens {
     const token = /^bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization ?? "")?.[1];
     if (token === undefined || token.length > 8_000) return null;
     const digest = createHash("sha256").update(token).digest("base64");
-    const customer = this.#holding(digest) ?? (await this.#verify(token));
+    const customer = this.#cached(digest) ?? (await this.#verify(token));
     if (customer === null) return null;
-    this.#hold(digest, customer);
+    this.#remember(digest, customer);
     return (await this.#revocations.isRevoked(customer, customer.issuedAt)) ? null : customer;
   }
 
-  #holding(digest: string): Verified | null {
+  #cached(digest: string): Verified | null {
     const held = this.#held.get(digest);
     if (held && held.expiresAt > Date.now()) return held;
     this.#held.delete(digest);
@@ -105,11 +105,11 @@ export class CustomerTokens {
     const { sub, pid, iat, exp } = claims ?? {};
     if (typeof sub !== "string" || typeof pid !== "string") return null;
     if (typeof iat !== "number" || typeof exp !== "number") return null;
-    const expiresAt = Math.min(exp * 1000, Date.now() + BELIEVED_MS);
+    const expiresAt = Math.min(exp * 1000, Date.now() + CACHED_MS);
     return { projectId: projectId(pid), customerId: sub, issuedAt: Math.round(iat * 1000), expiresAt };
   }
 
-  #hold(digest: string, customer: Verified): void {
+  #remember(digest: string, customer: Verified): void {
     if (this.#held.size >= MAX_HELD && !this.#held.has(digest)) this.#held.clear();
     this.#held.set(digest, customer);
   }
@@ -123,7 +123,7 @@ function decoded(token: string): jwt.Jwt | null {
   }
 }
 
-/** The claims, or null for a token that does not verify: the library throws whatever it stumbles over in a mangled one. */
+/** The claims, or null for a token that does not verify: the library throws for a malformed one. */
 function verified(token: string, key: KeyObject, issuer: string): Readonly<Record<string, unknown>> | null {
   try {
     const claims = jwt.verify(token, key, { algorithms: [SIGNING_ALGORITHM], issuer, audience: AUDIENCE });
@@ -152,7 +152,7 @@ interface KeyRow {
 
 /** A rotation by command is known to a running server after this. */
 const FRESH_MS = 10_000;
-/** An unknown `kid` may be that of a new key, but costs no more than a look each second. */
+/** An unknown `kid` may be that of a new key, but the keys are read at most once a second for it. */
 const UNKNOWN_KID_MS = 1_000;
 
 /** The keys that sign customer tokens, newest first. Retired ones verify what they have signed until it expires. */
@@ -208,7 +208,7 @@ function keyPurpose(kid: string): string {
   return `signing-key:${kid}`;
 }
 
-/** Makes a new key, with which all new tokens are signed; those before it only verify from then on. Returns its `kid`. */
+/** Creates a key that signs all new tokens; older keys only verify from then on. Returns its `kid`. */
 export async function rotateSigningKey(tx: OperatorTransaction, vault: Vault): Promise<string> {
   const kid = newId();
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -222,7 +222,7 @@ export async function rotateSigningKey(tx: OperatorTransaction, vault: Vault): P
   return kid;
 }
 
-/** Sees to it that there is a key; of several servers that start together one makes it. */
+/** Creates the first key if there is none; of several servers that start together one does. */
 export async function ensureSigningKey(database: RampDatabase, vault: Vault): Promise<void> {
   await database.asOperator(async (tx) => {
     await tx.rows("LOCK TABLE ramp.signing_keys IN EXCLUSIVE MODE");

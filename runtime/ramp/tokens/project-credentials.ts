@@ -36,7 +36,7 @@ export class ProjectSignIn {
     if (credentials === null) return null;
     const row = await this.#read(credentials.clientId);
     const given = secretHash(credentials.secret);
-    // Every hash is compared, also for an unknown client: the time tells nothing.
+    // Every hash is compared, for an unknown client too: the time reveals nothing.
     const matches = (row?.hashes ?? [Buffer.alloc(32)]).filter((hash) => timingSafeEqual(hash, given));
     if (row === null || matches.length === 0) return null;
     return {

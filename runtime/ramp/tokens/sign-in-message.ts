@@ -47,7 +47,7 @@ interface Groups {
   readonly notBefore?: string;
 }
 
-/** Reads a message; a text says in which point it is not EIP-4361 or names another site. */
+/** Reads a message; a text explains where it differs from EIP-4361 or names another site. */
 export function readSignInMessage(text: string): SignInMessage | string {
   const groups = GRAMMAR.exec(text)?.groups as Groups | undefined;
   if (!groups) return "The message is not in the form of EIP-4361.";

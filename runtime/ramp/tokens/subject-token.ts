@@ -18,11 +18,11 @@ const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"];
 
 /** Unknown `kid`s have the key set fetched again at most this often. */
 const REFETCH_MS = 60_000;
-/** The key set and the discovery document are fetched anew after this in any case. */
+/** Lifetime of the cached key set and discovery document. */
 const STALE_MS = 10 * 60_000;
 const TIMEOUT_MS = 5_000;
 
-/** Who an identity provider says the customer is. */
+/** The identity that an identity provider asserts. */
 export interface Subject {
   readonly issuer: string;
   readonly subject: string;
@@ -82,7 +82,7 @@ export class SubjectTokens {
     let known = this.#keySets.get(issuer);
     if (!known || known.staleAt < Date.now()) {
       const uri = await discoverKeySet(issuer);
-      // A provider that cannot be asked at the moment is believed to have the keys it had.
+      // While the provider is unreachable, its last keys stay valid.
       if (uri === null)
         return (
           known?.keys ??

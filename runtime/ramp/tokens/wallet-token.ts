@@ -36,7 +36,7 @@ export interface Challenge {
   readonly message: string;
   readonly signature: string;
   readonly ttlSeconds: number;
-  /** The project that a contract wallet signs in to: its node is the one that is asked. */
+  /** The project that a contract wallet signs in to: its node checks the signature. */
   readonly clientId: string | null;
 }
 

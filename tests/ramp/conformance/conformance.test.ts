@@ -15,15 +15,14 @@ import { FAILPOINTS } from "../../../runtime/ramp/failpoints.js";
 import { connectProvider } from "../../../runtime/ramp/setup/integrations.js";
 import { addWebhook } from "../../../runtime/ramp/setup/webhooks.js";
 import { createOrganization, createProject, findProject } from "../../../runtime/ramp/setup/projects.js";
-import { freePort } from "../support/free-port.js";
-import { startProcess } from "../support/processes.js";
+import { freePort, startProcess } from "../support/processes.js";
 import { ownReceiver } from "../support/receiver.js";
 import { call, eventually, made, onramp, ownDatabase, type Reply, SECRETS_KEY } from "../support/world.js";
 import { amountOf, type End, MODE_NAMES, MODES } from "./modes.js";
 
 /** How long the intents of a run may take to come to their ends: a bound of runs that hang. */
 const PATIENCE_MS = 150_000;
-/** Clients that ask more often keep the machine busy with asking. */
+/** More frequent polling keeps the machine busy. */
 const PAUSE_MS = 400;
 // Three runs take both cores of a small machine; with more each takes longer.
 vi.setConfig({ maxConcurrency: 3 });

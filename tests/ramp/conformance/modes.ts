@@ -1,6 +1,6 @@
 /**
  * The named ways in which the conformance provider misbehaves. An intent's amount chooses its way, so that all of them run
- * side by side; `ends` says what the ramp must make of it.
+ * side by side; `ends` is how the intent must end.
  */
 
 /** What an intent must come to. `attention`: it is flagged for the operator. */

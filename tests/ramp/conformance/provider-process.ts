@@ -1,4 +1,4 @@
-/** The conformance provider in a process of its own: speaks the provider protocol and misbehaves as modes.ts says. Prints its address first. */
+/** The conformance provider in a process of its own: speaks the provider protocol and misbehaves as modes.ts describes. Prints its address first. */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { callbackHeaders, isSigned, REQUEST_HEADERS } from "../../../runtime/ramp/providers/signature.js";

@@ -18,7 +18,7 @@ const PAIR = {
   maxSrcAmount: "1000",
 };
 
-/** What the provider says that it can do: cards and wires, neither of which the ramp knows by itself. */
+/** Capabilities: cards and wires, which the ramp has no list of. */
 export const CARD_CAPABILITIES: Capabilities = {
   code: "cards",
   name: "Cards",

@@ -7,7 +7,7 @@ import { onramp, WALLET } from "./world.js";
 
 export interface Site {
   readonly origin: string;
-  /** Paths with queries, as they were asked for. */
+  /** Requested paths with queries. */
   readonly visited: string[];
 }
 
@@ -70,7 +70,7 @@ export async function fillIn(
   await page.getByRole("button", { name: "Continue" }).click();
 }
 
-/** A small phone, the phone that the walk goes on with, and a desk. */
+/** Two phones and a desktop. */
 const WIDTHS = [320, 1280, 390] as const;
 
 interface Layout {

@@ -137,7 +137,7 @@ export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  // The tests say what they expect of it.
+  // Each test states what it expects of it.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly json: any;
 }
@@ -278,18 +278,19 @@ export function onramp(more: Readonly<Record<string, unknown>> = {}): Record<str
   };
 }
 
-/** Asks until the answer is as wanted. */
+/** Reads until the value is as expected. */
 export async function eventually<T>(
-  ask: () => Promise<T>,
-  isWanted: (value: T) => boolean,
-  patienceMs = 40_000,
+  read: () => Promise<T>,
+  isExpected: (value: T) => boolean,
+  limitMs = 40_000,
   pauseMs = 50,
 ): Promise<T> {
-  const deadline = Date.now() + patienceMs;
+  const deadline = Date.now() + limitMs;
   for (;;) {
-    const value = await ask();
-    if (isWanted(value)) return value;
-    if (Date.now() > deadline) throw new Error(`It did not come about: ${JSON.stringify(value)}`);
+    const value = await read();
+    if (isExpected(value)) return value;
+    if (Date.now() > deadline)
+      throw new Error(`Not the expected state: ${JSON.stringify(value).slice(0, 4_000)}`);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

@@ -11,10 +11,11 @@ import {
   listIntents,
   readOwnIntent,
   requestCancel,
+  readIntent,
 } from "../../intents/intent-rows.js";
 import { processLeased, type OnIdle } from "../../intents/process-intent.js";
 import { type Intent, awaitsCompliance, isTerminal } from "../../intents/intent.js";
-import { isUuid, newId } from "../../database/id.js";
+import { isUuid, newId, type ProjectId } from "../../database/id.js";
 import type { ProjectTransaction } from "../../database/ramp-database.js";
 import {
   type RampResponse,
@@ -23,16 +24,16 @@ import {
   rampError,
   type RampError,
 } from "../../ramp-errors.js";
-import { checkRedirectOrigins } from "../redirect-origins.js";
-import { readSides } from "../account-sides.js";
+import { checkRedirectOrigins, readSides } from "../intent-body.js";
 import { continueIfFree, IntentAction } from "../intent-action.js";
 import { routeIntent } from "../route-intent.js";
 import { listAnswer, pageOf, UNKNOWN_START, intentEnvelope, transactionView } from "../intent-view.js";
 import { type CustomerRequest, idempotentRoute, route } from "../route.js";
-import { CreateIntentBody, PageQuery, EmptyBody } from "../request-schemas.js";
-import { IntentEnvelope, TransactionView } from "../response-schemas.js";
+import { CreateIntentBody, PageQuery, EmptyBody, ProjectIntentsQuery } from "../request-schemas.js";
+import { IntentEnvelope, TransactionView, ProjectIntentView } from "../response-schemas.js";
 import { failpoint } from "../../failpoints.js";
 import { createPayment } from "../../intents/transitions.js";
+import type { RampContext } from "../../context.js";
 export const createIntent = idempotentRoute("customer", {
   method: "POST",
   path: "/v1/intent",
@@ -60,7 +61,7 @@ export const createIntent = idempotentRoute("customer", {
 /** Records the intent, then onboards it, and executes it where that is wanted and nothing is outstanding. */
 class IntentCreation implements IdempotentOperation {
   readonly #call: CustomerRequest<CreateIntentBody>;
-  readonly #driver = newId();
+  readonly #leaseOwner = newId();
   #begun: { readonly id: string; readonly intent: Promise<Intent> } | null = null;
 
   constructor(call: CustomerRequest<CreateIntentBody>) {
@@ -73,12 +74,12 @@ class IntentCreation implements IdempotentOperation {
     if (refusal) return refusal;
     const sides = await readSides(ramp, caller, body);
     if (isRampError(sides)) return sides;
-    const way = await routeIntent(ramp, caller.projectId, { ...body, ...sides }, isReplay);
-    if (way === "replay" || isRampError(way)) return way;
+    const paymentRoute = await routeIntent(ramp, caller.projectId, { ...body, ...sides }, isReplay);
+    if (paymentRoute === "replay" || isRampError(paymentRoute)) return paymentRoute;
     const intent: NewIntent = {
       id: newId(),
       customerId: caller.customerId,
-      ...way,
+      ...paymentRoute,
       autoExecute: body.autoExecute ?? false,
       onboardingRedirectUrl: body.onboardingRedirectUrl ?? null,
       checkoutRedirectUrl: body.checkoutRedirectUrl ?? null,
@@ -88,8 +89,8 @@ class IntentCreation implements IdempotentOperation {
   }
 
   #begin(tx: ProjectTransaction, given: NewIntent): Promise<null> {
-    const intent = recordIntent(tx, given, this.#driver, this.#call.ramp.polling);
-    // Not waited for here, so that the commit goes along: should it fail, so does the transaction.
+    const intent = recordIntent(tx, given, this.#leaseOwner, this.#call.ramp.polling);
+    // Not awaited here, so that COMMIT is sent with it: if it fails, so does the transaction.
     intent.catch(() => undefined);
     this.#begun = { id: given.id, intent };
     return Promise.resolve(null);
@@ -100,8 +101,8 @@ class IntentCreation implements IdempotentOperation {
     const settle: OnIdle<RampResponse> = (tx, intent) =>
       store(tx, jsonResponse(201, intentEnvelope(ramp, caller.projectId, intent)));
     const begun = this.#begun?.id === id ? await this.#begun.intent : null;
-    if (begun) return processLeased(ramp, caller.projectId, begun, this.#driver, settle);
-    return continueIfFree(ramp, caller.projectId, id, this.#driver, settle);
+    if (begun) return processLeased(ramp, caller.projectId, begun, this.#leaseOwner, settle);
+    return continueIfFree(ramp, caller.projectId, id, this.#leaseOwner, settle);
   }
 }
 
@@ -170,7 +171,7 @@ export const executeTransaction = idempotentRoute("customer", {
       },
       recorded: () => failpoint("execution.opened"),
       answer({ transaction }) {
-        if (transaction === null) throw new Error("The transaction was not opened.");
+        if (transaction === null) throw new Error("The transaction was not created.");
         return jsonResponse(202, transactionView(transaction));
       },
     }),
@@ -199,7 +200,7 @@ export const cancelIntent = idempotentRoute("customer", {
   path: "/v1/intent/{id}/cancel",
   summary: "Cancel an intent",
   description:
-    "Takes no body. Once the provider is at work it decides: a payment that it has received is carried out, and the status says so.",
+    "Takes no body. Once the order is at the provider, the provider decides: a payment that it has received is carried out, as the status then shows.",
   body: EmptyBody,
   answer: {
     status: 202,
@@ -214,3 +215,44 @@ export const cancelIntent = idempotentRoute("customer", {
       answer: (intent) => jsonResponse(202, intentEnvelope(call.ramp, call.caller.projectId, intent)),
     }),
 });
+
+export const getProjectIntents = route("project", {
+  method: "GET",
+  path: "/v1/intents",
+  summary: "List the project's intents, newest first",
+  description:
+    "With `updatedSince`, poll for changes: intents whose status, transaction or requirements changed since.",
+  query: ProjectIntentsQuery,
+  answer: { status: 200, schema: Type.Array(Type.Ref("ProjectIntent")), description: "Intents." },
+  errors: [],
+  async handle({ ramp, caller, query, path }) {
+    const page = pageOf(query);
+    if (page.startingAfter !== null && !isUuid(page.startingAfter)) return UNKNOWN_START;
+    const { customerId, status, updatedSince } = query;
+    const found = await ramp.database.inProject(caller.id, (tx) =>
+      listIntents(tx, { customerId: customerId?.toLowerCase(), status, updatedSince }, page),
+    );
+    if (found === null) return UNKNOWN_START;
+    const view = found.slice(0, page.limit).map((intent) => projectIntentView(ramp, caller.id, intent));
+    return listAnswer(found, page, path, view, { customerId, status, updatedSince });
+  },
+});
+
+export const getProjectIntent = route("project", {
+  method: "GET",
+  path: "/v1/intents/{id}",
+  summary: "Get one of the project's intents",
+  answer: { status: 200, schema: ProjectIntentView, description: "The intent." },
+  errors: ["NOT_FOUND"],
+  async handle({ ramp, caller, parameters }) {
+    const id = parameters["id"] ?? "";
+    const intent = isUuid(id) ? await ramp.database.inProject(caller.id, (tx) => readIntent(tx, id)) : null;
+    return intent === null
+      ? rampError("NOT_FOUND")
+      : jsonResponse(200, projectIntentView(ramp, caller.id, intent));
+  },
+});
+
+function projectIntentView(ramp: RampContext, projectId: ProjectId, intent: Intent): ProjectIntentView {
+  return { ...intentEnvelope(ramp, projectId, intent), customerId: intent.customerId };
+}

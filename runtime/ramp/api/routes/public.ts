@@ -4,6 +4,7 @@ import { requestPoll } from "../../intents/lease.js";
 import { isUuid, projectId } from "../../database/id.js";
 import { isRampError, jsonResponse, rampError } from "../../ramp-errors.js";
 import { route } from "../route.js";
+import { Callback } from "../../providers/protocol.js";
 import { newNonce, walletToken } from "../../tokens/wallet-token.js";
 
 const WalletChallengeBody = Type.Object(
@@ -32,6 +33,7 @@ export const receiveCallback = route("public", {
   summary: "For providers: report that an order has changed",
   description:
     "Signed like Standard Webhooks with the credential's secret. The ramp looks the order up: order and number of callbacks do not matter.",
+  rawBody: Callback,
   answer: { status: 200, schema: Type.Object({ received: Type.Boolean() }), description: "Received." },
   errors: ["INVALID_SIGNATURE"],
   async handle({ ramp, parameters, headers, text }) {
