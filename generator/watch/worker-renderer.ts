@@ -2,8 +2,11 @@ import { Worker } from "node:worker_threads";
 import type { Rendered, Renderer } from "@routewright/runtime/server";
 import type { RenderJobOptions } from "./render-job.js";
 
-/** The bundled worker, in the package's `dist/`, for the sources and the bundle alike. */
-const WORKER = new URL(import.meta.url.replace(/^(.*\/generator\/).*$/, "$1dist/render-worker.js"));
+/** The bundled worker in the package's `dist/`: seen from the sources, or from a folder of the bundle. */
+const WORKER = new URL(
+  import.meta.url.endsWith(".ts") ? "../dist/render-worker.js" : "../render-worker.js",
+  import.meta.url,
+);
 
 /** Renders in a worker thread that the first refresh starts. After a crash the next refresh starts another. */
 export function workerRenderer(options: RenderJobOptions): Renderer {

@@ -102,10 +102,16 @@ async function freePort(): Promise<number> {
 }
 
 /** Starts a program in the repository and asks it until it answers. */
-async function answerOf(command: string, args: readonly string[], port: number, path: string) {
+async function answerOf(
+  command: string,
+  args: readonly string[],
+  port: number,
+  path: string,
+  variables: Readonly<Record<string, string>> = {},
+) {
   const child = spawn(command, [...args], {
     cwd: repository,
-    env: { ...env, DATABASE_URL: databaseUrl, PORT: String(port), USAGE_ENABLED: "false" },
+    env: { ...env, DATABASE_URL: databaseUrl, PORT: String(port), USAGE_ENABLED: "false", ...variables },
     stdio: ["ignore", "pipe", "pipe"],
   });
   atEnd(() => void child.kill("SIGTERM"));
@@ -164,6 +170,26 @@ describe("the packed packages in an empty repository", () => {
     const bin = join(repository, "node_modules/.bin/routewright");
     const answer = await answerOf(bin, ["serve", "--only", "data"], port, "/v1/bridges/volume/last_7d");
     expect(answer).toEqual({ status: 200, rows: [expect.objectContaining({ as_of_date: "2026-06-30" })] });
+  });
+
+  it("follow the manifest while they serve", { timeout: INSTALL_MS }, async () => {
+    const port = await freePort();
+    const manifest = join(repository, "target/manifest.json");
+    const bin = join(repository, "node_modules/.bin/routewright");
+    const variables = { DBT_MANIFEST_PATH: manifest };
+    await answerOf(
+      bin,
+      ["serve", "--only", "data", "--watch"],
+      port,
+      "/v1/bridges/volume/last_7d",
+      variables,
+    );
+    const text = readFileSync(manifest, "utf8");
+    writeFileSync(manifest, text.replaceAll('"granularity:last_7d"', '"granularity:last_8d"'));
+    const statusOf = (path: string): Promise<number> =>
+      fetch(`http://127.0.0.1:${String(port)}${path}`).then(({ status }) => status);
+    await expect.poll(() => statusOf("/v1/bridges/volume/last_8d"), { timeout: 30_000, interval: 500 }).toBe(200);
+    writeFileSync(manifest, text);
   });
 
   it("say what to install when there is neither DATABASE_URL nor the embedded PostgreSQL", async () => {
