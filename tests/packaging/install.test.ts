@@ -188,7 +188,9 @@ describe("the packed packages in an empty repository", () => {
     writeFileSync(manifest, text.replaceAll('"granularity:last_7d"', '"granularity:last_8d"'));
     const statusOf = (path: string): Promise<number> =>
       fetch(`http://127.0.0.1:${String(port)}${path}`).then(({ status }) => status);
-    await expect.poll(() => statusOf("/v1/bridges/volume/last_8d"), { timeout: 30_000, interval: 500 }).toBe(200);
+    await expect
+      .poll(() => statusOf("/v1/bridges/volume/last_8d"), { timeout: 30_000, interval: 500 })
+      .toBe(200);
     writeFileSync(manifest, text);
   });
 
