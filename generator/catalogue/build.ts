@@ -16,6 +16,7 @@ import type {
 } from "./catalogue.js";
 import { checkModel, isExcluded, timezoneOf } from "./check.js";
 import { isWideNumber, parseColumnType } from "./column-types/column-type.js";
+import { withExamples } from "./examples.js";
 import { lineageOf, withInheritedPrivacy } from "./lineage.js";
 import { granularityRank, pathOf } from "./path.js";
 import type { ApiSettings } from "./settings.js";
@@ -45,11 +46,12 @@ export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}):
   }
   skipped.push(...manifest.others.filter(({ tags }) => hasResource(tags)).map(notServable));
   const published = withInheritedPrivacy(withSuccessors(entries, manifest), manifest);
-  const linked = withUpstreamNodes(published, manifest);
+  const documented = withExamples(published, manifest);
+  const linked = withUpstreamNodes(documented.entries, manifest);
   return {
     entries: linked.sort(inDocumentedOrder),
     skipped,
-    warnings,
+    warnings: [...warnings, ...documented.warnings],
     lineage: lineageOf(
       linked.map(({ uniqueId }) => uniqueId),
       manifest,
@@ -237,6 +239,7 @@ function documentationOf(model: Model, parameters: ReadonlyMap<string, string>):
     description: model.description,
     columns: new Map(described.map(({ name, description }) => [name, description])),
     parameters,
+    examples: new Map(),
   };
 }
 

@@ -9,6 +9,7 @@ import {
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { visible, visibleJson, byText, objectOr } from "../manifest/json.js";
 import { parseJson } from "../manifest/manifest.js";
+import type { Example } from "./examples.js";
 import type { Catalogue, CatalogueEntry, ColumnFacts, Skipped } from "./catalogue.js";
 
 const MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
@@ -45,6 +46,7 @@ interface ColumnRecord extends Column {
   readonly maximum?: number;
   readonly exclusive?: true;
   readonly references?: string;
+  readonly example?: Example;
 }
 
 interface CatalogueRecord {
@@ -122,6 +124,7 @@ function recordOf({ endpoint, facts, documentation, ...entry }: CatalogueEntry):
       ...column,
       ...descriptionRecord(documentation.columns.get(column.name)),
       ...factsRecord(facts.columns.get(column.name)),
+      ...exampleRecord(documentation.examples.get(column.name)),
     })),
     methods,
     legacy,
@@ -135,6 +138,10 @@ function recordOf({ endpoint, facts, documentation, ...entry }: CatalogueEntry):
 
 function descriptionRecord(description: string | undefined) {
   return description === undefined ? {} : { description };
+}
+
+function exampleRecord(example: Example | undefined) {
+  return example === undefined ? {} : { example };
 }
 
 function factsRecord(facts: ColumnFacts | undefined): Partial<ColumnRecord> {
@@ -236,6 +243,9 @@ function entryOf(record: EndpointRecord): Omit<CatalogueEntry, "source"> {
       description,
       columns: descriptionsOf(columns),
       parameters: descriptionsOf(parameters),
+      examples: new Map(
+        columns.flatMap(({ name, example }) => (example === undefined ? [] : [[name, example]])),
+      ),
     },
   };
 }

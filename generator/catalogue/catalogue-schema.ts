@@ -31,10 +31,11 @@ const column = record(
     maximum: { type: "number" },
     exclusive: flag,
     references: text,
+    example: {},
   },
   [
     ...["timezone", "description", "notNull", "acceptedValues", "private"],
-    ...["wide", "unique", "minimum", "maximum", "exclusive", "references"],
+    ...["wide", "unique", "minimum", "maximum", "exclusive", "references", "example"],
   ] as never,
 );
 

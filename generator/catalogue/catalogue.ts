@@ -1,5 +1,6 @@
 import type { Endpoint, Tier } from "@routewright/runtime/model";
 import type { ColumnGuarantees } from "../manifest/model.js";
+import type { Example } from "./examples.js";
 
 /** A model's descriptions: rendered into doc comments and OpenAPI, never into code. */
 export interface Documentation {
@@ -8,6 +9,8 @@ export interface Documentation {
   readonly columns: ReadonlyMap<string, string>;
   /** By parameter name. */
   readonly parameters: ReadonlyMap<string, string>;
+  /** By column name. */
+  readonly examples: ReadonlyMap<string, Example>;
 }
 
 /** What the dbt project declares of a column, besides its name and type. */

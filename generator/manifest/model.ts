@@ -16,6 +16,8 @@ export interface ModelColumn {
   readonly isPrivate: boolean;
   /** `meta.routewright.timezone` as written; undefined without one. */
   readonly timezone?: unknown;
+  /** `meta.routewright.example` as written; undefined without one. */
+  readonly example?: unknown;
   readonly description: string;
 }
 
@@ -167,7 +169,7 @@ function columnsOf(
       acceptedValues: tests?.acceptedValues ?? null,
       guarantees: tests?.guarantees ?? NO_GUARANTEES,
       isPrivate: isPrivate(column),
-      ...timezoneOf(column),
+      ...columnSettings(column),
       description: textOr(column["description"], ""),
     };
   });
@@ -207,9 +209,9 @@ function routewrightOf(node: JsonObject): JsonObject {
   return Object.assign({}, ...metas.map(({ routewright }) => objectOr(routewright))) as JsonObject;
 }
 
-function timezoneOf(column: JsonObject): Pick<ModelColumn, "timezone"> {
-  const { timezone } = routewrightOf(column);
-  return timezone === undefined ? {} : { timezone };
+function columnSettings(column: JsonObject): Pick<ModelColumn, "timezone" | "example"> {
+  const { timezone, example } = routewrightOf(column);
+  return { ...(timezone !== undefined && { timezone }), ...(example !== undefined && { example }) };
 }
 
 /** Keys of a `meta` and the tag that mark private data in dbt projects. */

@@ -105,9 +105,11 @@ async function health({ gateway, service }: Context): Promise<Reply> {
   });
 }
 
-/** The description of all endpoints; with `?tier=`, of those that a caller of that tier may call. */
-function openApi({ service, request }: Context): Promise<Reply> | HttpError {
+/** The description of all endpoints; with `?tier=` or a key, of those that a caller of that tier may call. */
+function openApi({ service, request, caller }: Context): Promise<Reply> | HttpError {
   const tier = queryOf(request).get("tier")?.trim() ?? "";
+  if (tier === "" && caller.owner !== null)
+    return documentReply(service.documents.openApi(caller.tier), request, "private, no-cache");
   if (tier !== "" && !isTier(tier)) return httpError("unknownTier", { names: TIERS.join(", ") });
   return documentReply(service.documents.openApi(tier === "" ? null : tier), request, "no-cache");
 }
@@ -127,7 +129,7 @@ async function documentReply(
   request: IncomingMessage,
   cacheControl: string,
 ): Promise<Reply> {
-  const vary = cacheControl.startsWith("private") ? "Accept-Encoding, X-API-Key" : "Accept-Encoding";
+  const vary = "Accept-Encoding, X-API-Key";
   const caching = ["Cache-Control", cacheControl, "Vary", vary, "ETag", result.tag];
   if (isNamed(result.tag, request.headers["if-none-match"])) return { status: 304, body: "", caching };
   const encoding = result.bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(request);

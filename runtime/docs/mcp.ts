@@ -178,8 +178,9 @@ function argumentProblem(name: string, given: unknown): string | null {
 
 function searchEndpoints({ catalogue }: McpCaller, args: Arguments): CallToolResult {
   const { query = "", category, limit = DEFAULT_FOUND } = args;
-  const pool = catalogue.endpoints.filter((each) => category === undefined || each.category === category);
-  const found = new Search(pool).find(query);
+  const found = searchOf(catalogue)
+    .find(query)
+    .filter((each) => category === undefined || each.category === category);
   const endpoints = found.slice(0, limit).map(({ path, description, columns, tier }) => ({
     path,
     description,
@@ -187,6 +188,15 @@ function searchEndpoints({ catalogue }: McpCaller, args: Arguments): CallToolRes
     columns: columns.map(({ name }) => name),
   }));
   return success(JSON.stringify({ found: found.length, endpoints }));
+}
+
+const searches = new WeakMap<CatalogueBody, Search<CatalogueEndpoint>>();
+
+/** Its index is made once per catalogue, which stays the same object until something in it changes. */
+function searchOf(catalogue: CatalogueBody): Search<CatalogueEndpoint> {
+  const search = searches.get(catalogue) ?? new Search(catalogue.endpoints);
+  searches.set(catalogue, search);
+  return search;
 }
 
 function describeEndpoint({ catalogue }: McpCaller, { path }: Arguments): CallToolResult {

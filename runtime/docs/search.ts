@@ -7,61 +7,103 @@ export interface Searchable {
   readonly parameters: readonly { readonly name: string }[] | null;
 }
 
-/** An endpoint's texts in lower case, made once. */
-interface Entry<T> {
-  readonly endpoint: T;
-  readonly path: string;
-  readonly names: string;
-  readonly all: string;
+/** Some endpoints and their texts in lower case, one after the other: path, names, descriptions. */
+interface Chunk<T> {
+  readonly endpoints: readonly T[];
+  readonly text: string;
+  /** By endpoint: where its path, its names and its descriptions begin; then where the text ends. */
+  readonly starts: readonly number[];
 }
+
+/** Endpoints of a chunk: its text is made within some milliseconds. */
+const CHUNK = 500;
+
+/** A query with more words than this is no query: the rest is left out. */
+const MAX_WORDS = 16;
 
 /**
  * Finds endpoints by words: each must occur in the path, the category, a column or a description. Those with more of the
- * words in their path come first, then those with them in column names; else the order is the catalogue's. A plain scan of
- * lower-case texts, which are made when they are first needed or, piece by piece, before that.
+ * words in their path come first, then those with them in column names; else the order is the catalogue's. A scan of one long
+ * text per chunk; the texts are made when they are first needed or, chunk by chunk, before that.
  */
 export class Search<T extends Searchable> {
   readonly #endpoints: readonly T[];
-  readonly #entries: Entry<T>[] = [];
+  readonly #chunks: Chunk<T>[] = [];
 
   constructor(endpoints: readonly T[]) {
     this.#endpoints = endpoints;
   }
 
-  /** Makes the texts of some more endpoints; false when all are made. */
-  prepare(count: number): boolean {
-    const made = this.#entries.length;
-    for (const endpoint of this.#endpoints.slice(made, made + count)) this.#entries.push(entryOf(endpoint));
-    return this.#entries.length < this.#endpoints.length;
+  /** Makes the text of one more chunk; false when all are made. */
+  prepare(): boolean {
+    const made = this.#chunks.length * CHUNK;
+    if (made < this.#endpoints.length) this.#chunks.push(chunkOf(this.#endpoints.slice(made, made + CHUNK)));
+    return made + CHUNK < this.#endpoints.length;
   }
 
   /** All endpoints where there is no word. */
   find(query: string): readonly T[] {
-    const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = [...new Set(query.toLowerCase().split(/\s+/).filter(Boolean))].slice(0, MAX_WORDS);
     if (words.length === 0) return this.#endpoints;
-    this.prepare(this.#endpoints.length);
+    while (this.prepare());
     const ranked: T[][] = Array.from({ length: 2 * words.length + 1 }, () => []);
-    for (const { endpoint, path, names, all } of this.#entries) {
-      if (!words.every((word) => all.includes(word))) continue;
-      const score = words.reduce(
-        (sum, word) => sum + (path.includes(word) ? 2 : names.includes(word) ? 1 : 0),
-        0,
-      );
-      ranked[score]?.push(endpoint);
-    }
-    return ranked.reverse().flat();
+    for (const chunk of this.#chunks)
+      for (const [i, score] of scoresOf(chunk, words).entries())
+        if (score >= 0) ranked[score]?.push(chunk.endpoints[i] as T);
+    return ([] as T[]).concat(...ranked.reverse());
   }
 }
 
-function entryOf<T extends Searchable>(endpoint: T): Entry<T> {
-  const { category, description, columns, parameters } = endpoint;
-  const path = endpoint.path.toLowerCase();
-  let [names, texts] = ["", `${path}\n${category}\n${description}`];
-  for (const column of columns) {
-    names += `\n${column.name}`;
-    texts += `\n${column.description}`;
+function chunkOf<T extends Searchable>(endpoints: readonly T[]): Chunk<T> {
+  const chunk = joined(endpoints, (text) => text);
+  const text = chunk.text.toLowerCase();
+  // Some letters are two in lower case: then the places are those of the lower-case texts.
+  return text.length === chunk.text.length
+    ? { ...chunk, text }
+    : joined(endpoints, (piece) => piece.toLowerCase());
+}
+
+function joined<T extends Searchable>(endpoints: readonly T[], textOf: (piece: string) => string): Chunk<T> {
+  const pieces: string[] = [];
+  const starts = [0];
+  let length = 0;
+  const add = (piece: string): void => {
+    const text = textOf(piece);
+    pieces.push(text);
+    length += text.length + 1;
+  };
+  for (const { path, category, description, columns, parameters } of endpoints) {
+    add(path);
+    starts.push(length);
+    for (const { name } of columns) add(name);
+    for (const { name } of parameters ?? []) add(name);
+    starts.push(length);
+    add(category);
+    add(description);
+    for (const column of columns) add(column.description);
+    starts.push(length);
   }
-  for (const { name } of parameters ?? []) names += `\n${name}`;
-  names = names.toLowerCase();
-  return { endpoint, path, names, all: texts.toLowerCase() + names };
+  return { endpoints, text: `${pieces.join("\n")}\n`, starts };
+}
+
+const MISSING = -1;
+
+/** Per endpoint: 2 for each word in its path, 1 for each in its names; -1 where a word is missing. */
+function scoresOf<T>({ endpoints, text, starts }: Chunk<T>, words: readonly string[]): Int8Array {
+  const scores = new Int8Array(endpoints.length);
+  for (const word of words) {
+    // The first occurrence in an endpoint's text is the best one.
+    let at = text.indexOf(word);
+    for (let i = 0; i < endpoints.length; i++) {
+      const score = scores[i] ?? 0;
+      const end = starts[3 * i + 3] ?? 0;
+      if (at === -1 || at >= end) scores[i] = MISSING;
+      else {
+        const [names = 0, descriptions = 0] = [starts[3 * i + 1], starts[3 * i + 2]];
+        if (score !== MISSING) scores[i] = score + (at < names ? 2 : at < descriptions ? 1 : 0);
+        at = text.indexOf(word, end);
+      }
+    }
+  }
+  return scores;
 }

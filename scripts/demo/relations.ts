@@ -1,5 +1,6 @@
+import type { Build, TestRun } from "@routewright/runtime/server";
 import pg from "pg";
-import { type Index, readStarter, type Relation, type Starter } from "./starter.js";
+import { type Index, readStarter, type Relation, type Starter, type Test } from "./starter.js";
 
 const { escapeIdentifier, escapeLiteral } = pg;
 
@@ -13,11 +14,18 @@ const MARK = "Routewright demo data, sha256:";
 export interface DemoBuild {
   readonly built: number;
   readonly skipped: boolean;
+  readonly results: BuildResults;
+}
+
+/** What dbt writes to `run_results.json`: when each relation was built, its rows, and how its tests went. */
+export interface BuildResults {
+  readonly builds: readonly Build[];
+  readonly tests: readonly TestRun[];
 }
 
 /**
  * Builds the starter project's relations without dbt: seeds from their CSV files, models from the manifest's compiled SQL.
- * All in one transaction, so that readers see the old relations or the new. Does nothing when the database already holds
+ * Then runs its dbt tests. All in one transaction, so that readers see the old relations or the new. Does nothing when the database already holds
  * what the same manifest and seeds made. Refuses a schema of the same name that it did not make itself.
  */
 export async function buildDemoRelations(databaseUrl: string, starterDir: string): Promise<DemoBuild> {
@@ -37,9 +45,12 @@ export async function buildDemoRelations(databaseUrl: string, starterDir: string
 
 async function bringUpToDate(client: pg.Client, starter: Starter): Promise<DemoBuild> {
   await client.query("select pg_advisory_xact_lock($1)", [BUILD_LOCK]);
-  const comment = MARK + starter.fingerprint;
+  const mark = `${MARK}${starter.fingerprint}\n`;
   const present = await schemaState(client, starter.schema);
-  if (present.comment === comment) return { built: 0, skipped: true };
+  if (present.comment?.startsWith(mark)) {
+    const results = JSON.parse(present.comment.slice(mark.length)) as BuildResults;
+    return { built: 0, skipped: true, results };
+  }
   if (present.occupied && !present.comment?.startsWith(MARK)) {
     throw new Error(
       `Schema "${starter.schema}" already holds relations that the demo did not make. ` +
@@ -50,9 +61,27 @@ async function bringUpToDate(client: pg.Client, starter: Starter): Promise<DemoB
   await client.query("set local time zone 'UTC'; set local jit = off");
   const schema = escapeIdentifier(starter.schema);
   await client.query(`drop schema if exists ${schema} cascade; create schema ${schema}`);
-  for (const relation of starter.relations) await build(client, starter.schema, relation);
-  await client.query(`comment on schema ${schema} is ${escapeLiteral(comment)}`);
-  return { built: starter.relations.length, skipped: false };
+  const builds: Build[] = [];
+  for (const relation of starter.relations) {
+    const rows = await build(client, starter.schema, relation);
+    builds.push({ node: relation.id, completedAt: Date.now(), rows });
+  }
+  const tests: TestRun[] = [];
+  for (const test of starter.tests) tests.push(await runTest(client, test));
+  const results = { builds, tests };
+  // The results belong to the relations: another clone that uses the same database shows them too.
+  await client.query(`comment on schema ${schema} is ${escapeLiteral(mark + JSON.stringify(results))}`);
+  return { built: starter.relations.length, skipped: false, results };
+}
+
+/** As dbt does: each row that the test selects is a failure. */
+async function runTest(client: pg.Client, { id, sql, severity }: Test): Promise<TestRun> {
+  const { rows } = await client.query<{ failures: number }>(
+    `select count(*)::integer as failures from (\n${sql}\n) as failed`,
+  );
+  const failures = rows[0]?.failures ?? null;
+  const status = failures === 0 ? "pass" : severity === "warn" ? "warn" : "fail";
+  return { test: id, status, completedAt: Date.now(), failures };
 }
 
 async function schemaState(
@@ -68,7 +97,8 @@ async function schemaState(
   return rows[0] ?? { comment: null, occupied: false };
 }
 
-async function build(client: pg.Client, schema: string, relation: Relation): Promise<void> {
+/** Returns the rows of the relation; null for a view. */
+async function build(client: pg.Client, schema: string, relation: Relation): Promise<number | null> {
   const name = `${escapeIdentifier(schema)}.${escapeIdentifier(relation.name)}`;
   try {
     switch (relation.kind) {
@@ -76,7 +106,7 @@ async function build(client: pg.Client, schema: string, relation: Relation): Pro
         return await createSeed(client, name, relation);
       case "view":
         await client.query(`create view ${name} as\n${relation.sql}`);
-        return;
+        return null;
       case "table":
         return await createTable(client, name, relation.sql, relation.indexes);
     }
@@ -90,17 +120,22 @@ async function createTable(
   name: string,
   sql: string,
   indexes: readonly Index[],
-): Promise<void> {
-  await client.query(`create table ${name} as\n${sql}`);
+): Promise<number | null> {
+  const { rowCount } = await client.query(`create table ${name} as\n${sql}`);
   for (const index of indexes) {
     const columns = index.columns.map(escapeIdentifier).join(", ");
     await client.query(`create ${index.unique ? "unique " : ""}index on ${name} (${columns})`);
   }
   await client.query(`analyze ${name}`);
+  return rowCount;
 }
 
 /** Sends one array of texts per column; PostgreSQL turns each text into the column's type. */
-async function createSeed(client: pg.Client, name: string, seed: Relation & { kind: "seed" }): Promise<void> {
+async function createSeed(
+  client: pg.Client,
+  name: string,
+  seed: Relation & { kind: "seed" },
+): Promise<number | null> {
   const columns = seed.csv.header.map((column, at) => ({
     id: escapeIdentifier(column),
     type: sqlType(seed.types[column]),
@@ -109,12 +144,13 @@ async function createSeed(client: pg.Client, name: string, seed: Relation & { ki
   const list = (part: (column: (typeof columns)[number], at: number) => string) =>
     columns.map(part).join(", ");
   await client.query(`create table ${name} (${list(({ id, type }) => `${id} ${type}`)})`);
-  await client.query(
+  const { rowCount } = await client.query(
     `insert into ${name} select ${list(({ id, type }) => `${id}::${type}`)}
      from unnest(${list((_, at) => `$${at + 1}::text[]`)}) as csv (${list(({ id }) => id)})`,
     columns.map(({ values }) => values),
   );
   await client.query(`analyze ${name}`);
+  return rowCount;
 }
 
 /** A type name can't be a bind parameter: only words, sizes and `[]` pass. */

@@ -30,11 +30,12 @@ async function start(): Promise<void> {
   const stops: (() => Promise<unknown>)[] = [];
   try {
     const databaseUrl = await openDatabase(environment, stops);
-    const { built } = await buildDemoRelations(databaseUrl, STARTER);
+    const { built, results } = await buildDemoRelations(databaseUrl, STARTER);
     console.log(built > 0 ? `Built ${String(built)} demo relations.` : "The demo relations are up to date.");
     const named = { ...environment, databaseUrl };
     const service = await startService({ environment: named, generated: "generated", dataDir: DATA_DIR });
     stops.push(() => service.stop());
+    service.built(results.builds, results.tests);
     const ramp = hasRamp(environment) ? await startDemoRamp(environment, DATA_DIR) : null;
     if (ramp !== null) stops.push(() => ramp.stop());
     console.log(welcome(service.url, keys, ramp));

@@ -9,27 +9,27 @@ export interface Index {
   readonly unique?: boolean;
 }
 
-/** One relation of the starter project, ready to be made. */
-export type Relation =
-  | {
-      readonly kind: "seed";
-      readonly name: string;
-      readonly types: Record<string, string>;
-      readonly csv: Csv;
-    }
-  | { readonly kind: "view"; readonly name: string; readonly sql: string }
-  | {
-      readonly kind: "table";
-      readonly name: string;
-      readonly sql: string;
-      readonly indexes: readonly Index[];
-    };
+/** One relation of the starter project, ready to be made; `id` is dbt's `unique_id`. */
+export type Relation = { readonly id: string; readonly name: string } & (
+  | { readonly kind: "seed"; readonly types: Record<string, string>; readonly csv: Csv }
+  | { readonly kind: "view"; readonly sql: string }
+  | { readonly kind: "table"; readonly sql: string; readonly indexes: readonly Index[] }
+);
+
+/** A dbt test: SQL that selects the rows which break its rule. */
+export interface Test {
+  /** dbt's `unique_id`. */
+  readonly id: string;
+  readonly sql: string;
+  readonly severity: "error" | "warn";
+}
 
 /** The starter project as the demo needs it. */
 export interface Starter {
   readonly schema: string;
   /** Every relation after those it reads from. */
   readonly relations: readonly Relation[];
+  readonly tests: readonly Test[];
   /** Changes when the manifest or a seed file does. */
   readonly fingerprint: string;
 }
@@ -45,6 +45,7 @@ interface Node {
     readonly materialized: string;
     readonly column_types?: Record<string, string>;
     readonly indexes?: readonly Index[];
+    readonly severity?: string;
   };
   readonly depends_on: { readonly nodes: readonly string[] };
   readonly compiled_code?: string;
@@ -53,7 +54,8 @@ interface Node {
 /** Reads the manifest and the seed files of a starter project. */
 export async function readStarter(dir: string): Promise<Starter> {
   const manifest = await readFile(join(dir, "manifest.json"), "utf8");
-  const nodes = inDependencyOrder(nodesOf(manifest)).filter(
+  const all = nodesOf(manifest);
+  const nodes = inDependencyOrder(all.filter((node) => node.resource_type !== "test")).filter(
     (node) => node.config.materialized !== "ephemeral",
   );
   const hash = createHash("sha256").update(manifest);
@@ -64,7 +66,8 @@ export async function readStarter(dir: string): Promise<Starter> {
     if (seed !== null) hash.update(`\0${node.alias}\0${seed}`);
     relations.push(seed === null ? modelOf(node) : seedOf(node, seed));
   }
-  return { schema: schemaOf(nodes), relations, fingerprint: hash.digest("hex") };
+  const tests = all.filter((node) => node.resource_type === "test").map(testOf);
+  return { schema: schemaOf(nodes), relations, tests, fingerprint: hash.digest("hex") };
 }
 
 function nodesOf(manifest: string): Node[] {
@@ -107,22 +110,30 @@ function seedOf(node: Node, text: string): Relation {
     const csv = parseCsv(text);
     const untyped = csv.header.filter((column) => types[column] === undefined);
     if (untyped.length > 0) throw new Error(`column_types in dbt_project.yml lacks: ${untyped.join(", ")}.`);
-    return { kind: "seed", name: node.alias, types, csv };
+    return { id: node.unique_id, kind: "seed", name: node.alias, types, csv };
   } catch (cause) {
     throw new Error(`Seed ${node.original_file_path}: ${(cause as Error).message}`, { cause });
   }
 }
 
+function testOf(node: Node): Test {
+  const isWarning = node.config.severity?.toLowerCase() === "warn";
+  return { id: node.unique_id, sql: sqlOf(node), severity: isWarning ? "warn" : "error" };
+}
+
+function sqlOf({ unique_id, compiled_code }: Node): string {
+  if (compiled_code) return compiled_code;
+  throw new Error(`${unique_id} has no compiled_code: run \`npx tsx scripts/starter/manifest.ts\`.`);
+}
+
 function modelOf(node: Node): Relation {
-  const sql = node.compiled_code;
-  if (!sql)
-    throw new Error(`${node.unique_id} has no compiled_code: run \`npx tsx scripts/starter/manifest.ts\`.`);
+  const made = { id: node.unique_id, name: node.alias, sql: sqlOf(node) };
   switch (node.config.materialized) {
     case "view":
-      return { kind: "view", name: node.alias, sql };
+      return { ...made, kind: "view" };
     case "table":
     case "incremental":
-      return { kind: "table", name: node.alias, sql, indexes: node.config.indexes ?? [] };
+      return { ...made, kind: "table", indexes: node.config.indexes ?? [] };
     default:
       throw new Error(
         `${node.unique_id}: the demo cannot build a relation materialized as ${node.config.materialized}.`,

@@ -5,6 +5,8 @@ export type JsonObject = { readonly [key: string]: Json };
 /** What of a node matters to a generator or to the demo builder. The rest depends on the machine, or on nothing here. */
 const NODE_KEYS = [
   "alias",
+  "attached_node",
+  "column_name",
   "description",
   "fqn",
   "meta",
@@ -15,20 +17,31 @@ const NODE_KEYS = [
   "resource_type",
   "schema",
   "tags",
+  "test_metadata",
   "unique_id",
 ];
-const CONFIG_KEYS = ["column_types", "enabled", "indexes", "materialized", "meta", "tags"];
+const KINDS: ReadonlySet<Json | undefined> = new Set(["model", "seed", "test"]);
+const CONFIG_KEYS = [
+  "column_types",
+  "enabled",
+  "indexes",
+  "materialized",
+  "meta",
+  "severity",
+  "tags",
+  "where",
+];
 const COLUMN_KEYS = ["data_type", "description", "meta", "name"];
 const METADATA_KEYS = ["adapter_type", "dbt_schema_version", "dbt_version", "project_name"];
 
 /**
- * Cuts dbt's manifest down to models and seeds that say the same on every machine and at any time, as JSON text. Keys are
+ * Cuts dbt's manifest down to models, seeds and tests that say the same on every machine and at any time, as JSON text. Keys are
  * sorted, except for columns: their order is the order of the relation.
  */
 export function slimManifest(manifest: JsonObject): string {
   const nodes = Object.values(object(manifest["nodes"]))
     .map(object)
-    .filter((node) => node["resource_type"] === "model" || node["resource_type"] === "seed")
+    .filter((node) => KINDS.has(node["resource_type"]))
     .sort((a, b) => (idOf(a) < idOf(b) ? -1 : 1));
   const inAnyDatabase = twoPartNames(nodes);
   const slim = {
@@ -62,7 +75,7 @@ function slimNode(node: JsonObject, inAnyDatabase: (sql: string) => string): Jso
   const code = node["compiled_code"];
   const slim: JsonObject = {
     ...pick(node, NODE_KEYS),
-    columns: Object.fromEntries(columns) as JsonObject,
+    ...(node["resource_type"] !== "test" && { columns: Object.fromEntries(columns) as JsonObject }),
     config: withoutEmpty(pick(object(node["config"]), CONFIG_KEYS), ["column_types", "indexes"]),
     depends_on: { nodes: [...dependsOn].sort() },
     ...(typeof code === "string" ? { compiled_code: inAnyDatabase(code.trim()) } : {}),

@@ -164,3 +164,39 @@ it("/openapi.json?tier= describes what that tier may call, and nothing that it d
     text: JSON.stringify({ detail: "'tier' must be one of: tier0, tier1, tier2, tier3." }),
   });
 });
+
+it("/openapi.json with a key describes what the key may call, and no shared cache keeps it for others", async () => {
+  const url = await serveManifest(manifest());
+  const described = async (headers: Record<string, string>, query = "") => {
+    const response = await fetch(`${url}/openapi.json${query}`, { headers });
+    const text = await response.text();
+    const { paths = {} } = text === "" ? {} : (JSON.parse(text) as { paths?: object });
+    const field = (name: string) => response.headers.get(name);
+    return {
+      status: response.status,
+      paths: Object.keys(paths).filter((path) => path.startsWith("/v1/shop")),
+      text,
+      etag: field("etag") ?? "",
+      caching: [field("cache-control"), field("vary")],
+    };
+  };
+  const [everything, one, two] = [
+    await described({}),
+    await described({ "X-API-Key": KEYS.tier1 }),
+    await described({ "X-API-Key": KEYS.tier2 }),
+  ];
+  expect(everything.paths).toHaveLength(3);
+  expect(everything.caching).toEqual(["no-cache", "Accept-Encoding, X-API-Key"]);
+  expect(one.paths).toEqual(["/v1/shop/costs", "/v1/shop/orders"]);
+  expect(one.text).not.toMatch(/wages|manifest\/refresh/i);
+  expect(one.caching).toEqual(["private, no-cache", "Accept-Encoding, X-API-Key"]);
+  expect(two.paths).toHaveLength(3);
+  expect(two.text).not.toContain("manifest/refresh");
+  expect(new Set([everything.etag, one.etag, two.etag]).size).toBe(3);
+  const again = await described({ "X-API-Key": KEYS.tier1, "If-None-Match": one.etag });
+  expect([again.status, again.caching]).toEqual([304, ["private, no-cache", "Accept-Encoding, X-API-Key"]]);
+  // What another key was given is not this key's.
+  expect((await described({ "X-API-Key": KEYS.tier1, "If-None-Match": two.etag })).status).toBe(200);
+  expect((await described({ "X-API-Key": KEYS.tier3 }, "?tier=tier0")).paths).toEqual(["/v1/shop/orders"]);
+  expect((await described({ "X-API-Key": "sk_live_none" })).status).toBe(403);
+});

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { buildDemoRelations } from "../../scripts/demo/relations.js";
+import { type BuildResults, buildDemoRelations } from "../../scripts/demo/relations.js";
 import { scratchDatabase, SERVER_URL } from "./scratch-database.js";
 import { type Column, nodes, published, STARTER_DIR } from "./starter-manifest.js";
 
@@ -17,16 +17,30 @@ function isRequired(column: Column): boolean {
 
 describe.skipIf(!SERVER_URL)("the demo data", () => {
   const database = scratchDatabase("demo_data", "analytics");
+  let results: BuildResults = { builds: [], tests: [] };
   const one = async (sql: string) => (await database.rows<Record<string, unknown>>(sql))[0];
 
   beforeAll(async () => {
     const relations = nodes.filter(({ config }) => config.materialized !== "ephemeral");
     const first = await buildDemoRelations(database.url, STARTER_DIR);
-    expect(first).toEqual({ built: relations.length, skipped: false });
+    expect(first).toMatchObject({ built: relations.length, skipped: false });
+    results = first.results;
   });
 
-  it("is not built again by a second start", async () => {
-    expect(await buildDemoRelations(database.url, STARTER_DIR)).toEqual({ built: 0, skipped: true });
+  it("is not built again by a second start, which knows when and how it was built", async () => {
+    const second = await buildDemoRelations(database.url, STARTER_DIR);
+    expect(second).toEqual({ built: 0, skipped: true, results });
+  });
+
+  it("has the rows that its build reports, and passes the tests of the project", async () => {
+    const tables = results.builds.filter(({ rows }) => rows !== null);
+    expect(tables.length).toBeGreaterThan(published.length);
+    for (const { node, rows } of tables) {
+      const { alias } = nodes.find(({ unique_id }) => unique_id === node)!;
+      expect(await one(`select count(*)::integer as rows from analytics.${alias}`)).toEqual({ rows });
+    }
+    expect(results.tests.length).toBeGreaterThan(10);
+    expect(results.tests.filter(({ status }) => status !== "pass")).toEqual([]);
   });
 
   it.each(published)(

@@ -13,6 +13,8 @@ type Overrides = {
   after?: string;
 };
 
+const TEST = { resource_type: "test" };
+
 /** A project of one seed, an ephemeral model, a view and a table, listed in the wrong order. */
 async function project(overrides: Overrides = {}): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "routewright-demo-"));
@@ -48,6 +50,12 @@ async function project(overrides: Overrides = {}): Promise<string> {
       original_file_path: "seeds/seed.csv",
       config: { materialized: "seed", column_types: types },
     },
+    passes: { ...model("passes", "test", "select id from demo.seed where id > 2", "seed"), ...TEST },
+    warns: {
+      ...model("warns", "test", "select id from demo.seed -- two", "seed", { severity: "WARN" }),
+      ...TEST,
+    },
+    fails: { ...model("fails", "test", "select id from demo.seed where id = 1", "seed"), ...TEST },
   };
   await mkdir(join(dir, "seeds"));
   await writeFile(join(dir, "seeds/seed.csv"), overrides.csv ?? 'id,odd name\n1,"x"" y"\n2,\n');
@@ -65,8 +73,26 @@ describe.skipIf(!SERVER_URL)("building demo relations", () => {
   beforeEach(() => database.rows("drop schema if exists demo cascade"));
   afterAll(() => Promise.all(dirs.map((dir) => rm(dir, { recursive: true }))));
 
+  it("reports when each relation was built, its rows, and how the tests went", async () => {
+    const before = Date.now();
+    const { results } = await build();
+    expect(results.builds.map(({ node, rows }) => [node, rows])).toEqual([
+      ["seed", 2],
+      ["b_view", null],
+      ["a_table", 2],
+    ]);
+    expect(results.tests.map(({ test, status, failures }) => [test, status, failures])).toEqual([
+      ["passes", "pass", 0],
+      ["warns", "warn", 2],
+      ["fails", "fail", 1],
+    ]);
+    for (const { completedAt } of [...results.builds, ...results.tests])
+      expect(completedAt).toBeGreaterThanOrEqual(before);
+    expect((await build()).results).toEqual(results);
+  });
+
   it("makes seeds, views and tables after what they read from, and no ephemeral model", async () => {
-    expect(await build()).toEqual({ built: 3, skipped: false });
+    expect(await build()).toMatchObject({ built: 3, skipped: false });
     expect(await database.rows("select * from demo.b_view order by id")).toEqual([
       { id: 1, "odd name": 'x" y' },
       { id: 2, "odd name": null },
@@ -83,8 +109,8 @@ describe.skipIf(!SERVER_URL)("building demo relations", () => {
 
   it("does nothing when manifest and seeds are unchanged, and builds anew when a seed changes", async () => {
     await build();
-    expect(await build()).toEqual({ built: 0, skipped: true });
-    expect(await build({ csv: "id,odd name\n7,z\n" })).toEqual({ built: 3, skipped: false });
+    expect(await build()).toMatchObject({ built: 0, skipped: true });
+    expect(await build({ csv: "id,odd name\n7,z\n" })).toMatchObject({ built: 3, skipped: false });
     expect(await database.rows("select id from demo.a_table")).toEqual([{ id: 7 }]);
   });
 
@@ -106,7 +132,7 @@ describe.skipIf(!SERVER_URL)("building demo relations", () => {
       'The demo relation "demo"."a_table" could not be built: relation "nowhere" does not exist',
     );
     expect(await database.rows("select count(*)::integer as n from demo.a_table")).toEqual([{ n: 2 }]);
-    expect(await build()).toEqual({ built: 0, skipped: true });
+    expect(await build()).toMatchObject({ built: 0, skipped: true });
   });
 
   it("refuses a schema that holds relations of somebody else, and takes an empty one", async () => {

@@ -32,7 +32,22 @@ const model = {
 };
 const manifest = {
   metadata: { dbt_version: "1", generated_at: "today", invocation_id: "i", env: {} },
-  nodes: { "model.p.b": model, "test.p.t": { resource_type: "test", unique_id: "test.p.t" } },
+  nodes: {
+    "model.p.b": model,
+    "test.p.t": {
+      resource_type: "test",
+      unique_id: "test.p.t",
+      attached_node: "model.p.b",
+      column_name: "z",
+      created_at: 2.5,
+      columns: {},
+      config: { severity: "WARN", store_failures: null, where: "z > 1" },
+      depends_on: { macros: ["macro.dbt.x"], nodes: ["model.p.b"] },
+      test_metadata: { name: "unique", namespace: null, kwargs: { column_name: "z" } },
+      compiled_code: 'select z from "here"."s"."b"',
+    },
+    "operation.p.o": { resource_type: "operation", unique_id: "operation.p.o" },
+  },
   macros: {},
 };
 
@@ -40,9 +55,19 @@ describe("a slim manifest", () => {
   const slim = JSON.parse(slimManifest(manifest));
   const node = slim.nodes["model.p.b"];
 
-  it("keeps models and seeds, and of the metadata what holds on every machine", () => {
+  it("keeps models, seeds and tests, and of the metadata what holds on every machine", () => {
     expect(slim.metadata).toEqual({ dbt_version: "1" });
-    expect(Object.keys(slim.nodes)).toEqual(["model.p.b"]);
+    expect(Object.keys(slim.nodes)).toEqual(["model.p.b", "test.p.t"]);
+    expect(slim.nodes["test.p.t"]).toEqual({
+      resource_type: "test",
+      unique_id: "test.p.t",
+      attached_node: "model.p.b",
+      column_name: "z",
+      config: { severity: "WARN", where: "z > 1" },
+      depends_on: { nodes: ["model.p.b"] },
+      test_metadata: { name: "unique", namespace: null, kwargs: { column_name: "z" } },
+      compiled_code: 'select z from "s"."b"',
+    });
     expect(node).not.toHaveProperty("created_at");
     expect(node).not.toHaveProperty("checksum");
     expect(node).not.toHaveProperty("build_path");

@@ -32,7 +32,9 @@ export interface Api {
 }
 
 export interface Node {
+  readonly unique_id: string;
   readonly name: string;
+  readonly alias: string;
   readonly description: string;
   readonly resource_type: string;
   readonly tags: readonly string[];
@@ -43,9 +45,9 @@ export interface Node {
 
 /** The committed manifest, as text and read. */
 export const manifestText = readFileSync(`${STARTER_DIR}/manifest.json`, "utf8");
-export const nodes: readonly Node[] = Object.values(
-  (JSON.parse(manifestText) as { nodes: Record<string, Node> }).nodes,
-);
+const all = Object.values((JSON.parse(manifestText) as { nodes: Record<string, Node> }).nodes);
+/** Models and seeds. */
+export const nodes: readonly Node[] = all.filter((node) => node.resource_type !== "test");
 
 /** A model that becomes an endpoint, with what its tags say (data-api.md §4.1). */
 export interface Published extends Node {

@@ -10,7 +10,7 @@ export interface Row {
   /** Day (date). */
   date: string;
   /** Kind of movement; missing when the network could not tell (text null). */
-  action: string | null;
+  action: "Payment" | "Top-up" | "Withdrawal" | "Reversal" | null;
   /** Number of movements (numeric(20,0): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   activity_count: number;
   /** Volume in US dollars; missing when no movement had an exchange rate (double precision null). */
@@ -22,7 +22,7 @@ export interface Row {
 /** Request parameters. */
 export interface Query {
   /** Kind of movement, for example `Payment`: `action = value`. */
-  action?: string;
+  action?: "Payment" | "Top-up" | "Withdrawal" | "Reversal";
   /** First day wanted, inclusive: `date >= value`. */
   start_date?: string;
   /** Last day wanted, inclusive: `date <= value`. */
@@ -43,7 +43,12 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   },
   wideColumns: ["activity_count"],
   parameters: {
-    action: { column: "action", operator: "=", type: "string" },
+    action: {
+      column: "action",
+      operator: "=",
+      type: "string",
+      values: ["Payment", "Top-up", "Withdrawal", "Reversal"],
+    },
     start_date: { column: "date", operator: ">=", type: "date" },
     end_date: { column: "date", operator: "<=", type: "date" },
   },

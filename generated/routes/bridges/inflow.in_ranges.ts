@@ -10,7 +10,7 @@ export interface Row {
   /** Last day of the range, at midnight UTC (timestamptz). */
   d: string;
   /** Range of days up to the last one (text). */
-  range: string;
+  range: "1D" | "7D" | "30D" | "90D" | "All";
   /** Chain the value came from (text). */
   source: string;
   /** Bridge it came in through (text). */

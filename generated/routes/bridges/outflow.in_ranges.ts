@@ -10,7 +10,7 @@ export interface Row {
   /** Last day of the range (date). */
   d: string;
   /** Range of days up to the last one (text). */
-  range: string;
+  range: "1D" | "7D" | "30D" | "90D" | "All";
   /** Bridge the value left through (text). */
   source: string;
   /** Chain it went to (text). */

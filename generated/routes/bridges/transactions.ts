@@ -20,7 +20,7 @@ export interface Row {
   /** Bridge (text). */
   bridge: string;
   /** Into or out of the home chain (text). */
-  direction: string;
+  direction: "inflow" | "outflow";
   /** Chain the transfer came from (text). */
   source_chain: string;
   /** Chain it went to (text). */
@@ -102,7 +102,13 @@ export const { spec, get, post } = defineEndpoint<Query, Row>({ schema: 1 })({
   parameters: {
     bridge: { column: "bridge", operator: "IN", type: "string_list", case: "lower", maxItems: 4 },
     token: { column: "token", operator: "ILIKE", type: "string" },
-    direction: { column: "direction", operator: "=", type: "string", case: "lower" },
+    direction: {
+      column: "direction",
+      operator: "=",
+      type: "string",
+      case: "lower",
+      values: ["inflow", "outflow"],
+    },
     transaction_hash: { column: "transaction_hash", operator: "=", type: "string" },
     start_date: { column: "date", operator: ">=", type: "date" },
     end_date: { column: "date", operator: "<=", type: "date" },

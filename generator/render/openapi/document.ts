@@ -98,6 +98,10 @@ const API_DESCRIPTION = [
   "",
   "An empty query value (`?token=`) counts as absent.",
   "",
+  "Language models reach the same endpoints, with the same keys and limits, at `POST /mcp` (Model Context Protocol, " +
+    "Streamable HTTP). Its messages are JSON-RPC, which the protocol describes, so it is no operation here. `/explore` shows the " +
+    "catalogue as a page.",
+  "",
   "Rows are JSON by default; `Accept: text/csv` and `Accept: application/x-ndjson` select other formats, and so do the " +
     "suffixes `.csv`, `.ndjson` and `.json` after a path. Responses with rows have an `ETag`; send it in " +
     "`If-None-Match`: 304 while the rows are the same.",

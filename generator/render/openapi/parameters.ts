@@ -1,5 +1,6 @@
 import type { Method, Pagination, Parameter } from "@routewright/runtime/model";
-import type { CatalogueEntry } from "../../catalogue/catalogue.js";
+import type { CatalogueEntry, Documentation } from "../../catalogue/catalogue.js";
+import type { Example } from "../../catalogue/examples.js";
 import type { Json, JsonMap, JsonRecord } from "./json-text.js";
 
 /** A field of a request: in the query of a GET, in the body of a POST. */
@@ -8,6 +9,7 @@ interface RequestField {
   readonly description: string;
   readonly schema: JsonRecord;
   readonly isList: boolean;
+  readonly example?: Json;
 }
 
 /**
@@ -16,13 +18,14 @@ interface RequestField {
  */
 export function queryParameters(entry: CatalogueEntry): readonly Json[] {
   const [required, alternative] = requiredFilters(entry);
-  return fieldsOf(entry, "GET").map(({ name, description, schema, isList }) => ({
+  return fieldsOf(entry, "GET").map(({ name, description, schema, isList, example }) => ({
     name,
     in: "query",
     description,
     ...(name === required && alternative === undefined && { required: true }),
     ...(isList && { style: "form", explode: true }),
     schema,
+    ...(example !== undefined && { example }),
   }));
 }
 
@@ -47,25 +50,44 @@ export function requiredFilters({ endpoint }: CatalogueEntry): readonly string[]
   return endpoint.allowUnfiltered ? [] : endpoint.parameters.map(({ name }) => name);
 }
 
-function property({ description, schema }: RequestField): JsonMap {
-  return new Map([...Object.entries(schema), ["description", description]]);
+function property({ description, schema, example }: RequestField): JsonMap {
+  const examples = example === undefined ? [] : [["examples", [example]] as const];
+  return new Map<string, Json>([...Object.entries(schema), ["description", description], ...examples]);
 }
 
 function fieldsOf({ endpoint, documentation }: CatalogueEntry, method: Method): readonly RequestField[] {
   const { parameters, pagination, sortableFields } = endpoint;
   return [
-    ...parameters.map((parameter) =>
-      filterField(parameter, documentation.parameters.get(parameter.name) ?? "", method),
-    ),
+    ...parameters.map((parameter) => filterField(parameter, documentation, method)),
     ...(pagination === null ? [] : pageFields(pagination)),
     ...(sortableFields.length === 0 ? [] : sortFields(sortableFields)),
   ];
 }
 
-function filterField(parameter: Parameter, description: string, method: Method): RequestField {
+function filterField(
+  parameter: Parameter,
+  { parameters, examples }: Documentation,
+  method: Method,
+): RequestField {
+  const { name, column } = parameter;
+  const description = paragraphs(parameters.get(name) ?? "", filterText(parameter, method));
+  const schema = schemaOf(parameter);
   const isList = parameter.type === "string_list";
-  const words = paragraphs(description, filterText(parameter, method));
-  return { name: parameter.name, description: words, schema: schemaOf(parameter), isList };
+  return { name, description, schema, isList, ...exampleOf(parameter, examples.get(column) ?? null) };
+}
+
+/** A value that finds the row whose column has the example. */
+function exampleOf(parameter: Parameter, example: Example): Pick<RequestField, "example"> {
+  if (example === null || typeof example === "object") return {};
+  const text = String(example);
+  switch (parameter.type) {
+    case "date":
+      return /^\d{4}-\d\d-\d\d/.test(text) ? { example: text.slice(0, 10) } : {};
+    case "string":
+      return parameter.values?.includes(text) === false ? {} : { example: text };
+    case "string_list":
+      return parameter.values?.includes(text) === false ? {} : { example: [text] };
+  }
 }
 
 function schemaOf(parameter: Parameter): JsonRecord {

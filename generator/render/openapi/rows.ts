@@ -35,7 +35,10 @@ export function rowSchema({ endpoint, documentation, facts }: CatalogueEntry): J
     const { name } = column;
     return [
       name,
-      columnSchema(endpoint, column, facts.columns.get(name), documentation.columns.get(name) ?? ""),
+      {
+        ...columnSchema(endpoint, column, facts.columns.get(name), documentation.columns.get(name) ?? ""),
+        ...(documentation.examples.has(name) && { examples: [documentation.examples.get(name) ?? null] }),
+      },
     ] as const;
   });
   return new Map<string, Json>([

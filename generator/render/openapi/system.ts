@@ -71,7 +71,9 @@ const SYSTEM_ENDPOINTS: readonly SystemEndpoint[] = [
     path: "/openapi.json",
     operationId: "system_openapi",
     summary: "OpenAPI description",
-    description: "This document, OpenAPI 3.1.",
+    description:
+      "This document, OpenAPI 3.1. With a key it describes what the key may call; with `tier`, what that tier may call; " +
+      "else everything.",
     kind: "openapi",
     parameters: [
       {

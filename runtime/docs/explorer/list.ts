@@ -17,9 +17,6 @@ const FRESHNESS = [
   ["30", "Last 30 days"],
 ] as const;
 
-/** Endpoints whose texts are made in one go, before anything is typed: some milliseconds. */
-const PREPARED = 500;
-
 /** Calls a task while the page has nothing else to do, until it returns false. */
 function whenIdle(task: () => boolean): void {
   const run = (): void => {
@@ -45,7 +42,7 @@ export class EndpointList {
     this.#state = state;
     this.#change = change;
     this.#search = new Search(body.endpoints);
-    whenIdle(() => this.#search.prepare(PREPARED));
+    whenIdle(() => this.#search.prepare());
     this.#rows = el("ul", { class: "rows" });
     this.#scroller = el(
       "div",

@@ -29,6 +29,7 @@ export function entry(sketch: Sketch = {}): CatalogueEntry {
     granularity,
     window,
     documentation: {
+      examples: new Map(),
       description,
       columns: new Map(Object.entries(columnWords)),
       parameters: new Map(Object.entries(parameterWords)),
