@@ -3,18 +3,22 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { pythonEndpoints } from "./python-client.js";
-import { typeScriptEndpoints } from "./typescript-client.js";
+import { typeScriptEndpoints, type ValueForms } from "./typescript-client.js";
 
 export const LANGUAGES = ["typescript", "python"] as const;
 export type Language = (typeof LANGUAGES)[number];
 
 /** The files of a client: what calls, which is the same for every API, and what this API's endpoints take and return. */
-export function clientFiles(catalogue: Catalogue, language: Language): ReadonlyMap<string, string> {
+export function clientFiles(
+  catalogue: Catalogue,
+  language: Language,
+  forms: ValueForms,
+): ReadonlyMap<string, string> {
   switch (language) {
     case "typescript":
       return new Map([
         ["client.ts", template("client.ts")],
-        ["endpoints.ts", typeScriptEndpoints(catalogue)],
+        ["endpoints.ts", typeScriptEndpoints(catalogue, forms)],
       ]);
     case "python":
       return new Map([

@@ -12,8 +12,9 @@ export function pythonEndpoints({ entries }: Catalogue): string {
     "",
     "from __future__ import annotations",
     "",
-    "from collections.abc import Iterator, Sequence",
-    "from typing import Any, Literal, TypedDict, overload",
+    "from collections.abc import Iterator, Mapping, Sequence",
+    "from decimal import Decimal",
+    "from typing import Any, ClassVar, Literal, TypedDict, overload",
     "",
     "from .client import BaseClient",
     "",
@@ -21,33 +22,45 @@ export function pythonEndpoints({ entries }: Catalogue): string {
     "",
     "class Client(BaseClient):",
     '    """A client for all endpoints; a call above the key\'s tier raises `ApiError` with status 403."""',
+    ...columnLines(entries),
     ...methodLines("rows", "list", "The rows of one response: all, or one page.", entries, nameOf),
     ...methodLines("iterate", "Iterator", "All rows, page after page.", entries, nameOf),
-    ...FRAMES,
     "",
   ].join("\n");
 }
 
-const FRAMES = [
-  "",
-  "    def pandas(self, path: str, query: Any = None) -> Any:",
-  '        """All rows as a pandas data frame."""',
-  "        import pandas  # type: ignore[import-untyped, unused-ignore]",
-  "",
-  "        return pandas.DataFrame(list(self._iterate(path, query or {})))",
-  "",
-  "    def polars(self, path: str, query: Any = None) -> Any:",
-  '        """All rows as a polars data frame."""',
-  "        import polars",
-  "",
-  "        return polars.DataFrame(list(self._iterate(path, query or {})), infer_schema_length=None)",
-];
+/** What each column holds, which its JSON does not say: the data frames and the decimals go by it. */
+function columnLines(entries: readonly CatalogueEntry[]): string[] {
+  const lines = entries.map(({ endpoint: { path, columns } }) => {
+    const kinds = columns.map(
+      ({ name, type }) => `${literal(name)}: "${kindOf(parseColumnType(type ?? undefined))}"`,
+    );
+    return `        ${literal(path)}: {${kinds.join(", ")}},`;
+  });
+  return ["", "    _columns: ClassVar[Mapping[str, Mapping[str, str]]] = {", ...lines, "    }"];
+}
+
+function kindOf({ kind }: ColumnType): string {
+  switch (kind) {
+    case "integer":
+    case "decimal":
+    case "float":
+    case "boolean":
+    case "date":
+    case "json":
+      return kind;
+    case "dateTime":
+      return "datetime";
+    default:
+      return "other";
+  }
+}
 
 function typeLines(entry: CatalogueEntry, name: string): string[] {
   const { endpoint, documentation } = entry;
   const columns = endpoint.columns.flatMap(({ name: column, type }) => [
     ...comment(documentation.columns.get(column) ?? ""),
-    `    ${literal(column)}: ${quoted(pythonType(parseColumnType(type ?? undefined)))},`,
+    `    ${literal(column)}: ${quoted(columnType(parseColumnType(type ?? undefined)))},`,
   ]);
   const fields = queryFieldsOf(entry).flatMap((field) => [
     ...comment(field.description),
@@ -85,6 +98,11 @@ function methodLines(
     `        """${doc}"""`,
     `        return self._${method}(path, query or {})`,
   ];
+}
+
+/** A decimal has all its digits; one within a list or a document is a float. */
+function columnType(type: ColumnType): string {
+  return type.kind === "decimal" ? `Decimal${type.nullable ? " | None" : ""}` : pythonType(type);
 }
 
 function pythonType(type: ColumnType): string {

@@ -5,11 +5,13 @@ Calls the data API. `endpoints.py` beside this file has the types of each endpoi
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from typing import Any, ClassVar, TypeVar
 from urllib.parse import urljoin
 
 import httpx
@@ -30,7 +32,14 @@ _Self = TypeVar("_Self", bound="BaseClient")
 
 
 class BaseClient:
-    """Sends requests: retries after 429, 503 and lost connections, and asks with `If-None-Match` for what it has."""
+    """Sends requests: retries after 429, 503 and lost connections, and asks with `If-None-Match` for what it has.
+
+    Rows hold integers and decimals with all their digits, dates and times as ISO 8601 text. A data frame holds dates and
+    times as such, integers of up to 64 bits as nullable integers, and text where it has no type that holds a value.
+    """
+
+    #: What the columns of each endpoint hold.
+    _columns: ClassVar[Mapping[str, Mapping[str, str]]] = {}
 
     def __init__(
         self,
@@ -41,7 +50,7 @@ class BaseClient:
         cache_entries: int = 100,
         timeout: float = 60,
     ) -> None:
-        headers = {"accept": "application/json"} | ({"x-api-key": api_key} if api_key else {})
+        headers = {"accept": "application/json; numbers=number"} | ({"x-api-key": api_key} if api_key else {})
         self._http = httpx.Client(base_url=base_url, headers=headers, timeout=timeout)
         self._retries = retries
         self._cache_entries = cache_entries
@@ -57,19 +66,76 @@ class BaseClient:
         self.close()
 
     def _rows(self, path: str, query: Mapping[str, Any]) -> list[dict[str, Any]]:
-        return self._page(self._address(path, query))[0]
+        return list(self._page(path, self._address(path, query))[0])
 
     def _iterate(self, path: str, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         address: str | None = self._address(path, query)
         while address is not None:
-            rows, address = self._page(address)
+            rows, address = self._page(path, address)
             yield from rows
+
+    def pandas(self, path: str, query: Any = None) -> Any:
+        """All rows as a pandas data frame; decimals are floats, as `pandas.read_sql` has them."""
+        import pandas  # type: ignore[import-untyped, unused-ignore]
+
+        dtypes = {"integer": "Int64", "decimal": "float64", "float": "float64", "boolean": "boolean"}
+
+        def series(kind: str, values: list[Any]) -> Any:
+            if kind == "date":
+                return pandas.to_datetime(pandas.Series(values, dtype=object), format="%Y-%m-%d")
+            if kind == "datetime":
+                return pandas.to_datetime(pandas.Series(values, dtype=object), format="ISO8601", utc=True)
+            numbers = [float(value) if isinstance(value, Decimal) else value for value in values]
+            return pandas.Series(numbers, dtype=dtypes.get(kind, object if kind == "json" else None))
+
+        def fallback(values: list[Any]) -> Any:
+            return pandas.Series(values, dtype=object)
+
+        return pandas.DataFrame(self._frame(path, query, series, fallback))
+
+    def polars(self, path: str, query: Any = None) -> Any:
+        """All rows as a polars data frame; documents are JSON text."""
+        import polars
+
+        dtypes = {"integer": polars.Int64, "float": polars.Float64, "boolean": polars.Boolean}
+
+        def series(kind: str, values: list[Any]) -> Any:
+            if kind == "date":
+                return polars.Series(values, dtype=polars.String).str.to_date("%Y-%m-%d")
+            if kind == "datetime":
+                texts = polars.Series(values, dtype=polars.String)
+                return texts.str.to_datetime("%Y-%m-%dT%H:%M:%S%.fZ", time_unit="us").dt.replace_time_zone("UTC")
+            if kind == "decimal":
+                scale = max((-value.as_tuple().exponent for value in values if value is not None), default=0)
+                return polars.Series(values, dtype=polars.Decimal(38, max(scale, 0)))
+            return fallback(values) if kind == "json" else polars.Series(values, dtype=dtypes.get(kind))
+
+        def fallback(values: list[Any]) -> Any:
+            texts = [value if value is None or isinstance(value, str) else _text(value) for value in values]
+            return polars.Series(texts, dtype=polars.String)
+
+        return polars.DataFrame(self._frame(path, query, series, fallback))
+
+    def _frame(
+        self, path: str, query: Any, series: Callable[[str, list[Any]], Any], fallback: Callable[[list[Any]], Any]
+    ) -> dict[str, Any]:
+        """The columns of all rows; one with a value that its type cannot hold comes from `fallback`."""
+        rows = list(self._iterate(path, query or {}))
+        kinds = self._columns.get(path, {})
+        columns = {}
+        for name in rows[0] if rows else kinds:
+            values = [row[name] for row in rows]
+            try:
+                columns[name] = series(kinds.get(name, "other"), values)
+            except Exception:  # Each library has errors of its own for a year or a number out of range.
+                columns[name] = fallback(values)
+        return columns
 
     def _address(self, path: str, query: Mapping[str, Any]) -> str:
         given = {name: value for name, value in query.items() if value is not None}
         return str(self._http.build_request("GET", path, params=given).url)
 
-    def _page(self, address: str) -> tuple[list[dict[str, Any]], str | None]:
+    def _page(self, path: str, address: str) -> tuple[list[dict[str, Any]], str | None]:
         cached = self._cache.get(address)
         response = self._send(address, {"if-none-match": cached[0]} if cached else {})
         if response.status_code == 304 and cached:
@@ -77,7 +143,7 @@ class BaseClient:
             return cached[1], cached[2]
         if response.status_code != 200:
             raise _error(response)
-        body = response.json()
+        body = _body(response, self._columns.get(path, {}))
         rows = body["items"] if isinstance(body, dict) else body
         link = re.search(r'<([^>]*)>\s*;\s*rel="?next"?', response.headers.get("link", ""))
         following = urljoin(address, link[1]) if link else None
@@ -103,6 +169,35 @@ class BaseClient:
                 wait = float(after) if after.isdecimal() else 1.0
             left -= 1
             time.sleep(wait)
+
+
+def _body(response: httpx.Response, columns: Mapping[str, str]) -> Any:
+    """The document, with the digits of decimal columns."""
+    if "decimal" not in columns.values():
+        return response.json()
+    body = json.loads(response.content, parse_float=Decimal)
+    for row in body["items"] if isinstance(body, dict) else body:
+        for name, value in row.items():
+            kind = columns.get(name)
+            if kind == "decimal":
+                row[name] = Decimal(value) if isinstance(value, int) else value
+            elif kind != "integer":
+                row[name] = _with_floats(value)
+    return body
+
+
+def _text(value: Any) -> str:
+    return str(value) if isinstance(value, (int, Decimal)) else json.dumps(value)
+
+
+def _with_floats(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, list):
+        return [_with_floats(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _with_floats(item) for name, item in value.items()}
+    return value
 
 
 def _error(response: httpx.Response) -> ApiError:

@@ -19,6 +19,14 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch;
 }
 
+/** What `endpoints.ts` knows of this API's values beyond their types. */
+export interface ValueFormat {
+  /** How integers and decimals come that a JavaScript number may not hold exactly. Default: as numbers, rounded. */
+  readonly numbers?: "string";
+  /** Columns that hold points in time, by path: they become `Date`. */
+  readonly dateTimes?: Readonly<Record<string, readonly string[]>>;
+}
+
 export interface RequestOptions {
   readonly signal?: AbortSignal;
 }
@@ -53,11 +61,13 @@ interface CachedPage extends Page {
 /** Calls the data API. `Endpoints` maps each path to its types. */
 export class Client<Endpoints extends { readonly [Path in keyof Endpoints]: EndpointTypes }> {
   readonly #options: ClientOptions;
+  readonly #format: ValueFormat;
   /** By address, the least recently used first. */
   readonly #cache = new Map<string, CachedPage>();
 
-  constructor(options: ClientOptions) {
+  constructor(options: ClientOptions, format: ValueFormat = {}) {
     this.#options = options;
+    this.#format = format;
   }
 
   /** The rows of one response: all, or one page where the endpoint has pages. Throws `ApiError`. */
@@ -66,7 +76,7 @@ export class Client<Endpoints extends { readonly [Path in keyof Endpoints]: Endp
     query?: Endpoints[Path]["query"],
     options?: RequestOptions,
   ): Promise<Endpoints[Path]["row"][]> {
-    const { rows } = await this.#page(this.#address(path, query), options);
+    const { rows } = await this.#page(path, this.#address(path, query), options);
     return [...rows];
   }
 
@@ -78,7 +88,7 @@ export class Client<Endpoints extends { readonly [Path in keyof Endpoints]: Endp
   ): AsyncGenerator<Endpoints[Path]["row"], void, undefined> {
     let address: string | null = this.#address(path, query);
     while (address !== null) {
-      const page: Page = await this.#page(address, options);
+      const page: Page = await this.#page(path, address, options);
       yield* page.rows as readonly Endpoints[Path]["row"][];
       address = page.next;
     }
@@ -92,16 +102,18 @@ export class Client<Endpoints extends { readonly [Path in keyof Endpoints]: Endp
     return url.href;
   }
 
-  async #page(address: string, { signal }: RequestOptions = {}): Promise<Page> {
+  async #page(path: string, address: string, { signal }: RequestOptions = {}): Promise<Page> {
     const cached = this.#cache.get(address);
-    const headers = new Headers({ accept: "application/json" });
+    const headers = new Headers({ accept: `application/json; numbers=${this.#format.numbers ?? "number"}` });
     if (this.#options.apiKey !== undefined) headers.set("x-api-key", this.#options.apiKey);
     if (cached !== undefined) headers.set("if-none-match", cached.etag);
     const response = await this.#send(address, { headers, ...(signal && { signal }) });
     if (response.status === 304 && cached !== undefined) return this.#keep(address, cached);
     if (response.status !== 200) throw await errorOf(response);
     const body = (await response.json()) as readonly object[] | { readonly items: readonly object[] };
-    const page = { rows: "items" in body ? body.items : body, next: nextOf(response, address) };
+    const rows = "items" in body ? body.items : body;
+    withDates(rows as readonly Record<string, unknown>[], this.#format.dateTimes?.[path] ?? []);
+    const page = { rows, next: nextOf(response, address) };
     const etag = response.headers.get("etag");
     return etag === null ? page : this.#keep(address, { ...page, etag });
   }
@@ -133,6 +145,15 @@ export class Client<Endpoints extends { readonly [Path in keyof Endpoints]: Endp
       await sleep(1000 * secondsOf(response.headers.get("retry-after")), init.signal);
     }
   }
+}
+
+/** Makes these columns of the rows `Date`: to the millisecond, the most that it holds. */
+function withDates(rows: readonly Record<string, unknown>[], columns: readonly string[]): void {
+  for (const row of rows)
+    for (const column of columns) {
+      const value = row[column];
+      if (typeof value === "string") row[column] = new Date(value);
+    }
 }
 
 /** `Retry-After` in seconds; a date, which a proxy may send, counts as one second. */
