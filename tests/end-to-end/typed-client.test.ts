@@ -1,10 +1,9 @@
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import openapiTS, { astToString } from "openapi-typescript";
-import ts from "typescript";
 import { beforeAll, expect, it } from "vitest";
 import { KEYS, ownFolder, serveManifest } from "../support/service.js";
+import { compiled } from "./compile.js";
 import { starterManifest } from "./starter.js";
 
 const root = join(import.meta.dirname, "../..");
@@ -64,30 +63,10 @@ beforeAll(async () => {
 });
 
 it("a client made from the description compiles under strict and calls the running server", async () => {
-  const program = ts.createProgram([inFolder("client.ts")], {
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    noUncheckedIndexedAccess: true,
-    target: ts.ScriptTarget.ES2023,
-    module: ts.ModuleKind.NodeNext,
-    moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    lib: ["lib.es2023.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts"],
-    types: [],
-    outDir: inFolder("out"),
-  });
-  const complaints = ts
-    .getPreEmitDiagnostics(program)
-    .map(({ file, start = 0, messageText }) => [
-      file?.text.slice(start, start + 60),
-      ts.flattenDiagnosticMessageText(messageText, "\n"),
-    ]);
-  expect(complaints).toEqual([]);
-  program.emit();
-  symlinkSync(join(root, "node_modules"), inFolder("out/node_modules"));
-
-  const { run } = (await import(pathToFileURL(inFolder("out/client.js")).href)) as {
-    run: (baseUrl: string, key: string) => Promise<Record<string, unknown>>;
-  };
+  const run = await compiled<(baseUrl: string, key: string) => Promise<Record<string, unknown>>>(
+    folder,
+    "client.ts",
+  );
   const answer = await run(await serveManifest(starterManifest()), KEYS.tier3);
   expect(answer).toEqual({
     isExact: true,
