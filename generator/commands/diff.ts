@@ -1,10 +1,17 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { Option } from "commander";
-import { ACCEPT_FILE, type AcceptEntry, parseAccept, prunedText } from "../diff/accepted-changes.js";
+import {
+  ACCEPT_FILE,
+  type AcceptEntry,
+  nearMiss,
+  parseAccept,
+  prunedText,
+} from "../diff/accepted-changes.js";
 import { compareCatalogues, type SeverityOverrides } from "../diff/compare-catalogues.js";
 import { readRevision, type RevisionOptions } from "../diff/revision.js";
 import { FAIL_ON, type FailOn, judge, shouldFail } from "../diff/verdict.js";
 import { readSource, redactedLocation } from "../manifest/source.js";
+import { visible } from "../manifest/json.js";
 import { diffReport } from "../report/diff-report.js";
 import { DEFAULTS } from "../config.js";
 import { renderReport, terminalOf } from "../report/render.js";
@@ -94,10 +101,20 @@ export async function diff(options: DiffOptions): Promise<Outcome> {
   };
   const report = diffReport({ ...verdict, ...names, failed });
   const pruned = options.prune ? prune(accept, verdict.merged) : [];
+  const misspelled = verdict.merged.flatMap((entry) => {
+    const hint = nearMiss(entry, verdict.open);
+    const subject = entry.subject === null ? "" : ` of ${visible(entry.subject)}`;
+    return hint === null
+      ? []
+      : [`${accept.file}: there is no ${entry.kind}${subject} at ${visible(entry.endpoint)}; ${hint}`];
+  });
   return {
     exit: failed ? EXIT.findings : EXIT.ok,
     output: renderReport(report, options.format, options.terminal),
-    notes: [...base.warnings, ...head.warnings].map((warning) => `warning: ${warning}`).concat(pruned),
+    notes: [
+      ...[...base.warnings, ...head.warnings, ...misspelled].map((warning) => `warning: ${warning}`),
+      ...pruned,
+    ],
   };
 }
 

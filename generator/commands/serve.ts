@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
-import { readEnvironment } from "@routewright/runtime/server";
+import { openLog, readEnvironment } from "@routewright/runtime/server";
 import { InvalidArgumentError, Option } from "commander";
+import { closest } from "../catalogue/meta-api/validation-error.js";
 import type { Settings } from "../config.js";
 import { type CliCommand, EXIT, type Outcome, withSettings } from "./command.js";
 import { serveAlone } from "./serve/alone.js";
@@ -66,12 +67,23 @@ async function serve(flags: Flags, settings: Settings): Promise<Outcome> {
   const variables = withFlags(settings.variables, flags);
   const reading = readEnvironment(variables);
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
-  const { environment } = reading;
+  const { environment, names } = reading;
+  for (const detail of misspelled(variables, [...names]))
+    openLog(environment.logLevel).warn({ detail }, "environment");
   if (flags.watch && environment.manifest === null) return { exit: EXIT.error, errors: [NOTHING_TO_WATCH] };
   const options = { ...flags, ...settings, generated: settings.out };
   return flags.workers === 1
     ? serveAlone(options, environment)
     : serveWithWorkers(options, environment, variables);
+}
+
+/** Variables that are no settings and nearly have the name of one. Short names are other programs'. */
+function misspelled(variables: NodeJS.ProcessEnv, names: readonly string[]): readonly string[] {
+  return Object.keys(variables).flatMap((name) => {
+    if (name.length < 8 || !name.includes("_") || names.includes(name)) return [];
+    const near = closest(name, names, 3);
+    return near === null ? [] : [`${name} is not a setting; did you mean ${near}?`];
+  });
 }
 
 const NOTHING_TO_WATCH =

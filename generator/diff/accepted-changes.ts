@@ -65,7 +65,11 @@ function given(value: unknown): string {
 
 function unknownKeys(item: JsonObject): string[] {
   const unknown = Object.keys(item).filter((key) => !(KEYS as readonly string[]).includes(key));
-  return unknown.map((key) => `unknown key ${formatValue(key)}; known are ${KEYS.join(", ")}.`);
+  return unknown.map((key) => {
+    const near = closest(key, KEYS);
+    const hint = near === null ? `known are ${KEYS.join(", ")}.` : `did you mean ${formatValue(near)}?`;
+    return `unknown key ${formatValue(key)}; ${hint}`;
+  });
 }
 
 function unknownKind(kind: unknown): string {
@@ -102,6 +106,20 @@ function repetitions(entries: readonly AcceptEntry[]): readonly string[] {
 /** Identity of a change across runs. */
 export function keyOf({ kind, endpoint, subject }: Pick<Change, "kind" | "endpoint" | "subject">): string {
   return JSON.stringify([kind, endpoint, subject]);
+}
+
+/** For an entry that matches no change: the change that it may mean, of the same kind at a similar path or with another subject. */
+export function nearMiss(entry: AcceptEntry, open: readonly Change[]): string | null {
+  const sameKind = open.filter(({ kind }) => kind === entry.kind);
+  const endpoint = closest(
+    entry.endpoint,
+    sameKind.map((change) => change.endpoint),
+  );
+  if (endpoint === null) return null;
+  if (endpoint !== entry.endpoint) return `did you mean the endpoint ${formatValue(endpoint)}?`;
+  const subjects = sameKind.flatMap((change) => (change.endpoint === endpoint ? (change.subject ?? []) : []));
+  const subject = entry.subject === null ? subjects[0] : closest(entry.subject, subjects);
+  return subject == null ? null : `did you mean the subject ${formatValue(subject)}?`;
 }
 
 /** The text of an accept file without the entries that no longer match a change; those that stay keep their form. */

@@ -83,7 +83,12 @@ export interface Environment extends GenerationEnvironment {
 }
 
 export type EnvironmentResult =
-  | { readonly ok: true; readonly environment: Environment }
+  | {
+      readonly ok: true;
+      readonly environment: Environment;
+      /** Names of all variables that are settings. */
+      readonly names: ReadonlySet<string>;
+    }
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /** Reads all variables. Reports every invalid one, not only the first. */
@@ -143,7 +148,7 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
     rampOtherSecretsKeys: variables.parsedList("RAMP_OTHER_SECRETS_KEYS", SECRETS_KEY_EXPECTED, secretsKey),
   };
   const { problems } = variables;
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, environment };
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, environment, names: variables.names };
 }
 
 function noneOr(tier: Tier | "none"): Tier | null {

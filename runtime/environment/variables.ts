@@ -1,6 +1,8 @@
 /** Reads variables and collects problems. Messages never contain values, which may be secret. */
 export class Variables {
   readonly problems: string[] = [];
+  /** Names of the variables that were read. */
+  readonly names = new Set<string>();
   readonly #variables: Readonly<Record<string, string | undefined>>;
 
   constructor(variables: Readonly<Record<string, string | undefined>>) {
@@ -9,6 +11,7 @@ export class Variables {
 
   /** The trimmed text; null when unset or empty. */
   text(name: string): string | null {
+    this.names.add(name);
     return this.#variables[name]?.trim() || null;
   }
 

@@ -30,14 +30,15 @@ describe("an accept file", () => {
 
   it("reports every problem of every entry at once", () => {
     const entries = [
-      { kind: "column-remove", endpoint: "v1/a", reason: " ", expires: "2027-02-29", expiry: 1 },
+      { kind: "column-remove", endpoint: "v1/a", reason: " ", expires: "2027-02-29", expiry: 1, why: 1 },
       "everything",
       {},
       { ...entry, subject: 1, expires: null },
     ];
     const reading = read(entries);
     expect(reading.ok ? [] : reading.problems.map((problem) => problem.slice(0, 52))).toEqual([
-      'accept.json, [0]: unknown key "expiry"; known are ki',
+      'accept.json, [0]: unknown key "expiry"; did you mean',
+      'accept.json, [0]: unknown key "why"; known are kind,',
       'accept.json, [0]: `kind` is "column-remove"; did you',
       'accept.json, [0]: `endpoint` is "v1/a"; give the pat',
       'accept.json, [0]: `reason` is " "; say why consumers',
@@ -155,6 +156,20 @@ describe("the accept file of a run", () => {
   it("stops the second of two dropped columns when one is accepted, and passes when both are", async () => {
     expect((await run({ accept: write("one.json", [accepted("b")]) })).exit).toBe(1);
     expect((await run({ accept: write("two.json", [accepted("b"), accepted("c")]) })).exit).toBe(0);
+  });
+
+  it.each([
+    [
+      { endpoint: "/v1/bridge/volume" },
+      'of b at /v1/bridge/volume; did you mean the endpoint "/v1/bridges/volume"?',
+    ],
+    [{ subject: "bb" }, 'of bb at /v1/bridges/volume; did you mean the subject "b"?'],
+    [{ subject: undefined }, 'at /v1/bridges/volume; did you mean the subject "b"?'],
+  ])("suggests the change that a misspelled entry means: %j", async (change, hint) => {
+    const accept = write("misspelled.json", [{ ...accepted("b"), ...change }]);
+    expect((await run({ accept })).notes).toEqual([`warning: ${accept}: there is no column-removed ${hint}`]);
+    const merged = write("other.json", [{ ...accepted("merged_long_ago"), endpoint: "/v1/other/removed" }]);
+    expect((await run({ accept: merged })).notes).toEqual([]);
   });
 
   it("takes the entries that the comment offers, once they have a reason", async () => {

@@ -185,6 +185,19 @@ describe("routewright serve that cannot start", () => {
     expect(lines).not.toContain("hush");
   });
 
+  it("warns of a variable that is nearly a setting, without its value", async () => {
+    const variables = { STATEMENT_TIMEOUT: "hush", API_KEY_FILE: "hush", OTHER_TIMEOUT: "1" };
+    const { stdout, stderr } = await run(ownFolder(), ["serve", "--generated", "none"], {
+      ...BASE,
+      ...variables,
+    });
+    expect(stdout).not.toContain("hush");
+    expect(stdout).not.toContain("OTHER_TIMEOUT is");
+    expect(stdout).toContain("STATEMENT_TIMEOUT is not a setting; did you mean STATEMENT_TIMEOUT_MS?");
+    expect(stdout).toContain("API_KEY_FILE is not a setting; did you mean API_KEYS_FILE?");
+    expect(stderr).toContain("none is not a generated folder");
+  });
+
   it("because the key file cannot be read says so", async () => {
     expect(await fails(project(), [], { API_KEYS_FILE: "none.json" })).toBe(
       "error: API_KEYS_FILE: cannot read none.json (ENOENT).\n",

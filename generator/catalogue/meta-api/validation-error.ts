@@ -17,12 +17,12 @@ export function formatValue(value: unknown): string {
 
 const MAX_LENGTH = 80;
 
-/** The known name nearest to a misspelled one; null where more than a third of its letters, rounded up, differ. */
-export function closest(name: string, known: readonly string[]): string | null {
+/** The known name nearest to a misspelled one; null where more than `most` or a third of its letters, rounded up, differ. */
+export function closest(name: string, known: readonly string[], most = Infinity): string | null {
   const near = known
     .filter((other) => Math.abs(other.length - name.length) <= 3 && name.length <= 100)
     .map((other) => ({ other, distance: editDistance(name.toLowerCase(), other.toLowerCase()) }))
-    .filter(({ other, distance }) => distance <= Math.ceil(other.length / 3))
+    .filter(({ other, distance }) => distance <= Math.min(most, Math.ceil(other.length / 3)))
     .sort((a, b) => a.distance - b.distance);
   return near[0]?.other ?? null;
 }
