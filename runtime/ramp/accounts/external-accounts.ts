@@ -1,4 +1,4 @@
-import type { ProjectTransaction } from "../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
 import { newId } from "../database/id.js";
 import type { PageRequest } from "../intents/intent-rows.js";
 
@@ -56,7 +56,7 @@ export async function readExternalAccounts(
   ids: readonly string[],
 ): Promise<readonly ExternalAccount[]> {
   const rows = await tx.rows<AccountRow>(
-    `SELECT ${COLUMNS} FROM ramp.external_accounts WHERE customer_id = $1 AND id = ANY($2::uuid[]) AND deleted_at IS NULL`,
+    `SELECT ${COLUMNS} FROM ramp.external_accounts WHERE ${OF_PROJECT} AND customer_id = $1 AND id = ANY($2::uuid[]) AND deleted_at IS NULL`,
     [customerId, ids],
   );
   return rows.map(accountOf);
@@ -71,8 +71,8 @@ export async function listExternalAccounts(
   if (startingAfter !== null && (await readExternalAccounts(tx, customerId, [startingAfter])).length === 0)
     return null;
   const rows = await tx.rows<AccountRow>(
-    `SELECT ${COLUMNS} FROM ramp.external_accounts WHERE customer_id = $1 AND deleted_at IS NULL AND ($2::uuid IS NULL OR
-       (created_at, id) < (SELECT a.created_at, a.id FROM ramp.external_accounts a WHERE a.id = $2))
+    `SELECT ${COLUMNS} FROM ramp.external_accounts WHERE ${OF_PROJECT} AND customer_id = $1 AND deleted_at IS NULL AND ($2::uuid IS NULL OR
+       (created_at, id) < (SELECT a.created_at, a.id FROM ramp.external_accounts a WHERE a.${OF_PROJECT} AND a.id = $2))
      ORDER BY created_at DESC, id DESC LIMIT $3`,
     [customerId, startingAfter, limit + 1],
   );
@@ -87,7 +87,7 @@ export async function deleteExternalAccount(
 ): Promise<boolean> {
   const deleted = await tx.row(
     `UPDATE ramp.external_accounts SET deleted_at = now(), metadata = '{}', label = ''
-     WHERE customer_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING id`,
+     WHERE ${OF_PROJECT} AND customer_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING id`,
     [customerId, id],
   );
   return deleted !== null;

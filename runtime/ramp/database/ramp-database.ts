@@ -35,6 +35,12 @@ export class PreconditionFailed extends Error {
   }
 }
 
+/**
+ * Condition on the driving table of every statement of a project. Row-level security alone gives the right rows, but reads the
+ * indexes of all projects: its policies are joined with OR.
+ */
+export const OF_PROJECT = "project_id = ramp.current_project()";
+
 /** SQLSTATE of `ramp.require_row` (migrations/0002_insist.sql). */
 const PRECONDITION_FAILED = "RW003";
 

@@ -1,4 +1,4 @@
-import type { ProjectTransaction } from "../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
 import { createHash } from "node:crypto";
 
 /** How long a stored answer is replayed, in seconds (runtime/ramp/README.md, Limits). */
@@ -53,7 +53,7 @@ interface ClaimRow {
 export async function readClaim(tx: ProjectTransaction, key: string): Promise<IdempotencyClaim | null> {
   const row = await tx.row<ClaimRow>(
     `SELECT fingerprint, resource_id, owned_until <= now() AS is_abandoned, response_status, response_body
-     FROM ramp.idempotency_claims WHERE key = $1 AND expires_at > now()`,
+     FROM ramp.idempotency_claims WHERE ${OF_PROJECT} AND key = $1 AND expires_at > now()`,
     [key],
   );
   if (row === null) return null;
@@ -70,7 +70,7 @@ export async function readClaim(tx: ProjectTransaction, key: string): Promise<Id
 export async function takeOver(tx: ProjectTransaction, key: string, owner: string): Promise<boolean> {
   const taken = await tx.row(
     `UPDATE ramp.idempotency_claims SET owner = $2, owned_until = now() + interval '${String(TAKE_OVER_SECONDS)} s'
-     WHERE key = $1 AND response_status IS NULL AND owned_until <= now() AND expires_at > now() RETURNING key`,
+     WHERE ${OF_PROJECT} AND key = $1 AND response_status IS NULL AND owned_until <= now() AND expires_at > now() RETURNING key`,
     [key, owner],
   );
   return taken !== null;
@@ -85,7 +85,7 @@ export async function storeResponse(
 ): Promise<boolean> {
   const stored = await tx.row(
     `UPDATE ramp.idempotency_claims SET response_status = $3, response_body = $4
-     WHERE key = $1 AND owner = $2 AND response_status IS NULL RETURNING key`,
+     WHERE ${OF_PROJECT} AND key = $1 AND owner = $2 AND response_status IS NULL RETURNING key`,
     [key, owner, response.status, response.body],
   );
   return stored !== null;
@@ -94,7 +94,7 @@ export async function storeResponse(
 /** Releases a claim after a fault, so that a repeated request continues at once. */
 export async function releaseClaim(tx: ProjectTransaction, key: string, owner: string): Promise<void> {
   await tx.rows(
-    "UPDATE ramp.idempotency_claims SET owned_until = now() WHERE key = $1 AND owner = $2 AND response_status IS NULL",
+    `UPDATE ramp.idempotency_claims SET owned_until = now() WHERE ${OF_PROJECT} AND key = $1 AND owner = $2 AND response_status IS NULL`,
     [key, owner],
   );
 }

@@ -1,5 +1,5 @@
 import type { Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
-import type { OperatorTransaction, ProjectTransaction } from "../database/ramp-database.js";
+import { OF_PROJECT, type OperatorTransaction, type ProjectTransaction } from "../database/ramp-database.js";
 import type { Intent, Price, Requirement, Transaction, IntentStatus, TransactionStatus } from "./intent.js";
 import type { PollingPolicy } from "./lease.js";
 import { recordIntentEvent } from "./transitions.js";
@@ -61,7 +61,7 @@ const SELECT = `SELECT i.*, c.capabilities ->> 'name' AS provider, ${CUSTOMER_CO
   LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id`;
 
 export async function readIntent(tx: ProjectTransaction, id: string): Promise<Intent | null> {
-  const row = await tx.row<IntentRow>(`${SELECT} WHERE i.id = $1`, [id]);
+  const row = await tx.row<IntentRow>(`${SELECT} WHERE i.${OF_PROJECT} AND i.id = $1`, [id]);
   return row && intentOf(row);
 }
 
@@ -71,14 +71,17 @@ export async function readOwnIntent(
   customerId: string,
   id: string,
 ): Promise<Intent | null> {
-  const row = await tx.row<IntentRow>(`${SELECT} WHERE i.id = $1 AND i.customer_id = $2`, [id, customerId]);
+  const row = await tx.row<IntentRow>(
+    `${SELECT} WHERE i.${OF_PROJECT} AND i.id = $1 AND i.customer_id = $2`,
+    [id, customerId],
+  );
   return row && intentOf(row);
 }
 
 /** Reads an intent and keeps it from changing until the transaction ends. It must exist. */
 export async function lockIntent(tx: ProjectTransaction, id: string): Promise<Intent> {
   // The lock first, the rest after: what one statement reads beside a lock that it waited for can be old.
-  tx.write("SELECT FROM ramp.intents WHERE id = $1 FOR UPDATE", [id]);
+  tx.write(`SELECT FROM ramp.intents WHERE ${OF_PROJECT} AND id = $1 FOR UPDATE`, [id]);
   const intent = await readIntent(tx, id);
   if (intent === null) throw new Error(`The intent ${id} does not exist.`);
   return intent;
@@ -106,20 +109,19 @@ export async function listIntents(
 ): Promise<readonly Intent[] | null> {
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${String(values.push(value))}`;
-  const conditions: string[] = [];
+  const conditions = [`i.${OF_PROJECT}`];
   if (startingAfter !== null) {
     const last = await readIntent(tx, startingAfter);
     if (last === null || (customerId !== undefined && last.customerId !== customerId)) return null;
     conditions.push(
-      `(i.created_at, i.id) < (SELECT a.created_at, a.id FROM ramp.intents a WHERE a.id = ${bind(startingAfter)})`,
+      `(i.created_at, i.id) < (SELECT a.created_at, a.id FROM ramp.intents a WHERE a.${OF_PROJECT} AND a.id = ${bind(startingAfter)})`,
     );
   }
   if (customerId !== undefined) conditions.push(`i.customer_id = ${bind(customerId)}`);
   if (status !== undefined) conditions.push(`i.status = ${bind(status)}`);
   if (updatedSince !== undefined) conditions.push(changedSince(bind(updatedSince)));
-  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
   const rows = await tx.rows<IntentRow>(
-    `${SELECT} ${where} ORDER BY i.created_at DESC, i.id DESC LIMIT ${bind(limit + 1)}`,
+    `${SELECT} WHERE ${conditions.join(" AND ")} ORDER BY i.created_at DESC, i.id DESC LIMIT ${bind(limit + 1)}`,
     values,
   );
   return rows.map(intentOf);
@@ -135,7 +137,7 @@ function changedSince(time: string): string {
 /** Records that the customer cancels. */
 export function requestCancel(tx: ProjectTransaction, intent: Intent): Intent {
   tx.write(
-    "UPDATE ramp.intents SET cancel_requested_at = COALESCE(cancel_requested_at, now()) WHERE id = $1",
+    `UPDATE ramp.intents SET cancel_requested_at = COALESCE(cancel_requested_at, now()) WHERE ${OF_PROJECT} AND id = $1`,
     [intent.id],
   );
   return { ...intent, isCancelRequested: true };

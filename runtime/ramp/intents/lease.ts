@@ -1,4 +1,4 @@
-import type { ProjectTransaction } from "../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
 import { type Intent, isTerminal } from "./intent.js";
 import { writeIntent } from "./pending-writes.js";
 
@@ -51,7 +51,7 @@ export async function acquireLease(
   const now = Date.now();
   const leased = await tx.row(
     `UPDATE ramp.intents SET lease_owner = $2, lease_expires_at = $3, next_poll_at = $3
-     WHERE id = $1 AND next_poll_at IS NOT NULL AND (lease_expires_at IS NULL OR lease_expires_at < $4) RETURNING id`,
+     WHERE ${OF_PROJECT} AND id = $1 AND next_poll_at IS NOT NULL AND (lease_expires_at IS NULL OR lease_expires_at < $4) RETURNING id`,
     [id, owner, new Date(now + leaseMs), new Date(now)],
   );
   return leased !== null;
@@ -70,7 +70,10 @@ export function stealLease(
 
 /** Locks the intent for the transaction; the transaction fails when `owner` no longer holds the lease. */
 export function assertLease(tx: ProjectTransaction, id: string, owner: string): void {
-  tx.requireRow("SELECT FROM ramp.intents WHERE id = $1 AND lease_owner = $2 FOR UPDATE", [id, owner]);
+  tx.requireRow(`SELECT FROM ramp.intents WHERE ${OF_PROJECT} AND id = $1 AND lease_owner = $2 FOR UPDATE`, [
+    id,
+    owner,
+  ]);
 }
 
 export function renewLease(tx: ProjectTransaction, id: string, { leaseMs }: PollingPolicy): void {
@@ -127,7 +130,7 @@ export async function requestPoll(
 ): Promise<void> {
   const found = await tx.row(
     `UPDATE ramp.intents i SET next_poll_at = LEAST(next_poll_at, now())
-     WHERE id = $1 AND connection_id = $2 AND connection_version = ANY($3::int[]) AND (next_poll_at IS NOT NULL OR EXISTS
+     WHERE i.${OF_PROJECT} AND id = $1 AND connection_id = $2 AND connection_version = ANY($3::int[]) AND (next_poll_at IS NOT NULL OR EXISTS
        (SELECT FROM ramp.transactions t WHERE t.project_id = i.project_id AND t.intent_id = i.id)) RETURNING id`,
     [id, connectionId, versions],
   );

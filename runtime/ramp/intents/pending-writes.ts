@@ -1,4 +1,4 @@
-import type { ProjectTransaction } from "../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
 import type { IntentStatus, Requirement, RequirementStatus } from "./intent.js";
 
 /**
@@ -63,7 +63,10 @@ function flush(tx: ProjectTransaction, { intents, requirements }: PendingWrites)
     const status = moves.at(-1);
     if (status !== undefined) columns.set("status", status).set("moves", moves);
     const names = [...columns.keys()].map((name, at) => `${name} = $${String(at + 2)}`);
-    tx.write(`UPDATE ramp.intents SET ${names.join(", ")} WHERE id = $1`, [id, ...columns.values()]);
+    tx.write(`UPDATE ramp.intents SET ${names.join(", ")} WHERE ${OF_PROJECT} AND id = $1`, [
+      id,
+      ...columns.values(),
+    ]);
   }
 }
 
@@ -74,7 +77,7 @@ function flushRequirement(
   const key = [intentId, code, moves.at(-1), moves];
   if (added === null)
     return tx.write(
-      "UPDATE ramp.requirements SET status = $3, moves = $4, updated_at = now() WHERE intent_id = $1 AND code = $2",
+      `UPDATE ramp.requirements SET status = $3, moves = $4, updated_at = now() WHERE ${OF_PROJECT} AND intent_id = $1 AND code = $2`,
       key,
     );
   tx.write(

@@ -1,5 +1,5 @@
 import { recordEvent } from "../webhooks/events.js";
-import type { ProjectTransaction } from "../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
 import { newId } from "../database/id.js";
 import { writeIntent, writeRequirement } from "./pending-writes.js";
 import type { Intent, Requirement, Transaction, IntentStatus, RequirementStatus } from "./intent.js";
@@ -95,7 +95,10 @@ export type TransactionChange = Partial<
 export function recordRefusal(tx: ProjectTransaction, intent: Intent, reason: string): Intent {
   const { transaction } = intent;
   if (transaction === null) throw new Error("The intent has no transaction.");
-  tx.write("UPDATE ramp.transactions SET refusal_reason = $2 WHERE id = $1", [transaction.id, reason]);
+  tx.write(`UPDATE ramp.transactions SET refusal_reason = $2 WHERE ${OF_PROJECT} AND id = $1`, [
+    transaction.id,
+    reason,
+  ]);
   return { ...intent, transaction: { ...transaction, refusalReason: reason } };
 }
 
@@ -110,7 +113,7 @@ export function updateTransaction(
     transaction;
   tx.write(
     `UPDATE ramp.transactions SET status = $2, provider_reference = $3, instructions = $4, failure_reason = $5, updated_at = $6,
-       receipt = $7, refund = $8, refusal_reason = NULL WHERE id = $1`,
+       receipt = $7, refund = $8, refusal_reason = NULL WHERE ${OF_PROJECT} AND id = $1`,
     [
       id,
       status,
@@ -145,7 +148,7 @@ function recordTransactionEvent(
 export function recordAttention(tx: ProjectTransaction, { id, customerId, attentionReason }: Intent): void {
   tx.write(
     `UPDATE ramp.intents SET attention_reason = $2,
-       attention_since = CASE WHEN $2::text IS NOT NULL THEN COALESCE(attention_since, now()) END WHERE id = $1`,
+       attention_since = CASE WHEN $2::text IS NOT NULL THEN COALESCE(attention_since, now()) END WHERE ${OF_PROJECT} AND id = $1`,
     [id, attentionReason],
   );
   recordEvent(tx, "intent.attention", { intentId: id, customerId, reason: attentionReason });

@@ -1,5 +1,5 @@
 import { newId } from "../database/id.js";
-import type { ProjectTransaction } from "../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
 import type { Price } from "../intents/intent.js";
 import type { PaymentPath, Quote } from "./quotes.js";
 
@@ -63,7 +63,7 @@ export function findQuote(
 ): Promise<HeldQuote | null> {
   return tx.row<HeldQuote>(
     `SELECT connection_id AS "connectionId", connection_version AS "connectionVersion", rail, price, expires_at <= now() AS "isExpired"
-     FROM ramp.quotes WHERE id = $1 AND src_currency = $2 AND dest_currency = $3 AND src_amount = $4 AND country_code = $5
+     FROM ramp.quotes WHERE ${OF_PROJECT} AND id = $1 AND src_currency = $2 AND dest_currency = $3 AND src_amount = $4 AND country_code = $5
        AND ($6::text IS NULL OR rail = $6)`,
     [id, srcCurrencyCode, destCurrencyCode, srcAmount, countryCode, rail],
   );

@@ -1,7 +1,7 @@
 import type { Logger } from "../../http/logger.js";
 import type { ProjectId } from "../database/id.js";
 import type { Vault } from "../vault.js";
-import type { ProjectTransaction, RampDatabase } from "../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
 import { HttpProvider, type Provider, reasonOf } from "./provider.js";
 import type { Capabilities } from "./protocol.js";
 
@@ -125,7 +125,7 @@ function readConnections(tx: ProjectTransaction): Promise<ConnectionRow[]> {
   return tx.rows<ConnectionRow>(
     `SELECT c.id, c.code, v.version, v.version = c.version AS is_current, v.url, v.key_id, v.secret, c.capabilities, c.enabled
      FROM ramp.provider_connections c
-     JOIN ramp.provider_credentials v ON v.project_id = c.project_id AND v.connection_id = c.id ORDER BY c.code, v.version`,
+     JOIN ramp.provider_credentials v ON v.project_id = c.project_id AND v.connection_id = c.id WHERE c.${OF_PROJECT} ORDER BY c.code, v.version`,
   );
 }
 
@@ -142,7 +142,7 @@ export async function refreshCapabilities(
     }
     await database.inProject(projectId, (tx) =>
       tx.rows(
-        "UPDATE ramp.provider_connections SET capabilities = $2, capabilities_at = now() WHERE id = $1",
+        `UPDATE ramp.provider_connections SET capabilities = $2, capabilities_at = now() WHERE ${OF_PROJECT} AND id = $1`,
         [id, JSON.stringify(reply.value)],
       ),
     );

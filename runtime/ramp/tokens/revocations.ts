@@ -1,6 +1,6 @@
 import { customerIdOf } from "../database/customer-ids.js";
 import type { ProjectId } from "../database/id.js";
-import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
+import { OF_PROJECT, type OperatorTransaction, type RampDatabase } from "../database/ramp-database.js";
 
 /** A revocation reaches a running server after this. */
 const FRESH_MS = 5_000;
@@ -58,7 +58,7 @@ export async function revokeTokens(
 ): Promise<boolean> {
   const rows = await database.inProject(projectId, (tx) =>
     tx.rows(
-      `INSERT INTO ramp.token_revocations (customer_id, revoked_at) SELECT id, $2 FROM ramp.customers WHERE id = $1
+      `INSERT INTO ramp.token_revocations (customer_id, revoked_at) SELECT id, $2 FROM ramp.customers WHERE ${OF_PROJECT} AND id = $1
        ON CONFLICT (project_id, customer_id) DO UPDATE SET revoked_at = excluded.revoked_at RETURNING customer_id`,
       [customerIdOf(projectId, customer), new Date()],
     ),

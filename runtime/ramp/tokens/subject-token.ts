@@ -9,7 +9,7 @@ import {
 } from "jose";
 import { isRampError, rampError, type RampError } from "../ramp-errors.js";
 import type { ProjectId } from "../database/id.js";
-import type { ProjectTransaction, RampDatabase } from "../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
 import { sendRequest } from "../outbound-http.js";
 import { parseJson } from "../json-schema.js";
 
@@ -171,7 +171,7 @@ function refusalOf(error: unknown): RampError {
 
 function readIdentityProvider(tx: ProjectTransaction, issuer: string): Promise<IdentityProvider | null> {
   return tx.row<IdentityProvider>(
-    "SELECT issuer, audiences, clock_skew_seconds FROM ramp.identity_providers WHERE issuer = $1",
+    `SELECT issuer, audiences, clock_skew_seconds FROM ramp.identity_providers WHERE ${OF_PROJECT} AND issuer = $1`,
     [issuer],
   );
 }

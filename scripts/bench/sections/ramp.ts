@@ -7,6 +7,7 @@ import { startServer, type Server } from "../process.js";
 import type { Findings } from "../report.js";
 import { interleave, median, ratioOf } from "../statistics.js";
 import { openDatabase, ROUTEWRIGHT } from "../synthetic-api.js";
+import { onRampsBesideDeliveries } from "./ramp-deliveries.js";
 import type { Setting } from "./section.js";
 
 const CONNECTIONS = 32;
@@ -25,12 +26,19 @@ const NOTE =
   "The bare server writes the rows of a keyed intent in one transaction of 14 statements, without token, checks,\n" +
   "  signature or provider. The ramp writes them in 2 and calls its provider, another process, in between.";
 
-/** Keyed intents a second, beside a server that only writes the same rows. */
+/** The bench reads states far more often than a project or customer may. */
+const UNLIMITED = { RAMP_PROJECT_LIMIT: "100000000", RAMP_CUSTOMER_LIMIT: "100000000" };
+
+/**
+ * Keyed intents a second, beside a server that only writes the same rows; whole on-ramps beside deliveries of another project
+ * that hang.
+ */
 export async function rampIntents({ folder, effort, progress }: Setting): Promise<Findings> {
   progress("ramp: starting the database, the sandbox provider and the ramp");
   const database = await openDatabase(folder);
   const load = new Load(database.pid);
   const started: Server[] = [];
+  const closing: (() => Promise<void>)[] = [];
   const start = async (program: Parameters<typeof startServer>[0]): Promise<Server> => {
     const server = await startServer(program);
     started.push(server);
@@ -44,9 +52,16 @@ export async function rampIntents({ folder, effort, progress }: Setting): Promis
     const sandboxArgs = [ROUTEWRIGHT, "ramp", "sandbox", "--port", "{port}"];
     const sandbox = await start({ name: "ramp-sandbox", args: sandboxArgs, folder });
     const variables = { RAMP_DATABASE_URL: url, RAMP_SECRETS_KEY: key };
-    const projects = await createProjects(variables, sandbox);
+    const session = await openSession(variables);
+    closing.push(() => session.close());
+    const projects = await createProjects(session, sandbox);
     const rampArgs = [ROUTEWRIGHT, "serve", "--only", "ramp", "--ramp-port", "{port}"];
-    const server = await start({ name: "ramp", args: rampArgs, folder, environment: variables });
+    const server = await start({
+      name: "ramp",
+      args: rampArgs,
+      folder,
+      environment: { ...variables, ...UNLIMITED },
+    });
     const tokens: string[] = [];
     for (const { authorization } of projects) tokens.push(await createCustomer(server, authorization));
     const owners = join(folder, "ramp-owners.json");
@@ -65,11 +80,30 @@ export async function rampIntents({ folder, effort, progress }: Setting): Promis
     await run(bare, effort.warmUpMs);
     await run(server, effort.warmUpMs);
     const { roundMs, rounds } = effort;
-    return findings(
+    const throughput = findings(
       await interleave({ bare: () => run(bare, roundMs), ramp: () => run(server, roundMs) }, rounds),
     );
+    progress("ramp: whole on-ramps beside deliveries that hang");
+    const [first, second] = projects;
+    if (!first || !second) throw new Error("There are no projects.");
+    const caller = {
+      port: server.port,
+      customer: `Bearer ${tokens[0] ?? ""}`,
+      project: first.authorization,
+      intent: INTENT,
+    };
+    const isolation = await onRampsBesideDeliveries(session, second.id, {
+      sandboxPort: sandbox.port,
+      caller,
+      effort,
+    });
+    return {
+      tables: [...throughput.tables, ...isolation.tables],
+      bars: [...throughput.bars, ...isolation.bars],
+    };
   } finally {
     load.stop();
+    for (const close of closing) await close();
     await Promise.all(started.map((server) => server.stop()));
     await database.stop();
   }
@@ -83,22 +117,27 @@ async function checkBaseline({ port }: Server): Promise<void> {
 }
 
 interface Project {
+  readonly id: Parameters<typeof ramp.connectProvider>[2];
   /** The project's credentials as an Authorization header. */
   readonly authorization: string;
   readonly owner: { readonly projectId: string; readonly connectionId: string };
 }
 
-/** Projects that are connected to the sandbox provider. */
-async function createProjects(
-  variables: Readonly<Record<string, string>>,
-  sandbox: Server,
-): Promise<readonly Project[]> {
+function openSession(variables: Readonly<Record<string, string>>): Promise<ramp.AdminSession> {
   const reading = ramp.readEnvironment(variables);
   if (!reading.ok) throw new Error(reading.problems.join("\n"));
-  const { environment } = reading;
-  const log = ramp.openLog("silent");
-  const session = await ramp.openAdminSession({ environment, dataDir: ".data", log });
-  const { database, vault } = session;
+  return ramp.openAdminSession({
+    environment: reading.environment,
+    dataDir: ".data",
+    log: ramp.openLog("silent"),
+  });
+}
+
+/** Projects that are connected to the sandbox provider. */
+async function createProjects(
+  { database, vault }: ramp.AdminSession,
+  sandbox: Server,
+): Promise<readonly Project[]> {
   const provider = ramp.SANDBOX_PROVIDERS.find(({ code }) => code === "sandbox-south");
   if (!provider) throw new Error("There is no provider sandbox-south.");
   const { code, path, keyId, secret } = provider;
@@ -109,23 +148,21 @@ async function createProjects(
     secret,
   };
   const projects: Project[] = [];
-  try {
-    const { organizationId } = valueOf(await ramp.createOrganization(database, "Bench"));
-    const given = { organizationId, name: "Bench", tokenTtlSeconds: 0, pageOrigins: [] };
-    while (projects.length < PROJECTS) {
-      const { projectId, clientId, clientSecret } = valueOf(await ramp.createProject(database, given));
-      const id = valueOf(await ramp.findProject(database, projectId));
-      valueOf(await ramp.connectProvider(database, vault, id, connection));
-      const row = await database.inProject(id, (tx) =>
-        tx.row<{ id: string }>("SELECT id FROM ramp.provider_connections"),
-      );
-      const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`;
-      projects.push({ authorization, owner: { projectId: id, connectionId: row?.id ?? "" } });
-    }
-    return projects;
-  } finally {
-    await session.close();
+  const { organizationId } = valueOf(await ramp.createOrganization(database, "Bench"));
+  const given = { organizationId, name: "Bench", tokenTtlSeconds: 0, pageOrigins: [] };
+  while (projects.length < PROJECTS) {
+    const { projectId, clientId, clientSecret } = valueOf(await ramp.createProject(database, given));
+    const id = valueOf(await ramp.findProject(database, projectId));
+    valueOf(await ramp.connectProvider(database, vault, id, connection));
+    const row = await database.inProject(id, (tx) =>
+      tx.row<{ id: string }>(
+        "SELECT id FROM ramp.provider_connections WHERE project_id = ramp.current_project()",
+      ),
+    );
+    const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`;
+    projects.push({ id, authorization, owner: { projectId: id, connectionId: row?.id ?? "" } });
   }
+  return projects;
 }
 
 function valueOf<T>(
@@ -150,14 +187,19 @@ async function createCustomer({ port }: Server, authorization: string): Promise<
   return (JSON.parse(text) as { accessToken: string }).accessToken;
 }
 
-/** An on-ramp that sandbox-south accepts without an identity check: recorded, approved, ready for payment. */
+/** An on-ramp that sandbox-south accepts without an identity check. */
+const INTENT = {
+  src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH", provider: "sandbox-south" } },
+  dest: {
+    currencyCode: "USDC_POLYGON",
+    details: { address: "0x52908400098527886E0F7030069857D2E4169EE7" },
+  },
+  srcAmount: "100.00",
+};
+
+/** Creates an intent: recorded, approved, ready for payment. */
 function intentRequest(token: string): string {
-  const address = "0x52908400098527886E0F7030069857D2E4169EE7";
-  const body = JSON.stringify({
-    src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH", provider: "sandbox-south" } },
-    dest: { currencyCode: "USDC_POLYGON", details: { address } },
-    srcAmount: "100.00",
-  });
+  const body = JSON.stringify(INTENT);
   return [
     "POST /v1/intent HTTP/1.1",
     "Host: 127.0.0.1",

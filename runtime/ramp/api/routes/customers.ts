@@ -1,7 +1,7 @@
 import type { Project } from "../../tokens/project-credentials.js";
 import { Type } from "@sinclair/typebox";
 import type { IdempotentOperation, IsReplay, PreparedOperation } from "../../idempotency/idempotency.js";
-import type { ProjectTransaction } from "../../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction } from "../../database/ramp-database.js";
 import { tokenExpiry } from "../../tokens/customer-token.js";
 import type { Subject } from "../../tokens/subject-token.js";
 import {
@@ -138,14 +138,14 @@ async function bind(
     [customerId, issuer, subject, isWallet],
   );
   const bound = await tx.row(
-    "SELECT FROM ramp.customer_identities WHERE customer_id = $1 AND issuer = $2 AND subject = $3",
+    `SELECT FROM ramp.customer_identities WHERE ${OF_PROJECT} AND customer_id = $1 AND issuer = $2 AND subject = $3`,
     [customerId, issuer, subject],
   );
   return bound !== null;
 }
 
 async function exists(tx: ProjectTransaction, id: string): Promise<boolean> {
-  return (await tx.row("SELECT FROM ramp.customers WHERE id = $1", [id])) !== null;
+  return (await tx.row(`SELECT FROM ramp.customers WHERE ${OF_PROJECT} AND id = $1`, [id])) !== null;
 }
 
 /** Customers, newest first; one more than `limit` when there are more. Null: `startingAfter` names none. */
@@ -156,8 +156,8 @@ async function listCustomers(
 ): Promise<readonly CustomerRecord[] | null> {
   if (startingAfter !== null && !(await exists(tx, startingAfter.toLowerCase()))) return null;
   const rows = await tx.rows<CustomerRow>(
-    `SELECT ${COLUMNS} FROM ramp.customers WHERE ($3::text IS NULL OR external_id = $3) AND ($1::text IS NULL OR (created_at, id) <
-       (SELECT a.created_at, a.id FROM ramp.customers a WHERE a.id = $1))
+    `SELECT ${COLUMNS} FROM ramp.customers WHERE ${OF_PROJECT} AND ($3::text IS NULL OR external_id = $3) AND ($1::text IS NULL OR (created_at, id) <
+       (SELECT a.created_at, a.id FROM ramp.customers a WHERE a.${OF_PROJECT} AND a.id = $1))
      ORDER BY created_at DESC, id DESC LIMIT $2`,
     [startingAfter?.toLowerCase() ?? null, limit + 1, externalId],
   );

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { isUuid } from "../../database/id.js";
-import type { ProjectTransaction } from "../../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction } from "../../database/ramp-database.js";
 import type { PageRequest } from "../../intents/intent-rows.js";
 import { jsonResponse, rampError } from "../../ramp-errors.js";
 import { listAnswer, pageOf, UNKNOWN_START } from "../intent-view.js";
@@ -21,10 +21,13 @@ async function listEvents(
   const after =
     startingAfter === null
       ? null
-      : await tx.row<{ sequence: string }>("SELECT sequence FROM ramp.events WHERE id = $1", [startingAfter]);
+      : await tx.row<{ sequence: string }>(
+          `SELECT sequence FROM ramp.events WHERE ${OF_PROJECT} AND id = $1`,
+          [startingAfter],
+        );
   if (startingAfter !== null && after === null) return null;
   return tx.rows<EventRow>(
-    `SELECT id, body FROM ramp.events WHERE $1::bigint IS NULL OR sequence < $1 ORDER BY sequence DESC LIMIT $2`,
+    `SELECT id, body FROM ramp.events WHERE ${OF_PROJECT} AND ($1::bigint IS NULL OR sequence < $1) ORDER BY sequence DESC LIMIT $2`,
     [after?.sequence ?? null, limit + 1],
   );
 }
@@ -68,13 +71,13 @@ export const getDeliveries = route("project", {
     const id = parameters["id"] ?? "";
     if (!isUuid(id)) return rampError("NOT_FOUND");
     const rows = await ramp.database.inProject(caller.id, async (tx) => {
-      const event = await tx.row("SELECT FROM ramp.events WHERE id = $1", [id]);
+      const event = await tx.row(`SELECT FROM ramp.events WHERE ${OF_PROJECT} AND id = $1`, [id]);
       if (event === null) return null;
       return tx.rows<DeliveryRow>(
         `SELECT d.endpoint_id AS "webhookId", e.url, d.status, d.attempts, d.last_result AS "lastResult",
            d.attempt_at AS "nextAttemptAt", d.updated_at AS "updatedAt"
          FROM ramp.webhook_deliveries d JOIN ramp.webhook_endpoints e ON e.project_id = d.project_id AND e.id = d.endpoint_id
-         WHERE d.event_id = $1 ORDER BY e.created_at, e.id`,
+         WHERE d.${OF_PROJECT} AND d.event_id = $1 ORDER BY e.created_at, e.id`,
         [id],
       );
     });
