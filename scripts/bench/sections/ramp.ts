@@ -27,7 +27,7 @@ const NOTE =
   "  signature or provider. The ramp writes them in 2 and calls its provider, another process, in between.";
 
 /** The bench reads states far more often than a project or customer may. */
-const UNLIMITED = { RAMP_PROJECT_LIMIT: "100000000", RAMP_CUSTOMER_LIMIT: "100000000" };
+const UNLIMITED = { RAMP_PROJECT_LIMIT: "1000000", RAMP_CUSTOMER_LIMIT: "1000000" };
 
 /**
  * Keyed intents a second, beside a server that only writes the same rows; whole on-ramps beside deliveries of another project

@@ -30,8 +30,8 @@ export interface Mode {
   readonly path?: readonly string[];
   /** Once the order is carried out, the customer cancels or the intent expires; it goes on when the provider refuses to cancel. */
   readonly stops?: "cancelled" | "expired";
-  /** What the provider makes of a cancel; default: it refuses. Lost: the connection is dropped, repeats get 409. */
-  readonly cancel?: "accepted" | "lost";
+  /** How the provider handles a cancel; default: it refuses. `lostThen`: the connection is dropped, repeats get this status. */
+  readonly cancel?: "accepted" | { readonly lostThen: number };
   readonly text?: string;
   readonly instructions?: "late" | "wrong amount" | "control characters";
 }
@@ -65,6 +65,14 @@ export const MODES: Readonly<Record<string, Mode>> = {
   "server errors": { ends: "COMPLETED", garble: { step: "execute", times: 3, how: "500" } },
   "empty answers": { ends: "COMPLETED", garble: { step: "execute", times: 3, how: "empty" } },
   "wrong types": { ends: "COMPLETED", garble: { step: "execute", times: 4, how: "wrong-types" } },
+  "wrong types on look-up": {
+    ends: "COMPLETED",
+    garble: { step: "execution", times: 4, how: "wrong-types" },
+  },
+  "wrong types on onboarding": {
+    ends: "COMPLETED",
+    garble: { step: "onboarding", times: 4, how: "wrong-types" },
+  },
   "another order's id": { ends: "COMPLETED", garble: { step: "execute", times: 4, how: "wrong-id" } },
   "another order's id on look-up": {
     ends: "COMPLETED",
@@ -79,7 +87,12 @@ export const MODES: Readonly<Record<string, Mode>> = {
   "refuses to cancel": { ends: "COMPLETED", stops: "cancelled" },
   "refuses to cancel what has expired": { ends: "COMPLETED", stops: "expired" },
   "accepts to cancel": { ends: "CANCELLED", stops: "cancelled", cancel: "accepted", path: [] },
-  "answer to a cancel lost": { ends: "CANCELLED", stops: "cancelled", cancel: "lost", path: [] },
+  ...Object.fromEntries(
+    REFUSALS.map((status): [string, Mode] => [
+      `cancel answer lost, then ${String(status)}`,
+      { ends: "CANCELLED", stops: "cancelled", cancel: { lostThen: status }, path: [] },
+    ]),
+  ),
   "accepts to cancel what has expired": { ends: "EXPIRED", stops: "expired", cancel: "accepted", path: [] },
   "success at once": { ends: "COMPLETED", path: ["SUCCESS"] },
   failure: { ends: "TRANSACTION_FAILED", path: ["PROCESSING", "FAILED"] },

@@ -257,10 +257,11 @@ async function look(kind: "onboarding" | "execution", id: string, response: Serv
 }
 
 function cancelExecution(filed: Filed, response: ServerResponse): void {
+  const { cancel } = filed.mode;
   const isRepeat = filed.status === "CANCELLED";
   filed.status = "CANCELLED";
-  if (filed.mode.cancel === "accepted") return reply(response, 200, executionOf(filed));
-  if (isRepeat) return refuse(response, 409);
+  if (typeof cancel !== "object") return reply(response, 200, executionOf(filed));
+  if (isRepeat) return refuse(response, cancel.lostThen);
   response.destroy();
 }
 
