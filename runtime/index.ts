@@ -1,5 +1,5 @@
 /** What generated modules import, and what mounts them in an Express app of one's own. */
-export { Keyring, readKeyring } from "./access/keyring.js";
+export { Keyring, readKeyring } from "./access/authorize.js";
 export {
   defineEndpoint,
   type Declaration,
@@ -13,5 +13,5 @@ export {
 } from "./data-api/define.js";
 export type * from "./model/endpoint.js";
 export type { Gateway } from "./data-api/gateway.js";
-export { withGateway } from "./data-api/gateway.js";
+export { withGateway } from "./data-api/define.js";
 export { openGateway, type GatewayOptions } from "./data-api/gateway.js";

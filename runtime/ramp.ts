@@ -1,6 +1,6 @@
 /** The ramp, composed with the embedded database, for the command line and the worker processes. */
 import { startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
-import type { ConnectionSource, RunningServer } from "./http/server.js";
+import type { ConnectionSource, RunningServer } from "./http/listen.js";
 import * as service from "./ramp/start-ramp.js";
 
 export { readEnvironment } from "./environment/environment.js";

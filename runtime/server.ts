@@ -5,8 +5,8 @@ import { startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
 
 export { readEnvironment, type Environment, type EnvironmentResult } from "./environment/environment.js";
 export { openLog } from "./http/logger.js";
-export type { RunningServer } from "./http/server.js";
-export { type Build, BuildTimes, type TestRun } from "./data-api/data-versions.js";
+export type { RunningServer } from "./http/listen.js";
+export { type NodeBuild, BuildRecords, type TestRun } from "./data-api/data-versions.js";
 export type { Rendered, Renderer, Rendering } from "./data-api/refresh.js";
 export type { HeldBackEndpoint } from "./data-api/release.js";
 export { startService, type RunningService, type ServiceOptions } from "./start.js";

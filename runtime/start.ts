@@ -1,18 +1,12 @@
 import { type DataService, startDataService } from "./data-api/service.js";
-import type { Build, TestRun } from "./data-api/data-versions.js";
+import type { NodeBuild, TestRun } from "./data-api/data-versions.js";
 import { loadRelease, ActiveRelease, type Release } from "./data-api/release.js";
-import {
-  noManifest,
-  type RefreshResult,
-  Refresher,
-  type Renderer,
-  localTarget,
-  RefreshLog,
-} from "./data-api/refresh.js";
+import { noManifest, type RefreshResult } from "./data-api/activate.js";
+import { Refresher, type Renderer, localTarget, RefreshLog } from "./data-api/refresh.js";
 import type { Environment } from "./environment/environment.js";
 import { readGeneratedRelease } from "./data-api/release.js";
 import { type Logger, openLog } from "./http/logger.js";
-import type { RunningServer } from "./http/server.js";
+import type { RunningServer } from "./http/listen.js";
 import { startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
 import { setV8Flags } from "./v8-flags.js";
 
@@ -33,7 +27,7 @@ export interface RunningService extends RunningServer {
   /** Reads the key file and the generated folder again. Never rejects: what is invalid is logged and changes nothing. */
   reload(): Promise<void>;
   /** Records what dbt has built: responses of the endpoints made from it get a new version. */
-  built(builds: readonly Build[], tests?: readonly TestRun[]): void;
+  built(builds: readonly NodeBuild[], tests?: readonly TestRun[]): void;
 }
 
 /** Starts the service. Rejects with a clear message when it cannot; then nothing is left running. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { type Build, BuildTimes, type TestRun } from "@routewright/runtime/server";
+import { type NodeBuild, BuildRecords, type TestRun } from "@routewright/runtime/server";
 import { isObject } from "../manifest/json.js";
 
 /**
@@ -11,7 +11,7 @@ import { isObject } from "../manifest/json.js";
 export class BuildStore {
   readonly #file: string;
   readonly #source: string;
-  readonly #builds = new BuildTimes();
+  readonly #builds = new BuildRecords();
   #hash: string | null = null;
 
   /** `source`: location of the run results. Stored builds of another source are ignored. */
@@ -29,8 +29,8 @@ export class BuildStore {
     return this.#hash;
   }
 
-  get builds(): readonly Build[] {
-    return this.#builds.all;
+  get builds(): readonly NodeBuild[] {
+    return this.#builds.allBuilds;
   }
 
   get tests(): readonly TestRun[] {
@@ -42,7 +42,7 @@ export class BuildStore {
    *
    * @throws when the file cannot be written
    */
-  record(hash: string, builds: readonly Build[], tests: readonly TestRun[]): void {
+  record(hash: string, builds: readonly NodeBuild[], tests: readonly TestRun[]): void {
     this.#hash = hash;
     this.#builds.record(builds, tests);
     mkdirSync(dirname(this.#file), { recursive: true });
@@ -58,7 +58,7 @@ export class BuildStore {
 
 interface StoredResults {
   readonly hash: string | null;
-  readonly builds: readonly Build[];
+  readonly builds: readonly NodeBuild[];
   readonly tests: readonly TestRun[];
 }
 
@@ -81,7 +81,7 @@ function read(file: string, source: string): StoredResults {
   }
 }
 
-function buildOf(json: unknown): readonly Build[] {
+function buildOf(json: unknown): readonly NodeBuild[] {
   if (!isObject(json)) return [];
   const { node, completedAt, failed, rows = null } = json;
   if (typeof node !== "string" || typeof completedAt !== "number") return [];

@@ -1,4 +1,4 @@
-import type { Build, TestRun } from "@routewright/runtime/server";
+import type { NodeBuild, TestRun } from "@routewright/runtime/server";
 import { parseRunResults } from "../manifest/run-results.js";
 import { isAddress } from "../manifest/source.js";
 import { BuildStore } from "./build-store.js";
@@ -17,7 +17,7 @@ export interface RunResultsOptions {
 }
 
 /** Receives the new results of an invocation, which may be of a part of the project: earlier ones of other nodes hold. */
-export type OnBuilds = (builds: readonly Build[], tests: readonly TestRun[]) => void;
+export type OnBuilds = (builds: readonly NodeBuild[], tests: readonly TestRun[]) => void;
 
 /** A `run_results.json` that is polled. */
 export interface RunResults {
@@ -48,7 +48,7 @@ export async function openRunResults(options: RunResultsOptions): Promise<RunRes
 }
 
 interface Results {
-  readonly builds: readonly Build[];
+  readonly builds: readonly NodeBuild[];
   readonly tests: readonly TestRun[];
 }
 

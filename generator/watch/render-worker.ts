@@ -8,8 +8,8 @@ if (process.platform === "linux") setPriority(constants.priority.PRIORITY_LOW);
 
 const job = new RenderJob(workerData as RenderJobOptions);
 
-parentPort?.on("message", (inService: string | null) => {
-  job.render(inService).then(
+parentPort?.on("message", (activeHash: string | null) => {
+  job.render(activeHash).then(
     (rendered) => parentPort?.postMessage(rendered),
     (error: unknown) => parentPort?.postMessage({ kind: "error", detail: String(error) }),
   );

@@ -19,9 +19,9 @@ export function workerRenderer(options: RenderJobOptions): Renderer {
     return started;
   };
   return {
-    async render(inService) {
+    async render(activeHash) {
       worker ??= start();
-      return requestFrom(worker, inService);
+      return requestFrom(worker, activeHash);
     },
     async close() {
       await worker?.terminate();
@@ -33,7 +33,7 @@ export function workerRenderer(options: RenderJobOptions): Renderer {
  * Sends a request to the thread; rejects when the thread fails or ends. The listeners are removed afterwards: they would
  * keep every rendering in memory.
  */
-function requestFrom(worker: Worker, inService: string | null): Promise<Rendered> {
+function requestFrom(worker: Worker, activeHash: string | null): Promise<Rendered> {
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void): void => {
       worker.off("message", responded).off("error", failed).off("exit", ended);
@@ -44,6 +44,6 @@ function requestFrom(worker: Worker, inService: string | null): Promise<Rendered
     const ended = (code: number): void =>
       finish(() => reject(new Error(`The rendering thread ended with code ${String(code)}.`)));
     worker.on("message", responded).on("error", failed).on("exit", ended);
-    worker.postMessage(inService);
+    worker.postMessage(activeHash);
   });
 }

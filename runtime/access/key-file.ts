@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { hashOf, HASH_PREFIX, KEY_ID_DIGITS, KEY_PREFIX, parseKeyring } from "./keyring.js";
+import { hashOf, HASH_PREFIX, KEY_ID_DIGITS, KEY_PREFIX, parseKeyring } from "./authorize.js";
 import type { Tier } from "../model/tier.js";
 
 /** Random bytes of a key: 256 bits cannot be guessed. */

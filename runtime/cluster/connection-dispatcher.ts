@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from "node:net";
-import { bind } from "../http/server.js";
+import { bind } from "../http/listen.js";
 
 /** A connection that no worker accepts within this time is closed. */
 const WAIT_MS = 30_000;

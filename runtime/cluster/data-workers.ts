@@ -1,6 +1,7 @@
-import type { Build, BuildTimes, TestRun } from "../data-api/data-versions.js";
+import type { NodeBuild, BuildRecords, TestRun } from "../data-api/data-versions.js";
 import type { Release } from "../data-api/release.js";
-import type { RefreshResult, ReleaseTarget, ReleaseStatus } from "../data-api/refresh.js";
+import type { RefreshResult, ReleaseStatus } from "../data-api/activate.js";
+import type { ReleaseTarget } from "../data-api/refresh.js";
 import type { Logger } from "../http/logger.js";
 import { WorkerPool, type WorkerPoolOptions } from "./worker-pool.js";
 import type { Activation, DataAssignment, WorkerMessage } from "./messages.js";
@@ -24,7 +25,7 @@ export interface DataWorkersOptions extends Omit<
   readonly databaseUrl: string;
   readonly config: DataWorkerConfig;
   readonly release: Release;
-  readonly builds: BuildTimes;
+  readonly builds: BuildRecords;
   /** Re-reads the manifest. */
   readonly refresh: () => Promise<RefreshResult>;
   readonly log: Logger;
@@ -71,7 +72,7 @@ export class DataWorkers implements ReleaseTarget {
   }
 
   /** Sends the workers what dbt has built and tested. */
-  built(builds: readonly Build[], tests: readonly TestRun[] = []): void {
+  built(builds: readonly NodeBuild[], tests: readonly TestRun[] = []): void {
     for (const worker of this.pool.members) worker.send({ kind: "built", builds, tests });
   }
 
@@ -100,7 +101,7 @@ export class DataWorkers implements ReleaseTarget {
       url: dispatcher.url,
       databaseUrl,
       release: this.#release,
-      builds: builds.all,
+      builds: builds.allBuilds,
       tests: builds.allTests,
     };
   }

@@ -1,7 +1,7 @@
 import type { MetricsSnapshot } from "../observability/metrics.js";
-import type { Build, TestRun } from "../data-api/data-versions.js";
+import type { NodeBuild, TestRun } from "../data-api/data-versions.js";
 import type { Release } from "../data-api/release.js";
-import type { RefreshResult } from "../data-api/refresh.js";
+import type { RefreshResult } from "../data-api/activate.js";
 
 /** Environment variables by name. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
@@ -20,7 +20,7 @@ export interface DataAssignment {
   /** Of the API. */
   readonly title: string;
   readonly release: Release;
-  readonly builds: readonly Build[];
+  readonly builds: readonly NodeBuild[];
   readonly tests: readonly TestRun[];
 }
 
@@ -38,7 +38,7 @@ export type ToWorker =
   /** With a socket. */
   | { readonly kind: "connection"; readonly id: number }
   | { readonly kind: "activate"; readonly id: number; readonly release: Release }
-  | { readonly kind: "built"; readonly builds: readonly Build[]; readonly tests: readonly TestRun[] }
+  | { readonly kind: "built"; readonly builds: readonly NodeBuild[]; readonly tests: readonly TestRun[] }
   | { readonly kind: "metrics"; readonly id: number }
   | { readonly kind: "ping"; readonly id: number }
   /** Finish open requests, then exit. */

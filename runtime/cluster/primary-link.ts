@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { ConnectionSource } from "../http/server.js";
+import type { ConnectionSource } from "../http/listen.js";
 import type { WorkerRequest, ToPrimary, ToWorker } from "./messages.js";
 import { PendingRequests } from "./pending-requests.js";
 

@@ -1,12 +1,6 @@
-import { type Build, BuildTimes, type TestRun } from "../data-api/data-versions.js";
-import {
-  noManifest,
-  type RefreshResult,
-  Refresher,
-  type Renderer,
-  RefreshLog,
-  SingleFlight,
-} from "../data-api/refresh.js";
+import { type NodeBuild, BuildRecords, type TestRun } from "../data-api/data-versions.js";
+import { noManifest, type RefreshResult } from "../data-api/activate.js";
+import { Refresher, type Renderer, RefreshLog, SingleFlight } from "../data-api/refresh.js";
 import type { Logger } from "../http/logger.js";
 import { type WorkerConfig, readWorkerConfig } from "./worker-config.js";
 import type { WorkerPool } from "./worker-pool.js";
@@ -51,7 +45,7 @@ export class Supervisor {
   readonly #services: Service[] = [];
   /** Closed after the workers. */
   readonly #closers: (() => Promise<void>)[] = [];
-  readonly #builds = new BuildTimes();
+  readonly #builds = new BuildRecords();
   readonly #refreshLog: RefreshLog;
   readonly #reloads = new SingleFlight(() => this.#reload());
   #giveUp: (reason: string) => void = () => undefined;
@@ -80,7 +74,7 @@ export class Supervisor {
   }
 
   /** Records what dbt has built, for present and future workers. */
-  built(builds: readonly Build[], tests: readonly TestRun[] = []): void {
+  built(builds: readonly NodeBuild[], tests: readonly TestRun[] = []): void {
     this.#builds.record(builds, tests);
     this.#data?.built(builds, tests);
   }

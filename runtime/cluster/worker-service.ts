@@ -1,10 +1,10 @@
 import type { MetricsSnapshot } from "../observability/metrics.js";
-import type { Build, TestRun } from "../data-api/data-versions.js";
+import type { NodeBuild, TestRun } from "../data-api/data-versions.js";
 import { loadRelease, type Release, ActiveRelease } from "../data-api/release.js";
 import { type DataService, startDataService } from "../data-api/service.js";
 import { type Environment, readEnvironment } from "../environment/environment.js";
 import { type Logger, openSharedLog } from "../http/logger.js";
-import type { ConnectionSource, RunningServer } from "../http/server.js";
+import type { ConnectionSource, RunningServer } from "../http/listen.js";
 import type {
   Activation,
   Assignment,
@@ -21,7 +21,7 @@ export interface DataWorkerService {
   readonly role: "data";
   /** Activates a release. */
   activate(release: Release): Promise<Activation>;
-  built(builds: readonly Build[], tests: readonly TestRun[]): void;
+  built(builds: readonly NodeBuild[], tests: readonly TestRun[]): void;
   metrics(): Promise<MetricsSnapshot>;
   /** Stops gracefully. */
   stop(): Promise<void>;

@@ -1,15 +1,15 @@
 import { hash } from "node:crypto";
-import { entityTag } from "../results/buffered-result.js";
+import { entityTag } from "../results/result-service.js";
 import type { ResultColumns } from "../query/warehouse.js";
 
-/** Entity tags remembered for one version: callers choose the questions, and must not choose how much memory that takes. */
+/** Cached entity tags per version. Bounded, since callers choose the queries. */
 const MAX_TAGS = 500;
 
-/** What is known of an endpoint's rows before any query. */
-export class Version {
-  /** Changes with each build of what the rows come from. */
+/** The version of an endpoint's rows, known before any query. */
+export class DataVersion {
+  /** Changes with each build that changes the rows. */
   readonly id: string;
-  /** When the last of those builds was done, RFC 3339 in UTC. */
+  /** When the last of those builds ended, RFC 3339 in UTC. */
   readonly asOf: string;
   readonly #tags = new Map<string, string>();
   #columns: ResultColumns = [];
@@ -19,7 +19,7 @@ export class Version {
     this.asOf = asOf;
   }
 
-  /** The entity tag of a query's result: it changes with the columns of the relation as well. */
+  /** The entity tag of a query's result. It also changes with the relation's columns. */
   tagOf(queryKey: string, columns: ResultColumns): string {
     if (columns !== this.#columns) this.#tags.clear();
     this.#columns = columns;
@@ -31,27 +31,27 @@ export class Version {
   }
 }
 
-/** Replicas of the database follow it; until this long after a build, one of them may still give what was before it. */
+/** Maximum lag of read replicas: for this time after a build they may still return the earlier rows. */
 const REPLICA_LAG_MS = 60_000;
 
-interface Known {
+interface CachedVersion {
   readonly changes: number;
-  readonly version: Version | null;
+  readonly version: DataVersion | null;
 }
 
-/** Derives the versions of endpoints from the builds that dbt has reported. */
-export class Versions {
-  readonly #builds: BuildTimes;
+/** Derives the data versions of endpoints from dbt's builds. */
+export class DataVersions {
+  readonly #builds: BuildRecords;
   readonly #hasReplicas: boolean;
-  readonly #known = new WeakMap<readonly string[], Known>();
+  readonly #known = new WeakMap<readonly string[], CachedVersion>();
 
-  constructor(builds: BuildTimes, hasReplicas = false) {
+  constructor(builds: BuildRecords, hasReplicas = false) {
     this.#builds = builds;
     this.#hasReplicas = hasReplicas;
   }
 
-  /** `upstreamNodes`: an endpoint's. Null when something else may change the rows too, or a build of it is not known. */
-  of(upstreamNodes: readonly string[] | null): Version | null {
+  /** The version of an endpoint with these upstream nodes. Null if something else may change the rows, or a build is unknown. */
+  of(upstreamNodes: readonly string[] | null): DataVersion | null {
     if (upstreamNodes === null || this.#builds.changes === 0) return null;
     if (this.#hasReplicas && Date.now() < this.#builds.changedAt + REPLICA_LAG_MS) return null;
     const known = this.#known.get(upstreamNodes);
@@ -61,24 +61,24 @@ export class Versions {
     return version;
   }
 
-  /** The same version stays the same object, with all that hangs on it. */
-  #derive(upstreamNodes: readonly string[], before: Version | null): Version | null {
+  /** Returns the previous object for an unchanged version, as it holds the entity tags. */
+  #derive(upstreamNodes: readonly string[], before: DataVersion | null): DataVersion | null {
     const times = upstreamNodes.map((node) => this.#builds.completedAt(node));
     if (times.length === 0 || !times.every((time) => time !== null)) return null;
     const id = hash("sha1", upstreamNodes.map((node, i) => `${node} ${String(times[i])}`).join("\n"));
-    return before?.id === id ? before : new Version(id, new Date(Math.max(...times)).toISOString());
+    return before?.id === id ? before : new DataVersion(id, new Date(Math.max(...times)).toISOString());
   }
 }
 
-/** A build of a dbt node, as `run_results.json` reports it. */
-export interface Build {
+/** A dbt build of a node. */
+export interface NodeBuild {
   /** The node's `unique_id`. */
   readonly node: string;
-  /** When it was done, in milliseconds since 1970. */
+  /** When it ended, in milliseconds since 1970. */
   readonly completedAt: number;
-  /** It failed while it ran: dbt does not say whether the relation has the rows of before or new ones. */
+  /** It failed: the relation may have the earlier rows or new ones. */
   readonly failed?: true;
-  /** Rows that it wrote; null or absent where dbt does not say. */
+  /** Rows written; null or absent where dbt does not report them. */
   readonly rows?: number | null;
 }
 
@@ -87,25 +87,25 @@ export interface TestRun {
   /** The test's `unique_id`. */
   readonly test: string;
   readonly status: "pass" | "warn" | "fail" | "error";
-  /** When it was run, in milliseconds since 1970. */
+  /** When it ended, in milliseconds since 1970. */
   readonly completedAt: number;
-  /** Rows that break the rule; null where dbt does not say. */
+  /** Rows that break the rule; null where dbt does not report them. */
   readonly failures: number | null;
 }
 
 /**
- * The last known build of each node. A `run_results.json` reports one invocation, which may have built a part of the
- * project only: what others have built stays known.
+ * The last known build of each node and result of each test. A `run_results.json` reports one invocation, perhaps of a part
+ * of the project: results of other nodes remain.
  */
-export class BuildTimes {
-  readonly #builds = new Map<string, Build>();
+export class BuildRecords {
+  readonly #builds = new Map<string, NodeBuild>();
   readonly #tests = new Map<string, TestRun>();
   #changes = 0;
   #testChanges = 0;
   #changedAt = -Infinity;
 
-  /** Takes the results in a `run_results.json`; a result older than the known one changes nothing. */
-  record(builds: readonly Build[], tests: readonly TestRun[] = []): void {
+  /** Records results; one that is not newer than the known one is ignored. */
+  record(builds: readonly NodeBuild[], tests: readonly TestRun[] = []): void {
     for (const build of builds) {
       if (build.completedAt <= (this.#builds.get(build.node)?.completedAt ?? -Infinity)) continue;
       this.#builds.set(build.node, build);
@@ -120,7 +120,7 @@ export class BuildTimes {
   }
 
   /** The last known build of each node. */
-  get all(): readonly Build[] {
+  get allBuilds(): readonly NodeBuild[] {
     return [...this.#builds.values()];
   }
 
@@ -130,7 +130,7 @@ export class BuildTimes {
   }
 
   /** The last known build of a node. */
-  buildOf(node: string): Build | null {
+  buildOf(node: string): NodeBuild | null {
     return this.#builds.get(node) ?? null;
   }
 
@@ -139,18 +139,18 @@ export class BuildTimes {
     return this.#tests.get(test) ?? null;
   }
 
-  /** Grows with each test result that is new. */
+  /** Number of recorded test results: changes with each new one. */
   get testChanges(): number {
     return this.#testChanges;
   }
 
-  /** When a node was last built, in milliseconds since 1970; null when that is not known, or the last build failed. */
+  /** When a node was last built, in milliseconds since 1970; null if unknown, or if the last build failed. */
   completedAt(node: string): number | null {
     const build = this.#builds.get(node);
     return build === undefined || build.failed ? null : build.completedAt;
   }
 
-  /** When the rows of an endpoint were last built, RFC 3339 in UTC; null where a build of it is not known. */
+  /** When the rows of an endpoint were last built, RFC 3339 in UTC; null if a build is unknown. */
   dataAsOf(upstreamNodes: readonly string[] | null): string | null {
     const times = (upstreamNodes ?? []).map((node) => this.completedAt(node));
     const known = times.filter((time) => time !== null);
@@ -159,12 +159,12 @@ export class BuildTimes {
       : new Date(Math.max(...known)).toISOString();
   }
 
-  /** When a new build was last reported, in milliseconds since 1970. */
+  /** When a build was last recorded, in milliseconds since 1970. */
   get changedAt(): number {
     return this.#changedAt;
   }
 
-  /** Grows with each build that is new: what was derived before it is out of date. */
+  /** Number of recorded builds: changes with each new one. */
   get changes(): number {
     return this.#changes;
   }

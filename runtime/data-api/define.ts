@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import type { RequestHandler } from "express";
 import type { Tier } from "../model/tier.js";
 import {
@@ -10,7 +11,7 @@ import {
   type Parameter,
   type Relation,
 } from "../model/endpoint.js";
-import { gatewayOf } from "./gateway.js";
+import type { Gateway } from "./gateway.js";
 import { handleRequest } from "./handler.js";
 
 /** A parameter of a generated module. */
@@ -74,14 +75,14 @@ export type GetHandler<Query, Body> = RequestHandler<
 >;
 export type PostHandler<Query, Body> = RequestHandler<Record<string, string>, Body | ErrorBody, Query>;
 
-/** What a generated module exports: `post` only where the endpoint declares it. */
+/** The exports of a generated module; `post` only if the endpoint declares it. */
 export interface EndpointModule {
   readonly spec: Endpoint;
   readonly get: RequestHandler;
   readonly post?: RequestHandler;
 }
 
-/** The same with the types of one endpoint: its row, its parameters, and the literal types of its declaration. */
+/** An `EndpointModule` with the types of one endpoint: its row, its parameters, and the literal types of its declaration. */
 export type DefinedEndpoint<Query, Row, D extends Declaration<Query, Row>> = {
   readonly spec: Omit<Endpoint, "model" | "path" | "tier"> & Pick<D, "model" | "path" | "tier">;
   readonly get: GetHandler<Query, ResponseBody<Row, D>>;
@@ -92,10 +93,10 @@ export type DefinedEndpoint<Query, Row, D extends Declaration<Query, Row>> = {
   : unknown);
 
 /**
- * Makes the handlers of an endpoint. The server runs them, and so can any Express 5 app that has a gateway. Two calls,
+ * Creates the handlers of an endpoint. The server runs them, and so can any Express 5 app with a gateway. Two calls,
  * since TypeScript infers either all type arguments of a call or none: the second keeps the literal types.
  *
- * @throws where the module was generated for a runtime of another schema version: the message says what to run
+ * @throws when the module was generated for another schema version of the runtime; the message says what to run
  *
  * @example
  * const app = express();
@@ -104,7 +105,7 @@ export type DefinedEndpoint<Query, Row, D extends Declaration<Query, Row>> = {
  */
 export function defineEndpoint<Query, Row>(generated: { readonly schema: typeof GENERATED_SCHEMA_VERSION }) {
   return <const D extends Declaration<Query, Row>>(declaration: D): DefinedEndpoint<Query, Row, D> => {
-    // A module of an earlier Routewright passes nothing.
+    // Modules of an earlier Routewright pass no argument.
     requireSchema(
       `The generated handlers of ${declaration.path} have`,
       (generated as Partial<typeof generated> | undefined)?.schema,
@@ -121,7 +122,7 @@ export function defineEndpoint<Query, Row>(generated: { readonly schema: typeof 
   };
 }
 
-/** @throws where another version of Routewright generated the code, in a shape that this one would misread */
+/** @throws when the code was generated for another schema version, which this runtime would misread */
 export function requireSchema(subject: string, found: number | undefined): void {
   if (found === GENERATED_SCHEMA_VERSION) return;
   const version = found === undefined ? "no schema version" : `schema ${String(found)}`;
@@ -161,4 +162,32 @@ function endpointOf<Query, Row>(declaration: Declaration<Query, Row>): Endpoint 
     successor: declaration.successor ?? null,
     upstreamNodes: declaration.upstreamNodes ?? null,
   };
+}
+
+const GATEWAY = Symbol("gateway");
+
+/** A request with its gateway. */
+interface GatewayRequest {
+  [GATEWAY]?: Gateway;
+}
+
+/** Express middleware: the generated handlers after it use this gateway. */
+export function withGateway(gateway: Gateway): RequestHandler {
+  return (request, _response, next) => {
+    setGateway(request, gateway);
+    next();
+  };
+}
+
+export function setGateway(request: IncomingMessage, gateway: Gateway): void {
+  (request as GatewayRequest)[GATEWAY] = gateway;
+}
+
+/** The gateway of a request. */
+export function gatewayOf(request: IncomingMessage): Gateway {
+  const gateway = (request as GatewayRequest)[GATEWAY];
+  if (gateway) return gateway;
+  throw new Error(
+    "No gateway for this request: put `app.use(withGateway(gateway))` before the generated handlers.",
+  );
 }

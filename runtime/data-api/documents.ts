@@ -1,50 +1,50 @@
 import { catalogueBody, type CatalogueBody } from "../docs/catalogue.js";
 import { openApiForTier } from "../docs/openapi-for-tier.js";
 import type { Tier } from "../model/tier.js";
-import { BufferedResult } from "../results/buffered-result.js";
-import type { BuildTimes } from "./data-versions.js";
+import { BufferedResult } from "../results/result-service.js";
+import type { BuildRecords } from "./data-versions.js";
 import type { ActiveRelease, LoadedRelease } from "./release.js";
 
-/** A document as it is sent, and the state that it was made from. */
-interface Made<T> {
+/** A rendered document and the state that it was rendered from. */
+interface CachedDocument<T> {
   readonly release: LoadedRelease;
   readonly results: string;
   readonly value: T;
 }
 
-interface Catalogue {
+interface CatalogueDocument {
   readonly body: CatalogueBody;
   readonly result: BufferedResult;
 }
 
-/** What describes the release in service: each document is made once per release and tier, when it is first requested. */
+/** Documents that describe the active release. Each is rendered once per release and tier, at its first request. */
 export class Documents {
   readonly #title: string;
   readonly #active: ActiveRelease;
-  readonly #builds: BuildTimes;
+  readonly #builds: BuildRecords;
   readonly #lineageTier: Tier | null;
-  readonly #openApi = new Map<Tier | null, Made<BufferedResult>>();
-  readonly #catalogues = new Map<Tier, Made<Catalogue>>();
+  readonly #openApi = new Map<Tier | null, CachedDocument<BufferedResult>>();
+  readonly #catalogues = new Map<Tier, CachedDocument<CatalogueDocument>>();
 
-  constructor(title: string, active: ActiveRelease, builds: BuildTimes, lineageTier: Tier | null) {
+  constructor(title: string, active: ActiveRelease, builds: BuildRecords, lineageTier: Tier | null) {
     this.#title = title;
     this.#active = active;
     this.#builds = builds;
     this.#lineageTier = lineageTier;
   }
 
-  /** The OpenAPI document; with a tier, what a caller of that tier may call. */
+  /** The OpenAPI document; with a tier, only the endpoints that it may call. */
   openApi(tier: Tier | null): BufferedResult {
-    return this.#make(this.#openApi, tier, "", ({ openApi }) =>
+    return this.#cached(this.#openApi, tier, "", ({ openApi }) =>
       bufferedText(tier === null ? openApi : openApiForTier(openApi, tier)),
     );
   }
 
-  /** The catalogue as a caller of a tier sees it. */
-  catalogue(tier: Tier): Catalogue {
+  /** The catalogue for callers of a tier. */
+  catalogue(tier: Tier): CatalogueDocument {
     const builds = this.#builds;
     const results = `${String(builds.changes)} ${String(builds.testChanges)}`;
-    return this.#make(this.#catalogues, tier, results, ({ endpoints, documentation }) => {
+    return this.#cached(this.#catalogues, tier, results, ({ endpoints, documentation }) => {
       const body = catalogueBody(
         {
           title: this.#title,
@@ -59,12 +59,17 @@ export class Documents {
     });
   }
 
-  #make<Key, T>(made: Map<Key, Made<T>>, key: Key, results: string, make: (release: LoadedRelease) => T): T {
+  #cached<Key, T>(
+    cache: Map<Key, CachedDocument<T>>,
+    key: Key,
+    results: string,
+    make: (release: LoadedRelease) => T,
+  ): T {
     const release = this.#active.current;
-    const known = made.get(key);
+    const known = cache.get(key);
     if (known?.release === release && known.results === results) return known.value;
     const value = make(release);
-    made.set(key, { release, results, value });
+    cache.set(key, { release, results, value });
     return value;
   }
 }

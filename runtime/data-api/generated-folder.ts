@@ -7,7 +7,7 @@ import { defineEndpoint, type EndpointModule, requireSchema } from "./define.js"
 /** The one package that a generated module imports. */
 const PACKAGE = "@routewright/runtime";
 
-/** A generated folder, compiled. */
+/** The compiled content of a generated folder. */
 export interface GeneratedFolder {
   readonly modules: readonly CompiledModule[];
   /** The OpenAPI document, as text. */
@@ -16,20 +16,20 @@ export interface GeneratedFolder {
   readonly documentation: { readonly catalogue: string; readonly lineage: string };
 }
 
-/** An endpoint in memory, with the digest of the source it came from. */
+/** An evaluated module with the digest of its source. */
 export interface LoadedEndpoint extends Required<EndpointModule> {
   readonly digest: string;
 }
 
 /**
- * Reads a generated folder and compiles its TypeScript. What it compiles to is kept in `cacheDir` by the digest of each
- * source, so a start compiles only what has changed since the last one.
+ * Reads a generated folder and compiles its TypeScript. Compiled modules are cached in `cacheDir` by the digest of their
+ * source, so a start compiles only modules that changed since the last one.
  */
 export async function readGenerated(folder: string, cacheDir: string): Promise<GeneratedFolder> {
   const openApi = readOpenApi(folder);
   const documentation = {
-    catalogue: textOrNothing(join(folder, "catalogue.json")),
-    lineage: textOrNothing(join(folder, "lineage.json")),
+    catalogue: textOrEmpty(join(folder, "catalogue.json")),
+    lineage: textOrEmpty(join(folder, "lineage.json")),
   };
   const schema = /"schemaVersion": (\d+)/.exec(documentation.catalogue)?.[1];
   if (schema !== undefined) requireSchema(`${folder} has`, Number(schema));
@@ -48,11 +48,12 @@ function readOpenApi(folder: string): string {
       `${folder} is not a generated folder, it has no openapi.json: run \`routewright generate\`, or name another folder.`,
     );
   const text = readFileSync(file, "utf8");
-  if (!hasTitle(text)) throw new Error(`${file} is no OpenAPI document: run \`routewright generate\` again.`);
+  if (!hasTitle(text))
+    throw new Error(`${file} is not an OpenAPI document: run \`routewright generate\` again.`);
   return text;
 }
 
-function textOrNothing(file: string): string {
+function textOrEmpty(file: string): string {
   return existsSync(file) ? readFileSync(file, "utf8") : "";
 }
 
@@ -77,8 +78,8 @@ function readRoutes(folder: string): ReadonlyMap<string, string> {
 }
 
 /**
- * Runs a compiled module. It is a plain script and not an ES module, which Node would keep for ever: once nothing
- * refers to an endpoint any more, its code is collected.
+ * Evaluates a compiled module. It is a plain script, since Node never frees ES modules: the code of a removed endpoint is
+ * garbage collected.
  */
 export function evaluateModule({ file, digest, script }: CompiledModule): LoadedEndpoint {
   const module: { exports: Partial<EndpointModule> } = { exports: {} };
@@ -104,7 +105,7 @@ function requirePackage(name: string): unknown {
 export interface CompiledModule {
   /** Path within the generated folder. */
   readonly file: string;
-  /** Of the TypeScript it was made from. */
+  /** Digest of its TypeScript. */
   readonly digest: string;
   readonly script: string;
 }
@@ -113,8 +114,7 @@ export interface CompiledModule {
 export type ScriptCache = Map<string, string>;
 
 /**
- * Compiles generated modules one by one: what is in the cache is not compiled again, so a changed catalogue costs
- * what changed in it.
+ * Compiles the generated modules that are not in the cache.
  */
 export async function compileModules(
   files: ReadonlyMap<string, string>,
@@ -123,7 +123,7 @@ export async function compileModules(
   const sources = [...files].map(([file, text]) => ({ file, text, digest: digestOf(text) }));
   const missing = sources.filter(({ digest }) => !cache.has(digest));
   if (missing.length > 0) {
-    // Loaded only where something is to compile.
+    // Loaded only if something must be compiled.
     const { transform } = await import("esbuild");
     const compile = async ({ file, text, digest }: (typeof missing)[number]): Promise<void> => {
       const { code } = await transform(text, {
@@ -144,7 +144,7 @@ function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }
 
-/** Reads a cache file; one that is missing or damaged is an empty cache. */
+/** Reads a cache file; a missing or damaged one is an empty cache. */
 function readScriptCache(file: string): ScriptCache {
   try {
     return new Map(Object.entries(JSON.parse(readFileSync(file, "utf8")) as Record<string, string>));
@@ -153,7 +153,7 @@ function readScriptCache(file: string): ScriptCache {
   }
 }
 
-/** Keeps the scripts in use. A cache that cannot be written costs time at the next start and nothing else. */
+/** Stores the scripts in use. A failure is ignored: it only makes the next start slower. */
 function writeScriptCache(file: string, modules: readonly CompiledModule[]): void {
   const staged = `${file}.${String(process.pid)}.tmp`;
   try {

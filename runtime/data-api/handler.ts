@@ -1,20 +1,22 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { authorize, type Authorization, peek, requireTier } from "../access/authorize.js";
+import { callerHeaders, authorize, type Authorization, peek, requireTier } from "../access/authorize.js";
 import { MAX_BODY_BYTES, readBody } from "../http/body.js";
-import { requestIdOf } from "../http/request-context.js";
-import { traceOf, traceparent } from "../http/request-context.js";
+import { requestIdOf, traceOf, traceparent } from "../http/headers.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { httpError, type HttpError } from "../model/errors.js";
-import { readParameters } from "../query/parameters.js";
+import {
+  readParameters,
+  type KeyedQuery,
+  resolveDefaultQuery,
+  resolveQuery,
+} from "../query/resolve-query.js";
 import { bodyFields, NO_FIELDS, objectFields, queryFields, type RawFields } from "../query/request-fields.js";
-import { type KeyedQuery, resolveDefaultQuery, resolveQuery } from "../query/resolve-query.js";
-import { QueryAbandoned } from "../query/warehouse.js";
+import { QueryAbandoned, type QueryContext, type ResolvedQuery } from "../query/warehouse.js";
 import { formatOf } from "../results/format.js";
 import { StreamAborted } from "../results/send-stream.js";
 import type { QueryResult } from "../results/result-service.js";
-import { checkConditions } from "../query/filter-values.js";
-import type { QueryContext, ResolvedQuery } from "../query/warehouse.js";
-import type { Version } from "./data-versions.js";
+import { checkConditions } from "../query/postgres-filters.js";
+import type { DataVersion } from "./data-versions.js";
 import type { Gateway } from "./gateway.js";
 import {
   deprecationHeaders,
@@ -25,21 +27,21 @@ import {
   sendNotModified,
   type Sent,
 } from "./respond.js";
-import { allowedMethods, callerHeaders, sendHttpError, sendOptions } from "./send.js";
+import { allowedMethods, sendHttpError, sendOptions } from "./send.js";
 
 /** `Retry-After` of an overloaded server, in seconds. */
 const OVERLOAD_RETRY_SECONDS = 1;
 
-/** Status that logs and metrics give a response that was cut: the one that was sent says success. */
-const CUT_STATUS = 500;
+/** Status of an aborted response in logs and metrics: the client had received a successful one. */
+const ABORTED_STATUS = 500;
 
 /** A request; `body` is set when middleware such as `express.json()` has already read it. */
 export type DataRequest = IncomingMessage & { readonly body?: unknown };
 
-/** A request and what its handling needs. */
+/** A request with the state of its handling. */
 interface RequestContext {
   readonly gateway: Gateway;
-  /** Null when no endpoint has the path. */
+  /** Null for an unknown path. */
   readonly endpoint: Endpoint | null;
   readonly request: DataRequest;
   readonly response: ServerResponse;
@@ -48,15 +50,15 @@ interface RequestContext {
 
 type Outcome = Sent | HttpError;
 
-/** What was sent, and to whom. */
-interface Handled {
+/** The caller and the outcome. */
+interface HandledRequest {
   readonly caller: Authorization;
   readonly sent: Sent;
 }
 
 /**
- * Handles one request to an endpoint, or to a path that no endpoint has (null). Checks run in this order: key, rate
- * limit, tier, method, parameters, query (runtime/README.md, Requests). Never rejects.
+ * Handles one request to an endpoint, or to an unknown path (null). Checks run in this order: key, rate limit, tier,
+ * method, parameters, query (runtime/README.md, Requests). Never rejects.
  */
 export async function handleRequest(
   gateway: Gateway,
@@ -73,7 +75,7 @@ export async function handleRequest(
     requestId: context.requestId,
     method: request.method ?? "",
     route: endpoint?.path ?? null,
-    status: sent.isCut === true ? CUT_STATUS : response.statusCode,
+    status: sent.isAborted === true ? ABORTED_STATUS : response.statusCode,
     milliseconds: performance.now() - started,
     rows: sent.rows,
     bytes: sent.bytes,
@@ -90,13 +92,13 @@ async function handleOptions({
   request,
   response,
   requestId,
-}: RequestContext): Promise<Handled> {
+}: RequestContext): Promise<HandledRequest> {
   const caller = await peek(gateway, request);
   sendOptions(response, request, allowedMethods(endpoint), caller, requestId);
   return { caller, sent: NO_ROWS };
 }
 
-async function handle(context: RequestContext): Promise<Handled> {
+async function handle(context: RequestContext): Promise<HandledRequest> {
   const { gateway, endpoint, request, response, requestId } = context;
   const authorization = authorize(gateway, request);
   const caller = authorization instanceof Promise ? await authorization : authorization;
@@ -197,7 +199,7 @@ async function sendRows(
     gateway.log.error({ requestId, route: endpoint.path, err: error }, "query failed");
     if (!(error instanceof StreamAborted)) return httpError("queryFailed");
     const { returned, bytes, milliseconds } = error.sent;
-    return { rows: returned, bytes, databaseMs: milliseconds, isCut: true };
+    return { rows: returned, bytes, databaseMs: milliseconds, isAborted: true };
   }
 }
 
@@ -233,19 +235,19 @@ async function queryAndSend(
   return sent instanceof Promise ? await sent : sent;
 }
 
-/** A stream's length is known at its end, but its headers are sent before: the first row of the next page is looked up. */
+/** Headers precede a stream, so its length is unknown then: queries for the first row of the next page. */
 async function hasNextPage(
   { warehouse }: Gateway,
-  { answer }: QueryResult,
+  { result }: QueryResult,
   query: ResolvedQuery,
   queryContext: QueryContext,
 ): Promise<boolean> {
   const { selection } = query;
   if (selection.page === null) return false;
-  if (answer.kind === "whole") return answer.hasMore;
+  if (result.kind === "buffered") return result.hasMore;
   const page = { limit: 1, offset: selection.page.offset + selection.page.limit, lookAhead: false };
   const rows = await warehouse.rows({ ...query, selection: { ...selection, page } }, queryContext);
-  return rows !== "overloaded" && rows.kind === "whole" && rows.returned > 0;
+  return rows !== "overloaded" && rows.kind === "buffered" && rows.returned > 0;
 }
 
 function pendingResponse(
@@ -253,7 +255,7 @@ function pendingResponse(
   endpoint: Endpoint,
   caller: Authorization,
   { format }: ResolvedQuery,
-  version: Version | null,
+  version: DataVersion | null,
   tag: string | null,
 ): PendingResponse {
   const headers = callerHeaders(caller, requestId);

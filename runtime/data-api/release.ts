@@ -6,17 +6,17 @@ import {
   readGenerated,
 } from "./generated-folder.js";
 
-/** What a server needs to serve an API, in a form that can be sent to another process. */
+/** Everything that a server needs to serve an API, serializable for worker processes. */
 export interface Release {
   /** The OpenAPI document, as text. */
   readonly openApi: string;
   readonly documentation: Documentation;
   readonly modules: readonly CompiledModule[];
-  /** The manifest it was rendered from; null for a generated folder. */
+  /** Its manifest; null for a generated folder. */
   readonly manifest: ManifestVersion | null;
 }
 
-/** What describes the endpoints, as text; empty where a folder has no such file. */
+/** Files that describe the endpoints, as text; empty where a folder has no such file. */
 export interface Documentation {
   /** `catalogue.json`. */
   readonly catalogue: string;
@@ -24,7 +24,7 @@ export interface Documentation {
   readonly lineage: string;
 }
 
-/** Identifies a manifest: replicas that serve different ones can be told apart. */
+/** Identifies a manifest. */
 export interface ManifestVersion {
   /** Hash of the manifest's bytes. */
   readonly hash: string;
@@ -36,13 +36,13 @@ export interface ManifestVersion {
   readonly heldBack: readonly HeldBackEndpoint[];
 }
 
-/** An endpoint that stays as it was, with the changes that the guard holds back (runtime/README.md, Refresh). */
+/** An endpoint whose changes the guard holds back (runtime/README.md, Refresh). */
 export interface HeldBackEndpoint {
   readonly endpoint: string;
   readonly changes: readonly string[];
 }
 
-/** A model tagged for the API that has no endpoint, with the reasons. */
+/** A tagged model without an endpoint, with the reasons. */
 export interface SkippedModel {
   readonly model: string;
   readonly errors: readonly string[];
@@ -58,7 +58,7 @@ export interface LoadedRelease {
   readonly manifest: ManifestVersion | null;
 }
 
-/** Holds the release in service. A request reads it once, so that one release handles it from start to end. */
+/** Holds the active release. A request reads it once, so that a single release handles it. */
 export class ActiveRelease {
   #current: LoadedRelease;
 
@@ -74,7 +74,7 @@ export class ActiveRelease {
     this.#current = next;
   }
 
-  /** The endpoint at a path without its query string, or null: a look-up, however many endpoints there are. */
+  /** The endpoint at a path (without query string), or null. The time does not depend on the number of endpoints. */
   find(path: string): LoadedEndpoint | null {
     const { endpoints } = this.#current;
     const endpoint = endpoints.get(path);
@@ -84,7 +84,7 @@ export class ActiveRelease {
   }
 }
 
-/** A client may escape characters that need none, but `%2F` is not the slash between two segments. */
+/** Clients may escape any character, but `%2F` is not the slash between segments. */
 function decoded(path: string): string {
   if (!path.includes("%") || /%2f/i.test(path)) return path;
   try {
@@ -95,7 +95,7 @@ function decoded(path: string): string {
 }
 
 /**
- * Loads a release. A module that the previous release has too is kept, not evaluated again.
+ * Loads a release. Modules that the previous release has too are not evaluated again.
  *
  * @throws when a module does not load
  */

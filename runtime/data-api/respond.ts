@@ -1,47 +1,52 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { QueryResult, StreamedResult } from "../results/result-service.js";
+import {
+  type QueryResult,
+  type StreamedResult,
+  type ResponseMemory,
+  type BufferedResult,
+  matchesTag,
+} from "../results/result-service.js";
 import { COMPRESSED_FROM_BYTES, compressor, encodingOf } from "../results/encoding.js";
 import { CONTENT_TYPES } from "../results/format.js";
 import { sendStream } from "../results/send-stream.js";
-import { type AnswerMemory, type BufferedResult, isNamed } from "../results/buffered-result.js";
-import { resetConnection } from "../http/reset.js";
+import { resetConnection } from "../http/client-connection.js";
 import { COMMON_HEADERS, TEXT_POLICY } from "../http/headers.js";
 import type { RawFields } from "../query/request-fields.js";
 import type { Page, RowFormat } from "../query/warehouse.js";
-import type { Version } from "./data-versions.js";
+import type { DataVersion } from "./data-versions.js";
 import type { Endpoint } from "../model/endpoint.js";
 
-/** What a request came to. */
+/** The outcome of a request, for logs and metrics. */
 export interface Sent {
-  /** Whether the response was cut although its status says that it succeeded. */
-  readonly isCut?: boolean;
-  /** Null where the answer is none of rows. */
+  /** Whether the response was aborted after a successful status was sent. */
+  readonly isAborted?: boolean;
+  /** Null for a response without rows. */
   readonly rows: number | null;
   /** Bytes of the body, as sent. */
   readonly bytes: number;
-  /** Null when the database was not asked. */
+  /** Null when no query ran. */
   readonly databaseMs: number | null;
 }
 
 export const NO_ROWS: Sent = { rows: null, bytes: 0, databaseMs: null };
 
-/** Rows on their way to a client. */
+/** A response with rows before its headers are sent. */
 export interface PendingResponse {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly format: RowFormat;
-  /** What the answer says of the caller and of the endpoint, as flat name and value pairs; the rest is added to it. */
+  /** Headers so far, as flat name and value pairs; the others are appended to this list. */
   readonly headers: string[];
-  readonly version: Version | null;
-  readonly answerMemory: AnswerMemory;
-  /** The longest that a stream may take; 0: no limit. */
+  readonly version: DataVersion | null;
+  readonly answerMemory: ResponseMemory;
+  /** Time limit of a stream; 0: no limit. */
   readonly streamTimeoutMs: number;
-  /** Of the answer, where the version gives it. */
+  /** The entity tag, if the data version determines it. */
   readonly tag: string | null;
 }
 
-/** Rows may be kept by the client alone, who must ask whether they are still good. */
-const REVALIDATED: readonly string[] = [
+/** Headers of responses with rows: only the client may store them, and must revalidate. */
+const ROW_HEADERS: readonly string[] = [
   ...COMMON_HEADERS,
   ...TEXT_POLICY,
   "Cache-Control",
@@ -50,61 +55,61 @@ const REVALIDATED: readonly string[] = [
   "Accept, Accept-Encoding",
 ];
 
-/** Answers 304 when the client has what the tag names; else nothing is sent, and null returned. */
-export function sendNotModified(delivery: PendingResponse, tag: string): Sent | null {
-  const { request, response } = delivery;
+/** Sends 304 if the client has the version with this tag; otherwise sends nothing and returns null. */
+export function sendNotModified(pending: PendingResponse, tag: string): Sent | null {
+  const { request, response } = pending;
   const isRead = request.method === "GET" || request.method === "HEAD";
-  if (!isRead || !isNamed(tag, request.headers["if-none-match"])) return null;
-  response.writeHead(304, headersOf(delivery, tag));
+  if (!isRead || !matchesTag(tag, request.headers["if-none-match"])) return null;
+  response.writeHead(304, headersOf(pending, tag));
   response.end();
   return NO_ROWS;
 }
 
-/** Sends a result, compressed where the client takes that. A streamed one has ended when this resolves. */
+/** Sends a result, compressed if the client accepts that. For a stream it resolves at its end. */
 export function respond(
-  delivery: PendingResponse,
-  { answer, hasRunQuery }: QueryResult,
+  pending: PendingResponse,
+  { result, hasRunQuery }: QueryResult,
 ): Sent | Promise<Sent> {
-  if (answer.kind === "stream") return respondWithStream(delivery, answer);
-  const tag = delivery.tag ?? answer.tag;
-  const databaseMs = hasRunQuery ? answer.databaseMs : null;
-  const notModified = sendNotModified(delivery, tag);
-  return notModified ? { ...notModified, databaseMs } : sendWhole(delivery, answer, tag, databaseMs);
+  if (result.kind === "stream") return respondWithStream(pending, result);
+  const tag = pending.tag ?? result.tag;
+  const databaseMs = hasRunQuery ? result.databaseMs : null;
+  const notModified = sendNotModified(pending, tag);
+  return notModified ? { ...notModified, databaseMs } : sendBuffered(pending, result, tag, databaseMs);
 }
 
-function sendWhole(
-  delivery: PendingResponse,
-  answer: BufferedResult,
+function sendBuffered(
+  pending: PendingResponse,
+  result: BufferedResult,
   tag: string,
   databaseMs: number | null,
 ): Sent | Promise<Sent> {
-  const { rows, body, bytes } = answer;
-  const headers = headersOf(delivery, tag);
-  headers.push("Content-Type", CONTENT_TYPES[delivery.format], "Content-Length");
-  if (delivery.request.headers.range !== undefined) {
-    const range = rangeOf(delivery.request, bytes);
-    if (range !== null) return { rows, bytes: sendRange(delivery, headers, answer, range), databaseMs };
+  const { rows, body, bytes } = result;
+  const headers = headersOf(pending, tag);
+  headers.push("Content-Type", CONTENT_TYPES[pending.format], "Content-Length");
+  if (pending.request.headers.range !== undefined) {
+    const range = rangeOf(pending.request, bytes);
+    if (range !== null) return { rows, bytes: sendRange(pending, headers, result, range), databaseMs };
   }
-  const encoding = bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(delivery.request);
+  const encoding = bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(pending.request);
   if (encoding === null) {
     headers.push(String(bytes));
-    return { rows, bytes: sendBody(delivery, headers, body, bytes), databaseMs };
+    return { rows, bytes: sendBody(pending, headers, body, bytes), databaseMs };
   }
-  return answer.compressed(encoding).then((compressed) => {
+  return result.compressed(encoding).then((compressed) => {
     headers.push(String(compressed.length), "Content-Encoding", encoding);
-    return { rows, bytes: sendBody(delivery, headers, compressed, compressed.length), databaseMs };
+    return { rows, bytes: sendBody(pending, headers, compressed, compressed.length), databaseMs };
   });
 }
 
-/** Bytes of a body, the last one included. */
+/** A range of a body; `last` is inclusive. */
 interface ByteRange {
   readonly first: number;
   readonly last: number;
 }
 
-/** One range of a body that holds it; null for all other requests, which get the whole body (RFC 9110 §14.2). */
+/** A satisfiable single range; null for all other requests, which get the whole body (RFC 9110 §14.2). */
 function rangeOf({ method, headers }: IncomingMessage, bytes: number): ByteRange | null {
-  // `If-Range` needs a strong tag, and there is none.
+  // `If-Range` needs a strong tag; ours are weak.
   if (method !== "GET" || headers["if-range"] !== undefined) return null;
   const [, from = "", to = ""] = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? "") ?? [];
   if (from === "" && to === "") return null;
@@ -113,7 +118,7 @@ function rangeOf({ method, headers }: IncomingMessage, bytes: number): ByteRange
   return first <= last ? { first, last } : null;
 }
 
-/** Readers such as polars fetch a file in parts. They are of the body without compression. */
+/** Clients such as polars fetch a file in ranges, which refer to the uncompressed body. */
 function sendRange(
   { response, answerMemory }: PendingResponse,
   headers: string[],
@@ -126,7 +131,7 @@ function sendRange(
   headers.push(String(part.length), "Content-Range", range);
   response.writeHead(206, headers);
   response.end(part);
-  answerMemory.holdFor(response, part.length);
+  answerMemory.reserve(response, part.length);
   return part.length;
 }
 
@@ -144,36 +149,33 @@ function sendBody(
     return 0;
   }
   response.end(body);
-  answerMemory.holdFor(response, bytes);
+  answerMemory.reserve(response, bytes);
   return bytes;
 }
 
-async function respondWithStream(
-  delivery: PendingResponse,
-  { frame, stream }: StreamedResult,
-): Promise<Sent> {
-  const { request, response, format, tag } = delivery;
+async function respondWithStream(pending: PendingResponse, { frame, stream }: StreamedResult): Promise<Sent> {
+  const { request, response, format, tag } = pending;
   const encoding = encodingOf(request);
-  const headers = headersOf(delivery, tag);
+  const headers = headersOf(pending, tag);
   headers.push("Content-Type", CONTENT_TYPES[format]);
   if (encoding !== null) headers.push("Content-Encoding", encoding);
   response.writeHead(200, headers);
   if (request.method === "HEAD") {
-    const { value } = await stream.pieces.return();
+    const { value } = await stream.chunks.return();
     response.end();
     return { rows: null, bytes: 0, databaseMs: value.milliseconds };
   }
   const end = await sendStream(response, frame, stream, {
     compressor: encoding === null ? null : compressor(encoding),
-    timeLimitMs: delivery.streamTimeoutMs,
+    timeLimitMs: pending.streamTimeoutMs,
     reset: resetConnection,
   });
   return { rows: end.returned, bytes: end.bytes, databaseMs: end.milliseconds };
 }
 
-/** The caller's own list, with all else that is said of rows: it is made for one answer, and written once. */
+/** Appends the headers of responses with rows to the pending list, which is used once. */
 function headersOf({ headers, version }: PendingResponse, tag: string | null): string[] {
-  for (const text of REVALIDATED) headers.push(text);
+  for (const text of ROW_HEADERS) headers.push(text);
   if (version !== null) headers.push("X-Data-As-Of", version.asOf);
   if (tag !== null) headers.push("ETag", tag);
   return headers;
@@ -182,8 +184,8 @@ function headersOf({ headers, version }: PendingResponse, tag: string | null): s
 const deprecationHeadersByEndpoint = new WeakMap<Endpoint, readonly string[]>();
 
 /**
- * What answers say of an endpoint that will go, as flat name and value pairs: `Deprecation` (RFC 9745), `Sunset`
- * (RFC 8594), and the way to its successor (RFC 5829). dbt has one date for both: from then on the model may be gone.
+ * Headers of a deprecated endpoint, as flat name and value pairs: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), and a
+ * link to its successor (RFC 5829). dbt has one date for both: when the model may be removed.
  */
 export function deprecationHeaders(endpoint: Endpoint): readonly string[] {
   if (endpoint.deprecationDate === null && endpoint.successor === null) return NONE;
@@ -210,8 +212,8 @@ function makeDeprecationHeaders({ deprecationDate, successor }: Endpoint): reado
 }
 
 /**
- * The address of the next page, as a GET with the same parameters. A list of a body whose values contain commas has no
- * such address.
+ * A `Link` to the next page, as a GET with the same parameters. A list in a body whose values contain commas cannot be
+ * written in an address: no link.
  */
 export function nextPageLink(
   request: IncomingMessage & { readonly originalUrl?: string },

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { COMMON_HEADERS, NO_STORE, TEXT_POLICY } from "../http/headers.js";
-import type { Authorization } from "../access/authorize.js";
+import { type Authorization, callerHeaders } from "../access/authorize.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { httpError, type HttpError } from "../model/errors.js";
 
-/** Methods of a path, as `Allow` lists them; null for a path that nothing has. */
+/** Methods of a path, as in `Allow`; null for an unknown path. */
 export type AllowedMethods = string | null;
 
 export const SYSTEM_METHODS = "GET, HEAD, OPTIONS";
@@ -14,27 +14,13 @@ export function allowedMethods(endpoint: Endpoint | null): AllowedMethods {
   return endpoint.methods.includes("POST") ? "GET, HEAD, POST, OPTIONS" : "GET, HEAD, OPTIONS";
 }
 
-/** A complete response: JSON that is not stored, unless it says otherwise. */
+/** A complete response; by default uncached JSON. */
 export interface Reply {
   readonly status: number;
   readonly body: string | Buffer;
   readonly contentType?: string;
-  /** How the body may be cached, and how it is encoded, as flat name and value pairs. */
+  /** Caching and encoding headers, as flat name and value pairs. */
   readonly caching?: readonly string[];
-}
-
-/** The caller's rate limit window and the request id (runtime/README.md, Limits). */
-export function callerHeaders({ limit, window }: Authorization, requestId: string): string[] {
-  return [
-    "X-RateLimit-Limit",
-    String(limit),
-    "X-RateLimit-Remaining",
-    String(Math.max(0, limit - window.count)),
-    "X-RateLimit-Reset",
-    String(Math.ceil(window.resetAt / 1000)),
-    "X-Request-Id",
-    requestId,
-  ];
 }
 
 /** Sends a response in one write; returns the bytes of its body. */
@@ -61,8 +47,7 @@ export function send(
 }
 
 /**
- * Sends an error: `{"detail": …}` and the headers that belong to it (runtime/README.md, Errors). Returns the bytes of
- * its body.
+ * Sends an error: `{"detail": …}` with its headers (runtime/README.md, Errors). Returns the bytes of its body.
  */
 export function sendHttpError(
   response: ServerResponse,
@@ -78,11 +63,11 @@ export function sendHttpError(
 function errorHeaders({ code, retryAfter }: HttpError, allowed: AllowedMethods): readonly string[] {
   if (retryAfter !== null) return ["Retry-After", String(retryAfter)];
   if (code === "methodNotAllowed" && allowed !== null) return ["Allow", allowed];
-  // The rest of the body is not worth reading: the connection ends with the answer.
+  // The rest of the body is not read: the connection closes after the response.
   return code === "bodyTooLarge" ? ["Connection", "close"] : [];
 }
 
-/** Browsers keep the answer to a preflight for two hours at most. */
+/** Browsers cache a preflight for at most two hours. */
 const PREFLIGHT = [
   "Access-Control-Allow-Methods",
   "GET, HEAD, POST, OPTIONS",
@@ -92,7 +77,7 @@ const PREFLIGHT = [
   "7200",
 ];
 
-/** Answers `OPTIONS`; a browser's preflight also where nothing is, so that the page gets to read the real answer. */
+/** Responds to `OPTIONS`. A preflight succeeds for unknown paths too, so that the page can read the actual error. */
 export function sendOptions(
   response: ServerResponse,
   request: IncomingMessage,

@@ -1,16 +1,27 @@
-import { dataApiListener, earlyErrorHeaders } from "./listener.js";
-import { BuildTimes } from "./data-versions.js";
+import { BuildRecords } from "./data-versions.js";
 import type { ActiveRelease, Release } from "./release.js";
 import { Metrics } from "../observability/metrics.js";
-import { openGateway } from "./gateway.js";
-import { activate, type RefreshResult } from "./refresh.js";
+import { setGateway } from "./define.js";
+import { openGateway, type Gateway } from "./gateway.js";
+import { activate, type RefreshResult } from "./activate.js";
 import { Documents } from "./documents.js";
 import { requestFields } from "../observability/request-log.js";
 import type { Environment } from "../environment/environment.js";
 import { KeyFileWatcher } from "../environment/keys.js";
 import type { Logger } from "../http/logger.js";
-import { type ConnectionSource, listen, type RunningServer } from "../http/server.js";
+import { type ConnectionSource, listen, type RunningServer, type EarlyErrorHeaders } from "../http/listen.js";
 import { Usage } from "../observability/usage.js";
+import type { Express, Request, Response } from "express";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { docsApp, explorerApp, isDocsPath } from "../docs/pages.js";
+import { callerHeaders, peek } from "../access/authorize.js";
+import { sendOptions, sendHttpError, SYSTEM_METHODS } from "./send.js";
+import { httpError } from "../model/errors.js";
+import type { LoadedEndpoint } from "./generated-folder.js";
+import { REFRESH_PATH, serveRefresh, isSystemPath, readOnly, serveSystem, type Service } from "./system.js";
+import { MCP_PATH, serveMcp } from "./mcp-endpoint.js";
+import { handleRequest } from "./handler.js";
+import { requestIdOf, COMMON_HEADERS } from "../http/headers.js";
 
 export interface DataServiceOptions {
   readonly environment: Environment;
@@ -18,10 +29,10 @@ export interface DataServiceOptions {
   /** Of the API. */
   readonly title: string;
   readonly active: ActiveRelease;
-  /** Re-reads the manifest. */
+  /** Reads the manifest again. */
   readonly refresh: () => Promise<RefreshResult>;
   readonly log: Logger;
-  /** Where connections come from; by default, the port of the environment. */
+  /** Source of connections; by default, the port of the environment. */
   readonly intake?: ConnectionSource;
   /** Text of `/metrics`; by default, of this process only. */
   readonly metricsText?: () => Promise<string>;
@@ -29,18 +40,18 @@ export interface DataServiceOptions {
 
 /** The data API of one process. */
 export interface DataService extends RunningServer {
-  readonly builds: BuildTimes;
+  readonly builds: BuildRecords;
   readonly metrics: Metrics;
-  /** Puts a release into service. Rejects, and keeps the old one, when it does not load. */
+  /** Activates a release. Rejects when it does not load; the old one stays active. */
   activate(release: Release): Promise<RefreshResult>;
-  /** Reads the key file when it has changed; it is also checked every 2 s. */
+  /** Reads the key file if it has changed; this is also checked every 2 s. */
   readonly readKeys: () => void;
 }
 
-/** Serves the data API. Rejects with a clear message when it cannot, and leaves nothing open. */
+/** Serves the data API. When it cannot, it closes everything and rejects with a message that says why. */
 export async function startDataService(options: DataServiceOptions): Promise<DataService> {
   const { environment, databaseUrl, title, active, refresh, log, intake } = options;
-  const builds = new BuildTimes();
+  const builds = new BuildRecords();
   const usage = environment.usageEnabled ? new Usage({ databaseUrl, log }) : null;
   const metrics: Metrics = new Metrics(() => ({
     ...active.current,
@@ -92,4 +103,83 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     activate: (next) =>
       activate(active, next, gateway.warehouse, intake ? "after the swap" : "before the swap"),
   };
+}
+
+interface DataApi {
+  readonly gateway: Gateway;
+  readonly service: Service;
+  readonly active: ActiveRelease;
+  /** Re-reads the manifest. */
+  readonly refresh: () => Promise<RefreshResult>;
+}
+
+/** The data API as a listener. An endpoint runs the handler that its generated module exports. */
+function dataApiListener(api: DataApi): RequestListener {
+  const { gateway, service, active, refresh } = api;
+  const docs = docsApp(service.title).use(explorerApp(service.title));
+  const run: RequestListener = (request, response) => {
+    const endpoint = active.find(pathOf(request.url ?? "/"));
+    if (endpoint === null) void handleRequest(gateway, null, request, response);
+    else runHandler(api, endpoint, request, response);
+  };
+  return (request, response) => {
+    const path = pathOf(request.url ?? "/");
+    const endpoint = active.find(path);
+    if (endpoint !== null) runHandler(api, endpoint, request, response);
+    else if (isSystemPath(path)) void serveSystem(gateway, service, path, request, response);
+    else if (isDocsPath(path)) void serveDocs(api, docs, request, response);
+    else if (path === MCP_PATH) void serveMcp(gateway, service.documents, run, request, response);
+    else if (path === REFRESH_PATH) void serveRefresh(gateway, refresh, request, response);
+    else void handleRequest(gateway, null, request, response);
+  };
+}
+
+function runHandler(
+  { gateway }: DataApi,
+  { get, post }: LoadedEndpoint,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  setGateway(request, gateway);
+  const handler = (request.method === "POST" ? post : get) as unknown as RequestListener;
+  handler(request, response);
+}
+
+/** Headers of an error on a connection without a parsed request: only the client's address is known. */
+function earlyErrorHeaders(gateway: Gateway): EarlyErrorHeaders {
+  return async (socket) => {
+    const request = { socket, headers: {} };
+    return [...callerHeaders(await peek(gateway, request), requestIdOf(request)), ...COMMON_HEADERS];
+  };
+}
+
+function pathOf(url: string): string {
+  if (!url.startsWith("/")) return absoluteFormPath(url);
+  const mark = url.indexOf("?");
+  return mark === -1 ? url : url.slice(0, mark);
+}
+
+/** A proxy may send an absolute address (RFC 9112 §3.2.2). */
+function absoluteFormPath(url: string): string {
+  return URL.canParse(url) ? new URL(url).pathname : url;
+}
+
+/** Serves a documentation page with the headers of every response. */
+async function serveDocs(
+  { gateway }: DataApi,
+  docs: Express,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const requestId = requestIdOf(request);
+  const caller = await peek(gateway, request);
+  if (request.method === "OPTIONS") return sendOptions(response, request, SYSTEM_METHODS, caller, requestId);
+  const error = caller.error ?? readOnly(request);
+  if (error) return void sendHttpError(response, error, SYSTEM_METHODS, caller, requestId);
+  const headers = [...callerHeaders(caller, requestId), ...COMMON_HEADERS];
+  for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] ?? "", headers[i + 1] ?? "");
+  docs(request as Request, response as Response, (error?: unknown) => {
+    if (error) gateway.log.error({ requestId, err: error }, "documentation page failed");
+    sendHttpError(response, httpError(error ? "unexpected" : "notFound"), SYSTEM_METHODS, caller, requestId);
+  });
 }

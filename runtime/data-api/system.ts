@@ -1,29 +1,29 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isLocalCaller } from "../http/client-address.js";
-import { requestIdOf } from "../http/request-context.js";
+import { requestIdOf } from "../http/headers.js";
 import { peek, type Authorization, authorize, requireTier } from "../access/authorize.js";
 import { send, sendOptions, sendHttpError, SYSTEM_METHODS, type Reply } from "./send.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import { isTier, TIERS } from "../model/tier.js";
-import { type BufferedResult, isNamed } from "../results/buffered-result.js";
+import { type BufferedResult, matchesTag } from "../results/result-service.js";
 import { COMPRESSED_FROM_BYTES, encodingOf } from "../results/encoding.js";
 import type { Gateway } from "./gateway.js";
 import type { Documents } from "./documents.js";
-import type { RefreshResult } from "./refresh.js";
+import type { RefreshResult } from "./activate.js";
 import type { HeldBackEndpoint } from "./release.js";
 
-/** What the system endpoints report. */
+/** State that the system endpoints report. */
 export interface Service {
   readonly title: string;
   readonly documents: Documents;
   /** Endpoints whose changes the guard holds back. */
   readonly heldBack: () => readonly HeldBackEndpoint[];
   readonly metrics: MetricsText;
-  /** Whether everybody may read `/metrics`. */
+  /** Whether `/metrics` is public. */
   readonly metricsPublic: boolean;
 }
 
-/** What `/metrics` shows. */
+/** The content of `/metrics`. */
 export interface MetricsText {
   readonly contentType: string;
   text(): Promise<string>;
@@ -38,7 +38,7 @@ interface Context {
   readonly caller: Authorization;
 }
 
-export const CATALOGUE_PATH = "/v1/system/catalogue";
+const CATALOGUE_PATH = "/v1/system/catalogue";
 
 /** The public endpoints, except the documentation pages (runtime/README.md, System endpoints). */
 const HANDLERS: ReadonlyMap<string, SystemHandler> = new Map<string, SystemHandler>([
@@ -53,7 +53,7 @@ export function isSystemPath(path: string): boolean {
   return HANDLERS.has(path);
 }
 
-/** Serves a system endpoint: never rate limited, but a key that is sent must be known. */
+/** Serves a system endpoint: without a rate limit, but an unknown key is refused. */
 export async function serveSystem(
   gateway: Gateway,
   service: Service,
@@ -105,7 +105,7 @@ async function health({ gateway, service }: Context): Promise<Reply> {
   });
 }
 
-/** The description of all endpoints; with `?tier=` or a key, of those that a caller of that tier may call. */
+/** The OpenAPI document; with `?tier=` or a key, only the endpoints that this tier may call. */
 function openApi({ service, request, caller }: Context): Promise<Reply> | HttpError {
   const tier = queryOf(request).get("tier")?.trim() ?? "";
   if (tier === "" && caller.owner !== null)
@@ -114,7 +114,7 @@ function openApi({ service, request, caller }: Context): Promise<Reply> | HttpEr
   return documentReply(service.documents.openApi(tier === "" ? null : tier), request, "no-cache");
 }
 
-/** What the caller may call (runtime/README.md, Catalogue). It depends on the key: shared caches do not keep it. */
+/** The endpoints that the caller may call (runtime/README.md, Catalogue). It depends on the key: no shared caching. */
 function catalogue({ service, request, caller }: Context): Promise<Reply> {
   return documentReply(service.documents.catalogue(caller.tier).result, request, "private, no-cache");
 }
@@ -131,14 +131,14 @@ async function documentReply(
 ): Promise<Reply> {
   const vary = "Accept-Encoding, X-API-Key";
   const caching = ["Cache-Control", cacheControl, "Vary", vary, "ETag", result.tag];
-  if (isNamed(result.tag, request.headers["if-none-match"])) return { status: 304, body: "", caching };
+  if (matchesTag(result.tag, request.headers["if-none-match"])) return { status: 304, body: "", caching };
   const encoding = result.bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(request);
   if (encoding === null) return { status: 200, body: result.body, caching };
   const body = await result.compressed(encoding);
   return { status: 200, body, caching: [...caching, "Content-Encoding", encoding] };
 }
 
-/** Open to this machine and to tier3 keys (runtime/README.md, Operations). */
+/** For loopback callers and tier3 keys (runtime/README.md, Operations). */
 async function metrics({ gateway, service, request, caller }: Context): Promise<Reply | HttpError> {
   const isLocal = isLocalCaller(gateway.addressOf, request);
   if (!service.metricsPublic && !isLocal && caller.tier !== "tier3") return httpError("metricsForbidden");

@@ -1,8 +1,7 @@
-import type { Keyring } from "../access/keyring.js";
-import type { PerTier, Tier } from "../model/tier.js";
+import type { Keyring } from "../access/authorize.js";
+import { type PerTier, type Tier, RATE_LIMITS, TIERS } from "../model/tier.js";
 import { clientAddress, type ClientAddress } from "../http/client-address.js";
 import { generationOf, type GenerationEnvironment, runResultsOf } from "./generation.js";
-import { RATE_LIMITS, TIERS } from "../model/tier.js";
 import { watchedKeysFile, readKeys } from "./keys.js";
 import {
   DEFAULT_STREAM_TIMEOUTS,

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { Keyring, parseKeyring, type KeyringResult } from "../access/keyring.js";
+import { Keyring, parseKeyring, type KeyringResult } from "../access/authorize.js";
 import type { Logger } from "../http/logger.js";
 import type { Variables } from "./variables.js";
 

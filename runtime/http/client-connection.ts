@@ -1,8 +1,6 @@
-import { resetSocket } from "./reset.js";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Limits } from "./limits.js";
-
+import type { ServerLimits } from "./limits.js";
 /** Writes the response, head and body, to what cannot become a request. The connection closes after it. */
 export type EarlyError = (status: number, socket: Socket) => Promise<string>;
 
@@ -21,7 +19,7 @@ const KEEP_ALIVE_GRACE_MS = 3000;
  */
 export class ClientConnection {
   readonly socket: Socket;
-  readonly #limits: Limits;
+  readonly #limits: ServerLimits;
   readonly #earlyError: EarlyError;
   /** The request that is running, or that ran last. */
   #current: Exchange | null = null;
@@ -38,7 +36,7 @@ export class ClientConnection {
   #unread = 0;
   #unreadSince = 0;
 
-  constructor(socket: Socket, limits: Limits, earlyError: EarlyError) {
+  constructor(socket: Socket, limits: ServerLimits, earlyError: EarlyError) {
     this.socket = socket;
     this.#limits = limits;
     this.#earlyError = earlyError;
@@ -149,5 +147,22 @@ export class ClientConnection {
     this.#isClosing = true;
     this.#waiting.length = 0;
     this.#endsAt = performance.now() + this.#limits.lingerMs;
+  }
+}
+
+/**
+ * Aborts a response. An orderly close would end a body without a length as if it were complete (HTTP/1.0, which proxies
+ * use); a reset does not.
+ */
+export function resetConnection({ socket }: ServerResponse): void {
+  if (socket !== null) resetSocket(socket);
+}
+
+export function resetSocket(socket: Socket): void {
+  try {
+    socket.resetAndDestroy();
+  } catch {
+    // Only TCP sockets can be reset.
+    socket.destroy();
   }
 }

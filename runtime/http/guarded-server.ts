@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { Socket } from "node:net";
 import { exceedsBodyLimit } from "./body.js";
 import { ClientConnection, type EarlyError } from "./client-connection.js";
-import type { Limits } from "./limits.js";
+import type { ServerLimits } from "./limits.js";
 
 /** Share of the connections that is evicted at a time: finding idle ones scans all of them. */
 const EVICTED_SHARE = 1 / 100;
@@ -21,7 +21,7 @@ export interface GuardedServer {
 export function guardedServer(
   listener: RequestListener,
   earlyError: EarlyError,
-  limits: Limits,
+  limits: ServerLimits,
 ): GuardedServer {
   // Node would answer a missing Host header with an empty body.
   const server = createServer({
@@ -94,11 +94,11 @@ function isWellFormed({ headers, rawHeaders, httpVersion }: IncomingMessage): bo
  * block other clients.
  */
 class OpenConnections {
-  readonly #limits: Limits;
+  readonly #limits: ServerLimits;
   readonly #earlyError: EarlyError;
   readonly #open = new Map<Socket, ClientConnection>();
 
-  constructor(limits: Limits, earlyError: EarlyError) {
+  constructor(limits: ServerLimits, earlyError: EarlyError) {
     this.#limits = limits;
     this.#earlyError = earlyError;
   }

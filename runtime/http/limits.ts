@@ -2,7 +2,7 @@ import { close, open, readFileSync } from "node:fs";
 import type { Logger } from "./logger.js";
 
 /** Limits per client and per server; times are in milliseconds. */
-export interface Limits {
+export interface ServerLimits {
   /** Time to receive a request's headers. */
   readonly headersMs: number;
   /** Time to receive a whole request, including its body. */
@@ -32,7 +32,7 @@ const SERVERS = 2;
 /** With fewer file descriptors the server warns at start. */
 const ENOUGH_FILES = 1024;
 
-export const LIMITS: Limits = {
+export const SERVER_LIMITS: ServerLimits = {
   headersMs: 10_000,
   requestMs: 30_000,
   // Longer than the idle timeout of common load balancers (60 s): the load balancer must close first.
@@ -73,7 +73,7 @@ export class FileDescriptorMonitor {
   readonly #timer: NodeJS.Timeout;
   #loggedAt = -Infinity;
 
-  constructor(log: Logger, checkMs = LIMITS.checkMs) {
+  constructor(log: Logger, checkMs = SERVER_LIMITS.checkMs) {
     this.#log = log;
     const files = openFilesLimit();
     if (files < ENOUGH_FILES) log.warn({ openFiles: files, connections: maxConnections(files) }, FEW_FILES);

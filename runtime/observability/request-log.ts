@@ -1,5 +1,5 @@
-import type { Trace } from "../http/request-context.js";
-import type { KeyOwner } from "../access/keyring.js";
+import type { Trace } from "../http/headers.js";
+import type { KeyOwner } from "../access/authorize.js";
 import type { Tier } from "../model/tier.js";
 
 /** What is recorded of a request. Contains no secrets. */

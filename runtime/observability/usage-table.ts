@@ -1,10 +1,33 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
-import type { UsageRow } from "./usage-counter.js";
 
 /** Short, so that an unresponsive database does not delay the shutdown for long. */
 const CONNECT_TIMEOUT_MS = 3000;
 const QUERY_TIMEOUT_MS = 5000;
+
+/** Requests of one key to one route on one day. */
+export interface UsageRow {
+  /** In UTC, as `2026-01-31`. */
+  readonly day: string;
+  /** Id of the key; `none` without one, `other` where keys were merged. */
+  readonly key: string;
+  /** The endpoint's path; `none` for other paths, `other` where routes were merged. */
+  readonly route: string;
+  /** Empty without a key, as `org` is. */
+  readonly user: string;
+  readonly org: string;
+  readonly tier: string;
+  requests: number;
+  /** Responses with status 401, 403 or 429. */
+  refused: number;
+  /** Responses with any other status from 400 up. */
+  errors: number;
+  rows: number;
+  /** Bytes of the response bodies. */
+  bytes: number;
+  /** In milliseconds since 1970. */
+  lastSeen: number;
+}
 
 /** Rows to be added in one statement. */
 export interface Batch {

@@ -35,7 +35,7 @@ export class Cursor {
   /** Resolves with the first rows, so that a failing query fails before anything is sent. */
   async open(query: ResolvedQuery, columns: ResultColumns): Promise<readonly string[]> {
     const { relation, selection, format } = query;
-    const { text, values } = queryOf(postgresDialect.each(relation, columns, selection, format));
+    const { text, values } = queryOf(postgresDialect.selectEach(relation, columns, selection, format));
     return this.#timed(async () => {
       await this.#connection.begin(this.#limits);
       await this.#connection.identify(this.#limits);

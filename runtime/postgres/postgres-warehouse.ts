@@ -195,9 +195,9 @@ class PostgresWarehouse implements Warehouse {
       const served = servedColumns(columns, query.selection.columns);
       const relation = relationKey(query.relation);
       const tryPlain = postgresDialect.hasPlainStyle(served) && !this.#unplain.has(relation);
-      const plain = tryPlain ? await this.#selectWhole(query, columns, served, "plain", context) : null;
+      const plain = tryPlain ? await this.#selectBuffered(query, columns, served, "plain", context) : null;
       if (plain !== null) return plain;
-      const exact = await this.#selectWhole(query, columns, served, "exact", context);
+      const exact = await this.#selectBuffered(query, columns, served, "exact", context);
       if (tryPlain && exact !== null) this.#unplain.set(relation, true);
       if (exact !== null) return exact;
       this.#largePages.set(key ?? queryKey(query), true);
@@ -206,7 +206,7 @@ class PostgresWarehouse implements Warehouse {
   }
 
   /** Null when the rows exceed the limits of a buffered result, or are not plain. */
-  #selectWhole(
+  #selectBuffered(
     query: ResolvedQuery,
     columns: ResultColumns,
     served: ResultColumns,
@@ -214,7 +214,7 @@ class PostgresWarehouse implements Warehouse {
     { callerId, tier, isStillNeeded }: QueryContext,
   ): Promise<BufferedRows | null> {
     const { relation, selection, format, timeoutMs } = query;
-    const statement = postgresDialect.whole(relation, columns, selection, format, style);
+    const statement = postgresDialect.selectBuffered(relation, columns, selection, format, style);
     const started = performance.now();
     return this.#queries
       .run(statement, { callerId, tier, relation }, { timeoutMs, isStillNeeded })
@@ -280,7 +280,7 @@ function bufferedRows(
   const returned = Math.min(found, limit);
   const hasMore = found > limit;
   const rows = hasMore ? withoutEnd(text ?? "", Number(beyond)) : (text ?? "");
-  return { kind: "whole", columns, text: rows, returned, hasMore, milliseconds };
+  return { kind: "buffered", columns, text: rows, returned, hasMore, milliseconds };
 }
 
 /** The text without its last `bytes` bytes. */

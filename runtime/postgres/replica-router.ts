@@ -52,7 +52,7 @@ class ReplicaRouter implements Warehouse {
       const answer = await replica.rows(query, context);
       if (answer === "primary") return this.#primary.rows(query, context);
       if (answer === "other") continue;
-      if (answer.kind === "whole") this.#workMs += SMOOTHING * (answer.milliseconds - this.#workMs);
+      if (answer.kind === "buffered") this.#workMs += SMOOTHING * (answer.milliseconds - this.#workMs);
       return answer;
     }
   }

@@ -97,20 +97,20 @@ export class Replica {
   #answered(rows: Rows | "overloaded", isOurs: boolean): ReplicaAnswer {
     if (rows === "overloaded") return "other";
     this.#answeredAt = performance.now();
-    if (rows.kind === "whole") return rows;
+    if (rows.kind === "buffered") return rows;
     if (isOurs) return this.#observed(rows);
-    void rows.pieces.return().catch(() => undefined);
+    void rows.chunks.return().catch(() => undefined);
     return "other";
   }
 
   #observed(stream: RowStream): RowStream {
     this.#streams++;
-    const pieces = new ObservedRows(stream.pieces, {
+    const chunks = new ObservedRows(stream.chunks, {
       progress: () => (this.#answeredAt = performance.now()),
       failed: (error) => void this.#classify(error),
       ended: () => this.#streams--,
     });
-    return { ...stream, pieces };
+    return { ...stream, chunks };
   }
 
   #failed(error: unknown, isNeeded: boolean): ReplicaAnswer {
@@ -168,18 +168,18 @@ interface StreamObserver {
 }
 
 class ObservedRows implements RowChunks {
-  readonly #pieces: RowChunks;
+  readonly #chunks: RowChunks;
   readonly #observer: StreamObserver;
   #hasEnded = false;
 
-  constructor(pieces: RowChunks, observer: StreamObserver) {
-    this.#pieces = pieces;
+  constructor(chunks: RowChunks, observer: StreamObserver) {
+    this.#chunks = chunks;
     this.#observer = observer;
   }
 
   async next(): Promise<IteratorResult<string, StreamEnd>> {
     try {
-      const result = await this.#pieces.next();
+      const result = await this.#chunks.next();
       this.#observer.progress();
       if (result.done === true) this.#end();
       return result;
@@ -192,7 +192,7 @@ class ObservedRows implements RowChunks {
 
   return(): Promise<IteratorReturnResult<StreamEnd>> {
     this.#end();
-    return this.#pieces.return();
+    return this.#chunks.return();
   }
 
   #end(): void {

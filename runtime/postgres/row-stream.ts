@@ -45,7 +45,7 @@ export async function openRowStream(
   return {
     kind: "stream",
     columns: servedColumns(columns, query.selection.columns),
-    pieces: new SpooledRows(cursor, first, query, new Spool(budget), cursors),
+    chunks: new SpooledRows(cursor, first, query, new Spool(budget), cursors),
   };
 }
 

@@ -35,7 +35,7 @@ const MAX_PLANS = 200;
 class PlanCache {
   readonly #plans = new WeakMap<ResultColumns, Map<string, Plan<Selection>>>();
 
-  /** `use`: `whole` or `each`, and the format. */
+  /** `use`: `buffered` or `each`, and the format. */
   of(
     use: string,
     relation: Relation,
@@ -110,7 +110,7 @@ function typeOf(a: Sql, depth: number): Sql {
 const TYPE_OF_A = typeOf(sql`a`, COMPOSITE_DEPTH);
 
 /** The SQL of PostgreSQL 14 and newer. Requires a session with time zone UTC and date style ISO. */
-export const postgresDialect: Dialect = { describe, whole, each, hasPlainStyle };
+export const postgresDialect: Dialect = { describe, selectBuffered, selectEach, hasPlainStyle };
 
 const placeholder = (position: number): string => `$${position}`;
 
@@ -128,7 +128,7 @@ function describe([schema, name]: Relation): Statement {
   return statement(plan(body, placeholder), undefined);
 }
 
-function whole(
+function selectBuffered(
   relation: Relation,
   columns: ResultColumns,
   selection: Selection,
@@ -136,17 +136,17 @@ function whole(
   style: OutputStyle,
 ): Statement {
   const make = (): Plan<Selection> =>
-    plan(wholeAnswer(relation, columns, selection, format, style), placeholder);
-  return statement(plans.of(`whole ${style} ${format}`, relation, columns, selection, make), selection);
+    plan(bufferedSelect(relation, columns, selection, format, style), placeholder);
+  return statement(plans.of(`buffered ${style} ${format}`, relation, columns, selection, make), selection);
 }
 
-function each(
+function selectEach(
   relation: Relation,
   columns: ResultColumns,
   selection: Selection,
   format: RowFormat,
 ): Statement {
-  const make = (): Plan<Selection> => plan(eachRow(relation, columns, selection, format), placeholder);
+  const make = (): Plan<Selection> => plan(rowSelect(relation, columns, selection, format), placeholder);
   return statement(plans.of(`each ${format}`, relation, columns, selection, make), selection);
 }
 
@@ -161,7 +161,7 @@ const SEPARATORS: Readonly<Record<RowFormat, { readonly text: Sql; readonly byte
   spreadsheet: { text: sql`E'\\r\\n'`, bytes: 2 },
 };
 
-function wholeAnswer(
+function bufferedSelect(
   relation: Relation,
   columns: ResultColumns,
   selection: Selection,
@@ -169,7 +169,7 @@ function wholeAnswer(
   style: OutputStyle,
 ): Sql<Selection> {
   const served = servedColumns(columns, selection.columns);
-  const rows = sql`${selectRows(relation, columns, selection, style)}${upToWhole(selection)}`;
+  const rows = sql`${selectRows(relation, columns, selection, style)}${bufferedLimit(selection)}`;
   const plain = style === "plain" ? sql`, ${isPlain(served)} AS plain` : EMPTY;
   const each = sql`SELECT ${record(served, format)} AS j${plain} FROM (${rows}) t OFFSET 0`;
   const bounded = sql`SELECT ${boundedRow(selection, style)} AS j FROM (${each}) e`;
@@ -182,7 +182,7 @@ function wholeAnswer(
 /** Length of the row past the page. Numbering the rows and filtering the last one takes longer. */
 function bytesBeyond(selection: Selection, format: RowFormat): Sql<Selection> {
   const separator = constant(SEPARATORS[format].bytes);
-  return sql`(array_agg(octet_length(j)))[${limitIn(selection)} + 1] + ${separator}`;
+  return sql`(array_agg(octet_length(j)))[${limitOfPage(selection)} + 1] + ${separator}`;
 }
 
 /** Null instead of more rows or bytes than a buffered result may have. */
@@ -202,13 +202,13 @@ function boundedRow({ page }: Selection, style: OutputStyle): Sql {
 /** Minimum share of a row, in bytes. */
 const SMALLEST_ROW_PART = 32 * 1024;
 
-function eachRow(
+function rowSelect(
   relation: Relation,
   columns: ResultColumns,
   selection: Selection,
   format: RowFormat,
 ): Sql<Selection> {
-  const rows = sql`${selectRows(relation, columns, selection, "exact")}${upToPage(selection)}`;
+  const rows = sql`${selectRows(relation, columns, selection, "exact")}${pageLimit(selection)}`;
   return sql`SELECT ${record(servedColumns(columns, selection.columns), format)} FROM (${rows}) t`;
 }
 
@@ -218,20 +218,20 @@ function selectRows(
   selection: Selection,
   style: OutputStyle,
 ): Sql<Selection> {
-  const filtered = tail(columns, selection);
+  const filtered = filterAndOrder(columns, selection);
   const output = outputColumns(servedColumns(columns, selection.columns), style);
   return sql`SELECT ${output} FROM ${identifier(...relation)} AS s${filtered}`;
 }
 
-function upToPage({ page }: Selection): Sql<Selection> {
-  return page === null ? EMPTY : sql` LIMIT ${bind(mostOf)}${offset(page)}`;
+function pageLimit({ page }: Selection): Sql<Selection> {
+  return page === null ? EMPTY : sql` LIMIT ${bind(maxRows)}${offset(page)}`;
 }
 
 /** The same, up to one row more than is buffered. */
-function upToWhole(selection: Selection): Sql<Selection> {
+function bufferedLimit(selection: Selection): Sql<Selection> {
   const { page } = selection;
   if (page === null) return sql` LIMIT ${constant(BUFFERED_ROWS + 1)}`;
-  const limit = hasCommonLimit(page) ? constant(mostOfWhole(selection)) : bind(mostOfWhole);
+  const limit = hasCommonLimit(page) ? constant(maxBufferedRows(selection)) : bind(maxBufferedRows);
   return sql` LIMIT ${limit}${offset(page)}`;
 }
 
@@ -240,13 +240,13 @@ function offset(page: Page): Sql<Selection> {
 }
 
 /** The page's limit, without the row past it. */
-function limitIn({ page }: Selection): Sql<Selection> {
+function limitOfPage({ page }: Selection): Sql<Selection> {
   return page !== null && hasCommonLimit(page)
     ? constant(Math.min(page.limit, BUFFERED_ROWS + 1))
     : sql`${bind(limitOf)}::int`;
 }
 
-function tail(
+function filterAndOrder(
   columns: ResultColumns,
   { columns: declared = [], conditions, sort }: Selection,
 ): Sql<Selection> {
@@ -258,8 +258,8 @@ function tail(
 
 const limitOf = ({ page }: Selection): BindValue => page?.limit ?? 0;
 const offsetOf = ({ page }: Selection): BindValue => page?.offset ?? 0;
-const mostOf = ({ page }: Selection): number => (page?.limit ?? 0) + (page?.lookAhead ? 1 : 0);
-const mostOfWhole = (selection: Selection): number => Math.min(mostOf(selection), BUFFERED_ROWS + 1);
+const maxRows = ({ page }: Selection): number => (page?.limit ?? 0) + (page?.lookAhead ? 1 : 0);
+const maxBufferedRows = (selection: Selection): number => Math.min(maxRows(selection), BUFFERED_ROWS + 1);
 
 function orderBy([column, direction]: SortKey): Sql {
   return sql`s.${identifier(column)} ${DIRECTIONS[direction]}`;

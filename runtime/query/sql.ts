@@ -19,7 +19,7 @@ export interface Sql<From = unknown> {
 /** Reads the value of a placeholder. */
 export type ValueOf<From> = (from: From) => BindValue;
 
-function piece<From>(texts: readonly string[], values: readonly ValueOf<From>[]): Sql<From> {
+function fragment<From>(texts: readonly string[], values: readonly ValueOf<From>[]): Sql<From> {
   return { texts, values } as unknown as Sql<From>;
 }
 
@@ -33,28 +33,28 @@ export function sql<From = unknown>(
 
 /** A bind value. */
 export function bind<From>(value: ValueOf<From>): Sql<From> {
-  return piece(["", ""], [value]);
+  return fragment(["", ""], [value]);
 }
 
 /** An integer of the source code. */
 export function constant(number: number): Sql {
-  return piece([String(Math.trunc(number))], []);
+  return fragment([String(Math.trunc(number))], []);
 }
 
 /** A text of the catalogue as an SQL string literal. */
 export function literal(text: string): Sql {
-  return piece([`E'${text.replace(/[\\']/g, "\\$&")}'`], []);
+  return fragment([`E'${text.replace(/[\\']/g, "\\$&")}'`], []);
 }
 
 /** The name of a built-in type, from the source code. */
 export function typeName(name: string): Sql {
   if (!/^[a-z0-9 ]+$/.test(name)) throw new Error(`Not the name of a built-in type: ${name}`);
-  return piece([name], []);
+  return fragment([name], []);
 }
 
 /** A quoted identifier. Standard SQL escapes a quote by doubling it. */
 export function identifier(...names: readonly string[]): Sql {
-  return piece([names.map((name) => `"${name.replaceAll('"', '""')}"`).join(".")], []);
+  return fragment([names.map((name) => `"${name.replaceAll('"', '""')}"`).join(".")], []);
 }
 
 /** Fragments with a separator between them. */
@@ -62,14 +62,14 @@ export function join<From>(
   parts: readonly Sql<From>[],
   separator: " AND " | ", " | " || ',' || ",
 ): Sql<From> {
-  if (parts.length === 0) return piece([""], []);
+  if (parts.length === 0) return fragment([""], []);
   const between = Array.from({ length: parts.length - 1 }, () => separator);
   return concat(["", ...between, ""], parts);
 }
 
-export const EMPTY: Sql = piece([""], []);
+export const EMPTY: Sql = fragment([""], []);
 
-export const DIRECTIONS = { ASC: piece(["ASC"], []), DESC: piece(["DESC"], []) } as const;
+export const DIRECTIONS = { ASC: fragment(["ASC"], []), DESC: fragment(["DESC"], []) } as const;
 
 /** `literals[0] parts[0] literals[1] …`; adjacent texts are joined. */
 function concat<From>(literals: readonly string[], parts: readonly Sql<From>[]): Sql<From> {
@@ -88,7 +88,7 @@ function concat<From>(literals: readonly string[], parts: readonly Sql<From>[]):
     open += literals[i + 1] ?? "";
   });
   texts.push(open);
-  return piece(texts, values);
+  return fragment(texts, values);
 }
 
 /** Text with numbered placeholders, and the values. */

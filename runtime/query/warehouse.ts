@@ -91,7 +91,7 @@ function servedColumn(existing: ResultColumns, declared: Column): readonly Resul
 
 /** A complete result in memory. */
 export interface BufferedRows {
-  readonly kind: "whole";
+  readonly kind: "buffered";
   readonly columns: ResultColumns;
   /** The rows with the format's separator between them; empty without rows. */
   readonly text: string;
@@ -107,7 +107,7 @@ export interface RowStream {
   readonly kind: "stream";
   readonly columns: ResultColumns;
   /** Chunks of the text of the rows, none of them empty. Rejects when the database fails. */
-  readonly pieces: RowChunks;
+  readonly chunks: RowChunks;
 }
 
 export interface RowChunks {
@@ -188,7 +188,7 @@ export interface Dialect {
    * the page looks ahead: how many bytes at the end of `rows` belong to the row past the page. With `style: "plain"` `rows`
    * is also null if a value needs the exact style.
    */
-  whole(
+  selectBuffered(
     relation: Relation,
     columns: ResultColumns,
     selection: Selection,
@@ -198,7 +198,7 @@ export interface Dialect {
   /** Whether the two styles differ for these columns. */
   hasPlainStyle(columns: ResultColumns): boolean;
   /** Selects the rows in one text column: at most one past the page if it looks ahead. */
-  each(relation: Relation, columns: ResultColumns, selection: Selection, format: RowFormat): Statement;
+  selectEach(relation: Relation, columns: ResultColumns, selection: Selection, format: RowFormat): Statement;
 }
 
 /** Maximum rows and bytes of a buffered result; larger results are streamed. */

@@ -2,8 +2,8 @@ import { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy, DeliveryWorker } from "./
 import { createLocalJWKSet, exportJWK, type JWTVerifyGetKey } from "jose";
 import type { ClientAddress } from "../http/client-address.js";
 import type { Logger } from "../http/logger.js";
-import { type ConnectionSource, listen, type RunningServer } from "../http/server.js";
-import { openRateLimitStore } from "../access/rate-limit/open.js";
+import { type ConnectionSource, listen, type RunningServer } from "../http/listen.js";
+import { openRateLimitStore } from "../access/rate-limit/fallback-store.js";
 import { type RampLimits, RAMP_LIMITS } from "./api/authenticate.js";
 import { rampApp } from "./api/app.js";
 import { RampMetrics } from "./metrics.js";

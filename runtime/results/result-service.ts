@@ -6,9 +6,11 @@ import {
   type RowStream,
   type Warehouse,
 } from "../query/warehouse.js";
-import { BufferedResult } from "./buffered-result.js";
 import { type Frame, frameOf } from "./format.js";
-import type { ResultCache } from "./result-cache.js";
+import { hash } from "node:crypto";
+import type { ServerResponse } from "node:http";
+import { compress, type Encoding } from "./encoding.js";
+import { LRUCache } from "lru-cache";
 
 /** A result that is sent while it is read from the database. */
 export interface StreamedResult {
@@ -18,19 +20,19 @@ export interface StreamedResult {
 }
 
 export interface QueryResult {
-  readonly answer: BufferedResult | StreamedResult;
+  readonly result: BufferedResult | StreamedResult;
   /** Whether this request ran the query itself. */
   readonly hasRunQuery: boolean;
 }
 
-type Answer = BufferedResult | StreamedResult | "overloaded";
+type RunResult = BufferedResult | StreamedResult | "overloaded";
 
 /**
  * An in-flight query and the callers that wait for it. Cleared when it ends, because V8's maps can retain deleted entries
  * until they are rehashed.
  */
 interface InFlightQuery {
-  answer: Promise<Answer> | null;
+  result: Promise<RunResult> | null;
   callers: IsStillNeeded[];
 }
 
@@ -52,35 +54,35 @@ export class ResultService {
   /** `key`: the query's (`queryKey`). Rejects when the database fails. */
   get(key: string, query: ResolvedQuery, context: QueryContext): Promise<QueryResult | "overloaded"> {
     const cached = this.#cache?.get(key, context.version);
-    if (cached) return Promise.resolve({ answer: cached, hasRunQuery: false });
+    if (cached) return Promise.resolve({ result: cached, hasRunQuery: false });
     // Callers share a query only within one version of the rows.
     const versioned = `${context.version ?? ""}\0${key}`;
     const inFlight = this.#inFlight.get(versioned);
-    if (!inFlight?.answer) return this.#runFirst(versioned, key, query, context);
+    if (!inFlight?.result) return this.#runFirst(versioned, key, query, context);
     inFlight.callers.push(context.isStillNeeded);
-    return this.#wait(inFlight.answer, key, query, context);
+    return this.#wait(inFlight.result, key, query, context);
   }
 
   /** A stream has one reader: each other caller reads its own. */
   async #wait(
-    shared: Promise<Answer>,
+    shared: Promise<RunResult>,
     key: string,
     query: ResolvedQuery,
     context: QueryContext,
   ): Promise<QueryResult | "overloaded"> {
     const started = performance.now();
     try {
-      const answer = await shared;
-      if (answer === "overloaded") return answer;
-      if (answer.kind === "whole") return { answer, hasRunQuery: false };
+      const result = await shared;
+      if (result === "overloaded") return result;
+      if (result.kind === "buffered") return { result, hasRunQuery: false };
     } catch (error) {
       // The first caller's time limit was reached, not this one's.
       const waitedMs = performance.now() - started;
       if (!(error instanceof QueryTimeout) || waitedMs > WAITED_SHARE * query.timeoutMs) throw error;
       return this.get(key, query, context);
     }
-    const answer = await this.#run(query, context);
-    return answer === "overloaded" ? answer : { answer, hasRunQuery: true };
+    const result = await this.#run(query, context);
+    return result === "overloaded" ? result : { result, hasRunQuery: true };
   }
 
   async #runFirst(
@@ -90,23 +92,23 @@ export class ResultService {
     context: QueryContext,
   ): Promise<QueryResult | "overloaded"> {
     const callers = [context.isStillNeeded];
-    const inFlight: InFlightQuery = { answer: null, callers };
+    const inFlight: InFlightQuery = { result: null, callers };
     this.#inFlight.set(versioned, inFlight);
     try {
       const isStillNeeded = (): boolean => isAwaited(inFlight, callers);
-      inFlight.answer = this.#run(query, { ...context, isStillNeeded });
-      const answer = await inFlight.answer;
-      if (answer === "overloaded") return answer;
-      if (answer.kind === "whole") this.#cache?.set(key, answer, context.version);
-      return { answer, hasRunQuery: true };
+      inFlight.result = this.#run(query, { ...context, isStillNeeded });
+      const result = await inFlight.result;
+      if (result === "overloaded") return result;
+      if (result.kind === "buffered") this.#cache?.set(key, result, context.version);
+      return { result, hasRunQuery: true };
     } finally {
       if (this.#inFlight.get(versioned) === inFlight) this.#inFlight.delete(versioned);
-      inFlight.answer = null;
+      inFlight.result = null;
       inFlight.callers = [];
     }
   }
 
-  async #run(query: ResolvedQuery, context: QueryContext): Promise<Answer> {
+  async #run(query: ResolvedQuery, context: QueryContext): Promise<RunResult> {
     const rows = await this.#warehouse.rows(query, context);
     if (rows === "overloaded") return rows;
     const frame = frameOf(query.format, query.selection.page, rows.columns);
@@ -123,6 +125,133 @@ export class ResultService {
 /** Whether any caller still needs the query. If not it is cancelled, and a later caller runs it again. */
 function isAwaited(inFlight: InFlightQuery, callers: readonly IsStillNeeded[]): boolean {
   const isNeeded = callers.some((isStillNeeded) => isStillNeeded());
-  if (!isNeeded) inFlight.answer = null;
+  if (!isNeeded) inFlight.result = null;
   return isNeeded;
+}
+
+/** A weak entity tag (RFC 9110 §8.8.3): the same for all content codings of the same rows. */
+export function entityTag(text: string | Buffer): string {
+  return `W/"${hash("sha1", text, "base64url" as "base64")}"`;
+}
+
+/** Whether `If-None-Match` names the tag, or any tag (RFC 9110 §13.1.2). */
+export function matchesTag(tag: string, ifNoneMatch: string | undefined): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch === tag || ifNoneMatch === "*") return true;
+  const opaque = tag.slice(2);
+  return ifNoneMatch.split(",").some((part) => part.trim().replace(/^W\//, "") === opaque);
+}
+
+/** From this length on a body is stored as bytes, so that hashing and sending do not convert it each time. */
+const BYTES_FROM = 16 * 1024;
+
+/** Shorter bodies are not counted: even one per connection takes little memory. */
+const COUNTED_FROM = 4 * 1024;
+
+/** Memory budget for bodies that clients have not read yet (runtime/README.md, Limits). */
+export class ResponseMemory {
+  #free: number;
+
+  constructor(megabytes: number) {
+    this.#free = megabytes * 1024 * 1024;
+  }
+
+  /** Whether another query may start. */
+  readonly hasRoom = (): boolean => this.#free > 0;
+
+  /** Reserves the bytes until the response is closed. */
+  reserve(response: ServerResponse, bytes: number): void {
+    if (bytes < COUNTED_FROM || response.destroyed) return;
+    this.#free -= bytes;
+    response.once("close", () => (this.#free += bytes));
+  }
+}
+
+/** A complete result, shared by all callers of the same query. */
+export class BufferedResult {
+  readonly kind = "buffered";
+  readonly body: string | Buffer;
+  readonly bytes: number;
+  readonly rows: number;
+  /** Whether rows follow this page. */
+  readonly hasMore: boolean;
+  readonly databaseMs: number;
+  #tag: string | null = null;
+  #compressed: Map<Encoding, Promise<Buffer>> | null = null;
+
+  constructor(text: string, rows: number, databaseMs: number, hasMore = false) {
+    this.body = text.length < BYTES_FROM ? text : Buffer.from(text);
+    this.bytes = Buffer.byteLength(this.body);
+    this.rows = rows;
+    this.hasMore = hasMore;
+    this.databaseMs = databaseMs;
+  }
+
+  /** The entity tag of the rows. */
+  get tag(): string {
+    return (this.#tag ??= entityTag(this.body));
+  }
+
+  /** The compressed body, computed once per coding. */
+  compressed(encoding: Encoding): Promise<Buffer> {
+    this.#compressed ??= new Map();
+    const known = this.#compressed.get(encoding);
+    if (known) return known;
+    const bytes = typeof this.body === "string" ? Buffer.from(this.body) : this.body;
+    const made = compress(encoding, bytes);
+    this.#compressed.set(encoding, made);
+    return made;
+  }
+}
+
+/** Approximate size of an entry without its body. */
+const ENTRY_BYTES = 1000;
+
+/** Maximum share of one result: a larger one would evict too many others. */
+const LARGEST_SHARE = 1 / 16;
+
+interface Entry {
+  readonly result: BufferedResult;
+  /** Version of the rows; null if unknown. */
+  readonly version: string | null;
+}
+
+interface CacheOptions {
+  /** Lifetime of results without a known version. */
+  readonly ttlSeconds: number;
+  /** Memory for all entries. */
+  readonly maxBytes: number;
+}
+
+/**
+ * LRU cache of complete results. A result with a known version is valid until the version changes, others expire
+ * (runtime/README.md, Caching and freshness).
+ */
+export class ResultCache {
+  readonly #entries: LRUCache<string, Entry>;
+  readonly #ttlMs: number;
+
+  constructor({ ttlSeconds, maxBytes }: CacheOptions) {
+    this.#ttlMs = ttlSeconds * 1000;
+    this.#entries = new LRUCache<string, Entry>({
+      maxSize: maxBytes,
+      maxEntrySize: Math.floor(maxBytes * LARGEST_SHARE),
+      // Doubled: entries hold compressed copies, and a character of a string may take two bytes.
+      sizeCalculation: ({ result }, key) => 2 * (result.bytes + key.length) + ENTRY_BYTES,
+    });
+  }
+
+  get(key: string, version: string | null): BufferedResult | undefined {
+    const entry = this.#entries.get(key);
+    return entry?.version === version ? entry.result : undefined;
+  }
+
+  set(key: string, result: BufferedResult, version: string | null): void {
+    this.#entries.set(key, { result, version }, { ttl: version === null ? this.#ttlMs : 0 });
+  }
+
+  /** Approximate size in bytes. */
+  get bytes(): number {
+    return this.#entries.calculatedSize;
+  }
 }

@@ -44,7 +44,7 @@ export interface StreamOptions {
 export async function sendStream(
   response: ServerResponse,
   frame: Frame,
-  { pieces }: RowStream,
+  { chunks }: RowStream,
   { compressor, timeLimitMs, reset, stallMs = STALL_MS }: StreamOptions,
 ): Promise<SentStream> {
   let end: StreamEnd = { returned: 0, hasMore: false, milliseconds: 0 };
@@ -57,16 +57,16 @@ export async function sendStream(
   async function* body(): AsyncGenerator<Buffer> {
     let before = frame.head;
     for (;;) {
-      const piece = await pieces.next().catch((error: unknown) => {
+      const chunk = await chunks.next().catch((error: unknown) => {
         fail(error as Error);
         throw error;
       });
-      if (piece.done) {
-        end = piece.value;
+      if (chunk.done) {
+        end = chunk.value;
         yield Buffer.from(before + frame.tail(end));
         return;
       }
-      yield Buffer.from(before + piece.value);
+      yield Buffer.from(before + chunk.value);
       before = "";
     }
   }
@@ -83,13 +83,13 @@ export async function sendStream(
     else await pipeline(source, compressor, count, response);
     return { ...end, bytes };
   } catch {
-    const { value } = await pieces.return();
+    const { value } = await chunks.return();
     const sent = { ...value, bytes };
     if (cut.reason !== null) throw new StreamAborted(cut.reason, sent);
     return sent;
   } finally {
     stopWatching();
-    await pieces.return();
+    await chunks.return();
   }
 }
 

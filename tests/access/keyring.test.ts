@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { hashOf, readKeyring } from "../../runtime/access/keyring.js";
+import { hashOf, readKeyring } from "../../runtime/access/authorize.js";
 import { allows, isTier, TIERS } from "../../runtime/model/tier.js";
 
 const digestOf = (key: string): string => createHash("sha256").update(key).digest("hex");

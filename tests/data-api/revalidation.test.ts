@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
 import { describe, expect, it } from "vitest";
-import { ownSchema, query } from "../support/database.js";
+import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest, startManifest } from "../support/service.js";
 import { ask, post } from "./ask.js";
@@ -208,23 +209,25 @@ describe("the answer cache", () => {
 
 describe("the same question by many at once", () => {
   it("is asked of the database once", async () => {
-    const schema = await ownSchema(`
-      CREATE TABLE @.asked (n int);
-      CREATE VIEW @.slow AS SELECT 1 AS id FROM pg_sleep(0.5)`);
+    const schema = await ownSchema("CREATE TABLE @.locked AS SELECT 1 AS id");
     const url = await serveManifest(
-      manifestOf([{ name: "slow", schema, tags: ["production", "changing", "api:slow"] }]),
+      manifestOf([{ name: "locked", schema, tags: ["production", "changing", "api:locked"] }]),
     );
-    await ask(url, "/v1/changing/slow", { key });
-    const sleeping = async () => {
+    await ask(url, "/v1/changing/locked", { key });
+    const waiting = async () => {
       const [row] = await query(
-        "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE '%' || $1 || '%'",
+        "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%' || $1 || '%'",
         [schema],
       );
       return Number(row?.["n"]);
     };
-    const asked = Array.from({ length: 50 }, () => ask(url, "/v1/changing/slow", { key }));
-    await expect.poll(sleeping, { interval: 20 }).toBeGreaterThan(0);
-    expect(await sleeping()).toBe(1);
+    const holder = new pg.Client({ connectionString: databaseUrl });
+    await holder.connect();
+    await holder.query(`BEGIN; LOCK TABLE "${schema}".locked`);
+    const asked = Array.from({ length: 50 }, () => ask(url, "/v1/changing/locked", { key }));
+    await expect.poll(waiting, { interval: 20 }).toBeGreaterThan(0);
+    expect(await waiting()).toBe(1);
+    await holder.end();
     const answers = await Promise.all(asked);
     expect(new Set(answers.map(({ status, text }) => `${String(status)} ${text}`))).toEqual(
       new Set(['200 [{"id":1}]']),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { requestFields } from "../../runtime/observability/request-log.js";
-import { traceOf } from "../../runtime/http/request-context.js";
+import { traceOf } from "../../runtime/http/headers.js";
 import { observation } from "../support/observation.js";
 import { KEYS } from "../support/service.js";
 import { ask, post } from "./ask.js";

@@ -183,7 +183,13 @@ describe("an index serves the filter on", () => {
       { name: "p", column, operator: "IN", type: "string_list", value: [selected] },
     ] as const) {
       const selection = { conditions: [condition], sort: [], page: null };
-      const { text, values } = postgresDialect.whole([schema, "large"], shape, selection, "json", "exact");
+      const { text, values } = postgresDialect.selectBuffered(
+        [schema, "large"],
+        shape,
+        selection,
+        "json",
+        "exact",
+      );
       const plan = await query(`EXPLAIN ${text}`, values);
       expect(JSON.stringify(plan)).toMatch(new RegExp(`large_${column}_idx`));
       const [found] = await query(text, values);

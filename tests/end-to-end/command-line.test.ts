@@ -134,7 +134,7 @@ describe("routewright serve that cannot start", () => {
     const folder = project();
     writeFileSync(join(folder, "generated/openapi.json"), text);
     expect(await fails(folder, [], {})).toBe(
-      "error: generated/openapi.json is no OpenAPI document: run `routewright generate` again.\n",
+      "error: generated/openapi.json is not an OpenAPI document: run `routewright generate` again.\n",
     );
   });
 

@@ -1,15 +1,15 @@
 import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
 import { type RequestListener } from "node:http";
-import { type Limits } from "../../runtime/http/limits.js";
-import { listen } from "../../runtime/http/server.js";
+import { type ServerLimits } from "../../runtime/http/limits.js";
+import { listen } from "../../runtime/http/listen.js";
 import { atEnd } from "../support/service.js";
 
 /** Limits that tests need not wait long for. */
-export const SHORT: Partial<Limits> = { headersMs: 200, requestMs: 400, lingerMs: 200, checkMs: 20 };
+export const SHORT: Partial<ServerLimits> = { headersMs: 200, requestMs: 400, lingerMs: 200, checkMs: 20 };
 
 /** Serves a listener with limits of its own, on a free port; stopped at the end of the test, or of the file. */
-export async function serveWith(listener: RequestListener, limits: Partial<Limits>): Promise<string> {
+export async function serveWith(listener: RequestListener, limits: Partial<ServerLimits>): Promise<string> {
   const server = await listen(listener, "127.0.0.1", 0, { limits });
   atEnd(() => server.stop());
   return server.url;

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createConnection, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { LIMITS } from "../../runtime/http/limits.js";
+import { SERVER_LIMITS } from "../../runtime/http/limits.js";
 import { ask } from "../data-api/ask.js";
 import { get } from "./client.js";
 import { ownService } from "./own-service.js";
@@ -53,7 +53,7 @@ describe.runIf(enough)("10,000 connections that do nothing", () => {
     expect(keptBytes / COUNT).toBeLessThan(16 * 1024);
     const { status } = await ask(service.url, "/v1/shop/orders");
     expect(status).toBe(200);
-    expect(sockets.filter(({ readable }) => readable).length).toBeLessThanOrEqual(LIMITS.connections);
+    expect(sockets.filter(({ readable }) => readable).length).toBeLessThanOrEqual(SERVER_LIMITS.connections);
     for (const socket of sockets) socket.destroy();
   });
 });

@@ -44,7 +44,7 @@ describe("import boundaries", () => {
     ["runtime/data-api/x.ts", `import "../query/page.js"; import "../http/body.js"; import "pg";`],
     [
       "runtime/ramp/intent/x.ts",
-      `import "../../http/server.js"; import "../auth/basic.js"; import "../../postgres/pools.js";`,
+      `import "../../http/listen.js"; import "../auth/basic.js"; import "../../postgres/pools.js";`,
     ],
     ["generator/render/x.ts", `import "../catalogue/catalogue.js"; import "@routewright/runtime/model";`],
     ["tests/x.ts", `import "../generator/cli.js"; import "../runtime/start.js";`],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { run } from "../../generator/cli.js";
 import { UsageTable } from "../../runtime/observability/usage-table.js";
-import type { UsageRow } from "../../runtime/observability/usage-counter.js";
+import type { UsageRow } from "../../runtime/observability/usage-table.js";
 import { databaseUrl } from "../support/database.js";
 import { ownFolder } from "../support/service.js";
 import { run as runBuilt } from "../support/command.js";

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { hashOf } from "../../runtime/access/keyring.js";
+import { hashOf } from "../../runtime/access/authorize.js";
 import { ask } from "../data-api/ask.js";
 import { run, serve, type Served } from "../support/command.js";
 import { manifestOf } from "../support/manifest.js";

@@ -132,10 +132,10 @@ describe("the PostgreSQL warehouse", () => {
 });
 
 /** All of a stream's pieces, and its end. */
-async function readAll({ pieces }: RowStream) {
+async function readAll({ chunks }: RowStream) {
   const texts: string[] = [];
-  let piece = await pieces.next();
-  for (; !piece.done; piece = await pieces.next()) texts.push(piece.value);
+  let piece = await chunks.next();
+  for (; !piece.done; piece = await chunks.next()) texts.push(piece.value);
   return { texts, ...piece.value };
 }
 
@@ -177,7 +177,7 @@ describe("a result that is too large to buffer", () => {
   });
 
   it.each([
-    [1000, "whole", true],
+    [1000, "buffered", true],
     [1001, "stream", true],
     [50_000, "stream", false],
     [60_000, "stream", false],
@@ -186,7 +186,7 @@ describe("a result that is too large to buffer", () => {
     if (rows === "overloaded") throw new Error(rows);
     expect(rows.kind).toBe(kind);
     const { text, ...end } =
-      rows.kind === "whole"
+      rows.kind === "buffered"
         ? rows
         : await readAll(rows).then((read) => ({ text: read.texts.join(""), ...read }));
     expect(numbersIn(text)).toEqual(upTo(Math.min(limit, 50_000)));
@@ -194,14 +194,14 @@ describe("a result that is too large to buffer", () => {
   });
 
   it("is still buffered at a thousand rows", async () => {
-    expect(await ask(warehouse, "thousand", sorted)).toMatchObject({ kind: "whole", returned: 1000 });
+    expect(await ask(warehouse, "thousand", sorted)).toMatchObject({ kind: "buffered", returned: 1000 });
   });
 
   it("releases its connection when the reader stops in the middle", async () => {
     for (let i = 0; i < 25; i++) {
-      const { pieces } = await stream(warehouse, "many", sorted);
-      await pieces.next();
-      await pieces.return();
+      const { chunks } = await stream(warehouse, "many", sorted);
+      await chunks.next();
+      await chunks.return();
     }
     expect(await openTransactions()).toBe(0);
   });
@@ -268,7 +268,9 @@ describe("a session of the warehouse", () => {
     const answers = await Promise.all(Array.from({ length: 40 }, () => ask(warehouse, "settings", WHOLE)));
     expect(
       new Set(
-        answers.map((answer) => (answer === "overloaded" ? "" : answer.kind === "whole" ? answer.text : "")),
+        answers.map((answer) =>
+          answer === "overloaded" ? "" : answer.kind === "buffered" ? answer.text : "",
+        ),
       ),
     ).toEqual(new Set(['{"v":"UTC ISO, MDY off 12345ms"}']));
   });

@@ -71,7 +71,7 @@ async function ask(warehouse: Warehouse, relation: string): Promise<Rows> {
 /** The port of the server that answers. */
 async function answeredBy(warehouse: Warehouse, relation = "server"): Promise<number> {
   const rows = await ask(warehouse, relation);
-  return Number(/"port":(\d+)/.exec(rows.kind === "whole" ? rows.text : "")?.[1]);
+  return Number(/"port":(\d+)/.exec(rows.kind === "buffered" ? rows.text : "")?.[1]);
 }
 
 /** A server as from far away: each byte takes so many milliseconds, either way. */
@@ -242,12 +242,12 @@ describe("a replica that fails", () => {
     const { warehouse } = await routeTo([first]);
     const rows = await ask(warehouse, "numbers");
     if (rows.kind !== "stream") throw new Error("It is too short.");
-    const piece = await rows.pieces.next();
+    const piece = await rows.chunks.next();
     expect(piece.value).toMatch(/^{"i":1,/);
     await first.kill();
     await expect(
       (async () => {
-        while (!(await rows.pieces.next()).done);
+        while (!(await rows.chunks.next()).done);
       })(),
     ).rejects.toThrow();
     expect(await answeredBy(warehouse)).toBe(primary.port);

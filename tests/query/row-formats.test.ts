@@ -11,7 +11,7 @@ describe("a row", () => {
     await query(
       `DROP TABLE IF EXISTS "${schema}".one; CREATE TABLE "${schema}".one AS SELECT ${expression} AS v`,
     );
-    const { text } = postgresDialect.each([schema, "one"], [{ name: "v", type }], NOTHING, format);
+    const { text } = postgresDialect.selectEach([schema, "one"], [{ name: "v", type }], NOTHING, format);
     const [found] = await query(`SET timezone = 'UTC'; SET datestyle = 'ISO'`).then(() => query(text));
     return Object.values(found ?? {})[0];
   };

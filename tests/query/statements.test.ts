@@ -22,7 +22,7 @@ const NOTHING: Selection = { conditions: [], sort: [], page: null };
 const ID_SHAPE = SHAPE.slice(0, 1);
 /** What goes around every selection of the column `id`. */
 const wholeJson = (shape: ResultColumns, selection: Selection) =>
-  postgresDialect.whole(["sch", "rel"], shape, selection, "json", "exact");
+  postgresDialect.selectBuffered(["sch", "rel"], shape, selection, "json", "exact");
 
 /** The statement around the selected rows. `limit`: the largest number of rows, where it is not known beforehand. */
 const around = (rows: string, { limit = " AND count(*) <= 1000", row = 32_768 } = {}): string =>
@@ -37,7 +37,7 @@ interface Found {
 
 /** The same statement on the real relation. */
 async function found(selection: Partial<Selection>, shape: ResultColumns = SHAPE): Promise<Found> {
-  const { text, values } = postgresDialect.whole(
+  const { text, values } = postgresDialect.selectBuffered(
     [schema, "plain"],
     shape,
     { ...NOTHING, ...selection },
@@ -227,7 +227,7 @@ describe("a selection", () => {
 
   it("that looks ahead asks for one row more and says how many bytes that takes", async () => {
     const page = { limit: 2, offset: 0, lookAhead: true };
-    const { text, values } = postgresDialect.whole(
+    const { text, values } = postgresDialect.selectBuffered(
       [schema, "plain"],
       ID_SHAPE,
       { ...NOTHING, sort: [["id", "ASC"]], page },
@@ -263,7 +263,7 @@ describe("a selection", () => {
 
   it("quotes every name", () => {
     const hostile = 'a"b; DROP TABLE x; --';
-    const { text, values } = postgresDialect.whole(
+    const { text, values } = postgresDialect.selectBuffered(
       [hostile, hostile],
       [{ name: hostile, type: "text" }],
       {
@@ -303,7 +303,12 @@ describe("the question for a relation's columns", () => {
 
   it("row by row has all of the page, and one row that tells whether more follow", () => {
     const page = { limit: 5000, offset: 3, lookAhead: true };
-    const { text, values } = postgresDialect.each(["sch", "rel"], ID_SHAPE, { ...NOTHING, page }, "json");
+    const { text, values } = postgresDialect.selectEach(
+      ["sch", "rel"],
+      ID_SHAPE,
+      { ...NOTHING, page },
+      "json",
+    );
     expect(text).toBe(
       'SELECT row_to_json(t.*)::text FROM (SELECT s."id" AS "id" FROM "sch"."rel" AS s LIMIT $1 OFFSET $2) t',
     );
@@ -315,7 +320,7 @@ describe("the plain style", () => {
   const write = async (type: string, value: string, style: OutputStyle): Promise<unknown> => {
     const columns = [{ name: "v", type }];
     const selection: Selection = { ...NOTHING, conditions: [] };
-    const { text } = postgresDialect.whole(["sch", "rel"], columns, selection, "json", style);
+    const { text } = postgresDialect.selectBuffered(["sch", "rel"], columns, selection, "json", style);
     const relation = `(SELECT '${value}'::${type} AS v)`;
     await query("SET timezone = 'UTC'; SET datestyle = 'ISO'");
     const [row] = await query(text.replace('"sch"."rel"', relation));

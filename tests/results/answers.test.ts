@@ -173,7 +173,7 @@ async function sendTo(pieces: number, stallMs: number) {
   const stream: RowStream = {
     kind: "stream",
     columns: [],
-    pieces: {
+    chunks: {
       next: () => Promise.resolve(left-- > 0 ? { done: false, value: text } : { done: true, value: end }),
       return: () => Promise.resolve({ done: true, value: end }),
     },

@@ -54,7 +54,14 @@ it("runs a query again that is being cancelled for its earlier callers", async (
     context(() => true),
   );
   expect(queries).toHaveLength(2);
-  queries[1]?.give({ kind: "whole", columns: [], text: "{}", returned: 1, hasMore: false, milliseconds: 1 });
-  expect(await here).toMatchObject({ hasRunQuery: true, answer: { body: "{}\n" } });
-  expect(await shared).toMatchObject({ hasRunQuery: false, answer: { body: "{}\n" } });
+  queries[1]?.give({
+    kind: "buffered",
+    columns: [],
+    text: "{}",
+    returned: 1,
+    hasMore: false,
+    milliseconds: 1,
+  });
+  expect(await here).toMatchObject({ hasRunQuery: true, result: { body: "{}\n" } });
+  expect(await shared).toMatchObject({ hasRunQuery: false, result: { body: "{}\n" } });
 });

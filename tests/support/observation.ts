@@ -1,4 +1,4 @@
-import type { KeyOwner } from "../../runtime/access/keyring.js";
+import type { KeyOwner } from "../../runtime/access/authorize.js";
 import type { RequestRecord } from "../../runtime/observability/request-log.js";
 
 export const ANN: KeyOwner = { id: "0123456789ab", user: "ann", org: "Acme", tier: "tier1" };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { openRunResults } from "../../generator/watch/poll-run-results.js";
-import { BuildTimes } from "../../runtime/data-api/data-versions.js";
+import { BuildRecords } from "../../runtime/data-api/data-versions.js";
 import { atEnd, ownFolder } from "../support/service.js";
 import { type Behaviour, manifestServer, serving } from "./manifest-server.js";
 
@@ -36,7 +36,7 @@ async function following(
   intervalSeconds = 60,
   memory = join(ownFolder(), ".data/builds.json"),
 ) {
-  const builds = new BuildTimes();
+  const builds = new BuildRecords();
   const problems: string[] = [];
   const notKept: string[] = [];
   const runResults = await openRunResults({

@@ -1,6 +1,5 @@
 import express, { type Express, type Request, type Response } from "express";
-import { COMMON_HEADERS, NO_STORE, TEXT_POLICY } from "../../http/headers.js";
-import { requestIdOf } from "../../http/request-context.js";
+import { COMMON_HEADERS, NO_STORE, TEXT_POLICY, requestIdOf } from "../../http/headers.js";
 import { docsApp } from "../../docs/pages.js";
 import {
   type RampResponse,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openRateLimitStore } from "../../../runtime/access/rate-limit/open.js";
+import { openRateLimitStore } from "../../../runtime/access/rate-limit/fallback-store.js";
 import type { RateLimitStore, RateWindow } from "../../../runtime/access/rate-limit/store.js";
 import { needs } from "../../support/needs.js";
 import { startRedis, type RedisProcess } from "../../support/redis.js";

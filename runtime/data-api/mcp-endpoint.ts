@@ -1,15 +1,14 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
-import { authorize, peek } from "../access/authorize.js";
+import { callerHeaders, authorize, peek } from "../access/authorize.js";
 import { answerMcp, type McpCaller, type QueryReply } from "../docs/mcp.js";
 import { MAX_BODY_BYTES, readBody } from "../http/body.js";
-import { COMMON_HEADERS, NO_STORE } from "../http/headers.js";
-import { requestIdOf } from "../http/request-context.js";
+import { COMMON_HEADERS, NO_STORE, requestIdOf } from "../http/headers.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import type { Documents } from "./documents.js";
 import type { Gateway } from "./gateway.js";
-import { callerHeaders, sendHttpError, sendOptions } from "./send.js";
+import { sendHttpError, sendOptions } from "./send.js";
 
 export const MCP_PATH = "/mcp";
 
@@ -48,7 +47,7 @@ export async function serveMcp(
   }
 }
 
-/** The message of the body; null when the client is gone. */
+/** The JSON message of the body; null when the client has disconnected. */
 async function messageOf(request: IncomingMessage): Promise<{ readonly json: unknown } | HttpError | null> {
   if (request.method !== "POST") return httpError("methodNotAllowed");
   const body = await readBody(request);
@@ -68,10 +67,10 @@ async function messageOf(request: IncomingMessage): Promise<{ readonly json: unk
   }
 }
 
-/** Headers that say who calls, from where, and in which trace. */
+/** Headers that identify the caller and the trace. */
 const CALLER_HEADERS = ["x-api-key", "x-forwarded-for", "x-request-id", "traceparent"];
 
-/** A response is cut here: what a model reads is far shorter. */
+/** Longer responses are cut: language models read far less. */
 const MAX_BYTES = 256 * 1024;
 
 /**
@@ -100,14 +99,14 @@ function queryInProcess(
   });
 }
 
-/** Takes a response in memory, up to a size. */
+/** Collects a response in memory, up to a size. */
 class CollectingSocket extends Duplex {
   readonly remoteAddress: string | undefined;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
 
   constructor(remoteAddress: string | undefined) {
-    // Nothing waits for it to drain: only the server's own sockets tell a response that they have.
+    // No event `drain` is needed: a response listens only to the server's own sockets.
     super({ writableHighWaterMark: MAX_BYTES + 1 });
     this.remoteAddress = remoteAddress;
   }
@@ -123,7 +122,7 @@ class CollectingSocket extends Duplex {
     done();
   }
 
-  /** Of a body that was cut, the last line is not complete. */
+  /** The response. The incomplete last line of a cut body is dropped. */
   reply(status: number): QueryReply {
     const text = Buffer.concat(this.#chunks).toString();
     const end = text.indexOf("\r\n\r\n");
