@@ -9,8 +9,7 @@ import {
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { visible, visibleJson, byText, objectOr } from "../manifest/json.js";
 import { parseJson } from "../manifest/manifest.js";
-import type { Example } from "./examples.js";
-import type { Catalogue, CatalogueEntry, ColumnFacts, Skipped } from "./catalogue.js";
+import type { Catalogue, CatalogueEntry, ColumnFacts, Example, Skipped } from "./catalogue.js";
 
 const MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
 

@@ -1,6 +1,9 @@
 import type { Endpoint, Tier } from "@routewright/runtime/model";
 import type { ColumnGuarantees } from "../manifest/model.js";
-import type { Example } from "./examples.js";
+
+/** An example of a column's values. */
+export type Example =
+  string | number | boolean | null | readonly Example[] | { readonly [key: string]: Example };
 
 /** A model's descriptions: rendered into doc comments and OpenAPI, never into code. */
 export interface Documentation {

@@ -1,18 +1,14 @@
 import type { Manifest } from "../manifest/manifest.js";
 import type { Model, ModelColumn } from "../manifest/model.js";
-import type { CatalogueEntry, Problem } from "./catalogue.js";
+import type { CatalogueEntry, Example, Problem } from "./catalogue.js";
 import { asString, jsonSchemaOf, parseColumnType, withAcceptedValues } from "./column-types/column-type.js";
 
-/** A value that stands for a column in the documentation. */
-export type Example =
-  string | number | boolean | null | readonly Example[] | { readonly [key: string]: Example };
-
-/** An example is published to everybody, so it is short. */
+/** Longest example, in characters of JSON. */
 const MAX_LENGTH = 1000;
 
 /**
- * Gives entries the examples of their columns (`meta.routewright.example`; generator/README.md, Examples). A column with
- * private data, its own or inherited, gets none: the author may have copied a row.
+ * Adds the examples of columns (`meta.routewright.example`; generator/README.md, Examples). A private column, its own
+ * or inherited, gets none: the author may have copied a row.
  */
 export function withExamples(entries: readonly CatalogueEntry[], { models }: Manifest) {
   const warnings: Problem[] = [];
@@ -38,14 +34,14 @@ function warning({ uniqueId }: Model, { name }: ModelColumn, message: string): P
     model: uniqueId,
     path,
     message,
-    hint: "Write a value as a response would hold it, or remove the example.",
+    hint: "Write a value as in a response, or remove the example.",
   };
 }
 
 function exampleProblem(column: ModelColumn, { endpoint, facts }: CatalogueEntry): string | null {
   const { name, example } = column;
   if (facts.isPrivate || facts.columns.get(name)?.isPrivate)
-    return "The column holds private data: its example is not published.";
+    return "The column is private: its example is not published.";
   if (!isExample(example))
     return "The example is longer than 1,000 characters, or holds a number that JSON readers would round.";
   const declared = endpoint.columns.find((each) => each.name === name)?.type ?? undefined;
@@ -69,7 +65,7 @@ function isExample(value: unknown): value is Example {
   return isJson(value) && JSON.stringify(value).length <= MAX_LENGTH;
 }
 
-/** JSON has read an integer beyond 2^53 with other digits than the author wrote. */
+/** Integers beyond 2^53 were rounded when the manifest was parsed. */
 function isJson(value: unknown): boolean {
   if (typeof value === "object" && value !== null) return Object.values(value).every(isJson);
   if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;

@@ -166,4 +166,3 @@ export function noManifest(status: ReleaseStatus): RefreshResult {
 export function failed({ manifest, endpoints }: ReleaseStatus, detail: string): RefreshResult {
   return { status: "error", models: manifest?.models ?? endpoints, endpoints, detail };
 }
-

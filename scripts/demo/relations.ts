@@ -1,4 +1,4 @@
-import type { Build, TestRun } from "@routewright/runtime/server";
+import type { NodeBuild, TestRun } from "@routewright/runtime/server";
 import pg from "pg";
 import { type Index, readStarter, type Relation, type Starter, type Test } from "./starter.js";
 
@@ -19,7 +19,7 @@ export interface DemoBuild {
 
 /** What dbt writes to `run_results.json`: when each relation was built, its rows, and how its tests went. */
 export interface BuildResults {
-  readonly builds: readonly Build[];
+  readonly builds: readonly NodeBuild[];
   readonly tests: readonly TestRun[];
 }
 
@@ -61,7 +61,7 @@ async function bringUpToDate(client: pg.Client, starter: Starter): Promise<DemoB
   await client.query("set local time zone 'UTC'; set local jit = off");
   const schema = escapeIdentifier(starter.schema);
   await client.query(`drop schema if exists ${schema} cascade; create schema ${schema}`);
-  const builds: Build[] = [];
+  const builds: NodeBuild[] = [];
   for (const relation of starter.relations) {
     const rows = await build(client, starter.schema, relation);
     builds.push({ node: relation.id, completedAt: Date.now(), rows });
