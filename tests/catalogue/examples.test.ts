@@ -102,7 +102,7 @@ describe("an example is not published", () => {
   const at = (column: string) => `$.columns.${column}.meta.routewright.example`;
 
   it("of a column with private data, its own or inherited by name", () => {
-    const message = "The column holds private data: its example is not published.";
+    const message = "The column is private: its example is not published.";
     expect(refused({ city: "S3CRET" }, "city")).toEqual([[at("city"), message]]);
     expect(refused({ email: "S3CRET" })).toEqual([[at("email"), message]]);
   });
