@@ -1,5 +1,5 @@
 import type { Method, Pagination, Parameter } from "@routewright/runtime/model";
-import type { CatalogueEntry, Documentation } from "../../catalogue/catalogue.js";
+import type { CatalogueEntry, Documentation, Example } from "../../catalogue/catalogue.js";
 import type { Json, JsonMap, JsonRecord } from "./json-text.js";
 
 /** A field of a request: in the query of a GET, in the body of a POST. */
