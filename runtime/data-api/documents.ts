@@ -1,4 +1,5 @@
-import { catalogueBody, type CatalogueBody } from "../docs/catalogue.js";
+import { catalogueBody } from "../docs/catalogue.js";
+import type { CatalogueBody } from "../docs/catalogue-body.js";
 import { openApiForTier } from "../docs/openapi-for-tier.js";
 import type { Tier } from "../model/tier.js";
 import { BufferedResult } from "../results/result-service.js";

@@ -1,5 +1,14 @@
-import type { Endpoint, Parameter } from "../model/endpoint.js";
+import type { Endpoint } from "../model/endpoint.js";
 import { allows, type Tier, TIERS } from "../model/tier.js";
+import type {
+  Build,
+  CatalogueBody,
+  CatalogueColumn,
+  CatalogueEndpoint,
+  CatalogueParameter,
+  LineageNode,
+  TestSummary,
+} from "./catalogue-body.js";
 
 /** What the catalogue of a release is made from (runtime/README.md, Catalogue). */
 export interface CatalogueSource {
@@ -31,109 +40,6 @@ interface TestResult {
   readonly status: "pass" | "warn" | "fail" | "error";
   readonly completedAt: number;
   readonly failures: number | null;
-}
-
-/** Body of `GET /v1/system/catalogue`. */
-export interface CatalogueBody {
-  readonly title: string;
-  /** The caller's. */
-  readonly tier: Tier;
-  /** Endpoints that the caller may call, in the documented order. */
-  readonly endpoints: readonly CatalogueEndpoint[];
-  /** How many more endpoints each higher tier opens. */
-  readonly locked: Readonly<Partial<Record<Tier, number>>>;
-  /** Text about each category that has one. */
-  readonly categories: Readonly<Record<string, string>>;
-  /** The nodes that the endpoints' models are made from; null where the caller's tier does not see them. */
-  readonly lineage: readonly LineageNode[] | null;
-}
-
-export interface CatalogueEndpoint {
-  readonly path: string;
-  readonly model: string;
-  /** The model's `id` in `lineage`. */
-  readonly node: string;
-  readonly category: string;
-  readonly resource: string;
-  readonly granularity: string | null;
-  readonly window: string | null;
-  readonly tier: Tier;
-  readonly description: string;
-  readonly methods: readonly string[];
-  readonly columns: readonly CatalogueColumn[];
-  /** Null for an endpoint that takes no parameters at all. */
-  readonly parameters: readonly CatalogueParameter[] | null;
-  /** At least one of these is required; empty: none. */
-  readonly require_any_of: readonly string[];
-  readonly pagination: {
-    readonly default_limit: number;
-    readonly max_limit: number;
-    readonly response: "list" | "envelope";
-  } | null;
-  readonly sort: readonly (readonly [column: string, direction: string])[];
-  readonly sortable_fields: readonly string[];
-  readonly deprecation_date: string | null;
-  readonly successor: string | null;
-  /** As in `X-Data-As-Of`. */
-  readonly data_as_of: string | null;
-  readonly last_build: Build | null;
-  /** Null where the model has no tests. */
-  readonly tests: TestSummary | null;
-}
-
-export interface CatalogueColumn {
-  readonly name: string;
-  /** The database type; null where the model declares none. */
-  readonly type: string | null;
-  readonly description: string;
-  readonly accepted_values?: readonly string[];
-}
-
-export interface CatalogueParameter {
-  readonly name: string;
-  readonly column: string;
-  readonly operator: Parameter["operator"];
-  readonly type: Parameter["type"];
-  readonly description: string;
-  /** The only values that are accepted. */
-  readonly accepted_values?: readonly string[];
-}
-
-export interface Build {
-  /** RFC 3339, in UTC. */
-  readonly completed_at: string;
-  /** Rows that the build wrote; null where dbt does not say. */
-  readonly rows: number | null;
-  /** It failed while it ran: the rows may be those of before. */
-  readonly failed: boolean;
-}
-
-export interface TestSummary {
-  readonly passed: number;
-  readonly warned: number;
-  /** Failed, or could not run. */
-  readonly failed: number;
-  /** No result is known. */
-  readonly unknown: number;
-  /** When the last of them ran; null where none has. */
-  readonly completed_at: string | null;
-  /** Those that did not pass. */
-  readonly problems: readonly {
-    readonly name: string;
-    readonly status: "warn" | "fail" | "error";
-    readonly failures: number | null;
-  }[];
-}
-
-export interface LineageNode {
-  /** dbt's `unique_id`. */
-  readonly id: string;
-  readonly name: string;
-  /** `model`, `seed`, `snapshot`, `source`, … */
-  readonly kind: string;
-  readonly parents: readonly string[];
-  readonly last_build: string | null;
-  readonly tests: TestSummary | null;
 }
 
 /** The catalogue as a caller of a tier sees it. */

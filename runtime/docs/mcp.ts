@@ -9,7 +9,7 @@ import type {
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { Ajv, type ValidateFunction } from "ajv";
-import type { CatalogueBody, CatalogueEndpoint } from "./catalogue.js";
+import type { CatalogueBody, CatalogueEndpoint } from "./catalogue-body.js";
 import { Search } from "./search.js";
 
 /** What the tools of one request may use: everything is as the request's key allows. */

@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { extname } from "node:path";
 import { gzipSync } from "node:zlib";
-import swaggerUi from "swagger-ui-express";
 
 const require = createRequire(import.meta.url);
 
@@ -28,18 +27,18 @@ export function isDocsPath(path: string): boolean {
   return /^\/(docs|redoc|explore)(\/|$)/.test(path);
 }
 
-/** An Express app with `/docs` (Swagger UI) and `/redoc`, both from the installed packages. */
+/** An Express app with `/docs` (Swagger UI) and `/redoc`, both from the package's assets. */
 export function docsApp(title: string): Express {
   const app = express();
   app.disable("x-powered-by");
   app.use(setPolicy);
   app.get("/docs", (_request, response) => void response.type("html").send(swaggerPage(title)));
-  app.get("/docs/start.js", sendAsset("swagger-start.js"));
+  app.get("/docs/start.js", sendAsset("reference.js"));
   app.get("/docs/start.css", sendAsset("swagger.css"));
-  app.use("/docs", swaggerUi.serve);
+  for (const file of ["swagger-ui-bundle.js", "swagger-ui.css"]) app.get(`/docs/${file}`, sendAsset(file));
   app.get("/redoc", (_request, response) => void response.type("html").send(redocPage(title)));
   app.get("/redoc/redoc.js", sendAsset("redoc.js"));
-  app.get("/redoc/start.js", sendAsset("redoc-start.js"));
+  app.get("/redoc/start.js", sendAsset("reference.js"));
   return app;
 }
 

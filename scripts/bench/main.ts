@@ -7,6 +7,7 @@ import { barsText, type Findings, isMet, tableText } from "./report.js";
 import type { Effort, Section } from "./sections/section.js";
 import { fairness } from "./sections/fairness.js";
 import { generate } from "./sections/generate.js";
+import { pages } from "./sections/pages.js";
 import { rampIntents } from "./sections/ramp.js";
 import { refresh } from "./sections/refresh.js";
 import { scale } from "./sections/scale.js";
@@ -22,6 +23,7 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   generate,
   refresh,
   ramp: rampIntents,
+  pages,
   soak,
 };
 

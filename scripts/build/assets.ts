@@ -1,5 +1,5 @@
 /**
- * Puts into the packages what is not compiled: Redoc's bundle and the MCP server's into the runtime, which then needs
+ * Puts into the packages what is not compiled: the bundles of Swagger UI, Redoc and the MCP server into the runtime, which then needs
  * none of their dependencies, and the templates for CI, clients and containers into the command line.
  */
 import { build } from "esbuild";
@@ -8,7 +8,8 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
 const assets = fileURLToPath(new URL("../../runtime/dist/assets", import.meta.url));
-const redoc = createRequire(import.meta.url).resolve("redoc/bundles/redoc.standalone.js");
+const { resolve } = createRequire(import.meta.url);
+const redoc = resolve("redoc/bundles/redoc.standalone.js");
 
 /** Redoc's side menu ends with a picture from its maker's host; pages of this project load nothing from other hosts. */
 const LOGO = "https://cdn.redoc.ly/redoc/logo-mini.svg";
@@ -18,6 +19,12 @@ const script = readFileSync(redoc, "utf8");
 if (!script.includes(LOGO)) throw new Error(`${redoc} no longer loads ${LOGO}: look what it loads instead.`);
 mkdirSync(assets, { recursive: true });
 writeFileSync(`${assets}/redoc.js`, script.replaceAll(LOGO, EMPTY_PICTURE));
+
+for (const file of ["swagger-ui-bundle.js", "swagger-ui-bundle.js.LICENSE.txt", "swagger-ui.css"])
+  cpSync(resolve(`swagger-ui-dist/${file}`), `${assets}/${file}`);
+// Its licence is passed on with it.
+for (const file of ["LICENSE", "NOTICE"])
+  cpSync(resolve(`swagger-ui-dist/${file}`), `${assets}/swagger-ui.${file}`);
 
 /** Of the MCP SDK only the server is bundled. Ajv is a dependency of the runtime already. */
 await build({

@@ -7,8 +7,7 @@ const inRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, 
 await build({
   entryPoints: {
     explore: inRoot("runtime/docs/explorer/main.ts"),
-    "swagger-start": inRoot("runtime/docs/reference/swagger.ts"),
-    "redoc-start": inRoot("runtime/docs/reference/redoc.ts"),
+    reference: inRoot("runtime/docs/reference/main.ts"),
     swagger: inRoot("runtime/docs/reference/swagger.css"),
   },
   outdir: inRoot("runtime/dist/assets"),

@@ -100,6 +100,30 @@ describe.skipIf(!isThere)("in a browser", () => {
   });
 
   it.each([
+    ["/docs", 650_000],
+    ["/redoc", 450_000],
+  ])("%s is sent compressed, less than %d bytes", async (path, most) => {
+    const { page } = await visit(path);
+    await page.waitForLoadState("networkidle");
+    const bytes = await page.evaluate<number>(
+      `performance.getEntriesByType("resource").reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`,
+    );
+    expect(bytes).toBeGreaterThan(100_000);
+    expect(bytes).toBeLessThan(most);
+  });
+
+  it.each([
+    ["/docs", "#operations-bridges-get_bridges_volume_daily"],
+    ["/redoc", "[id='tag/bridges/operation/get_bridges_volume_daily']"],
+  ])("%s shows the example of each column in the sample of a response", async (path, operation) => {
+    const { page } = await visit(path);
+    const block = page.locator(operation);
+    await block.waitFor();
+    if (path === "/docs") await block.locator(".opblock-summary-control").click();
+    await expect.poll(() => block.innerText()).toMatch(/"?volume_usd"?:\s*5793503\.44/);
+  });
+
+  it.each([
     ["/docs", ".opblock"],
     ["/redoc", "#redoc h1"],
   ])("%s has no accessibility violation", async (path, part) => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { CatalogueBody } from "../../runtime/docs/catalogue.js";
+import type { CatalogueBody } from "../../runtime/docs/catalogue-body.js";
 import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, ownFolder, serveManifest, startManifest } from "../support/service.js";

@@ -1,4 +1,4 @@
-import type { CatalogueBody, CatalogueEndpoint } from "../catalogue.js";
+import type { CatalogueBody, CatalogueEndpoint } from "../catalogue-body.js";
 
 /** Filters of a request by parameter name. */
 export type Parameters = Readonly<Record<string, readonly string[]>>;

@@ -1,5 +1,5 @@
 import uPlot from "uplot";
-import type { CatalogueEndpoint } from "../catalogue.js";
+import type { CatalogueEndpoint } from "../catalogue-body.js";
 import { ExactNumber, type Row, textOf } from "./api.js";
 import { count, el, select, toggle } from "./dom.js";
 import type { ChartState } from "./state.js";

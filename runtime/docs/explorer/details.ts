@@ -1,9 +1,9 @@
-import { TIER_NAMES } from "../../model/tier.js";
-import type { CatalogueEndpoint, LineageNode, TestSummary } from "../catalogue.js";
+import type { CatalogueEndpoint, LineageNode } from "../catalogue-body.js";
 import { type ApiRequest, key, type Method, query, type Result, ServiceError, withMethod } from "./api.js";
-import { type Child, copyButton, count, el, time, toggle } from "./dom.js";
+import { type Child, copyButton, el, toggle } from "./dom.js";
 import { parameterForm, readForm } from "./form.js";
 import { lineageGraph } from "./lineage.js";
+import { columnsTable, overview } from "./overview.js";
 import { resultView } from "./results.js";
 import { type Language, LANGUAGES, samplesOf } from "./samples.js";
 import type { State } from "./state.js";
@@ -34,10 +34,7 @@ export class EndpointDetails {
     this.element = el(
       "article",
       { "aria-labelledby": "endpoint-path" },
-      heading(endpoint),
-      el("p", { class: "description" }, endpoint.description || "No description."),
-      deprecation(endpoint),
-      facts(endpoint),
+      ...overview(endpoint),
       section("Try it", this.#form, this.#samples, this.#rows),
       section(`Columns`, columnsTable(endpoint)),
       graph !== null && section("Made from", graph),
@@ -183,119 +180,6 @@ const METHOD_HINTS: Readonly<Record<Method, string>> = {
   GET: "Parameters in the address.",
   POST: "Parameters in a JSON body: for long lists, and for values with commas.",
 };
-
-function heading({ path, methods, tier, model }: CatalogueEndpoint): HTMLElement {
-  return el(
-    "header",
-    {},
-    el(
-      "div",
-      { class: "badges" },
-      ...methods.map((method) => el("span", { class: "badge method" }, method)),
-      el("span", { class: `badge ${tier}` }, `${TIER_NAMES[tier]} (${tier})`),
-    ),
-    el("h2", { id: "endpoint-path", tabindex: -1 }, path),
-    el("p", { class: "model" }, `dbt model ${model}`),
-  );
-}
-
-function deprecation({ deprecation_date, successor }: CatalogueEndpoint): Child {
-  if (deprecation_date === null && successor === null) return null;
-  return el(
-    "p",
-    { class: "warning" },
-    deprecation_date === null ? "There is a later version" : "Deprecated: it may be removed ",
-    deprecation_date !== null && time(deprecation_date),
-    successor !== null && ": use ",
-    successor !== null && el("a", { href: `?endpoint=${encodeURIComponent(successor)}` }, successor),
-    ".",
-  );
-}
-
-function facts({ last_build, data_as_of, tests, pagination, sort }: CatalogueEndpoint): HTMLElement {
-  const rows: (readonly [string, readonly Child[]])[] = [
-    ["Last build", buildFact(last_build)],
-    ["Data as of", data_as_of === null ? [] : [time(data_as_of)]],
-    ["Tests", tests === null ? ["none"] : [testsFact(tests)]],
-    [
-      "Rows per page",
-      pagination === null
-        ? ["all"]
-        : [
-            `${pagination.default_limit.toLocaleString("en")}, at most ${pagination.max_limit.toLocaleString("en")}`,
-          ],
-    ],
-    ["Sorted by", sort.length === 0 ? [] : [sort.map((order) => order.join(" ")).join(", ")]],
-  ];
-  return el(
-    "dl",
-    { class: "facts" },
-    ...rows
-      .filter(([, value]) => value.length > 0)
-      .map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, ...value))),
-  );
-}
-
-function buildFact(build: CatalogueEndpoint["last_build"]): readonly Child[] {
-  if (build === null) return ["not known"];
-  const rows = build.rows === null ? "" : `, ${count(build.rows, "row")}`;
-  return [build.failed && el("strong", { class: "bad" }, "failed "), time(build.completed_at), rows];
-}
-
-function testsFact({ passed, warned, failed, unknown, problems }: TestSummary): HTMLElement {
-  const parts = [
-    [passed, "passed", "good"],
-    [warned, "warned", "odd"],
-    [failed, "failed", "bad"],
-    [unknown, "not run yet", ""],
-  ] as const;
-  const summary = parts
-    .filter(([number]) => number > 0)
-    .map(([number, words, style], i) =>
-      el("span", { class: style }, `${i === 0 ? "" : ", "}${String(number)} ${words}`),
-    );
-  if (problems.length === 0) return el("span", {}, ...summary);
-  const list = problems.map(({ name, status, failures }) =>
-    el("li", {}, `${name}: ${status}${failures === null ? "" : `, ${count(failures, "row")}`}`),
-  );
-  return el("details", {}, el("summary", {}, ...summary), el("ul", {}, ...list));
-}
-
-function columnsTable({ columns }: CatalogueEndpoint): HTMLElement {
-  if (columns.length === 0)
-    return el("p", { class: "note" }, "The model declares no columns: all of the table's are served.");
-  return el(
-    "div",
-    { class: "wide", tabindex: 0, role: "region", "aria-label": "Columns" },
-    el(
-      "table",
-      { class: "columns" },
-      el(
-        "thead",
-        {},
-        el("tr", {}, ...["Column", "Type", "Description"].map((name) => el("th", { scope: "col" }, name))),
-      ),
-      el(
-        "tbody",
-        {},
-        ...columns.map(({ name, type, description, accepted_values }) =>
-          el(
-            "tr",
-            {},
-            el("th", { scope: "row" }, name),
-            el("td", { class: "type" }, type ?? ""),
-            el(
-              "td",
-              {},
-              description,
-              accepted_values !== undefined && ` One of: ${accepted_values.join(", ")}.`,
-            ),
-          ),
-        ),
-      ),
-    ),
-  );
-}
 
 function section(title: string, ...children: readonly Child[]): HTMLElement {
   return el("section", {}, el("h3", {}, title), ...children);

@@ -1,4 +1,4 @@
-import type { CatalogueColumn, CatalogueEndpoint, CatalogueParameter } from "../catalogue.js";
+import type { CatalogueColumn, CatalogueEndpoint, CatalogueParameter } from "../catalogue-body.js";
 import { type ApiRequest, type Method, type Parameters, splitList } from "./api.js";
 import { el } from "./dom.js";
 

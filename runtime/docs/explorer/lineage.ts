@@ -1,4 +1,4 @@
-import type { LineageNode } from "../catalogue.js";
+import type { LineageNode } from "../catalogue-body.js";
 import { count, el, svg } from "./dom.js";
 
 const WIDTH = 190;

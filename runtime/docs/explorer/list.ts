@@ -1,4 +1,4 @@
-import type { CatalogueBody, CatalogueEndpoint } from "../catalogue.js";
+import type { CatalogueBody, CatalogueEndpoint } from "../catalogue-body.js";
 import { TIER_NAMES, TIERS, type Tier } from "../../model/tier.js";
 import { Search } from "../search.js";
 import { count, el, select } from "./dom.js";

@@ -1,5 +1,5 @@
 /** The explorer: what the API offers to the caller, to search, read, try and draw (runtime/README.md, Explorer). */
-import type { CatalogueBody, LineageNode } from "../catalogue.js";
+import type { CatalogueBody, LineageNode } from "../catalogue-body.js";
 import { TIER_NAMES } from "../../model/tier.js";
 import { fetchCatalogue, key, ServiceError } from "./api.js";
 import { EndpointDetails } from "./details.js";

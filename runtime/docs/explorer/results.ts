@@ -1,4 +1,4 @@
-import type { CatalogueEndpoint } from "../catalogue.js";
+import type { CatalogueEndpoint } from "../catalogue-body.js";
 import {
   downloadCsv,
   ExactNumber,

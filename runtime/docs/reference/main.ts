@@ -1,0 +1,147 @@
+/** Starts Swagger UI (`/docs`) or Redoc (`/redoc`), whichever the page has loaded. */
+import { isTier, TIER_NAMES } from "../../model/tier.js";
+
+declare const SwaggerUIBundle: {
+  (options: object): unknown;
+  readonly presets: { readonly apis: unknown };
+};
+
+declare const Redoc: {
+  init(description: object, options: object, root: Element): void;
+};
+
+/** What of an OpenAPI document the pages look at. */
+interface Description {
+  readonly info: { readonly title: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+interface Operation {
+  readonly operationId?: string;
+  readonly "x-tier"?: string;
+  "x-badges"?: readonly { readonly name: string; readonly color: string }[];
+}
+
+const METHODS = ["get", "put", "post", "delete", "patch"];
+
+/** Fetches the description; a failure is shown in words. */
+async function fetchDescription(): Promise<Description | null> {
+  try {
+    const response = await fetch("/openapi.json");
+    if (!response.ok) throw new Error(`The service answered ${String(response.status)}.`);
+    return (await response.json()) as Description;
+  } catch (error) {
+    const words = error instanceof Error ? error.message : String(error);
+    const problem = document.createElement("p");
+    problem.setAttribute("role", "alert");
+    problem.textContent = `The description cannot be loaded: ${words} Reload the page.`;
+    document.querySelector("#swagger-ui, #redoc")?.replaceChildren(problem);
+    return null;
+  }
+}
+
+function operationsOf({ paths }: Description): readonly Operation[] {
+  return Object.values(paths).flatMap((item) =>
+    METHODS.flatMap((method) => (method in item ? [item[method] as Operation] : [])),
+  );
+}
+
+/** The name of an operation's tier, as people call it; null where it has none. */
+function tierName(operation: Operation | undefined): string | null {
+  const tier = operation?.["x-tier"];
+  return isTier(tier) ? TIER_NAMES[tier] : null;
+}
+
+/** Calls `fix` whenever the page has changed, at most once a frame. */
+function onChanges(root: Element, fix: () => void): void {
+  let isPlanned = false;
+  const run = (): void => {
+    isPlanned = false;
+    fix();
+  };
+  new MutationObserver(() => {
+    if (isPlanned) return;
+    isPlanned = true;
+    requestAnimationFrame(run);
+  }).observe(root, { childList: true, subtree: true });
+  fix();
+}
+
+/** Gives headings the level that they have in the page: those of the libraries leave levels out. */
+function setLevel(selector: string, level: number): void {
+  for (const heading of document.querySelectorAll(`${selector}:not([aria-level])`)) {
+    heading.setAttribute("role", "heading");
+    heading.setAttribute("aria-level", String(level));
+  }
+}
+
+/** With more operations the page is shorter when all tags are closed. */
+const OPEN_UP_TO = 40;
+
+/** Parts that stand outside of Swagger UI's own main part. */
+const LANDMARKS = [
+  [".information-container", "About this API"],
+  [".scheme-container", "Server and key"],
+  [".filter-container", "Filter"],
+] as const;
+
+/** Few tags are open, operations show their tier, and accessibility faults of Swagger UI are fixed. */
+function startSwagger(description: Description, root: Element): void {
+  const operations = operationsOf(description);
+  const byId = new Map(operations.map((operation) => [operation.operationId ?? "", operation]));
+  SwaggerUIBundle({
+    spec: description,
+    domNode: root,
+    deepLinking: true,
+    presets: [SwaggerUIBundle.presets.apis],
+    layout: "BaseLayout",
+    persistAuthorization: true,
+    displayRequestDuration: true,
+    docExpansion: operations.length <= OPEN_UP_TO ? "list" : "none",
+    defaultModelsExpandDepth: -1,
+    filter: true,
+  });
+  onChanges(root, () => {
+    for (const block of root.querySelectorAll<HTMLElement>(".opblock:not([data-tier])")) {
+      const operation = byId.get(block.id.slice(block.id.lastIndexOf("-") + 1));
+      block.dataset["tier"] = operation?.["x-tier"] ?? "";
+      const name = tierName(operation);
+      if (name === null) continue;
+      const badge = document.createElement("span");
+      badge.className = "tier";
+      badge.textContent = name;
+      block.querySelector(".opblock-summary-path-description-wrapper")?.append(badge);
+    }
+    for (const [selector, label] of LANDMARKS) {
+      const part = root.querySelector(selector);
+      part?.setAttribute("role", "region");
+      part?.setAttribute("aria-label", label);
+    }
+    root.querySelector("#servers")?.setAttribute("aria-label", "Server");
+    root.querySelector(".operation-filter-input")?.setAttribute("aria-label", "Filter by tag");
+    // A link within a button cannot be reached; the button itself opens the operation.
+    for (const link of root.querySelectorAll("button a[href]")) link.removeAttribute("href");
+    setLevel(".opblock-tag", 2);
+    setLevel(".opblock h4, .webhooks h4, .opblock h5", 3);
+  });
+}
+
+/** Operations show their tier, and accessibility faults of Redoc are fixed. */
+function startRedoc(description: Description, root: Element): void {
+  for (const operation of operationsOf(description)) {
+    const name = tierName(operation);
+    if (name !== null) operation["x-badges"] = [{ name, color: "#3b4754" }];
+  }
+  Redoc.init(description, { requiredPropsFirst: true, hideDownloadButton: false }, root);
+  onChanges(root, () => {
+    // Its label leaves out what stands below it.
+    for (const item of root.querySelectorAll("li[role=menuitem][aria-label]"))
+      item.removeAttribute("aria-label");
+    setLevel(".api-content h5, .api-content h3", 3);
+  });
+}
+
+const description = await fetchDescription();
+const [swagger, redoc] = ["#swagger-ui", "#redoc"].map((selector) => document.querySelector(selector));
+if (description !== null && swagger) startSwagger(description, swagger);
+if (description !== null && redoc) startRedoc(description, redoc);
