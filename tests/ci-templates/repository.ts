@@ -1,10 +1,10 @@
 /** A user's repository on a platform, with a template in it. */
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
@@ -13,7 +13,8 @@ import { type Kind, type Platform, startPlatform } from "./platform.js";
 import { bareEnvironment, MANIFEST_SECRET, type PipelineRun, runPipeline } from "./run.js";
 import { TEMPLATES } from "./templates.js";
 
-const CLI = fileURLToPath(new URL("../../generator/bin/routewright.js", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const CLI = join(ROOT, "generator/bin/routewright.js");
 
 export interface Repository {
   readonly platform: Platform;
@@ -28,15 +29,23 @@ export interface Repository {
   run(): Promise<PipelineRun>;
 }
 
-/** A repository whose main branch has the generated folder of `manifest`. Gone at the end of the test. */
-export async function repositoryOn(kind: Kind, manifest: unknown): Promise<Repository> {
+/**
+ * A repository whose main branch has the generated folder of `manifest`. Gone at the end of the test. Routewright is a link
+ * to this clone, which installs at once, or the packages as they are published.
+ */
+export async function repositoryOn(
+  kind: Kind,
+  manifest: unknown,
+  install: "linked" | "packed" = "linked",
+): Promise<Repository> {
   const root = mkdtempSync(join(tmpdir(), "routewright-test-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const bare = join(root, "group/project.git");
   const author = join(root, "author");
   command(root, "git", "init", "-q", "--bare", "-b", "main", bare);
   command(root, "git", "clone", "-q", bare, author);
-  writePackage(root, author);
+  if (install === "packed") installPacked(author);
+  else writePackage(root, author);
   generateInto(join(author, "generated"), manifest);
   mkdirSync(join(author, "ci"));
   for (const file of ["regenerate.sh", "review-request.mjs"])
@@ -64,7 +73,8 @@ export async function repositoryOn(kind: Kind, manifest: unknown): Promise<Repos
       writeFileSync(join(author, file), text);
       commitAll();
     },
-    run: () => runPipeline(kind, root, platform.url, manifestUrl),
+    run: () =>
+      runPipeline(kind, root, platform.url, manifestUrl, install === "packed" ? registryVariables() : {}),
   });
 }
 
@@ -92,6 +102,31 @@ function writePackage(root: string, folder: string): void {
     JSON.stringify({ name: "project", lockfileVersion: 3, requires: true, packages }),
   );
   writeFileSync(join(folder, ".gitignore"), "node_modules/\n");
+}
+
+/** The packed packages in the repository and a lock file that names them: `npm ci` installs them as any other. */
+function installPacked(folder: string): void {
+  const env = { ...bareEnvironment(folder), ...registryVariables() };
+  const npm = (cwd: string, ...args: readonly string[]): string =>
+    execFileSync("npm", [...args], { cwd, env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+  const target = join(folder, "packages");
+  mkdirSync(target);
+  npm(ROOT, "pack", "--workspaces", "--pack-destination", target);
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "project", private: true }));
+  writeFileSync(join(folder, ".gitignore"), "node_modules/\n");
+  const files = readdirSync(target).map((file) => `./packages/${file}`);
+  npm(folder, "install", "--package-lock-only", "--ignore-scripts", ...files);
+}
+
+/** npm with this machine's registry and cache. */
+function registryVariables(): Readonly<Record<string, string>> {
+  const cache = execFileSync("npm", ["config", "get", "cache"], { encoding: "utf8" }).trim();
+  return {
+    npm_config_offline: "false",
+    npm_config_prefer_offline: "true",
+    npm_config_cache: cache,
+    npm_config_userconfig: join(homedir(), ".npmrc"),
+  };
 }
 
 /** Where dbt's job puts the manifest: for those with the signed address only. */

@@ -22,6 +22,7 @@ export async function runPipeline(
   root: string,
   url: string,
   manifestUrl: string,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<PipelineRun> {
   const checkout = mkdtempSync(join(root, "checkout-"));
   const { steps, variables } =
@@ -30,7 +31,11 @@ export async function runPipeline(
       : await onGitlab(checkout, url, manifestUrl);
   const run = { status: 0, output: "" };
   for (const step of steps) {
-    const { status, output } = await runStep(checkout, { ...variables, ...step.variables }, step.script);
+    const { status, output } = await runStep(
+      checkout,
+      { ...more, ...variables, ...step.variables },
+      step.script,
+    );
     run.status = status;
     run.output += output;
     if (status !== 0) break;

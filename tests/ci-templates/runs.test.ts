@@ -45,6 +45,17 @@ describe.skipIf(!needs("git")).each(kinds)("the pipeline of %s", { timeout: TIME
     expect(repository.platform.requests).toEqual([]);
   });
 
+  it("works with the packages as they are published", async () => {
+    const repository = await repositoryOn(kind, BASE, "packed");
+    repository.manifest = NARROWED;
+    const { status, output } = await repository.run();
+    expect(status, output).toBe(1);
+    expect(output).toMatch(/added \d+ packages/);
+    const [request] = repository.platform.requests;
+    expect(reportsOn(request!)["diff"]).toContain("### API changes: fails");
+    expect(repository.git("diff", "--name-only", "main", REVIEW)).toContain("generated/catalogue.json");
+  });
+
   it("puts up an addition, once, and withdraws it when dbt takes it back", async () => {
     const repository = await repositoryOn(kind, BASE);
     const { main } = repository.branches();
