@@ -3,6 +3,7 @@ import type { CatalogueEntry, ModelFacts } from "../catalogue/catalogue.js";
 import { type ColumnType, parseColumnType } from "../catalogue/column-types/column-type.js";
 import { compareTypes, type Outcome } from "./column-compatibility.js";
 import type { Difference } from "./change.js";
+import { compareGuarantees } from "./compare-guarantees.js";
 import type { ChangeKind } from "./kinds.js";
 
 /** What differs in the rows. */
@@ -18,7 +19,7 @@ export function compareColumns(base: CatalogueEntry, head: CatalogueEntry): read
     ...compareNumbers(base.endpoint, head.endpoint),
     ...added.map((column) => ({ kind, subject: column.name, after: typeText(column) }) as const),
     ...compareOrder(base.endpoint.columns, head.endpoint.columns),
-    ...compareAcceptedValues(base, head),
+    ...compareGuarantees(base, head),
   ];
 }
 
@@ -102,24 +103,4 @@ function compareOrder(base: readonly Column[], head: readonly Column[]): readonl
 
 function names(columns: readonly Column[]): string {
   return columns.map(({ name }) => name).join(", ");
-}
-
-function compareAcceptedValues(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
-  return base.endpoint.columns.flatMap(({ name: subject }) => {
-    if (!head.endpoint.columns.some(({ name }) => name === subject)) return [];
-    const [was, is] = [valuesOf(base, subject), valuesOf(head, subject)];
-    const isWider = was !== null && (is === null || is.some((value) => !was.includes(value)));
-    const isNarrower = is !== null && (was === null || was.some((value) => !is.includes(value)));
-    if (!isWider && !isNarrower) return [];
-    const kind = isWider ? "accepted-values-widened" : "accepted-values-narrowed";
-    return [{ kind, subject, before: valuesText(was), after: valuesText(is) } as const];
-  });
-}
-
-function valuesOf({ facts }: CatalogueEntry, column: string): readonly string[] | null {
-  return facts.columns.get(column)?.acceptedValues ?? null;
-}
-
-function valuesText(values: readonly string[] | null): string {
-  return values === null ? "any value" : values.join(", ");
 }

@@ -248,6 +248,36 @@ export const KINDS = {
     title: "accepted_values narrowed",
     reason: "Known values only.",
   },
+  "range-widened": {
+    severity: "warning",
+    title: "Range of values widened",
+    reason: "Clients can meet a number outside of the documented bounds.",
+  },
+  "range-narrowed": {
+    severity: "compatible",
+    title: "Range of values narrowed",
+    reason: "Every value lies within the documented bounds.",
+  },
+  "unique-test-removed": {
+    severity: "warning",
+    title: "Uniqueness no longer tested",
+    reason: "Clients that use the column as a key can meet a value twice.",
+  },
+  "unique-test-added": {
+    severity: "compatible",
+    title: "Uniqueness tested",
+    reason: "No client relies on values that occur twice.",
+  },
+  "reference-changed": {
+    severity: "warning",
+    title: "Reference no longer tested",
+    reason: "Clients that look values up elsewhere may not find them.",
+  },
+  "reference-added": {
+    severity: "compatible",
+    title: "Reference tested",
+    reason: "Each value can now be looked up elsewhere, too.",
+  },
   "sort-changed": {
     severity: "breaking",
     title: "Fixed sort changed",

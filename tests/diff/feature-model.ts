@@ -26,11 +26,11 @@ export function feature(): Raw {
     column("labels", "text[]"),
     column("payload", "jsonb"),
   ];
-  const test = (name: string, column_name: string, kwargs = {}) => ({
+  const test = (name: string, column_name: string, kwargs = {}, namespace?: string) => ({
     resource_type: "test",
     attached_node: "model.shop.sales",
     column_name,
-    test_metadata: { name, kwargs },
+    test_metadata: { name, kwargs, namespace },
     config: {},
   });
   return {
@@ -72,6 +72,9 @@ export function feature(): Raw {
       },
       "test.shop.not_null_shop": test("not_null", "shop"),
       "test.shop.values_status": test("accepted_values", "status", { values: ["paid", "open"] }),
+      "test.shop.range_ratio": test("accepted_range", "ratio", { min_value: 0, max_value: 1 }, "dbt_utils"),
+      "test.shop.unique_id": test("unique", "id"),
+      "test.shop.shop_in_shops": test("relationships", "shop", { to: "ref('shops')", field: "id" }),
     },
   };
 }
@@ -107,6 +110,10 @@ export const all =
   (...edits: Edit[]): Edit =>
   (model, manifest) =>
     edits.forEach((edit) => edit(model, manifest));
+export const range =
+  (kwargs: object): Edit =>
+  (_, { nodes }) =>
+    (nodes["test.shop.range_ratio"].test_metadata.kwargs = kwargs);
 export const nothing: Edit = () => undefined;
 
 export interface Row {

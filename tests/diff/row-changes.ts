@@ -1,4 +1,4 @@
-import { api, field, parameter, retype, row, type Row, sunset } from "./feature-model.js";
+import { api, field, parameter, range, retype, row, type Row, sunset } from "./feature-model.js";
 
 /** Changes of columns, their order, deprecation and descriptions. */
 export const ROW_CHANGES: readonly Row[] = [
@@ -105,6 +105,80 @@ export const ROW_CHANGES: readonly Row[] = [
     "warning accepted-values-widened status",
     "compatible accepted-values-narrowed status",
   ),
+  ...(
+    [
+      ["narrower", { min_value: 0.1, max_value: 1 }],
+      ["narrower at the top", { min_value: 0, max_value: 0.5 }],
+      ["without its bounds themselves", { min_value: 0, max_value: 1, inclusive: false }],
+    ] as const
+  ).map(([change, kwargs]) =>
+    row(
+      `the range of a column becomes ${change}`,
+      range(kwargs),
+      "compatible range-narrowed ratio",
+      "warning range-widened ratio",
+    ),
+  ),
+  ...(
+    [
+      ["open at the top", { min_value: 0 }],
+      ["open at the bottom", { max_value: 1 }],
+      ["an expression, which promises nothing,", { min_value: "least(a, b)", max_value: 1 }],
+    ] as const
+  ).map(([change, kwargs]) =>
+    row(
+      `the range of a column becomes ${change}`,
+      range(kwargs),
+      "warning range-widened ratio",
+      "compatible range-narrowed ratio",
+    ),
+  ),
+  row(
+    "the range of a column moves up",
+    range({ min_value: 1, max_value: 2 }),
+    "warning range-widened ratio",
+    "warning range-widened ratio",
+  ),
+  row(
+    "the range test comes from another package",
+    (_, { nodes }) =>
+      Object.assign(nodes["test.shop.range_ratio"].test_metadata, {
+        name: "expect_column_values_to_be_between",
+        namespace: "dbt_expectations",
+      }),
+    [],
+    [],
+  ),
+  row(
+    "the range test goes",
+    (_, { nodes }) => delete nodes["test.shop.range_ratio"],
+    "warning range-widened ratio",
+    "compatible range-narrowed ratio",
+  ),
+  row(
+    "the range test only warns",
+    (_, { nodes }) => (nodes["test.shop.range_ratio"].config.severity = "warn"),
+    "warning range-widened ratio",
+    "compatible range-narrowed ratio",
+  ),
+  row(
+    "the unique test goes",
+    (_, { nodes }) => delete nodes["test.shop.unique_id"],
+    "warning unique-test-removed id",
+    "compatible unique-test-added id",
+  ),
+  row(
+    "the relationships test goes",
+    (_, { nodes }) => delete nodes["test.shop.shop_in_shops"],
+    "warning reference-changed shop",
+    "compatible reference-added shop",
+  ),
+  row(
+    "the relationships test names another model",
+    (_, { nodes }) => (nodes["test.shop.shop_in_shops"].test_metadata.kwargs.to = "ref('markets')"),
+    "warning reference-changed shop",
+    "warning reference-changed shop",
+  ),
   // Order of rows.
   row(
     "the fixed sort changes",
@@ -170,14 +244,12 @@ export const ROW_CHANGES: readonly Row[] = [
         config: { meta },
       };
       delete nodes["model.shop.sales"];
-      for (const name of ["not_null_shop", "values_status"])
-        Reflect.deleteProperty(nodes, `test.shop.${name}`);
     },
     ["compatible successor-changed", "compatible endpoint-added"],
     ["breaking endpoint-removed", "compatible successor-changed"],
     (_, { nodes }) => {
-      for (const name of ["not_null_shop", "values_status"])
-        Reflect.deleteProperty(nodes, `test.shop.${name}`);
+      for (const name of Object.keys(nodes).filter((id) => id.startsWith("test.")))
+        Reflect.deleteProperty(nodes, name);
     },
   ),
   // Words.
