@@ -55,7 +55,7 @@ export class RenderJob {
     const routes = new Map([...files].filter(([file]) => file.startsWith("routes/")));
     const modules = await compileModules(routes, this.#scripts);
     this.#scripts = new Map(modules.map(({ digest, script }) => [digest, script]));
-    const openApi = files.get("openapi.json") ?? "";
+    const openApi = new TextEncoder().encode(files.get("openapi.json") ?? "");
     const documentation = {
       catalogue: files.get("catalogue.json") ?? "",
       lineage: files.get("lineage.json") ?? "",

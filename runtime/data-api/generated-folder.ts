@@ -10,8 +10,8 @@ const PACKAGE = "@routewright/runtime";
 /** The compiled content of a generated folder. */
 export interface GeneratedFolder {
   readonly modules: readonly CompiledModule[];
-  /** The OpenAPI document, as text. */
-  readonly openApi: string;
+  /** The OpenAPI document, as UTF-8 and parsed. */
+  readonly openApi: { readonly bytes: Uint8Array; readonly document: OpenApi };
   /** Texts of `catalogue.json` and `lineage.json`; empty where an older folder has no such file. */
   readonly documentation: { readonly catalogue: string; readonly lineage: string };
 }
@@ -41,28 +41,32 @@ export async function readGenerated(folder: string, cacheDir: string): Promise<G
   return { modules, openApi, documentation };
 }
 
-function readOpenApi(folder: string): string {
+interface OpenApi {
+  readonly info: { readonly title: string };
+}
+
+function readOpenApi(folder: string): GeneratedFolder["openApi"] {
   const file = join(folder, "openapi.json");
   if (!existsSync(file))
     throw new Error(
       `${folder} is not a generated folder, it has no openapi.json: run \`routewright generate\`, or name another folder.`,
     );
-  const text = readFileSync(file, "utf8");
-  if (!hasTitle(text))
-    throw new Error(`${file} is not an OpenAPI document: run \`routewright generate\` again.`);
-  return text;
+  const bytes = readFileSync(file);
+  const document = parsed(bytes.toString());
+  if (!document) throw new Error(`${file} is not an OpenAPI document: run \`routewright generate\` again.`);
+  return { bytes, document };
 }
 
 function textOrEmpty(file: string): string {
   return existsSync(file) ? readFileSync(file, "utf8") : "";
 }
 
-function hasTitle(openApi: string): boolean {
+function parsed(openApi: string): OpenApi | null {
   try {
     const document = JSON.parse(openApi) as { info?: { title?: unknown } } | null;
-    return typeof document?.info?.title === "string";
+    return typeof document?.info?.title === "string" ? (document as OpenApi) : null;
   } catch {
-    return false;
+    return null;
   }
 }
 

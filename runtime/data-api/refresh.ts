@@ -8,7 +8,8 @@ export interface Rendering {
   /** Hash of the manifest's bytes. */
   readonly hash: string;
   readonly models: number;
-  readonly openApi: string;
+  /** The OpenAPI document, as UTF-8. */
+  readonly openApi: Uint8Array;
   readonly documentation: Documentation;
   readonly modules: readonly CompiledModule[];
   readonly skipped: readonly SkippedModel[];

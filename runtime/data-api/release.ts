@@ -8,8 +8,8 @@ import {
 
 /** Everything that a server needs to serve an API, serializable for worker processes. */
 export interface Release {
-  /** The OpenAPI document, as text. */
-  readonly openApi: string;
+  /** The OpenAPI document, as UTF-8. */
+  readonly openApi: Uint8Array;
   readonly documentation: Documentation;
   readonly modules: readonly CompiledModule[];
   /** Its manifest; null for a generated folder. */
@@ -52,8 +52,8 @@ export interface SkippedModel {
 export interface LoadedRelease {
   /** By path. */
   readonly endpoints: ReadonlyMap<string, LoadedEndpoint>;
-  /** The OpenAPI document, as text. */
-  readonly openApi: string;
+  /** The OpenAPI document, as UTF-8. */
+  readonly openApi: Uint8Array;
   readonly documentation: Documentation;
   readonly manifest: ManifestVersion | null;
 }
@@ -127,9 +127,9 @@ export async function readGeneratedRelease({
   apiTitle,
 }: GeneratedReleaseOptions): Promise<{ readonly title: string; readonly release: Release }> {
   const { modules, openApi, documentation } = await readGenerated(generated, `${dataDir}/cache`);
-  const document = JSON.parse(openApi) as { info: { title: string } };
-  const release = { modules, openApi, documentation, manifest: null };
+  const { bytes, document } = openApi;
+  const release = { modules, openApi: bytes, documentation, manifest: null };
   if (apiTitle === null) return { title: document.info.title, release };
   const text = JSON.stringify({ ...document, info: { ...document.info, title: apiTitle } });
-  return { title: apiTitle, release: { ...release, openApi: text } };
+  return { title: apiTitle, release: { ...release, openApi: Buffer.from(text) } };
 }

@@ -106,12 +106,12 @@ async function health({ gateway, service }: Context): Promise<Reply> {
 }
 
 /** The OpenAPI document; with `?tier=` or a key, only the endpoints that this tier may call. */
-function openApi({ service, request, caller }: Context): Promise<Reply> | HttpError {
+async function openApi({ service, request, caller }: Context): Promise<Reply | HttpError> {
   const tier = queryOf(request).get("tier")?.trim() ?? "";
   if (tier === "" && caller.owner !== null)
-    return documentReply(service.documents.openApi(caller.tier), request, "private, no-cache");
+    return documentReply(await service.documents.openApi(caller.tier), request, "private, no-cache");
   if (tier !== "" && !isTier(tier)) return httpError("unknownTier", { names: TIERS.join(", ") });
-  return documentReply(service.documents.openApi(tier === "" ? null : tier), request, "no-cache");
+  return documentReply(await service.documents.openApi(tier === "" ? null : tier), request, "no-cache");
 }
 
 /** The endpoints that the caller may call (runtime/README.md, Catalogue). It depends on the key: no shared caching. */

@@ -179,8 +179,16 @@ export class BufferedResult {
   #tag: string | null = null;
   #compressed: Map<Encoding, Promise<Buffer>> | null = null;
 
-  constructor(text: string, rows: number, databaseMs: number, hasMore = false) {
-    this.body = text.length < BYTES_FROM ? text : Buffer.from(text);
+  /** `tag`: the entity tag, where it is known already. */
+  constructor(
+    text: string | Buffer,
+    rows: number,
+    databaseMs: number,
+    hasMore = false,
+    tag: string | null = null,
+  ) {
+    this.body = typeof text !== "string" || text.length < BYTES_FROM ? text : Buffer.from(text);
+    this.#tag = tag;
     this.bytes = Buffer.byteLength(this.body);
     this.rows = rows;
     this.hasMore = hasMore;
