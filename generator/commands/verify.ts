@@ -1,3 +1,4 @@
+import { Worker } from "node:worker_threads";
 import { existsSync } from "node:fs";
 import {
   type Environment,
@@ -93,11 +94,31 @@ export async function verify(options: VerifyOptions): Promise<Outcome> {
 /** Findings that the start of a server logs at most. */
 const MAX_LOGGED = 50;
 
-/** What `serve` does once it listens: compares relations and columns, without the plans of filters, and logs each finding. */
-export async function logDifferences(
-  generated: string,
-  { databaseUrl, logLevel, defaultTier }: Environment,
-): Promise<void> {
+/** What `serve` compares once it listens. */
+export interface Verified extends Pick<Environment, "databaseUrl" | "logLevel" | "defaultTier"> {
+  readonly generated: string;
+}
+
+/** The bundled thread in the package's `dist/`: seen from the sources, or from a folder of the bundle. */
+const THREAD = new URL(
+  import.meta.url.endsWith(".ts") ? "../dist/verify-thread.js" : "../verify-thread.js",
+  import.meta.url,
+);
+
+/** Compares relations and columns, without the plans of filters, and logs each finding; in a thread of its own. */
+export function verifyInThread(generated: string, environment: Environment): void {
+  const { databaseUrl, logLevel, defaultTier } = environment;
+  const verified: Verified = { generated, databaseUrl, logLevel, defaultTier };
+  const failed = (error: Error): void => openLog(logLevel).warn({ err: error }, "not verified");
+  new Worker(THREAD, { workerData: verified }).once("error", failed).unref();
+}
+
+export async function logDifferences({
+  generated,
+  databaseUrl,
+  logLevel,
+  defaultTier,
+}: Verified): Promise<void> {
   const log = openLog(logLevel);
   const revision = await readRevision(generated, { defaultTier, generated, cwd: process.cwd() });
   if (!revision.ok) return log.warn({ detail: revision.problem }, "not verified");

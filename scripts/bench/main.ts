@@ -9,6 +9,7 @@ import { fairness } from "./sections/fairness.js";
 import { generate } from "./sections/generate.js";
 import { pages } from "./sections/pages.js";
 import { rampIntents } from "./sections/ramp.js";
+import { large } from "./sections/large.js";
 import { refresh } from "./sections/refresh.js";
 import { scale } from "./sections/scale.js";
 import { serve } from "./sections/serve.js";
@@ -18,6 +19,7 @@ import { stream } from "./sections/stream.js";
 const SECTIONS: Readonly<Record<string, Section>> = {
   serve,
   scale,
+  large,
   stream,
   fairness,
   generate,

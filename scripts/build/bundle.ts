@@ -5,7 +5,9 @@ import { fileURLToPath } from "node:url";
 const inRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 await build({
-  entryPoints: [inRoot("generator/cli.ts"), inRoot("generator/watch/render-worker.ts")],
+  entryPoints: ["cli.ts", "watch/render-worker.ts", "commands/verify-thread.ts"].map((file) =>
+    inRoot(`generator/${file}`),
+  ),
   outdir: inRoot("generator/dist"),
   entryNames: "[name]",
   chunkNames: "chunks/[name]-[hash]",

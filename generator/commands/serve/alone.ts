@@ -1,6 +1,6 @@
 import { type Environment, openLog, startService } from "@routewright/runtime/server";
 import { EXIT, type Outcome, stopSignal } from "../command.js";
-import { logDifferences } from "../verify.js";
+import { verifyInThread } from "../verify.js";
 import { followManifest, rendererOf, runResultsOf } from "./following.js";
 import { DATA_DIR, isRampServed, type ServeOptions } from "./options.js";
 
@@ -36,7 +36,7 @@ async function serveData(options: ServeOptions, environment: Environment): Promi
   const renderer = rendererOf(options, environment);
   const runResults = await runResultsOf(environment);
   const service = await startService({ environment, generated, dataDir: DATA_DIR, renderer });
-  void logDifferences(generated, environment);
+  verifyInThread(generated, environment);
   const unfollow = [followManifest(options, environment, service)];
   if (runResults !== null) unfollow.push(runResults.follow((builds, tests) => service.built(builds, tests)));
   const stop = (): Promise<void> => Promise.all(unfollow.map((end) => end())).then(() => service.stop());

@@ -1,6 +1,6 @@
 import { type Environment, openLog, openSupervisor, type Supervisor } from "@routewright/runtime/server";
 import { EXIT, type Outcome, stopSignal } from "../command.js";
-import { logDifferences } from "../verify.js";
+import { verifyInThread } from "../verify.js";
 import { followManifest, rendererOf, runResultsOf } from "./following.js";
 import { DATA_DIR, isRampServed, type ServeOptions } from "./options.js";
 
@@ -35,7 +35,7 @@ export async function serveWithWorkers(
     const started = supervisor.start().then(() => true);
     if (!(await Promise.race([started, stopped.then(() => false)]))) return { exit: EXIT.ok };
     if (hasData) {
-      void logDifferences(options.generated, environment);
+      verifyInThread(options.generated, environment);
       unfollow.push(followManifest(options, environment, supervisor));
     }
     return await outcome(supervisor, stopped);
