@@ -102,7 +102,7 @@ describe("a run_results.json on this machine", () => {
     put(file, runResults({ a: 1 }, "compile"));
     const { secondOf, problems } = await following(file);
     expect(problems).toEqual([
-      `${file} reports no successful build (it is of \`dbt compile\`): give the one that \`dbt build\` writes.`,
+      `${file} reports no successful build (\`dbt compile\` wrote it): give the one that \`dbt build\` writes.`,
     ]);
     put(file, runResults({ a: 2 }));
     await expect.poll(() => secondOf("a")).toBe(2);
