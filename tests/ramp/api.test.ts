@@ -232,4 +232,22 @@ describe("limits", () => {
     for (let i = 0; i < 4; i++) expect((await small.call("GET", "/v1/auth/wallet/nonce")).status).toBe(200);
     expect((await small.call("GET", "/v1/auth/wallet/nonce")).status).toBe(429);
   });
+
+  it("are counted by customer, project and address apart: no one uses up another's", async () => {
+    const small = await ownWorld({
+      limits: { perProject: 8, failedLoginsPerAddress: 3, perAddress: 4, perCustomer: 3 },
+    });
+    const shop = await small.project();
+    const [busy, calm] = [await newCustomer(small, shop, "busy"), await newCustomer(small, shop, "calm")];
+    const intents = async (auth: string): Promise<number> =>
+      (await small.call("GET", "/v1/intent", { auth })).status;
+    const results: number[] = [];
+    for (let i = 0; i < 4; i++) results.push(await intents(busy));
+    expect(results).toEqual([200, 200, 200, 429]);
+    for (let i = 0; i < 4; i++) results.push(await intents("Bearer a.b.c"));
+    expect(results.slice(4)).toEqual([401, 401, 401, 429]);
+    expect(await intents(calm)).toBe(200);
+    expect((await small.call("GET", "/v1/customers", { auth: shop.basic })).status).toBe(200);
+    expect((await small.call("GET", "/v1/auth/wallet/nonce")).status).toBe(200);
+  });
 });

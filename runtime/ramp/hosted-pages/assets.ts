@@ -34,8 +34,8 @@ export const SCRIPT = `"use strict";
     button.addEventListener("click", async () => {
       const done = await copy(button);
       document.getElementById("copied").textContent = done ? button.dataset.label + " copied." : button.dataset.label + " selected.";
-      button.firstChild.textContent = done ? "Copied" : "Selected";
-      setTimeout(() => (button.firstChild.textContent = "Copy"), 2000);
+      button.textContent = done ? "Copied" : "Selected";
+      setTimeout(() => (button.textContent = "Copy"), 2000);
     });
   }
 
@@ -81,7 +81,7 @@ dl { margin: 0 0 1.25rem; border-top: 1px solid var(--line); }
 dl > div { display: flex; flex-wrap: wrap; align-items: center; gap: 0.1rem 1rem; padding: 0.6rem 0; border-bottom: 1px solid var(--line); }
 dt { flex: 0 0 8.5rem; color: var(--soft); }
 dd { flex: 1 1 12rem; margin: 0; overflow-wrap: anywhere; unicode-bidi: isolate; font-weight: 600; }
-dd.code { font-family: ui-monospace, "Liberation Mono", monospace; font-size: 0.95rem; }
+.code { font-family: ui-monospace, "Liberation Mono", monospace; font-size: 0.95rem; }
 label, legend { display: block; padding: 0; font-weight: 600; }
 fieldset { margin: 0 0 1.25rem; padding: 0; border: 0; min-width: 0; }
 .field { margin: 0 0 1.25rem; }
@@ -110,4 +110,5 @@ a { color: var(--accent); }
 @keyframes pulse { 50% { opacity: 0.25; } }
 @media (prefers-reduced-motion: reduce) { .live::before { animation: none; } }
 @media (max-width: 30rem) { main { margin: 0; padding: 1.25rem; border: 0; border-radius: 0; min-height: 100vh; } dt { flex-basis: 6.5rem; } .parts dt { flex-basis: 100%; } }
+.parts dd { display: flex; align-items: center; justify-content: space-between; gap: 0.75rem; flex: 1 1 auto; }
 `;

@@ -24,7 +24,7 @@ export function formView(shown: PageContext, stage: Stage & { kind: "form" }, st
   const fields = fieldsOf(form);
   const content = html`${heading(shown, title)} ${errorSummary(fields, state)} ${movement(shown)}
     <h2>About you</h2>
-    <p>${shown.intent.provider} has to know who you are before it may move the money.</p>
+    <p>${shown.intent.provider} must check your identity before it can move the money.</p>
     <form method="post" novalidate>
       ${hidden(shown, "submit")}
       <input type="hidden" name="requirement" value="${code}" />
@@ -38,7 +38,7 @@ export function formView(shown: PageContext, stage: Stage & { kind: "form" }, st
 export function confirmView(shown: PageContext): PageView {
   const title = "Ready to pay";
   const content = html`${heading(shown, title)}
-    <p>Nothing more is needed from you. Go on to see how to send the money.</p>
+    <p>Your details are complete. Continue to see how to send the money.</p>
     ${movement(shown)}
     <form method="post">
       ${hidden(shown, "execute")}
@@ -52,7 +52,7 @@ const WAITING = {
   provider: ["Getting ready", "We are checking what the provider needs from you."],
   check: [
     "Checking your details",
-    "This often takes moments only. You may leave this page open, or come back later.",
+    "This usually takes a moment. You can leave this page open or come back later.",
   ],
   payment: ["Preparing your payment", "The payment details are on their way."],
 } as const;
@@ -84,13 +84,13 @@ const ENDS: Readonly<
   Record<Outcome, { readonly title: string; readonly text: string; readonly tone: "good" | "bad" | "" }>
 > = {
   APPROVED: { title: "Identity check complete", text: "Nothing more is needed here.", tone: "good" },
-  COMPLETED: { title: "Payment complete", text: "The money has arrived and been passed on.", tone: "good" },
+  COMPLETED: { title: "Payment complete", text: "The money has arrived and was sent on.", tone: "good" },
   COMPLIANCE_FAILED: { title: "Identity check not passed", text: "The payment cannot go on.", tone: "bad" },
-  TRANSACTION_FAILED: { title: "Payment failed", text: "The money was not passed on.", tone: "bad" },
+  TRANSACTION_FAILED: { title: "Payment failed", text: "The money was not sent on.", tone: "bad" },
   REFUNDED: { title: "Payment refunded", text: "The money was sent back.", tone: "bad" },
   EXPIRED: {
     title: "Payment expired",
-    text: "Its time is over. Please do not send any money for it.",
+    text: "It was not paid in time. Please do not send any money for it.",
     tone: "bad",
   },
   CANCELLED: { title: "Payment cancelled", text: "Please do not send any money for it.", tone: "bad" },

@@ -15,14 +15,18 @@ export function movementView(intent: Intent, currencyOf: CurrencyOf): Html {
   const src = currencyOf(intent.src.currencyCode);
   const dest = currencyOf(intent.dest.currencyCode);
   const target = targetOf(intent);
+  const received = intent.transaction?.receipt?.amountReceived;
+  const amount = received ?? intent.price?.destAmount;
   return html`<dl>
     <div>
       <dt>You pay</dt>
       <dd>${formatAmount(intent.srcAmount)} ${named(src)}</dd>
     </div>
     <div>
-      <dt>You receive</dt>
-      <dd>${named(dest)}</dd>
+      <dt>${received === undefined ? "You receive" : "You received"}</dt>
+      <dd>
+        ${amount === undefined ? null : `${received === undefined && intent.price?.hasIndicativePrice ? "about " : ""}${formatAmount(amount)} `}${named(dest)}
+      </dd>
     </div>
     ${
       target === null
@@ -87,18 +91,20 @@ export function instructionView(instruction: Instruction, serial: number): Html 
     const id = `detail-${String(serial)}-${String(at)}`;
     return html`<div>
       <dt>${label}</dt>
-      <dd class="code" id="${id}">${shown}</dd>
-      <button
-        type="button"
-        class="copy"
-        hidden
-        data-copy="${value}"
-        data-from="${id}"
-        data-label="${label}"
-        aria-label="Copy ${label}"
-      >
-        <span>Copy</span>
-      </button>
+      <dd>
+        <span class="code" id="${id}">${shown}</span>
+        <button
+          type="button"
+          class="copy"
+          hidden
+          data-copy="${value}"
+          data-from="${id}"
+          data-label="${label}"
+          aria-label="Copy ${label}"
+        >
+          Copy
+        </button>
+      </dd>
     </div>`;
   });
   return html`<h2>${instruction.type === "BANK" ? "Bank transfer" : "Crypto transfer"}</h2>
@@ -110,8 +116,8 @@ function adviceOf({ type, details }: Instruction): string {
   const { currency, chain } = details;
   switch (type) {
     case "BANK":
-      return "Send exactly this amount from an account in your own name, and give the reference: the payment is found by it.";
+      return "Send exactly this amount from an account in your own name, with the reference: the provider matches your payment by it.";
     case "CRYPTO":
-      return `Send ${currency ?? "the currency named here"} on ${chain ?? "the network named here"} only. What is sent as something else, or on another network, is lost.`;
+      return `Send ${currency ?? "the currency named here"} on ${chain ?? "the network named here"} only. Another currency, or another network, is lost.`;
   }
 }

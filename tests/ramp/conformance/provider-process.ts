@@ -76,8 +76,9 @@ async function callback(filed: Filed, type: "onboarding.updated" | "execution.up
   await Promise.all(Array.from({ length: mode.callbacks === "tenfold" ? 10 : 1 }, () => send(SECRET)));
 }
 
-function instructionsOf({ order, mode, status }: Filed): unknown[] {
-  if (mode.instructions === "late" && status === "AWAITING_FUNDS") return [];
+function instructionsOf({ order, mode, status, lookUps }: Filed): unknown[] {
+  // Known between the first answer and the arrival of the money.
+  if (mode.instructions === "late" && (status !== "AWAITING_FUNDS" || lookUps === 0)) return [];
   const details = {
     beneficiary: mode.instructions === "control characters" ? "Con\0form\u001bance" : "Conformance",
     reference: order.id,
@@ -122,8 +123,10 @@ function onboardingOf({ order, mode }: Filed): Record<string, unknown> {
 }
 
 /** What comes after an end comes once the ramp has recorded the end: it looks up the second time after that. */
-async function seenTwice(filed: Filed): Promise<void> {
-  while (filed.lookUps < 2) {
+const seenTwice = (filed: Filed): Promise<void> => seen(filed, 2);
+
+async function seen(filed: Filed, times: number): Promise<void> {
+  while (filed.lookUps < times) {
     await callback(filed, "execution.updated");
     await sleep(1_000);
   }
@@ -143,6 +146,7 @@ function carryOut(order: Order): Filed {
   if (path.length === 1) filed.status = path[0] ?? "";
   void (async () => {
     if (mode.stops !== undefined) await cancelRefused;
+    if (mode.instructions === "late") await seen(filed, 1);
     for (const status of path) {
       await sleep(STEP_MS);
       if (["SUCCESS", "FAILED"].includes(filed.status)) await seenTwice(filed);

@@ -1,3 +1,4 @@
+import { expectAccessible } from "../../explore/page.js";
 import { mkdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
@@ -94,8 +95,8 @@ const MEASURE = `(() => {
 })()`;
 
 /**
- * Looks at a page at each width: nothing may reach past the right edge, and what can be pressed is large enough for a finger
- * (WCAG 2.2, 2.5.8: 24 by 24 pixels; text links excepted). Takes screenshots where `PAGE_SCREENSHOTS` names a folder.
+ * Checks a page at each width: nothing reaches past the right edge, controls are large enough for a finger (WCAG 2.2, 2.5.8: 24
+ * by 24 pixels; text links excepted), and axe finds no violation. Takes screenshots where `PAGE_SCREENSHOTS` names a folder.
  */
 export async function inspect(page: Page, name: string): Promise<void> {
   for (const width of WIDTHS) {
@@ -106,6 +107,8 @@ export async function inspect(page: Page, name: string): Promise<void> {
     mkdirSync(SHOTS, { recursive: true });
     await page.screenshot({ path: join(SHOTS, `${name}-${String(width)}.png`), fullPage: true });
   }
+  // Layout and colours are the same at each width.
+  await expectAccessible(page);
 }
 
 /** Waits for a page of this heading. */
