@@ -55,6 +55,8 @@ export interface CatalogueColumn {
   readonly type: string | null;
   readonly description: string;
   readonly accepted_values?: readonly string[];
+  /** As in the OpenAPI document. */
+  readonly example?: unknown;
 }
 
 export interface CatalogueParameter {

@@ -90,6 +90,7 @@ interface EndpointRecord {
     readonly name: string;
     readonly description?: string;
     readonly acceptedValues?: readonly string[];
+    readonly example?: unknown;
   }[];
   readonly parameters: readonly { readonly name: string; readonly description?: string }[];
 }
@@ -152,8 +153,14 @@ function endpointOf(
 function columnsOf({ columns }: Endpoint, record: EndpointRecord | undefined): readonly CatalogueColumn[] {
   const records = new Map(record?.columns.map((column) => [column.name, column]));
   return columns.map(({ name, type }) => {
-    const { description = "", acceptedValues } = records.get(name) ?? {};
-    return { name, type, description, ...(acceptedValues && { accepted_values: acceptedValues }) };
+    const { description = "", acceptedValues, example } = records.get(name) ?? {};
+    return {
+      name,
+      type,
+      description,
+      ...(acceptedValues && { accepted_values: acceptedValues }),
+      ...(example !== undefined && { example }),
+    };
   });
 }
 

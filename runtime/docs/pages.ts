@@ -101,8 +101,14 @@ function swaggerPage(title: string): string {
   return referencePage(title, "swagger-ui", styles.join("\n"), ["/docs/swagger-ui-bundle.js"]);
 }
 
+/** Redoc's menu cuts off badges that are longer than a method. */
+const REDOC_STYLE = `<style>
+body { margin: 0; }
+.menu-content .operation-type.badge { width: auto; padding: 0 4px; }
+</style>`;
+
 function redocPage(title: string): string {
-  return referencePage(title, "redoc", "<style>body { margin: 0; }</style>", ["/redoc/redoc.js"]);
+  return referencePage(title, "redoc", REDOC_STYLE, ["/redoc/redoc.js"]);
 }
 
 function explorerPage(title: string): string {

@@ -123,20 +123,38 @@ describe.skipIf(!isThere)("in a browser", () => {
     await expect.poll(() => block.innerText()).toMatch(/"?volume_usd"?:\s*5793503\.44/);
   });
 
-  it.each([
-    ["/docs", ".opblock"],
-    ["/redoc", "#redoc h1"],
-  ])("%s has no accessibility violation", async (path, part) => {
-    // Axe looks at every pair of colours: a large page takes it a minute.
-    const models = ["one", "two"].map((name) => ({
-      name,
-      tags: ["production", "shop", "tier1", `api:${name}`],
-    }));
-    const { page } = await visitPage(browser.context, await serveManifest(manifestOf(models)), path);
-    await page.locator(part).first().waitFor();
-    await page.waitForLoadState("networkidle");
-    // The page's script applies its fixes in the next frame.
-    await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
-    await expectAccessible(page);
+  it("/docs names the errors of an operation, and shows their common body and headers nowhere but at the top", async () => {
+    const { page } = await visit("/docs");
+    const block = page.locator("#operations-bridges-get_bridges_volume_daily");
+    await block.locator(".opblock-summary-control").click();
+    const response = (status: string) => block.locator(`.responses-table .response[data-code="${status}"]`);
+    await response("404").waitFor();
+    expect(await response("404").innerText()).toMatch(/^404\s+The path no longer exists\.$/);
+    expect(await response("200").locator("pre").isVisible()).toBe(true);
+    expect(await page.locator(".info").innerText()).toContain("The path no longer exists.");
   });
+
+  it.each([
+    ["/docs", ".opblock", "light", 1280],
+    ["/docs", ".opblock", "dark", 390],
+    ["/redoc", "#redoc h1", "light", 1280],
+    ["/redoc", "#redoc h1", "dark", 390],
+  ] as const)(
+    "%s has no accessibility violation: %s, %s, %d wide",
+    async (path, part, colorScheme, width) => {
+      // Axe looks at every pair of colours: a large page takes it a minute.
+      const models = ["one", "two"].map((name) => ({
+        name,
+        tags: ["production", "shop", "tier1", `api:${name}`],
+      }));
+      const { page } = await visitPage(browser.context, await serveManifest(manifestOf(models)), path);
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 844 });
+      await page.locator(part).first().waitFor();
+      await page.waitForLoadState("networkidle");
+      // The page's script applies its fixes in the next frame.
+      await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+      await expectAccessible(page);
+    },
+  );
 });

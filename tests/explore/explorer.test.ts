@@ -104,6 +104,10 @@ function manifest(): unknown {
     config: { severity: "error" },
     depends_on: { nodes: ["model.test.by_region"] },
   };
+  json.nodes["model.test.places"]!["columns"] = {
+    city: { name: "city", data_type: "text", meta: { routewright: { example: "Rome" } } },
+    n: { name: "n", data_type: "int" },
+  };
   json.nodes["model.test.hostile"]!["depends_on"] = { nodes: [`model.test.${HOSTILE}`] };
   json.nodes["model.test.hostile"]!["columns"] = {
     name: { name: "name", data_type: "text", description: HOSTILE },
@@ -163,6 +167,7 @@ describe.skipIf(!isThere)("/explore", () => {
     service?.built([{ node: "model.test.sales", completedAt: Date.now() - 60_000, rows: 300 }]);
     const { page, problems } = await open("/explore");
     await page.getByRole("searchbox").press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "/v1/shop/sales/daily" }).waitFor();
     await expect.poll(() => rows(page).count()).toBe(30);
@@ -209,6 +214,7 @@ describe.skipIf(!isThere)("/explore", () => {
   it("sends a POST, whose lists hold values with commas, and shows it as code that runs", async () => {
     const { page, problems } = await open("/explore?endpoint=%2Fv1%2Fgeo%2Fplaces&p.city=Paris,Rome");
     await expect.poll(() => rows(page).allInnerTexts()).toEqual(["Paris\t1", "Rome\t4"]);
+    expect(await page.getByLabel("city", { exact: true }).getAttribute("placeholder")).toBe("e.g. Rome");
     await page.getByRole("button", { name: "POST" }).click();
     const cities = page.getByLabel("city", { exact: true });
     await expect.poll(() => cities.inputValue()).toBe("Paris\nRome");
@@ -267,7 +273,7 @@ describe.skipIf(!isThere)("/explore", () => {
       .waitFor();
     await page.getByLabel("API key").fill("sk_live_wrong");
     await page.getByRole("button", { name: "Use key" }).click();
-    await page.getByRole("alert").getByText("Invalid API Key Correct the key above, or empty it.").waitFor();
+    await page.getByRole("alert").getByText("Invalid API Key. Correct the key, or remove it.").waitFor();
   });
 
   it("opens a link to a chart as it was, and draws each kind", async () => {

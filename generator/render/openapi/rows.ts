@@ -17,10 +17,10 @@ export const PAGINATION_SCHEMA: JsonRecord = {
   type: "object",
   description: "The position of the page.",
   properties: {
-    limit: { type: "integer", description: "Maximum number of rows on the page." },
-    offset: { type: "integer", description: "Rows skipped before the page." },
-    returned: { type: "integer", description: "Rows on the page." },
-    has_more: { type: "boolean", description: "Whether more rows follow." },
+    limit: { type: "integer", description: "Maximum number of rows on the page.", examples: [100] },
+    offset: { type: "integer", description: "Rows skipped before the page.", examples: [0] },
+    returned: { type: "integer", description: "Rows on the page.", examples: [100] },
+    has_more: { type: "boolean", description: "Whether more rows follow.", examples: [true] },
   },
   required: ["limit", "offset", "returned", "has_more"],
 };

@@ -147,7 +147,7 @@ function draw(plot: HTMLElement, data: Pivoted, kind: ChartState["kind"], y: str
     width: 600,
     height: HEIGHT,
     scales: {
-      x: { time: data.isTime },
+      x: { time: data.isTime, ...(kind === "bar" && { range: rangeOfBars(data.x) }) },
       y: kind === "line" ? {} : { range: (_plot, low, high) => rangeWithZero(low, high) },
     },
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
@@ -212,6 +212,13 @@ function seriesOf(
     ...(kind === "bar" && bars && { paths: bars }),
     value: (_plot, _value, _series, i) => (i === null ? "" : (values[i]?.toLocaleString("en") ?? "")),
   };
+}
+
+/** Half a step more at both ends: the first and the last bar are drawn whole. */
+function rangeOfBars(x: readonly number[]): [number, number] {
+  const steps = x.slice(1).map((value, i) => value - (x[i] ?? 0));
+  const margin = steps.length === 0 ? 1 : Math.min(...steps) / 2;
+  return [(x[0] ?? 0) - margin, (x.at(-1) ?? 0) + margin];
 }
 
 function rangeWithZero(low: number, high: number): [number, number] {

@@ -1,5 +1,5 @@
 import type { CatalogueColumn, CatalogueEndpoint, CatalogueParameter } from "../catalogue-body.js";
-import { type ApiRequest, type Method, type Parameters, splitList } from "./api.js";
+import { type ApiRequest, type Method, type Parameters, splitList, textOf } from "./api.js";
 import { el } from "./dom.js";
 
 /** A form with the right input for each parameter. `send` is called with what was filled in. */
@@ -98,7 +98,9 @@ function valueInput(
   attributes: Readonly<Record<string, string>>,
 ): HTMLElement {
   const values = parameters[name] ?? [];
-  const type = endpoint.columns.find((each: CatalogueColumn) => each.name === column)?.type ?? "";
+  const { type, example }: Partial<CatalogueColumn> =
+    endpoint.columns.find((each) => each.name === column) ?? {};
+  const placeholder = example === undefined || typeof example === "object" ? null : `e.g. ${textOf(example)}`;
   switch (kind) {
     case "choice":
     case "choices":
@@ -106,16 +108,17 @@ function valueInput(
     case "date":
       return el("input", { ...attributes, type: "date", value: values[0] ?? "" });
     case "lines":
-      return el("textarea", { ...attributes, rows: 3, spellcheck: "false" }, values.join("\n"));
+      return el("textarea", { ...attributes, placeholder, rows: 3, spellcheck: "false" }, values.join("\n"));
     case "text":
     case "commas":
       return el("input", {
         ...attributes,
         type: "text",
         value: values.join(","),
+        placeholder,
         spellcheck: "false",
         autocomplete: "off",
-        inputmode: /int|float|numeric|decimal|double|real/i.test(type) ? "decimal" : "text",
+        inputmode: /int|float|numeric|decimal|double|real/i.test(type ?? "") ? "decimal" : "text",
       });
   }
 }
@@ -130,7 +133,7 @@ function choice(
   return el(
     "select",
     { ...about, multiple: isMultiple, size: isMultiple ? Math.min(5, options.length) : 1 },
-    !isMultiple && el("option", { value: "" }, "(any)"),
+    !isMultiple && el("option", { value: "" }, about["name"]?.startsWith("sort_") ? "(default)" : "(any)"),
     ...options.map((value) => el("option", { value, selected: picked.includes(value) }, value)),
   );
 }

@@ -120,9 +120,10 @@ async function load(): Promise<void> {
     document.querySelector("#problem")?.replaceChildren();
   } catch (error) {
     const words = error instanceof Error ? error.message : String(error);
-    const hint =
-      error instanceof ServiceError && error.status === 403 ? " Correct the key above, or empty it." : "";
-    return showProblem(words + hint);
+    const isRefused = error instanceof ServiceError && error.status === 403;
+    root.querySelector(".waiting")?.remove();
+    if (isRefused) keyInput?.focus();
+    return showProblem(isRefused ? `${words}. Correct the key, or remove it.` : words);
   } finally {
     root.removeAttribute("aria-busy");
   }

@@ -22,7 +22,12 @@ function heading({ path, methods, tier, model }: CatalogueEndpoint): HTMLElement
       ...methods.map((method) => el("span", { class: "badge method" }, method)),
       el("span", { class: `badge ${tier}` }, `${TIER_NAMES[tier]} (${tier})`),
     ),
-    el("h2", { id: "endpoint-path", tabindex: -1 }, path),
+    // It may break after a slash or an underscore.
+    el(
+      "h2",
+      { id: "endpoint-path", tabindex: -1 },
+      ...path.split(/(?<=[/_])/).flatMap((part) => [part, el("wbr")]),
+    ),
     el("p", { class: "model" }, `dbt model ${model}`),
   );
 }

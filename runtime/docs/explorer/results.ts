@@ -104,7 +104,21 @@ function table({ columns }: CatalogueEndpoint, rows: readonly Row[]): HTMLElemen
       el(
         "thead",
         {},
-        el("tr", {}, ...names.map((name) => el("th", { scope: "col", title: types.get(name) ?? "" }, name))),
+        el(
+          "tr",
+          {},
+          ...names.map((name) =>
+            el(
+              "th",
+              {
+                scope: "col",
+                title: types.get(name) ?? "",
+                class: rows.some((row) => isNumber(row[name])) ? "number" : null,
+              },
+              name,
+            ),
+          ),
+        ),
       ),
       el(
         "tbody",
@@ -119,8 +133,11 @@ function table({ columns }: CatalogueEndpoint, rows: readonly Row[]): HTMLElemen
 
 function cell(value: unknown): HTMLTableCellElement {
   if (value === null || value === undefined) return el("td", { class: "null" }, "null");
-  const isNumber = typeof value === "number" || value instanceof ExactNumber;
-  return el("td", { class: isNumber ? "number" : null }, textOf(value));
+  return el("td", { class: isNumber(value) ? "number" : null }, textOf(value));
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === "number" || value instanceof ExactNumber;
 }
 
 function limitsText({ limit, remaining, reset }: Limits): string {

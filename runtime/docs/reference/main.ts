@@ -132,7 +132,15 @@ function startRedoc(description: Description, root: Element): void {
     const name = tierName(operation);
     if (name !== null) operation["x-badges"] = [{ name, color: "#3b4754" }];
   }
-  Redoc.init(description, { requiredPropsFirst: true, hideDownloadButton: false }, root);
+  Redoc.init(
+    description,
+    {
+      requiredPropsFirst: true,
+      hideDownloadButton: false,
+      jsonSamplesExpandLevel: 3,
+    },
+    root,
+  );
   onChanges(root, () => {
     // Its label leaves out what stands below it.
     for (const item of root.querySelectorAll("li[role=menuitem][aria-label]"))
