@@ -29,17 +29,24 @@ export function lineageText(lineage: Lineage): string {
 }
 
 /**
- * Marks inherited private columns: those with the name of a private column of an upstream model. Whether the SQL between
+ * Marks inherited private columns: those with the name of a private column of an upstream node. Whether the SQL between
  * selects that column is checked by `routewright lint`.
  */
 export function withInheritedPrivacy(
   entries: readonly CatalogueEntry[],
   manifest: Manifest,
 ): readonly CatalogueEntry[] {
-  const sources = new Map(manifest.models.map((model) => [model.uniqueId, privateNames(model)] as const));
-  if (![...sources.values()].some((names) => names.length > 0)) return entries;
+  const privateColumns = new Map(
+    [...manifest.models.map(privateColumnsOf), ...manifest.others].flatMap(
+      ({ uniqueId, privateColumns: names }) =>
+        names.length === 0 ? [] : [[uniqueId, names.map((name) => name.toLowerCase())] as const],
+    ),
+  );
+  if (privateColumns.size === 0) return entries;
   return entries.map((entry) => {
-    const inherited = new Set(ancestorsOf(entry.uniqueId, manifest).flatMap((id) => sources.get(id) ?? []));
+    const inherited = new Set(
+      ancestorsOf(entry.uniqueId, manifest).flatMap((id) => privateColumns.get(id) ?? []),
+    );
     const names = entry.endpoint.columns.map(({ name }) => name);
     const marked = names.filter((name) => inherited.has(name.toLowerCase()));
     if (marked.length === 0) return entry;
@@ -51,9 +58,10 @@ export function withInheritedPrivacy(
 
 const NO_FACTS: ColumnFacts = { notNull: null, acceptedValues: null, isPrivate: false };
 
-/** Names of a model's private columns: all of them where the model itself is private. */
-function privateNames({ isPrivate, columns }: Model): readonly string[] {
-  return columns.filter((column) => isPrivate || column.isPrivate).map(({ name }) => name.toLowerCase());
+/** A model's private columns: all of them, those of the warehouse too, where the model itself is private. */
+function privateColumnsOf({ uniqueId, isPrivate, columns }: Model) {
+  const names = columns.filter((column) => isPrivate || column.isPrivate).map(({ name }) => name);
+  return { uniqueId, privateColumns: names };
 }
 
 /** All nodes upstream of a model. */

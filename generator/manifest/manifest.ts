@@ -1,6 +1,6 @@
 import { type Graph, graphOf } from "./graph.js";
 import { byText, isObject, objectOr, textOr, textsOf, type JsonObject } from "./json.js";
-import { modelOf, type ColumnGuarantees, type ColumnTests, type Model } from "./model.js";
+import { privateColumnsOf, modelOf, type ColumnGuarantees, type ColumnTests, type Model } from "./model.js";
 import { fail, readSource, type Failure } from "./source.js";
 
 /** Supported versions of dbt's manifest schema. */
@@ -29,6 +29,7 @@ export interface OtherNode {
   /** `seed`, `snapshot`, `source`, `analysis`, `disabled model`. */
   readonly kind: string;
   readonly tags: readonly string[];
+  readonly privateColumns: readonly string[];
 }
 
 export type ManifestReading = { readonly ok: true; readonly manifest: Manifest } | Failure;
@@ -123,7 +124,8 @@ const OTHER_KINDS: ReadonlySet<string> = new Set(["seed", "snapshot", "source", 
 function otherNode(uniqueId: string, node: JsonObject): OtherNode {
   const tags = [...textsOf(node["tags"]), ...textsOf(objectOr(node["config"])["tags"])];
   const kind = textOr(node["resource_type"], "");
-  return { uniqueId, file: textOr(node["original_file_path"], ""), kind, tags };
+  const file = textOr(node["original_file_path"], "");
+  return { uniqueId, file, kind, tags, privateColumns: privateColumnsOf(node) };
 }
 
 /** From `meta.routewright.categories` of a model, else from the doc block `category_<name>`. */

@@ -229,6 +229,15 @@ function isPrivate(node: JsonObject): boolean {
   );
 }
 
+/** Names of the columns that a node declares and marks as private: all of them where it is private as a whole. */
+export function privateColumnsOf(node: JsonObject): readonly string[] {
+  const isWhole = isPrivate(node);
+  return Object.entries(objectOr(node["columns"])).flatMap(([key, value]) => {
+    const column = objectOr(value);
+    return isWhole || isPrivate(column) ? [textOr(column["name"], "") || key] : [];
+  });
+}
+
 const NO: ReadonlySet<string> = new Set(["", "0", "false", "no", "none", "null", "public", "tier0"]);
 
 /** Whether the value of a privacy key denies it: `pii: false`, `privacy_tier: public`. */

@@ -29,6 +29,25 @@ const readsFrom =
     model.depends_on = { nodes: ["model.shop.joined"] };
   };
 
+/** The endpoint's model reads a source, a seed or a snapshot through another model. */
+const readsFromOther =
+  (id: string, node: object): Edit =>
+  (model, manifest) => {
+    const other = { original_file_path: "models/raw.yml", tags: [], config: {}, ...node };
+    if (id.startsWith("source.")) manifest.sources = { [id]: other };
+    else manifest.nodes[id] = other;
+    manifest.nodes["model.shop.staged"] = {
+      resource_type: "model",
+      name: "staged",
+      original_file_path: "models/staged.sql",
+      tags: [],
+      columns: {},
+      config: {},
+      depends_on: { nodes: [id] },
+    };
+    model.depends_on = { nodes: ["model.shop.staged"] };
+  };
+
 /** Changes of access, endpoints, parameters and pages. */
 export const REQUEST_CHANGES: readonly Row[] = [
   // Access.
@@ -62,6 +81,39 @@ export const REQUEST_CHANGES: readonly Row[] = [
     "compatible column-added note",
     "breaking column-removed note",
     readsFrom({ email: { name: "email", data_type: "text", meta: { pii: true } } }),
+  ),
+  ...(
+    [
+      ["a source", "source.shop.raw.customers", "source"],
+      ["a seed", "seed.shop.customers", "seed"],
+      ["a snapshot", "snapshot.shop.customers", "snapshot"],
+    ] as const
+  ).flatMap(([what, id, kind]) =>
+    (
+      [
+        ["marks private", { columns: { Email: { name: "Email", meta: { pii: true } } } }],
+        ["declares, private as a whole", { columns: { email: { name: "email" } }, tags: ["pii"] }],
+      ] as const
+    ).map(([how, node]) =>
+      row(
+        `a column appears that ${what} above ${how}`,
+        ({ columns }) => (columns.email = { name: "email", data_type: "text" }),
+        "exposing column-exposed email",
+        "breaking column-removed email",
+        readsFromOther(id, { resource_type: kind, name: "customers", ...node }),
+      ),
+    ),
+  ),
+  row(
+    "a column appears that a source above marks as not private",
+    ({ columns }) => (columns.email = { name: "email", data_type: "text" }),
+    "compatible column-added email",
+    "breaking column-removed email",
+    readsFromOther("source.shop.raw.customers", {
+      resource_type: "source",
+      name: "customers",
+      columns: { email: { name: "email", meta: { pii: false } } },
+    }),
   ),
   row(
     "the tier tag is misspelt: the model is skipped, never served to everybody",

@@ -88,6 +88,21 @@ describe("a private column", () => {
     expect(privateRules(nodes)).toEqual(PRIVATE);
   });
 
+  it.each(["seed", "snapshot", "source"] as const)("of a %s is found behind a view", (kind) => {
+    const id = kind === "source" ? "source.shop.raw.people" : `${kind}.shop.people`;
+    const marked = {
+      resource_type: kind,
+      name: "people",
+      columns: { email: { name: "email", meta: { pii: true } } },
+    };
+    const middle: TestNode = { columns: ["visits"], parents: [id], more: star("people") };
+    const nodes = { visits: visits({ parents: ["middle"], more: star("middle") }), middle };
+    const manifest = project(nodes, "postgres", kind === "source" ? {} : { [id]: marked });
+    const sources = kind === "source" ? { [id]: { ...marked, source_name: "raw" } } : {};
+    const rules = found({ ...manifest, sources }).filter((finding) => finding.startsWith("private-data"));
+    expect(rules).toEqual(PRIVATE);
+  });
+
   it("is found through models that list other columns only", () => {
     const middle: TestNode = { columns: ["visits"], parents: ["people"], more: star("people") };
     const nodes = { visits: visits({ parents: ["middle"], more: star("middle") }), middle, people: PII };

@@ -149,8 +149,8 @@ describe("a manifest of schema", () => {
         },
       ],
       others: [
-        { uniqueId: "seed.shop.colours", kind: "seed", ...OTHER },
-        { uniqueId: "snapshot.shop.past", kind: "snapshot", ...OTHER },
+        { uniqueId: "seed.shop.colours", kind: "seed", ...OTHER, privateColumns: [] },
+        { uniqueId: "snapshot.shop.past", kind: "snapshot", ...OTHER, privateColumns: [] },
       ],
       graph: new Map([
         ["model.shop.api_volume", { kind: "model", ...MADE }],
