@@ -143,7 +143,10 @@ function publishedModels(season: Season): Readonly<Record<string, readonly [stri
     weather_effect: ["weather api:effect granularity:weekly tier0", daily({ effect: "Float64" })],
     ...(!isSpring && {
       fleet_lost: ["fleet api:lost granularity:daily tier2", daily({ lost: "Int32" })],
-      stations_events: ["stations api:events tier1", daily({ event: "Nullable(String)", details: "Nullable(String)" })],
+      stations_events: [
+        "stations api:events tier1",
+        daily({ event: "Nullable(String)", details: "Nullable(String)" }),
+      ],
     }),
     // Refused: an ephemeral model, a tag that is nearly a tier, an unknown column, missing keys, a path that is taken.
     revenue_forecast: ["revenue api:forecast tier3", { materialized: "ephemeral" }],
