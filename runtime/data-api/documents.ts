@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { catalogueBody } from "../docs/catalogue.js";
+import { catalogueFor } from "../docs/catalogue.js";
 import type { CatalogueBody } from "../docs/catalogue-body.js";
 import type { Tier } from "../model/tier.js";
 import { BufferedResult } from "../results/result-service.js";
@@ -11,7 +11,7 @@ import type { ActiveRelease, LoadedRelease } from "./release.js";
 interface CachedDocument<T> {
   readonly release: LoadedRelease;
   readonly results: string;
-  readonly value: T;
+  readonly value: Promise<T>;
 }
 
 interface CatalogueDocument {
@@ -25,7 +25,7 @@ export class Documents {
   readonly #active: ActiveRelease;
   readonly #builds: BuildRecords;
   readonly #lineageTier: Tier | null;
-  readonly #openApi = new Map<Tier | null, CachedDocument<Promise<BufferedResult>>>();
+  readonly #openApi = new Map<Tier | null, CachedDocument<BufferedResult>>();
   readonly #catalogues = new Map<Tier, CachedDocument<CatalogueDocument>>();
 
   constructor(title: string, active: ActiveRelease, builds: BuildRecords, lineageTier: Tier | null) {
@@ -37,32 +37,27 @@ export class Documents {
 
   /** The OpenAPI document; with a tier, only the endpoints that it may call. */
   openApi(tier: Tier | null): Promise<BufferedResult> {
-    const cached = this.#cached(this.#openApi, tier, "", async ({ openApi }) => {
+    return this.#cached(this.#openApi, tier, "", async ({ openApi }) => {
       const { text, tag } = await inThread({ openApi, tier });
       const body = text ?? openApi;
       return new BufferedResult(Buffer.from(body.buffer, body.byteOffset, body.length), 0, 0, false, tag);
     });
-    // The next caller tries again.
-    cached.catch(() => this.#openApi.delete(tier));
-    return cached;
   }
 
   /** The catalogue for callers of a tier. */
-  catalogue(tier: Tier): CatalogueDocument {
+  catalogue(tier: Tier): Promise<CatalogueDocument> {
     const builds = this.#builds;
     const results = `${String(builds.changes)} ${String(builds.testChanges)}`;
-    return this.#cached(this.#catalogues, tier, results, ({ endpoints, documentation }) => {
-      const body = catalogueBody(
-        {
-          title: this.#title,
-          endpoints: [...endpoints.values()].map(({ spec }) => spec),
-          ...documentation,
-          results: builds,
-          lineageTier: this.#lineageTier,
-        },
-        tier,
-      );
-      return { body, result: bufferedText(JSON.stringify(body)) };
+    return this.#cached(this.#catalogues, tier, results, async ({ endpoints, documentation }) => {
+      const source = {
+        title: this.#title,
+        endpoints: [...endpoints.values()].map(({ spec }) => spec),
+        ...documentation,
+        results: builds,
+        lineageTier: this.#lineageTier,
+      };
+      const { body, text } = await catalogueFor(source, tier);
+      return { body, result: new BufferedResult(text, 0, 0) };
     });
   }
 
@@ -70,13 +65,15 @@ export class Documents {
     cache: Map<Key, CachedDocument<T>>,
     key: Key,
     results: string,
-    make: (release: LoadedRelease) => T,
-  ): T {
+    make: (release: LoadedRelease) => Promise<T>,
+  ): Promise<T> {
     const release = this.#active.current;
     const known = cache.get(key);
     if (known?.release === release && known.results === results) return known.value;
     const value = make(release);
     cache.set(key, { release, results, value });
+    // The next caller tries again.
+    value.catch(() => cache.get(key)?.value === value && cache.delete(key));
     return value;
   }
 }
@@ -95,8 +92,4 @@ function inThread(job: OpenApiJob): Promise<OpenApiResult> {
       .once("error", reject)
       .once("exit", (code) => reject(new Error(`The OpenAPI thread ended with code ${String(code)}.`)));
   });
-}
-
-function bufferedText(text: string): BufferedResult {
-  return new BufferedResult(text, 0, 0);
 }

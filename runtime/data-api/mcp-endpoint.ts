@@ -34,7 +34,7 @@ export async function serveMcp(
   const headers = [...callerHeaders(caller, requestId), ...COMMON_HEADERS, ...NO_STORE];
   for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] ?? "", headers[i + 1] ?? "");
   const mcpCaller: McpCaller = {
-    catalogue: documents.catalogue(caller.tier).body,
+    catalogue: (await documents.catalogue(caller.tier)).body,
     authorize: async () => (await authorize(gateway, request)).error?.detail ?? null,
     query: (path, parameters) => queryInProcess(run, request, path, parameters),
   };

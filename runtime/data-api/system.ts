@@ -115,8 +115,9 @@ async function openApi({ service, request, caller }: Context): Promise<Reply | H
 }
 
 /** The endpoints that the caller may call (runtime/README.md, Catalogue). It depends on the key: no shared caching. */
-function catalogue({ service, request, caller }: Context): Promise<Reply> {
-  return documentReply(service.documents.catalogue(caller.tier).result, request, "private, no-cache");
+async function catalogue({ service, request, caller }: Context): Promise<Reply> {
+  const { result } = await service.documents.catalogue(caller.tier);
+  return documentReply(result, request, "private, no-cache");
 }
 
 function queryOf({ url = "/" }: IncomingMessage): URLSearchParams {

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Endpoint } from "../model/endpoint.js";
 import { allows, type Tier, TIERS } from "../model/tier.js";
 import type {
@@ -42,14 +43,24 @@ interface TestResult {
   readonly failures: number | null;
 }
 
-/** The catalogue as a caller of a tier sees it. */
-export function catalogueBody(source: CatalogueSource, tier: Tier): CatalogueBody {
+/** The catalogue as a caller of a tier sees it, as an object and as JSON. */
+export async function catalogueFor(source: CatalogueSource, tier: Tier) {
+  const body = await catalogueBody(source, tier);
+  const { endpoints, lineage, ...rest } = body;
+  const listOf = async (items: readonly object[]): Promise<string> =>
+    `[${(await mapInSlices(items, (item) => JSON.stringify(item))).join(",")}]`;
+  const lists = `"endpoints":${await listOf(endpoints)},"lineage":${lineage ? await listOf(lineage) : "null"}`;
+  return { body, text: `${JSON.stringify(rest).slice(0, -1)},${lists}}` };
+}
+
+async function catalogueBody(source: CatalogueSource, tier: Tier): Promise<CatalogueBody> {
   const file = parsed(source.catalogue) as CatalogueFile;
   const records = new Map(file.endpoints?.map((record) => [record.path, record]));
+  await setImmediate();
   const lineage = (parsed(source.lineage) as LineageFile).nodes ?? {};
   const all = [...source.endpoints];
   const visible = all.filter((endpoint) => allows(tier, endpoint.tier));
-  const endpoints = visible.map((endpoint) =>
+  const endpoints = await mapInSlices(visible, (endpoint) =>
     endpointOf(endpoint, records.get(endpoint.path), lineage, source.results),
   );
   const categories = new Set(endpoints.map(({ category }) => category));
@@ -63,7 +74,7 @@ export function catalogueBody(source: CatalogueSource, tier: Tier): CatalogueBod
       Object.entries(file.categories ?? {}).filter(([name]) => categories.has(name)),
     ),
     lineage: seesLineage
-      ? nodesAbove(
+      ? await nodesAbove(
           endpoints.map(({ node }) => node),
           lineage,
           source.results,
@@ -194,11 +205,11 @@ function nodesAbove(
   models: readonly string[],
   lineage: LineageNodes,
   results: DbtResults,
-): readonly LineageNode[] {
+): Promise<readonly LineageNode[]> {
   const reached = new Set(models);
   // A set can be extended while it is walked.
   for (const id of reached) for (const parent of own(lineage, id)?.parents ?? []) reached.add(parent);
-  return [...reached].sort().map((id) => {
+  return mapInSlices([...reached].sort(), (id) => {
     const [kind = "", , ...name] = id.split(".");
     const { parents = [], tests } = own(lineage, id) ?? {};
     return {
@@ -210,6 +221,19 @@ function nodesAbove(
       tests: testsOf(tests, results),
     };
   });
+}
+
+/** Items between which other requests run. */
+const SLICE = 200;
+
+/** Maps a long list without a long stop of the event loop. */
+async function mapInSlices<T, U>(items: readonly T[], map: (item: T) => U): Promise<U[]> {
+  const mapped: U[] = [];
+  for (const item of items) {
+    mapped.push(map(item));
+    if (mapped.length % SLICE === 0) await setImmediate();
+  }
+  return mapped;
 }
 
 function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
