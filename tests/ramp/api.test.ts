@@ -5,6 +5,8 @@ import { describe, expect, it } from "vitest";
 import { RAMP_ERRORS } from "../../runtime/ramp/ramp-errors.js";
 import { errorsOf } from "../../runtime/ramp/api/openapi.js";
 import { ROUTES } from "../../runtime/ramp/api/all-routes.js";
+import { callbackHeaders } from "../../runtime/ramp/providers/signature.js";
+import { SANDBOX_PROVIDERS } from "../../runtime/ramp/sandbox/sandbox-server.js";
 import { newCustomer, onramp, ownWorld, type Reply } from "./support/world.js";
 
 const world = await ownWorld();
@@ -32,7 +34,7 @@ describe("credentials", () => {
     ["a token that is none", "Bearer x"],
     ["a token with three parts of nothing", "Bearer a.b.c"],
   ];
-  const closed = ROUTES.filter(({ access }) => access !== "public");
+  const closed = ROUTES.filter(({ access }) => access === "project" || access === "customer");
 
   it.each(wrong)("that are %s are refused by every endpoint", async (_, auth) => {
     for (const { method, path, access } of closed) {
@@ -249,5 +251,27 @@ describe("limits", () => {
     expect(await intents(calm)).toBe(200);
     expect((await small.call("GET", "/v1/customers", { auth: shop.basic })).status).toBe(200);
     expect((await small.call("GET", "/v1/auth/wallet/nonce")).status).toBe(200);
+  });
+
+  it("do not hold signed callbacks of a provider, only forged ones", async () => {
+    const small = await ownWorld({
+      limits: { perProject: 100, failedLoginsPerAddress: 3, perAddress: 2, perCustomer: 100 },
+    });
+    const shop = await small.project();
+    const { json: providers } = await small.call("GET", "/v1/providers", { auth: shop.basic });
+    const { code, id } = providers[0] as { code: string; id: string };
+    const { secret = "" } = SANDBOX_PROVIDERS.find((provider) => provider.code === code) ?? {};
+    const text = JSON.stringify({ type: "execution.updated", onboardingId: id });
+    const callBack = async (key: string): Promise<number> => {
+      const headers = { ...callbackHeaders(key, "id", new Date(), text), "content-type": "application/json" };
+      const path = `/v1/provider-callbacks/${shop.projectId}/${id}`;
+      return (await small.call("POST", path, { text, headers })).status;
+    };
+    const statuses: number[] = [];
+    for (let i = 0; i < 5; i++) statuses.push(await callBack(secret));
+    expect(statuses).toEqual([200, 200, 200, 200, 200]);
+    for (let i = 0; i < 4; i++) statuses.push(await callBack("guessed"));
+    expect(statuses.slice(5)).toEqual([401, 401, 401, 429]);
+    expect(await callBack(secret)).toBe(200);
   });
 });

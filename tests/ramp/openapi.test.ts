@@ -71,7 +71,12 @@ it("has an example of each request, answer, error and webhook", () => {
 it("documents every error that bad parameters and bodies cause at any endpoint", async () => {
   const world = await ownWorld();
   const project = await world.project();
-  const access = { project: project.basic, customer: await newCustomer(world, project), public: undefined };
+  const access = {
+    project: project.basic,
+    customer: await newCustomer(world, project),
+    provider: undefined,
+    public: undefined,
+  };
   const paths = document["paths"] as Record<string, Record<string, { responses: Record<string, Json> }>>;
   const isDocumented = (path: string, method: string, { status, json }: Reply): boolean => {
     const response = paths[path]?.[method.toLowerCase()]?.responses[String(status)];

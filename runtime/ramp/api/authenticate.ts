@@ -38,19 +38,32 @@ export async function authenticate(
   access: Access,
   request: IncomingMessage,
 ): Promise<Project | Customer | null | RampError> {
-  const { perCustomer, perProject, perAddress, failedLoginsPerAddress } = gate.limits;
+  const { perCustomer, perProject, perAddress } = gate.limits;
   const address = networkOf(gate.addressOf(request));
+  if (access === "provider") return null;
   if (access === "public") return (await exceeded(gate, `public:${address}`, perAddress)) ?? null;
   const caller = await callerOf(gate, access, request.headers.authorization);
-  if (caller === null) {
-    const limited = await exceeded(gate, `failed:${address}`, failedLoginsPerAddress);
-    return limited ?? rampError(access === "project" ? "INVALID_CREDENTIALS" : "INVALID_TOKEN");
-  }
+  if (caller === null)
+    return countFailure(
+      gate,
+      request,
+      rampError(access === "project" ? "INVALID_CREDENTIALS" : "INVALID_TOKEN"),
+    );
   const limited =
     "customerId" in caller
       ? await exceeded(gate, `customer:${caller.projectId}:${caller.customerId}`, perCustomer)
       : await exceeded(gate, `project:${caller.id}`, perProject);
   return limited ?? caller;
+}
+
+/** Counts a failed login, or a callback with a wrong signature, against its address; returns the error for it. */
+export async function countFailure(
+  gate: AuthenticationContext,
+  request: IncomingMessage,
+  error: RampError,
+): Promise<RampError> {
+  const address = networkOf(gate.addressOf(request));
+  return (await exceeded(gate, `failed:${address}`, gate.limits.failedLoginsPerAddress)) ?? error;
 }
 
 function callerOf(

@@ -2,7 +2,7 @@ import type { Request } from "express";
 import { runIdempotent, type IdempotentOperation } from "../idempotency/idempotency.js";
 import { type ProjectId, projectId } from "../database/id.js";
 import type { RampContext } from "../context.js";
-import { authenticate, type AuthenticationContext } from "./authenticate.js";
+import { authenticate, type AuthenticationContext, countFailure } from "./authenticate.js";
 import { type RampResponse, isRampError, type RampError, rampError } from "../ramp-errors.js";
 import type { ApiRequest, Route } from "./route.js";
 import type { IncomingMessage } from "node:http";
@@ -39,10 +39,20 @@ export async function handleRequest(
   } as ApiRequest<never, never, never>;
   switch (route.run.kind) {
     case "direct":
-      return body.invalid ?? route.run.handle(call);
+      return body.invalid ?? countedFailure(gate, request, await route.run.handle(call));
     case "once":
       return handleIdempotent(ramp, route.run.work(call), request, url.pathname, body, caller);
   }
+}
+
+/** Callbacks of providers are limited only where their signature is wrong. */
+function countedFailure(
+  gate: AuthenticationContext,
+  request: Request,
+  outcome: RampResponse | RampError,
+): RampResponse | RampError | Promise<RampError> {
+  const isForged = isRampError(outcome) && outcome.error === "INVALID_SIGNATURE";
+  return isForged ? countFailure(gate, request, outcome) : outcome;
 }
 
 async function handleIdempotent(

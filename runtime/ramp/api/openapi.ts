@@ -12,6 +12,7 @@ type Json = Readonly<Record<string, unknown>>;
 const ACCESS_ERRORS: Readonly<Record<Access, readonly RampErrorCode[]>> = {
   project: ["INVALID_CREDENTIALS"],
   customer: ["INVALID_TOKEN"],
+  provider: [],
   public: [],
 };
 
@@ -92,7 +93,7 @@ function operationOf(route: Route): Json {
     tags: [tagOf(route)],
     summary,
     ...(description === undefined ? {} : { description }),
-    security: access === "public" ? [] : [{ [access]: [] }],
+    security: access === "project" || access === "customer" ? [{ [access]: [] }] : [],
     parameters: parametersOf(route),
     ...requestBodyOf(body ?? rawBody ?? null, exampleOf(route).body),
     responses: responsesOf(route),

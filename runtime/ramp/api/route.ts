@@ -4,8 +4,11 @@ import type { Project } from "../tokens/project-credentials.js";
 import type { RampContext } from "../context.js";
 import type { Customer } from "../tokens/customer-token.js";
 import type { RampResponse, RampErrorCode, RampError } from "../ramp-errors.js";
-/** Who may call: `project` with HTTP Basic, `customer` with a bearer token, or anybody (runtime/ramp/README.md, Customer tokens). */
-export type Access = "project" | "customer" | "public";
+/**
+ * Who may call: `project` with HTTP Basic, `customer` with a bearer token, `provider` with a signature that the handler checks,
+ * or anybody (runtime/ramp/README.md, Limits).
+ */
+export type Access = "project" | "customer" | "provider" | "public";
 
 /** What the checks in front of a handler leave of a request. */
 export interface ApiRequest<A extends Access, B = unknown, Q = unknown> {
@@ -24,6 +27,7 @@ export interface ApiRequest<A extends Access, B = unknown, Q = unknown> {
 interface Callers {
   readonly project: Project;
   readonly customer: Customer;
+  readonly provider: null;
   readonly public: null;
 }
 

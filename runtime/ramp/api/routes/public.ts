@@ -27,7 +27,7 @@ const WalletChallengeBody = Type.Object(
 );
 const WalletTokenView = Type.Object({ token: Type.String() });
 
-export const receiveCallback = route("public", {
+export const receiveCallback = route("provider", {
   method: "POST",
   path: "/v1/provider-callbacks/{projectId}/{connectionId}",
   summary: "For providers: report that an order has changed",
