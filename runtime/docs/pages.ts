@@ -139,7 +139,10 @@ function explorerPage(title: string): string {
 </header>
 <div id="problem"></div>
 <main aria-busy="true">
-<p class="waiting">Loading the catalogue …</p>
+<div class="waiting">
+<p>Loading the catalogue …</p>
+<p class="late">This takes long. If nothing appears, reload the page.</p>
+</div>
 <noscript><p class="waiting">This page needs JavaScript. The same is described at <a href="/openapi.json">/openapi.json</a>.</p></noscript>
 </main>
 </body>

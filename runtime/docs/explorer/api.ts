@@ -3,6 +3,17 @@ import type { CatalogueBody, CatalogueEndpoint } from "../catalogue-body.js";
 /** Filters of a request by parameter name. */
 export type Parameters = Readonly<Record<string, readonly string[]>>;
 
+/** A name of an object's own members, such as `__proto__`, is a name like others. */
+export function parametersOf(pairs: readonly (readonly [name: string, value: string])[]): Parameters {
+  const values = new Map<string, string[]>();
+  for (const [name, value] of pairs) values.set(name, [...(values.get(name) ?? []), value]);
+  return Object.fromEntries(values);
+}
+
+export function valuesOf(parameters: Parameters, name: string): readonly string[] {
+  return Object.hasOwn(parameters, name) ? (parameters[name] ?? []) : [];
+}
+
 export type Method = "GET" | "POST";
 
 /** A request of an endpoint, as the form describes it. */
@@ -14,13 +25,25 @@ export interface ApiRequest {
 
 const KEY = "routewright.key";
 
+/** The browser's storage; where it forbids that, one that lasts as long as the page. */
+export function storage(kind: "localStorage" | "sessionStorage"): Pick<Storage, "getItem" | "setItem"> {
+  try {
+    return window[kind];
+  } catch {
+    return FORGOTTEN;
+  }
+}
+
+const kept = new Map<string, string>();
+const FORGOTTEN = {
+  getItem: (name: string): string | null => kept.get(name) ?? null,
+  setItem: (name: string, value: string): void => void kept.set(name, value),
+};
+
 /** The key stays in this tab: it is gone when the tab is closed. */
 export const key = {
-  get: (): string => sessionStorage.getItem(KEY) ?? "",
-  set: (value: string): void => {
-    if (value === "") sessionStorage.removeItem(KEY);
-    else sessionStorage.setItem(KEY, value);
-  },
+  get: (): string => storage("sessionStorage").getItem(KEY) ?? "",
+  set: (value: string): void => storage("sessionStorage").setItem(KEY, value),
 };
 
 /** What the service said no to, in its own words. */
@@ -43,7 +66,7 @@ export interface Limits {
 
 export async function fetchCatalogue(): Promise<CatalogueBody> {
   const response = await send("/v1/system/catalogue");
-  return (await response.json()) as CatalogueBody;
+  return (await readable(response.json())) as CatalogueBody;
 }
 
 /** The address of a request, without the host. */
@@ -142,9 +165,9 @@ export const MAX_ROWS = 5000;
 export async function query(request: ApiRequest, signal: AbortSignal): Promise<Result> {
   const started = performance.now();
   const response = await sendRequest(request, ".ndjson", signal);
-  const { texts, isCut } = await readLines(response);
+  const { rows, texts, isCut } = await readable(readRows(response));
   return {
-    rows: texts.map((text) => JSON.parse(text, keepDigits) as Row),
+    rows,
     texts,
     hasNext:
       /rel="next"/.test(response.headers.get("link") ?? "") || isFullUnlinkedPage(request, texts.length),
@@ -157,9 +180,9 @@ export async function query(request: ApiRequest, signal: AbortSignal): Promise<R
 
 /** The service links no next page where the values of a list hold commas, because the link is a GET. */
 function isFullUnlinkedPage({ endpoint, method, parameters }: ApiRequest, rows: number): boolean {
-  const limit = Number(parameters["limit"]?.[0] ?? endpoint.pagination?.default_limit);
+  const limit = Number(valuesOf(parameters, "limit")[0] ?? endpoint.pagination?.default_limit);
   const hasCommas = [...listsOf(endpoint)].some((name) =>
-    parameters[name]?.some((value) => value.includes(",")),
+    valuesOf(parameters, name).some((value) => value.includes(",")),
   );
   return method === "POST" && hasCommas && rows === limit;
 }
@@ -169,6 +192,19 @@ function keepDigits(_key: string, value: unknown, context?: { readonly source?: 
   const source = context?.source;
   if (typeof value !== "number" || source === undefined) return value;
   return String(value) === source || Number.isSafeInteger(value) ? value : new ExactNumber(source);
+}
+
+/** A body that ends early, or is of something between the service and the browser. */
+async function readable<T>(body: Promise<T>): Promise<T> {
+  return body.catch((error: unknown) => {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new ServiceError(0, "The response is incomplete or is not JSON. Try again.");
+  });
+}
+
+async function readRows(response: Response): Promise<{ rows: Row[]; texts: string[]; isCut: boolean }> {
+  const { texts, isCut } = await readLines(response);
+  return { rows: texts.map((text) => JSON.parse(text, keepDigits) as Row), texts, isCut };
 }
 
 async function readLines(response: Response): Promise<{ texts: string[]; isCut: boolean }> {
@@ -210,6 +246,8 @@ function sendRequest(request: ApiRequest, format: string, signal?: AbortSignal):
 
 async function send(address: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
+  // No header can hold other characters, and no key has them.
+  if (/[^\x21-\x7e]/.test(key.get())) throw new ServiceError(403, "Invalid API Key");
   if (key.get() !== "") headers.set("X-API-Key", key.get());
   const response = await fetch(address, { ...init, headers }).catch((error: unknown) => {
     if (init.signal?.aborted) throw error;

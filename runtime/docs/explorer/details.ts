@@ -1,5 +1,14 @@
 import type { CatalogueEndpoint, LineageNode } from "../catalogue-body.js";
-import { type ApiRequest, key, type Method, query, type Result, ServiceError, withMethod } from "./api.js";
+import {
+  type ApiRequest,
+  key,
+  type Method,
+  query,
+  type Result,
+  ServiceError,
+  valuesOf,
+  withMethod,
+} from "./api.js";
 import { type Child, copyButton, el, toggle } from "./dom.js";
 import { parameterForm, readForm } from "./form.js";
 import { lineageGraph } from "./lineage.js";
@@ -120,7 +129,7 @@ export class EndpointDetails {
     const [result, { parameters }] = [this.#result, this.#state];
     if (result === null) return;
     const next = (): void => {
-      const offset = Number(parameters["offset"]?.[0] ?? 0) + result.rows.length;
+      const offset = Number(valuesOf(parameters, "offset")[0] ?? 0) + result.rows.length;
       this.#change({ parameters: { ...parameters, offset: [String(offset)] } });
     };
     this.#rows.replaceChildren(

@@ -1,5 +1,13 @@
 import type { CatalogueColumn, CatalogueEndpoint, CatalogueParameter } from "../catalogue-body.js";
-import { type ApiRequest, type Method, type Parameters, splitList, textOf } from "./api.js";
+import {
+  type ApiRequest,
+  type Method,
+  type Parameters,
+  parametersOf,
+  splitList,
+  textOf,
+  valuesOf,
+} from "./api.js";
 import { el } from "./dom.js";
 
 /** A form with the right input for each parameter. `send` is called with what was filled in. */
@@ -38,14 +46,14 @@ export function readForm(form: HTMLFormElement, { endpoint, method }: ApiRequest
   const inputs = new Map(
     endpoint.parameters?.map((parameter) => [parameter.name, inputOf(parameter, method)]),
   );
-  const parameters: Record<string, string[]> = {};
+  const pairs: (readonly [string, string])[] = [];
   for (const [name, value] of new FormData(form)) {
     const text = typeof value === "string" ? value.trim() : "";
     const input = inputs.get(name);
     const values = input === "lines" ? text.split(/\r?\n/) : input === "commas" ? splitList(text) : [text];
-    for (const each of values) if (each.trim() !== "") (parameters[name] ??= []).push(each.trim());
+    for (const each of values) if (each.trim() !== "") pairs.push([name, each.trim()]);
   }
-  return parameters;
+  return parametersOf(pairs);
 }
 
 type Input = "choice" | "choices" | "date" | "text" | "commas" | "lines";
@@ -97,7 +105,7 @@ function valueInput(
   kind: Input,
   attributes: Readonly<Record<string, string>>,
 ): HTMLElement {
-  const values = parameters[name] ?? [];
+  const values = valuesOf(parameters, name);
   const { type, example }: Partial<CatalogueColumn> =
     endpoint.columns.find((each) => each.name === column) ?? {};
   const placeholder = example === undefined || typeof example === "object" ? null : `e.g. ${textOf(example)}`;
@@ -151,7 +159,7 @@ function pageInputs(
         id: `page-${name}`,
         name,
         type: "number",
-        value: given[name]?.[0] ?? "",
+        value: valuesOf(given, name)[0] ?? "",
         "aria-describedby": `page-${name}-about`,
         ...attributes,
       }),
@@ -176,7 +184,7 @@ function pageInputs(
       choice(
         { id: `page-${name}`, name, "aria-describedby": `page-${name}-about` },
         values,
-        given[name] ?? [],
+        valuesOf(given, name),
         false,
       ),
       el("p", { id: `page-${name}-about` }, about),

@@ -1,7 +1,7 @@
 /** The explorer: what the API offers to the caller, to search, read, try and draw (runtime/README.md, Explorer). */
 import type { CatalogueBody, LineageNode } from "../catalogue-body.js";
 import { TIER_NAMES } from "../../model/tier.js";
-import { fetchCatalogue, key, ServiceError } from "./api.js";
+import { fetchCatalogue, key, ServiceError, storage } from "./api.js";
 import { EndpointDetails } from "./details.js";
 import { button, count, el } from "./dom.js";
 import { EndpointList } from "./list.js";
@@ -85,7 +85,7 @@ function welcome({ title, endpoints, categories, tier }: CatalogueBody): HTMLEle
         { type: "button", click: () => change({ category: name }) },
         el("strong", {}, name),
         el("span", {}, count(number, "endpoint")),
-        categories[name] !== undefined && el("span", { class: "about" }, categories[name]),
+        Object.hasOwn(categories, name) && el("span", { class: "about" }, categories[name] ?? ""),
       ),
     ),
   );
@@ -151,11 +151,12 @@ function setTheme(theme: string): void {
   themeButton?.setAttribute("aria-pressed", theme === "dark" ? "true" : "false");
 }
 setTheme(
-  localStorage.getItem(THEME) ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"),
+  storage("localStorage").getItem(THEME) ??
+    (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"),
 );
 themeButton?.addEventListener("click", () => {
   const theme = document.documentElement.dataset["theme"] === "dark" ? "light" : "dark";
-  localStorage.setItem(THEME, theme);
+  storage("localStorage").setItem(THEME, theme);
   setTheme(theme);
   render(state);
 });

@@ -1,4 +1,4 @@
-import type { Method, Parameters } from "./api.js";
+import { type Method, type Parameters, parametersOf } from "./api.js";
 
 /** What the address of the page holds: a link opens the page as it was. */
 export interface State {
@@ -45,9 +45,9 @@ const PREFIX = "p.";
 export function readState(query: string): State {
   const fields = new URLSearchParams(query);
   const text = (name: string): string => fields.get(name) ?? "";
-  const parameters: Record<string, string[]> = {};
-  for (const [name, value] of fields)
-    if (name.startsWith(PREFIX)) (parameters[name.slice(PREFIX.length)] ??= []).push(value);
+  const parameters = [...fields].flatMap(([name, value]) =>
+    name.startsWith(PREFIX) ? [[name.slice(PREFIX.length), value] as const] : [],
+  );
   return {
     search: text(NAMES.search),
     category: text(NAMES.category),
@@ -55,7 +55,7 @@ export function readState(query: string): State {
     fresh: text(NAMES.fresh),
     endpoint: text(NAMES.endpoint),
     method: oneOf(text("method"), ["GET", "POST"]),
-    parameters,
+    parameters: parametersOf(parameters),
     view: oneOf(text("view"), ["table", "chart", "json"]),
     chart: {
       kind: oneOf(text("chart"), ["line", "bar", "area"]),

@@ -31,7 +31,8 @@ async function fetchDescription(): Promise<Description | null> {
     if (!response.ok) throw new Error(`The service answered ${String(response.status)}.`);
     return (await response.json()) as Description;
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error);
+    // A browser has its own words where nothing answers.
+    const words = error instanceof TypeError ? "The service does not answer." : (error as Error).message;
     const problem = document.createElement("p");
     problem.setAttribute("role", "alert");
     problem.textContent = `The description cannot be loaded: ${words} Reload the page.`;
