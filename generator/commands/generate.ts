@@ -73,7 +73,7 @@ export async function generate(options: GenerateOptions): Promise<Outcome> {
 
 const CATALOGUE_FILE = "catalogue.json";
 
-/** Changes of the API whose models have not changed since the folder was written: another version of Routewright reads them otherwise. */
+/** Changes of the API without a change of the models since the folder was written: effects of an upgrade of Routewright. */
 function upgradeChanges(out: string, head: Catalogue, files: FileSet): readonly Change[] {
   const file = join(out, CATALOGUE_FILE);
   const text = textOf(file);
@@ -93,7 +93,7 @@ function upgradeChanges(out: string, head: Catalogue, files: FileSet): readonly 
   );
 }
 
-/** Null for what is no readable file: the comparison with the folder reports that. */
+/** Null if the file cannot be read: the comparison with the folder reports that. */
 function textOf(file: string): string | null {
   try {
     return statSync(file).isFile() ? readFileSync(file, "utf8") : null;
@@ -102,7 +102,7 @@ function textOf(file: string): string | null {
   }
 }
 
-/** `--check` renders every module: its result rests on nothing but the manifest. */
+/** `--check` uses no cache: its result depends on the manifest alone. */
 function rendered({ check, title, onProgress }: GenerateOptions, catalogue: Catalogue): FileSet {
   if (check) return render(catalogue, { title, onProgress });
   const before = readModuleCache();
@@ -128,8 +128,8 @@ function hasFindings({ check, strict }: GenerateOptions, { catalogue, drift }: G
 const BUILD = /-[A-Z0-9]{8}(?=\.js$)/.exec(basename(import.meta.url))?.[0] ?? null;
 
 /**
- * Modules that an earlier run of this same build rendered, from `node_modules/.cache/routewright`: to print them anew
- * takes many times as long as to read a manifest. Empty where there is no such file; a damaged one is as none.
+ * Modules rendered by an earlier run of this build, from `node_modules/.cache/routewright`: rendering all of them takes many
+ * times as long as reading a manifest. A missing or damaged file counts as empty.
  */
 export function readModuleCache(): ModuleCache {
   const file = cacheFile();
@@ -143,7 +143,7 @@ export function readModuleCache(): ModuleCache {
   }
 }
 
-/** Keeps the modules for the next run. A cache that cannot be written costs time, and nothing else. */
+/** Stores the modules for the next run. A failure is ignored: it only makes that run slower. */
 export function writeModuleCache(before: ModuleCache, after: ModuleCache): void {
   const file = cacheFile();
   if (file === null || (before.size === after.size && [...after.keys()].every((key) => before.has(key))))

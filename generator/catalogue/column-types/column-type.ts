@@ -7,7 +7,7 @@ export { type ColumnType, nullable } from "./json-type.js";
 export { type JsonSchema, jsonSchemaOf } from "./json-schema.js";
 export { isWide, isWideNumber, typeScriptOf } from "./typescript.js";
 
-/** Room for an Enum16 of some thousand members; a longer text is not a type that anyone wrote. */
+/** Longest type text: enough for an Enum16 with thousands of members. */
 export const MAX_TYPE_TEXT = 65_536;
 
 /**
@@ -26,11 +26,11 @@ export function parseColumnType(text: string | undefined): ColumnType {
   return type;
 }
 
-/** Thousands of columns share few types, and each is read for its interface and for OpenAPI. */
+/** A cache: thousands of columns share few types, and each is parsed for its interface and for OpenAPI. */
 const known = new Map<string, ColumnType>();
 const MAX_KNOWN = 1000;
 
-/** A type of texts that are among these values only; other types stay as they are. */
+/** The enum of these values for a string type; other types are unchanged. */
 export function withAcceptedValues(
   type: ColumnType,
   values: readonly string[] | null | undefined,
@@ -39,7 +39,7 @@ export function withAcceptedValues(
   return isText && values ? { kind: "enum", values, nullable: type.nullable } : type;
 }
 
-/** A number type as strings of its digits; other types stay as they are. */
+/** The string type for a wide number type; other types are unchanged. */
 export function asString(type: ColumnType): ColumnType {
   return isWideNumber(type) && "nullable" in type ? { kind: "string", nullable: type.nullable } : type;
 }
@@ -59,7 +59,7 @@ function parseBareType(text: string): ColumnType {
 const CONSTRUCTORS: ReadonlyMap<string, TypeConstructor> = new Map([...BOTH, ...CLICKHOUSE, ...POSTGRES]);
 const EXACT_CASE: ReadonlyMap<string, TypeConstructor> = new Map(CLICKHOUSE_EXACT_CASE);
 
-/** The type an expression names; what is not understood is unknown, alone or as part of a type that is. */
+/** The type of an expression. Unsupported types are `unknown`, also within a supported one. */
 function readType(expression: Expression): ColumnType {
   const signature = signatureOf(expression);
   if (signature === undefined) return UNKNOWN;
@@ -72,7 +72,7 @@ function constructorOf(written: string): TypeConstructor | undefined {
   return EXACT_CASE.get(written) ?? CONSTRUCTORS.get(name) ?? postgresArray(name);
 }
 
-/** PostgreSQL's catalogue names the arrays of `int4` and `text` `_int4` and `_text`. */
+/** `_int4` is PostgreSQL's internal name of `int4[]`. */
 function postgresArray(name: string): TypeConstructor | undefined {
   const element = name.startsWith("_") ? CONSTRUCTORS.get(name.slice(1)) : undefined;
   return element && ((args, read) => arrayOf(element(args, read) ?? UNKNOWN, 1));
@@ -82,19 +82,19 @@ function arrayOf(type: ColumnType, dimensions: number): ColumnType {
   return dimensions === 0 ? type : arrayOf({ kind: "array", of: type, nullable: false }, dimensions - 1);
 }
 
-/** A type as SQL writes one: `character varying(10)[]`, `timestamp(3) with time zone`, `Map(String, UInt64)`. */
+/** A parsed type name: `character varying(10)[]`, `timestamp(3) with time zone`, `Map(String, UInt64)`. */
 interface Signature {
   /** The words around the parentheses, one space between them, in the letter case written. */
   readonly name: string;
   readonly args: readonly Expression[];
-  /** How many times an array of it: `[]`, `[3]` and `ARRAY` behind the type. */
+  /** Number of array suffixes: `[]`, `[3]` or `ARRAY`. */
   readonly dimensions: number;
 }
 
 /** PostgreSQL's own limit, MAXDIM. */
 const MAX_DIMENSIONS = 6;
 
-/** Reads an expression as a type; undefined if it is something else, such as `'a' = 1`. */
+/** The signature of an expression; undefined if it is not a type, such as `'a' = 1`. */
 function signatureOf(expression: Expression): Signature | undefined {
   const brackets = trailingBrackets(expression);
   const isSqlArray = endsInArrayWord(expression, brackets);
@@ -112,7 +112,7 @@ function nameOf(type: Expression): string | undefined {
   return words.join(" ").replace(SYSTEM_SCHEMA, "");
 }
 
-/** Where PostgreSQL's own types live, and where extensions such as citext put theirs. */
+/** Schemas of PostgreSQL's own types, and of extensions such as citext. */
 const SYSTEM_SCHEMA = /^(?:pg_catalog|public) \. /iu;
 
 function trailingBrackets(expression: Expression): number {

@@ -22,8 +22,8 @@ type TypeName = "integer" | "number" | "string" | "boolean" | "array" | "object"
 
 /**
  * Schema of a column's values in a JSON row. Keys come in a fixed order, `type` first.
- * A float keeps its declared nullability although NaN and ±Infinity are served as null: the API documents
- * such columns as plain float64, and a schema of nothing but nullable numbers would tell a client less.
+ * A float keeps its declared nullability although NaN and infinities are served as null: a schema in which every float is
+ * nullable would be less useful to clients.
  */
 export function jsonSchemaOf(type: ColumnType): JsonSchema {
   switch (type.kind) {
@@ -73,7 +73,7 @@ function named(name: TypeName, type: { readonly nullable: boolean }): TypeName |
   return type.nullable ? [name, "null"] : name;
 }
 
-/** Names from the OpenAPI Format Registry; generators choose a language's integer by them. */
+/** Names of the OpenAPI Format Registry, by which client generators choose an integer type. */
 const INTEGER_FORMATS: ReadonlyMap<string, string> = new Map(
   [8, 16, 32, 64].flatMap((bits): [string, string][] => {
     const half = 2n ** BigInt(bits - 1);
@@ -84,7 +84,7 @@ const INTEGER_FORMATS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** A bound past 2^53 - 1 is left out: most JSON readers would round it, and then refuse good values. */
+/** A bound beyond 2^53 - 1 is omitted: most JSON parsers would round it and then reject valid values. */
 function rangeOf({ min, max }: IntegerType): JsonSchema {
   const format = INTEGER_FORMATS.get(`${min}..${max}`);
   const [minimum, maximum] = [Number(min), Number(max)];
@@ -99,7 +99,7 @@ function textOf({ format, maxLength }: StringType): JsonSchema {
   return { ...(format !== undefined && { format }), ...(maxLength !== undefined && { maxLength }) };
 }
 
-/** `fromEntries` makes a field named `__proto__` a property like any other. */
+/** `fromEntries` also defines a property named `__proto__`. */
 function fieldsOf({ fields }: RecordType): JsonSchema {
   return {
     properties: Object.fromEntries(fields.map(({ name, type }) => [name, jsonSchemaOf(type)])),

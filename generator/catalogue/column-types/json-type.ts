@@ -1,7 +1,6 @@
 /**
- * What a column's values look like in a JSON row, whichever engine the type came from.
- * Plain data: it can be compared, printed and sent as JSON. `json` and `unknown` hold null among their values, so
- * they say nothing about it.
+ * The type of a column's values in a JSON row, for every engine. Plain data: it can be compared, printed and sent as JSON.
+ * `json` and `unknown` include null, so they have no `nullable`.
  */
 export type ColumnType =
   | IntegerType
@@ -23,14 +22,14 @@ interface MaybeNull {
   readonly nullable: boolean;
 }
 
-/** Whole numbers; `min` and `max` are inclusive and in decimal digits, as they pass what a JS number can hold. */
+/** Integers; `min` and `max` are inclusive, as decimal digits, since they may exceed a JavaScript number. */
 export interface IntegerType extends MaybeNull {
   readonly kind: "integer";
   readonly min: string;
   readonly max: string;
 }
 
-/** Exact fractions: `precision` digits, `scale` of them after the point; neither when the type leaves them open. */
+/** Exact decimals: `precision` digits, `scale` of them after the point; absent if the type does not fix them. */
 export interface DecimalType extends MaybeNull {
   readonly kind: "decimal";
   readonly precision?: number;
@@ -74,19 +73,19 @@ export interface ArrayType extends MaybeNull {
   readonly of: ColumnType;
 }
 
-/** A JSON object with any keys; a key is text whatever its type was. */
+/** A JSON object with any keys; keys of every type become strings. */
 export interface MapType extends MaybeNull {
   readonly kind: "map";
   readonly value: ColumnType;
 }
 
-/** A JSON array with one type per place: at least one place. */
+/** A JSON array with one type per position; at least one position. */
 export interface TupleType extends MaybeNull {
   readonly kind: "tuple";
   readonly of: readonly ColumnType[];
 }
 
-/** A tuple whose places have names, which makes it a JSON object. */
+/** A tuple with named positions, which is a JSON object. */
 export interface RecordType extends MaybeNull {
   readonly kind: "record";
   readonly fields: readonly Field[];
@@ -97,12 +96,12 @@ export interface Field {
   readonly type: ColumnType;
 }
 
-/** Any JSON value, on purpose. */
+/** Any JSON value: the declared type is JSON. */
 export interface JsonType {
   readonly kind: "json";
 }
 
-/** No type given, or none that is understood. */
+/** No declared type, or an unsupported one. */
 export interface UnknownType {
   readonly kind: "unknown";
 }

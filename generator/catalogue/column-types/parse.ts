@@ -1,6 +1,6 @@
-/** What stands between two commas: words, values and groups, in the order written. */
+/** The items between two commas: words, values and bracket groups. */
 export type Expression = readonly ExpressionItem[];
-export type ExpressionItem = Exclude<Token, { kind: "mark" }> | Sign | BracketGroup;
+export type ExpressionItem = Exclude<Token, { kind: "punctuation" }> | Sign | BracketGroup;
 
 interface Sign {
   readonly kind: "sign";
@@ -14,7 +14,7 @@ export interface BracketGroup {
   readonly parts: readonly Expression[];
 }
 
-/** No column nests deeper; it keeps every later walk over the tree, recursive as it is, off the stack's end. */
+/** Maximum nesting: bounds the recursion of everything that walks the tree. */
 export const MAX_DEPTH = 32;
 
 interface Frame {
@@ -23,23 +23,23 @@ interface Frame {
   last: ExpressionItem[];
 }
 
-/** The one expression that the tokens form, or undefined if brackets do not match or lie too deep. */
+/** Parses tokens to an expression; undefined if brackets do not match or are nested too deeply. */
 export function expressionOf(tokens: readonly Token[]): Expression | undefined {
   const root = frameOf(undefined);
   const stack = [root];
   for (const token of tokens) {
     const frame = stack.at(-1) ?? root;
-    if (token.kind !== "mark") frame.last.push(token);
-    else if (!place(token.mark, frame, stack)) return undefined;
+    if (token.kind !== "punctuation") frame.last.push(token);
+    else if (!addPunctuation(token.punctuation, frame, stack)) return undefined;
   }
   return stack.length === 1 ? root.last : undefined;
 }
 
-function place(mark: Mark, frame: Frame, stack: Frame[]): boolean {
-  switch (mark) {
+function addPunctuation(punctuation: Punctuation, frame: Frame, stack: Frame[]): boolean {
+  switch (punctuation) {
     case "(":
     case "[":
-      return stack.push(frameOf(mark)) <= MAX_DEPTH + 1;
+      return stack.push(frameOf(punctuation)) <= MAX_DEPTH + 1;
     case ")":
       return frame.open === "(" && close(frame.open, frame, stack);
     case "]":
@@ -50,7 +50,7 @@ function place(mark: Mark, frame: Frame, stack: Frame[]): boolean {
       return frame.open !== undefined;
     case "=":
     case ".":
-      frame.last.push({ kind: "sign", sign: mark });
+      frame.last.push({ kind: "sign", sign: punctuation });
       return true;
   }
 }
@@ -67,20 +67,20 @@ function frameOf(open: Frame["open"]): Frame {
   return { open, parts: [last], last };
 }
 
-/** The smallest pieces of a type text. A quoted name is a word; text in single quotes is a string. */
+/** A token of a type text. A quoted name is a word; text in single quotes is a string. */
 type Token =
   | { readonly kind: "word"; readonly text: string }
   | { readonly kind: "string"; readonly text: string }
   | { readonly kind: "number"; readonly value: number }
-  | { readonly kind: "mark"; readonly mark: Mark };
+  | { readonly kind: "punctuation"; readonly punctuation: Punctuation };
 
-type Mark = "(" | ")" | "[" | "]" | "," | "=" | ".";
+type Punctuation = "(" | ")" | "[" | "]" | "," | "=" | ".";
 
-/** No alternative can begin where another does, so a text is read once from left to right. */
+/** Alternatives begin with different characters: matching takes linear time. */
 const TOKEN =
   /\s*(?:([A-Za-z_][A-Za-z0-9_$]*)|([+-]?[0-9]+)|([()[\],=.])|("(?:[^"\\]|\\.|"")*"|`(?:[^`\\]|\\.|``)*`)|('(?:[^'\\]|\\.|'')*'))/suy;
 
-/** The tokens of a text, or undefined if it holds anything that no type text holds. */
+/** The tokens of a text; undefined if it contains anything else. */
 export function tokensOf(text: string): readonly Token[] | undefined {
   const pattern = new RegExp(TOKEN);
   const trimmed = text.trimEnd();
@@ -93,15 +93,15 @@ export function tokensOf(text: string): readonly Token[] | undefined {
   return tokens;
 }
 
-function tokenOf([, word, number, mark, name, string]: RegExpExecArray): Token {
+function tokenOf([, word, number, punctuation, name, string]: RegExpExecArray): Token {
   if (word !== undefined) return { kind: "word", text: word };
   if (number !== undefined) return { kind: "number", value: Number(number) };
-  if (mark !== undefined) return { kind: "mark", mark: mark as Mark };
+  if (punctuation !== undefined) return { kind: "punctuation", punctuation: punctuation as Punctuation };
   if (name !== undefined) return { kind: "word", text: unquoted(name) };
   return { kind: "string", text: unquoted(string ?? "") };
 }
 
-/** ClickHouse's escapes; a backslash before any other character stands for itself, as there. */
+/** ClickHouse's escapes; a backslash before any other character is literal, as in ClickHouse. */
 const ESCAPES: ReadonlyMap<string, string> = new Map([
   ...["\\", "'", '"', "`", "/", "="].map((char): [string, string] => [char, char]),
   ["0", "\0"],

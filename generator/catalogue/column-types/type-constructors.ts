@@ -1,15 +1,15 @@
 import { type ColumnType, type IntegerType, UNKNOWN, type Field } from "./json-type.js";
 import type { Expression } from "./parse.js";
-/** What a type name means, given what stands in its parentheses; undefined if that makes no sense. */
+/** Makes a type from the arguments in its parentheses; undefined if they are invalid. */
 export type TypeConstructor = (args: readonly Expression[], read: ReadType) => ColumnType | undefined;
 
-/** Reads the type in an argument; a name's meaning gets it to read those inside. */
+/** Reads the type in an argument. */
 export type ReadType = (expression: Expression) => ColumnType;
 
-/** Type names in lower case. */
+/** Type names in lower case, with their constructors. */
 export type TypeNames = readonly (readonly [name: string, meaning: TypeConstructor])[];
 
-/** The same type whatever the arguments: a precision or a time zone that rows do not show, a display width. */
+/** A type that does not depend on its arguments, such as a precision or time zone that rows do not show. */
 export function constant(type: ColumnType): TypeConstructor {
   return () => type;
 }

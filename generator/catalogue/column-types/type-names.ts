@@ -21,8 +21,8 @@ import {
 } from "./type-constructors.js";
 import { nullable } from "./json-type.js";
 /**
- * Names that ClickHouse (some as SQL aliases) and PostgreSQL share. Where they differ, the wider reading counts:
- * `float` is single in ClickHouse and double in PostgreSQL.
+ * Names that ClickHouse (some as SQL aliases) and PostgreSQL share. Where they differ, the wider type is used: `float` is
+ * single in ClickHouse and double in PostgreSQL.
  */
 export const BOTH: TypeNames = [
   ...aliases(["bool", "boolean"], constant({ kind: "boolean", nullable: false })),
@@ -46,14 +46,14 @@ export const BOTH: TypeNames = [
   ["json", constant({ kind: "json" })],
 ];
 
-/** In PostgreSQL, where case says nothing, `int8` has 8 bytes; in ClickHouse, where it does, `Int8` has 8 bits. */
+/** PostgreSQL's `int8`, in any letter case, has 8 bytes; ClickHouse's `Int8`, which is case-sensitive, has 8 bits. */
 export const CLICKHOUSE_EXACT_CASE: TypeNames = [["Int8", constant(signed(8))]];
 
 /** The aggregated value has the type of the last argument: `SimpleAggregateFunction(sum, UInt64)`. */
 const lastArgument: TypeConstructor = (args, read) => readAt(args, -1, read);
 
 /**
- * ClickHouse's own names, with the shape its JSON formats give their values. Left out, hence unknown: states
+ * ClickHouse's own names, with the form of their values in its JSON formats. Omitted, hence unknown: states
  * (`AggregateFunction`), types known only per row (`Variant`, `Dynamic`), `Nothing`, geometry.
  */
 export const CLICKHOUSE: TypeNames = [
@@ -90,9 +90,9 @@ const INTERVALS = ["", ...INTERVAL_FIELDS, ...INTERVAL_FIELDS.flatMap(spansFrom)
 );
 
 /**
- * PostgreSQL's own names, with the shape `to_json` gives their values. It quotes whatever is not a number, a
- * boolean or JSON, so that money, intervals, ranges and oids are strings. Left out, hence unknown: `point`, which
- * ClickHouse has too and shows otherwise, and PostGIS, whose JSON depends on its version.
+ * PostgreSQL's own names, with the form of their values in `to_json`, where everything but numbers, booleans and JSON is a
+ * string: money, intervals, ranges, oids. Omitted, hence unknown: `point`, which has another form in ClickHouse, and PostGIS,
+ * whose JSON depends on its version.
  */
 export const POSTGRES: TypeNames = [
   ...aliases(["smallserial", "serial2"], constant(signed(16))),

@@ -2,8 +2,8 @@ import { visible } from "../../manifest/json.js";
 import type { ColumnType, EnumType, RecordType } from "./json-type.js";
 
 /**
- * TypeScript type of a column's values in a row, on one line: `string | null`, `Record<string, number>`. Integers
- * of any width are `number`, what `JSON.parse` makes of them. No text of the column can leave its string literal.
+ * TypeScript type of a column's values in a row, on one line: `string | null`, `Record<string, number>`. Integers of any
+ * width are `number`, as `JSON.parse` returns them. Text of the manifest is only in string literals.
  */
 export function typeScriptOf(type: ColumnType): string {
   const text = withoutNull(type);
@@ -38,7 +38,7 @@ function withoutNull(type: ColumnType): string {
   }
 }
 
-/** Past either limit a union no longer helps whoever reads the interface: a dozen members, a line of text. */
+/** Limits of a readable union; a longer one becomes `string`. */
 const MAX_MEMBERS = 12;
 const MAX_UNION_TEXT = 100;
 
@@ -67,7 +67,7 @@ function recordOf({ fields }: RecordType): string {
 
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/u;
 
-/** JSON's escapes, and `\u` ones for what a reviewer cannot see. */
+/** JSON's escapes, and `\u` for invisible characters. */
 function literal(text: string): string {
   return visible(JSON.stringify(text));
 }
@@ -92,7 +92,7 @@ export function isWide(type: ColumnType): boolean {
   }
 }
 
-/** The same of a number itself, not of a structure with numbers in it. */
+/** As `isWide`, for numbers only, not for structures that contain numbers. */
 export function isWideNumber(type: ColumnType): boolean {
   return (type.kind === "integer" || type.kind === "decimal") && isWide(type);
 }
