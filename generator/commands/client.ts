@@ -4,7 +4,7 @@ import type { ValueForms } from "../client/typescript-client.js";
 import { readRevision } from "../diff/revision.js";
 import { updateFolder } from "../output/update.js";
 import { driftLines } from "../report/generate-report.js";
-import { type CliCommand, EXIT, OPTIONS, type Outcome, withSettings } from "./command.js";
+import { type CliCommand, EXIT, OPTIONS, type CommandResult, withSettings } from "./command.js";
 
 interface Flags {
   readonly out: string;
@@ -58,7 +58,7 @@ const TYPESCRIPT_ONLY =
   "--numbers and --dates are for TypeScript: a Python client gives all digits, and its data frames hold dates and times.";
 
 /** `routewright client`: a client for the API of a catalogue (generator/README.md, Client). */
-function client(revision: string | undefined, flags: Flags): Promise<Outcome> {
+function client(revision: string | undefined, flags: Flags): Promise<CommandResult> {
   const { out, language, check, generated, numbers, dates } = flags;
   return withSettings({ generated }, async (settings) => {
     if (language !== "typescript" && (numbers ?? dates) !== undefined)

@@ -15,7 +15,7 @@ export const EXIT = { ok: 0, findings: 1, error: 2 } as const;
 export type Exit = (typeof EXIT)[keyof typeof EXIT];
 
 /** What a command leaves. */
-export interface Outcome {
+export interface CommandResult {
   readonly exit: Exit;
   /** For standard output. */
   readonly output?: string;
@@ -27,7 +27,7 @@ export interface Outcome {
   readonly errors?: readonly string[];
 }
 
-/** A command whose action returns an `Outcome`. Its subcommands are of the same class. */
+/** A command whose action returns a `CommandResult`. Its subcommands are of the same class. */
 export class CliCommand extends Command {
   declare readonly commands: readonly CliCommand[];
   declare parent: CliCommand | null;
@@ -48,7 +48,9 @@ export class CliCommand extends Command {
   /** Runs `action` with the command's arguments and flags, and prints what it leaves. */
   runs(action: Action): this {
     return this.action(async (...args: readonly unknown[]) => {
-      const outcome = await (action as (...args: readonly unknown[]) => Outcome | Promise<Outcome>)(...args);
+      const outcome = await (
+        action as (...args: readonly unknown[]) => CommandResult | Promise<CommandResult>
+      )(...args);
       print(outcome, this.optsWithGlobals<{ quiet?: boolean }>().quiet);
       outermost(this).exit = outcome.exit;
     });
@@ -101,7 +103,7 @@ export class CliCommand extends Command {
 const ERASE_LINE = "\r\u001b[K";
 
 /** An action takes its command's arguments and flags: commander types neither. */
-type Action = (...args: never[]) => Outcome | Promise<Outcome>;
+type Action = (...args: never[]) => CommandResult | Promise<CommandResult>;
 
 function outermost(command: CliCommand): CliCommand {
   return command.parent === null ? command : outermost(command.parent);
@@ -109,7 +111,7 @@ function outermost(command: CliCommand): CliCommand {
 
 /** Prints an outcome; `quiet`: results, findings and errors only. */
 export function print(
-  { exit, output = "", isStatus, notes = [], errors = [] }: Outcome,
+  { exit, output = "", isStatus, notes = [], errors = [] }: CommandResult,
   quiet = false,
 ): void {
   const isShown = !quiet || isStatus !== true || exit !== EXIT.ok;
@@ -148,9 +150,9 @@ export const OPTIONS = {
 /** Runs a command with what flags, environment and config file put in force. A server checks more variables. */
 export async function withSettings(
   flags: ConfigFlags & { readonly generated?: string | undefined },
-  action: (settings: Settings) => Outcome | Promise<Outcome>,
+  action: (settings: Settings) => CommandResult | Promise<CommandResult>,
   check?: VariableCheck,
-): Promise<Outcome> {
+): Promise<CommandResult> {
   const reading = await readSettings({ ...flags, out: flags.out ?? flags.generated }, check);
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
   const outcome = await action(reading.settings);
@@ -178,8 +180,8 @@ const NAMED_ELSEWHERE: ReadonlySet<string> = new Set(["manifest", "catalog", "di
 /** As `withSettings`, for a command that cannot do without a manifest. */
 export function withManifest(
   flags: ConfigFlags & { readonly generated?: string | undefined },
-  action: (settings: Settings & { readonly manifest: string }) => Outcome | Promise<Outcome>,
-): Promise<Outcome> {
+  action: (settings: Settings & { readonly manifest: string }) => CommandResult | Promise<CommandResult>,
+): Promise<CommandResult> {
   return withSettings(flags, (settings) => {
     const { manifest } = settings;
     return manifest === null

@@ -1,7 +1,7 @@
 import type { Setting, Settings } from "../config.js";
 import { visible } from "../manifest/json.js";
 import { redactedLocation } from "../manifest/source.js";
-import { type CliCommand, EXIT, type Outcome, withSettings } from "./command.js";
+import { type CliCommand, EXIT, type CommandResult, withSettings } from "./command.js";
 
 export function configureConfig(command: CliCommand): void {
   command
@@ -11,7 +11,7 @@ export function configureConfig(command: CliCommand): void {
 }
 
 /** `routewright config`: every key of the config file with its value in force and where that comes from. */
-function config({ all }: Settings, json: boolean): Outcome {
+function config({ all }: Settings, json: boolean): CommandResult {
   const settings = all.map(({ key, value, origin }) => ({ key, value: withoutSecrets(value), origin }));
   const output = json
     ? JSON.stringify(Object.fromEntries(settings.map(({ key, ...rest }) => [key, rest])), null, 2)

@@ -14,10 +14,10 @@ import { readSource, redactedLocation } from "../manifest/source.js";
 import { visible } from "../manifest/json.js";
 import { diffReport } from "../report/diff-report.js";
 import { DEFAULTS } from "../config.js";
-import { renderReport, terminalOf } from "../report/render.js";
+import { renderReport, terminalOf } from "../report/render-report.js";
 import { type Format, FORMATS } from "../report/report.js";
 import type { Terminal } from "../report/text.js";
-import { type CliCommand, EXIT, OPTIONS, type Outcome, withSettings } from "./command.js";
+import { type CliCommand, EXIT, OPTIONS, type CommandResult, withSettings } from "./command.js";
 
 export interface DiffOptions extends RevisionOptions {
   /** Revisions as `readRevision` takes them. */
@@ -79,7 +79,7 @@ export function configureDiff(command: CliCommand): void {
 }
 
 /** `routewright diff`: the changes that consumers of the base see in the head. */
-export async function diff(options: DiffOptions): Promise<Outcome> {
+export async function diff(options: DiffOptions): Promise<CommandResult> {
   const { failOn, today, minimumNoticeDays = DEFAULTS.minimumNoticeDays } = options;
   const [base, head, accept] = await Promise.all([
     readRevision(options.base, options),

@@ -11,7 +11,7 @@ import { readManifest, type ManifestReading } from "../manifest/manifest.js";
 import { updateFolder } from "../output/update.js";
 import { type FileSet, type Progress, render, renderCached, type ModuleCache } from "../render/render.js";
 import { type GenerateReport, reportJson, reportText } from "../report/generate-report.js";
-import { type CliCommand, EXIT, OPTIONS, type Outcome, withManifest } from "./command.js";
+import { type CliCommand, EXIT, OPTIONS, type CommandResult, withManifest } from "./command.js";
 import { isObject } from "../manifest/json.js";
 
 export interface GenerateOptions {
@@ -57,7 +57,7 @@ export function configureGenerate(command: CliCommand): void {
 }
 
 /** `routewright generate`: the manifest rendered into the folder, or compared with it. */
-export async function generate(options: GenerateOptions): Promise<Outcome> {
+export async function generate(options: GenerateOptions): Promise<CommandResult> {
   const reading = await readModels(options);
   if (!reading.ok) return { exit: EXIT.error, errors: [reading.problem] };
   const catalogue = catalogueOf(reading.manifest, { defaultTier: options.defaultTier });

@@ -9,7 +9,7 @@ import { packageJson, planOf, readText, type Step } from "../init/plan.js";
 import { objectOr } from "../manifest/json.js";
 import { readManifest } from "../manifest/manifest.js";
 import { isAddress } from "../manifest/source.js";
-import { type CliCommand, EXIT, type Outcome } from "./command.js";
+import { type CliCommand, EXIT, type CommandResult } from "./command.js";
 
 const CI = ["github", "gitlab", "none"] as const;
 
@@ -46,7 +46,7 @@ export function configureInit(command: CliCommand): void {
 }
 
 /** `routewright init`: makes a repository with a dbt project ready. No file is overwritten. */
-async function init(given: Flags): Promise<Outcome> {
+async function init(given: Flags): Promise<CommandResult> {
   const reading = await readConfig();
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
   const projects = findProjects();

@@ -1,7 +1,7 @@
 import { addKey, removeKey, storedKeys, type StoredKey } from "@routewright/runtime/keys";
 import { TIERS } from "@routewright/runtime/model";
 import { Option } from "commander";
-import { type CliCommand, EXIT, type Outcome } from "./command.js";
+import { type CliCommand, EXIT, type CommandResult } from "./command.js";
 
 const RESTART = "Keys are read when the server starts: restart it.";
 
@@ -40,7 +40,7 @@ export function configureKeys(command: CliCommand): void {
 }
 
 /** `routewright keys create`: the key on standard output, alone, so that a script can take it. */
-function createKey({ file, json, user, tier, org }: Flags): Outcome {
+function createKey({ file, json, user, tier, org }: Flags): CommandResult {
   const added = addKey(file, { user, tier, org });
   if (!added.ok) return failed(added.problem);
   const { key, id } = added.value;
@@ -50,7 +50,7 @@ function createKey({ file, json, user, tier, org }: Flags): Outcome {
 }
 
 /** `routewright keys list`: who has which tier; the keys themselves are not in the file. */
-function listKeys({ file, json }: Pick<Flags, "file" | "json">): Outcome {
+function listKeys({ file, json }: Pick<Flags, "file" | "json">): CommandResult {
   const keys = storedKeys(file);
   if (!keys.ok) return failed(keys.problem);
   if (json) return { exit: EXIT.ok, output: `${JSON.stringify(keys.value, null, 2)}\n` };
@@ -60,7 +60,7 @@ function listKeys({ file, json }: Pick<Flags, "file" | "json">): Outcome {
 }
 
 /** `routewright keys revoke`: removes the one key that the id names. */
-function revokeKey(id: string, { file }: Pick<Flags, "file">): Outcome {
+function revokeKey(id: string, { file }: Pick<Flags, "file">): CommandResult {
   const removed = removeKey(file, id);
   if (!removed.ok) return failed(removed.problem);
   const [match, ...others] = removed.value;
@@ -71,6 +71,6 @@ function revokeKey(id: string, { file }: Pick<Flags, "file">): Outcome {
   return { exit: EXIT.ok, output: `Revoked ${match}.\n`, notes: [RESTART] };
 }
 
-function failed(problem: string): Outcome {
+function failed(problem: string): CommandResult {
   return { exit: EXIT.error, errors: [problem] };
 }

@@ -5,12 +5,12 @@ import { readRevision } from "../diff/revision.js";
 import {
   type Context,
   FAIL_ON,
-  type FailOn,
+  type LintFailOn,
   type Finding,
   type RuleSeverities,
   shouldFail,
 } from "../lint/finding.js";
-import { lint as lintManifest } from "../lint/lint.js";
+import { lint as lintManifest } from "../lint/linter.js";
 import { projectOf } from "../lint/project.js";
 import { catalogueOf } from "../catalogue/build.js";
 import { readCatalog, withWarehouseColumns, type WarehouseColumns } from "../manifest/catalog.js";
@@ -20,10 +20,10 @@ import { readSource } from "../manifest/source.js";
 import type { Failure } from "../manifest/source.js";
 import { lintReport } from "../report/lint-report.js";
 import { DEFAULTS } from "../config.js";
-import { renderReport, terminalOf } from "../report/render.js";
+import { renderReport, terminalOf } from "../report/render-report.js";
 import { type Format, FORMATS } from "../report/report.js";
 import type { Terminal } from "../report/text.js";
-import { type CliCommand, EXIT, OPTIONS, type Outcome, withManifest } from "./command.js";
+import { type CliCommand, EXIT, OPTIONS, type CommandResult, withManifest } from "./command.js";
 
 export interface LintOptions {
   /** File or http(s) address of dbt's manifest.json. */
@@ -31,7 +31,7 @@ export interface LintOptions {
   /** Of dbt's catalog.json. */
   readonly catalog?: string | undefined;
   readonly format: Format;
-  readonly failOn: FailOn;
+  readonly failOn: LintFailOn;
   /** Keys of a `meta` that mark private data, besides those known. */
   readonly privateKey: readonly string[];
   readonly defaultTier: Tier;
@@ -48,7 +48,7 @@ interface Flags {
   readonly manifest?: string;
   readonly catalog?: string;
   readonly format: Format;
-  readonly failOn: FailOn;
+  readonly failOn: LintFailOn;
   readonly privateKey: readonly string[];
   readonly base?: string;
   readonly generated?: string;
@@ -89,7 +89,7 @@ function collect(value: string, earlier: readonly string[]): readonly string[] {
 }
 
 /** `routewright lint`: what in a manifest will trouble consumers or operators of its API. */
-export async function lint(options: LintOptions): Promise<Outcome> {
+export async function lint(options: LintOptions): Promise<CommandResult> {
   const found = options.catalog === undefined ? NO_COLUMNS : await readCatalog(options.catalog);
   if (!found.ok) return failure(found);
   const project = await readProject(options.manifest, found.columns);
@@ -110,7 +110,7 @@ export async function lint(options: LintOptions): Promise<Outcome> {
 
 const NO_COLUMNS = { ok: true, columns: new Map() } as const;
 
-function failure({ problem }: Failure): Outcome {
+function failure({ problem }: Failure): CommandResult {
   return { exit: EXIT.error, errors: [problem] };
 }
 

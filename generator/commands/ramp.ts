@@ -1,4 +1,4 @@
-import { type CliCommand, EXIT, type Outcome, stopSignal } from "./command.js";
+import { type CliCommand, EXIT, type CommandResult, stopSignal } from "./command.js";
 import {
   EXAMPLE_ID,
   type Flags,
@@ -217,7 +217,7 @@ function addSandbox(parent: CliCommand): void {
     .helpEnd(["ramp sandbox --port 8002"], { 0: "after a signal" });
 }
 
-async function serveSandbox(flags: { readonly host: string; readonly port: number }): Promise<Outcome> {
+async function serveSandbox(flags: { readonly host: string; readonly port: number }): Promise<CommandResult> {
   const { SANDBOX_PROVIDERS, startSandbox } = await import("@routewright/runtime/ramp");
   const sandbox = await startSandbox(flags);
   const connections = SANDBOX_PROVIDERS.map(

@@ -3,7 +3,7 @@ import { openLog, readEnvironment } from "@routewright/runtime/server";
 import { InvalidArgumentError, Option } from "commander";
 import { closest } from "../catalogue/meta-api/validation-error.js";
 import type { Settings } from "../config.js";
-import { type CliCommand, EXIT, type Outcome, withSettings } from "./command.js";
+import { type CliCommand, EXIT, type CommandResult, withSettings } from "./command.js";
 import { serveAlone } from "./serve/alone.js";
 import type { ServeOptions } from "./serve/options.js";
 import { serveWithWorkers } from "./serve/with-workers.js";
@@ -63,7 +63,7 @@ function workers(text: string): number {
 }
 
 /** `routewright serve`: starts the servers and returns once a signal has stopped them. */
-async function serve(flags: Flags, settings: Settings): Promise<Outcome> {
+async function serve(flags: Flags, settings: Settings): Promise<CommandResult> {
   const variables = withFlags(settings.variables, flags);
   const reading = readEnvironment(variables);
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };

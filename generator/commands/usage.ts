@@ -10,7 +10,7 @@ import {
   type UsageResult,
 } from "@routewright/runtime/server";
 import { visible } from "../manifest/json.js";
-import { type CliCommand, EXIT, type Outcome } from "./command.js";
+import { type CliCommand, EXIT, type CommandResult } from "./command.js";
 
 export interface UsageFlags {
   readonly by: Grouping;
@@ -35,7 +35,7 @@ export function configureUsage(command: CliCommand): void {
 }
 
 /** `routewright usage`: who called what, as the servers have written it into the database. */
-async function usage(flags: UsageFlags, variables: NodeJS.ProcessEnv): Promise<Outcome> {
+async function usage(flags: UsageFlags, variables: NodeJS.ProcessEnv): Promise<CommandResult> {
   const reading = readEnvironment(variables);
   if (!reading.ok) return failed(reading.problems);
   const problems = problemsOf(flags);
@@ -48,7 +48,7 @@ async function usage(flags: UsageFlags, variables: NodeJS.ProcessEnv): Promise<O
   return { exit: EXIT.ok, output, ...(lines.length === 0 && { notes: [nothing(question)] }) };
 }
 
-function failed(errors: readonly string[]): Outcome {
+function failed(errors: readonly string[]): CommandResult {
   return { exit: EXIT.error, errors };
 }
 

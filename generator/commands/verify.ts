@@ -12,13 +12,13 @@ import type { Settings } from "../config.js";
 import { readRevision, type RevisionOptions } from "../diff/revision.js";
 import { plainText } from "../report/quote.js";
 import type { Progress } from "../render/render.js";
-import { renderReport, terminalOf } from "../report/render.js";
+import { renderReport, terminalOf } from "../report/render-report.js";
 import { type Format, FORMATS } from "../report/report.js";
 import type { Terminal } from "../report/text.js";
 import { verifyReport } from "../report/verify-report.js";
 import { verifyIndexes } from "../verify/indexes.js";
 import { type Mismatch, verifyRelations } from "../verify/relations.js";
-import { type CliCommand, EXIT, OPTIONS, type Outcome, withSettings } from "./command.js";
+import { type CliCommand, EXIT, OPTIONS, type CommandResult, withSettings } from "./command.js";
 
 export interface VerifyOptions extends RevisionOptions {
   /** The catalogue, as `readRevision` takes it. */
@@ -55,7 +55,7 @@ export function configureVerify(command: CliCommand): void {
 function start(
   revision: string,
   settings: Settings & Pick<VerifyOptions, "format" | "onProgress">,
-): Outcome | Promise<Outcome> {
+): CommandResult | Promise<CommandResult> {
   const reading = readEnvironment(settings.variables);
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
   const { databaseUrl } = reading.environment;
@@ -71,7 +71,7 @@ function start(
 }
 
 /** `routewright verify`: where the database is not as the catalogue documents it. */
-export async function verify(options: VerifyOptions): Promise<Outcome> {
+export async function verify(options: VerifyOptions): Promise<CommandResult> {
   const revision = await readRevision(options.revision, options);
   if (!revision.ok) return { exit: EXIT.error, errors: [revision.problem] };
   const { catalogue } = revision;

@@ -8,7 +8,7 @@ import { type ModuleCache, renderCached } from "../render/render.js";
 import { reportText } from "../report/generate-report.js";
 import { PolledSource, startPolling } from "../watch/poll.js";
 import { InvalidArgumentError } from "commander";
-import { type CliCommand, EXIT, OPTIONS, type Outcome, stopSignal, withManifest } from "./command.js";
+import { type CliCommand, EXIT, OPTIONS, type CommandResult, stopSignal, withManifest } from "./command.js";
 
 export interface WatchOptions {
   /** File or http(s) address of the manifest. */
@@ -66,7 +66,7 @@ function seconds(text: string): number {
 }
 
 /** `routewright watch`: regenerates whenever the manifest changes. A problem changes nothing, and is printed once. */
-export async function watch(options: WatchOptions): Promise<Outcome> {
+export async function watch(options: WatchOptions): Promise<CommandResult> {
   const { manifest, intervalSeconds, print, until } = options;
   const watcher = new Watcher(options);
   let printed = "";

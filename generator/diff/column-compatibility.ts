@@ -16,13 +16,13 @@ const OUTCOMES = [
   "scale-lowered",
   "retyped",
 ] as const;
-export type Outcome = (typeof OUTCOMES)[number];
+export type TypeChange = (typeof OUTCOMES)[number];
 
 /**
  * Compares two column types as a client of `base` sees the values of `head`: by JSON type, format, range and digits.
  * Null of the column itself does not count; inside arrays, maps and tuples it does.
  */
-export function compareTypes(base: ColumnType, head: ColumnType): Outcome {
+export function compareTypes(base: ColumnType, head: ColumnType): TypeChange {
   if (isOpen(base)) return isOpen(head) ? "same" : "narrowed";
   if (isOpen(head)) return "retyped";
   switch (base.kind) {
@@ -62,11 +62,11 @@ function isOpen(type: ColumnType): type is Exclude<ColumnType, Definite> {
   return type.kind === "json" || type.kind === "unknown";
 }
 
-function worst(outcomes: readonly Outcome[]): Outcome {
+function worst(outcomes: readonly TypeChange[]): TypeChange {
   return OUTCOMES[Math.max(0, ...outcomes.map((outcome) => OUTCOMES.indexOf(outcome)))] ?? "same";
 }
 
-function compareInner(base: ColumnType, head: ColumnType): Outcome {
+function compareInner(base: ColumnType, head: ColumnType): TypeChange {
   const [was, is] = [isNullable(base), isNullable(head)];
   return worst([compareTypes(base, head), was === is ? "same" : is ? "retyped" : "narrowed"]);
 }
@@ -75,7 +75,7 @@ function isNullable(type: ColumnType): boolean {
   return isOpen(type) || type.nullable;
 }
 
-function compareIntegers(base: IntegerType, head: IntegerType): Outcome {
+function compareIntegers(base: IntegerType, head: IntegerType): TypeChange {
   const [was, is] = [base, head].map((type) => JSON.stringify(jsonSchemaOf({ ...type, nullable: false })));
   if (was === is) return "same";
   if (contains(base, head)) return "narrowed";
@@ -87,7 +87,7 @@ function contains(outer: IntegerType, inner: IntegerType): boolean {
 }
 
 /** Open precision and scale hold any number of digits. */
-function compareDecimals(base: DecimalType, head: DecimalType): Outcome {
+function compareDecimals(base: DecimalType, head: DecimalType): TypeChange {
   const [was, is] = [base, head].map(({ precision = Infinity, scale = Infinity }) => {
     return { scale, whole: precision === Infinity ? Infinity : precision - scale };
   }) as [Digits, Digits];
@@ -102,7 +102,7 @@ interface Digits {
 }
 
 /** Dates and members of an enumeration are strings in JSON: text without a format holds them all. */
-function compareStrings(base: StringType, head: Definite): Outcome {
+function compareStrings(base: StringType, head: Definite): TypeChange {
   if (head.kind === "enum" || head.kind === "date" || head.kind === "dateTime")
     return base.format === undefined && base.maxLength === undefined ? "narrowed" : "retyped";
   if (head.kind !== "string" || (base.format !== undefined && base.format !== head.format)) return "retyped";
@@ -112,9 +112,9 @@ function compareStrings(base: StringType, head: Definite): Outcome {
 }
 
 /** Fields may be added, as columns may. */
-function compareRecords(base: RecordType, head: RecordType): Outcome {
+function compareRecords(base: RecordType, head: RecordType): TypeChange {
   const fields = new Map(head.fields.map(({ name, type }) => [name, type]));
-  const outcomes = base.fields.map(({ name, type }): Outcome => {
+  const outcomes = base.fields.map(({ name, type }): TypeChange => {
     const now = fields.get(name);
     return now === undefined ? "retyped" : compareInner(type, now);
   });

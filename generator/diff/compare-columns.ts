@@ -1,7 +1,7 @@
 import type { Column, Endpoint } from "@routewright/runtime/model";
 import type { CatalogueEntry, ModelFacts } from "../catalogue/catalogue.js";
 import { type ColumnType, parseColumnType } from "../catalogue/column-types/column-type.js";
-import { compareTypes, type Outcome } from "./column-compatibility.js";
+import { compareTypes, type TypeChange } from "./column-compatibility.js";
 import type { Difference } from "./change.js";
 import { compareGuarantees } from "./compare-guarantees.js";
 import type { ChangeKind } from "./kinds.js";
@@ -63,7 +63,7 @@ function compareColumn(
   return kinds.filter((kind) => kind !== null).map((kind) => ({ kind, ...text }));
 }
 
-const KIND_OF: Readonly<Record<Outcome, ChangeKind | null>> = {
+const KIND_OF: Readonly<Record<TypeChange, ChangeKind | null>> = {
   same: null,
   narrowed: "column-narrowed",
   lengthened: "column-lengthened",

@@ -6,15 +6,15 @@ import type { Sentence } from "./sentence.js";
 
 /** Severities of findings, most serious first. */
 export const SEVERITIES = ["error", "warning"] as const;
-export type Severity = (typeof SEVERITIES)[number];
+export type FindingSeverity = (typeof SEVERITIES)[number];
 
 /** Findings that fail a run. Loaded by the command line, so it imports no more than it needs. */
 export const FAIL_ON = ["error", "warning", "none"] as const;
-export type FailOn = (typeof FAIL_ON)[number];
+export type LintFailOn = (typeof FAIL_ON)[number];
 
 /** A rule's default severity, its name for people, and why it matters. */
 export interface RuleInfo {
-  readonly severity: Severity;
+  readonly severity: FindingSeverity;
   readonly title: string;
   readonly reason: string;
 }
@@ -109,12 +109,12 @@ export function isCheckId(text: string): text is CheckId {
 }
 
 /** Severities that a repository chooses; `off` turns a rule off everywhere. */
-export type RuleSeverities = Readonly<Partial<Record<RuleId, Severity | "off">>>;
+export type RuleSeverities = Readonly<Partial<Record<RuleId, FindingSeverity | "off">>>;
 
 /** What a rule finds in one model. */
 export interface Finding {
   readonly rule: RuleId;
-  readonly severity: Severity;
+  readonly severity: FindingSeverity;
   /** dbt's `unique_id`. */
   readonly model: string;
   /** The model's file in its dbt project; null where the manifest does not name it. */
@@ -171,13 +171,13 @@ export function inOrder(a: Finding, b: Finding): number {
 }
 
 /** How many findings there are of each severity. */
-export function countsOf(findings: readonly Finding[]): Readonly<Record<Severity, number>> {
+export function countsOf(findings: readonly Finding[]): Readonly<Record<FindingSeverity, number>> {
   const errors = findings.filter(({ severity }) => severity === "error").length;
   return { error: errors, warning: findings.length - errors };
 }
 
 /** Whether the findings fail a run. */
-export function shouldFail(findings: readonly Finding[], failOn: FailOn): boolean {
+export function shouldFail(findings: readonly Finding[], failOn: LintFailOn): boolean {
   const { error, warning } = countsOf(findings);
   switch (failOn) {
     case "error":

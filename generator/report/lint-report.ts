@@ -1,5 +1,12 @@
-import { countsOf, type Finding, RULE_IDS, RULES, SEVERITIES, type Severity } from "../lint/finding.js";
-import type { LintResult, SuppressedFinding } from "../lint/lint.js";
+import {
+  countsOf,
+  type Finding,
+  RULE_IDS,
+  RULES,
+  SEVERITIES,
+  type FindingSeverity,
+} from "../lint/finding.js";
+import type { LintResult, SuppressedFinding } from "../lint/linter.js";
 import { plain, sentence, type Sentence } from "../lint/sentence.js";
 import { plainText } from "./quote.js";
 import { counted, grouped, type Item, type Report, type Section } from "./report.js";
@@ -7,7 +14,7 @@ import { counted, grouped, type Item, type Report, type Section } from "./report
 /** Of a section this many items are open in a comment, the others folded. */
 const OPEN_ITEMS = 10;
 
-const HEADINGS = { error: "Errors", warning: "Warnings" } as const satisfies Record<Severity, string>;
+const HEADINGS = { error: "Errors", warning: "Warnings" } as const satisfies Record<FindingSeverity, string>;
 
 /** A lint run with its outcome. */
 export interface LintOutcome extends LintResult {

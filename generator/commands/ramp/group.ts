@@ -2,7 +2,7 @@ import { InvalidArgumentError } from "commander";
 import { readFileSync } from "node:fs";
 import type { AdminSession, SetupResult } from "@routewright/runtime/ramp";
 import type * as RampModule from "@routewright/runtime/ramp";
-import { type CliCommand, EXIT, type Outcome } from "../command.js";
+import { type CliCommand, EXIT, type CommandResult } from "../command.js";
 
 /** Folder of the embedded database; used when no database URL is set. */
 const DATA_DIR = ".data";
@@ -78,7 +78,7 @@ async function runCommand(
   { json }: Flags,
   run: (context: CommandContext) => Result,
   note?: string,
-): Promise<Outcome> {
+): Promise<CommandResult> {
   const ramp = await import("@routewright/runtime/ramp");
   const reading = ramp.readEnvironment(process.env);
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };

@@ -1,11 +1,11 @@
 import { type Environment, openLog, startService } from "@routewright/runtime/server";
-import { EXIT, type Outcome, stopSignal } from "../command.js";
+import { EXIT, type CommandResult, stopSignal } from "../command.js";
 import { verifyInThread } from "../verify.js";
 import { followManifest, rendererOf, runResultsOf } from "./following.js";
 import { DATA_DIR, isRampServed, type ServeOptions } from "./options.js";
 
 /** Serves in this process alone; SIGHUP renews keys and folder. Returns once a signal has stopped it. */
-export async function serveAlone(options: ServeOptions, environment: Environment): Promise<Outcome> {
+export async function serveAlone(options: ServeOptions, environment: Environment): Promise<CommandResult> {
   const stops: (() => Promise<void>)[] = [];
   // Without the data API there is nothing to renew.
   let reload = (): Promise<void> => Promise.resolve();

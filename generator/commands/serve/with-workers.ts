@@ -1,5 +1,5 @@
 import { type Environment, openLog, openSupervisor, type Supervisor } from "@routewright/runtime/server";
-import { EXIT, type Outcome, stopSignal } from "../command.js";
+import { EXIT, type CommandResult, stopSignal } from "../command.js";
 import { verifyInThread } from "../verify.js";
 import { followManifest, rendererOf, runResultsOf } from "./following.js";
 import { DATA_DIR, isRampServed, type ServeOptions } from "./options.js";
@@ -12,7 +12,7 @@ export async function serveWithWorkers(
   options: ServeOptions,
   environment: Environment,
   variables: NodeJS.ProcessEnv,
-): Promise<Outcome> {
+): Promise<CommandResult> {
   const stopped = stopSignal();
   const hasData = options.only !== "ramp";
   const supervisor = openSupervisor({
@@ -46,7 +46,7 @@ export async function serveWithWorkers(
   }
 }
 
-async function outcome(supervisor: Supervisor, stopped: Promise<void>): Promise<Outcome> {
+async function outcome(supervisor: Supervisor, stopped: Promise<void>): Promise<CommandResult> {
   const reason = await Promise.race([supervisor.gaveUp, stopped]);
   if (reason === undefined) return { exit: EXIT.ok };
   return { exit: EXIT.error, errors: [`No worker process can be kept alive: ${reason}.`] };

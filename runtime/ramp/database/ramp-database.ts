@@ -17,7 +17,7 @@ const SESSION_SETTINGS =
 const PROJECT_ROLE = "routewright_ramp_project";
 
 /** A row as the driver gives it: `numeric` and `bigint` as text, `timestamptz` as `Date`. */
-export type Row = Readonly<Record<string, unknown>>;
+export type DatabaseRow = Readonly<Record<string, unknown>>;
 
 /** A result whose writes are to be rolled back: expected, so a value. */
 export class Rollback<T> {
@@ -46,9 +46,9 @@ const PRECONDITION_FAILED = "RW003";
 
 interface DbTransaction {
   /** Runs one statement; values go in as bind parameters only. */
-  rows<R extends object = Row>(text: string, values?: readonly unknown[]): Promise<R[]>;
+  rows<R extends object = DatabaseRow>(text: string, values?: readonly unknown[]): Promise<R[]>;
   /** The only row, or null. */
-  row<R extends object = Row>(text: string, values?: readonly unknown[]): Promise<R | null>;
+  row<R extends object = DatabaseRow>(text: string, values?: readonly unknown[]): Promise<R | null>;
   /** Sends a statement without waiting for its result. When it fails, so does the transaction. */
   write(text: string, values?: readonly unknown[]): void;
   /**

@@ -1,5 +1,5 @@
 import type { Intent } from "../intents/intent.js";
-import type { PageExit, Outcome, Stage } from "./stage.js";
+import type { PageExit, StageOutcome, Stage } from "./stage.js";
 import { fieldsOf } from "./form.js";
 import { errorSummary, fieldViews, type FormState } from "./form-view.js";
 import { type Html, html } from "./layout.js";
@@ -81,7 +81,7 @@ export function payView(shown: PageContext, { transaction }: Stage & { kind: "pa
 }
 
 const ENDS: Readonly<
-  Record<Outcome, { readonly title: string; readonly text: string; readonly tone: "good" | "bad" | "" }>
+  Record<StageOutcome, { readonly title: string; readonly text: string; readonly tone: "good" | "bad" | "" }>
 > = {
   APPROVED: { title: "Identity check complete", text: "Nothing more is needed here.", tone: "good" },
   COMPLETED: { title: "Payment complete", text: "The money has arrived and was sent on.", tone: "good" },
@@ -101,7 +101,7 @@ const ENDS: Readonly<
   },
 };
 
-export function endView(shown: PageContext, outcome: Outcome, { url }: PageExit): PageView {
+export function endView(shown: PageContext, outcome: StageOutcome, { url }: PageExit): PageView {
   const { title, text, tone } = ENDS[outcome];
   const reason = outcome === "DISMISSED" ? null : shown.intent.failureReason;
   const content = html`${from(shown)}

@@ -7,9 +7,9 @@ export type Stage =
   /** Compliance is complete; the customer starts the payment. */
   | { readonly kind: "confirm" }
   | { readonly kind: "pay"; readonly transaction: Transaction }
-  | { readonly kind: "end"; readonly outcome: Outcome };
+  | { readonly kind: "end"; readonly outcome: StageOutcome };
 
-export type Outcome =
+export type StageOutcome =
   | "APPROVED"
   | "COMPLETED"
   | "COMPLIANCE_FAILED"
@@ -92,7 +92,7 @@ export interface PageExit {
   readonly url: string | null;
 }
 
-export function exitOf(intent: Intent, outcome: Outcome, pageOrigins: readonly string[]): PageExit {
+export function exitOf(intent: Intent, outcome: StageOutcome, pageOrigins: readonly string[]): PageExit {
   const isDone = outcome === "COMPLETED" || outcome === "APPROVED";
   const redirectUrl = redirectUrlOf(intent);
   const origins = new Set(pageOrigins);

@@ -8,7 +8,7 @@ import { createPayment, recordAttention } from "./transitions.js";
 import { type Intent, nextStep, type Progress, type Step } from "./intent.js";
 import { lockIntent, readIntent } from "./intent-rows.js";
 import { acquireLease, assertLease, releaseLease, renewLease } from "./lease.js";
-import { callProvider, type Outcome } from "./provider-steps.js";
+import { callProvider, type StepOutcome } from "./provider-steps.js";
 
 /** Called in the transaction in which an intent becomes idle, for example to store the answer to a request. */
 export type OnIdle<T> = (tx: ProjectTransaction, intent: Intent) => T;
@@ -55,7 +55,7 @@ function recordOutcome<T>(
   { now, polling }: RampContext,
   tx: ProjectTransaction,
   before: Intent,
-  outcome: Outcome,
+  outcome: StepOutcome,
   progress: Progress,
   onIdle: OnIdle<T>,
 ): Recorded<T> {
@@ -89,7 +89,7 @@ async function performStep(
   projectId: ProjectId,
   intent: Intent,
   step: Step,
-): Promise<Outcome> {
+): Promise<StepOutcome> {
   switch (step) {
     case "wait":
       return { apply: (_tx, current) => current, progress: null };

@@ -10,7 +10,7 @@ import { applyExecution, applyOnboarding, applyRefusal, applyWithdrawal } from "
 import type { Intent, Progress, Step } from "./intent.js";
 
 /** The result of a step, ready to be recorded. */
-export interface Outcome {
+export interface StepOutcome {
   apply(tx: ProjectTransaction, intent: Intent): Intent;
   /** Null: as before the step. */
   readonly progress: Progress | null;
@@ -24,7 +24,7 @@ export async function callProvider(
   projectId: ProjectId,
   intent: Intent,
   step: ProviderStep,
-): Promise<Outcome> {
+): Promise<StepOutcome> {
   const connection = await ramp.providers.get(projectId, intent);
   switch (step) {
     case "startOnboarding":
@@ -124,7 +124,7 @@ function onboardingOutcome(
   intent: Intent,
   step: ProviderStep,
   reply: Awaited<ReturnType<typeof startOnboarding>>,
-): Outcome {
+): StepOutcome {
   if (reply.kind !== "answer") return unanswered(ramp, intent, step, reply);
   if (reply.value.id !== intent.id) return otherOrder(ramp, intent, step);
   return answered((tx, current) => applyOnboarding(tx, current, reply.value));
@@ -135,7 +135,7 @@ function executionOutcome(
   intent: Intent,
   step: ProviderStep,
   reply: ProviderReply<Execution>,
-): Outcome {
+): StepOutcome {
   if (reply.kind !== "answer") return unanswered(ramp, intent, step, reply);
   if (reply.value.id !== transactionId(intent)) return otherOrder(ramp, intent, step);
   const requested = {
@@ -148,7 +148,7 @@ function executionOutcome(
   return answered((tx, current) => applyExecution(tx, current, execution));
 }
 
-function withdrawalOutcome(ramp: RampContext, intent: Intent, reply: ProviderReply<Execution>): Outcome {
+function withdrawalOutcome(ramp: RampContext, intent: Intent, reply: ProviderReply<Execution>): StepOutcome {
   const isWithdrawn =
     reply.kind === "unknown" ||
     (reply.kind === "answer" &&
@@ -158,14 +158,14 @@ function withdrawalOutcome(ramp: RampContext, intent: Intent, reply: ProviderRep
 }
 
 /** An answer ends a series of failed attempts, and the operator's attention unless it contradicts what is recorded. */
-function answered(apply: Outcome["apply"]): Outcome {
+function answered(apply: StepOutcome["apply"]): StepOutcome {
   return {
     apply: (tx, current) => apply(tx, { ...current, failedAttempts: 0, attentionReason: null }),
     progress: "answered",
   };
 }
 
-function otherOrder(ramp: RampContext, intent: Intent, step: ProviderStep): Outcome {
+function otherOrder(ramp: RampContext, intent: Intent, step: ProviderStep): StepOutcome {
   reporter(ramp, { intent: intent.id })("id", "the answer is about another order");
   return unanswered(ramp, intent, step, { kind: "unavailable", reason: "answer about another order" });
 }
@@ -176,7 +176,7 @@ function unanswered(
   { id, connectionId }: Intent,
   step: ProviderStep,
   reply: Exclude<ProviderReply<unknown>, { readonly kind: "answer" }>,
-): Outcome {
+): StepOutcome {
   if (reply.kind === "refused" && (step === "startOnboarding" || step === "execute"))
     return answered((tx, current) => applyRefusal(tx, current, reply.message));
   const reason = reasonOf(reply);
