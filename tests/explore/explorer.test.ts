@@ -34,7 +34,13 @@ function manifest(): unknown {
       api: {
         allow_unfiltered: true,
         parameters: [
-          { name: "region", column: "region", operator: "IN", type: "string_list", description: "Regions." },
+          {
+            name: "region",
+            column: "region",
+            operator: "IN",
+            type: "string_list",
+            description: "Regions, such as `north`.",
+          },
           { name: "start", column: "day", operator: ">=", type: "date" },
         ],
         pagination: { enabled: true, default_limit: 30, max_limit: 300 },
@@ -182,6 +188,14 @@ describe.skipIf(!isThere)("/explore", () => {
     await page.goBack();
     await page.getByRole("heading", { name: "Routewright Data API" }).last().waitFor();
     expect(problems).toEqual([]);
+  });
+
+  it("sets code in a description apart", async () => {
+    const { page } = await open(SALES);
+    await page.locator("#parameter-region-about").waitFor();
+    expect(await page.locator("#parameter-region-about").innerHTML()).toBe(
+      "Regions, such as <code>north</code>. Separate values by commas.",
+    );
   });
 
   it("tries a request with filters, as code, as JSON, as CSV, and shows the limits left", async () => {

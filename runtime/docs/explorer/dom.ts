@@ -31,6 +31,11 @@ function filled<E extends Element>(element: E, attributes: Attributes, children:
   return element;
 }
 
+/** A description of dbt, which is Markdown: code stands out, the rest is shown as it is. */
+export function prose(text: string): readonly Child[] {
+  return text.split(/`([^`\n]+)`/).map((part, i) => (i % 2 === 1 ? el("code", {}, part) : part));
+}
+
 /** A button with a label. */
 export function button(label: string, click: () => void, attributes: Attributes = {}): HTMLButtonElement {
   return el("button", { type: "button", ...attributes, click }, label);

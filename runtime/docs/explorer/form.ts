@@ -8,7 +8,7 @@ import {
   textOf,
   valuesOf,
 } from "./api.js";
-import { el } from "./dom.js";
+import { el, prose } from "./dom.js";
 
 /** A form with the right input for each parameter. `send` is called with what was filled in. */
 export function parameterForm(request: ApiRequest, send: (parameters: Parameters) => void): HTMLFormElement {
@@ -95,7 +95,7 @@ function parameterInput(request: ApiRequest, parameter: CatalogueParameter): HTM
     { class: "input" },
     el("label", { for: id }, name, required && el("span", { class: "needed" }, " required")),
     valueInput(request, parameter, kind, { id, name, "aria-describedby": `${id}-about` }),
-    el("p", { id: `${id}-about` }, about.join(" ").trim()),
+    el("p", { id: `${id}-about` }, ...prose(about.join(" ").trim())),
   );
 }
 

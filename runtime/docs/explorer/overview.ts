@@ -1,12 +1,12 @@
 import { TIER_NAMES } from "../../model/tier.js";
 import type { CatalogueEndpoint, TestSummary } from "../catalogue-body.js";
-import { type Child, count, el, time } from "./dom.js";
+import { type Child, count, el, prose, time } from "./dom.js";
 
 /** What an endpoint is: its path and tier, description, and what is known of its builds and tests. */
 export function overview(endpoint: CatalogueEndpoint): readonly Child[] {
   return [
     heading(endpoint),
-    el("p", { class: "description" }, endpoint.description || "No description."),
+    el("p", { class: "description" }, ...prose(endpoint.description || "No description.")),
     deprecation(endpoint),
     facts(endpoint),
   ];
@@ -120,7 +120,7 @@ export function columnsTable({ columns }: CatalogueEndpoint): HTMLElement {
             el(
               "td",
               {},
-              description,
+              ...prose(description),
               accepted_values !== undefined && ` One of: ${accepted_values.join(", ")}.`,
             ),
           ),
