@@ -7,7 +7,7 @@ import {
   type Tier,
 } from "@routewright/runtime/model";
 import type { ErrorObject, ValidateFunction } from "ajv";
-import { visible, visibleJson, byText, objectOr } from "../manifest/json.js";
+import { JsonText, visible, visibleJson, byText, objectOr } from "../manifest/json.js";
 import { parseJson } from "../manifest/manifest.js";
 import type { Catalogue, CatalogueEntry, ColumnFacts, Example, Skipped } from "./catalogue.js";
 
@@ -62,18 +62,27 @@ interface CatalogueRecord {
 }
 
 /** The catalogue as `catalogue.json`: one line per column and per parameter, so that a diff shows one line per change. */
-export function catalogueText(catalogue: Catalogue, title: string | null): string {
-  const record: CatalogueRecord = {
+export function catalogueText(
+  catalogue: Catalogue,
+  title: string | null,
+  textOf: (entry: CatalogueEntry) => string = recordText,
+): string {
+  const record: Omit<CatalogueRecord, "endpoints"> & { readonly endpoints: readonly JsonText[] } = {
     "x-generated-by": MARKER,
     schemaVersion: GENERATED_SCHEMA_VERSION,
     title,
     defaultTier: catalogue.defaultTier,
     ...(catalogue.categories.size > 0 && { categories: Object.fromEntries(catalogue.categories) }),
-    endpoints: catalogue.entries.map(recordOf),
+    endpoints: catalogue.entries.map((entry) => new JsonText(textOf(entry))),
     sources: sourcesOf(catalogue),
     skipped: catalogue.skipped,
   };
   return `${jsonOf(record, 2)}\n`;
+}
+
+/** The record of an endpoint as it stands in `catalogue.json`. */
+export function recordText(entry: CatalogueEntry): string {
+  return jsonOf(recordOf(entry), 1, "\n    ");
 }
 
 function sourcesOf({ entries }: Catalogue): Readonly<Record<string, string>> {
@@ -85,6 +94,7 @@ function sourcesOf({ entries }: Catalogue): Readonly<Record<string, string>> {
 
 /** JSON with one line per member down to `depth`; deeper values are on one line. */
 function jsonOf(value: unknown, depth: number, margin = "\n"): string {
+  if (value instanceof JsonText) return value.text;
   if (depth === 0 || typeof value !== "object" || value === null) return visibleJson(value);
   const inner = `${margin}  `;
   if (Array.isArray(value)) {

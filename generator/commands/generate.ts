@@ -9,7 +9,14 @@ import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
 import { readManifest, type ManifestReading } from "../manifest/manifest.js";
 import { updateFolder } from "../output/update.js";
-import { type FileSet, type Progress, render, renderCached, type ModuleCache } from "../render/render.js";
+import {
+  type EndpointTexts,
+  type FileSet,
+  type Progress,
+  render,
+  renderCached,
+  type RenderCache,
+} from "../render/render.js";
 import { type GenerateReport, reportJson, reportText } from "../report/generate-report.js";
 import { type CliCommand, EXIT, OPTIONS, type CommandResult, withManifest } from "./command.js";
 import { isObject } from "../manifest/json.js";
@@ -105,9 +112,9 @@ function textOf(file: string): string | null {
 /** `--check` uses no cache: its result depends on the manifest alone. */
 function rendered({ check, title, onProgress }: GenerateOptions, catalogue: Catalogue): FileSet {
   if (check) return render(catalogue, { title, onProgress });
-  const before = readModuleCache();
+  const before = readRenderCache();
   const { files, cache } = renderCached(catalogue, { title, onProgress, cache: before });
-  writeModuleCache(before, cache);
+  writeRenderCache(before, cache);
   return files;
 }
 
@@ -128,23 +135,29 @@ function hasFindings({ check, strict }: GenerateOptions, { catalogue, drift }: G
 const BUILD = /-[A-Z0-9]{8}(?=\.js$)/.exec(basename(import.meta.url))?.[0] ?? null;
 
 /**
- * Modules rendered by an earlier run of this build, from `node_modules/.cache/routewright`: rendering all of them takes many
+ * Texts rendered by an earlier run of this build, from `node_modules/.cache/routewright`: rendering all of them takes many
  * times as long as reading a manifest. A missing or damaged file counts as empty.
  */
-export function readModuleCache(): ModuleCache {
+export function readRenderCache(): RenderCache {
   const file = cacheFile();
   if (file === null || !existsSync(file)) return new Map();
   try {
-    const modules: unknown = JSON.parse(readFileSync(file, "utf8"));
-    const entries = isObject(modules) ? Object.entries(modules) : [];
-    return new Map(entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+    const texts: unknown = JSON.parse(readFileSync(file, "utf8"));
+    const entries = isObject(texts) ? Object.entries(texts) : [];
+    return new Map(entries.filter((entry): entry is [string, EndpointTexts] => isRendered(entry[1])));
   } catch {
     return new Map();
   }
 }
 
-/** Stores the modules for the next run. A failure is ignored: it only makes that run slower. */
-export function writeModuleCache(before: ModuleCache, after: ModuleCache): void {
+function isRendered(texts: unknown): boolean {
+  return isObject(texts) && TEXTS.every((name) => typeof texts[name] === "string");
+}
+
+const TEXTS: readonly (keyof EndpointTexts)[] = ["module", "record", "pathItem", "row"];
+
+/** Stores the texts for the next run. A failure is ignored: it only makes that run slower. */
+export function writeRenderCache(before: RenderCache, after: RenderCache): void {
   const file = cacheFile();
   if (file === null || (before.size === after.size && [...after.keys()].every((key) => before.has(key))))
     return;
@@ -163,7 +176,7 @@ function cacheFile(): string | null {
   if (BUILD === null) return null;
   for (let folder = resolve("."); ; folder = dirname(folder)) {
     const modules = join(folder, "node_modules");
-    if (existsSync(modules)) return join(modules, `.cache/routewright/modules${BUILD}.json`);
+    if (existsSync(modules)) return join(modules, `.cache/routewright/rendered${BUILD}.json`);
     if (dirname(folder) === folder) return null;
   }
 }

@@ -4,7 +4,7 @@ import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
 import { parseManifest } from "../manifest/manifest.js";
 import { redactedLocation } from "../manifest/source.js";
 import { updateFolder } from "../output/update.js";
-import { type ModuleCache, renderCached } from "../render/render.js";
+import { type RenderCache, renderCached } from "../render/render.js";
 import { reportText } from "../report/generate-report.js";
 import { PolledSource, startPolling } from "../watch/poll.js";
 import { InvalidArgumentError } from "commander";
@@ -87,7 +87,7 @@ class Watcher {
   readonly #source: PolledSource;
   /** Hash of the manifest that the folder was last brought up to date with. */
   #written: string | null = null;
-  #modules: ModuleCache = new Map();
+  #rendered: RenderCache = new Map();
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -120,8 +120,8 @@ class Watcher {
     const found = catalog === undefined ? NO_COLUMNS : await readCatalog(catalog);
     if (!found.ok) return failed(found.problem);
     const catalogue = catalogueOf(withWarehouseColumns(reading.manifest, found.columns), { defaultTier });
-    const { files, cache } = renderCached(catalogue, { title, cache: this.#modules });
-    this.#modules = cache;
+    const { files, cache } = renderCached(catalogue, { title, cache: this.#rendered });
+    this.#rendered = cache;
     const update = updateFolder(files, { out });
     if (!update.ok) return failed(...update.problems);
     const report = { out, check: false, warnings: reading.manifest.warnings, catalogue, drift: update.drift };

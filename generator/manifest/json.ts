@@ -43,6 +43,11 @@ export function visibleJson(value: unknown): string {
   return typeof value === "string" && PLAIN.test(value) ? `"${value}"` : visible(JSON.stringify(value));
 }
 
+/** JSON that is printed already, with the margin of its place in the text around it. */
+export class JsonText {
+  constructor(readonly text: string) {}
+}
+
 /** Printable ASCII without quotes and backslashes. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 

@@ -1,20 +1,31 @@
 import { createHash } from "node:crypto";
-import { byText } from "../manifest/json.js";
+import { byText, JsonText } from "../manifest/json.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
-import { catalogueText, endpointText } from "../catalogue/catalogue-file.js";
+import { catalogueText, endpointText, recordText } from "../catalogue/catalogue-file.js";
 import { lineageText } from "../catalogue/lineage.js";
-import { type OpenApiOptions, openApiText } from "./openapi/document.js";
+import { type OpenApiOptions, type OpenApiParts, openApiPartTexts, openApiText } from "./openapi/document.js";
 import { stringLiteral } from "./code.js";
 import { routeModule } from "./route-module.js";
+
 /** Generated files: path within the folder (with `/`) → text. */
 export type FileSet = ReadonlyMap<string, string>;
 
-/** Rendered modules by the digest of their endpoint. */
-export type ModuleCache = ReadonlyMap<string, string>;
+/** What is rendered from one endpoint alone. */
+export interface EndpointTexts {
+  readonly module: string;
+  /** Its part of `catalogue.json`. */
+  readonly record: string;
+  /** Its parts of `openapi.json`. */
+  readonly pathItem: string;
+  readonly row: string;
+}
+
+/** Texts by the digest of their endpoint. */
+export type RenderCache = ReadonlyMap<string, EndpointTexts>;
 
 export interface RenderOptions extends OpenApiOptions {
-  /** Modules of an earlier rendering by this version of Routewright: unchanged endpoints are not rendered again. */
-  readonly cache?: ModuleCache;
+  /** Texts of an earlier rendering by this version of Routewright: unchanged endpoints are not rendered again. */
+  readonly cache?: RenderCache;
   /** Called after each module. */
   readonly onProgress?: Progress | undefined;
 }
@@ -25,7 +36,7 @@ export type Progress = (done: number, total: number) => void;
 export interface Rendering {
   readonly files: FileSet;
   /** For the next rendering. */
-  readonly cache: ModuleCache;
+  readonly cache: RenderCache;
 }
 
 /** Renders a catalogue. Pure: same catalogue, same bytes, on every machine, with and without a cache. */
@@ -38,22 +49,36 @@ export function renderCached(
   catalogue: Catalogue,
   { cache, onProgress, ...options }: RenderOptions = {},
 ): Rendering {
-  const modules = catalogue.entries.map((entry, i) => {
-    onProgress?.(i, catalogue.entries.length);
-    const digest = createHash("sha256").update(endpointText(entry)).digest("base64");
-    return { file: routeFile(entry), digest, text: cache?.get(digest) ?? routeModule(entry) };
-  });
+  const rendered = new Map<string, EndpointTexts>();
+  const byEntry = new Map(
+    catalogue.entries.map((entry, i) => {
+      onProgress?.(i, catalogue.entries.length);
+      const digest = createHash("sha256").update(endpointText(entry)).digest("base64");
+      const texts = cache?.get(digest) ?? endpointTexts(entry);
+      rendered.set(digest, texts);
+      return [entry, texts];
+    }),
+  );
+  const textsOf = (entry: CatalogueEntry): EndpointTexts => byEntry.get(entry) ?? endpointTexts(entry);
+  const partsOf = (entry: CatalogueEntry): OpenApiParts => {
+    const { pathItem, row } = textsOf(entry);
+    return { pathItem: new JsonText(pathItem), row: new JsonText(row) };
+  };
   const files: (readonly [string, string])[] = [
-    ...modules.map(({ file, text }) => [file, text] as const),
-    ["catalogue.json", catalogueText(catalogue, options.title ?? null)],
+    ...[...byEntry].map(([entry, { module }]) => [routeFile(entry), module] as const),
+    ["catalogue.json", catalogueText(catalogue, options.title ?? null, (entry) => textsOf(entry).record)],
     ["lineage.json", lineageText(catalogue.lineage)],
     ["index.ts", indexModule(catalogue.entries)],
-    ["openapi.json", openApiText(catalogue, options)],
+    ["openapi.json", openApiText(catalogue, options, partsOf)],
   ];
   return {
     files: new Map(files.sort(([a], [b]) => byText(a, b))),
-    cache: new Map(modules.map(({ digest, text }) => [digest, text])),
+    cache: rendered,
   };
+}
+
+function endpointTexts(entry: CatalogueEntry): EndpointTexts {
+  return { module: routeModule(entry), record: recordText(entry), ...openApiPartTexts(entry) };
 }
 
 /** `index.ts`: imports all modules and lists them in the documented order. */

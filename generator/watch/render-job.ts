@@ -2,7 +2,7 @@ import type { Tier } from "@routewright/runtime/model";
 import { compileModules, type Rendered, type ScriptCache } from "@routewright/runtime/compile";
 import { catalogueOf } from "../catalogue/build.js";
 import type { Skipped } from "../catalogue/catalogue.js";
-import { type ModuleCache, renderCached } from "../render/render.js";
+import { type RenderCache, renderCached } from "../render/render.js";
 import { Guard, type GuardOptions } from "../diff/guard.js";
 import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
 import { parseManifest } from "../manifest/manifest.js";
@@ -26,7 +26,7 @@ export class RenderJob {
   readonly #source: PolledSource;
   readonly #guard: Guard | null;
   #scripts: ScriptCache = new Map();
-  #modules: ModuleCache = new Map();
+  #rendered: RenderCache = new Map();
 
   constructor(options: RenderJobOptions) {
     this.#options = options;
@@ -50,8 +50,8 @@ export class RenderJob {
       this.#guard && published.entries.length > 0
         ? this.#guard.check(published, hash, activeHash)
         : { catalogue: published, heldBack: [] };
-    const { files, cache } = renderCached(catalogue, { title, cache: this.#modules });
-    this.#modules = cache;
+    const { files, cache } = renderCached(catalogue, { title, cache: this.#rendered });
+    this.#rendered = cache;
     const routes = new Map([...files].filter(([file]) => file.startsWith("routes/")));
     const modules = await compileModules(routes, this.#scripts);
     this.#scripts = new Map(modules.map(({ digest, script }) => [digest, script]));

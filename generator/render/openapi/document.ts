@@ -28,9 +28,14 @@ export const OPENAPI_MARKER = "Routewright. Do not edit: change the models, run 
 /**
  * The OpenAPI document of a catalogue: its entries in their order, then the system endpoints.
  */
-export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}): OpenApiDocument {
+export function openApiOf(
+  catalogue: Catalogue,
+  options: OpenApiOptions = {},
+  partsOf: (entry: CatalogueEntry) => OpenApiParts = partsOfEndpoint,
+): OpenApiDocument {
   const { entries } = catalogue;
   const categories = [...new Set(entries.map(({ category }) => category))];
+  const parts = entries.map((entry) => ({ path: entry.endpoint.path, ...partsOf(entry) }));
   return {
     openapi: "3.1.0",
     "x-generated-by": OPENAPI_MARKER,
@@ -38,17 +43,34 @@ export function openApiOf(catalogue: Catalogue, options: OpenApiOptions = {}): O
     servers: [{ url: "/" }],
     tags: tagsOf(categories, catalogue.categories),
     "x-tagGroups": tagGroupsOf(categories),
-    paths: new Map([
-      ...entries.map((entry) => [entry.endpoint.path, dataPathItem(entry)] as const),
-      ...systemPaths(),
-    ]),
-    components: componentsOf(entries),
+    paths: new Map([...parts.map(({ path, pathItem }) => [path, pathItem] as const), ...systemPaths()]),
+    components: componentsOf(parts.map(({ path, row }) => [rowNameOf(path), row] as const)),
   };
 }
 
 /** The document as the text of `openapi.json`. */
-export function openApiText(catalogue: Catalogue, options: OpenApiOptions = {}): string {
-  return `${jsonText(openApiOf(catalogue, options))}\n`;
+export function openApiText(
+  catalogue: Catalogue,
+  options: OpenApiOptions = {},
+  partsOf?: (entry: CatalogueEntry) => OpenApiParts,
+): string {
+  return `${jsonText(openApiOf(catalogue, options, partsOf))}\n`;
+}
+
+/** What the document has of one endpoint alone. */
+export interface OpenApiParts {
+  readonly pathItem: Json;
+  readonly row: Json;
+}
+
+function partsOfEndpoint(entry: CatalogueEntry): OpenApiParts {
+  return { pathItem: dataPathItem(entry), row: rowSchema(entry) };
+}
+
+/** Those parts as text, with the margins of their places in the document. */
+export function openApiPartTexts(entry: CatalogueEntry): { readonly pathItem: string; readonly row: string } {
+  const { pathItem, row } = partsOfEndpoint(entry);
+  return { pathItem: jsonText(pathItem, "\n    "), row: jsonText(row, "\n      ") };
 }
 
 function tagsOf(categories: readonly string[], descriptions: ReadonlyMap<string, string>): readonly Json[] {
@@ -67,14 +89,13 @@ function tagGroupsOf(categories: readonly string[]): readonly Json[] {
   return categories.length === 0 ? [system] : [{ name: "Data", tags: categories }, system];
 }
 
-function componentsOf(entries: readonly CatalogueEntry[]): JsonRecord {
-  const rows = entries.map((entry) => [rowNameOf(entry.endpoint.path), rowSchema(entry)] as const);
+function componentsOf(rows: readonly (readonly [name: string, schema: Json])[]): JsonRecord {
   const shared = { Error: ERROR_SCHEMA, Pagination: PAGINATION_SCHEMA, ...SYSTEM_SCHEMAS };
   return {
     securitySchemes: { ApiKeyAuth: { type: "apiKey", in: "header", name: "X-API-Key" } },
     headers: HEADERS,
     responses: new Map<string, Json>([
-      ...(entries.length > 0 ? [["NotModified", NOT_MODIFIED] as const] : []),
+      ...(rows.length > 0 ? [["NotModified", NOT_MODIFIED] as const] : []),
       ...errorComponents(),
     ]),
     schemas: new Map<string, Json>([...rows, ...Object.entries(shared)]),

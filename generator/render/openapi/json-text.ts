@@ -1,10 +1,10 @@
-import { visibleJson } from "../../manifest/json.js";
+import { JsonText, visibleJson } from "../../manifest/json.js";
 
 /**
  * JSON with ordered keys. Names from a manifest are keys of a `Map`: a plain object would move "2024" to the front and
  * treat "__proto__" specially.
  */
-export type Json = string | number | boolean | null | readonly Json[] | JsonRecord | JsonMap;
+export type Json = string | number | boolean | null | readonly Json[] | JsonRecord | JsonMap | JsonText;
 export interface JsonRecord {
   readonly [key: string]: Json;
 }
@@ -14,9 +14,9 @@ export type JsonMap = ReadonlyMap<string, Json>;
  * The text of `JSON.stringify(value, null, 2)`, with `\u` escapes for invisible characters and those that change how the
  * text around them is displayed (bidirectional overrides, zero-width ones, controls): a reviewer sees what a consumer gets.
  */
-export function jsonText(value: Json): string {
+export function jsonText(value: Json, margin = "\n"): string {
   const printer = new Printer();
-  printer.print(value, "\n");
+  printer.print(value, margin);
   return printer.text;
 }
 
@@ -39,13 +39,17 @@ class Printer {
       this.text += visibleJson(value);
       return;
     }
+    if (value instanceof JsonText) {
+      this.text += value.text;
+      return;
+    }
     const texts = sharedTexts.get(value);
     if (texts) this.text += texts.get(margin) ?? sharedText(value, margin, texts);
     else this.add(value, margin);
   }
 
   /** Prints a value that is not marked as shared. */
-  add(value: Json & object, margin: string): void {
+  add(value: Exclude<Json & object, JsonText>, margin: string): void {
     if (isList(value)) this.#list(value, margin);
     else this.#members(value instanceof Map ? (value as JsonMap) : Object.entries(value), margin);
   }
@@ -71,7 +75,11 @@ class Printer {
   }
 }
 
-function sharedText(value: Json & object, margin: string, texts: Map<string, string>): string {
+function sharedText(
+  value: Exclude<Json & object, JsonText>,
+  margin: string,
+  texts: Map<string, string>,
+): string {
   const printer = new Printer();
   printer.add(value, margin);
   texts.set(margin, printer.text);
