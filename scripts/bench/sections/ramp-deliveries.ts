@@ -9,7 +9,7 @@ import type { Effort } from "./section.js";
 const DELIVERIES = 1_000;
 /** On-ramps at a time, and at least in a round: enough for a p99 that one slow request does not decide. */
 const CONCURRENCY = 8;
-const ON_RAMPS = 200;
+const ON_RAMPS = 100;
 /** Pause of the sandbox between the steps of a payment. */
 const SETTLE_MS = 20;
 
