@@ -1,6 +1,6 @@
 import type { Catalogue, CatalogueEntry, Skipped } from "../catalogue/catalogue.js";
 import { type Change, type Difference, inOrder } from "./change.js";
-import { type Calendar, compareEndpoints } from "./compare-endpoints.js";
+import { type Calendar, compareEndpoints, tierDetails } from "./compare-endpoints.js";
 import { type ChangeKind, KINDS, type Severity } from "./kinds.js";
 
 /** Severities that a repository chooses; `off` leaves a kind out of every report. */
@@ -17,7 +17,14 @@ export function compareCatalogues(
   const changes = [
     ...pairs.flatMap(([was, is]) => changesOf(was, is, calendar)),
     ...removed.map((entry) => removal(entry, head.skipped, calendar.today)),
-    ...added.map((entry) => withLocation(entry, { kind: "endpoint-added" })),
+    ...added.map((entry) =>
+      // Reviewers see whom it is open to: endpoints of a tier are reported together.
+      withLocation(entry, {
+        kind: "endpoint-added",
+        after: entry.endpoint.tier,
+        details: tierDetails(entry),
+      }),
+    ),
   ];
   return changes
     .flatMap((change) => {

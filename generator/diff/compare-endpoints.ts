@@ -65,10 +65,12 @@ function compareTiers(
   const { tier: after } = head.endpoint;
   if (before === after) return [];
   const kind = TIERS.indexOf(after) > TIERS.indexOf(before) ? "tier-raised" : "tier-lowered";
-  const details = head.facts.hasTierTag
-    ? []
-    : ["No tag of the model names a tier: the default tier applies."];
-  return [{ kind, before, after, details }];
+  return [{ kind, before, after, details: tierDetails(head) }];
+}
+
+/** Why an endpoint has its tier, where nobody chose it. */
+export function tierDetails({ facts }: CatalogueEntry): readonly string[] {
+  return facts.hasTierTag ? [] : ["No tag of the model names a tier: the default tier applies."];
 }
 
 function compareNames(

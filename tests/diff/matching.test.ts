@@ -33,13 +33,13 @@ describe("which endpoint is which", () => {
   it("a path that another model takes over is not removed, and the new path of the old model is added", () => {
     const [taken, added] = described([model("a", "x")], [model("a", "y"), model("b", "x")]);
     expect(taken).toContain("model-changed /v1/general/x");
-    expect(added).toBe("endpoint-added /v1/general/y");
+    expect(added).toBe("endpoint-added /v1/general/y tier0");
   });
 
   it("a renamed model under a new path is another endpoint", () => {
     expect(described([model("a", "x")], [model("b", "y")])).toEqual([
       "endpoint-removed /v1/general/x",
-      "endpoint-added /v1/general/y",
+      "endpoint-added /v1/general/y tier0",
     ]);
   });
 
