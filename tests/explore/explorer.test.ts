@@ -279,17 +279,6 @@ describe.skipIf(!isThere)("/explore", () => {
     expect(problems).toEqual([]);
   });
 
-  it("says in words what the service refuses", async () => {
-    const { page } = await open(`${SALES}&p.start=soon`);
-    await page
-      .getByRole("alert")
-      .getByText("Parameter 'start' must be a date in YYYY-MM-DD format.")
-      .waitFor();
-    await page.getByLabel("API key").fill("sk_live_wrong");
-    await page.getByRole("button", { name: "Use key" }).click();
-    await page.getByRole("alert").getByText("Invalid API Key. Correct the key, or remove it.").waitFor();
-  });
-
   it("opens a link to a chart as it was, and draws each kind", async () => {
     const { page, problems } = await open(
       `${SALES}&p.limit=300&view=chart&chart=area&y=amount&series=region`,

@@ -58,6 +58,14 @@ describe.skipIf(!isThere)("/explore in trouble", () => {
     expect(problems).toEqual([]);
   });
 
+  it("says in words what the service refuses", async () => {
+    const { page } = await open(`${PLACES}&p.constructor=a&p.constructor=b`);
+    await alert(page).getByText("Parameter 'constructor' expects a single value.").waitFor();
+    await page.getByLabel("API key").fill("sk_live_wrong");
+    await page.getByRole("button", { name: "Use key" }).click();
+    await alert(page).getByText("Invalid API Key. Correct the key, or remove it.").waitFor();
+  });
+
   it.each(["ключ", "two\nlines"])("refuses a key that no header can hold: %j", async (key) => {
     const { page } = await open("/explore", key);
     await alert(page).getByText("Invalid API Key. Correct the key, or remove it.").waitFor();
