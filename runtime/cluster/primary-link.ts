@@ -1,8 +1,6 @@
 import type { Socket } from "node:net";
 import type { ConnectionSource } from "../http/listen.js";
-import type { WorkerRequest, ToPrimary, ToWorker } from "./messages.js";
-import { PendingRequests } from "./pending-requests.js";
-
+import { type WorkerRequest, type ToPrimary, type ToWorker, PendingRequests } from "./messages.js";
 /** How often the number of open connections is sent, where no new connection sends it. */
 const OPEN_INTERVAL_MS = 100;
 

@@ -2,11 +2,14 @@ import { type NodeBuild, BuildRecords, type TestRun } from "../data-api/data-ver
 import { noManifest, type RefreshResult } from "../data-api/activate.js";
 import { Refresher, type Renderer, RefreshLog, SingleFlight } from "../data-api/refresh.js";
 import type { Logger } from "../http/logger.js";
-import { type WorkerConfig, readWorkerConfig } from "./worker-config.js";
 import type { WorkerPool } from "./worker-pool.js";
 import { DataWorkers } from "./data-workers.js";
 import { ConnectionDispatcher } from "./connection-dispatcher.js";
 import { RampWorkers } from "./ramp-workers.js";
+import { type Release, readGeneratedRelease } from "../data-api/release.js";
+import { type Environment, readEnvironment } from "../environment/environment.js";
+import { withKeysInline } from "../environment/key-file-watcher.js";
+import type { EnvironmentVariables } from "./messages.js";
 
 export interface SupervisorOptions {
   readonly variables: NodeJS.ProcessEnv;
@@ -209,3 +212,36 @@ export class Supervisor {
 
 const LIMITS_PER_WORKER =
   "rate limits are counted per worker, so a caller may get its limit several times: set REDIS_URL to count them together";
+
+/**
+ * The configuration of all workers, read at one moment: a worker that replaces a dead one serves the same, whatever
+ * happened to the files since.
+ */
+interface WorkerConfig {
+  /** With the keys in them. */
+  readonly variables: EnvironmentVariables;
+  readonly environment: Environment;
+  /** What the generated folder has to serve; null where the data API is not served. */
+  readonly data: { readonly title: string; readonly release: Release } | null;
+}
+
+interface WorkerConfigSource {
+  readonly variables: NodeJS.ProcessEnv;
+  /** The generated folder; null where the data API is not served. */
+  readonly generated: string | null;
+  readonly dataDir: string;
+}
+
+/** Reads the environment, the keys and the generated folder. Rejects with a message for each that is invalid. */
+async function readWorkerConfig({
+  variables,
+  generated,
+  dataDir,
+}: WorkerConfigSource): Promise<WorkerConfig> {
+  const reading = readEnvironment(variables);
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  const { environment } = reading;
+  const { apiTitle } = environment;
+  const data = generated === null ? null : await readGeneratedRelease({ generated, dataDir, apiTitle });
+  return { variables: withKeysInline(variables, environment.keysFile), environment, data };
+}

@@ -2,9 +2,13 @@ import cluster, { type Worker } from "node:cluster";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { forwardLog } from "../http/logger.js";
-import type { Assignment, WorkerMessage, ToPrimary, ToWorker } from "./messages.js";
-import { PendingRequests } from "./pending-requests.js";
-
+import {
+  type Assignment,
+  type WorkerMessage,
+  type ToPrimary,
+  type ToWorker,
+  PendingRequests,
+} from "./messages.js";
 /** A process that takes longer to start is stuck. */
 const START_MS = 120_000;
 /** A graceful stop ends sooner than this. */

@@ -7,7 +7,7 @@ import { activate, type RefreshResult } from "./activate.js";
 import { Documents } from "./documents.js";
 import { requestFields } from "../observability/request-log.js";
 import type { Environment } from "../environment/environment.js";
-import { KeyFileWatcher } from "../environment/keys.js";
+import { KeyFileWatcher } from "../environment/key-file-watcher.js";
 import type { Logger } from "../http/logger.js";
 import { type ConnectionSource, listen, type RunningServer, type EarlyErrorHeaders } from "../http/listen.js";
 import { Usage } from "../observability/usage.js";

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { secretsKey } from "../environment/secrets-key.js";
+import { secretsKey } from "../environment/variables.js";
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
