@@ -64,6 +64,18 @@ describe("a project", () => {
 });
 
 describe("metadata of an intent", () => {
+  it("is refused when it is too large, as a customer's is", async () => {
+    const project = await world.project();
+    const auth = await newCustomer(world, project);
+    const metadata = { note: "x".repeat(16_384) };
+    const replies = [
+      await world.call("POST", "/v1/intent", { auth, body: onramp({ metadata }) }),
+      await world.call("POST", "/v1/customers", { auth: project.basic, body: { id: "large", metadata } }),
+    ];
+    for (const { status, json } of replies)
+      expect([status, json.details[0].path]).toEqual([400, "/metadata"]);
+  });
+
   it("comes back with it, for the customer and the project", async () => {
     const auth = await newCustomer(world, project);
     const metadata = { order: "A-17", items: [1, { x: null }] };

@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { INTENT_STATUSES } from "../intents/intent.js";
 import { Rail } from "../providers/protocol.js";
+import { rampError, type RampError } from "../ramp-errors.js";
 import { literals, Nullable } from "../json-schema.js";
 
 /** Schemas of all bodies and queries: they check, they type, and they are the OpenAPI document's. */
@@ -25,6 +26,16 @@ const RedirectUrl = Nullable(
     description: "http or https, without credentials.",
   }),
 );
+
+/** Lists hold up to a hundred intents or customers with their metadata. */
+const MAX_METADATA_LENGTH = 16_384;
+
+/** Refuses metadata that is too large (runtime/ramp/README.md, Limits). */
+export function metadataError(metadata: object | undefined): RampError | null {
+  if (metadata === undefined || JSON.stringify(metadata).length <= MAX_METADATA_LENGTH) return null;
+  const message = `is longer than ${String(MAX_METADATA_LENGTH)} characters as JSON`;
+  return rampError("INVALID_REQUEST", { details: [{ path: "/metadata", message }] });
+}
 
 export const CreateCustomerBody = Type.Object(
   {

@@ -13,7 +13,7 @@ import {
 } from "../../ramp-errors.js";
 import { listAnswer, pageOf, UNKNOWN_START } from "../intent-view.js";
 import { idempotentRoute, type ProjectRequest, route } from "../route.js";
-import { CreateCustomerBody, CustomersQuery } from "../request-schemas.js";
+import { CreateCustomerBody, CustomersQuery, metadataError } from "../request-schemas.js";
 import { CustomerView } from "../response-schemas.js";
 import { customerIdOf } from "../../database/customer-ids.js";
 import { isUuid } from "../../database/id.js";
@@ -39,6 +39,8 @@ class CustomerCreation implements IdempotentOperation {
 
   async prepare(isReplay: IsReplay): Promise<PreparedOperation | RampError | "replay"> {
     const { ramp, caller, body } = this.#call;
+    const tooLarge = metadataError(body.metadata);
+    if (tooLarge) return tooLarge;
     const token = body.subject_token;
     if (token !== undefined && (await isReplay())) return "replay";
     const subject = token === undefined ? null : await ramp.subjectTokens.verify(caller.id, token);

@@ -29,7 +29,13 @@ import { continueIfFree, IntentAction } from "../intent-action.js";
 import { routeIntent } from "../route-intent.js";
 import { listAnswer, pageOf, UNKNOWN_START, intentEnvelope, transactionView } from "../intent-view.js";
 import { type CustomerRequest, idempotentRoute, route } from "../route.js";
-import { CreateIntentBody, PageQuery, EmptyBody, ProjectIntentsQuery } from "../request-schemas.js";
+import {
+  CreateIntentBody,
+  PageQuery,
+  EmptyBody,
+  metadataError,
+  ProjectIntentsQuery,
+} from "../request-schemas.js";
 import { IntentEnvelope, TransactionView, ProjectIntentView } from "../response-schemas.js";
 import { failpoint } from "../../failpoints.js";
 import { createPayment } from "../../intents/transitions.js";
@@ -70,7 +76,8 @@ class IntentCreation implements IdempotentOperation {
 
   async prepare(isReplay: IsReplay): Promise<PreparedOperation | RampError | "replay"> {
     const { ramp, caller, body } = this.#call;
-    const refusal = await checkRedirectOrigins(ramp, caller.projectId, body);
+    const refusal =
+      metadataError(body.metadata) ?? (await checkRedirectOrigins(ramp, caller.projectId, body));
     if (refusal) return refusal;
     const sides = await readSides(ramp, caller, body);
     if (isRampError(sides)) return sides;
