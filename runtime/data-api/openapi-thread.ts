@@ -21,4 +21,4 @@ const bytes = Buffer.from(openApi.buffer, openApi.byteOffset, openApi.length);
 const text = tier === null ? null : new TextEncoder().encode(openApiForTier(bytes.toString(), tier));
 const tag = entityTag(text === null ? bytes : Buffer.from(text.buffer));
 const result: OpenApiResult = { text, tag };
-parentPort?.postMessage(result, text === null ? [] : [text.buffer as ArrayBuffer]);
+parentPort?.postMessage(result, text === null ? [] : [text.buffer]);

@@ -47,9 +47,9 @@ export async function large({ folder, progress }: Setting): Promise<Findings> {
 async function stallDuring(port: number, work: () => Promise<void>) {
   const started = performance.now();
   let stall = 0;
-  let isOver = false;
-  const ended = work().finally(() => (isOver = true));
-  while (!isOver) {
+  const end = new AbortController();
+  const ended = work().finally(() => end.abort());
+  while (!end.signal.aborted) {
     const sent = performance.now();
     await download(port, "/health");
     stall = Math.max(stall, performance.now() - sent);
@@ -64,7 +64,7 @@ async function download(port: number, path: string): Promise<void> {
   const headers = { "X-API-Key": KEYS[0] ?? "", "Accept-Encoding": "gzip" };
   const response = await fetch(`http://127.0.0.1:${String(port)}${path}`, { headers });
   if (response.status !== 200) throw new Error(`${path}: status ${String(response.status)}`);
-  for await (const piece of response.body ?? []) void piece;
+  await response.body?.pipeTo(new WritableStream());
 }
 
 function findings(rows: readonly Row[]): Findings {

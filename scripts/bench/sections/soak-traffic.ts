@@ -133,17 +133,17 @@ export class Traffic {
     const oldest = this.#committed;
     const response = await this.#get("/v1/soak/long", KEYS.length - 1 - reader);
     const pieces: Buffer[] = [];
-    let error: Error | null = null;
-    response.on("error", (reason) => (error = reason));
-    while (!response.readableEnded && !error && !signal.aborted) {
+    response.on("error", () => undefined);
+    while (!response.readableEnded && !response.errored && !signal.aborted) {
       const piece = response.read(Math.min(SLOW.bytes, response.readableLength)) as Buffer | null;
       if (piece) pieces.push(piece);
       else if (response.readableLength === 0) response.read(0);
       await sleep(1000 / SLOW.perSecond);
     }
+    const isCut = response.errored !== null;
     response.destroy();
     if (signal.aborted) return;
-    if (error) this.counts.cut++;
+    if (isCut) this.counts.cut++;
     else {
       this.#check(`slow reader ${String(n)}`, Buffer.concat(pieces).toString(), LONG_ROWS, oldest);
       this.counts.slow++;
