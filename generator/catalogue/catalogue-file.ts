@@ -164,7 +164,7 @@ function factsRecord(facts: ColumnFacts | undefined): Partial<ColumnRecord> {
   };
 }
 
-export type CatalogueFileResult =
+type CatalogueFileResult =
   ({ readonly ok: true } & CatalogueDocument) | { readonly ok: false; readonly problem: string };
 
 /** Reads a `catalogue.json`, which may come from an unreviewed branch; `location` is only for messages. */

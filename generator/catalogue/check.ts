@@ -10,7 +10,7 @@ import { pathOf, pathProblems } from "./path.js";
 import { LEGACY, settingsOf, type ApiSettings } from "./settings.js";
 import { isNearTier, type ModelTags, tierTags } from "./tags.js";
 
-export interface CheckedModel {
+interface CheckedModel {
   /** Null where the tags give no valid path. */
   readonly path: string | null;
   /** Null where the model has a problem. */

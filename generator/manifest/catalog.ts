@@ -6,7 +6,7 @@ import { fail, readSource, type Failure } from "./source.js";
 /** Columns of the real relations by `unique_id`, as `dbt docs generate` found them in the warehouse. */
 export type WarehouseColumns = ReadonlyMap<string, readonly ModelColumn[]>;
 
-export type CatalogReading = { readonly ok: true; readonly columns: WarehouseColumns } | Failure;
+type CatalogReading = { readonly ok: true; readonly columns: WarehouseColumns } | Failure;
 
 /** Reads dbt's `catalog.json` from a file or an http(s) address. */
 export async function readCatalog(location: string): Promise<CatalogReading> {

@@ -21,7 +21,7 @@ interface SourceLimits {
 }
 
 /** A manifest of 100 MB is ordinary; past 500 a text no longer fits one string of the JavaScript engine. */
-export const SOURCE_LIMITS: SourceLimits = { timeoutMs: 60_000, maxBytes: 500 * 1024 * 1024 };
+const SOURCE_LIMITS: SourceLimits = { timeoutMs: 60_000, maxBytes: 500 * 1024 * 1024 };
 
 /** Reads a file or an http(s) address whole. Never throws for what a user can get wrong. */
 export async function readSource(location: string, limits: Partial<SourceLimits> = {}): Promise<Source> {

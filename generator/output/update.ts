@@ -3,7 +3,7 @@ import { compare, type Drift, type Folder, readFolder } from "./folder.js";
 import { withLock } from "./lock.js";
 import { recoverFolder, writeFolder } from "./replace.js";
 
-export interface UpdateOptions {
+interface UpdateOptions {
   readonly out: string;
   /** Compare only. */
   readonly check?: boolean;
@@ -14,7 +14,7 @@ export interface UpdateOptions {
 }
 
 /** What differed from the rendered files, or why nothing was written. */
-export type Update =
+type Update =
   | { readonly ok: true; readonly drift: readonly Drift[] }
   | { readonly ok: false; readonly problems: readonly string[] };
 

@@ -23,7 +23,7 @@ export interface EndpointTexts {
 /** Texts by the digest of their endpoint. */
 export type RenderCache = ReadonlyMap<string, EndpointTexts>;
 
-export interface RenderOptions extends OpenApiOptions {
+interface RenderOptions extends OpenApiOptions {
   /** Texts of an earlier rendering by this version of Routewright: unchanged endpoints are not rendered again. */
   readonly cache?: RenderCache;
   /** Called after each module. */

@@ -14,7 +14,7 @@ export const MISMATCH_TITLES = {
   "column-nullable": "Column may be null",
   "unindexed-filter": "Filter without a usable index",
 } as const;
-export type MismatchKind = keyof typeof MISMATCH_TITLES;
+type MismatchKind = keyof typeof MISMATCH_TITLES;
 
 /** A difference between the catalogue and the database. */
 export interface Mismatch {

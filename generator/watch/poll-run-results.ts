@@ -4,7 +4,7 @@ import { isAddress } from "../manifest/source.js";
 import { BuildStore } from "./build-store.js";
 import { PolledSource, startPolling } from "./poll.js";
 
-export interface RunResultsOptions {
+interface RunResultsOptions {
   /** File or http(s) address of dbt's `run_results.json`. */
   readonly source: string;
   readonly intervalSeconds: number;
@@ -17,7 +17,7 @@ export interface RunResultsOptions {
 }
 
 /** Receives the new results of an invocation, which may be of a part of the project: earlier ones of other nodes hold. */
-export type OnBuilds = (builds: readonly NodeBuild[], tests: readonly TestRun[]) => void;
+type OnBuilds = (builds: readonly NodeBuild[], tests: readonly TestRun[]) => void;
 
 /** A `run_results.json` that is polled. */
 export interface RunResults {

@@ -4,7 +4,7 @@ import { watch, type FSWatcher } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 
 /** The result of one poll. */
-export type PollResult =
+type PollResult =
   | {
       readonly kind: "text";
       readonly text: string;

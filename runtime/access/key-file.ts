@@ -14,7 +14,7 @@ export interface StoredKey {
   readonly org: string;
 }
 
-export type KeyFileResult<T> =
+type KeyFileResult<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
 /** Adds a key. The file stores its hash; the key itself is only in the result. */

@@ -13,7 +13,7 @@ import {
 } from "./release.js";
 
 /** An effect of a refresh that operators should check (runtime/README.md, Refresh). */
-export interface RefreshWarning {
+interface RefreshWarning {
   readonly kind: "removed" | "opened" | "skipped" | "held_back" | "missing_relation";
   /** Path of an endpoint, name of a model, or `schema.name` of a relation. */
   readonly subject: string;

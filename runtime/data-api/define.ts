@@ -15,7 +15,7 @@ import type { Gateway } from "./gateway.js";
 import { handleRequest } from "./handler.js";
 
 /** A parameter of a generated module. */
-export type DeclaredParameter<Row> = Filter & { readonly column: keyof Row & string };
+type DeclaredParameter<Row> = Filter & { readonly column: keyof Row & string };
 
 /**
  * The declaration in a generated module. Defaults: `GET` only, no required filters, no pagination, no sort. Without
@@ -46,7 +46,7 @@ export interface Declaration<Query, Row> {
 }
 
 /** The database type; with the time zone for a `timestamp` without zone that is not in UTC. */
-export type DeclaredColumn = string | null | { readonly type: string; readonly timezone: string };
+type DeclaredColumn = string | null | { readonly type: string; readonly timezone: string };
 
 /** The response of an endpoint with `pagination.response: envelope`. */
 export interface Envelope<Row> {
@@ -184,7 +184,7 @@ export function setGateway(request: IncomingMessage, gateway: Gateway): void {
 }
 
 /** The gateway of a request. */
-export function gatewayOf(request: IncomingMessage): Gateway {
+function gatewayOf(request: IncomingMessage): Gateway {
   const gateway = (request as GatewayRequest)[GATEWAY];
   if (gateway) return gateway;
   throw new Error(

@@ -8,7 +8,7 @@ import { defineEndpoint, type EndpointModule, requireSchema } from "./define.js"
 const PACKAGE = "@routewright/runtime";
 
 /** The compiled content of a generated folder. */
-export interface GeneratedFolder {
+interface GeneratedFolder {
   readonly modules: readonly CompiledModule[];
   /** The OpenAPI document, as UTF-8 and parsed. */
   readonly openApi: { readonly bytes: Uint8Array; readonly document: OpenApi };

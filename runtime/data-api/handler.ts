@@ -36,7 +36,7 @@ const OVERLOAD_RETRY_SECONDS = 1;
 const ABORTED_STATUS = 500;
 
 /** A request; `body` is set when middleware such as `express.json()` has already read it. */
-export type DataRequest = IncomingMessage & { readonly body?: unknown };
+type DataRequest = IncomingMessage & { readonly body?: unknown };
 
 /** A request with the state of its handling. */
 interface RequestContext {

@@ -111,7 +111,7 @@ export function loadRelease(
   return { endpoints: byPath, openApi, documentation, manifest };
 }
 
-export interface GeneratedReleaseOptions {
+interface GeneratedReleaseOptions {
   /** The generated folder. */
   readonly generated: string;
   /** Where compiled modules are cached. */

@@ -5,7 +5,7 @@ import type { Endpoint } from "../model/endpoint.js";
 import { httpError, type HttpError } from "../model/errors.js";
 
 /** Methods of a path, as in `Allow`; null for an unknown path. */
-export type AllowedMethods = string | null;
+type AllowedMethods = string | null;
 
 export const SYSTEM_METHODS = "GET, HEAD, OPTIONS";
 

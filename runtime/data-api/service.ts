@@ -23,7 +23,7 @@ import { MCP_PATH, serveMcp } from "./mcp-endpoint.js";
 import { handleRequest } from "./handler.js";
 import { requestIdOf, COMMON_HEADERS } from "../http/headers.js";
 
-export interface DataServiceOptions {
+interface DataServiceOptions {
   readonly environment: Environment;
   readonly databaseUrl: string;
   /** Of the API. */

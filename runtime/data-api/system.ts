@@ -24,7 +24,7 @@ export interface Service {
 }
 
 /** The content of `/metrics`. */
-export interface MetricsText {
+interface MetricsText {
   readonly contentType: string;
   text(): Promise<string>;
 }

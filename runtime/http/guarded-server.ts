@@ -10,7 +10,7 @@ const EVICTED_SHARE = 1 / 100;
 /** Without a listener an error on a connection would end the process. */
 const ignored = (): void => undefined;
 
-export interface GuardedServer {
+interface GuardedServer {
   /** Does not listen: it accepts connections through its event `connection`. */
   readonly server: Server;
   /** Stops checking the limits. */

@@ -27,7 +27,7 @@ export type ConnectionSource = (
   port: number,
 ) => Promise<OpenConnectionSource>;
 
-export interface OpenConnectionSource {
+interface OpenConnectionSource {
   /** The server's address. */
   readonly url: string;
   /** Stops accepting connections; open ones stay. */
@@ -37,7 +37,7 @@ export interface OpenConnectionSource {
 /** Headers for a connection without a parsed request, as flat name and value pairs. */
 export type EarlyErrorHeaders = (socket: Socket) => Promise<readonly string[]>;
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly earlyErrorHeaders?: EarlyErrorHeaders | undefined;
   /** Default: `listening`. */
   readonly source?: ConnectionSource | undefined;

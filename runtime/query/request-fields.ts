@@ -23,8 +23,8 @@ export function queryFields(query: string): RawFields {
 }
 
 /** Maximum values and nesting of a JSON body: parsing more would block other requests. */
-export const MAX_BODY_VALUES = 10_000;
-export const MAX_BODY_DEPTH = 8;
+const MAX_BODY_VALUES = 10_000;
+const MAX_BODY_DEPTH = 8;
 
 /** The fields of a JSON body; an empty body is `{}`. */
 export function bodyFields(text: string): RawFields | HttpError {

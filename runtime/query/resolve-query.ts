@@ -21,7 +21,7 @@ export interface KeyedQuery {
 }
 
 /** Options of a response besides the selected rows. */
-export interface ResponseOptions {
+interface ResponseOptions {
   readonly format: RowFormat;
   readonly timeoutMs: number;
 }

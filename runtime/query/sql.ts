@@ -17,7 +17,7 @@ export interface Sql<From = unknown> {
 }
 
 /** Reads the value of a placeholder. */
-export type ValueOf<From> = (from: From) => BindValue;
+type ValueOf<From> = (from: From) => BindValue;
 
 function fragment<From>(texts: readonly string[], values: readonly ValueOf<From>[]): Sql<From> {
   return { texts, values } as unknown as Sql<From>;

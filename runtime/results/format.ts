@@ -24,7 +24,7 @@ const AVAILABLE = [...FORMATS.keys()];
  * The preferred format of `Accept`; JSON if it has no supported one (RFC 9110 §12.5.1 allows it), so that clients with a
  * fixed `Accept` header work.
  */
-export function acceptedFormat(
+function acceptedFormat(
   { headers }: Pick<IncomingMessage, "headers">,
   numbers?: Endpoint["numbers"],
 ): RowFormat {
@@ -100,8 +100,8 @@ export function formatOf(
   if (url === endpointPath) return acceptedFormat(request, numbers);
   const path = pathOf(url);
   const suffix = SUFFIX.exec(path);
-  const isNamed = suffix !== null && endpointPath.endsWith(path.slice(0, suffix.index));
-  if (!isNamed) return acceptedFormat(request, numbers);
+  const hasSuffix = suffix !== null && endpointPath.endsWith(path.slice(0, suffix.index));
+  if (!hasSuffix) return acceptedFormat(request, numbers);
   return suffix[1] === "json" && numbers === "string" ? "json-strings" : (suffix[1] as RowFormat);
 }
 

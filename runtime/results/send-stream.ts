@@ -12,7 +12,7 @@ const STALL_MS = 120_000;
 
 const CHECK_SHARE = 1 / 20;
 
-export interface SentStream extends StreamEnd {
+interface SentStream extends StreamEnd {
   /** Bytes of the body, as sent. */
   readonly bytes: number;
 }
@@ -27,7 +27,7 @@ export class StreamAborted extends Error {
   }
 }
 
-export interface StreamOptions {
+interface StreamOptions {
   readonly compressor: Transform | null;
   /** Time limit of the whole stream; 0: no limit. */
   readonly timeLimitMs: number;

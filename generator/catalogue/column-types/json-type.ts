@@ -36,7 +36,7 @@ export interface DecimalType extends MaybeNull {
   readonly scale?: number;
 }
 
-export interface FloatType extends MaybeNull {
+interface FloatType extends MaybeNull {
   readonly kind: "float";
   readonly bits: 32 | 64;
 }
@@ -54,17 +54,17 @@ export interface EnumType extends MaybeNull {
   readonly values: readonly string[];
 }
 
-export interface BooleanType extends MaybeNull {
+interface BooleanType extends MaybeNull {
   readonly kind: "boolean";
 }
 
 /** `YYYY-MM-DD`. */
-export interface DateType extends MaybeNull {
+interface DateType extends MaybeNull {
   readonly kind: "date";
 }
 
 /** RFC 3339 in UTC with `Z`. */
-export interface DateTimeType extends MaybeNull {
+interface DateTimeType extends MaybeNull {
   readonly kind: "dateTime";
 }
 

@@ -4,7 +4,7 @@ import type { Expression } from "./parse.js";
 export type TypeConstructor = (args: readonly Expression[], read: ReadType) => ColumnType | undefined;
 
 /** Reads the type in an argument. */
-export type ReadType = (expression: Expression) => ColumnType;
+type ReadType = (expression: Expression) => ColumnType;
 
 /** Type names in lower case, with their constructors. */
 export type TypeNames = readonly (readonly [name: string, meaning: TypeConstructor])[];

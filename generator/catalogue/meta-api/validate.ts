@@ -10,7 +10,7 @@ export type ValidPart<T> = T extends readonly (infer Item)[]
     ? { readonly [Key in keyof T]?: ValidPart<T[Key]> | undefined }
     : T;
 
-export interface ShapeResult {
+interface ShapeResult {
   /** The valid parts; null where the value is not an object. */
   readonly valid: ValidPart<MetaApi> | null;
   readonly errors: readonly ValidationError[];

@@ -23,7 +23,7 @@ type State =
  * Counts in Redis while it is reachable, otherwise in this process: limits then apply per process. Switches both ways
  * automatically and logs each switch once. Requests do not wait for an unreachable Redis, and no promise rejects.
  */
-export class FallbackStore implements RateLimitStore {
+class FallbackStore implements RateLimitStore {
   readonly #open: () => Promise<SharedStore>;
   readonly #local: RateLimitStore;
   readonly #log: Logger;
