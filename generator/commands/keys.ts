@@ -20,23 +20,41 @@ export function configureKeys(command: CliCommand): void {
     .option("--org <name>", "the user's organization", "")
     .addOption(file)
     .option("--json", "print the key as JSON and nothing else", false)
-    .runs(createKey)
+    .runs(onFile(createKey, ({ file: name }) => name))
     .helpEnd(["keys create --user ann --tier tier1 --org acme"]);
   command
     .command("list")
     .description("list the keys by id")
     .addOption(file)
     .option("--json", "print JSON", false)
-    .runs(listKeys)
+    .runs(onFile(listKeys, ({ file: name }) => name))
     .helpEnd(["keys list"]);
   command
     .command("revoke")
     .argument("<id>", "the key's id, or its beginning")
     .description("remove a key")
     .addOption(file)
-    .runs(revokeKey)
+    .runs(onFile(revokeKey, (_, { file: name }) => name))
     .helpEnd(["keys revoke 3f2a9c41"]);
   command.helpEnd();
+}
+
+/** Runs an action on the key file; what the file system refuses names the file and the flag. */
+function onFile<Args extends readonly unknown[]>(
+  action: (...args: Args) => CommandResult,
+  fileOf: (...args: Args) => string,
+) {
+  return (...args: Args): CommandResult => {
+    try {
+      return action(...args);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === undefined) throw error;
+      return failed(
+        `Cannot read or write the key file ${fileOf(...args)} (${code}): name another with --file or API_KEYS_FILE.`,
+      );
+    }
+  };
 }
 
 /** `routewright keys create`: the key on standard output, alone, so that a script can take it. */

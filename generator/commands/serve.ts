@@ -23,8 +23,8 @@ interface Flags extends Pick<ServeOptions, "watch" | "workers"> {
 export function configureServe(command: CliCommand): void {
   command
     .option("--generated <folder>", "the generated folder (default: `out` of the config file, or generated)")
-    .option("--port <number>", "port of the data API (default: PORT or 8000)")
-    .option("--ramp-port <number>", "port of the ramp API (default: RAMP_PORT or 8001)")
+    .option("--port <number>", "port of the data API (default: PORT or 8000)", port)
+    .option("--ramp-port <number>", "port of the ramp API (default: RAMP_PORT or 8001)", port)
     .addOption(new Option("--only <api>", "serve one of the two APIs").choices(["data", "ramp"]))
     .option(
       "--watch",
@@ -53,6 +53,11 @@ export function configureServe(command: CliCommand): void {
 function problemsOf(variables: NodeJS.ProcessEnv): readonly string[] {
   const reading = readEnvironment(variables);
   return reading.ok ? [] : reading.problems;
+}
+
+function port(text: string): string {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return text;
+  throw new InvalidArgumentError("It must be a whole number from 0 to 65535.");
 }
 
 function workers(text: string): number {

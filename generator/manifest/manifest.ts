@@ -1,5 +1,5 @@
 import { type Graph, graphOf } from "./graph.js";
-import { byText, isObject, objectOr, textOr, textsOf, type JsonObject } from "./json.js";
+import { byText, isObject, objectOr, textOr, textsOf, type JsonObject, visible } from "./json.js";
 import { privateColumnsOf, modelOf, type ColumnGuarantees, type ColumnTests, type Model } from "./model.js";
 import { fail, readSource, type Failure } from "./source.js";
 
@@ -86,7 +86,7 @@ export function parseJson(
   } catch (error) {
     const hint = /^\s*</.test(text)
       ? "it looks like an HTML page; give the address of the file itself."
-      : (error as Error).message;
+      : visible((error as Error).message);
     return fail(`${location} is not JSON${text.trim() === "" ? ": it is empty." : `: ${hint}`}`);
   }
 }
