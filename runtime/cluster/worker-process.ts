@@ -129,7 +129,11 @@ export class WorkerProcess {
         this.#state = "ended";
         resolve({ code, signal, detail: this.#detail });
       };
-      this.#worker.once("exit", end);
+      this.#worker.once("exit", (code, signal) => {
+        // Its last messages, with what it has counted, may arrive after its exit.
+        if (this.#worker.isConnected()) this.#worker.process.once("disconnect", () => end(code, signal));
+        else end(code, signal);
+      });
       // The process could not be created.
       this.#worker.on("error", ({ message }) => {
         this.#detail ??= message;
