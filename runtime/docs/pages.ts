@@ -3,8 +3,11 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { extname } from "node:path";
 import { gzipSync } from "node:zlib";
+import swaggerUi from "swagger-ui-express";
 
 const require = createRequire(import.meta.url);
+/** The files of Swagger UI are in a dependency of its own. */
+const swaggerRequire = createRequire(require.resolve("swagger-ui-express"));
 
 /** The two pages bring their own scripts and styles; nothing comes from another host, and none may be called. */
 const PAGE_POLICY = [
@@ -27,7 +30,7 @@ export function isDocsPath(path: string): boolean {
   return /^\/(docs|redoc|explore)(\/|$)/.test(path);
 }
 
-/** An Express app with `/docs` (Swagger UI) and `/redoc`, both from the package's assets. */
+/** An Express app with `/docs` (Swagger UI) and `/redoc`, both from the installed packages. */
 export function docsApp(title: string): Express {
   const app = express();
   app.disable("x-powered-by");
@@ -35,7 +38,10 @@ export function docsApp(title: string): Express {
   app.get("/docs", (_request, response) => void response.type("html").send(swaggerPage(title)));
   app.get("/docs/start.js", sendAsset("reference.js"));
   app.get("/docs/start.css", sendAsset("swagger.css"));
-  for (const file of ["swagger-ui-bundle.js", "swagger-ui.css"]) app.get(`/docs/${file}`, sendAsset(file));
+  // `swagger-ui-express` would send its large files uncompressed.
+  for (const file of ["swagger-ui-bundle.js", "swagger-ui.css"])
+    app.get(`/docs/${file}`, sendFile(swaggerRequire.resolve(`swagger-ui-dist/${file}`)));
+  app.use("/docs", swaggerUi.serve);
   app.get("/redoc", (_request, response) => void response.type("html").send(redocPage(title)));
   app.get("/redoc/redoc.js", sendAsset("redoc.js"));
   app.get("/redoc/start.js", sendAsset("reference.js"));
@@ -55,12 +61,17 @@ export function explorerApp(title: string): Express {
   return app;
 }
 
-/** Sends a file that the build puts among the package's assets: read and compressed at its first request. */
+/** Sends a file that the build puts among the package's assets. */
 function sendAsset(file: string): RequestHandler {
+  return sendFile(require.resolve(`@routewright/runtime/assets/${file}`));
+}
+
+/** Sends a file, read and compressed at its first request. */
+function sendFile(file: string): RequestHandler {
   let plain: Buffer | null = null;
   let compressed: Buffer | null = null;
   return (request, response) => {
-    plain ??= readFileSync(require.resolve(`@routewright/runtime/assets/${file}`));
+    plain ??= readFileSync(file);
     response.set({ "Cache-Control": "public, max-age=3600", Vary: "Accept-Encoding" }).type(extname(file));
     if (request.acceptsEncodings("gzip") === false) return void response.send(plain);
     compressed ??= gzipSync(plain);

@@ -1,5 +1,5 @@
 /**
- * Puts into the packages what is not compiled: the bundles of Swagger UI, Redoc and the MCP server into the runtime, which then needs
+ * Puts into the packages what is not compiled: the bundles of Redoc and the MCP server into the runtime, which then needs
  * none of their dependencies, and the templates for CI, clients and containers into the command line.
  */
 import { build } from "esbuild";
@@ -19,12 +19,6 @@ const script = readFileSync(redoc, "utf8");
 if (!script.includes(LOGO)) throw new Error(`${redoc} no longer loads ${LOGO}: look what it loads instead.`);
 mkdirSync(assets, { recursive: true });
 writeFileSync(`${assets}/redoc.js`, script.replaceAll(LOGO, EMPTY_PICTURE));
-
-for (const file of ["swagger-ui-bundle.js", "swagger-ui-bundle.js.LICENSE.txt", "swagger-ui.css"])
-  cpSync(resolve(`swagger-ui-dist/${file}`), `${assets}/${file}`);
-// Its licence is passed on with it.
-for (const file of ["LICENSE", "NOTICE"])
-  cpSync(resolve(`swagger-ui-dist/${file}`), `${assets}/swagger-ui.${file}`);
 
 /** Of the MCP SDK only the server is bundled. Ajv is a dependency of the runtime already. */
 await build({
