@@ -189,10 +189,10 @@ const GUARANTEES: Readonly<Record<string, ReadGuarantee | undefined>> = {
     return model === undefined ? {} : { guarantees: { ...guarantees, references } };
   },
   accepted_range: ({ inclusive, ...range }, { guarantees }, node) =>
-    isOf(node, "dbt_utils") ? { guarantees: { ...guarantees, ...rangeOf(range, inclusive === false) } } : {},
+    isOf(node, "dbt_utils") ? { guarantees: withRange(guarantees, range, inclusive === false) } : {},
   expect_column_values_to_be_between: ({ strictly, row_condition, ...range }, { guarantees }, node) =>
     isOf(node, "dbt_expectations") && row_condition == null
-      ? { guarantees: { ...guarantees, ...rangeOf(range, strictly === true) } }
+      ? { guarantees: withRange(guarantees, range, strictly === true) }
       : {},
 };
 
@@ -200,15 +200,26 @@ function isOf(test: JsonObject, namespace: string): boolean {
   return objectOr(test["test_metadata"])["namespace"] === namespace;
 }
 
-/** A bound that is an SQL expression has no JSON Schema keyword. */
-function rangeOf({ min_value, max_value }: JsonObject, isExclusive: boolean): ColumnGuarantees {
-  const [minimum, maximum] = [min_value, max_value].map((bound) =>
-    typeof bound === "number" ? bound : null,
-  );
+/**
+ * The narrower bounds of several ranges. Where only some of them exclude their bounds, all bounds count as included: that is
+ * true of each. A bound that is an SQL expression has no JSON Schema keyword.
+ */
+function withRange(
+  { minimum, maximum, exclusive, ...known }: ColumnGuarantees,
+  { min_value, max_value }: JsonObject,
+  isExclusive: boolean,
+): ColumnGuarantees {
+  const isNumber = (bound: unknown): bound is number => typeof bound === "number";
+  const lower = [minimum, min_value].filter(isNumber);
+  const upper = [maximum, max_value].filter(isNumber);
+  const hadRange = minimum !== undefined || maximum !== undefined;
+  const hasRange = isNumber(min_value) || isNumber(max_value);
+  const isOpen = (!hadRange || exclusive === true) && (!hasRange || isExclusive);
   return {
-    ...(minimum != null && { minimum }),
-    ...(maximum != null && { maximum }),
-    ...(isExclusive && (minimum ?? maximum) != null && { exclusive: true }),
+    ...known,
+    ...(lower.length > 0 && { minimum: Math.max(...lower) }),
+    ...(upper.length > 0 && { maximum: Math.min(...upper) }),
+    ...(isOpen && (hadRange || hasRange) && { exclusive: true }),
   };
 }
 

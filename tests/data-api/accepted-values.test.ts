@@ -69,6 +69,13 @@ const TESTS = {
     "dbt_utils",
   ),
   "test.i": test("expect_column_values_to_be_between", "id", { min_value: 1 }, {}, "dbt_expectations"),
+  "test.m": test(
+    "accepted_range",
+    "id",
+    { min_value: 0, max_value: 1000, inclusive: false },
+    {},
+    "dbt_utils",
+  ),
   "test.j": test("accepted_range", "level", { min_value: 11 }, { error_if: ">5" }, "dbt_utils"),
   "test.k": test("accepted_range", "level", { max_value: 12 }, {}, "somebody"),
   "test.l": test(
@@ -137,8 +144,9 @@ it("OpenAPI says what the tests promise, and no more", async () => {
     id: {
       type: "integer",
       format: "int32",
+      // One of the two ranges excludes its bounds.
       minimum: 1,
-      maximum: 2147483647,
+      maximum: 1000,
       description: "No two rows have the same value.",
     },
     status: { type: ["string", "null"], enum: ["paid", "open", null] },
