@@ -55,6 +55,8 @@ function sessionSettings(statementTimeoutMs: number): string[] {
     "extra_float_digits = 1",
     "default_transaction_read_only = on",
     "jit = off",
+    // One costly query would else take as many processors as the database has (runtime/README.md, Limits).
+    "max_parallel_workers_per_gather = 0",
     `statement_timeout = ${String(Math.trunc(statementTimeoutMs))}`,
   ];
 }

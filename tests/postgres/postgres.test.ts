@@ -263,7 +263,7 @@ describe("a session of the warehouse", () => {
 
   it("is set up before its first statement, also for many sessions at once", async () => {
     await query(`CREATE VIEW "${schema}".settings AS SELECT
-      concat_ws(' ', current_setting('timezone'), current_setting('datestyle'), current_setting('jit'), current_setting('statement_timeout')) AS v`);
+      concat_ws(' ', current_setting('timezone'), current_setting('datestyle'), current_setting('jit'), current_setting('max_parallel_workers_per_gather'), current_setting('statement_timeout')) AS v`);
     const { warehouse } = open(databaseUrl, 12_345);
     const answers = await Promise.all(Array.from({ length: 40 }, () => ask(warehouse, "settings", WHOLE)));
     expect(
@@ -272,7 +272,7 @@ describe("a session of the warehouse", () => {
           answer === "overloaded" ? "" : answer.kind === "buffered" ? answer.text : "",
         ),
       ),
-    ).toEqual(new Set(['{"v":"UTC ISO, MDY off 12345ms"}']));
+    ).toEqual(new Set(['{"v":"UTC ISO, MDY off 0 12345ms"}']));
   });
 
   it("that breaks while idle is reported without the client attached to the error, and replaced", async () => {
