@@ -53,7 +53,7 @@ export async function run(baseUrl: string, apiKey: string) {
 `;
 
 describe("routewright client", () => {
-  it("gives numbers with all their digits and dates as text, or numbers and `Date` where it is told", async () => {
+  it("gives numbers with all their digits and dates as text, or numbers and `Date` on request", async () => {
     expect(routewright(folder, ["client", "--out", "exact"]).exit).toBe(0);
     expect(
       routewright(folder, ["client", "--out", "plain", "--dates", "date", "--numbers", "number"]).exit,

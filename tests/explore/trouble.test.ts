@@ -108,7 +108,7 @@ describe.skipIf(!isThere)("/explore in trouble", () => {
     expect(await page.evaluate("document.documentElement.dataset.theme")).toBe("dark");
   });
 
-  it("tells what to do where its script cannot be loaded", async () => {
+  it("says what to do where its script cannot be loaded", async () => {
     const page = await browser.context.newPage();
     await page.route("**/explore.js", (route) => route.abort());
     await page.goto(`${url}/explore`);
