@@ -65,7 +65,7 @@ interface CatalogueRecord {
 export function catalogueText(
   catalogue: Catalogue,
   title: string | null,
-  textOf: (entry: CatalogueEntry) => string = recordText,
+  records: readonly string[] = catalogue.entries.map(recordText),
 ): string {
   const record: Omit<CatalogueRecord, "endpoints"> & { readonly endpoints: readonly JsonText[] } = {
     "x-generated-by": MARKER,
@@ -73,7 +73,7 @@ export function catalogueText(
     title,
     defaultTier: catalogue.defaultTier,
     ...(catalogue.categories.size > 0 && { categories: Object.fromEntries(catalogue.categories) }),
-    endpoints: catalogue.entries.map((entry) => new JsonText(textOf(entry))),
+    endpoints: records.map((record) => new JsonText(record)),
     sources: sourcesOf(catalogue),
     skipped: catalogue.skipped,
   };

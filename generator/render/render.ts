@@ -3,7 +3,7 @@ import { byText, JsonText } from "../manifest/json.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { catalogueText, endpointText, recordText } from "../catalogue/catalogue-file.js";
 import { lineageText } from "../catalogue/lineage.js";
-import { type OpenApiOptions, type OpenApiParts, openApiPartTexts, openApiText } from "./openapi/document.js";
+import { type OpenApiOptions, openApiPartTexts, openApiText } from "./openapi/document.js";
 import { stringLiteral } from "./code.js";
 import { routeModule } from "./route-module.js";
 
@@ -49,31 +49,26 @@ export function renderCached(
   catalogue: Catalogue,
   { cache, onProgress, ...options }: RenderOptions = {},
 ): Rendering {
-  const rendered = new Map<string, EndpointTexts>();
-  const byEntry = new Map(
-    catalogue.entries.map((entry, i) => {
-      onProgress?.(i, catalogue.entries.length);
-      const digest = createHash("sha256").update(endpointText(entry)).digest("base64");
-      const texts = cache?.get(digest) ?? endpointTexts(entry);
-      rendered.set(digest, texts);
-      return [entry, texts];
-    }),
-  );
-  const textsOf = (entry: CatalogueEntry): EndpointTexts => byEntry.get(entry) ?? endpointTexts(entry);
-  const partsOf = (entry: CatalogueEntry): OpenApiParts => {
-    const { pathItem, row } = textsOf(entry);
-    return { pathItem: new JsonText(pathItem), row: new JsonText(row) };
-  };
+  const rendered = catalogue.entries.map((entry, i) => {
+    onProgress?.(i, catalogue.entries.length);
+    const digest = createHash("sha256").update(endpointText(entry)).digest("base64");
+    return { file: routeFile(entry), digest, texts: cache?.get(digest) ?? endpointTexts(entry) };
+  });
+  const records = rendered.map(({ texts }) => texts.record);
+  const parts = rendered.map(({ texts: { pathItem, row } }) => ({
+    pathItem: new JsonText(pathItem),
+    row: new JsonText(row),
+  }));
   const files: (readonly [string, string])[] = [
-    ...[...byEntry].map(([entry, { module }]) => [routeFile(entry), module] as const),
-    ["catalogue.json", catalogueText(catalogue, options.title ?? null, (entry) => textsOf(entry).record)],
+    ...rendered.map(({ file, texts }) => [file, texts.module] as const),
+    ["catalogue.json", catalogueText(catalogue, options.title ?? null, records)],
     ["lineage.json", lineageText(catalogue.lineage)],
     ["index.ts", indexModule(catalogue.entries)],
-    ["openapi.json", openApiText(catalogue, options, partsOf)],
+    ["openapi.json", openApiText(catalogue, options, parts)],
   ];
   return {
     files: new Map(files.sort(([a], [b]) => byText(a, b))),
-    cache: rendered,
+    cache: new Map(rendered.map(({ digest, texts }) => [digest, texts])),
   };
 }
 

@@ -26,16 +26,17 @@ type OpenApiDocument = Readonly<
 export const OPENAPI_MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
 
 /**
- * The OpenAPI document of a catalogue: its entries in their order, then the system endpoints.
+ * The OpenAPI document of a catalogue: its entries in their order, then the system endpoints. `parts`: those of the
+ * entries, where they are rendered already.
  */
 export function openApiOf(
   catalogue: Catalogue,
   options: OpenApiOptions = {},
-  partsOf: (entry: CatalogueEntry) => OpenApiParts = partsOfEndpoint,
+  parts: readonly OpenApiParts[] = catalogue.entries.map(partsOf),
 ): OpenApiDocument {
   const { entries } = catalogue;
   const categories = [...new Set(entries.map(({ category }) => category))];
-  const parts = entries.map((entry) => ({ path: entry.endpoint.path, ...partsOf(entry) }));
+  const endpoints = parts.map((part, i) => ({ path: entries[i]?.endpoint.path ?? "", ...part }));
   return {
     openapi: "3.1.0",
     "x-generated-by": OPENAPI_MARKER,
@@ -43,8 +44,8 @@ export function openApiOf(
     servers: [{ url: "/" }],
     tags: tagsOf(categories, catalogue.categories),
     "x-tagGroups": tagGroupsOf(categories),
-    paths: new Map([...parts.map(({ path, pathItem }) => [path, pathItem] as const), ...systemPaths()]),
-    components: componentsOf(parts.map(({ path, row }) => [rowNameOf(path), row] as const)),
+    paths: new Map([...endpoints.map(({ path, pathItem }) => [path, pathItem] as const), ...systemPaths()]),
+    components: componentsOf(endpoints.map(({ path, row }) => [rowNameOf(path), row] as const)),
   };
 }
 
@@ -52,24 +53,24 @@ export function openApiOf(
 export function openApiText(
   catalogue: Catalogue,
   options: OpenApiOptions = {},
-  partsOf?: (entry: CatalogueEntry) => OpenApiParts,
+  parts?: readonly OpenApiParts[],
 ): string {
-  return `${jsonText(openApiOf(catalogue, options, partsOf))}\n`;
+  return `${jsonText(openApiOf(catalogue, options, parts))}\n`;
 }
 
 /** What the document has of one endpoint alone. */
-export interface OpenApiParts {
+interface OpenApiParts {
   readonly pathItem: Json;
   readonly row: Json;
 }
 
-function partsOfEndpoint(entry: CatalogueEntry): OpenApiParts {
+function partsOf(entry: CatalogueEntry): OpenApiParts {
   return { pathItem: dataPathItem(entry), row: rowSchema(entry) };
 }
 
 /** Those parts as text, with the margins of their places in the document. */
 export function openApiPartTexts(entry: CatalogueEntry): { readonly pathItem: string; readonly row: string } {
-  const { pathItem, row } = partsOfEndpoint(entry);
+  const { pathItem, row } = partsOf(entry);
   return { pathItem: jsonText(pathItem, "\n    "), row: jsonText(row, "\n      ") };
 }
 
