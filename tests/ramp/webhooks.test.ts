@@ -1,8 +1,10 @@
 import { createServer } from "node:http";
+import { Client } from "pg";
 import { Webhook } from "standardwebhooks";
 import { afterAll, expect, it } from "vitest";
 import {
   addWebhook,
+  enableWebhook,
   replayWebhooks,
   rotateWebhookSecret,
   setWebhook,
@@ -23,6 +25,18 @@ const world = await ownWorld();
 
 const deliveries = (project: TestProject, { databaseUrl } = world) =>
   ownerRows(databaseUrl, "SELECT * FROM ramp.webhook_deliveries WHERE project_id = $1", [project.id]);
+
+/** Deliveries that are due, to every endpoint of the project. */
+const insertDeliveries = (databaseUrl: string, project: TestProject, count: number) =>
+  ownerRows(
+    databaseUrl,
+    `WITH event AS (INSERT INTO ramp.events (project_id, id, type, sequence, body)
+       SELECT $1, gen_random_uuid(), 'intent.status_changed', nextval('ramp.event_sequence'), '{}' FROM generate_series(1, $2)
+       RETURNING project_id, id)
+     INSERT INTO ramp.webhook_deliveries (project_id, event_id, endpoint_id, attempt_at)
+     SELECT event.project_id, event.id, e.id, now() FROM event, ramp.webhook_endpoints e WHERE e.project_id = $1`,
+    [project.id, count],
+  );
 
 const allDelivered = (project: TestProject, at = world) =>
   eventually(
@@ -68,15 +82,7 @@ it("processes and delivers for others while 1,000 deliveries wait for a receiver
   const receiver = await ownReceiver();
   made(await addWebhook(world.database, world.vault, stuck.id, { url: hanging.url, allowPrivate: true }));
   made(await addWebhook(world.database, world.vault, other.id, { url: receiver.url, allowPrivate: true }));
-  await ownerRows(
-    world.databaseUrl,
-    `WITH event AS (INSERT INTO ramp.events (project_id, id, type, sequence, body)
-       SELECT $1, gen_random_uuid(), 'intent.status_changed', nextval('ramp.event_sequence'), '{}' FROM generate_series(1, 1000)
-       RETURNING project_id, id)
-     INSERT INTO ramp.webhook_deliveries (project_id, event_id, endpoint_id, attempt_at)
-     SELECT event.project_id, event.id, e.id, now() FROM event, ramp.webhook_endpoints e WHERE e.project_id = $1`,
-    [stuck.id],
-  );
+  await insertDeliveries(world.databaseUrl, stuck, 1000);
   await eventually(
     () => Promise.resolve(hanging.open()),
     (open) => open === 2,
@@ -87,6 +93,34 @@ it("processes and delivers for others while 1,000 deliveries wait for a receiver
   expect(waiting).toHaveLength(1000);
   expect(waiting.filter(({ attempts }) => attempts === 1)).toHaveLength(2);
   expect([hanging.open(), hanging.most()]).toEqual([2, 2]);
+});
+
+it("delivers the others while a transaction keeps one delivery locked", async () => {
+  const project = await world.project();
+  const receiver = await ownReceiver();
+  const target = { url: receiver.url, allowPrivate: true };
+  const { webhookId } = made(await addWebhook(world.database, world.vault, project.id, target));
+  const setEnabled = (isEnabled: boolean) =>
+    enableWebhook(world.database, project.id, { webhookId, isEnabled });
+  made(await setEnabled(false));
+  await insertDeliveries(world.databaseUrl, project, 4);
+  const client = new Client({ connectionString: world.databaseUrl });
+  await client.connect();
+  try {
+    await client.query("BEGIN");
+    await client.query(
+      "SELECT FROM ramp.webhook_deliveries WHERE id = (SELECT max(id::text)::uuid FROM ramp.webhook_deliveries WHERE project_id = $1) FOR UPDATE",
+      [project.id],
+    );
+    made(await setEnabled(true));
+    await eventually(
+      () => Promise.resolve(receiver.received.length),
+      (count) => count === 3,
+    );
+  } finally {
+    await client.end();
+  }
+  await allDelivered(project);
 });
 
 it("sends to every endpoint of a project, with a sequence number that grows", async () => {

@@ -107,7 +107,8 @@ export class DeliveryWorker {
 
 /**
  * Claims due deliveries. The endpoints are locked first and counted in a second statement, which sees what other processes
- * have committed: so the limit per endpoint holds over all of them.
+ * have committed: so the limit per endpoint holds over all of them. Deliveries that another transaction has locked (a replay)
+ * are left for the next time: waiting for them would stop the others, or end in a deadlock.
  */
 async function claimDue(
   tx: OperatorTransaction,
@@ -132,7 +133,7 @@ async function claimDue(
        SELECT d.project_id, d.id FROM endpoint e CROSS JOIN LATERAL (
          SELECT d.project_id, d.id, d.attempt_at FROM ramp.webhook_deliveries d
          WHERE d.project_id = e.project_id AND d.endpoint_id = e.id AND d.status = 'PENDING' AND d.attempt_at <= now()
-         ORDER BY d.attempt_at, d.event_id LIMIT GREATEST(e.free, 0)) d
+         ORDER BY d.attempt_at, d.event_id LIMIT GREATEST(e.free, 0) FOR NO KEY UPDATE SKIP LOCKED) d
        ORDER BY d.attempt_at LIMIT $4)
      UPDATE ramp.webhook_deliveries d SET attempts = attempts + 1, attempted_until = ${until}, attempt_at = ${until}, updated_at = now()
      FROM due, ramp.events v, endpoint e
@@ -183,16 +184,17 @@ async function record(
   const isDelivered = /^2\d\d$/.test(result);
   const pause = RETRY_SECONDS[attempts - 1];
   const status = isDelivered ? "DELIVERED" : pause === undefined ? "EXHAUSTED" : "PENDING";
+  // The endpoint first, as the claims lock them.
   tx.write(
-    `UPDATE ramp.webhook_deliveries SET status = $3, last_result = $4, attempted_until = NULL, updated_at = now(),
-       attempt_at = CASE WHEN $3 = 'PENDING' THEN now() + make_interval(secs => $5) END
-     WHERE project_id = $1 AND id = $2 AND status = 'PENDING' AND attempts = $6`,
-    [project_id, id, status, result.slice(0, 200), pause ?? 0, attempts],
-  );
-  await tx.rows(
     `UPDATE ramp.webhook_endpoints SET failures = CASE WHEN $3 THEN 0 ELSE failures + 1 END,
        paused_until = CASE WHEN NOT $3 AND failures + 1 >= $4 THEN now() + make_interval(secs => $5) END
      WHERE project_id = $1 AND id = $2 AND NOT ($3 AND failures = 0)`,
     [project_id, endpoint_id, isDelivered, breakerFailures, breakerPauseMs / 1000],
+  );
+  await tx.rows(
+    `UPDATE ramp.webhook_deliveries SET status = $3, last_result = $4, attempted_until = NULL, updated_at = now(),
+       attempt_at = CASE WHEN $3 = 'PENDING' THEN now() + make_interval(secs => $5) END
+     WHERE project_id = $1 AND id = $2 AND status = 'PENDING' AND attempts = $6`,
+    [project_id, id, status, result.slice(0, 200), pause ?? 0, attempts],
   );
 }
