@@ -1,6 +1,7 @@
 import type { Relation } from "../model/endpoint.js";
 import { type Tier, TIERS } from "../model/tier.js";
 import { QueryAbandoned } from "../query/warehouse.js";
+import { type Caller, Callers } from "./callers.js";
 
 /** Caller and table of a query: the fair shares depend on them (runtime/README.md, Limits). */
 export interface QueryTicket {
@@ -20,13 +21,20 @@ export interface Waiter extends QueryTicket {
 
 /**
  * Shares of the connections, and of the places in the queue. A tier's share includes all lower tiers. A table's share
- * applies to the whole, to the tier's share and to the caller's share.
+ * applies to the whole, to the tier's share and to the caller's share. Long queries have a smaller share of the connections:
+ * each may occupy a processor of the database.
  */
 export const SHARES: {
   readonly caller: number;
   readonly table: number;
   readonly tier: Readonly<Record<Tier, number>>;
-} = { caller: 1 / 2, table: 3 / 4, tier: { tier0: 5 / 8, tier1: 6 / 8, tier2: 7 / 8, tier3: 1 } };
+  readonly long: Readonly<Record<Tier, number>>;
+} = {
+  caller: 1 / 2,
+  table: 3 / 4,
+  tier: { tier0: 5 / 8, tier1: 6 / 8, tier2: 7 / 8, tier3: 1 },
+  long: { tier0: 1 / 8, tier1: 2 / 8, tier2: 3 / 8, tier3: 4 / 8 },
+};
 
 /** A caller's connection time is divided by the weight of its tier. */
 const WEIGHTS: Readonly<Record<Tier, number>> = { tier0: 1, tier1: 2, tier2: 4, tier3: 8 };
@@ -34,32 +42,9 @@ const WEIGHTS: Readonly<Record<Tier, number>> = { tier0: 1, tier1: 2, tier2: 4, 
 /** Per tier, a query counts as having arrived this much earlier. */
 const TIER_ADVANTAGE_MS = 250;
 
-/** Share of one connection that a caller may use continuously at no cost in priority. */
-const FREE_USE = 1 / 10;
-
 /** Per millisecond of connection time that its caller used, a query counts as having arrived this much later. */
 const WAIT_PER_USE = 2;
 const LONGEST_WAIT_MS = 5000;
-
-/** The penalty after a caller's query exceeded its time limit; it doubles with each further timeout. */
-const FIRST_PENALTY_MS = 1000;
-const LONGEST_PENALTY_MS = 30_000;
-/** After this time without a timeout the penalty starts at the first value again. */
-const FORGIVEN_AFTER_MS = 60_000;
-
-/** Number of callers from which idle ones are deleted. */
-const MANY_CALLERS = 10_000;
-
-interface Caller {
-  running: number;
-  waiting: number;
-  /** Connection time used beyond `FREE_USE`, as it was at `usedAt`. */
-  usedMs: number;
-  usedAt: number;
-  timeouts: number;
-  lastTimeoutAt: number;
-  pausedUntil: number;
-}
 
 interface Table {
   running: number;
@@ -92,12 +77,12 @@ export class FairQueue {
   readonly #queued: Limits;
   readonly #entries: Entry[] = [];
   readonly #leases = new Set<QueueLease>();
-  readonly #callers = new Map<string, Caller>();
-  #manyCallers = MANY_CALLERS;
+  readonly #callers = new Callers();
   /** By schema and name; bounded by the number of relations. */
   readonly #tables = new Map<string, Map<string, Table>>();
   readonly #runningByTier = TIERS.map(() => 0);
   readonly #waitingByTier = TIERS.map(() => 0);
+  readonly #longByTier = TIERS.map(() => 0);
 
   constructor(options: { capacity: number; maxWaiting: number; perCaller?: number }) {
     this.#running = limitsOf(options.capacity, options.perCaller);
@@ -112,7 +97,7 @@ export class FairQueue {
   add(waiter: Waiter): boolean {
     const now = performance.now();
     const tier = TIERS.indexOf(waiter.tier);
-    const caller = this.#callerOf(waiter.callerId, now);
+    const caller = this.#callers.get(waiter.callerId, now);
     const table = this.#tableOf(waiter.relation);
     const limits = this.#queued;
     if (upTo(tier, this.#waitingByTier) >= (limits.tier[tier] ?? 0)) return false;
@@ -154,6 +139,7 @@ export class FairQueue {
   /** Index of the next entry, -1 for none. */
   #best(): number {
     const now = performance.now();
+    this.#countLong(now);
     let best = -1;
     let bestTime = Infinity;
     for (let i = 0; i < this.#entries.length; i++) {
@@ -166,9 +152,16 @@ export class FairQueue {
     return best;
   }
 
+  #countLong(now: number): void {
+    this.#longByTier.fill(0);
+    for (const lease of this.#leases) if (lease.isLong(now)) count(this.#longByTier, lease.tier, 1);
+  }
+
   #hasRoom({ caller, table, tier }: Entry, now: number): boolean {
     const limits = this.#running;
-    if (caller.pausedUntil > now || caller.running >= limits.caller) return false;
+    if (caller.isPaused(now) || caller.running >= limits.caller) return false;
+    if (caller.sendsLongQueries(now) && upTo(tier, this.#longByTier) >= (limits.long[tier] ?? 0))
+      return false;
     if (table.running >= (limits.table[tier] ?? 0)) return false;
     if (upTo(tier, this.#runningByTier) >= (limits.tier[tier] ?? 0)) return false;
     return caller.running < limits.callerTable || this.#runningOf(caller, table) < limits.callerTable;
@@ -194,37 +187,12 @@ export class FairQueue {
     caller.running++;
     table.running++;
     count(this.#runningByTier, tier, 1);
-    const lease = new QueueLease(caller, table, WEIGHTS[waiter.tier], (ended) => {
+    const lease = new QueueLease({ caller, table, tier }, WEIGHTS[waiter.tier], (ended) => {
       count(this.#runningByTier, tier, -1);
       this.#leases.delete(ended);
     });
     this.#leases.add(lease);
     return lease;
-  }
-
-  #callerOf(id: string, now: number): Caller {
-    const known = this.#callers.get(id);
-    if (known) return known;
-    if (this.#callers.size >= this.#manyCallers) this.#forgetIdle(now);
-    const caller: Caller = {
-      running: 0,
-      waiting: 0,
-      usedMs: 0,
-      usedAt: now,
-      timeouts: 0,
-      lastTimeoutAt: -Infinity,
-      pausedUntil: 0,
-    };
-    this.#callers.set(id, caller);
-    return caller;
-  }
-
-  #forgetIdle(now: number): void {
-    for (const [id, caller] of this.#callers) {
-      const isBusy = caller.running > 0 || caller.waiting > 0 || usedMs(caller, now) > 0;
-      if (!isBusy && now - caller.lastTimeoutAt > FORGIVEN_AFTER_MS) this.#callers.delete(id);
-    }
-    this.#manyCallers = Math.max(MANY_CALLERS, 2 * this.#callers.size);
   }
 
   #tableOf([schema, name]: Relation): Table {
@@ -239,17 +207,30 @@ export class FairQueue {
 class QueueLease implements Lease {
   readonly caller: Caller;
   readonly table: Table;
+  readonly tier: number;
   readonly #weight: number;
   readonly #ended: (lease: QueueLease) => void;
   readonly #startedAt = performance.now();
+  /** Of a caller of long queries each counts as long from its start. */
+  readonly #isExpectedLong: boolean;
   #holdsConnection = true;
   #isHeld = true;
 
-  constructor(caller: Caller, table: Table, weight: number, ended: (lease: QueueLease) => void) {
+  constructor(
+    { caller, table, tier }: Pick<Entry, "caller" | "table" | "tier">,
+    weight: number,
+    ended: (lease: QueueLease) => void,
+  ) {
     this.caller = caller;
     this.table = table;
+    this.tier = tier;
     this.#weight = weight;
     this.#ended = ended;
+    this.#isExpectedLong = caller.sendsLongQueries(this.#startedAt);
+  }
+
+  isLong(now: number): boolean {
+    return this.caller.noteDuration(this.#startedAt, now) || this.#isExpectedLong;
   }
 
   release(timedOut = false): void {
@@ -257,7 +238,7 @@ class QueueLease implements Lease {
     this.#isHeld = false;
     this.releaseConnection();
     this.caller.running--;
-    if (timedOut) penalize(this.caller);
+    if (timedOut) this.caller.penalize(performance.now());
   }
 
   releaseConnection(): void {
@@ -266,27 +247,15 @@ class QueueLease implements Lease {
     this.table.running--;
     this.#ended(this);
     const now = performance.now();
-    this.caller.usedMs = usedMs(this.caller, now) + (now - this.#startedAt) / this.#weight;
-    this.caller.usedAt = now;
+    this.caller.noteDuration(this.#startedAt, now);
+    this.caller.use((now - this.#startedAt) / this.#weight, now);
   }
 }
 
 /** Arrival time of a query, adjusted by its tier and its caller's recent use. */
 function effectiveArrival({ caller, since, tier }: Entry, now: number): number {
-  const wait = Math.min(LONGEST_WAIT_MS, WAIT_PER_USE * usedMs(caller, now));
+  const wait = Math.min(LONGEST_WAIT_MS, WAIT_PER_USE * caller.usedMs(now));
   return since + wait - tier * TIER_ADVANTAGE_MS;
-}
-
-function usedMs({ usedMs, usedAt }: Caller, now: number): number {
-  return usedMs === 0 ? 0 : Math.max(0, usedMs - FREE_USE * (now - usedAt));
-}
-
-function penalize(caller: Caller): void {
-  const now = performance.now();
-  caller.timeouts = now - caller.lastTimeoutAt > FORGIVEN_AFTER_MS ? 1 : caller.timeouts + 1;
-  caller.lastTimeoutAt = now;
-  const pauseMs = Math.min(LONGEST_PENALTY_MS, FIRST_PENALTY_MS * 2 ** (caller.timeouts - 1));
-  caller.pausedUntil = now + pauseMs;
 }
 
 /** The count of a tier and of all lower tiers. */
@@ -305,6 +274,8 @@ interface Limits {
   readonly tier: readonly number[];
   /** Limit of one table for a tier and all lower tiers. */
   readonly table: readonly number[];
+  /** Limit of the long queries of a tier and all lower tiers. */
+  readonly long: readonly number[];
 }
 
 function limitsOf(total: number, perCaller?: number): Limits {
@@ -315,6 +286,8 @@ function limitsOf(total: number, perCaller?: number): Limits {
     callerTable: perCaller ?? shareOf(caller, SHARES.table),
     tier,
     table: tier.map((all) => shareOf(all, SHARES.table)),
+    // Where each caller has a limit of its own, for streams, all are long.
+    long: perCaller === undefined ? TIERS.map((each) => shareOf(total, SHARES.long[each])) : tier,
   };
 }
 

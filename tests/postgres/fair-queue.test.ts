@@ -91,6 +91,54 @@ describe("shares of connections", () => {
   });
 });
 
+describe("long queries", () => {
+  /** A caller whose query of so many milliseconds has just ended. */
+  function queueAfter(milliseconds: number, tier: Tier = "tier0") {
+    const queue = queueOf(16);
+    queue.add("first", "long", { tier });
+    queue.serve();
+    pass(milliseconds);
+    queue.end("first");
+    for (const i of many(10)) queue.add(`long ${String(i)}`, "long", { tier, table: String(i) });
+    return queue;
+  }
+
+  it.each([
+    ["tier0", 250, 8],
+    ["tier0", 251, 2],
+    ["tier1", 251, 4],
+    ["tier2", 251, 6],
+    ["tier3", 251, 8],
+  ] as const)("of a %s caller that ran one for %d ms run on %d of 16 connections", (tier, ms, count) => {
+    expect(queueAfter(ms, tier).serve()).toHaveLength(count);
+  });
+
+  it("leave connections to callers of short ones in their tier, and to long ones of higher tiers", () => {
+    const { add, serve } = queueAfter(300);
+    serve();
+    pass(300);
+    add("short", "ip:other");
+    expect(serve()).toHaveLength(3);
+    expect(serve()).toContain("short");
+  });
+
+  it("count while they run, before they have ended", () => {
+    const { add, serve } = queueOf(16);
+    for (const i of many(2)) add(`first ${String(i)}`, "long", { table: String(i) });
+    serve();
+    pass(300);
+    add("third", "long", { table: "c" });
+    expect(serve()).toEqual(["first 0", "first 1"]);
+  });
+
+  it("are forgotten after 10 seconds without one", () => {
+    const { serve, end } = queueAfter(300);
+    for (const name of serve()) end(name);
+    pass(10_001);
+    expect(serve()).toHaveLength(8);
+  });
+});
+
 describe("the next query", () => {
   it("is one of the highest tier at equal need", () => {
     const { add, serve } = queueOf(1);
