@@ -5,10 +5,10 @@ import { CliCommand, EXIT, type Exit, print } from "./commands/command.js";
 /** Loads a command's code and gives the function that declares its options and action. */
 type Load = () => Promise<(command: CliCommand) => void>;
 
-/** Every command: what the list of commands says of it, and its code. */
+/** Every command: its description and its code. */
 const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>> = {
   init: [
-    "write the config file, npm scripts and more into a repository",
+    "set up a repository: config file, npm scripts, pipeline, container files",
     async () => (await import("./commands/init.js")).configureInit,
   ],
   generate: [
@@ -31,16 +31,13 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>>
     "regenerate whenever the manifest changes",
     async () => (await import("./commands/watch.js")).configureWatch,
   ],
-  serve: [
-    "serve a generated folder straight from its TypeScript",
-    async () => (await import("./commands/serve.js")).configureServe,
-  ],
+  serve: ["serve a generated folder", async () => (await import("./commands/serve.js")).configureServe],
   keys: [
     "manage API keys, which are stored hashed",
     async () => (await import("./commands/keys.js")).configureKeys,
   ],
   usage: [
-    "report who called what, as the servers have written it into the database",
+    "report the usage that servers have written to the database",
     async () => (await import("./commands/usage.js")).configureUsage,
   ],
   ramp: [
@@ -52,8 +49,8 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>>
     async () => (await import("./commands/client.js")).configureClient,
   ],
   config: [
-    "print what is in force and where each value comes from",
-    async () => (await import("./commands/config.js")).configureConfig,
+    "print each setting and where its value comes from",
+    async () => (await import("./commands/print-config.js")).configureConfig,
   ],
   completion: [
     "print a completion script for a shell",

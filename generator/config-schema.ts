@@ -1,5 +1,5 @@
 import { TIERS } from "@routewright/runtime/model";
-import { KINDS, SEVERITIES as CHANGE_SEVERITIES } from "./diff/kinds.js";
+import { KINDS, SEVERITIES as CHANGE_SEVERITIES } from "./diff/change.js";
 import { RULES, SEVERITIES as RULE_SEVERITIES } from "./lint/finding.js";
 
 const text = { type: "string", minLength: 1 } as const;

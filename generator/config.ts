@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { readGenerationEnvironment, type GenerationEnvironment, type Tier } from "@routewright/runtime/model";
 import type { ErrorObject, ValidateFunction } from "ajv";
-import { closest, formatValue } from "./catalogue/meta-api/validation-error.js";
+import { closest, formatValue } from "./manifest/strings.js";
 import { ACCEPT_FILE } from "./diff/accepted-changes.js";
 import type { SeverityOverrides } from "./diff/compare-catalogues.js";
 import type { RuleSeverities } from "./lint/finding.js";

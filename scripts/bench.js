@@ -1,5 +1,5 @@
 /** `npm run bench`: how fast Routewright is, beside plain programs that do the same. */
-import { makeReady, ROOT } from "./setup/ready.js";
+import { makeReady, ROOT } from "./ready.js";
 
 makeReady();
 process.chdir(ROOT);

@@ -1,6 +1,6 @@
 /** `npm run check`: format, lint with the import boundaries, types, and whether `generated/` is fresh; all at once. */
 import { spawn } from "node:child_process";
-import { makeReady, ROOT } from "./setup/ready.js";
+import { makeReady, ROOT } from "./ready.js";
 
 makeReady();
 const CACHE = ".data/check";

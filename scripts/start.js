@@ -1,5 +1,5 @@
 /** `npm start`: from a fresh clone to a served demo. */
-import { makeReady, ROOT } from "./setup/ready.js";
+import { makeReady, ROOT } from "./ready.js";
 
 makeReady();
 process.chdir(ROOT);

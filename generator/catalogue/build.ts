@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Endpoint, Parameter, Tier } from "@routewright/runtime/model";
-import { byText } from "../manifest/json.js";
+import { byText } from "../manifest/strings.js";
 import type { Manifest, OtherNode } from "../manifest/manifest.js";
 import type { Model, ModelColumn } from "../manifest/model.js";
-import { upstreamNodesOf } from "./upstream-nodes.js";
+import { upstreamNodesOf, lineageOf, withInheritedPrivacy } from "./lineage.js";
 import type {
   Catalogue,
   CatalogueEntry,
@@ -17,7 +17,6 @@ import type {
 import { checkModel, isExcluded, timezoneOf } from "./check.js";
 import { isWideNumber, parseColumnType } from "./column-types/column-type.js";
 import { withExamples } from "./examples.js";
-import { lineageOf, withInheritedPrivacy } from "./lineage.js";
 import { granularityRank, pathOf } from "./path.js";
 import type { ApiSettings } from "./settings.js";
 import { hasResource, isPublished, readTags, type ModelTags } from "./tags.js";

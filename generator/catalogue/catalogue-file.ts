@@ -7,7 +7,8 @@ import {
   type Tier,
 } from "@routewright/runtime/model";
 import type { ErrorObject, ValidateFunction } from "ajv";
-import { JsonText, visible, visibleJson, byText, objectOr } from "../manifest/json.js";
+import { JsonText, objectOr } from "../manifest/json.js";
+import { visible, visibleJson, byText } from "../manifest/strings.js";
 import { parseJson } from "../manifest/manifest.js";
 import type { Catalogue, CatalogueEntry, ColumnFacts, Example, Skipped } from "./catalogue.js";
 

@@ -60,6 +60,11 @@ export interface Problem {
   readonly hint: string;
 }
 
+/** A problem on one line: where it is, what is wrong, how to fix it. */
+export function problemText({ path, message, hint }: Problem): string {
+  return `${path}: ${message} ${hint}`;
+}
+
 /** Why a tagged model has no endpoint. */
 export type SkipReason = "invalid" | "path-taken" | "excluded";
 

@@ -1,4 +1,4 @@
-import { formatValue } from "./meta-api/validation-error.js";
+import { formatValue } from "../manifest/strings.js";
 import type { ModelTags } from "./tags.js";
 
 /**

@@ -65,7 +65,7 @@ export function isNearTier(tag: string): boolean {
 }
 
 /** Whether two texts are the same, or differ by one inserted, deleted, replaced or swapped character. */
-function isOneEditAway(a: string, b: string): boolean {
+export function isOneEditAway(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false;
   let start = 0;
   while (start < a.length && a[start] === b[start]) start++;

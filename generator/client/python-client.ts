@@ -1,6 +1,6 @@
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { type ColumnType, parseColumnType } from "../catalogue/column-types/column-type.js";
-import { visible } from "../manifest/json.js";
+import { visible } from "../manifest/strings.js";
 import { onOneLine, type QueryField, queryFieldsOf } from "./query-fields.js";
 
 /** `endpoints.py`: a `TypedDict` per row and per query, and a client whose methods know them (generator/README.md, Client). */

@@ -1,6 +1,6 @@
 import type { Endpoint, Parameter } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
-import { HIDDEN } from "../manifest/json.js";
+import { HIDDEN } from "../manifest/strings.js";
 
 /** A field of a query: a declared parameter, or one of pagination and sorting. */
 export interface QueryField {

@@ -8,7 +8,7 @@ import {
   typeScriptOf,
   withAcceptedValues,
 } from "../catalogue/column-types/column-type.js";
-import { visible } from "../manifest/json.js";
+import { visible } from "../manifest/strings.js";
 import { onOneLine, type QueryField, queryFieldsOf } from "./query-fields.js";
 
 /** How a TypeScript client gives values that JSON has no type for (generator/README.md, Client). */

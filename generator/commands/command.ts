@@ -1,3 +1,6 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { styleText } from "node:util";
 import { Command, Option } from "commander";
 import {
@@ -14,14 +17,14 @@ import type { Progress } from "../render/render.js";
 export const EXIT = { ok: 0, findings: 1, error: 2 } as const;
 export type Exit = (typeof EXIT)[keyof typeof EXIT];
 
-/** What a command leaves. */
+/** Result of a command. */
 export interface CommandResult {
   readonly exit: Exit;
   /** For standard output. */
   readonly output?: string;
   /** The output only says what was done: `--quiet` leaves it out unless there is a finding. */
   readonly isStatus?: boolean;
-  /** Lines for standard error, where they don't get in a script's way. */
+  /** Lines for standard error: standard output holds results only. */
   readonly notes?: readonly string[];
   /** Lines for standard error that say why nothing was done. */
   readonly errors?: readonly string[];
@@ -45,7 +48,7 @@ export class CliCommand extends Command {
     return new CliCommand(name);
   }
 
-  /** Runs `action` with the command's arguments and flags, and prints what it leaves. */
+  /** Runs `action` with the command's arguments and flags, and prints the result. */
   runs(action: Action): this {
     return this.action(async (...args: readonly unknown[]) => {
       const outcome = await (
@@ -109,13 +112,13 @@ function outermost(command: CliCommand): CliCommand {
   return command.parent === null ? command : outermost(command.parent);
 }
 
-/** Prints an outcome; `quiet`: results, findings and errors only. */
+/** Prints a result; `quiet`: results, findings and errors only. */
 export function print(
   { exit, output = "", isStatus, notes = [], errors = [] }: CommandResult,
   quiet = false,
 ): void {
   const isShown = !quiet || isStatus !== true || exit !== EXIT.ok;
-  // Writing nothing fails as well where the disk is full.
+  // Even an empty write fails where the disk is full.
   if (output !== "" && isShown) process.stdout.write(output);
   for (const line of quiet ? [] : notes) process.stderr.write(`${line}\n`);
   for (const line of errors) process.stderr.write(`${styled("red", "error:", process.stderr)} ${line}\n`);
@@ -192,6 +195,15 @@ export function withManifest(
 
 const NO_MANIFEST =
   "Name the manifest with --manifest, DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or `manifest` in routewright.config.json.";
+
+/** Folder of what commands keep on this machine: the embedded database, the ramp's key, compiled routes, build times. */
+export const DATA_DIR = ".data";
+
+/** The text of a template; the build copies them into the package. */
+export function templateText(name: string): string {
+  const root = dirname(createRequire(import.meta.url).resolve("routewright/package.json"));
+  return readFileSync(join(root, "dist/templates", name), "utf8");
+}
 
 /** Resolves at the first Ctrl-C or `kill`; a second one ends the process at once, as is usual. */
 export function stopSignal(): Promise<void> {

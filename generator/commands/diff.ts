@@ -6,12 +6,15 @@ import {
   nearMiss,
   parseAccept,
   prunedText,
+  FAIL_ON,
+  type FailOn,
+  applyAcceptFile,
+  shouldFail,
 } from "../diff/accepted-changes.js";
 import { compareCatalogues, type SeverityOverrides } from "../diff/compare-catalogues.js";
 import { readRevision, type RevisionOptions } from "../diff/revision.js";
-import { FAIL_ON, type FailOn, judge, shouldFail } from "../diff/verdict.js";
 import { readSource, redactedLocation } from "../manifest/source.js";
-import { visible } from "../manifest/json.js";
+import { visible } from "../manifest/strings.js";
 import { diffReport } from "../report/diff-report.js";
 import { DEFAULTS } from "../config.js";
 import { renderReport, terminalOf } from "../report/render-report.js";
@@ -92,7 +95,7 @@ export async function diff(options: DiffOptions): Promise<CommandResult> {
   }
   const calendar = { today, minimumNoticeDays };
   const changes = compareCatalogues(base.catalogue, head.catalogue, calendar, options.severities);
-  const verdict = judge(changes, accept.entries, today);
+  const verdict = applyAcceptFile(changes, accept.entries, today);
   const failed = shouldFail(verdict, failOn);
   const names = {
     base: redactedLocation(options.base),

@@ -6,8 +6,7 @@ import type { Catalogue } from "../catalogue/catalogue.js";
 import { readCatalogue } from "../catalogue/catalogue-file.js";
 import type { Change } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
-import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
-import { readManifest, type ManifestReading } from "../manifest/manifest.js";
+import { readModels } from "../manifest/catalog.js";
 import { updateFolder } from "../output/update.js";
 import {
   type EndpointTexts,
@@ -65,7 +64,7 @@ export function configureGenerate(command: CliCommand): void {
 
 /** `routewright generate`: the manifest rendered into the folder, or compared with it. */
 export async function generate(options: GenerateOptions): Promise<CommandResult> {
-  const reading = await readModels(options);
+  const reading = await readModels(options.manifest, options.catalog);
   if (!reading.ok) return { exit: EXIT.error, errors: [reading.problem] };
   const catalogue = catalogueOf(reading.manifest, { defaultTier: options.defaultTier });
   const files = rendered(options, catalogue);
@@ -116,13 +115,6 @@ function rendered({ check, title, onProgress }: GenerateOptions, catalogue: Cata
   const { files, cache } = renderCached(catalogue, { title, onProgress, cache: before });
   writeRenderCache(before, cache);
   return files;
-}
-
-async function readModels({ manifest, catalog }: GenerateOptions): Promise<ManifestReading> {
-  const reading = await readManifest(manifest);
-  if (!reading.ok || catalog === undefined) return reading;
-  const found = await readCatalog(catalog);
-  return found.ok ? { ok: true, manifest: withWarehouseColumns(reading.manifest, found.columns) } : found;
 }
 
 function hasFindings({ check, strict }: GenerateOptions, { catalogue, drift }: GenerateReport): boolean {

@@ -1,15 +1,15 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { existsSync, mkdirSync, writeFileSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { type Tier, TIERS } from "@routewright/runtime/model";
 import { Option } from "commander";
 import { DEFAULTS, readConfig } from "../config.js";
-import { type DbtProject, findProjects } from "../init/find-manifest.js";
-import { packageJson, planOf, readText, type Step } from "../init/plan.js";
+import { packageJson, planOf, readText, type Step } from "./init/plan.js";
 import { objectOr } from "../manifest/json.js";
 import { readManifest } from "../manifest/manifest.js";
 import { isAddress } from "../manifest/source.js";
 import { type CliCommand, EXIT, type CommandResult } from "./command.js";
+import { parse } from "yaml";
 
 const CI = ["github", "gitlab", "none"] as const;
 
@@ -51,7 +51,7 @@ async function init(given: Flags): Promise<CommandResult> {
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
   const projects = findProjects();
   const flags =
-    !given.yes && process.stdin.isTTY ? await asked(given, projects, reading.file !== null) : given;
+    !given.yes && process.stdin.isTTY ? await prompted(given, projects, reading.file !== null) : given;
   const manifest =
     flags.manifest ?? reading.config.manifest ?? (projects.length === 1 ? projects[0]?.manifest : undefined);
   if (manifest === undefined) return { exit: EXIT.error, errors: [noManifest(projects)] };
@@ -108,8 +108,12 @@ function nextCommands(manifest: string): readonly string[] {
   ].slice(0, 3);
 }
 
-/** Asks at the terminal for what no flag says. */
-async function asked(flags: Flags, projects: readonly DbtProject[], isConfigured: boolean): Promise<Flags> {
+/** Prompts for what no flag sets. */
+async function prompted(
+  flags: Flags,
+  projects: readonly DbtProject[],
+  isConfigured: boolean,
+): Promise<Flags> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const ask = async (question: string, fallback: string, choices?: readonly string[]): Promise<string> => {
     const hint = choices === undefined ? "" : ` (${choices.join(", ")})`;
@@ -119,8 +123,8 @@ async function asked(flags: Flags, projects: readonly DbtProject[], isConfigured
   try {
     const manifests = projects.map(({ manifest }) => manifest);
     const [first] = manifests;
-    const isAsked = flags.manifest === undefined && !isConfigured && first !== undefined;
-    const manifest = isAsked ? await ask("dbt's manifest", first, manifests) : flags.manifest;
+    const isPrompted = flags.manifest === undefined && !isConfigured && first !== undefined;
+    const manifest = isPrompted ? await ask("dbt's manifest", first, manifests) : flags.manifest;
     const title = flags.title ?? (isConfigured ? undefined : await ask("Title of the API", "Data API"));
     const ci = flags.ci ?? ((await ask("Pipeline", "none", CI)) as Flags["ci"] & string);
     const docker = flags.docker ?? (await ask("Container files", "no", ["yes", "no"])) === "yes";
@@ -133,5 +137,43 @@ async function asked(flags: Flags, projects: readonly DbtProject[], isConfigured
     };
   } finally {
     terminal.close();
+  }
+}
+
+/** A dbt project of a repository, with the place of its manifest. */
+export interface DbtProject {
+  /** Relative to the repository, with `/`. */
+  readonly manifest: string;
+  readonly catalog: string;
+  /** Its name in `dbt_project.yml`; empty where that cannot be read. */
+  readonly name: string;
+}
+
+/** Folders that hold no project of the repository's own. */
+const SKIPPED = /^(\.|node_modules$|target$|dbt_packages$|dbt_modules$|logs$|venv$)/;
+
+/** Every dbt project in the current folder and two levels below it. */
+export function findProjects(folder = ".", depth = 2): readonly DbtProject[] {
+  if (existsSync(join(folder, "dbt_project.yml"))) return [projectIn(folder)];
+  if (depth === 0) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !SKIPPED.test(entry.name))
+    .flatMap(({ name }) => findProjects(posix.join(folder, name), depth - 1));
+}
+
+function projectIn(folder: string): DbtProject {
+  const { name, target } = readProject(join(folder, "dbt_project.yml"));
+  const path = (file: string): string => posix.join(folder, target, file);
+  return { name, manifest: path("manifest.json"), catalog: path("catalog.json") };
+}
+
+/** dbt writes to `target-path`, `target` by default; a path that is a template is known to dbt only. */
+function readProject(file: string): { readonly name: string; readonly target: string } {
+  try {
+    const { name, "target-path": target } = objectOr(parse(readFileSync(file, "utf8")));
+    const isPlain = typeof target === "string" && target !== "" && !target.includes("{{");
+    return { name: typeof name === "string" ? name : "", target: isPlain ? target : "target" };
+  } catch {
+    return { name: "", target: "target" };
   }
 }

@@ -14,9 +14,11 @@ export function configureKeys(command: CliCommand): void {
   const file = new Option("--file <file>", "the key file").env("API_KEYS_FILE").default("./api_keys.json");
   command
     .command("create")
-    .description("make a key and print it, this once")
-    .requiredOption("--user <name>", "who it is for")
-    .addOption(new Option("--tier <tier>", "what it may call").choices(TIERS).makeOptionMandatory())
+    .description("create a key and print it once")
+    .requiredOption("--user <name>", "the user of the key")
+    .addOption(
+      new Option("--tier <tier>", "the highest tier that it may call").choices(TIERS).makeOptionMandatory(),
+    )
     .option("--org <name>", "the user's organization", "")
     .addOption(file)
     .option("--json", "print the key as JSON and nothing else", false)
@@ -31,7 +33,7 @@ export function configureKeys(command: CliCommand): void {
     .helpEnd(["keys list"]);
   command
     .command("revoke")
-    .argument("<id>", "the key's id, or its beginning")
+    .argument("<id>", "the key's id, or its first characters")
     .description("remove a key")
     .addOption(file)
     .runs(onFile(revokeKey, (_, { file: name }) => name))
@@ -39,7 +41,7 @@ export function configureKeys(command: CliCommand): void {
   command.helpEnd();
 }
 
-/** Runs an action on the key file; what the file system refuses names the file and the flag. */
+/** Runs an action on the key file; a file system error names the file and the flag. */
 function onFile<Args extends readonly unknown[]>(
   action: (...args: Args) => CommandResult,
   fileOf: (...args: Args) => string,
@@ -63,7 +65,7 @@ function createKey({ file, json, user, tier, org }: Flags): CommandResult {
   if (!added.ok) return failed(added.problem);
   const { key, id } = added.value;
   if (json) return { exit: EXIT.ok, output: `${JSON.stringify({ key })}\n` };
-  const notes = [`Stored hashed in ${file} as ${id}. The key is shown this once.`, RESTART];
+  const notes = [`Stored hashed in ${file} as ${id}. The key is shown once: store it now.`, RESTART];
   return { exit: EXIT.ok, output: `${key}\n`, notes };
 }
 
@@ -85,7 +87,7 @@ function revokeKey(id: string, { file }: Pick<Flags, "file">): CommandResult {
   if (match === undefined)
     return failed(`No key in ${file} has the id ${id}. \`routewright keys list\` shows the ids.`);
   if (others.length > 0)
-    return failed(`The id ${id} names ${String(removed.value.length)} keys; give more of it.`);
+    return failed(`The id ${id} matches ${String(removed.value.length)} keys: give more characters.`);
   return { exit: EXIT.ok, output: `Revoked ${match}.\n`, notes: [RESTART] };
 }
 

@@ -3,7 +3,7 @@ import { Option } from "commander";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readRevision } from "../diff/revision.js";
 import {
-  type Context,
+  type LintContext,
   FAIL_ON,
   type LintFailOn,
   type Finding,
@@ -90,7 +90,7 @@ function collect(value: string, earlier: readonly string[]): readonly string[] {
 
 /** `routewright lint`: what in a manifest will trouble consumers or operators of its API. */
 export async function lint(options: LintOptions): Promise<CommandResult> {
-  const found = options.catalog === undefined ? NO_COLUMNS : await readCatalog(options.catalog);
+  const found = await readCatalog(options.catalog);
   if (!found.ok) return failure(found);
   const project = await readProject(options.manifest, found.columns);
   if (!project.ok) return failure(project);
@@ -108,8 +108,6 @@ export async function lint(options: LintOptions): Promise<CommandResult> {
   };
 }
 
-const NO_COLUMNS = { ok: true, columns: new Map() } as const;
-
 function failure({ problem }: Failure): CommandResult {
   return { exit: EXIT.error, errors: [problem] };
 }
@@ -117,7 +115,7 @@ function failure({ problem }: Failure): CommandResult {
 interface ReadProject {
   readonly ok: true;
   readonly manifest: Manifest;
-  readonly project: Context["project"];
+  readonly project: LintContext["project"];
 }
 
 async function readProject(location: string, columns: WarehouseColumns): Promise<ReadProject | Failure> {
@@ -134,15 +132,16 @@ async function readProject(location: string, columns: WarehouseColumns): Promise
 function contextOf(
   { project }: ReadProject,
   { defaultTier, privateKey, severities = {} }: LintOptions,
-): Context {
+): LintContext {
   return { project, defaultTier, privateKeys: [...PRIVATE_KEYS, ...privateKey], severities };
 }
 
 type Known = { readonly ok: true; readonly isKnown: (finding: Finding) => boolean } | Failure;
 
 /**
- * Which findings the base has too. A manifest is linted itself. A generated folder or git revision knows the endpoints
- * only: a finding at an endpoint that has not changed since counts as known.
+ * Which findings the base has too. A manifest is linted itself. A generated folder or git revision holds endpoints and
+ * skipped models only: a finding counts as known at an endpoint that has not changed since, or if the model was skipped
+ * for the same problem.
  */
 async function knownIn(base: string, head: ReadProject, options: LintOptions): Promise<Known> {
   const { defaultTier, generated = "generated", cwd = process.cwd() } = options;
@@ -159,10 +158,19 @@ async function knownIn(base: string, head: ReadProject, options: LintOptions): P
   const catalogue = catalogueOf(head.manifest, { defaultTier });
   const changed = compareCatalogues(revision.catalogue, catalogue, calendar);
   const paths = new Set(changed.flatMap(({ endpoint, after }) => [endpoint, after]));
-  return { ok: true, isKnown: ({ endpoint }) => endpoint !== null && !paths.has(endpoint) };
+  const skipped = new Set(
+    revision.catalogue.skipped.flatMap(({ problems }) =>
+      problems.map((problem) => identityOf({ rule: "skipped-model", ...problem })),
+    ),
+  );
+  return {
+    ok: true,
+    isKnown: (finding) =>
+      finding.endpoint === null ? skipped.has(identityOf(finding)) : !paths.has(finding.endpoint),
+  };
 }
 
 /** What makes two findings of two runs the same: a message may count something that has grown. */
-function identityOf({ rule, model, path }: Finding): string {
+function identityOf({ rule, model, path }: Pick<Finding, "rule" | "model" | "path">): string {
   return JSON.stringify([rule, model, path]);
 }

@@ -1,15 +1,13 @@
 import { availableParallelism } from "node:os";
 import { openLog, readEnvironment } from "@routewright/runtime/server";
 import { InvalidArgumentError, Option } from "commander";
-import { closest } from "../catalogue/meta-api/validation-error.js";
+import { closest } from "../manifest/strings.js";
 import type { Settings } from "../config.js";
 import { type CliCommand, EXIT, type CommandResult, withSettings } from "./command.js";
-import { serveAlone } from "./serve/alone.js";
-import type { ServeOptions } from "./serve/options.js";
-import { serveWithWorkers } from "./serve/with-workers.js";
+import { serveAlone, type ServeOptions, serveWithWorkers } from "./serve/servers.js";
 
 /** Each takes some 100 MB and connections to the database. */
-const MOST_WORKERS = 64;
+const MAX_WORKERS = 64;
 
 interface Flags extends Pick<ServeOptions, "watch" | "workers"> {
   readonly generated?: string;
@@ -61,10 +59,10 @@ function port(text: string): string {
 }
 
 function workers(text: string): number {
-  if (text === "auto") return Math.min(availableParallelism(), MOST_WORKERS);
+  if (text === "auto") return Math.min(availableParallelism(), MAX_WORKERS);
   const number = /^\d{1,2}$/.test(text) ? Number(text) : 0;
-  if (number >= 1 && number <= MOST_WORKERS) return number;
-  throw new InvalidArgumentError(`It must be a whole number from 1 to ${String(MOST_WORKERS)}, or auto.`);
+  if (number >= 1 && number <= MAX_WORKERS) return number;
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${String(MAX_WORKERS)}, or auto.`);
 }
 
 /** `routewright serve`: starts the servers and returns once a signal has stopped them. */

@@ -1,16 +1,14 @@
-import { existsSync } from "node:fs";
 import { Option } from "commander";
 import {
   readEnvironment,
   readUsage,
-  startEmbeddedPostgres,
   type Grouping,
   type UsageLine,
   type UsageQuery,
-  type UsageResult,
 } from "@routewright/runtime/server";
-import { visible } from "../manifest/json.js";
+import { visible } from "../manifest/strings.js";
 import { type CliCommand, EXIT, type CommandResult } from "./command.js";
+import { withDatabase } from "./database.js";
 
 export interface UsageFlags {
   readonly by: Grouping;
@@ -19,40 +17,35 @@ export interface UsageFlags {
   readonly json: boolean;
 }
 
-/** Where the embedded database is kept, as `serve` keeps it. */
-const DATA_DIR = ".data";
-
 export function configureUsage(command: CliCommand): void {
   command
     .option("--since <date>", "first day, in UTC, such as 2026-01-31")
-    .option("--key <id>", "one key, by its id or the beginning of it; none: callers without a key")
-    .addOption(
-      new Option("--by <subject>", "what a line is about").choices(["key", "route", "day"]).default("key"),
-    )
+    .option("--key <id>", "one key, by its id or its first characters; none: callers without a key")
+    .addOption(new Option("--by <subject>", "group by").choices(["key", "route", "day"]).default("key"))
     .option("--json", "print JSON", false)
     .runs((flags: UsageFlags) => usage(flags, process.env))
     .helpEnd(["usage --since 2026-01-01", "usage --by route --key 3f2a9c41"]);
 }
 
-/** `routewright usage`: who called what, as the servers have written it into the database. */
+/** `routewright usage`: requests by key, route or day, as servers have written them to the database. */
 async function usage(flags: UsageFlags, variables: NodeJS.ProcessEnv): Promise<CommandResult> {
   const reading = readEnvironment(variables);
   if (!reading.ok) return failed(reading.problems);
   const problems = problemsOf(flags);
   if (problems.length > 0) return failed(problems);
-  const question = { by: flags.by, since: flags.since ?? null, key: flags.key?.toLowerCase() ?? null };
-  const answer = await inDatabase(reading.environment.databaseUrl, (url) => readUsage(url, question));
-  if (!answer.ok) return failed([answer.problem]);
-  const { lines } = answer;
+  const query = { by: flags.by, since: flags.since ?? null, key: flags.key?.toLowerCase() ?? null };
+  const result = await withDatabase(reading.environment.databaseUrl, (url) => readUsage(url, query));
+  if (result?.ok === false) return failed([result.problem]);
+  const lines = result?.lines ?? [];
   const output = flags.json ? `${JSON.stringify(lines, null, 2)}\n` : tableOf(lines);
-  return { exit: EXIT.ok, output, ...(lines.length === 0 && { notes: [nothing(question)] }) };
+  return { exit: EXIT.ok, output, ...(lines.length === 0 && { notes: [noUsage(query)] }) };
 }
 
 function failed(errors: readonly string[]): CommandResult {
   return { exit: EXIT.error, errors };
 }
 
-/** The values are not repeated: somebody may have given the key itself. */
+/** The messages do not repeat the values: a caller may have passed the key itself. */
 function problemsOf({ since, key }: UsageFlags): string[] {
   return [
     ...(since === undefined || isDay(since) ? [] : ["--since must be a day in UTC, such as 2026-01-31."]),
@@ -69,25 +62,11 @@ function isDay(text: string): boolean {
   return /^\d{4}-\d\d-\d\d$/.test(text) && !isNaN(day.valueOf()) && day.toISOString().startsWith(text);
 }
 
-/** Without an address, the embedded database: the one that a server uses just now, or else brought up for this. */
-async function inDatabase(
-  url: string | null,
-  read: (url: string) => Promise<UsageResult>,
-): Promise<UsageResult> {
-  if (url !== null) return read(url);
-  // To make a database only to find nothing in it would take a while.
-  if (!existsSync(`${DATA_DIR}/postgres`)) return { ok: true, lines: [] };
-  const embedded = await startEmbeddedPostgres({ dataDir: DATA_DIR });
-  try {
-    return await read(embedded.url);
-  } finally {
-    await embedded.stop();
-  }
-}
-
-function nothing({ since, key }: UsageQuery): string {
-  const asked = [key === null ? "" : ` of the key ${key}`, since === null ? "" : ` since ${since}`].join("");
-  return `No usage${asked} yet. A server writes it within ten seconds, unless USAGE_ENABLED is false.`;
+function noUsage({ since, key }: UsageQuery): string {
+  const selected = [key === null ? "" : ` of the key ${key}`, since === null ? "" : ` since ${since}`].join(
+    "",
+  );
+  return `No usage${selected} yet. A server writes it within ten seconds, unless USAGE_ENABLED is false.`;
 }
 
 /** Columns side by side, numbers to the right; nothing in it moves a terminal's cursor. */

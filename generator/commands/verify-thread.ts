@@ -1,5 +1,33 @@
-/** Entry of the thread in which a server that has started compares its relations: thousands of them take a second. */
+/**
+ * The thread in which a server that has started compares its relations with the database: thousands of them take a second.
+ * Relations and columns only, without the plans of filters; each difference is a warning in the log.
+ */
 import { workerData } from "node:worker_threads";
-import { type Verified, logDifferences } from "./verify.js";
+import { type Environment, openLog } from "@routewright/runtime/server";
+import { readRevision } from "../diff/revision.js";
+import { plainText } from "../report/report.js";
+import { verifyRelations } from "../verify/relations.js";
+import { queryDatabase } from "./database.js";
 
-await logDifferences(workerData as Verified);
+/** What a server serves, and from where. */
+export interface ServedCatalogue extends Pick<Environment, "databaseUrl" | "logLevel" | "defaultTier"> {
+  readonly generated: string;
+}
+
+/** Differences that the log gets at most. */
+const MAX_LOGGED = 50;
+
+await logDifferences(workerData as ServedCatalogue);
+
+async function logDifferences(served: ServedCatalogue): Promise<void> {
+  const { generated, databaseUrl, logLevel, defaultTier } = served;
+  const log = openLog(logLevel);
+  const revision = await readRevision(generated, { defaultTier, generated, cwd: process.cwd() });
+  if (!revision.ok) return log.warn({ detail: revision.problem }, "not verified");
+  const found = await queryDatabase(databaseUrl, (query) => verifyRelations(revision.catalogue, query));
+  if (!found.ok) return log.warn({ detail: found.problem }, "not verified");
+  for (const { check, endpoint, message, hint } of found.value.slice(0, MAX_LOGGED))
+    log.warn({ check, endpoint, detail: plainText(message), hint: plainText(hint) }, "verify");
+  const left = found.value.length - MAX_LOGGED;
+  if (left > 0) log.warn({ left }, "verify: there are more, run `routewright verify`");
+}

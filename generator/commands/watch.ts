@@ -1,7 +1,6 @@
 import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
-import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
-import { parseManifest } from "../manifest/manifest.js";
+import { parseModels } from "../manifest/catalog.js";
 import { redactedLocation } from "../manifest/source.js";
 import { updateFolder } from "../output/update.js";
 import { type RenderCache, renderCached } from "../render/render.js";
@@ -115,11 +114,9 @@ class Watcher {
       isWritten: false,
       message: problems.map(errorLine).join(""),
     });
-    const reading = parseManifest(text, location);
+    const reading = await parseModels(text, location, catalog);
     if (!reading.ok) return failed(reading.problem);
-    const found = catalog === undefined ? NO_COLUMNS : await readCatalog(catalog);
-    if (!found.ok) return failed(found.problem);
-    const catalogue = catalogueOf(withWarehouseColumns(reading.manifest, found.columns), { defaultTier });
+    const catalogue = catalogueOf(reading.manifest, { defaultTier });
     const { files, cache } = renderCached(catalogue, { title, cache: this.#rendered });
     this.#rendered = cache;
     const update = updateFolder(files, { out });
@@ -128,8 +125,6 @@ class Watcher {
     return { isWritten: true, message: reportText(report) };
   }
 }
-
-const NO_COLUMNS = { ok: true, columns: new Map() } as const;
 
 function errorLine(problem: string): string {
   return `error: ${problem}\n`;

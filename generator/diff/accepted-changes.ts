@@ -1,9 +1,14 @@
-import { closest, formatValue } from "../catalogue/meta-api/validation-error.js";
+import { closest, formatValue } from "../manifest/strings.js";
 import { isObject, type JsonObject, textOr } from "../manifest/json.js";
 import { parseJson } from "../manifest/manifest.js";
-import type { Change } from "./change.js";
-import { CHANGE_KINDS, type ChangeKind, isChangeKind } from "./kinds.js";
-
+import {
+  type Change,
+  CHANGE_KINDS,
+  type ChangeKind,
+  isChangeKind,
+  SEVERITIES,
+  type Severity,
+} from "./change.js";
 /** Read when it exists and neither flag nor config file names another. */
 export const ACCEPT_FILE = ".routewright-accept.json";
 
@@ -78,7 +83,7 @@ function unknownKind(kind: unknown): string {
   return `\`kind\` is ${given(kind)}; ${hint}`;
 }
 
-/** Whether it is a day of the calendar: `Date` reads the 30th of February as another day. */
+/** Whether it is a date of the calendar: `Date` reads the 30th of February as another day. */
 function isDate(value: unknown): boolean {
   if (typeof value !== "string" || !/^\d{4}-\d\d-\d\d$/.test(value)) return false;
   const time = Date.parse(`${value}T00:00:00Z`);
@@ -133,4 +138,68 @@ export function prunedText(text: string, merged: readonly AcceptEntry[]): string
 export function acceptEntryFor({ kind, endpoint, subject }: Change): string {
   const entry = { kind, endpoint, ...(subject !== null && { subject }), reason: "" };
   return JSON.stringify(entry).replaceAll('":', '": ').replaceAll(',"', ', "');
+}
+
+/** Changes that fail a run. */
+export const FAIL_ON = ["breaking", "any", "none"] as const;
+export type FailOn = (typeof FAIL_ON)[number];
+
+/** A change and the entry that accepts it. */
+export interface AcceptedChange {
+  readonly change: Change;
+  readonly entry: AcceptEntry;
+}
+
+/** The changes of a run after applying its accept file. */
+export interface Acceptance {
+  /** Not accepted, in order. */
+  readonly open: readonly Change[];
+  readonly accepted: readonly AcceptedChange[];
+  /** Entries whose change is not there: merged, or taken back. */
+  readonly merged: readonly AcceptEntry[];
+  /** Entries past their last day whose change is still there. */
+  readonly expired: readonly AcceptEntry[];
+}
+
+/** Applies an accept file. `today` is `YYYY-MM-DD`; an entry holds through its last day. */
+export function applyAcceptFile(
+  changes: readonly Change[],
+  entries: readonly AcceptEntry[],
+  today: string,
+): Acceptance {
+  const isOver = ({ expires }: AcceptEntry): boolean => expires !== null && expires < today;
+  const found = new Set(changes.map(keyOf));
+  const needed = entries.filter((entry) => found.has(keyOf(entry)));
+  const valid = new Map(needed.filter((entry) => !isOver(entry)).map((entry) => [keyOf(entry), entry]));
+  return {
+    open: changes.filter((change) => !valid.has(keyOf(change))),
+    accepted: changes.flatMap((change) => {
+      const entry = valid.get(keyOf(change));
+      return entry === undefined ? [] : [{ change, entry }];
+    }),
+    merged: entries.filter((entry) => !found.has(keyOf(entry))),
+    expired: needed.filter(isOver),
+  };
+}
+
+/** Whether the run fails. A merged entry never fails it: the default branch stays green after an accepted change. */
+export function shouldFail({ open, expired }: Acceptance, failOn: FailOn): boolean {
+  switch (failOn) {
+    case "breaking":
+      return (
+        expired.length > 0 || open.some(({ severity }) => severity === "exposing" || severity === "breaking")
+      );
+    case "any":
+      return expired.length > 0 || open.length > 0;
+    case "none":
+      return false;
+  }
+}
+
+/** How many open changes there are of each severity. */
+export function countsOf({ open }: Acceptance): Readonly<Record<Severity, number>> {
+  const counts = SEVERITIES.map(
+    (level) => [level, open.filter(({ severity }) => severity === level).length] as const,
+  );
+  return Object.fromEntries(counts) as Record<Severity, number>;
 }

@@ -6,7 +6,7 @@ import type {
   StringType,
 } from "../catalogue/column-types/json-type.js";
 
-/** What a client made for one type meets in the values of another, from harmless to incompatible. */
+/** Effects of a type change on a client of the old type, from harmless to incompatible. */
 const OUTCOMES = [
   "same",
   "narrowed",
@@ -23,8 +23,8 @@ export type TypeChange = (typeof OUTCOMES)[number];
  * Null of the column itself does not count; inside arrays, maps and tuples it does.
  */
 export function compareTypes(base: ColumnType, head: ColumnType): TypeChange {
-  if (isOpen(base)) return isOpen(head) ? "same" : "narrowed";
-  if (isOpen(head)) return "retyped";
+  if (isAnyJson(base)) return isAnyJson(head) ? "same" : "narrowed";
+  if (isAnyJson(head)) return "retyped";
   switch (base.kind) {
     case "integer":
       return head.kind === "integer" ? compareIntegers(base, head) : "retyped";
@@ -58,7 +58,7 @@ export function compareTypes(base: ColumnType, head: ColumnType): TypeChange {
 
 type Definite = Exclude<ColumnType, { kind: "json" | "unknown" }>;
 
-function isOpen(type: ColumnType): type is Exclude<ColumnType, Definite> {
+function isAnyJson(type: ColumnType): type is Exclude<ColumnType, Definite> {
   return type.kind === "json" || type.kind === "unknown";
 }
 
@@ -72,7 +72,7 @@ function compareInner(base: ColumnType, head: ColumnType): TypeChange {
 }
 
 function isNullable(type: ColumnType): boolean {
-  return isOpen(type) || type.nullable;
+  return isAnyJson(type) || type.nullable;
 }
 
 function compareIntegers(base: IntegerType, head: IntegerType): TypeChange {
@@ -126,7 +126,7 @@ function compareRecords(base: RecordType, head: RecordType): TypeChange {
  * compares in the column's type, and a value that is not of the type gets 400.
  */
 export function acceptsFilterValues(base: ColumnType, head: ColumnType): boolean {
-  if (isOpen(base) || isOpen(head)) return true;
+  if (isAnyJson(base) || isAnyJson(head)) return true;
   switch (head.kind) {
     case "integer":
       return base.kind === "integer" && contains(head, base);

@@ -1,8 +1,6 @@
-import type { Catalogue, CatalogueEntry, Skipped } from "../catalogue/catalogue.js";
-import { type Change, type Difference, inOrder } from "./change.js";
+import { type Catalogue, type CatalogueEntry, problemText, type Skipped } from "../catalogue/catalogue.js";
+import { type Change, type Difference, inOrder, type ChangeKind, KINDS, type Severity } from "./change.js";
 import { type Calendar, compareEndpoints, tierDetails } from "./compare-endpoints.js";
-import { type ChangeKind, KINDS, type Severity } from "./kinds.js";
-
 /** Severities that a repository chooses; `off` leaves a kind out of every report. */
 export type SeverityOverrides = Readonly<Partial<Record<ChangeKind, Severity | "off">>>;
 
@@ -55,7 +53,7 @@ function removal(entry: CatalogueEntry, skipped: readonly Skipped[], today: stri
 }
 
 function detailsOf({ reason, problems }: Skipped): readonly string[] {
-  const lines = problems.map(({ path, message, hint }) => `${path}: ${message} ${hint}`);
+  const lines = problems.map(problemText);
   switch (reason) {
     case "invalid":
       return ["The model is invalid, so it has no endpoint any more:", ...lines];

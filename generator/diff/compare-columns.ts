@@ -1,10 +1,8 @@
 import type { Column, Endpoint } from "@routewright/runtime/model";
-import type { CatalogueEntry, ModelFacts } from "../catalogue/catalogue.js";
-import { type ColumnType, parseColumnType } from "../catalogue/column-types/column-type.js";
+import type { CatalogueEntry, ModelFacts, ColumnFacts } from "../catalogue/catalogue.js";
+import { type ColumnType, isZoneless, parseColumnType } from "../catalogue/column-types/column-type.js";
 import { compareTypes, type TypeChange } from "./column-compatibility.js";
-import type { Difference } from "./change.js";
-import { compareGuarantees } from "./compare-guarantees.js";
-import type { ChangeKind } from "./kinds.js";
+import type { Difference, ChangeKind } from "./change.js";
 
 /** What differs in the rows. */
 export function compareColumns(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
@@ -35,7 +33,7 @@ function isOverPrivateData({ isPrivate, columns }: ModelFacts): boolean {
   return isPrivate || [...columns.values()].some((column) => column.isPrivate);
 }
 
-/** `meta.routewright.numbers` makes strings of the wide numbers, or numbers again. */
+/** `meta.routewright.numbers` serves wide numbers as JSON strings or as JSON numbers. */
 function compareNumbers(base: Endpoint, head: Endpoint): readonly Difference[] {
   if (base.numbers === head.numbers) return [];
   const [before, after] = [base, head].map(({ numbers = "number" }) => numbers) as [string, string];
@@ -73,11 +71,6 @@ const KIND_OF: Readonly<Record<TypeChange, ChangeKind | null>> = {
   retyped: "column-retyped",
 };
 
-/** A PostgreSQL timestamp without a zone is served as if it were UTC; all other date-times are instants. */
-export function isZoneless(type: string | null): boolean {
-  return /\btimestamp\b(?!.*\bwith time zone)/i.test(type ?? "");
-}
-
 /** Types that hold null among their values say nothing about it. */
 function nullKind(base: ColumnType, head: ColumnType, isOnlyTested: boolean): ChangeKind | null {
   if (!("nullable" in base) || !("nullable" in head) || base.nullable === head.nullable) return null;
@@ -103,4 +96,83 @@ function compareOrder(base: readonly Column[], head: readonly Column[]): readonl
 
 function names(columns: readonly Column[]): string {
   return columns.map(({ name }) => name).join(", ");
+}
+
+/** What differs in what dbt tests guarantee of a column's values (generator/README.md, Tests). */
+function compareGuarantees(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
+  const kept = base.endpoint.columns.filter((column) =>
+    head.endpoint.columns.some(({ name }) => name === column.name),
+  );
+  return kept.flatMap(({ name: subject }) => {
+    const [was, is] = [base, head].map(({ facts }) => facts.columns.get(subject) ?? {}) as [Facts, Facts];
+    const found = [compareAcceptedValues, compareRanges, compareUnique, compareReferences].flatMap(
+      (compare) => compare(was, is),
+    );
+    return found.map((difference) => ({ subject, ...difference }));
+  });
+}
+
+/** A column without tests has none. */
+type Facts = Partial<ColumnFacts>;
+
+function compareAcceptedValues(was: Facts, is: Facts): readonly Difference[] {
+  const [before, after] = [was.acceptedValues ?? null, is.acceptedValues ?? null];
+  const isWider = before !== null && (after === null || after.some((value) => !before.includes(value)));
+  const isNarrower = after !== null && (before === null || before.some((value) => !after.includes(value)));
+  if (!isWider && !isNarrower) return [];
+  const kind = isWider ? "accepted-values-widened" : "accepted-values-narrowed";
+  return [{ kind, before: valuesText(before), after: valuesText(after) }];
+}
+
+function valuesText(values: readonly string[] | null): string {
+  return values === null ? "any value" : values.join(", ");
+}
+
+function compareRanges(was: Facts, is: Facts): readonly Difference[] {
+  const [before, after] = [boundsOf(was), boundsOf(is)];
+  const isWider = exceeds(after, before);
+  if (!isWider && !exceeds(before, after)) return [];
+  const kind = isWider ? "range-widened" : "range-narrowed";
+  return [{ kind, before: rangeText(was), after: rangeText(is) }];
+}
+
+/** A bound, and 1 where the range excludes it. */
+type Bound = readonly [value: number, excluded: 0 | 1];
+
+/** Both bounds, the upper one negated: in both, the smaller admits more values. */
+function boundsOf({ minimum, maximum, exclusive }: Facts): readonly [lower: Bound, upper: Bound] {
+  const excluded = exclusive ? 1 : 0;
+  return [
+    minimum === undefined ? [-Infinity, 0] : [minimum, excluded],
+    maximum === undefined ? [-Infinity, 0] : [-maximum, excluded],
+  ];
+}
+
+/** Whether a range has values outside of another. */
+function exceeds(one: readonly [Bound, Bound], other: readonly [Bound, Bound]): boolean {
+  return one.some(([value, excluded], i) => {
+    const [otherValue, otherExcluded] = other[i] ?? [value, excluded];
+    return value < otherValue || (value === otherValue && excluded < otherExcluded);
+  });
+}
+
+/** `0 to 100`, `more than 0`, `any number`. */
+function rangeText({ minimum, maximum, exclusive }: Facts): string {
+  if (minimum === undefined && maximum === undefined) return "any number";
+  const lower = minimum === undefined ? "" : `${exclusive ? "more than" : "at least"} ${String(minimum)}`;
+  const upper = maximum === undefined ? "" : `${exclusive ? "less than" : "at most"} ${String(maximum)}`;
+  return [lower, upper].filter((text) => text !== "").join(", ");
+}
+
+function compareUnique(was: Facts, is: Facts): readonly Difference[] {
+  if (was.unique === is.unique) return [];
+  const text = (isUnique: true | undefined) => (isUnique ? "unique" : "not known to be unique");
+  const kind = is.unique ? "unique-test-added" : "unique-test-removed";
+  return [{ kind, before: text(was.unique), after: text(is.unique) }];
+}
+
+function compareReferences({ references: was }: Facts, { references: is }: Facts): readonly Difference[] {
+  if (was === is) return [];
+  const kind = was === undefined ? "reference-added" : "reference-changed";
+  return [{ kind, before: was ?? "any value", after: is ?? "any value" }];
 }

@@ -68,7 +68,7 @@ function compareTiers(
   return [{ kind, before, after, details: tierDetails(head) }];
 }
 
-/** Why an endpoint has its tier, where nobody chose it. */
+/** Says where an endpoint has the default tier. */
 export function tierDetails({ facts }: CatalogueEntry): readonly string[] {
   return facts.hasTierTag ? [] : ["No tag of the model names a tier: the default tier applies."];
 }

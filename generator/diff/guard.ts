@@ -4,13 +4,11 @@ import type { HeldBackEndpoint } from "@routewright/runtime/server";
 import { inDocumentedOrder } from "../catalogue/build.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { endpointText, readCatalogue } from "../catalogue/catalogue-file.js";
-import { ACCEPT_FILE, type AcceptEntry, parseAccept } from "./accepted-changes.js";
-import type { Change } from "./change.js";
+import { ACCEPT_FILE, type AcceptEntry, parseAccept, applyAcceptFile } from "./accepted-changes.js";
+import { type Change, KINDS } from "./change.js";
 import { compareCatalogues, matchEndpoints, type SeverityOverrides } from "./compare-catalogues.js";
-import { KINDS } from "./kinds.js";
-import { judge } from "./verdict.js";
 
-/** How `serve --guard` judges the changes of a refresh: as `routewright diff` does in the same folder. */
+/** How `serve --guard` judges the changes of a refresh: as `routewright diff` in the same folder. */
 export interface GuardOptions {
   /** The generated folder: what it holds has been reviewed. */
   readonly generated: string;
@@ -20,7 +18,7 @@ export interface GuardOptions {
   readonly minimumNoticeDays: number;
 }
 
-/** What may be served of a new catalogue, and the endpoints that stay as they were. */
+/** The catalogue to serve, and the endpoints that it keeps from the one in service. */
 export interface Guarded {
   readonly catalogue: Catalogue;
   readonly heldBack: readonly HeldBackEndpoint[];
@@ -76,7 +74,7 @@ function readAccepted(file: string): readonly AcceptEntry[] {
 }
 
 /** How the changes between two catalogues are judged. */
-export interface Judgement extends Pick<GuardOptions, "severities" | "minimumNoticeDays"> {
+export interface GuardPolicy extends Pick<GuardOptions, "severities" | "minimumNoticeDays"> {
   readonly accepted: readonly AcceptEntry[];
   /** `YYYY-MM-DD`. */
   readonly today: string;
@@ -87,11 +85,11 @@ export function holdBack(
   base: Catalogue,
   head: Catalogue,
   reviewed: Catalogue,
-  { severities, accepted, ...calendar }: Judgement,
+  { severities, accepted, ...calendar }: GuardPolicy,
 ): Guarded {
   const changes = compareCatalogues(base, head, calendar, severities);
   const isReviewed = reviewedIn(reviewed, head);
-  const open = judge(changes, accepted, calendar.today).open.filter(
+  const open = applyAcceptFile(changes, accepted, calendar.today).open.filter(
     ({ severity, endpoint }) => (severity === "exposing" || severity === "breaking") && !isReviewed(endpoint),
   );
   const byPath = new Map<string, readonly Change[]>();

@@ -1,6 +1,5 @@
 import { type ColumnType, parseColumnType } from "../catalogue/column-types/column-type.js";
-import type { Change } from "./change.js";
-import type { ChangeKind } from "./kinds.js";
+import type { Change, ChangeKind } from "./change.js";
 
 /** What consumers of some endpoints see: their JSON before and after, as lines of a unified diff. */
 export interface RowPreview {

@@ -5,8 +5,7 @@ import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { readCatalogue } from "../catalogue/catalogue-file.js";
-import { readCatalog, withWarehouseColumns } from "../manifest/catalog.js";
-import { readManifest } from "../manifest/manifest.js";
+import { readModels } from "../manifest/catalog.js";
 import { fail, type Failure, isAddress, readSource } from "../manifest/source.js";
 
 /** How the arguments of `diff` are read. */
@@ -54,15 +53,10 @@ function readText(text: string, location: string): RevisionReading {
 
 async function readFromManifest(location: string, options: RevisionOptions): Promise<RevisionReading> {
   const { catalog, defaultTier } = options;
-  const reading = await readManifest(location);
+  const reading = await readModels(location, catalog);
   if (!reading.ok) return reading;
   const { manifest } = reading;
-  const found = catalog === undefined ? null : await readCatalog(catalog);
-  if (found?.ok === false) return found;
-  const catalogue = catalogueOf(found === null ? manifest : withWarehouseColumns(manifest, found.columns), {
-    defaultTier,
-  });
-  return { ok: true, catalogue, warnings: manifest.warnings };
+  return { ok: true, catalogue: catalogueOf(manifest, { defaultTier }), warnings: manifest.warnings };
 }
 
 /** `catalogue.json` as a commit has it, straight from git's objects: neither work tree nor index is read or written. */
@@ -74,7 +68,7 @@ function readFromGit(ref: string, { generated, cwd }: RevisionOptions): Revision
   if (path === undefined)
     return fail(`The folder ${generated} lies outside of the git repository; name one in it.`);
   const commit = git(cwd, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`]);
-  if (!commit.ok) return fail(`git knows no commit ${ref}. ${FETCH}`);
+  if (!commit.ok) return fail(`There is no commit ${ref}. ${FETCH}`);
   const file = `${commit.text.trimEnd()}:${path === "" ? "" : `${path}/`}${CATALOGUE_FILE}`;
   const blob = git(cwd, ["rev-parse", "--verify", "--quiet", file]);
   if (!blob.ok)

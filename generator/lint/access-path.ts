@@ -1,22 +1,22 @@
 import type { LetterCase } from "@routewright/runtime/model";
 import { isView } from "../manifest/graph.js";
-import { isObject, textOr, textsOf } from "../manifest/json.js";
+import { objectsOf, textOr, textsOf } from "../manifest/json.js";
 import { splitList, type Term, termOf } from "./expression.js";
 import type { Engine, Node, Project } from "./project.js";
 
-/** What is asked of a column: its value, a range of it, a text in it, or the rows in its order. */
-export type Need = "equal" | "range" | "pattern" | "order";
+/** How a query looks rows up by a column: by value, by range, by a text within it, or in its order. */
+export type Lookup = "equal" | "range" | "pattern" | "order";
 
-/** A way to rows without reading the whole table. */
+/** An index or sorting key: finds rows without reading the whole table. */
 export interface AccessPath {
-  /** What comes first in it: only that serves a request by itself. */
+  /** Its leading expression. The others serve a lookup only together with this one. */
   readonly term: Term;
-  readonly needs: readonly Need[];
-  /** Whether a function of a column, such as a date's month, serves the column itself. */
+  readonly lookups: readonly Lookup[];
+  /** Whether an expression on a column, such as a date's month, serves lookups of the column itself. */
   readonly throughFunctions: boolean;
 }
 
-/** The ways that a table declares; null where there may be others, made in a hook. */
+/** The access paths that a table declares; null where a hook may create others. */
 export function accessPathsOf(table: Node, engine: Engine): readonly AccessPath[] | null {
   if (mentionsIndex(table.config["post-hook"]) || mentionsIndex(table.config["pre-hook"])) return null;
   switch (engine) {
@@ -31,17 +31,17 @@ function mentionsIndex(hook: unknown): boolean {
   return hook !== undefined && /\b(?:index|projection)\b/i.test(JSON.stringify(hook));
 }
 
-/** Functions that scatter neighbouring values, and the two that `case` asks for by name. */
+/** Functions that do not keep neighbouring values together, and the two that `case` uses. */
 const SCATTERING = /hash|^(?:lower|upper|reverse|md5|sha\d*)$/i;
 
-/** Whether a way serves a column, which `case` may wrap in `lower` or `upper`. */
+/** Whether an access path serves a lookup of a column, which `case` may wrap in `lower` or `upper`. */
 export function serves(
-  { term, needs, throughFunctions }: AccessPath,
+  { term, lookups, throughFunctions }: AccessPath,
   column: string,
-  need: Need,
+  lookup: Lookup,
   letterCase: LetterCase | null,
 ): boolean {
-  if (!needs.includes(need)) return false;
+  if (!lookups.includes(lookup)) return false;
   switch (term.kind) {
     case "column":
       return letterCase === null && term.column === column;
@@ -53,11 +53,11 @@ export function serves(
   }
 }
 
-const ALL = ["equal", "range", "pattern", "order"] as const satisfies readonly Need[];
-const TREE = ["equal", "range", "order"] as const satisfies readonly Need[];
+const ALL = ["equal", "range", "pattern", "order"] as const satisfies readonly Lookup[];
+const TREE = ["equal", "range", "order"] as const satisfies readonly Lookup[];
 
-/** What each index method can find; one that is not listed is not guessed at. */
-const METHODS: Readonly<Record<string, readonly Need[]>> = {
+/** Lookups that each index method serves; an unknown method may serve all. */
+const METHODS: Readonly<Record<string, readonly Lookup[]>> = {
   btree: TREE,
   hash: ["equal"],
   brin: ["equal", "range"],
@@ -67,7 +67,7 @@ const METHODS: Readonly<Record<string, readonly Need[]>> = {
 
 /** `config.indexes`, and the indexes behind `primary_key` and `unique` constraints. */
 function postgresPaths({ config, columns, constraints }: Node): readonly AccessPath[] {
-  const declared = Array.isArray(config["indexes"]) ? config["indexes"].filter(isObject) : [];
+  const declared = objectsOf(config["indexes"]);
   const ofColumns = [...columns.values()].flatMap(({ name, constraints }) =>
     constraints.some(hasIndex) ? [[name]] : [],
   );
@@ -85,18 +85,18 @@ function hasIndex({ type }: { readonly type?: unknown }): boolean {
   return type === "primary_key" || type === "unique";
 }
 
-function indexPath([first]: readonly string[], needs: readonly Need[]): AccessPath[] {
-  return first === undefined ? [] : [{ term: termOf(first.trim()), needs, throughFunctions: false }];
+function indexPath([first]: readonly string[], lookups: readonly Lookup[]): AccessPath[] {
+  return first === undefined ? [] : [{ term: termOf(first.trim()), lookups, throughFunctions: false }];
 }
 
-const SORTED = ["equal", "range", "order"] as const satisfies readonly Need[];
-const PRUNED = ["equal", "range"] as const satisfies readonly Need[];
-const SKIPPED = ["equal", "range", "pattern"] as const satisfies readonly Need[];
+const SORTED = ["equal", "range", "order"] as const satisfies readonly Lookup[];
+const PRUNED = ["equal", "range"] as const satisfies readonly Lookup[];
+const SKIPPED = ["equal", "range", "pattern"] as const satisfies readonly Lookup[];
 
-/** Settings of how a table is stored. */
+/** Settings that decide how a table is stored. */
 const SETTINGS = ["order_by", "primary_key", "partition_by", "indexes", "projections", "engine"] as const;
 
-/** Whether a node says anything of how it is stored. */
+/** Whether a node declares how it is stored. */
 export function declaresStorage({ config }: Node): boolean {
   return SETTINGS.some((setting) => config[setting] !== undefined && config[setting] !== null);
 }
@@ -118,21 +118,17 @@ function clickhousePaths({ config }: Node): readonly AccessPath[] {
   ];
 }
 
-function leading(key: unknown, needs: readonly Need[]): AccessPath[] {
+function leading(key: unknown, lookups: readonly Lookup[]): AccessPath[] {
   return splitList(key)
     .slice(0, 1)
-    .map((text) => pathOf(text, needs));
+    .map((text) => pathOf(text, lookups));
 }
 
-function pathOf(text: string, needs: readonly Need[]): AccessPath {
-  return { term: termOf(text), needs, throughFunctions: true };
+function pathOf(text: string, lookups: readonly Lookup[]): AccessPath {
+  return { term: termOf(text), lookups, throughFunctions: true };
 }
 
-function objectsOf(value: unknown) {
-  return Array.isArray(value) ? value.filter(isObject) : [];
-}
-
-/** Kinds of models that keep their rows, and so can have an index; a custom one is not guessed at. */
+/** Materializations that store rows, and so can have an index. Custom ones are unknown. */
 const STORED: ReadonlySet<string> = new Set([
   "table",
   "incremental",
@@ -142,13 +138,13 @@ const STORED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The tables that a column's values are read from, through views by the column's name; null where the manifest does
- * not tell: a parent is a source, a seed or missing, or lists no columns, or none lists this one, or they go round in a circle.
+ * The tables that a column's values come from, followed through views by the column's name. Null where the manifest does
+ * not show them: a parent is a source, a seed or missing, lists no columns, none lists this column, or views form a circle.
  */
 export function tablesOf(start: Node, column: string, { nodes }: Project): readonly Node[] | null {
   const reached = new Set<Node>([start]);
   const tables: Node[] = [];
-  // A set can be extended while it is walked.
+  // Iterating a set visits the items added meanwhile.
   for (const node of reached) {
     if (node.kind === "snapshot" || (node.kind === "model" && STORED.has(node.materialized))) {
       tables.push(node);
@@ -156,9 +152,9 @@ export function tablesOf(start: Node, column: string, { nodes }: Project): reado
     }
     const parents = isView(node) ? node.parents.map((id) => nodes.get(id)) : [];
     const known = parents.filter((parent) => parent !== undefined && parent.columns.size > 0) as Node[];
-    const carriers = known.filter(({ columns }) => columns.has(column));
-    if (known.length < parents.length || carriers.length === 0) return null;
-    for (const parent of carriers) reached.add(parent);
+    const withColumn = known.filter(({ columns }) => columns.has(column));
+    if (known.length < parents.length || withColumn.length === 0) return null;
+    for (const parent of withColumn) reached.add(parent);
   }
   return tables.length === 0 ? null : tables;
 }

@@ -43,16 +43,16 @@ function splitText(text: string): readonly string[] {
   return starts.map((start, i) => text.slice(start, ends[i]).trim());
 }
 
-/** Reads one expression; an operator class or a direction behind it does not count. */
+/** Reads one expression; an operator class or a direction after it is ignored. */
 export function termOf(text: string): Term {
   const column = /^(["`]?)([\p{L}_][\p{L}\p{N}_$]*)\1(?:\s[\w\s]*)?$/u.exec(text)?.[2];
   if (column !== undefined) return { kind: "column", column };
   const call = /^\(?\s*(\w+)\s*\((.*)\)/s.exec(text);
-  if (call) return { kind: "call", name: (call[1] ?? "").toLowerCase(), columns: wordsOf(call[2] ?? "") };
-  return { kind: "other", columns: wordsOf(text) };
+  if (call) return { kind: "call", name: (call[1] ?? "").toLowerCase(), columns: namesIn(call[2] ?? "") };
+  return { kind: "other", columns: namesIn(text) };
 }
 
 /** All names in an expression. */
-function wordsOf(text: string): readonly string[] {
+function namesIn(text: string): readonly string[] {
   return text.match(/[\p{L}_][\p{L}\p{N}_$]*/gu) ?? [];
 }

@@ -1,14 +1,12 @@
 import type { Tier } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
-import { byText } from "../manifest/json.js";
+import { byText, type Sentence } from "../manifest/strings.js";
 import type { Ancestor, Node, Project } from "./project.js";
-import type { Sentence } from "./sentence.js";
-
 /** Severities of findings, most serious first. */
 export const SEVERITIES = ["error", "warning"] as const;
 export type FindingSeverity = (typeof SEVERITIES)[number];
 
-/** Findings that fail a run. Loaded by the command line, so it imports no more than it needs. */
+/** Findings that fail a run. */
 export const FAIL_ON = ["error", "warning", "none"] as const;
 export type LintFailOn = (typeof FAIL_ON)[number];
 
@@ -19,86 +17,59 @@ export interface RuleInfo {
   readonly reason: string;
 }
 
+const error = ruleOf("error");
+const warning = ruleOf("warning");
+
+function ruleOf(severity: FindingSeverity) {
+  return (title: string, reason: string): RuleInfo => ({ severity, title, reason });
+}
+
 /** Rules that a model or the config file can turn off (generator/README.md, Lint). */
 export const CHECKS = {
-  "private-data": {
-    severity: "error",
-    title: "Private data below its tier",
-    reason: "Callers read what the project marks as private.",
-  },
-  "private-access": {
-    severity: "error",
-    title: "Private model published",
-    reason: "`access: private` says that nobody outside its group may use the model.",
-  },
-  "missing-tier-tag": {
-    severity: "warning",
-    title: "No tier tag",
-    reason: "The endpoint is open to everybody because nobody decided.",
-  },
-  "category-typo": {
-    severity: "warning",
-    title: "Category looks misspelt",
-    reason: "A path is a promise: correcting it later breaks consumers.",
-  },
-  "higher-tier-data": {
-    severity: "warning",
-    title: "Data of a higher tier",
-    reason: "Lower-tier callers can read data of a higher tier.",
-  },
-  "view-on-table": {
-    severity: "warning",
-    title: "View on a table that dbt replaces",
-    reason: "dbt drops the view when it rebuilds the table; until it rebuilds the view, requests fail.",
-  },
-  "unstable-pagination": {
-    severity: "warning",
-    title: "Pages without a total order",
-    reason: "A caller who follows `offset` gets some rows twice and others never.",
-  },
-  "unlimited-response": {
-    severity: "warning",
-    title: "Whole table in one response",
-    reason: "The response grows with the table until clients time out.",
-  },
-  "unindexed-column": {
-    severity: "warning",
-    title: "Filter or sort without an index",
-    reason: "Each request reads the whole table.",
-  },
-  "zoneless-timestamp": {
-    severity: "warning",
-    title: "Timestamp without a time zone",
-    reason: "It is served as UTC, which may not be what it means.",
-  },
-  "untyped-column": {
-    severity: "warning",
-    title: "Columns without a type",
-    reason: "OpenAPI and typed clients know nothing about the values.",
-  },
-  "undescribed-parameter": {
-    severity: "warning",
-    title: "Parameter without a description",
-    reason: "Callers see its name and type only.",
-  },
-} as const satisfies Readonly<Record<string, RuleInfo>>;
+  "private-data": error("Private data below its tier", "Callers read what the project marks as private."),
+  "private-access": error(
+    "Private model published",
+    "`access: private` says that nobody outside its group may use the model.",
+  ),
+  "missing-tier-tag": warning("No tier tag", "The endpoint has the default tier, which nobody chose for it."),
+  "category-typo": warning("Category looks misspelt", "Correcting a path later breaks consumers."),
+  "higher-tier-data": warning("Data of a higher tier", "Lower-tier callers can read data of a higher tier."),
+  "view-on-table": warning(
+    "View on a table that dbt replaces",
+    "dbt drops the view when it rebuilds the table; until it rebuilds the view, requests fail.",
+  ),
+  "unstable-pagination": warning(
+    "Pages without a total order",
+    "A caller who follows `offset` gets some rows twice and others never.",
+  ),
+  "unlimited-response": warning(
+    "Whole table in one response",
+    "The response grows with the table until clients time out.",
+  ),
+  "unindexed-column": warning("Filter or sort without an index", "Each request reads the whole table."),
+  "zoneless-timestamp": warning(
+    "Timestamp without a time zone",
+    "It is served as UTC, which may not be what it means.",
+  ),
+  "untyped-column": warning(
+    "Columns without a type",
+    "OpenAPI and typed clients know nothing about the values.",
+  ),
+  "undescribed-parameter": warning("Parameter without a description", "Callers see its name and type only."),
+} as const;
 
 export type CheckId = keyof typeof CHECKS;
 
-/** All rules: the checks, and how a model turns them off. */
+/** All rules: the checks, models that cannot be checked, and how a model turns checks off. */
 export const RULES = {
+  "skipped-model": error(
+    "Tagged model without an endpoint",
+    "`generate` skips the model: its rows are not served.",
+  ),
   ...CHECKS,
-  "invalid-suppression": {
-    severity: "error",
-    title: "Invalid suppression",
-    reason: "The rule stays on, against what the model says.",
-  },
-  "unused-suppression": {
-    severity: "warning",
-    title: "Unused suppression",
-    reason: "It would hide the next finding of the rule.",
-  },
-} as const satisfies Readonly<Record<string, RuleInfo>>;
+  "invalid-suppression": error("Invalid suppression", "The rule stays on, against what the model says."),
+  "unused-suppression": warning("Unused suppression", "It would hide the next finding of the rule."),
+} as const;
 
 export type RuleId = keyof typeof RULES;
 export const CHECK_IDS = Object.keys(CHECKS) as readonly CheckId[];
@@ -129,11 +100,11 @@ export interface Finding {
   readonly hint: Sentence;
 }
 
-/** What a check says of an endpoint: a finding without its rule and model. */
-export type Remark = Pick<Finding, "path" | "message" | "hint">;
+/** A violation of a rule: a finding without its rule and model. */
+export type Violation = Pick<Finding, "path" | "message" | "hint">;
 
-/** An endpoint with what stands behind it. */
-export interface Subject {
+/** An endpoint with its model and everything upstream. */
+export interface LintedEndpoint {
   readonly entry: CatalogueEntry;
   readonly node: Node;
   /** Everything that feeds it, nearest first. */
@@ -145,7 +116,7 @@ export interface Subject {
 }
 
 /** Settings of a run. */
-export interface Context {
+export interface LintContext {
   readonly project: Project;
   /** Tier of an API model whose tags name none. */
   readonly defaultTier: Tier;
@@ -155,8 +126,8 @@ export interface Context {
 }
 
 export interface Check {
-  readonly find: (subject: Subject, context: Context) => readonly Remark[];
-  /** Why the check cannot judge this project; null, or left out, when it can. */
+  readonly find: (linted: LintedEndpoint, context: LintContext) => readonly Violation[];
+  /** Why the check does not apply to this project; null or absent where it does. */
   readonly skipReason?: (project: Project) => string | null;
 }
 

@@ -1,29 +1,40 @@
 import { catalogueOf } from "../catalogue/build.js";
-import type { CatalogueEntry } from "../catalogue/catalogue.js";
+import type { CatalogueEntry, Skipped } from "../catalogue/catalogue.js";
 import type { Manifest } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
 import {
   CHECK_IDS,
   type CheckId,
-  type Context,
+  type LintContext,
   type Finding,
   inOrder,
-  type Remark,
+  type Violation,
   type RuleId,
   RULES,
-  type Subject,
+  type LintedEndpoint,
+  isCheckId,
+  type Check,
 } from "./finding.js";
-import { ancestorsOf, type Node } from "./project.js";
-import { CHECK_CODE } from "./rules/index.js";
-import { plain, sentence } from "./sentence.js";
-import { type Suppression, suppressionsOf } from "./suppression.js";
+import { ancestorsOf, type Node, member, type Meta } from "./project.js";
+import { plain, sentence, list, closest } from "../manifest/strings.js";
+import { isObject, objectOr } from "../manifest/json.js";
+import { undescribedParameter, untypedColumn, zonelessTimestamp } from "./rules/documentation.js";
+import {
+  categoryTypo,
+  higherTierData,
+  missingTierTag,
+  privateAccess,
+  privateData,
+} from "./rules/exposure.js";
+import { unlimitedResponse, viewOnTable, unindexedColumn } from "./rules/operations.js";
+import { unstablePagination } from "./rules/unstable-pagination.js";
 
 /** A finding whose rule its model turns off. */
 export interface SuppressedFinding extends Finding {
   readonly reason: string;
 }
 
-/** A check that cannot judge this project, and why. */
+/** A check that does not apply to this project, and why. */
 export interface Unchecked {
   readonly rule: CheckId;
   readonly why: string;
@@ -36,37 +47,41 @@ export interface LintResult {
   readonly unchecked: readonly Unchecked[];
   /** How many endpoints were checked. */
   readonly endpoints: number;
-  /** How many models are tagged for the API and have no endpoint, through a problem that `generate` reports. */
+  /** How many models are tagged for the API and have no endpoint, through a problem (`skipped-model`). */
   readonly skipped: number;
 }
 
 /** Checks every endpoint of a manifest. Pure: same manifest, same result. */
-export function lint(manifest: Manifest, context: Context): LintResult {
+export function lint(manifest: Manifest, context: LintContext): LintResult {
   const { entries, skipped } = catalogueOf(manifest, { defaultTier: context.defaultTier });
   const published = new Map(entries.map((entry) => [entry.uniqueId, entry]));
-  const left = new Set(skipped.map(({ model }) => model));
+  const without = new Set(skipped.map(({ model }) => model));
+  const withProblem = skipped.filter(({ reason }) => reason !== "excluded");
   const run = { context, ...activeChecks(context), categories: countsByCategory(entries) };
   const results = manifest.models
-    .filter(({ uniqueId }) => !left.has(uniqueId))
+    .filter(({ uniqueId }) => !without.has(uniqueId))
     .map((model) => lintModel(model, published.get(model.uniqueId) ?? null, run));
   return {
-    findings: results.flatMap(({ findings }) => findings).sort(inOrder),
+    findings: [
+      ...results.flatMap(({ findings }) => findings),
+      ...withProblem.flatMap((model) => skippedFindings(model, context)),
+    ].sort(inOrder),
     suppressed: results.flatMap(({ suppressed }) => suppressed).sort(inOrder),
     unchecked: run.unchecked,
     endpoints: entries.length,
-    skipped: skipped.filter(({ reason }) => reason !== "excluded").length,
+    skipped: withProblem.length,
   };
 }
 
 /** What all models of a run share. */
 interface Run {
-  readonly context: Context;
+  readonly context: LintContext;
   readonly active: readonly CheckId[];
   readonly unchecked: readonly Unchecked[];
-  readonly categories: Subject["categories"];
+  readonly categories: LintedEndpoint["categories"];
 }
 
-function activeChecks({ project, severities }: Context): Pick<Run, "active" | "unchecked"> {
+function activeChecks({ project, severities }: LintContext): Pick<Run, "active" | "unchecked"> {
   const on = CHECK_IDS.filter((rule) => severities?.[rule] !== "off");
   const unchecked = on.flatMap((rule) => {
     const why = CHECK_CODE[rule].skipReason?.(project) ?? null;
@@ -75,7 +90,7 @@ function activeChecks({ project, severities }: Context): Pick<Run, "active" | "u
   return { active: on.filter((id) => !unchecked.some(({ rule }) => rule === id)), unchecked };
 }
 
-function countsByCategory(entries: readonly CatalogueEntry[]): Subject["categories"] {
+function countsByCategory(entries: readonly CatalogueEntry[]): LintedEndpoint["categories"] {
   const counts = new Map<string, number>();
   for (const { category } of entries) counts.set(category, (counts.get(category) ?? 0) + 1);
   return counts;
@@ -88,12 +103,13 @@ function lintModel(
 ): Pick<LintResult, "findings" | "suppressed"> {
   const node = run.context.project.nodes.get(model.uniqueId);
   if (node === undefined) return { findings: [], suppressed: [] };
-  const report = (rule: RuleId, remark: Remark): Finding[] =>
-    findingOf(rule, remark, node, entry, run.context);
+  const subject = { model: node.uniqueId, file: node.file, endpoint: entry?.endpoint.path ?? null };
+  const report = (rule: RuleId, violation: Violation): Finding[] =>
+    findingOf(rule, violation, subject, run.context);
   const found =
     entry === null
       ? []
-      : remarksOf({ model, entry, node }, run).flatMap(([rule, remark]) => report(rule, remark));
+      : violationsIn({ model, entry, node }, run).flatMap(([rule, violation]) => report(rule, violation));
   const { valid, invalid } = suppressionsOf(node);
   const reasons = new Map<RuleId, string>(valid.map(({ rule, reason }) => [rule, reason]));
   const unused = valid.filter(
@@ -102,8 +118,8 @@ function lintModel(
   return {
     findings: [
       ...found.filter(({ rule }) => !reasons.has(rule)),
-      ...invalid.flatMap((remark) => report("invalid-suppression", remark)),
-      ...unused.flatMap((suppression) => report("unused-suppression", unusedRemark(suppression, entry))),
+      ...invalid.flatMap((violation) => report("invalid-suppression", violation)),
+      ...unused.flatMap((suppression) => report("unused-suppression", unusedSuppression(suppression, entry))),
     ],
     suppressed: found.flatMap((finding) => {
       const reason = reasons.get(finding.rule);
@@ -118,31 +134,106 @@ interface Published {
   readonly node: Node;
 }
 
-function remarksOf({ model, entry, node }: Published, run: Run): readonly (readonly [CheckId, Remark])[] {
+function violationsIn(
+  { model, entry, node }: Published,
+  run: Run,
+): readonly (readonly [CheckId, Violation])[] {
   const ancestors = ancestorsOf(node, run.context.project);
   const apiPath = model.api?.path ?? "$.meta.api";
-  const subject: Subject = { entry, node, ancestors, apiPath, categories: run.categories };
+  const linted: LintedEndpoint = { entry, node, ancestors, apiPath, categories: run.categories };
   return run.active.flatMap((rule) =>
-    CHECK_CODE[rule].find(subject, run.context).map((remark) => [rule, remark] as const),
+    CHECK_CODE[rule].find(linted, run.context).map((violation) => [rule, violation] as const),
   );
 }
 
 function findingOf(
   rule: RuleId,
-  { path, message, hint }: Remark,
-  { uniqueId: model, file }: Node,
-  entry: CatalogueEntry | null,
-  { severities }: Context,
+  { path, message, hint }: Violation,
+  subject: Pick<Finding, "model" | "file" | "endpoint">,
+  { severities }: LintContext,
 ): Finding[] {
   const severity = severities?.[rule] ?? RULES[rule].severity;
-  const endpoint = entry?.endpoint.path ?? null;
-  return severity === "off" ? [] : [{ rule, severity, model, file, endpoint, path, message, hint }];
+  return severity === "off" ? [] : [{ rule, severity, ...subject, path, message, hint }];
 }
 
-function unusedRemark({ rule, path }: Suppression, entry: CatalogueEntry | null): Remark {
+/** One finding per problem that keeps a tagged model out of the API. */
+function skippedFindings({ model, file, problems }: Skipped, context: LintContext): readonly Finding[] {
+  const subject = { model, file: file || null, endpoint: null };
+  return problems.flatMap(({ path, message, hint }) => {
+    const violation = { path, message: sentence`${message}`, hint: sentence`${hint}` };
+    return findingOf("skipped-model", violation, subject, context);
+  });
+}
+
+function unusedSuppression({ rule, path }: Suppression, entry: CatalogueEntry | null): Violation {
   const message =
     entry === null
       ? sentence`Unused suppression: ${rule} is turned off in a model without an endpoint.`
-      : sentence`Unused suppression: ${rule} finds nothing here, and would not report the next finding.`;
+      : sentence`Unused suppression: ${rule} finds nothing here, and would hide the next finding.`;
   return { path, message, hint: plain("Delete the line.") };
 }
+
+/** A rule that a model suppresses, and why. */
+interface Suppression {
+  readonly rule: CheckId;
+  readonly reason: string;
+  /** Location in the model's node, as a JSON path. */
+  readonly path: string;
+}
+
+/** The suppressions of a model in `meta.routewright.lint`, and the problems of its entries. */
+interface Suppressions {
+  readonly valid: readonly Suppression[];
+  readonly invalid: readonly Violation[];
+}
+
+/** Reads `meta.routewright.lint`: rule → reason. `config.meta` wins over `meta`, as for `meta.api`. */
+function suppressionsOf({ metas }: Node): Suppressions {
+  const setting = metas.map(settingOf).find(({ value }) => value !== undefined);
+  if (setting === undefined) return { valid: [], invalid: [] };
+  const { value, path } = setting;
+  if (!isObject(value)) {
+    const message = plain("`meta.routewright.lint` is not an object: no rule is suppressed.");
+    return { valid: [], invalid: [{ path, message, hint: plain("Write an object: rule id → reason.") }] };
+  }
+  const read = Object.entries(value).map(([rule, reason]) => readOne(rule, reason, path + member(rule)));
+  return {
+    valid: read.filter((item) => "rule" in item),
+    invalid: read.filter((item) => "message" in item),
+  };
+}
+
+function settingOf({ path, value }: Meta): { readonly value: unknown; readonly path: string } {
+  return { value: objectOr(value["routewright"])["lint"], path: `${path}.routewright.lint` };
+}
+
+function readOne(rule: string, reason: unknown, path: string): Suppression | Violation {
+  if (!isCheckId(rule)) {
+    const near = closest(rule, CHECK_IDS);
+    const message = sentence`Unknown rule ${rule}.`;
+    const hint = near ? sentence`Did you mean ${near}?` : sentence`Use one of ${list(CHECK_IDS)}.`;
+    return { path, message, hint };
+  }
+  if (typeof reason === "string" && reason.trim() !== "") return { rule, reason: reason.trim(), path };
+  return {
+    path,
+    message: sentence`The suppression of ${rule} has no reason, so the rule stays on.`,
+    hint: plain("Write the reason as its value, so that a later reader can tell whether it still holds."),
+  };
+}
+
+/** The code of every check. */
+const CHECK_CODE: Readonly<Record<CheckId, Check>> = {
+  "private-data": privateData,
+  "private-access": privateAccess,
+  "missing-tier-tag": missingTierTag,
+  "category-typo": categoryTypo,
+  "higher-tier-data": higherTierData,
+  "view-on-table": viewOnTable,
+  "unstable-pagination": unstablePagination,
+  "unlimited-response": unlimitedResponse,
+  "unindexed-column": unindexedColumn,
+  "zoneless-timestamp": zonelessTimestamp,
+  "untyped-column": untypedColumn,
+  "undescribed-parameter": undescribedParameter,
+};

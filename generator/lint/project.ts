@@ -1,9 +1,10 @@
 import type { WarehouseColumns } from "../manifest/catalog.js";
 import { type GraphNode, graphNodeOf, type NodeKind } from "../manifest/graph.js";
-import { byText, isObject, objectOr, textOr, textsOf, type JsonObject } from "../manifest/json.js";
+import { isObject, objectOr, objectsOf, textOr, textsOf, type JsonObject } from "../manifest/json.js";
+import { byText } from "../manifest/strings.js";
 import { isBindingTest, testedModel } from "../manifest/manifest.js";
 
-/** Databases whose ways to find a row without reading all are known here. */
+/** Databases whose indexes and sorting keys lint knows. */
 export type Engine = "postgres" | "clickhouse";
 
 /** dbt's graph, as far as it feeds endpoints. */
@@ -72,7 +73,7 @@ function testedKeyOf(node: JsonObject): readonly string[] {
   return textsOf(objectOr(kwargs)["combination_of_columns"]);
 }
 
-/** A `meta` with its place in the node: dbt keeps it in `config` too, and some versions only there. */
+/** A `meta` with its location in the node: dbt keeps it in `config` too, and some versions only there. */
 export interface Meta {
   readonly path: string;
   readonly value: JsonObject;
@@ -87,7 +88,7 @@ export interface NodeColumn {
   readonly constraints: readonly JsonObject[];
 }
 
-/** A node of dbt's graph, with what the rules ask beyond the API's own `Model`. */
+/** A node of dbt's graph, with the parts that only lint rules read. */
 export interface Node extends GraphNode {
   readonly uniqueId: string;
   /** For people: the model's name, or `<source>.<table>`. */
@@ -140,15 +141,11 @@ function columnsOf(json: JsonObject): ReadonlyMap<string, NodeColumn> {
 }
 
 function metasOf(json: JsonObject, at: string): readonly Meta[] {
-  const places = [
+  const locations = [
     { path: `${at}.config.meta`, value: objectOr(json["config"])["meta"] },
     { path: `${at}.meta`, value: json["meta"] },
   ];
-  return places.flatMap(({ path, value }) => (isObject(value) ? [{ path, value }] : []));
-}
-
-function objectsOf(value: unknown): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
+  return locations.flatMap(({ path, value }) => (isObject(value) ? [{ path, value }] : []));
 }
 
 /** A key as a step of a JSON path. */
@@ -156,11 +153,11 @@ export function member(key: string): string {
   return /^[A-Za-z_]\w*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
 }
 
-/** A node and how its data comes to another: the nodes from it to that one, by the shortest way. */
+/** An upstream node, and the shortest lineage from it to the node that it feeds. */
 export interface Ancestor {
   readonly node: Node;
   /** Names, from the ancestor to the node that it feeds, both included. */
-  readonly way: readonly string[];
+  readonly lineage: readonly string[];
 }
 
 /**
@@ -173,15 +170,15 @@ export function ancestorsOf(
   expand: (node: Node) => boolean = () => true,
   follow: (parent: Node) => boolean = () => true,
 ): readonly Ancestor[] {
-  const ways = new Map<string, Ancestor>([[start.uniqueId, { node: start, way: [start.name] }]]);
-  // A map can be extended while it is walked: this is a breadth-first search.
-  for (const { node, way } of ways.values()) {
+  const found = new Map<string, Ancestor>([[start.uniqueId, { node: start, lineage: [start.name] }]]);
+  // Iterating a map visits the items added meanwhile: this is a breadth-first search.
+  for (const { node, lineage } of found.values()) {
     if (!expand(node)) continue;
     for (const id of node.parents) {
       const parent = nodes.get(id);
-      if (parent && follow(parent) && !ways.has(id))
-        ways.set(id, { node: parent, way: [parent.name, ...way] });
+      if (parent && follow(parent) && !found.has(id))
+        found.set(id, { node: parent, lineage: [parent.name, ...lineage] });
     }
   }
-  return [...ways.values()].slice(1);
+  return [...found.values()].slice(1);
 }

@@ -1,5 +1,5 @@
 import { isObject, objectOr, textOr, type JsonObject } from "./json.js";
-import { parseJson, type Manifest } from "./manifest.js";
+import { type Manifest, type ManifestReading, parseJson, parseManifest } from "./manifest.js";
 import { NO_GUARANTEES, firstOfEachName, type Model, type ModelColumn } from "./model.js";
 import { fail, readSource, type Failure } from "./source.js";
 
@@ -8,10 +8,29 @@ export type WarehouseColumns = ReadonlyMap<string, readonly ModelColumn[]>;
 
 type CatalogReading = { readonly ok: true; readonly columns: WarehouseColumns } | Failure;
 
-/** Reads dbt's `catalog.json` from a file or an http(s) address. */
-export async function readCatalog(location: string): Promise<CatalogReading> {
+/** Reads dbt's `catalog.json` from a file or an http(s) address; without one there are no columns. */
+export async function readCatalog(location: string | undefined): Promise<CatalogReading> {
+  if (location === undefined) return { ok: true, columns: new Map() };
   const source = await readSource(location);
   return source.ok ? parseCatalog(source.text, source.location) : source;
+}
+
+/** Reads a manifest, completed with the warehouse's columns of a `catalog.json`. Both are files or http(s) addresses. */
+export async function readModels(location: string, catalog: string | undefined): Promise<ManifestReading> {
+  const source = await readSource(location);
+  return source.ok ? parseModels(source.text, source.location, catalog) : source;
+}
+
+/** As `readModels`, for a manifest's text; `location` is only for messages. */
+export async function parseModels(
+  text: string,
+  location: string,
+  catalog: string | undefined,
+): Promise<ManifestReading> {
+  const reading = parseManifest(text, location);
+  if (!reading.ok) return reading;
+  const found = await readCatalog(catalog);
+  return found.ok ? { ok: true, manifest: withWarehouseColumns(reading.manifest, found.columns) } : found;
 }
 
 export function parseCatalog(text: string, location: string): CatalogReading {

@@ -1,5 +1,6 @@
 import { type Graph, graphOf } from "./graph.js";
-import { byText, isObject, objectOr, textOr, textsOf, type JsonObject, visible } from "./json.js";
+import { isObject, objectOr, textOr, textsOf, type JsonObject } from "./json.js";
+import { byText, visible } from "./strings.js";
 import { privateColumnsOf, modelOf, type ColumnGuarantees, type ColumnTests, type Model } from "./model.js";
 import { fail, readSource, type Failure } from "./source.js";
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync, type Dirent } from "node:fs";
 import { join } from "node:path";
-import { byText } from "../manifest/json.js";
+import { byText } from "../manifest/strings.js";
 import type { FileSet } from "../render/render.js";
 
 /** The content of a folder that Routewright writes to: entries with its names, and everything below `routes/`. */

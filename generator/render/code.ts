@@ -1,4 +1,4 @@
-import { HIDDEN, visible } from "../manifest/json.js";
+import { HIDDEN, visible } from "../manifest/strings.js";
 
 /** Longest line of generated code, in characters. */
 const WIDTH = 110;

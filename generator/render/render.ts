@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { byText, JsonText } from "../manifest/json.js";
+import { JsonText } from "../manifest/json.js";
+import { byText } from "../manifest/strings.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { catalogueText, endpointText, recordText } from "../catalogue/catalogue-file.js";
 import { lineageText } from "../catalogue/lineage.js";

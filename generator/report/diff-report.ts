@@ -1,15 +1,33 @@
-import { type AcceptEntry, acceptEntryFor } from "../diff/accepted-changes.js";
-import type { Change } from "../diff/change.js";
-import { type ChangeKind, CHANGE_KINDS, KINDS, SEVERITIES, type Severity } from "../diff/kinds.js";
+import {
+  type AcceptEntry,
+  acceptEntryFor,
+  type AcceptedChange,
+  countsOf,
+  type Acceptance,
+} from "../diff/accepted-changes.js";
+import {
+  type Change,
+  type ChangeKind,
+  CHANGE_KINDS,
+  KINDS,
+  SEVERITIES,
+  type Severity,
+} from "../diff/change.js";
 import { rowPreviews } from "../diff/preview.js";
-import { type AcceptedChange, countsOf, type Verdict } from "../diff/verdict.js";
-import { joined, list, plain, sentence, type Sentence } from "../lint/sentence.js";
-import { visible } from "../manifest/json.js";
-import { MAX_SHOWN } from "./quote.js";
-import { type Block, counted, grouped, type Item, type Level, type Report, type Section } from "./report.js";
+import { joined, list, plain, sentence, type Sentence, visible } from "../manifest/strings.js";
+import {
+  MAX_SHOWN,
+  type Block,
+  counted,
+  grouped,
+  type Item,
+  type Level,
+  type Report,
+  type Section,
+} from "./report.js";
 
 /** A comparison with its names. */
-export interface DiffResult extends Verdict {
+export interface DiffResult extends Acceptance {
   /** The revisions as they are shown: without the password of an address. */
   readonly base: string;
   readonly head: string;

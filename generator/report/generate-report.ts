@@ -1,7 +1,7 @@
-import type { Catalogue, Problem, Skipped } from "../catalogue/catalogue.js";
+import { type Catalogue, problemText, type Skipped } from "../catalogue/catalogue.js";
 import type { Change } from "../diff/change.js";
 import type { Drift } from "../output/folder.js";
-import { visible } from "../manifest/json.js";
+import { visible } from "../manifest/strings.js";
 
 /** What a run found and did. */
 export interface GenerateReport {
@@ -50,7 +50,7 @@ function upgradeLines(changes: readonly Change[]): readonly string[] {
   const count = changes.length === 1 ? "1 change" : `${String(changes.length)} changes`;
   return [
     ...lines,
-    `${count} of the API without a changed model: this version of Routewright reads them otherwise`,
+    `${count} of the API without a changed model: this version of Routewright reads the models differently`,
   ];
 }
 
@@ -65,10 +65,6 @@ function skippedLines({ model, file, reason, problems }: Skipped): string[] {
     `skipped  ${model}${file === "" ? "" : ` (${file})`}: ${REASONS[reason]}`,
     ...problems.map((problem) => `           ${problemText(problem)}`),
   ];
-}
-
-function problemText({ path, message, hint }: Problem): string {
-  return `${path}: ${message} ${hint}`;
 }
 
 function driftSummary(check: boolean, drift: readonly Drift[]): string {

@@ -1,6 +1,5 @@
-import { sentenceText } from "../lint/sentence.js";
-import { oneLine, plainText } from "./quote.js";
-import { counted, type Item, type Report } from "./report.js";
+import { sentenceText } from "../manifest/strings.js";
+import { oneLine, plainText, counted, type Item, type Report } from "./report.js";
 
 /**
  * The report as commands of GitHub's workflows, which show each item at its model's file. GitHub keeps ten of each

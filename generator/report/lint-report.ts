@@ -7,9 +7,8 @@ import {
   type FindingSeverity,
 } from "../lint/finding.js";
 import type { LintResult, SuppressedFinding } from "../lint/linter.js";
-import { plain, sentence, type Sentence } from "../lint/sentence.js";
-import { plainText } from "./quote.js";
-import { counted, grouped, type Item, type Report, type Section } from "./report.js";
+import { plain, sentence } from "../manifest/strings.js";
+import { plainText, counted, grouped, type Item, type Report, type Section } from "./report.js";
 
 /** Of a section this many items are open in a comment, the others folded. */
 const OPEN_ITEMS = 10;
@@ -34,7 +33,7 @@ export function lintReport(result: LintOutcome): Report {
     title: "API lint",
     verdict: failed ? `fails, ${causes.join(", ")}` : findings.length === 0 ? "passes, no finding" : "passes",
     summary: plain(summaryText(result)),
-    notes: notesOf(result),
+    notes: result.unchecked.map(({ rule, why }) => plain(`${rule} was not checked: ${why}.`)),
     sections: [
       ...SEVERITIES.map((severity): Section => {
         const items = findings.filter((finding) => finding.severity === severity).map(findingItem);
@@ -56,18 +55,6 @@ function summaryText({ findings, suppressed, endpoints, known }: LintOutcome): s
     ...(suppressed.length === 0 ? [] : [`${String(suppressed.length)} suppressed`]),
   ];
   return [counts, ...more].join("; ");
-}
-
-/** What a run left out. */
-function notesOf({ unchecked, skipped }: LintResult): readonly Sentence[] {
-  const left =
-    skipped === 1
-      ? "1 tagged model has no endpoint and was"
-      : `${String(skipped)} tagged models have no endpoint and were`;
-  return [
-    ...unchecked.map(({ rule, why }) => plain(`${rule} was not checked: ${why}.`)),
-    ...(skipped === 0 ? [] : [plain(`${left} not linted: \`routewright generate\` says why.`)]),
-  ];
 }
 
 function findingItem(finding: Finding): Item {

@@ -1,4 +1,4 @@
-import { visible } from "../manifest/json.js";
+import { visible } from "../manifest/strings.js";
 import { githubReport } from "./github.js";
 import { markdownReport } from "./markdown.js";
 import type { Format, Report } from "./report.js";

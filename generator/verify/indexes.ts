@@ -1,6 +1,6 @@
 import type { Parameter } from "@routewright/runtime/model";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
-import { list, plain, sentence } from "../lint/sentence.js";
+import { list, plain, sentence } from "../manifest/strings.js";
 import { type Mismatch, mismatchAt, type RunQuery } from "./relations.js";
 
 /** Smaller relations need no index: a sequential scan is as fast. */

@@ -1,9 +1,8 @@
 import type { Endpoint } from "@routewright/runtime/model";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
-import { parseColumnType } from "../catalogue/column-types/column-type.js";
+import { isZoneless, parseColumnType } from "../catalogue/column-types/column-type.js";
 import { compareTypes } from "../diff/column-compatibility.js";
-import { isZoneless } from "../diff/compare-columns.js";
-import { plain, sentence, type Sentence } from "../lint/sentence.js";
+import { plain, sentence, type Sentence } from "../manifest/strings.js";
 
 /** The kinds of mismatch that `verify` finds, with their titles (generator/README.md, Verify). */
 export const MISMATCH_TITLES = {

@@ -1,8 +1,83 @@
-/** Entry of the rendering thread: on the main thread a large manifest would block the event loop. */
+/** The rendering thread: on the main thread a large manifest would block the event loop. */
 import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
-import type { Rendered } from "@routewright/runtime/server";
-import { RenderJob, type RenderJobOptions } from "./render-job.js";
+import type { Tier } from "@routewright/runtime/model";
+import { compileModules, type Rendered, type ScriptCache } from "@routewright/runtime/compile";
+import { catalogueOf } from "../catalogue/build.js";
+import { problemText, type Skipped } from "../catalogue/catalogue.js";
+import { type RenderCache, renderCached } from "../render/render.js";
+import { Guard, type GuardOptions } from "../diff/guard.js";
+import { parseModels } from "../manifest/catalog.js";
+import { PolledSource } from "./poll.js";
+
+export interface RenderJobOptions {
+  /** File or http(s) address of the manifest. */
+  readonly manifest: string;
+  /** Of dbt's catalog.json. */
+  readonly catalog?: string | undefined;
+  /** Title of the OpenAPI document; null for its own. */
+  readonly title: string | null;
+  readonly defaultTier: Tier;
+  /** Null: every change is accepted. */
+  readonly guard: GuardOptions | null;
+}
+
+/** Renders a manifest at each refresh; modules that did not change are neither rendered nor compiled again. */
+class RenderJob {
+  readonly #options: RenderJobOptions;
+  readonly #source: PolledSource;
+  readonly #guard: Guard | null;
+  #scripts: ScriptCache = new Map();
+  #rendered: RenderCache = new Map();
+
+  constructor(options: RenderJobOptions) {
+    this.#options = options;
+    this.#source = new PolledSource(options.manifest);
+    this.#guard = options.guard && new Guard(options.guard);
+  }
+
+  /** `activeHash`: hash of the manifest that the server uses. */
+  async render(activeHash: string | null): Promise<Rendered> {
+    const { catalog, title, defaultTier } = this.#options;
+    const polled = await this.#source.poll(activeHash);
+    if (polled.kind !== "text") return polled;
+    const { text, hash, location } = polled;
+    const reading = await parseModels(text, location, catalog);
+    if (!reading.ok) return { kind: "error", detail: reading.problem };
+    const published = catalogueOf(reading.manifest, { defaultTier });
+    const { catalogue, heldBack } =
+      this.#guard && published.entries.length > 0
+        ? this.#guard.check(published, hash, activeHash)
+        : { catalogue: published, heldBack: [] };
+    const { files, cache } = renderCached(catalogue, { title, cache: this.#rendered });
+    this.#rendered = cache;
+    const routes = new Map([...files].filter(([file]) => file.startsWith("routes/")));
+    const modules = await compileModules(routes, this.#scripts);
+    this.#scripts = new Map(modules.map(({ digest, script }) => [digest, script]));
+    const openApi = new TextEncoder().encode(files.get("openapi.json") ?? "");
+    const documentation = {
+      catalogue: files.get("catalogue.json") ?? "",
+      lineage: files.get("lineage.json") ?? "",
+    };
+    const skipped = catalogue.skipped.filter(({ reason }) => reason !== "excluded").map(skippedModel);
+    return {
+      kind: "rendered",
+      rendering: {
+        hash,
+        models: reading.manifest.models.length,
+        openApi,
+        documentation,
+        modules,
+        skipped,
+        heldBack,
+      },
+    };
+  }
+}
+
+function skippedModel({ model, problems }: Skipped) {
+  return { model, errors: problems.map(problemText) };
+}
 
 // Requests have priority. On Linux a thread has its own priority, which esbuild inherits; elsewhere the process has.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_LOW);

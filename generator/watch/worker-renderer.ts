@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { Rendered, Renderer } from "@routewright/runtime/server";
-import type { RenderJobOptions } from "./render-job.js";
+import type { RenderJobOptions } from "./render-worker.js";
 
 /** The bundled worker in the package's `dist/`: seen from the sources, or from a folder of the bundle. */
 const WORKER = new URL(

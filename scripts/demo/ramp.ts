@@ -3,7 +3,6 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import * as ramp from "@routewright/runtime/ramp";
 import type { Environment } from "@routewright/runtime/server";
-import { freePort } from "./ports.js";
 
 /** What the demo needs to call the ramp. */
 export interface DemoRamp {
@@ -19,19 +18,19 @@ interface Credentials {
   readonly clientSecret: string;
 }
 
-/** Port of `routewright ramp sandbox`. */
-const SANDBOX_PORT = 8002;
-
 /** The ramp with a demo project on it: both sandbox providers, and a receiver that prints the events. */
-export async function startDemoRamp(environment: Environment, dataDir: string): Promise<DemoRamp> {
+export async function startDemoRamp(
+  environment: Environment,
+  dataDir: string,
+  sandboxPort: number,
+): Promise<DemoRamp> {
   const options = { environment, dataDir, log: ramp.openLog(environment.logLevel) };
   const stops: (() => Promise<unknown>)[] = [];
   const stop = async (): Promise<void> => {
     for (const end of stops.reverse()) await end();
   };
   try {
-    const { host } = environment;
-    const sandbox = await ramp.startSandbox({ host, port: await freePort(host, SANDBOX_PORT) });
+    const sandbox = await ramp.startSandbox({ host: environment.host, port: sandboxPort });
     stops.push(() => sandbox.stop());
     const receiver = await startReceiver();
     stops.push(() => receiver.stop());
@@ -52,8 +51,8 @@ async function setUp(
   sandboxUrl: string,
   webhookUrl: string,
 ): Promise<Credentials> {
-  const desk = await ramp.openAdminSession(options);
-  const { database, vault } = desk;
+  const session = await ramp.openAdminSession(options);
+  const { database, vault } = session;
   try {
     const credentials = existsSync(file)
       ? (JSON.parse(readFileSync(file, "utf8")) as Credentials)
@@ -66,7 +65,7 @@ async function setUp(
     made(await ramp.addWebhook(database, vault, projectId, { url: webhookUrl, allowPrivate: true }));
     return credentials;
   } finally {
-    await desk.close();
+    await session.close();
   }
 }
 

@@ -5,18 +5,23 @@ import {
   startEmbeddedPostgres,
   startService,
 } from "@routewright/runtime/server";
-import { mkdirSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { addKey } from "@routewright/runtime/keys";
+import { TIERS, type Tier } from "@routewright/runtime/model";
 import { stopSignal } from "../../generator/commands/command.js";
 import { run } from "../../generator/dist/cli.js";
-import { demoKeys } from "./keys.js";
-import { freePort } from "./ports.js";
 import { startDemoRamp } from "./ramp.js";
 import { buildDemoRelations } from "./relations.js";
-import { welcome } from "./welcome.js";
+import { type DemoKeys, welcome } from "./welcome.js";
 
 const STARTER = "templates/starter";
 const DATA_DIR = ".data";
 const KEY_FILE = `${DATA_DIR}/demo_api_keys.json`;
+
+/** Port of `routewright ramp sandbox`. */
+const SANDBOX_PORT = 8002;
 
 async function start(): Promise<void> {
   mkdirSync(DATA_DIR, { recursive: true });
@@ -36,7 +41,9 @@ async function start(): Promise<void> {
     const service = await startService({ environment: named, generated: "generated", dataDir: DATA_DIR });
     stops.push(() => service.stop());
     service.built(results.builds, results.tests);
-    const ramp = hasRamp(environment) ? await startDemoRamp(environment, DATA_DIR) : null;
+    const ramp = hasRamp(environment)
+      ? await startDemoRamp(environment, DATA_DIR, await freePort(environment.host, SANDBOX_PORT))
+      : null;
     if (ramp !== null) stops.push(() => ramp.stop());
     console.log(welcome(service.url, keys, ramp));
     await stopSignal();
@@ -56,6 +63,17 @@ async function withFreePorts(environment: Environment): Promise<Environment> {
   };
 }
 
+/** The port where it is free, else 0: any free one. */
+async function freePort(host: string, port: number): Promise<number> {
+  const server = createServer();
+  const found = await once(server.listen(port, host), "listening").then(
+    () => port,
+    () => 0,
+  );
+  await new Promise((resolve) => server.close(resolve));
+  return found;
+}
+
 async function openDatabase(environment: Environment, stops: (() => Promise<unknown>)[]): Promise<string> {
   if (environment.databaseUrl !== null) {
     console.log("Using DATABASE_URL.");
@@ -67,9 +85,27 @@ async function openDatabase(environment: Environment, stops: (() => Promise<unkn
   return database.url;
 }
 
-/** In a database that was named, the ramp wants a key that was named too. */
+/** In a database of its own choice the user must set the ramp's key too. */
 function hasRamp({ databaseUrl, rampDatabaseUrl, rampSecretsKey }: Environment): boolean {
   return (rampDatabaseUrl ?? databaseUrl) === null || rampSecretsKey !== null;
+}
+
+/**
+ * The demo's keys: made at the first start and shown at every one, so they are kept readable beside the hashed file
+ * that the server reads. Keys for real use are made with `routewright keys create`.
+ */
+function demoKeys(keyFile: string, shownFile: string): DemoKeys {
+  if (existsSync(shownFile) && existsSync(keyFile))
+    return JSON.parse(readFileSync(shownFile, "utf8")) as DemoKeys;
+  const keys = Object.fromEntries(TIERS.map((tier) => [tier, makeKey(keyFile, tier)])) as DemoKeys;
+  writeFileSync(shownFile, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600 });
+  return keys;
+}
+
+function makeKey(keyFile: string, tier: Tier): string {
+  const added = addKey(keyFile, { tier, user: `demo-${tier}`, org: "demo" });
+  if (!added.ok) throw new Error(added.problem);
+  return added.value.key;
 }
 
 try {

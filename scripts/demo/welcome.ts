@@ -1,6 +1,8 @@
-import { TIER_NAMES, TIERS } from "@routewright/runtime/model";
-import type { DemoKeys } from "./keys.js";
+import { type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
 import type { DemoRamp } from "./ramp.js";
+
+/** A key per tier, to try the API with. */
+export type DemoKeys = Readonly<Record<Tier, string>>;
 
 /** What `npm start` ends with: where things are, a key per tier, and three calls to paste. */
 export function welcome(url: string, keys: DemoKeys, ramp: DemoRamp | null): string {

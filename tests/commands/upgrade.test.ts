@@ -24,7 +24,7 @@ it("generate reports what an upgrade changes in the API of a model that has not 
   expect(exit).toBe(0);
   expect(out).toContain("upgrade  breaking column-retyped /v1/bridges/volume value\n");
   expect(out).toContain(
-    "1 change of the API without a changed model: this version of Routewright reads them otherwise\n",
+    "1 change of the API without a changed model: this version of Routewright reads the models differently\n",
   );
   expect(routewright(folder, GENERATE).out).not.toContain("upgrade");
 });

@@ -2,8 +2,7 @@ import { writeFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { diff, type DiffOptions } from "../../generator/commands/diff.js";
-import { parseAccept } from "../../generator/diff/accepted-changes.js";
-import { judge, shouldFail } from "../../generator/diff/verdict.js";
+import { parseAccept, applyAcceptFile, shouldFail } from "../../generator/diff/accepted-changes.js";
 import type { Change } from "../../generator/diff/change.js";
 import { manifestOf } from "../support/manifest.js";
 import { ownFolder } from "../support/service.js";
@@ -84,21 +83,21 @@ describe("judging changes", () => {
       { ...removed, subject: null },
       { ...removed, endpoint: "/v1/a/c" },
     ];
-    const verdict = judge([removed, ...others], accepting(null), "2030-01-01");
+    const verdict = applyAcceptFile([removed, ...others], accepting(null), "2030-01-01");
     expect(verdict.open).toEqual(others);
     expect(verdict.accepted.map(({ change }) => change)).toEqual([removed]);
   });
 
   it("accepts through the last day and not a day longer", () => {
-    expect(judge([removed], accepting("2030-01-31"), "2030-01-31").open).toEqual([]);
-    const late = judge([removed], accepting("2030-01-31"), "2030-02-01");
+    expect(applyAcceptFile([removed], accepting("2030-01-31"), "2030-01-31").open).toEqual([]);
+    const late = applyAcceptFile([removed], accepting("2030-01-31"), "2030-02-01");
     expect(late.open).toEqual([removed]);
     expect(late.expired).toEqual(accepting("2030-01-31"));
   });
 
   it("calls an entry merged whose change is not there, past its last day or not", () => {
     for (const expires of [null, "2020-01-01"]) {
-      const { merged, expired } = judge([added], accepting(expires), "2030-01-01");
+      const { merged, expired } = applyAcceptFile([added], accepting(expires), "2030-01-01");
       expect({ merged, expired }).toEqual({ merged: accepting(expires), expired: [] });
     }
   });
@@ -116,12 +115,14 @@ describe("judging changes", () => {
     ["none", [exposed], [], false],
     ["none", [removed], accepting("2020-01-01"), false],
   ] as const)("fails as `%s` says", (failOn, changes, entries, expected) => {
-    expect(shouldFail(judge(changes, entries, "2030-01-01"), failOn)).toBe(expected);
+    expect(shouldFail(applyAcceptFile(changes, entries, "2030-01-01"), failOn)).toBe(expected);
   });
 
   it("fails for an expired entry although its change alone would not", () => {
     const warning: Change = { ...removed, severity: "warning" };
-    expect(shouldFail(judge([warning], accepting("2020-01-01"), "2030-01-01"), "breaking")).toBe(true);
+    expect(shouldFail(applyAcceptFile([warning], accepting("2020-01-01"), "2030-01-01"), "breaking")).toBe(
+      true,
+    );
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CHANGE_KINDS } from "../../generator/diff/kinds.js";
+import { CHANGE_KINDS } from "../../generator/diff/change.js";
 import { changesBetween } from "./catalogues.js";
 import { manifestWith, nothing, type Raw } from "./feature-model.js";
 import { REQUEST_CHANGES } from "./request-changes.js";

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { diff } from "../../generator/commands/diff.js";
-import { DIFF_SCHEMA } from "../../generator/report/json-schemas.js";
+import { DIFF_SCHEMA } from "../support/report-schemas.js";
 import { type Format, FORMATS } from "../../generator/report/report.js";
 import { TODAY } from "./catalogues.js";
 

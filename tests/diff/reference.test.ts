@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { KINDS } from "../../generator/diff/kinds.js";
+import { KINDS } from "../../generator/diff/change.js";
 import { RULES } from "../../generator/lint/finding.js";
 import { MISMATCH_TITLES } from "../../generator/verify/relations.js";
 

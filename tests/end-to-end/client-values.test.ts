@@ -1,25 +1,18 @@
 import { execFile } from "node:child_process";
-import { symlinkSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { routewright } from "../commands/run.js";
 import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { needs } from "../support/needs.js";
 import { generateInto, KEYS, ownFolder, serveManifest, startFolder } from "../support/service.js";
 import { compiled } from "./compile.js";
-import { starterManifest } from "./starter.js";
+import { starterManifest, starterRepository } from "./starter.js";
 
-const root = join(import.meta.dirname, "../..");
-const folder = ownFolder();
+const folder = starterRepository();
 const api = await serveManifest(starterManifest());
-
-beforeAll(() => {
-  generateInto(join(folder, "generated"), starterManifest());
-  writeFileSync(join(folder, "package.json"), '{"type": "module"}');
-  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
-});
 
 const VALUES = `
 import { createClient as createExact } from "./exact/endpoints.js";

@@ -1,26 +1,19 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { symlinkSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { routewright } from "../commands/run.js";
 import { needs } from "../support/needs.js";
 import { atEnd, generateInto, KEYS, ownFolder, serveManifest } from "../support/service.js";
 import { compiled } from "./compile.js";
-import { starterManifest } from "./starter.js";
+import { starterManifest, starterRepository } from "./starter.js";
 
-const root = join(import.meta.dirname, "../..");
-const folder = ownFolder();
+const folder = starterRepository();
 const api = await serveManifest(starterManifest());
-
-beforeAll(() => {
-  generateInto(join(folder, "generated"), starterManifest());
-  writeFileSync(join(folder, "package.json"), '{"type": "module"}');
-  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
-});
 
 /** A server before the API that first loses a connection, then answers 429, then passes everything on. */
 async function unreliable(): Promise<{ url: string; statuses: number[] }> {

@@ -233,7 +233,7 @@ describe("routewright keys", () => {
     expect(made.code).toBe(0);
     const key = made.stdout.trim();
     expect(key).toMatch(/^sk_live_[\w-]{43}$/);
-    expect(made.stderr).toContain("The key is shown this once.");
+    expect(made.stderr).toContain("The key is shown once: store it now.");
     expect(readFileSync(file, "utf8")).not.toContain(key.slice(8));
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect((await ask(before.url, "/v1/served/fast", { key })).status).toBe(403);

@@ -19,29 +19,40 @@ const HEAD = [
   endpoint("visits"),
 ];
 
+interface LintReport {
+  readonly findings: readonly { rule: string; endpoint: string; model: string }[];
+}
+
+/** The exit code and the JSON report of the head. */
+function reportOf(
+  folder: string,
+  ...flags: readonly string[]
+): LintReport & { readonly exit: number | null } {
+  const args = ["lint", "--manifest", "head.json", "--format", "json", ...flags];
+  const { exit, out } = routewright(folder, args);
+  return { exit, ...(JSON.parse(out) as LintReport) };
+}
+
 /** Endpoints with a `missing-tier-tag`, and the exit code. */
 function findings(folder: string, ...flags: readonly string[]) {
-  const { exit, out } = routewright(folder, [
-    "lint",
-    "--manifest",
-    "head.json",
-    "--format",
-    "json",
-    ...flags,
-  ]);
-  const { findings: found } = JSON.parse(out) as { findings: { rule: string; endpoint: string }[] };
+  const { exit, findings: found } = reportOf(folder, ...flags);
   return { exit, found: found.filter(({ rule }) => rule === "missing-tier-tag").map((one) => one.endpoint) };
+}
+
+/** Commits the generated folder to `main` of a new repository. */
+function commit(folder: string): void {
+  const git = (...args: readonly string[]) =>
+    execFileSync("git", ["-c", "user.name=T", "-c", "user.email=t@example.org", ...args], { cwd: folder });
+  git("init", "-q", "-b", "main");
+  git("add", "-A", "generated");
+  git("commit", "-q", "-m", "Generated");
 }
 
 describe("lint --base", () => {
   const folder = project(...BASE);
   writeFileSync(join(folder, "head.json"), JSON.stringify(manifestOf(HEAD)));
   routewright(folder, ["generate", "--manifest", "manifest.json"]);
-  const git = (...args: readonly string[]) =>
-    execFileSync("git", ["-c", "user.name=T", "-c", "user.email=t@example.org", ...args], { cwd: folder });
-  git("init", "-q", "-b", "main");
-  git("add", "-A", "generated");
-  git("commit", "-q", "-m", "Generated");
+  commit(folder);
 
   it("reports everything without it", () => {
     const all = ["/v1/shop/orders", "/v1/shop/refunds", "/v1/shop/visits"];
@@ -74,11 +85,27 @@ describe("lint --base", () => {
     expect(out).toMatch(/\d+ known/);
   });
 
+  it.each(["generated", "git:main", "manifest.json"])(
+    "that is %s: knows the models skipped there",
+    (base) => {
+      const skipped = (name: string) => endpoint(name, { api: { methods: ["BREW"] } });
+      const invalid = project(endpoint("orders"), skipped("refunds"));
+      routewright(invalid, ["generate", "--manifest", "manifest.json"]);
+      commit(invalid);
+      const head = [endpoint("orders"), skipped("refunds"), skipped("visits")];
+      writeFileSync(join(invalid, "head.json"), JSON.stringify(manifestOf(head)));
+      const { findings: found } = reportOf(invalid, "--base", base);
+      expect(found.filter(({ rule }) => rule === "skipped-model").map(({ model }) => model)).toEqual([
+        "model.test.visits",
+      ]);
+    },
+  );
+
   it("that is none is an error", () => {
     expect(routewright(folder, ["lint", "--manifest", "head.json", "--base", "git:nowhere"])).toMatchObject({
       exit: 2,
       out: "",
-      err: expect.stringContaining("git knows no commit nowhere"),
+      err: expect.stringContaining("There is no commit nowhere"),
     });
   });
 });

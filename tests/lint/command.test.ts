@@ -61,12 +61,26 @@ it("takes columns, and so indexes behind views, from the catalog", async () => {
   expect(await rules({ catalog })).toEqual({ "unindexed-column": 1 });
 });
 
-it("says how many models it did not lint", async () => {
+it("fails at a model that `generate` skips, and says what is wrong with it", async () => {
   const broken = { ...sales, tags: DAILY.with(3, "api:other"), columns: [] };
-  const { output } = await lint(lintOptions({ manifest: file("broken.json", project({ sales, broken })) }));
-  expect(output).toContain(
-    "note        1 tagged model has no endpoint and was not linted: `routewright generate` says why.\n",
-  );
+  const manifest = file("broken.json", project({ sales, broken }));
+  const { exit, output } = await lint(lintOptions({ manifest, failOn: "error" }));
+  expect(exit).toBe(1);
+  expect(output).toMatch(/^error {7}skipped-model {2}model\.shop\.broken .*parameters\[0\]\.column/m);
+  expect(output).toContain("fails, 1 error\n");
+});
+
+it("takes the severity of `skipped-model` from the config file", async () => {
+  const broken = { ...sales, tags: DAILY.with(3, "api:other"), columns: [] };
+  const manifest = file("broken.json", project({ sales, broken }));
+  const { exit } = await lint(lintOptions({ manifest, severities: { "skipped-model": "off" } }));
+  expect(exit).toBe(0);
+});
+
+it("leaves out a model that its author excludes", async () => {
+  const excluded = { ...sales, tags: DAILY.with(3, "api:other"), api: { exclude_from_api: true } };
+  const manifest = file("excluded.json", project({ sales, excluded }));
+  expect((await lint(lintOptions({ manifest }))).exit).toBe(0);
 });
 
 describe("the command line", () => {

@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { lint } from "../../generator/commands/lint.js";
 import { RULE_IDS } from "../../generator/lint/finding.js";
-import { LINT_SCHEMA } from "../../generator/report/json-schemas.js";
+import { LINT_SCHEMA } from "../support/report-schemas.js";
 import { type Format, FORMATS } from "../../generator/report/report.js";
 import { lintOptions } from "./run.js";
 

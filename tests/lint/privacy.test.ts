@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { plainText } from "../../generator/report/quote.js";
+import { plainText } from "../../generator/report/report.js";
 import { DAILY, project, type TestNode } from "./project.js";
 import { found, lintJson } from "./run.js";
 

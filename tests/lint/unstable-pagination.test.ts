@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { DAILY, dbtTest, project, type TestNode } from "./project.js";
 import { found, lintJson } from "./run.js";
-import { plainText } from "../../generator/report/quote.js";
+import { plainText } from "../../generator/report/report.js";
 
 const INDEXES = { indexes: [{ columns: ["day"] }] };
 

@@ -120,7 +120,10 @@ async function answerOf(
   for (;;) {
     if (child.exitCode !== null) throw new Error(`It ended: ${output}`);
     const response = await fetch(`http://127.0.0.1:${String(port)}${path}`).catch(() => null);
-    if (response !== null) return { status: response.status, rows: (await response.json()) as unknown[] };
+    if (response !== null) {
+      const rows = (await response.json()) as unknown[];
+      return { answer: { status: response.status, rows }, log: () => output };
+    }
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
@@ -147,7 +150,7 @@ describe("the packed packages in an empty repository", () => {
 
   it("answer from an Express app of one's own", { timeout: INSTALL_MS }, async () => {
     const port = await freePort();
-    const answer = await answerOf(process.execPath, ["dist/app.js"], port, "/v1/bridges/volume/last_7d");
+    const { answer } = await answerOf(process.execPath, ["dist/app.js"], port, "/v1/bridges/volume/last_7d");
     expect(answer).toEqual({ status: 200, rows: [expect.objectContaining({ as_of_date: "2026-06-30" })] });
   });
 
@@ -165,11 +168,21 @@ describe("the packed packages in an empty repository", () => {
     writeFileSync(file, compiled);
   });
 
-  it("serve the generated folder", { timeout: INSTALL_MS }, async () => {
+  it("serve the generated folder, and compare it with the database", { timeout: INSTALL_MS }, async () => {
+    const catalogue = join(repository, "generated/catalogue.json");
+    const text = readFileSync(catalogue, "utf8");
+    writeFileSync(
+      catalogue,
+      text.replaceAll('"name":"as_of_date","type":"date"', '"name":"as_of_date","type":"bigint"'),
+    );
     const port = await freePort();
     const bin = join(repository, "node_modules/.bin/routewright");
-    const answer = await answerOf(bin, ["serve", "--only", "data"], port, "/v1/bridges/volume/last_7d");
+    const args = ["serve", "--only", "data"];
+    const { answer, log } = await answerOf(bin, args, port, "/v1/bridges/volume/last_7d");
     expect(answer).toEqual({ status: 200, rows: [expect.objectContaining({ as_of_date: "2026-06-30" })] });
+    // The comparison runs in a thread, whose file must be found in the installed package.
+    await expect.poll(log, { timeout: INSTALL_MS }).toContain('"check":"column-type"');
+    writeFileSync(catalogue, text);
   });
 
   it("follow the manifest while they serve", { timeout: INSTALL_MS }, async () => {

@@ -11,7 +11,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { compare, readFolder } from "../../generator/output/folder.js";
 import type { FileSet } from "../../generator/render/render.js";
-import { writeDrift } from "../../generator/output/write.js";
+import { writeDrift } from "../../generator/output/replace.js";
 import { ownFolder } from "../support/service.js";
 import { filesIn } from "../support/files.js";
 

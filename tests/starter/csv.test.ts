@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseCsv } from "../../scripts/demo/csv.js";
+import { parseCsv } from "../../scripts/demo/starter.js";
 
 describe("a CSV file", () => {
   it("may quote commas, quotes and line breaks", () => {

@@ -5,7 +5,7 @@ import { afterAll, onTestFinished, TestRunner } from "vitest";
 import { catalogueOf } from "../../generator/catalogue/build.js";
 import { compare, readFolder } from "../../generator/output/folder.js";
 import { render } from "../../generator/render/render.js";
-import { writeDrift } from "../../generator/output/write.js";
+import { writeDrift } from "../../generator/output/replace.js";
 import { parseManifest } from "../../generator/manifest/manifest.js";
 import { readEnvironment } from "../../runtime/environment/environment.js";
 import { type RunningService, startService } from "../../runtime/start.js";

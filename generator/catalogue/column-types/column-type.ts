@@ -141,3 +141,8 @@ function wordOf(item: ExpressionItem): string | undefined {
   if (item.kind === "word") return item.text;
   return item.kind === "sign" && item.sign === "." ? "." : undefined;
 }
+
+/** A PostgreSQL timestamp without a zone is served as if it were UTC; all other date-times are instants. */
+export function isZoneless(type: string | null): boolean {
+  return /\btimestamp\b(?!.*\bwith time zone)/i.test(type ?? "");
+}

@@ -1,4 +1,4 @@
-import { visible } from "../../manifest/json.js";
+import { visible } from "../../manifest/strings.js";
 import type { ColumnType, EnumType, RecordType } from "./json-type.js";
 
 /**

@@ -1,6 +1,6 @@
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { isObject } from "../../manifest/json.js";
-import { closest, formatValue, type ValidationError } from "./validation-error.js";
+import { closest, formatValue } from "../../manifest/strings.js";
 import { KNOWN_KEYS, type MetaApi } from "./schema.js";
 import { createRequire } from "node:module";
 /** A value without its invalid parts; lists keep their length, with `undefined` for an invalid item. */
@@ -14,6 +14,13 @@ interface ShapeResult {
   /** The valid parts; null where the value is not an object. */
   readonly valid: ValidPart<MetaApi> | null;
   readonly errors: readonly ValidationError[];
+}
+
+/** An error in a `meta.api`; `at` is its path there: `parameters[0].column`. */
+export interface ValidationError {
+  readonly at: string;
+  readonly message: string;
+  readonly hint: string;
 }
 
 /** Validates the shape of a `meta.api` and reports every error, not only the first. */

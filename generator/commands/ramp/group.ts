@@ -2,10 +2,8 @@ import { InvalidArgumentError } from "commander";
 import { readFileSync } from "node:fs";
 import type { AdminSession, SetupResult } from "@routewright/runtime/ramp";
 import type * as RampModule from "@routewright/runtime/ramp";
-import { type CliCommand, EXIT, type CommandResult } from "../command.js";
+import { type CliCommand, DATA_DIR, EXIT, type CommandResult } from "../command.js";
 
-/** Folder of the embedded database; used when no database URL is set. */
-const DATA_DIR = ".data";
 export const SHOWN_ONCE = "The secret is shown once: store it now.";
 
 export type ProjectId = Parameters<typeof RampModule.listSecrets>[1];

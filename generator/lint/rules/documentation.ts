@@ -1,9 +1,10 @@
+import { isZoneless } from "../../catalogue/column-types/column-type.js";
 import { objectOr } from "../../manifest/json.js";
 import type { Check } from "../finding.js";
 import type { Meta } from "../project.js";
-import { list, plain, sentence } from "../sentence.js";
+import { list, plain, sentence } from "../../manifest/strings.js";
 
-/** A parameter of which the documentation shows the name alone. */
+/** A parameter without a description. */
 export const undescribedParameter: Check = {
   find({ entry: { endpoint, documentation }, apiPath }) {
     return endpoint.parameters.flatMap(({ name, column }, i) => {
@@ -39,12 +40,12 @@ export const untypedColumn: Check = {
   },
 };
 
-/** A PostgreSQL timestamp that names no zone, where the project does not say which one it means. */
+/** A PostgreSQL timestamp without a time zone, where the project does not name the zone. */
 export const zonelessTimestamp: Check = {
   find({ entry: { endpoint }, node }) {
     if (node.metas.some(namesTimezone)) return [];
     const zoneless = endpoint.columns
-      .filter(({ type }) => /\btimestamp\b(?!.*\bwith time zone)/i.test(type ?? ""))
+      .filter(({ type }) => isZoneless(type))
       .filter(({ name }) => !node.columns.get(name)?.metas.some(namesTimezone))
       .map(({ name }) => name);
     if (zoneless.length === 0) return [];

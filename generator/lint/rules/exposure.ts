@@ -1,16 +1,16 @@
 import { isTier, TIER_NAMES, TIERS, type Tier } from "@routewright/runtime/model";
-import { isPublished } from "../../catalogue/tags.js";
+import { isOneEditAway, isPublished } from "../../catalogue/tags.js";
 import { textOr } from "../../manifest/json.js";
 import { PRIVATE_TAG } from "../../manifest/model.js";
-import type { Check, Remark, Subject } from "../finding.js";
+import type { Check, Violation, LintedEndpoint } from "../finding.js";
 import { ancestorsOf, member, type Node, type NodeColumn } from "../project.js";
-import { chain, plain, sentence } from "../sentence.js";
+import { chain, plain, sentence } from "../../manifest/strings.js";
 
-/** An endpoint that carries data marked as private, below the tier that the mark asks for. */
+/** An endpoint that serves data marked as private below the tier that the mark requires. */
 export const privateData: Check = {
-  find(subject, { privateKeys, project }) {
-    const { node, ancestors, entry } = subject;
-    const self = { node, way: [node.name] };
+  find(linted, { privateKeys, project }) {
+    const { node, ancestors, entry } = linted;
+    const self = { node, lineage: [node.name] };
     const inModels = [self, ...ancestors].flatMap((source) => {
       const marks = marksOf(source.node, "$", privateKeys);
       return marks.map((mark) => ({ ...source, mark }));
@@ -19,7 +19,7 @@ export const privateData: Check = {
       [self, ...ancestors].map((source) => source.node),
       privateKeys,
     )
-      .filter((column) => isServed(column, subject))
+      .filter((column) => isServed(column, linted))
       .flatMap((column) =>
         [
           self,
@@ -37,7 +37,7 @@ export const privateData: Check = {
       });
     return strictestPerNode([...inModels, ...inColumns])
       .filter(({ mark }) => TIERS.indexOf(mark.tier) > TIERS.indexOf(entry.endpoint.tier))
-      .map((source) => privateRemark(subject, source));
+      .map((source) => privateDataViolation(linted, source));
   },
 };
 
@@ -50,7 +50,7 @@ interface Mark {
 
 interface MarkedSource {
   readonly node: Node;
-  readonly way: readonly string[];
+  readonly lineage: readonly string[];
   readonly mark: Mark;
 }
 
@@ -70,7 +70,7 @@ function marksOf(
 
 const NO: readonly unknown[] = ["", "false", "no", "none", "null"];
 
-/** A mark may name a tier, by number or by name; any other that does not say no asks for the highest. */
+/** A mark may name a tier, by number or by name. Any other that does not mean "no" requires the highest. */
 function requiredTier(mark: unknown): Tier {
   const text = typeof mark === "string" ? mark.trim().toLowerCase() : null;
   const named = TIERS.find((tier) => text === tier || text === TIER_NAMES[tier].toLowerCase());
@@ -86,7 +86,7 @@ function privateColumnNames(nodes: readonly Node[], keys: readonly string[]): re
 }
 
 /** An endpoint serves the columns that its model declares, and all of the relation where it declares none. */
-function isServed(column: string, { entry, node }: Subject): boolean {
+function isServed(column: string, { entry, node }: LintedEndpoint): boolean {
   const { columns } = entry.endpoint;
   return columns.length === 0
     ? carries(node, column)
@@ -123,24 +123,27 @@ function strictestPerNode(sources: readonly MarkedSource[]): readonly MarkedSour
   return [...strictest.values()];
 }
 
-function privateRemark({ entry, node }: Subject, { node: marked, way, mark }: MarkedSource): Remark {
+function privateDataViolation(
+  { entry, node }: LintedEndpoint,
+  { node: marked, lineage, mark }: MarkedSource,
+): Violation {
   return {
     path: marked === node ? mark.path : "$.depends_on.nodes",
-    message: sentence`Callers of ${entry.endpoint.tier} get data that ${marked.name} keeps for ${mark.tier} and above, by its ${mark.path}: ${chain(way)}.`,
+    message: sentence`Callers of ${entry.endpoint.tier} get data that ${marked.name} restricts to ${mark.tier} and above in ${mark.path}: ${chain(lineage)}.`,
     hint: sentence`Tag this model ${mark.tier}, or declare only columns that are not private and leave the others out of its SQL.`,
   };
 }
 
-/** An endpoint made of data that another model's tags keep for a higher tier. */
+/** An endpoint over a model that is tagged with a higher tier. */
 export const higherTierData: Check = {
   find({ entry: { endpoint }, ancestors }, { defaultTier }) {
-    return ancestors.flatMap(({ node, way }) => {
+    return ancestors.flatMap(({ node, lineage }) => {
       const tier = tierOf(node, defaultTier);
       if (tier === null || TIERS.indexOf(tier) <= TIERS.indexOf(endpoint.tier)) return [];
       return [
         {
           path: "$.tags",
-          message: sentence`Callers of ${endpoint.tier} get data of ${node.name}, which is tagged ${tier}: ${chain(way)}. Lower-tier callers can read data of a higher tier.`,
+          message: sentence`Callers of ${endpoint.tier} get data of ${node.name}, which is tagged ${tier}: ${chain(lineage)}. Lower-tier callers can read data of a higher tier.`,
           hint: sentence`Tag this model ${tier}, or build it from data of its own tier. If it exposes nothing, as sums and counts may, turn the rule off with that reason.`,
         },
       ];
@@ -148,7 +151,7 @@ export const higherTierData: Check = {
   },
 };
 
-/** The tier that a node's tags ask for; an API model without such a tag has the default. */
+/** The tier of a node by its tags; an API model without a tier tag has the default. */
 function tierOf({ kind, tags }: Node, defaultTier: Tier): Tier | null {
   if (kind !== "model") return null;
   const [strictest] = TIERS.toReversed().filter((tier) => tags.includes(tier));
@@ -169,7 +172,7 @@ export const missingTierTag: Check = {
   },
 };
 
-/** A model that dbt keeps within its group, published to the world. */
+/** A published model with `access: private`, which dbt keeps within its group. */
 export const privateAccess: Check = {
   find({ node }) {
     if (textOr(node.config["access"], node.access) !== "private") return [];
@@ -185,13 +188,11 @@ export const privateAccess: Check = {
   },
 };
 
-/** A category one typo away from one that has more endpoints. */
+/** A category that differs by one letter from one with more endpoints. */
 export const categoryTypo: Check = {
   find({ entry: { category }, categories }) {
     const own = categories.get(category) ?? 0;
-    const similar = [...categories].filter(
-      ([other, count]) => count > own && isOneEditApart(category, other),
-    );
+    const similar = [...categories].filter(([other, count]) => count > own && isTypoOf(category, other));
     const [[meant] = []] = similar.toSorted(([, a], [, b]) => b - a);
     if (meant === undefined) return [];
     return [
@@ -205,14 +206,6 @@ export const categoryTypo: Check = {
 };
 
 /** Whether two words of four letters or more differ by one letter that is added, left out, replaced or swapped. */
-function isOneEditApart(a: string, b: string): boolean {
-  const [short, long] = a.length <= b.length ? [a, b] : [b, a];
-  if (short.length < 4 || long.length - short.length > 1 || short === long) return false;
-  let start = 0;
-  while (start < short.length && short[start] === long[start]) start++;
-  const rest = (text: string, from: number): string => text.slice(start + from);
-  if (short.length < long.length) return rest(short, 0) === rest(long, 1);
-  const isSwap =
-    short[start] === long[start + 1] && short[start + 1] === long[start] && rest(short, 2) === rest(long, 2);
-  return isSwap || rest(short, 1) === rest(long, 1);
+function isTypoOf(a: string, b: string): boolean {
+  return a !== b && Math.min(a.length, b.length) >= 4 && isOneEditAway(a, b);
 }

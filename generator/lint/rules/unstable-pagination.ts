@@ -1,20 +1,20 @@
 import { isView } from "../../manifest/graph.js";
 import { textsOf } from "../../manifest/json.js";
 import { splitList } from "../expression.js";
-import type { Check, Subject } from "../finding.js";
+import type { Check, LintedEndpoint } from "../finding.js";
 import type { Node, Project } from "../project.js";
-import { list, plain, sentence, type Sentence } from "../sentence.js";
+import { list, plain, sentence, type Sentence } from "../../manifest/strings.js";
 
-/** Pages of rows whose order leaves ties: the database may break them differently for each page. */
+/** Pages whose order leaves ties: the database may order tied rows differently for each page. */
 export const unstablePagination: Check = {
-  find(subject, { project }) {
-    const { endpoint } = subject.entry;
+  find(linted, { project }) {
+    const { endpoint } = linted.entry;
     if (endpoint.pagination === null) return [];
     const sorted = endpoint.sort.map(([column]) => column);
-    const keys = uniqueKeysOf(subject.node, project);
+    const keys = uniqueKeysOf(linted.node, project);
     if (keys.some((key) => key.every((column) => sorted.includes(column)))) return [];
-    const path = sorted.length === 0 ? `${subject.apiPath}.pagination` : `${subject.apiPath}.sort`;
-    return [{ path, message: messageFor(sorted), hint: hintFor(subject, keys, project) }];
+    const path = sorted.length === 0 ? `${linted.apiPath}.pagination` : `${linted.apiPath}.sort`;
+    return [{ path, message: messageFor(sorted), hint: hintFor(linted, keys, project) }];
   },
 };
 
@@ -24,7 +24,7 @@ function messageFor(sorted: readonly string[]): Sentence {
   return sentence`Rows are sorted by ${list(sorted)}, which nothing declares unique: where rows tie, each page may order them anew, so that a caller who follows \`offset\` gets some rows twice and others never.`;
 }
 
-function hintFor({ entry }: Subject, keys: readonly UniqueKey[], { engine }: Project): Sentence {
+function hintFor({ entry }: LintedEndpoint, keys: readonly UniqueKey[], { engine }: Project): Sentence {
   const columns = entry.endpoint.columns.map(({ name }) => name);
   const known = keys.find((key) => key.every((column) => columns.includes(column)));
   if (known) return sentence`End \`sort\` with the columns of a unique key: ${list(known)}.`;
@@ -39,9 +39,8 @@ function hintFor({ entry }: Subject, keys: readonly UniqueKey[], { engine }: Pro
 type UniqueKey = readonly string[];
 
 /**
- * What a project promises to be unique in a node: by constraint, test, unique index or `unique_key`. A view over one
- * node alone has that one's keys as well. ClickHouse's `order_by` and `primary_key` promise nothing: they sort, and
- * rows may share them.
+ * The unique keys of a node: from constraints, tests, unique indexes or `unique_key`. A view over a single node has that
+ * node's keys as well. ClickHouse's `order_by` and `primary_key` only sort: rows may share them.
  */
 function uniqueKeysOf(start: Node, project: Project): readonly UniqueKey[] {
   const keys: UniqueKey[] = [];
@@ -81,7 +80,7 @@ function isUniqueIndex(index: unknown): index is { readonly columns?: unknown } 
   return (index as { readonly unique?: unknown } | null)?.unique === true;
 }
 
-/** Strategies under which dbt leaves rows of the same `unique_key` standing. */
+/** Strategies under which dbt keeps several rows of one `unique_key`. */
 const KEEP_DUPLICATES: readonly unknown[] = ["append", "insert_overwrite", "microbatch"];
 
 /** A snapshot has a row per version of each key. */

@@ -1,4 +1,5 @@
-import { JsonText, visibleJson } from "../../manifest/json.js";
+import { JsonText } from "../../manifest/json.js";
+import { visibleJson } from "../../manifest/strings.js";
 
 /**
  * JSON with ordered keys. Names from a manifest are keys of a `Map`: a plain object would move "2024" to the front and

@@ -1,5 +1,5 @@
 import type { Setting, Settings } from "../config.js";
-import { visible } from "../manifest/json.js";
+import { visible } from "../manifest/strings.js";
 import { redactedLocation } from "../manifest/source.js";
 import { type CliCommand, EXIT, type CommandResult, withSettings } from "./command.js";
 
@@ -10,7 +10,7 @@ export function configureConfig(command: CliCommand): void {
     .helpEnd(["config", "config --json"], { 2: "the config file or a variable is invalid" });
 }
 
-/** `routewright config`: every key of the config file with its value in force and where that comes from. */
+/** `routewright config`: every setting with its value and where that comes from. */
 function config({ all }: Settings, json: boolean): CommandResult {
   const settings = all.map(({ key, value, origin }) => ({ key, value: withoutSecrets(value), origin }));
   const output = json

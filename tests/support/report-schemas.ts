@@ -1,6 +1,6 @@
 import { TIERS } from "@routewright/runtime/model";
-import { CHANGE_KINDS, SEVERITIES as CHANGE_SEVERITIES } from "../diff/kinds.js";
-import { CHECK_IDS, RULE_IDS, SEVERITIES as FINDING_SEVERITIES } from "../lint/finding.js";
+import { CHANGE_KINDS, SEVERITIES as CHANGE_SEVERITIES } from "../../generator/diff/change.js";
+import { CHECK_IDS, RULE_IDS, SEVERITIES as FINDING_SEVERITIES } from "../../generator/lint/finding.js";
 
 const count = { type: "integer", minimum: 0 } as const;
 const countOrNull = { type: ["integer", "null"], minimum: 0 } as const;
@@ -92,7 +92,7 @@ export const DIFF_SCHEMA = {
 
 const FINDING = {
   rule: { enum: RULE_IDS },
-  severity: { enum: FINDING_SEVERITIES, description: "How much it concerns consumers." },
+  severity: { enum: FINDING_SEVERITIES, description: "Severity in force." },
   model: { ...text, description: "dbt's unique_id." },
   file: {
     ...textOrNull,
@@ -120,7 +120,7 @@ export const LINT_SCHEMA = {
       suppressed: count,
       known: { ...countOrNull, description: "Findings that the base has too; null without --base." },
       endpoints: count,
-      skipped: { ...count, description: "Tagged models that a problem keeps out of the API." },
+      skipped: { ...count, description: "Tagged models without an endpoint: those of `skipped-model`." },
     }),
     rules: countsBy(RULE_IDS, "Findings by rule, suppressed ones aside."),
     findings: listOf(closed(FINDING), "Errors, then warnings; each by rule, endpoint and model."),

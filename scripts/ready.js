@@ -7,7 +7,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const OLDEST_NODE = [20, 19];
-export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /** Installs and builds where that is needed; ends the process with a clear line where it cannot be done. */
 export function makeReady() {
@@ -16,7 +16,7 @@ export function makeReady() {
     console.log("Installing dependencies (npm ci) …");
     run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
   }
-  if (isStale("generator/dist/validators/meta-api.cjs", ["generator", "runtime", "scripts/build"])) {
+  if (isStale("runtime/dist/assets/explore.css", ["generator", "runtime", "scripts/build.ts"])) {
     console.log("Building (npm run build) …");
     run("npm", ["run", "--silent", "build"]);
   }

@@ -1,7 +1,6 @@
 import { existsSync, lstatSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { isObject, objectOr } from "../manifest/json.js";
+import { isObject, objectOr } from "../../manifest/json.js";
+import { templateText } from "../command.js";
 
 /** What `routewright init` is to set up. */
 export interface Choices {
@@ -19,12 +18,6 @@ export interface Step {
   readonly action: "create" | "add to" | "keep";
   readonly why: string;
 }
-
-/** Where the templates of the package are; the build copies them beside the command line. */
-const TEMPLATES = join(
-  dirname(createRequire(import.meta.url).resolve("routewright/package.json")),
-  "dist/templates",
-);
 
 const CI_FILES = {
   github: [
@@ -91,7 +84,7 @@ function step(file: string, before: string | null, text: string): Step {
 
 /** A template's file is never written over another one. */
 function templateStep(template: string, file: string): Step {
-  const text = readFileSync(join(TEMPLATES, template), "utf8");
+  const text = templateText(template);
   const before = readText(file);
   if (before === null) return step(file, null, text);
   return { file, text, action: "keep", why: before === text ? "as it is" : "differs from the template" };

@@ -1,0 +1,184 @@
+import { isEphemeral, isView } from "../../manifest/graph.js";
+import type { Check, Violation, LintedEndpoint } from "../finding.js";
+import { ancestorsOf, type Node, type Engine, type Project } from "../project.js";
+import { chain, plain, sentence, joined, list, type Sentence } from "../../manifest/strings.js";
+import type { LetterCase, Parameter } from "@routewright/runtime/model";
+import { accessPathsOf, declaresStorage, type Lookup, serves, tablesOf } from "../access-path.js";
+
+/** Granularities whose tables do not grow with time: one value, or the rows of one fixed window. */
+const BOUNDED: ReadonlySet<string | null> = new Set([
+  "latest",
+  "last_7d",
+  "last_30d",
+  "in_ranges",
+  "all_time",
+]);
+
+/**
+ * A legacy endpoint that returns its whole table. In a `meta.api`, leaving out pagination is the author's choice; a legacy
+ * model has no `meta.api`.
+ */
+export const unlimitedResponse: Check = {
+  find({ entry: { endpoint, granularity } }) {
+    if (!endpoint.legacy || BOUNDED.has(granularity)) return [];
+    return [
+      {
+        path: "$.config.meta",
+        message: plain(
+          "Every call gets the whole table: without `meta.api` there is no `limit` and no filter. The response grows with the table until clients time out.",
+        ),
+        hint: plain(
+          "Add `meta.api` with `allow_unfiltered: true`, `pagination` and a `sort`. Callers then get pages: announce it.",
+        ),
+      },
+    ];
+  },
+};
+
+/**
+ * A published view over a table that dbt replaces: dbt-postgres builds a new table, swaps the names and drops the old
+ * table with all views on it.
+ */
+export const viewOnTable: Check = {
+  find({ node }, { project }) {
+    if (project.engine !== "postgres" || !isView(node) || isEphemeral(node)) return [];
+    const throughViews = ancestorsOf(node, project, (child) => isView(child));
+    const [table] = throughViews.filter((ancestor) => isReplaced(ancestor.node));
+    if (table === undefined) return [];
+    return [
+      {
+        path: "$.config.materialized",
+        message: sentence`A view on the table ${table.node.name}: ${chain(table.lineage)}. dbt replaces that table and drops the view with the old one; requests fail until dbt builds the view again.`,
+        hint: plain(
+          "Materialize this model as `table` or `incremental`, or always build both: `dbt run --select <table>+`.",
+        ),
+      },
+    ];
+  },
+};
+
+function isReplaced({ kind, materialized }: Node): boolean {
+  return kind === "model" && materialized === "table";
+}
+
+/** A filter or sort key of `meta.api`, with the column that it uses. */
+interface ColumnUse {
+  readonly column: string;
+  readonly lookup: Lookup;
+  readonly letterCase: LetterCase | null;
+  /** The query parameter, or `sort` for the fixed sort. */
+  readonly name: string;
+  readonly path: string;
+}
+
+/** A column to filter or sort by, for which the tables beneath declare no index or sorting key. */
+export const unindexedColumn: Check = {
+  find(linted, { project }) {
+    if (BOUNDED.has(linted.entry.granularity) || project.engine === null) return [];
+    const uses = usesOf(linted);
+    const columns = [...new Set(uses.map(({ column }) => column))];
+    return columns.flatMap((column) =>
+      violationsOf(
+        linted,
+        uses.filter((use) => use.column === column),
+        project,
+        column,
+      ),
+    );
+  },
+  skipReason({ engine, nodes }) {
+    if (engine === null) return "indexes of this database are not known to Routewright";
+    const isDeclared = engine === "postgres" || [...nodes.values()].some(declaresStorage);
+    return isDeclared ? null : "no model declares an `order_by`, `engine` or index";
+  },
+};
+
+/** Of the fixed sort only the first key counts: the others order its ties. */
+function usesOf({ entry: { endpoint }, apiPath }: LintedEndpoint): readonly ColumnUse[] {
+  const { parameters, sort, sortableFields } = endpoint;
+  const inOrder = { lookup: "order", letterCase: null } as const;
+  return [
+    ...parameters.map((parameter, i) => ({
+      ...filterUse(parameter),
+      path: `${apiPath}.parameters[${String(i)}].column`,
+    })),
+    ...sort
+      .slice(0, 1)
+      .map(([column]) => ({ ...inOrder, column, name: "sort", path: `${apiPath}.sort[0].column` })),
+    ...sortableFields.map((column, i) => {
+      return { ...inOrder, column, name: "sort_by", path: `${apiPath}.sortable_fields[${String(i)}]` };
+    }),
+  ];
+}
+
+function filterUse(parameter: Parameter): Omit<ColumnUse, "path"> {
+  const { name, column } = parameter;
+  const letterCase = ("case" in parameter && parameter.case) || null;
+  switch (parameter.operator) {
+    case "=":
+    case "IN":
+      return { name, column, letterCase, lookup: "equal" };
+    case ">=":
+    case "<=":
+      return { name, column, letterCase, lookup: "range" };
+    case "ILIKE":
+      return { name, column, letterCase, lookup: "pattern" };
+  }
+}
+
+function violationsOf(
+  linted: LintedEndpoint,
+  uses: readonly ColumnUse[],
+  project: Project,
+  column: string,
+): Violation[] {
+  const { engine } = project;
+  const tables = tablesOf(linted.node, column, project);
+  if (tables === null || engine === null) return [];
+  const paths = tables.map((table) => accessPathsOf(table, engine));
+  if (paths.includes(null)) return [];
+  const all = paths.flatMap((declared) => declared ?? []);
+  const unserved = uses.filter(
+    ({ lookup, letterCase }) => !all.some((path) => serves(path, column, lookup, letterCase)),
+  );
+  const [first] = unserved;
+  if (first === undefined) return [];
+  const names = list([...new Set(unserved.map(({ name }) => name))]);
+  const isOwn = tables.length === 1 && tables[0] === linted.node;
+  const owner = isOwn ? plain("the model") : sentence`${list(tables.map(({ name }) => name))}`;
+  return [
+    {
+      path: first.path,
+      message: joined(
+        plain("No index of "),
+        owner,
+        sentence` serves the column ${column}. Each request that filters or sorts by it (${names}) reads the whole table.`,
+      ),
+      hint: hintFor(unserved, engine),
+    },
+  ];
+}
+
+function hintFor(uses: readonly ColumnUse[], engine: Engine): Sentence {
+  const hints = new Set(uses.map((use) => adviceFor(use, engine)));
+  return plain([...hints].join(" "));
+}
+
+function adviceFor({ lookup, letterCase }: ColumnUse, engine: Engine): string {
+  switch (engine) {
+    case "postgres":
+      if (lookup === "pattern")
+        return "A search within text needs a trigram index: `type: gin` with `gin_trgm_ops`.";
+      if (letterCase === null)
+        return "Add an entry to that model's `config.indexes` with the column in first place.";
+      return `\`case: ${letterCase}\` compares \`${letterCase}(…)\` of the column: the index must be on that expression.`;
+    case "clickhouse":
+      if (lookup === "pattern")
+        return "A search within text needs a data skipping index, in `config.indexes`.";
+      if (lookup === "order")
+        return "Put the column in first place of `order_by`, or add a projection in its order.";
+      if (letterCase === null)
+        return "Put the column in first place of `order_by`, or give it a data skipping index.";
+      return `\`case: ${letterCase}\` compares \`${letterCase}(…)\` of the column: index that expression.`;
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * What `npm run build` does after the compiler. The command line is bundled, and what it would else work out at each start
+ * is computed; the packages get what is not compiled: templates, Redoc, the MCP server and the code of the documentation pages.
+ */
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { Ajv } from "ajv";
+import standalone from "ajv/dist/standalone/index.js";
+import { build } from "esbuild";
+import { CATALOGUE_SCHEMA } from "../generator/catalogue/catalogue-schema.js";
+import { META_API_SCHEMA } from "../generator/catalogue/meta-api/schema.js";
+import { CONFIG_SCHEMA } from "../generator/config-schema.js";
+
+const inRoot = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
+const GENERATOR = inRoot("generator/dist");
+const ASSETS = inRoot("runtime/dist/assets");
+
+await bundleCommandLine();
+compileValidators();
+copyTemplates();
+copyRedoc();
+await bundleMcpServer();
+await bundlePages();
+
+/** Loading some sixty small modules would take as long as rendering a catalogue. */
+async function bundleCommandLine(): Promise<void> {
+  rmSync(`${GENERATOR}/chunks`, { recursive: true, force: true });
+  await build({
+    entryPoints: ["cli.ts", "watch/render-worker.ts", "commands/verify-thread.ts"].map((file) =>
+      inRoot(`generator/${file}`),
+    ),
+    outdir: GENERATOR,
+    entryNames: "[name]",
+    chunkNames: "chunks/[name]-[hash]",
+    bundle: true,
+    // A command's code is a file of its own, loaded when the command is called.
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    sourcemap: true,
+    packages: "external",
+    // What the generator shares with the runtime is small and holds no state.
+    alias: { "@routewright/runtime/model": inRoot("runtime/model.ts") },
+    logLevel: "warning",
+  });
+}
+
+/**
+ * Compiles JSON Schemas into plain code, exported by the package as `routewright/validators/*`: of `meta.api`,
+ * `catalogue.json` and the config file. Editors read the last one's schema itself.
+ */
+function compileValidators(): void {
+  mkdirSync(`${GENERATOR}/validators`, { recursive: true });
+  const everyError = { allErrors: true, verbose: true, code: { source: true } } as const;
+  const validators = [
+    ["meta-api", new Ajv(everyError), META_API_SCHEMA],
+    ["catalogue", new Ajv({ allowUnionTypes: true, code: { source: true } }), CATALOGUE_SCHEMA],
+    ["config", new Ajv(everyError), CONFIG_SCHEMA],
+  ] as const;
+  for (const [name, ajv, schema] of validators)
+    writeFileSync(`${GENERATOR}/validators/${name}.cjs`, standalone.default(ajv, ajv.compile(schema)));
+  writeFileSync(`${GENERATOR}/config.schema.json`, `${JSON.stringify(CONFIG_SCHEMA, null, 2)}\n`);
+}
+
+function copyTemplates(): void {
+  for (const name of ["ci", "client", "docker"])
+    cpSync(inRoot(`templates/${name}`), `${GENERATOR}/templates/${name}`, { recursive: true });
+}
+
+/**
+ * Copied, so that the runtime does not depend on it. Its side menu ends with a picture from its maker's host; pages of
+ * this project load nothing from other hosts.
+ */
+function copyRedoc(): void {
+  const redoc = createRequire(import.meta.url).resolve("redoc/bundles/redoc.standalone.js");
+  const logo = "https://cdn.redoc.ly/redoc/logo-mini.svg";
+  const emptyPicture = "data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22/%3E";
+  const script = readFileSync(redoc, "utf8");
+  if (!script.includes(logo)) throw new Error(`${redoc} no longer loads ${logo}: see what it loads instead.`);
+  mkdirSync(ASSETS, { recursive: true });
+  writeFileSync(`${ASSETS}/redoc.js`, script.replaceAll(logo, emptyPicture));
+}
+
+/** Of the MCP SDK the server alone. Ajv is a dependency of the runtime already. */
+async function bundleMcpServer(): Promise<void> {
+  await build({
+    stdin: {
+      contents: `
+        export { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+        export { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+        export { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";`,
+      resolveDir: inRoot("."),
+    },
+    outfile: `${ASSETS}/mcp.js`,
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    external: ["ajv", "ajv-formats"],
+    legalComments: "eof",
+    logLevel: "warning",
+  });
+}
+
+/** Scripts and styles of the documentation pages: nothing comes from another host. */
+async function bundlePages(): Promise<void> {
+  await build({
+    entryPoints: {
+      explore: inRoot("runtime/docs/explorer/main.ts"),
+      reference: inRoot("runtime/docs/reference/main.ts"),
+      swagger: inRoot("runtime/docs/reference/swagger.css"),
+    },
+    outdir: ASSETS,
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "browser",
+    target: ["chrome111", "firefox115", "safari16.4"],
+    legalComments: "none",
+    logLevel: "warning",
+  });
+  await build({
+    stdin: {
+      contents: '@import "uplot/dist/uPlot.min.css"; @import "./explore.css";',
+      loader: "css",
+      resolveDir: inRoot("runtime/docs/explorer"),
+    },
+    outfile: `${ASSETS}/explore.css`,
+    bundle: true,
+    minify: true,
+    logLevel: "warning",
+  });
+}
