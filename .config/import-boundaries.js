@@ -43,10 +43,8 @@ export const BOUNDARIES = {
     "runtime (package)",
   ],
   "generator/client": ["generator/manifest", "generator/catalogue", "runtime (package)"],
-  "generator/init": ["generator/manifest"],
   "generator/commands": [
     "generator/client",
-    "generator/init",
     "generator/verify",
     "generator",
     "generator/manifest",
@@ -61,7 +59,6 @@ export const BOUNDARIES = {
   ],
   generator: [
     "generator/client",
-    "generator/init",
     "generator/commands",
     "generator/manifest",
     "generator/catalogue",
