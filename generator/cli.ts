@@ -98,7 +98,7 @@ function optionDescription(this: Help, option: Option): string {
   return option.defaultValue === false ? option.description : new Help().optionDescription(option);
 }
 
-/** The command that is called, or that help is asked for. */
+/** The command that is called, or whose help is requested. */
 function calledIn(argv: readonly string[]): string | undefined {
   const [first, second] = argv.filter((argument) => !argument.startsWith("-"));
   return first === "help" ? second : first;

@@ -34,7 +34,7 @@ export const CONFIG_SCHEMA = {
     },
     runResults: {
       description:
-        "dbt's run_results.json, which tells a server when models were built: a file or an address.",
+        "dbt's run_results.json, from which a server reads build times: a file or an address.",
       ...text,
     },
     out: { description: "The generated folder. Default: generated.", ...text },

@@ -18,7 +18,7 @@ export interface Config {
   readonly manifest?: string;
   /** dbt's `catalog.json`, for columns and types that no `schema.yml` lists. */
   readonly catalog?: string;
-  /** dbt's `run_results.json`, which tells a server when models were built. */
+  /** dbt's `run_results.json`, from which a server reads build times. */
   readonly runResults?: string;
   /** The generated folder. */
   readonly out?: string;

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { existsSync } from "node:fs";
 
-// A reader that has seen enough, such as `head`, closes the pipe: that is no fault.
+// A reader that has seen enough, such as `head`, closes the pipe: that is not an error.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error) => {
     if (error.code !== "EPIPE") throw error;

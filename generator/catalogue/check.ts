@@ -38,7 +38,7 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
     ...timezoneProblems(model),
     ...numbersProblems(model),
     ...relationProblems(model),
-    ...errors.map((fault) => problemOf(model, fault)),
+    ...errors.map((error) => problemOf(model, error)),
   ];
   return {
     path: pathErrors.length > 0 ? null : pathOf(tags),
@@ -46,7 +46,7 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
     descriptions: descriptionsOf(api),
     problems,
     warnings: [
-      ...unknownKeys(model.api?.value).map((fault) => problemOf(model, fault)),
+      ...unknownKeys(model.api?.value).map((key) => problemOf(model, key)),
       ...severalTiers(model),
       ...(problems.length === 0 ? withoutColumns(model) : []),
     ],

@@ -32,7 +32,7 @@ export function typeScriptEndpoints({ entries }: Catalogue, forms: ValueForms): 
     "",
     ...formatLines(entries, forms),
     "",
-    "/** A client for all endpoints; a call above the key's tier is answered 403. */",
+    "/** A client for all endpoints; a call above the key's tier gets 403. */",
     "export function createClient(options: ClientOptions): Client<Endpoints> {",
     "  return new Client<Endpoints>(options, FORMAT);",
     "}",

@@ -23,7 +23,7 @@ try {
   process.exitCode = 2;
 }
 
-/** The marker, which readers don't see, tells this report's comment from all others. */
+/** A hidden marker identifies this report's comment. */
 async function post(platform, request, file) {
   const marker = `<!-- routewright ${basename(file, ".md")} -->`;
   const body = `${marker}\n${readFileSync(file, "utf8")}`;

@@ -13,7 +13,7 @@ export interface ClientOptions {
   readonly apiKey?: string;
   /** How often a request is sent again after 429, 503 or a lost connection. Default 3. */
   readonly retries?: number;
-  /** How many responses are kept, to be asked for with `If-None-Match`. Default 100; 0: none. */
+  /** Responses to cache and revalidate with `If-None-Match`. Default 100; 0: none. */
   readonly cacheEntries?: number;
   /** Default: the global `fetch`. */
   readonly fetch?: typeof fetch;

@@ -31,12 +31,12 @@ export interface Repository {
 
 /**
  * A repository whose main branch has the generated folder of `manifest`. Gone at the end of the test. Routewright is a link
- * to this clone, which installs at once, or the packages as they are published.
+ * to this clone, which installs at once, or with `packed` (see `packInto`) the packages as they are published.
  */
 export async function repositoryOn(
   kind: Kind,
   manifest: unknown,
-  install: "linked" | "packed" = "linked",
+  packed: string | null = null,
 ): Promise<Repository> {
   const root = mkdtempSync(join(tmpdir(), "routewright-test-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
@@ -44,7 +44,7 @@ export async function repositoryOn(
   const author = join(root, "author");
   command(root, "git", "init", "-q", "--bare", "-b", "main", bare);
   command(root, "git", "clone", "-q", bare, author);
-  if (install === "packed") installPacked(author);
+  if (packed !== null) cpSync(packed, author, { recursive: true });
   else writePackage(root, author);
   generateInto(join(author, "generated"), manifest);
   mkdirSync(join(author, "ci"));
@@ -73,8 +73,7 @@ export async function repositoryOn(
       writeFileSync(join(author, file), text);
       commitAll();
     },
-    run: () =>
-      runPipeline(kind, root, platform.url, manifestUrl, install === "packed" ? registryVariables() : {}),
+    run: () => runPipeline(kind, root, platform.url, manifestUrl, packed !== null ? registryVariables() : {}),
   });
 }
 
@@ -104,8 +103,8 @@ function writePackage(root: string, folder: string): void {
   writeFileSync(join(folder, ".gitignore"), "node_modules/\n");
 }
 
-/** The packed packages in the repository and a lock file that names them: `npm ci` installs them as any other. */
-function installPacked(folder: string): void {
+/** Makes a project of the packed packages, with a lock file that names them: `npm ci` installs them as any other. */
+export function packInto(folder: string): void {
   const env = { ...bareEnvironment(folder), ...registryVariables() };
   const npm = (cwd: string, ...args: readonly string[]): string =>
     execFileSync("npm", [...args], { cwd, env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });

@@ -1,8 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { manifestOf, type TestModel } from "../support/manifest.js";
 import type { Kind, ReviewRequest } from "./platform.js";
-import { repositoryOn } from "./repository.js";
+import { packInto, repositoryOn } from "./repository.js";
 import { needs } from "../support/needs.js";
+import { ownFolder } from "../support/service.js";
 
 /** A run installs, generates, compares, lints, and talks to git and the platform: several processes each. */
 const TIMEOUT_MS = 240_000;
@@ -32,7 +33,11 @@ function reportsOn(request: ReviewRequest): Readonly<Record<string, string>> {
   return Object.fromEntries(own.map(({ body }) => [/^<!-- routewright (\w+) -->\n/.exec(body)![1]!, body]));
 }
 
+const packed = ownFolder();
+
 const kinds: readonly Kind[] = ["github", "gitlab"];
+
+beforeAll(() => packInto(packed));
 
 describe.skipIf(!needs("git")).each(kinds)("the pipeline of %s", { timeout: TIMEOUT_MS }, (kind) => {
   it("puts nothing up for review when the manifest gives what the main branch has", async () => {
@@ -46,7 +51,7 @@ describe.skipIf(!needs("git")).each(kinds)("the pipeline of %s", { timeout: TIME
   });
 
   it("works with the packages as they are published", async () => {
-    const repository = await repositoryOn(kind, BASE, "packed");
+    const repository = await repositoryOn(kind, BASE, packed);
     repository.manifest = NARROWED;
     const { status, output } = await repository.run();
     expect(status, output).toBe(1);

@@ -228,7 +228,7 @@ describe("commands in the text", () => {
   /** The help of a command; undefined where there is none. */
   async function helpOf(words: readonly string[]): Promise<string> {
     const key = words.join(" ");
-    const known = help.get(key) ?? (await shell(`npx routewright ${key} --help`, root));
+    const known = help.get(key) ?? (await shell(`node generator/bin/routewright.js ${key} --help`, root));
     help.set(key, known);
     return known;
   }
