@@ -33,8 +33,7 @@ export const CONFIG_SCHEMA = {
       ...text,
     },
     runResults: {
-      description:
-        "dbt's run_results.json, from which a server reads build times: a file or an address.",
+      description: "dbt's run_results.json, from which a server reads build times: a file or an address.",
       ...text,
     },
     out: { description: "The generated folder. Default: generated.", ...text },

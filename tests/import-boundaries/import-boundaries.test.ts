@@ -33,7 +33,7 @@ describe("import boundaries", () => {
     ["runtime/postgres/x.ts", `import "../ramp/store.js";`],
     ["generator/manifest/x.ts", `import "../catalogue/build.js";`],
     ["generator/catalogue/x.ts", `import "../render/render.js";`],
-    ["generator/render/x.ts", `import "../output/write.js";`],
+    ["generator/render/x.ts", `import "../output/replace.js";`],
     ["generator/render/x.ts", `import "../commands/generate.js";`],
     ["generator/render/x.ts", `import "../../runtime/model/endpoint.js";`],
   ])("stop %s from %s", async (file, code) => {

@@ -17,6 +17,7 @@ const EXPECTED: Readonly<Record<string, object>> = {
       "unstable-pagination": 19,
       "untyped-column": 1,
       "undescribed-parameter": 4,
+      "skipped-model": 7,
     },
   },
   ...(existsSync(FOLDER) && {
@@ -27,6 +28,7 @@ const EXPECTED: Readonly<Record<string, object>> = {
         "unstable-pagination": 5,
         "unlimited-response": 112,
         "untyped-column": 38,
+        "skipped-model": 95,
       },
     },
     "manifest-2026-05-21.json": {
@@ -38,6 +40,7 @@ const EXPECTED: Readonly<Record<string, object>> = {
         "unlimited-response": 142,
         "untyped-column": 40,
         "undescribed-parameter": 6,
+        "skipped-model": 261,
       },
     },
   }),

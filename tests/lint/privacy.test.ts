@@ -58,7 +58,7 @@ describe("a mark of privacy", () => {
 
   it("is told at its strictest where a model has several", () => {
     const [finding] = lintJson(over({ contains_pii: "tier2", privacy_tier: "internal" })).findings;
-    expect(plainText(finding!.message)).toContain('keeps for "tier3" and above');
+    expect(plainText(finding!.message)).toContain('restricts to "tier3" and above');
   });
 
   it("on a key that nobody configured means nothing", () => {
