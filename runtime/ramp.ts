@@ -10,10 +10,9 @@ export type { AdminSession, RampServiceOptions } from "./ramp/start-ramp.js";
 export * from "./ramp/setup/integrations.js";
 export { type ProjectSettings, updateProject } from "./ramp/setup/project-settings.js";
 export * from "./ramp/setup/projects.js";
-export { diagnose } from "./ramp/setup/doctor.js";
-export { listIntentSummaries, showIntent } from "./ramp/setup/intents.js";
+export { diagnose, listIntentSummaries, listStuckIntents, showIntent } from "./ramp/setup/diagnostics.js";
 export * from "./ramp/setup/webhooks.js";
-export { rotateVault } from "./ramp/setup/vault-rotation.js";
+export { rotateVault } from "./ramp/vault.js";
 export type { SetupResult } from "./ramp/setup/result.js";
 
 const startEmbedded: service.StartEmbedded = ({ dataDir, log }) =>

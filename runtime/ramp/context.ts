@@ -1,5 +1,5 @@
 import type { Logger } from "../http/logger.js";
-import type { RampMetrics } from "./metrics.js";
+import type { RampMetrics } from "./ramp-metrics.js";
 import type { Currencies } from "./accounts/currency.js";
 import type { PollingPolicy } from "./intents/lease.js";
 import type { Providers } from "./providers/provider-connections.js";

@@ -37,10 +37,10 @@ function isRoutingNumber(text: string): boolean {
   return /^[0-9]{9}$/.test(text) && sum > 0 && sum % 10 === 0;
 }
 
-ajv.addFormat("redirect-url", { type: "string", validate: isRedirectUrl });
+ajv.addFormat("redirect-url", { type: "string", validate: isHttpUrl });
 
-/** A browser may be sent there: http or https, no credentials, nothing that is read differently by different parsers. */
-function isRedirectUrl(text: string): boolean {
+/** An http or https address without credentials, and without characters that parsers read differently. */
+export function isHttpUrl(text: string): boolean {
   if (!/^https?:\/\/[^\s\\]+$/i.test(text) || !URL.canParse(text)) return false;
   const { username, password } = new URL(text);
   return username === "" && password === "";

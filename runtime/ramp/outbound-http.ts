@@ -3,6 +3,7 @@ import https from "node:https";
 import { type LookupFunction, isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import { lookup as resolve } from "node:dns";
+
 /** Most that is read of an answer, in bytes. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 
@@ -10,19 +11,19 @@ const OPTIONS = { keepAlive: true, maxSockets: 100, maxFreeSockets: 20 };
 const HTTP_AGENT = new http.Agent(OPTIONS);
 const HTTPS_AGENT = new https.Agent(OPTIONS);
 
-export interface OutboundRequest {
+interface OutboundRequest {
   readonly url: URL;
   readonly method: "GET" | "POST";
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** For everything: name, connection, sending, the whole answer. */
+  /** For the whole exchange: name look-up, connection, request and response. */
   readonly timeoutMs: number;
-  /** Finds the address of the host; may refuse to. The system's own when left out. */
+  /** Resolves the host; an error ends the request. Default: the system's. */
   readonly lookup?: LookupFunction;
 }
 
-/** What came of it; a redirect is an answer like any other and is not followed. */
-export type OutboundResult =
+/** The outcome. Redirects are not followed: they count as answers. */
+type OutboundResult =
   | { readonly kind: "answered"; readonly status: number; readonly body: string }
   | { readonly kind: "failed"; readonly reason: string };
 
@@ -54,7 +55,7 @@ function open({ url, method, headers, body, lookup }: OutboundRequest): http.Cli
   const options: http.RequestOptions = {
     method,
     headers: { ...headers, ...length },
-    // A connection made past the check must not be used by a request that is under it: no pool then.
+    // A pooled connection may lead to an address that `lookup` has not checked.
     agent: lookup ? false : secure ? HTTPS_AGENT : HTTP_AGENT,
     ...(lookup ? { lookup } : {}),
   };

@@ -6,7 +6,7 @@ import { type ConnectionSource, listen, type RunningServer } from "../http/liste
 import { openRateLimitStore } from "../access/rate-limit/fallback-store.js";
 import { type RampLimits, RAMP_LIMITS } from "./api/authenticate.js";
 import { rampApp } from "./api/app.js";
-import { RampMetrics } from "./metrics.js";
+import { RampMetrics } from "./ramp-metrics.js";
 import { readCurrencies } from "./accounts/currency.js";
 import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "./intents/lease.js";
 import { ProjectSignIn } from "./tokens/project-credentials.js";
@@ -19,8 +19,7 @@ import { CustomerTokens, ensureSigningKey, SigningKeys } from "./tokens/customer
 import { TokenRevocations } from "./tokens/revocations.js";
 import { SubjectTokens } from "./tokens/subject-token.js";
 import { walletIssuer } from "./tokens/wallet-token.js";
-import { startQueue, taskList } from "./background/queue.js";
-import { startScheduler } from "./background/scheduler.js";
+import { startQueue, taskList, startScheduler } from "./background-jobs.js";
 import type { Environment } from "../environment/environment.js";
 
 export interface RampOptions {
@@ -64,7 +63,7 @@ export async function startRamp(options: RampOptions): Promise<RunningServer> {
 async function serve(options: RampOptions, database: RampDatabase): Promise<RunningServer> {
   const { host, port, addressOf, log, metricsPublic, databaseUrl, intake } = options;
   const rates = openRateLimitStore(options.redisUrl, log);
-  // The address is part of what is set up, and known for certain only once the port is had.
+  // The handler needs the server's address, which is known once the port is bound.
   let handler: ReturnType<typeof rampApp> | null = null;
   const server = await listen(
     (request, response) => {
@@ -77,14 +76,14 @@ async function serve(options: RampOptions, database: RampDatabase): Promise<Runn
   );
   try {
     const ramp = await openRamp(options, database, options.publicUrl ?? server.url);
-    const gate = {
+    const authentication = {
       signIn: new ProjectSignIn(database),
       customerTokens: ramp.customerTokens,
       rates,
       addressOf,
       limits: options.limits ?? RAMP_LIMITS,
     };
-    handler = rampApp({ ramp, gate, metricsPublic });
+    handler = rampApp({ ramp, authentication, metricsPublic });
     const queue = startQueue(databaseUrl, taskList(ramp), log);
     const scheduler = startScheduler(ramp);
     const deliveries = new DeliveryWorker(ramp, options.deliveries ?? DEFAULT_DELIVERY_POLICY);
@@ -108,7 +107,7 @@ async function serve(options: RampOptions, database: RampDatabase): Promise<Runn
 }
 
 /** What all parts share, opened on a migrated database. */
-export async function openRamp(
+async function openRamp(
   {
     secretsKey,
     otherSecretsKeys = [],

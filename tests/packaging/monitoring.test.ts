@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
-import { RampMetrics } from "../../runtime/ramp/metrics.js";
+import { RampMetrics } from "../../runtime/ramp/ramp-metrics.js";
 
 const root = join(import.meta.dirname, "../..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");

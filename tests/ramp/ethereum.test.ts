@@ -3,9 +3,12 @@ import { getAddress, hashMessage, recoverMessageAddress, toHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage } from "viem/siwe";
 import { describe, expect, it } from "vitest";
-import { checksumAddress, messageHash, signerOf } from "../../runtime/ramp/tokens/ethereum.js";
-import { readSignInMessage } from "../../runtime/ramp/tokens/sign-in-message.js";
-
+import {
+  checksumAddress,
+  messageHash,
+  signerOf,
+  readSignInMessage,
+} from "../../runtime/ramp/tokens/ethereum.js";
 /** Private keys: any 32 bytes between 1 and the order of the curve. */
 const key = fc
   .uint8Array({ minLength: 32, maxLength: 32 })

@@ -1,4 +1,4 @@
-import { customerIdOf } from "../../runtime/ramp/database/customer-ids.js";
+import { customerIdOf } from "../../runtime/ramp/database/id.js";
 import { describe, expect, it } from "vitest";
 import { RETRY_SECONDS } from "../../runtime/ramp/webhooks/deliver.js";
 import { isPublicAddress } from "../../runtime/ramp/outbound-http.js";

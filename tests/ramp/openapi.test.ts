@@ -4,7 +4,7 @@ import addFormats from "ajv-formats";
 import { expect, it } from "vitest";
 import { ROUTES } from "../../runtime/ramp/api/all-routes.js";
 import { openApiDocument } from "../../runtime/ramp/api/openapi.js";
-import { EVENT_TYPES } from "../../runtime/ramp/webhooks/events.js";
+import { EVENT_TYPES } from "../../runtime/ramp/webhooks/record-event.js";
 import { newCustomer, ownWorld, type Reply } from "./support/world.js";
 
 type Json = Record<string, unknown>;
@@ -14,7 +14,7 @@ interface Media {
   readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
-const document = openApiDocument("https://ramp.example") as Json;
+const document = openApiDocument("https://ramp.example", ROUTES) as Json;
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
 for (const format of ["iban", "aba-routing-number", "evm-address"]) ajv.addFormat(format, true);
@@ -53,10 +53,10 @@ it.each(places)("%s has examples that match its schema", (at, media) => {
 
 it("has an example of each request, answer, error and webhook", () => {
   const at = (...parts: string[]): boolean => places.some(([place]) => place.startsWith(pointerOf(parts)));
-  for (const { method, path, body, rawBody, answer } of ROUTES) {
+  for (const { method, path, body, rawBody, response } of ROUTES) {
     const operation = ["paths", path, method.toLowerCase()];
     if (body !== null || rawBody) expect(at(...operation, "requestBody")).toBe(true);
-    if (answer.schema !== null) expect(at(...operation, "responses", String(answer.status))).toBe(true);
+    if (response.schema !== null) expect(at(...operation, "responses", String(response.status))).toBe(true);
   }
   const errors = places.filter(([, { examples }]) => examples !== undefined);
   expect(errors.length).toBeGreaterThan(ROUTES.length);

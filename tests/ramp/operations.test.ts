@@ -1,9 +1,8 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
-import { deleteExpired } from "../../runtime/ramp/background/scheduler.js";
+import { deleteExpired } from "../../runtime/ramp/background-jobs.js";
 import { check, compiledSchemas, violations } from "../../runtime/ramp/json-schema.js";
-import { diagnose } from "../../runtime/ramp/setup/doctor.js";
-import { listIntentSummaries, showIntent } from "../../runtime/ramp/setup/intents.js";
+import { diagnose, listIntentSummaries, showIntent } from "../../runtime/ramp/setup/diagnostics.js";
 import { connectProvider } from "../../runtime/ramp/setup/integrations.js";
 import { SANDBOX_PROVIDERS } from "../../runtime/ramp/sandbox/sandbox-server.js";
 import { Vault } from "../../runtime/ramp/vault.js";

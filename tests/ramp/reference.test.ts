@@ -5,7 +5,7 @@ import { INTENT_MOVES, isTerminal, type IntentStatus } from "../../runtime/ramp/
 import { RAMP_ERRORS } from "../../runtime/ramp/ramp-errors.js";
 import { readEnvironment } from "../../runtime/environment/environment.js";
 import { MESSAGES, OPERATIONS } from "../../runtime/ramp/providers/protocol.js";
-import { EVENT_TYPES } from "../../runtime/ramp/webhooks/events.js";
+import { EVENT_TYPES } from "../../runtime/ramp/webhooks/record-event.js";
 
 const reference = readFileSync(new URL("../../runtime/ramp/README.md", import.meta.url), "utf8");
 

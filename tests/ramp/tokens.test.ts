@@ -1,4 +1,4 @@
-import { customerIdOf } from "../../runtime/ramp/database/customer-ids.js";
+import { customerIdOf } from "../../runtime/ramp/database/id.js";
 import jwt from "jsonwebtoken";
 import { afterAll, describe, expect, it } from "vitest";
 import { generateKeyPairSync } from "node:crypto";

@@ -1,10 +1,9 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { openLog } from "../../runtime/http/logger.js";
 import { clientAddress } from "../../runtime/http/client-address.js";
-import { rotateVault, SEALED_COLUMNS, unreadableSecrets } from "../../runtime/ramp/setup/vault-rotation.js";
+import { rotateVault, SEALED_COLUMNS, unreadableSecrets, Vault } from "../../runtime/ramp/vault.js";
 import { updateProject } from "../../runtime/ramp/setup/project-settings.js";
 import { startRamp } from "../../runtime/ramp/start-ramp.js";
-import { Vault } from "../../runtime/ramp/vault.js";
 import { startProcess } from "./support/processes.js";
 import { ownReceiver } from "./support/receiver.js";
 import {

@@ -2,7 +2,7 @@ import { type Currency, EVM_ADDRESS } from "./currency.js";
 import type { RailDescription } from "../providers/protocol.js";
 
 /** A JSON Schema (draft 2020-12) of an account's details. */
-export type DetailsSchema = Readonly<Record<string, unknown>>;
+type DetailsSchema = Readonly<Record<string, unknown>>;
 
 export type Side = "src" | "dest";
 

@@ -3,7 +3,7 @@ import Big from "big.js";
 import currencyCodes from "currency-codes";
 import type pg from "pg";
 
-export interface Blockchain {
+interface Blockchain {
   readonly id: string;
   readonly code: string;
   readonly name: string;
@@ -25,18 +25,6 @@ export interface Currency {
   readonly blockchain: Blockchain | null;
 }
 
-interface CurrencyRow {
-  readonly id: string;
-  readonly code: string;
-  readonly ticker: string;
-  readonly name: string;
-  readonly decimals: number;
-  readonly type: "FIAT" | "CRYPTO";
-  readonly created_at: Date;
-  readonly updated_at: Date;
-  readonly blockchain: { id: string; code: string; name: string; address_pattern: string } | null;
-}
-
 /**
  * All currencies by code in upper case, read once: they change with migrations only. Callers may write a code in any
  * letter case.
@@ -52,7 +40,7 @@ export class Currencies {
     return this.#byCode.get(code.toUpperCase()) ?? null;
   }
 
-  /** A currency that a stored row names: it exists, the database sees to that. */
+  /** A currency that a stored row names; a foreign key guarantees that it exists. */
   get(code: string): Currency {
     const currency = this.find(code);
     if (currency === null) throw new Error(`The currency ${code} is not known.`);
@@ -61,31 +49,14 @@ export class Currencies {
 }
 
 export async function readCurrencies(tx: Pick<ProjectTransaction, "rows">): Promise<Currencies> {
-  const rows = await tx.rows<CurrencyRow>(
-    `SELECT c.*, to_jsonb(b) AS blockchain FROM ramp.currencies c LEFT JOIN ramp.blockchains b ON b.id = c.blockchain_id`,
+  return new Currencies(
+    await tx.rows<Currency>(
+      `SELECT c.id, c.code, c.ticker, c.name, c.decimals, c.type, c.created_at AS "createdAt", c.updated_at AS "updatedAt",
+         CASE WHEN b.id IS NOT NULL THEN
+           json_build_object('id', b.id, 'code', b.code, 'name', b.name, 'addressPattern', b.address_pattern) END AS blockchain
+       FROM ramp.currencies c LEFT JOIN ramp.blockchains b ON b.id = c.blockchain_id`,
+    ),
   );
-  return new Currencies(rows.map(currencyOf));
-}
-
-function currencyOf({ created_at, updated_at, blockchain, ...row }: CurrencyRow): Currency {
-  const chain = blockchain && {
-    id: blockchain.id,
-    code: blockchain.code,
-    name: blockchain.name,
-    addressPattern: blockchain.address_pattern,
-  };
-  const { id, code, ticker, name, decimals, type } = row;
-  return {
-    id,
-    code,
-    ticker,
-    name,
-    decimals,
-    type,
-    createdAt: created_at,
-    updatedAt: updated_at,
-    blockchain: chain,
-  };
 }
 
 /** Whole digits that an amount may have: more than any money supply in any unit. */

@@ -1,5 +1,5 @@
 import type { Route } from "./route.js";
-import { getProviders, getQuote, getRequirements, getSupportedCurrencies } from "./routes/catalogue.js";
+import { getProviders, getQuote, getRequirements, getSupportedCurrencies } from "./routes/payment-options.js";
 import { createCustomer, getCustomers } from "./routes/customers.js";
 import {
   getProjectIntent,
@@ -18,6 +18,14 @@ import {
   removeExternalAccount,
 } from "./routes/external-accounts.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
+import { countAttention } from "../intents/intent-rows.js";
+import type { RampContext } from "../context.js";
+import type { AuthenticationContext } from "./authenticate.js";
+import type { Request } from "express";
+import { isLocalCaller } from "../../http/client-address.js";
+import { type RampResponse, jsonResponse, rampError, type RampError } from "../ramp-errors.js";
+import { openApiDocument } from "./openapi.js";
+
 /** All endpoints, in the order of the documentation; the app, the OpenAPI document and the tests go through this list. */
 export const ROUTES: readonly Route[] = [
   createCustomer,
@@ -43,3 +51,49 @@ export const ROUTES: readonly Route[] = [
   getDeliveries,
   receiveCallback,
 ];
+
+export const TITLE = "Routewright Ramp API";
+
+export interface ApiServices {
+  readonly ramp: RampContext;
+  readonly authentication: AuthenticationContext;
+  readonly metricsPublic: boolean;
+}
+
+/** A public path of the service itself, as on the data API. */
+export interface SystemPath {
+  readonly path: string;
+  readonly handle: (service: ApiServices, request: Request) => Promise<RampResponse | RampError>;
+}
+
+export const SYSTEM_PATHS: readonly SystemPath[] = [
+  {
+    path: "/",
+    handle: () => Promise.resolve(jsonResponse(200, { status: "online", service: TITLE, docs: "/docs" })),
+  },
+  { path: "/health", handle: health },
+  {
+    path: "/openapi.json",
+    handle: ({ ramp }) => Promise.resolve(jsonResponse(200, openApiDocument(ramp.publicUrl, ROUTES))),
+  },
+  { path: "/metrics", handle: metrics },
+];
+
+async function health({ ramp }: ApiServices): Promise<RampResponse> {
+  const connected = await ramp.database.isReachable();
+  return jsonResponse(connected ? 200 : 503, {
+    status: connected ? "ok" : "unavailable",
+    database_connected: connected,
+  });
+}
+
+/** Open to this machine; a forwarded request comes from elsewhere. */
+async function metrics(
+  { ramp, authentication, metricsPublic }: ApiServices,
+  request: Request,
+): Promise<RampResponse | RampError> {
+  const isLocal = isLocalCaller(authentication.addressOf, request);
+  if (!metricsPublic && !isLocal) return rampError("METRICS_FORBIDDEN");
+  const body = await ramp.metrics.text(await ramp.database.asOperator(countAttention));
+  return { status: 200, body, headers: { "Content-Type": ramp.metrics.contentType } };
+}

@@ -9,10 +9,9 @@ import {
   rampError,
   type RampError,
 } from "../ramp-errors.js";
-import { type ApiServices, SYSTEM_PATHS, type SystemPath, TITLE } from "./system-routes.js";
+import { type ApiServices, SYSTEM_PATHS, type SystemPath, TITLE, ROUTES } from "./all-routes.js";
 import { addPages } from "../hosted-pages/page-routes.js";
 import type { Route } from "./route.js";
-import { ROUTES } from "./all-routes.js";
 import { handleRequest } from "./handle-request.js";
 
 /** The ramp API as an Express app: endpoints, the system's own paths, the documentation, then 404. */
@@ -23,11 +22,11 @@ export function rampApp(service: ApiServices): Express {
   app.enable("case sensitive routing");
   app.use(commonHeaders);
   for (const route of ROUTES) addRoute(app, service, route);
-  for (const path of new Set(ROUTES.map((route) => route.path))) refuseOtherMethods(app, service, path);
+  for (const path of new Set(ROUTES.map((route) => route.path))) addMethodNotAllowed(app, service, path);
   for (const system of SYSTEM_PATHS) addSystem(app, service, system);
   addPages(app, service, {
     send: (request, response, path, answer) => send(service, request, response, path, answer),
-    refusalOf: (request, error) => errorOf(service, request, error),
+    errorOf: (request, error) => errorOf(service, request, error),
   });
   app.use(docsApp(TITLE));
   app.use((request, response) => send(service, request, response, null, rampError("NOT_FOUND")));
@@ -57,8 +56,8 @@ function expressPath(path: string): string {
 function addRoute(app: Express, service: ApiServices, route: Route): void {
   const method = route.method.toLowerCase() as "get" | "post" | "delete";
   app[method](expressPath(route.path), async (request, response) => {
-    const outcome = await handleRequest(service.ramp, service.gate, route, request).catch((error: unknown) =>
-      errorOf(service, request, error),
+    const outcome = await handleRequest(service.ramp, service.authentication, route, request).catch(
+      (error: unknown) => errorOf(service, request, error),
     );
     if (outcome === "gone") response.destroy();
     else send(service, request, response, route.path, outcome);
@@ -72,7 +71,7 @@ const PREFLIGHT = {
   "Access-Control-Max-Age": "7200",
 };
 
-function refuseOtherMethods(app: Express, service: ApiServices, path: string): void {
+function addMethodNotAllowed(app: Express, service: ApiServices, path: string): void {
   const methods = ROUTES.filter((route) => route.path === path).map(({ method }) =>
     method === "GET" ? "GET, HEAD" : method,
   );
@@ -127,19 +126,19 @@ function send(
     response.end(body);
   }
   const milliseconds = performance.now() - (response.locals["started"] as number);
-  ramp.metrics.count({ path, method: request.method, status, milliseconds });
+  ramp.metrics.countRequest({ path, method: request.method, status, milliseconds });
   const requestId = response.getHeader("X-Request-Id");
   ramp.log.info({ requestId, method: request.method, route: path, status, milliseconds }, "request");
 }
 
-function errorResponse(refusal: RampError): RampResponse {
-  const { status } = RAMP_ERRORS[refusal.error];
+function errorResponse(error: RampError): RampResponse {
+  const { status } = RAMP_ERRORS[error.error];
   const headers: Record<string, string> = {};
-  if (refusal.retryAfter !== null) headers["Retry-After"] = String(refusal.retryAfter);
-  if (refusal.error === "INVALID_CREDENTIALS")
+  if (error.retryAfter !== null) headers["Retry-After"] = String(error.retryAfter);
+  if (error.error === "INVALID_CREDENTIALS")
     headers["WWW-Authenticate"] = 'Basic realm="ramp", charset="UTF-8"';
-  if (refusal.error === "INVALID_TOKEN") headers["WWW-Authenticate"] = 'Bearer realm="ramp"';
+  if (error.error === "INVALID_TOKEN") headers["WWW-Authenticate"] = 'Bearer realm="ramp"';
   // The rest of the body is not read: the connection closes after the response.
-  if (refusal.error === "BODY_TOO_LARGE") headers["Connection"] = "close";
-  return { status, body: errorBody(refusal), headers };
+  if (error.error === "BODY_TOO_LARGE") headers["Connection"] = "close";
+  return { status, body: errorBody(error), headers };
 }

@@ -34,46 +34,46 @@ export interface AuthenticationContext {
 
 /** The caller, or the error: unknown credentials or a used-up window. Failed logins limit only further failed logins. */
 export async function authenticate(
-  gate: AuthenticationContext,
+  context: AuthenticationContext,
   access: Access,
   request: IncomingMessage,
 ): Promise<Project | Customer | null | RampError> {
-  const { perCustomer, perProject, perAddress } = gate.limits;
-  const address = networkOf(gate.addressOf(request));
+  const { perCustomer, perProject, perAddress } = context.limits;
+  const address = networkOf(context.addressOf(request));
   if (access === "provider") return null;
-  if (access === "public") return (await exceeded(gate, `public:${address}`, perAddress)) ?? null;
-  const caller = await callerOf(gate, access, request.headers.authorization);
+  if (access === "public") return (await exceeded(context, `public:${address}`, perAddress)) ?? null;
+  const caller = await callerOf(context, access, request.headers.authorization);
   if (caller === null)
     return countFailure(
-      gate,
+      context,
       request,
       rampError(access === "project" ? "INVALID_CREDENTIALS" : "INVALID_TOKEN"),
     );
   const limited =
     "customerId" in caller
-      ? await exceeded(gate, `customer:${caller.projectId}:${caller.customerId}`, perCustomer)
-      : await exceeded(gate, `project:${caller.id}`, perProject);
+      ? await exceeded(context, `customer:${caller.projectId}:${caller.customerId}`, perCustomer)
+      : await exceeded(context, `project:${caller.id}`, perProject);
   return limited ?? caller;
 }
 
 /** Counts a failed login, or a callback with a wrong signature, against its address; returns the error for it. */
 export async function countFailure(
-  gate: AuthenticationContext,
+  context: AuthenticationContext,
   request: IncomingMessage,
   error: RampError,
 ): Promise<RampError> {
-  const address = networkOf(gate.addressOf(request));
-  return (await exceeded(gate, `failed:${address}`, gate.limits.failedLoginsPerAddress)) ?? error;
+  const address = networkOf(context.addressOf(request));
+  return (await exceeded(context, `failed:${address}`, context.limits.failedLoginsPerAddress)) ?? error;
 }
 
 function callerOf(
-  gate: AuthenticationContext,
+  context: AuthenticationContext,
   access: "project" | "customer",
   authorization: string | undefined,
 ): Promise<Project | Customer | null> {
   return access === "project"
-    ? gate.signIn.projectOf(authorization)
-    : gate.customerTokens.customerOf(authorization);
+    ? context.signIn.projectOf(authorization)
+    : context.customerTokens.customerOf(authorization);
 }
 
 async function exceeded(

@@ -1,7 +1,5 @@
 import type { Static } from "@sinclair/typebox";
-import { rampError, type RampErrorCode, errorBody } from "../ramp-errors.js";
-import type { Violation } from "../json-schema.js";
-import type { EVENTS, EventType } from "../webhooks/events.js";
+import type { EVENTS, EventType } from "../webhooks/record-event.js";
 import type {
   CustomerView,
   DeliveryView,
@@ -16,14 +14,12 @@ import type {
 /** Examples of the OpenAPI document: one on-ramp of a customer, from the quote to the webhook. */
 
 const id = (number: number): string => `01997f3a-0001-7000-8000-${String(number).padStart(12, "0")}`;
-const [ORGANIZATION, PROJECT, PROVIDER, QUOTE, INTENT, TRANSACTION] = [
-  id(1),
-  id(2),
-  id(3),
-  id(4),
-  id(5),
-  id(6),
-];
+const ORGANIZATION = id(1);
+const PROJECT = id(2);
+const PROVIDER = id(3);
+const QUOTE = id(4);
+const INTENT = id(5);
+const TRANSACTION = id(6);
 const CUSTOMER = "6f1c2b1e-52d4-4a39-9d0e-0a5c3f7e8b21";
 
 const CREATED = "2026-03-02T09:30:00.000Z";
@@ -183,24 +179,24 @@ const delivery: Static<typeof DeliveryView> = {
 interface Example {
   readonly body?: unknown;
   /** Of the good response; absent where it has no body. */
-  readonly answer?: unknown;
+  readonly response?: unknown;
 }
 
 /** By method and path. */
 export const EXAMPLES: Readonly<Record<string, Example>> = {
   "POST /v1/customers": {
     body: { id: CUSTOMER, metadata: { plan: "premium" } },
-    answer: { ...customer, accessToken: TOKEN },
+    response: { ...customer, accessToken: TOKEN },
   },
-  "GET /v1/customers": { answer: [customer] },
+  "GET /v1/customers": { response: [customer] },
   "GET /v1/currencies/supported": {
-    answer: [{ from: "USD", to: "USDC_POLYGON", providerIds: [PROVIDER] }],
+    response: [{ from: "USD", to: "USDC_POLYGON", providerIds: [PROVIDER] }],
   },
   "GET /v1/providers": {
-    answer: [{ id: PROVIDER, name: "Example Payments", code: "example-payments", logo: null }],
+    response: [{ id: PROVIDER, name: "Example Payments", code: "example-payments", logo: null }],
   },
   "GET /v1/intent/requirements": {
-    answer: {
+    response: {
       src: {
         currencyCode: "USD",
         schema: {
@@ -224,7 +220,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       },
     },
   },
-  "GET /v1/intent/quote": { answer: { quotes: [quote] } },
+  "GET /v1/intent/quote": { response: { quotes: [quote] } },
   "POST /v1/intent": {
     body: {
       src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH" } },
@@ -234,25 +230,25 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       onboardingRedirectUrl: "https://shop.example/onboarded",
       metadata: { order: "A-1001" },
     },
-    answer: created,
+    response: created,
   },
-  "GET /v1/intent": { answer: [executed] },
-  "GET /v1/intent/{id}": { answer: executed },
+  "GET /v1/intent": { response: [executed] },
+  "GET /v1/intent/{id}": { response: executed },
   "POST /v1/intent/{id}/cancel": {
     body: {},
-    answer: { intent: { ...intent, status: "CANCELLED" }, onboardingUrl: null },
+    response: { intent: { ...intent, status: "CANCELLED" }, onboardingUrl: null },
   },
-  "POST /v1/intent/{id}/transaction": { body: {}, answer: transaction },
-  "GET /v1/intent/{id}/transaction": { answer: transaction },
-  "GET /v1/intents": { answer: [projectIntent] },
-  "GET /v1/intents/{id}": { answer: projectIntent },
+  "POST /v1/intent/{id}/transaction": { body: {}, response: transaction },
+  "GET /v1/intent/{id}/transaction": { response: transaction },
+  "GET /v1/intents": { response: [projectIntent] },
+  "GET /v1/intents/{id}": { response: projectIntent },
   "POST /v1/customers/external-accounts": {
     body: { src: "USD", dest: "USDC_POLYGON", source: BANK, destination: { address: ADDRESS } },
-    answer: { source, destination },
+    response: { source, destination },
   },
-  "GET /v1/customers/external-accounts": { answer: [source, destination] },
+  "GET /v1/customers/external-accounts": { response: [source, destination] },
   "DELETE /v1/customers/external-accounts/{id}": {},
-  "GET /v1/auth/wallet/nonce": { answer: "Xk3vR8pQ2mW7sT1z" },
+  "GET /v1/auth/wallet/nonce": { response: "Xk3vR8pQ2mW7sT1z" },
   "POST /v1/auth/wallet/challenge": {
     body: {
       message: [
@@ -269,13 +265,13 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       signature: `0x${"5c".repeat(65)}`,
       ttlInSeconds: 3600,
     },
-    answer: { token: TOKEN },
+    response: { token: TOKEN },
   },
-  "GET /v1/events": { answer: [{ id: id(7), ...eventExample("intent.status_changed") }] },
-  "GET /v1/events/{id}/deliveries": { answer: [delivery] },
+  "GET /v1/events": { response: [{ id: id(7), ...eventExample("intent.status_changed") }] },
+  "GET /v1/events/{id}/deliveries": { response: [delivery] },
   "POST /v1/provider-callbacks/{projectId}/{connectionId}": {
     body: { type: "execution.updated", onboardingId: INTENT },
-    answer: { received: true },
+    response: { received: true },
   },
 };
 
@@ -303,20 +299,4 @@ export function parameterExample(name: string): string {
   const example = PARAMETERS[name];
   if (example === undefined) throw new Error(`The parameter ${name} has no example.`);
   return example;
-}
-
-const DETAILS: { readonly [C in RampErrorCode]?: readonly Violation[] } = {
-  INVALID_REQUEST: [{ path: "/srcAmount", message: 'must match pattern "^[0-9]+(\\.[0-9]+)?$"' }],
-  UNKNOWN_CURRENCY: [{ path: "/src/currencyCode", message: "is not a known currency code" }],
-  UNKNOWN_COUNTRY: [
-    { path: "/src/details/countryCode", message: "is not a country code of ISO 3166-1 alpha-2" },
-  ],
-  INVALID_ACCOUNT_DETAILS: [
-    { path: "/src/details/routingNumber", message: "must be a routing number with its check digit" },
-  ],
-};
-
-/** The body of an error. */
-export function errorExample(code: RampErrorCode): unknown {
-  return JSON.parse(errorBody(rampError(code, { details: DETAILS[code] ?? [] })));
 }

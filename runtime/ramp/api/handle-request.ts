@@ -1,13 +1,13 @@
 import type { Request } from "express";
-import { runIdempotent, type IdempotentOperation } from "../idempotency/idempotency.js";
+import { runIdempotent, type IdempotentOperation, type IdempotencyKey } from "../idempotency.js";
 import { type ProjectId, projectId } from "../database/id.js";
 import type { RampContext } from "../context.js";
 import { authenticate, type AuthenticationContext, countFailure } from "./authenticate.js";
 import { type RampResponse, isRampError, type RampError, rampError } from "../ramp-errors.js";
-import type { ApiRequest, Route } from "./route.js";
+import type { RouteRequest, Route } from "./route.js";
+import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { readBody } from "../../http/body.js";
-import { type IdempotencyKey, fingerprintOf } from "../idempotency/claims.js";
 import { isStorable, parseJson, type Violation, violations } from "../json-schema.js";
 
 /**
@@ -16,17 +16,19 @@ import { isStorable, parseJson, type Violation, violations } from "../json-schem
  */
 export async function handleRequest(
   ramp: RampContext,
-  gate: AuthenticationContext,
+  authentication: AuthenticationContext,
   route: Route,
   request: Request,
 ): Promise<RampResponse | RampError | "gone"> {
-  const caller = await authenticate(gate, route.access, request);
+  const caller = await authenticate(authentication, route.access, request);
   if (isRampError(caller)) return caller;
   const url = new URL(request.originalUrl, "http://localhost");
   const query = readQuery(url, route);
   if (isRampError(query)) return query;
-  const body = await readRequestBody(request, route);
-  if (body === "gone" || isRampError(body)) return body;
+  const received = await readBodyText(request);
+  if (received === "gone" || isRampError(received)) return received;
+  const body = parseBody(request, route, received.text);
+  if (isRampError(body)) return body;
   const call = {
     ramp,
     caller,
@@ -36,10 +38,10 @@ export async function handleRequest(
     text: body.text,
     headers: request.headers,
     path: url.pathname,
-  } as ApiRequest<never, never, never>;
+  } as RouteRequest<never, never, never>;
   switch (route.run.kind) {
     case "direct":
-      return body.invalid ?? countedFailure(gate, request, await route.run.handle(call));
+      return body.invalid ?? countedFailure(authentication, request, await route.run.handle(call));
     case "once":
       return handleIdempotent(ramp, route.run.work(call), request, url.pathname, body, caller);
   }
@@ -47,12 +49,12 @@ export async function handleRequest(
 
 /** Callbacks of providers are limited only where their signature is wrong. */
 function countedFailure(
-  gate: AuthenticationContext,
+  authentication: AuthenticationContext,
   request: Request,
   outcome: RampResponse | RampError,
 ): RampResponse | RampError | Promise<RampError> {
   const isForged = isRampError(outcome) && outcome.error === "INVALID_SIGNATURE";
-  return isForged ? countFailure(gate, request, outcome) : outcome;
+  return isForged ? countFailure(authentication, request, outcome) : outcome;
 }
 
 async function handleIdempotent(
@@ -85,11 +87,10 @@ interface ReadBody {
   readonly invalid: RampError | null;
 }
 
-/** Reads a request's body; "gone" when the client disconnected meanwhile. */
-async function readRequestBody(
+/** The text of a request's body; "gone" when the client disconnected meanwhile. */
+export async function readBodyText(
   request: IncomingMessage,
-  route: Route,
-): Promise<ReadBody | RampError | "gone"> {
+): Promise<{ readonly text: string } | RampError | "gone"> {
   const body = await readBody(request);
   switch (body.kind) {
     case "gone":
@@ -99,7 +100,7 @@ async function readRequestBody(
     case "not-text":
       return rampError("INVALID_REQUEST", { details: [{ path: "", message: "is not UTF-8" }] });
     case "text":
-      return parseBody(request, route, body.text);
+      return body;
   }
 }
 
@@ -109,20 +110,20 @@ function parseBody(request: IncomingMessage, { body: schema }: Route, text: stri
   if (text !== "" && !isJson) return rampError("UNSUPPORTED_MEDIA_TYPE");
   const value = text.trim() === "" ? {} : parseJson(text);
   if (value === undefined)
-    return { text, value: text, invalid: refuseFields([{ path: "", message: "is not JSON" }]) };
+    return { text, value: text, invalid: invalidRequest([{ path: "", message: "is not JSON" }]) };
   if (!isStorable(value))
     return {
       text,
       value: text,
-      invalid: refuseFields([
+      invalid: invalidRequest([
         { path: "", message: "holds U+0000 or half a character, or is nested too deep" },
       ]),
     };
   const wrong = violations(schema, value);
-  return { text, value, invalid: wrong.length === 0 ? null : refuseFields(wrong) };
+  return { text, value, invalid: wrong.length === 0 ? null : invalidRequest(wrong) };
 }
 
-function refuseFields(details: readonly Violation[]): RampError {
+function invalidRequest(details: readonly Violation[]): RampError {
   return rampError("INVALID_REQUEST", { details: details.slice(0, 20) });
 }
 
@@ -130,13 +131,13 @@ function refuseFields(details: readonly Violation[]): RampError {
 function readQuery(url: URL, { query: schema }: Route): Readonly<Record<string, string>> | RampError {
   const query: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const [name, value] of url.searchParams) {
-    if (name in query) return refuseFields([{ path: `/${name.slice(0, 100)}`, message: "is given twice" }]);
+    if (name in query) return invalidRequest([{ path: `/${name.slice(0, 100)}`, message: "is given twice" }]);
     query[name] = value;
   }
   const plain = { ...query };
-  if (!isStorable(plain)) return refuseFields([{ path: "", message: "holds U+0000" }]);
+  if (!isStorable(plain)) return invalidRequest([{ path: "", message: "holds U+0000" }]);
   const wrong = schema === null ? [] : violations(schema, plain);
-  return wrong.length === 0 ? plain : refuseFields(wrong);
+  return wrong.length === 0 ? plain : invalidRequest(wrong);
 }
 
 /** The `Idempotency-Key`, or null without one. */
@@ -152,4 +153,29 @@ function readKey(
   if (given.length > 1 || key === "" || key.length > MAX_KEY_LENGTH)
     return rampError("INVALID_IDEMPOTENCY_KEY");
   return { key, fingerprint: fingerprintOf({ method: request.method ?? "", path, body: value, customerId }) };
+}
+
+interface Fingerprinted {
+  readonly method: string;
+  readonly path: string;
+  /** The parsed body, or the text of one that is not JSON. */
+  readonly body: unknown;
+  /** Null on project-level endpoints. */
+  readonly customerId: string | null;
+}
+
+/** SHA-256 over a request; white space and the order of keys do not count. */
+function fingerprintOf({ method, path, body, customerId }: Fingerprinted): Buffer {
+  return createHash("sha256")
+    .update(JSON.stringify([method, path, customerId, canonical(body)]))
+    .digest();
+}
+
+function canonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonical);
+  if (typeof value !== "object" || value === null) return value ?? null;
+  // Pairs and not an object: there, keys that look like numbers would not keep their place.
+  return Object.entries(value)
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([key, item]) => [key, canonical(item)]);
 }

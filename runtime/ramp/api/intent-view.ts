@@ -9,7 +9,8 @@ import {
   isTerminal,
 } from "../intents/intent.js";
 import { pageUrl } from "../hosted-pages/link.js";
-import type { ProjectId } from "../database/id.js";
+import { isUuid, type ProjectId } from "../database/id.js";
+import type { ProjectTransaction } from "../database/ramp-database.js";
 import type { Quote } from "../providers/quotes.js";
 import type { RampContext } from "../context.js";
 import type { PageQuery } from "./request-schemas.js";
@@ -112,30 +113,33 @@ export function quoteView(
 /** Items of a page unless the caller names a number (runtime/ramp/README.md, Limits). */
 const DEFAULT_LIMIT = 50;
 
-export function pageOf({ limit, starting_after }: PageQuery): PageRequest {
-  return {
-    limit: limit === undefined ? DEFAULT_LIMIT : Number(limit),
-    startingAfter: starting_after ?? null,
-  };
-}
-
-export const UNKNOWN_START: RampError = rampError("INVALID_REQUEST", {
+const UNKNOWN_START: RampError = rampError("INVALID_REQUEST", {
   details: [{ path: "/starting_after", message: "names no item of this list" }],
 });
 
-/** A bare array, with a link to the next page where there is one; `found` may hold one item more than the page. */
-export function listAnswer(
-  found: readonly { readonly id: string }[],
-  { limit }: PageRequest,
-  path: string,
-  view: readonly unknown[],
-  filter: Readonly<Record<string, string | undefined>> = {},
-): RampResponse {
-  const last = found[limit - 1];
-  if (found.length <= limit || last === undefined) return jsonResponse(200, view);
-  const given = Object.entries(filter).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value] as [string, string]],
-  );
-  const query = new URLSearchParams([...given, ["limit", String(limit)], ["starting_after", last.id]]);
-  return jsonResponse(200, view, { Link: `<${path}?${query.toString()}>; rel="next"` });
+interface ListRequest {
+  readonly ramp: RampContext;
+  readonly query: PageQuery;
+  readonly path: string;
+}
+
+/**
+ * A page of a list: a bare array, with a link to the next page if there is one. `read` returns one item more than the page has
+ * when there are more, and null when `startingAfter` names no item.
+ */
+export async function listResponse<T extends { readonly id: string }>(
+  { ramp, query, path }: ListRequest,
+  projectId: ProjectId,
+  read: (tx: ProjectTransaction, page: PageRequest) => Promise<readonly T[] | null>,
+  view: (item: T) => unknown,
+): Promise<RampResponse | RampError> {
+  const { limit: given, starting_after: startingAfter = null, ...filter } = query;
+  if (startingAfter !== null && !isUuid(startingAfter)) return UNKNOWN_START;
+  const limit = given === undefined ? DEFAULT_LIMIT : Number(given);
+  const found = await ramp.database.inProject(projectId, (tx) => read(tx, { limit, startingAfter }));
+  if (found === null) return UNKNOWN_START;
+  const last = found.length > limit ? found[limit - 1] : undefined;
+  const next = { ...filter, limit: String(limit), starting_after: last?.id ?? "" };
+  const link = { Link: `<${path}?${new URLSearchParams(next).toString()}>; rel="next"` };
+  return jsonResponse(200, found.slice(0, limit).map(view), last === undefined ? {} : link);
 }

@@ -1,14 +1,14 @@
-import { EVENT_TYPES, EVENTS } from "../webhooks/events.js";
+import { EVENT_TYPES, EVENTS } from "../webhooks/record-event.js";
 import type { TSchema } from "@sinclair/typebox";
-import { RAMP_ERRORS, type RampErrorCode } from "../ramp-errors.js";
+import type { Violation } from "../json-schema.js";
+import { errorBody, RAMP_ERRORS, rampError, type RampErrorCode } from "../ramp-errors.js";
 import type { Access, Route } from "./route.js";
-import { ROUTES } from "./all-routes.js";
 import * as schemas from "./response-schemas.js";
-import { errorExample, eventExample, EXAMPLES, parameterExample } from "./examples.js";
+import { eventExample, EXAMPLES, parameterExample } from "./examples.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Refusals that an endpoint has by its access. */
+/** Errors that an endpoint has by its access. */
 const ACCESS_ERRORS: Readonly<Record<Access, readonly RampErrorCode[]>> = {
   project: ["INVALID_CREDENTIALS"],
   customer: ["INVALID_TOKEN"],
@@ -31,7 +31,7 @@ const KEY_ERRORS: readonly RampErrorCode[] = [
 ];
 
 /** The ramp's own OpenAPI 3.1 document, made from the routes and their schemas. */
-export function openApiDocument(publicUrl: string): Json {
+export function openApiDocument(publicUrl: string, routes: readonly Route[]): Json {
   return {
     openapi: "3.1.0",
     info: {
@@ -40,8 +40,8 @@ export function openApiDocument(publicUrl: string): Json {
       description: "Payment intents between bank money and tokens.",
     },
     servers: [{ url: publicUrl }],
-    tags: usedTags(),
-    paths: pathsOf(ROUTES),
+    tags: usedTags(routes),
+    paths: pathsOf(routes),
     webhooks: webhooksOf(),
     components: {
       schemas: componentSchemas(),
@@ -136,8 +136,8 @@ const TAGS = [
   { name: "Providers", paths: /^\/v1\/provider-callbacks/, description: "Called by providers." },
 ] as const;
 
-function usedTags(): readonly Json[] {
-  const used = new Set(ROUTES.map(tagOf));
+function usedTags(routes: readonly Route[]): readonly Json[] {
+  const used = new Set(routes.map(tagOf));
   return TAGS.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description }));
 }
 
@@ -180,7 +180,7 @@ function parametersOf({ path, query, run }: Route): readonly Json[] {
 }
 
 function responsesOf(route: Route): Json {
-  const { answer, run } = route;
+  const { response, run } = route;
   const replayed = {
     "X-Idempotency-Replayed": {
       description: "`true` on a repeated answer.",
@@ -188,9 +188,9 @@ function responsesOf(route: Route): Json {
     },
   };
   const good = {
-    description: answer.description,
+    description: response.description,
     ...(run.kind === "once" ? { headers: replayed } : {}),
-    ...(answer.schema === null ? {} : { content: contentOf(route, answer.schema) }),
+    ...(response.schema === null ? {} : { content: contentOf(route, response.schema) }),
   };
   const byStatus = new Map<number, RampErrorCode[]>();
   for (const code of errorsOf(route))
@@ -198,17 +198,17 @@ function responsesOf(route: Route): Json {
   const bad = [...byStatus]
     .sort(([left], [right]) => left - right)
     .map(([status, codes]) => [String(status), errorResponse(codes)] as const);
-  return { [String(answer.status)]: good, ...Object.fromEntries(bad) };
+  return { [String(response.status)]: good, ...Object.fromEntries(bad) };
 }
 
 function contentOf(route: Route, schema: TSchema): Json {
-  const example = exampleOf(route).answer;
-  return route.answer.description.includes("text/plain")
+  const example = exampleOf(route).response;
+  return route.response.description.includes("text/plain")
     ? { "text/plain": { schema: plain(schema), example } }
     : jsonContent(schema, example);
 }
 
-/** Every refusal that the endpoint can answer with. */
+/** Every error that the endpoint can respond with. */
 export function errorsOf({ access, body, run, errors }: Route): readonly RampErrorCode[] {
   const fields = body !== null ? (["UNSUPPORTED_MEDIA_TYPE"] as const) : [];
   const keyed = run.kind === "once" ? KEY_ERRORS : [];
@@ -225,8 +225,22 @@ function errorResponse(codes: readonly RampErrorCode[]): Json {
   };
 }
 
+/** `details` of the errors that name fields. */
+const ERROR_DETAILS: { readonly [C in RampErrorCode]?: readonly Violation[] } = {
+  INVALID_REQUEST: [{ path: "/srcAmount", message: 'must match pattern "^[0-9]+(\\.[0-9]+)?$"' }],
+  UNKNOWN_CURRENCY: [{ path: "/src/currencyCode", message: "is not a known currency code" }],
+  UNKNOWN_COUNTRY: [
+    { path: "/src/details/countryCode", message: "is not a country code of ISO 3166-1 alpha-2" },
+  ],
+  INVALID_ACCOUNT_DETAILS: [
+    { path: "/src/details/routingNumber", message: "must be a routing number with its check digit" },
+  ],
+};
+
 function errorExamples(codes: readonly RampErrorCode[]): Json {
-  return Object.fromEntries(codes.map((code) => [code, { value: errorExample(code) }]));
+  const example = (code: RampErrorCode): unknown =>
+    JSON.parse(errorBody(rampError(code, { details: ERROR_DETAILS[code] ?? [] })));
+  return Object.fromEntries(codes.map((code) => [code, { value: example(code) }]));
 }
 
 function jsonContent(schema: TSchema, example: unknown): Json {

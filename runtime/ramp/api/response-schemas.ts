@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { literals, Nullable } from "../json-schema.js";
 import { INTENT_STATUSES, TRANSACTION_STATUSES } from "../intents/intent.js";
-import { EVENT_TYPES } from "../webhooks/events.js";
+import { EVENT_TYPES } from "../webhooks/record-event.js";
 import { Fees, Instruction, Receipt, Refund } from "../providers/protocol.js";
 
 /** Schemas of all answers: they type the views, and they are the OpenAPI document's. */

@@ -1,19 +1,31 @@
 import { intentDetailsSchema, type Side, withUpperCountry } from "../accounts/account-details.js";
 import { readAmount } from "../accounts/currency.js";
-import type { IsReplay } from "../idempotency/idempotency.js";
-import type { Price } from "../intents/intent.js";
+import type { IsReplay } from "../idempotency.js";
+import type { AccountSide, Price } from "../intents/intent.js";
 import type { NewIntent } from "../intents/intent-rows.js";
 import type { ProjectId } from "../database/id.js";
-import { findQuote, type HeldQuote, priceOf } from "../providers/held-quotes.js";
-import { candidatesFor, type Candidate, type PaymentPath, fetchQuotes } from "../providers/quotes.js";
+import {
+  findQuote,
+  type HeldQuote,
+  priceOf,
+  candidatesFor,
+  type Candidate,
+  type PaymentPath,
+  fetchQuotes,
+} from "../providers/quotes.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
 import { Rail, type RailDescription } from "../providers/protocol.js";
 import type { RampContext } from "../context.js";
 import { check, violations, type Violation } from "../json-schema.js";
 import { isRampError, rampError, type RampError } from "../ramp-errors.js";
-import { type CurrencyPair, hasIdOrCode, readCountry, readPair } from "./routes/catalogue.js";
-import type { AccountSides } from "./intent-body.js";
+import { type CurrencyPair, hasIdOrCode, readCountry, readPair } from "./routes/payment-options.js";
 import type { CreateIntentBody } from "./request-schemas.js";
+
+/** Both sides of an intent with all their details. */
+export interface AccountSides {
+  readonly src: AccountSide;
+  readonly dest: AccountSide;
+}
 
 type IntentRequest = Omit<CreateIntentBody, "src" | "dest"> & AccountSides;
 

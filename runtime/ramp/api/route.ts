@@ -1,23 +1,24 @@
 import type { Static, TSchema } from "@sinclair/typebox";
-import type { IdempotentOperation } from "../idempotency/idempotency.js";
+import type { IdempotentOperation } from "../idempotency.js";
 import type { Project } from "../tokens/project-credentials.js";
 import type { RampContext } from "../context.js";
 import type { Customer } from "../tokens/customer-token.js";
 import type { RampResponse, RampErrorCode, RampError } from "../ramp-errors.js";
+
 /**
  * Who may call: `project` with HTTP Basic, `customer` with a bearer token, `provider` with a signature that the handler checks,
  * or anybody (runtime/ramp/README.md, Limits).
  */
 export type Access = "project" | "customer" | "provider" | "public";
 
-/** What the checks in front of a handler leave of a request. */
-export interface ApiRequest<A extends Access, B = unknown, Q = unknown> {
+/** An authenticated and validated request, as its handler gets it. */
+export interface RouteRequest<A extends Access, B = unknown, Q = unknown> {
   readonly ramp: RampContext;
   readonly caller: Callers[A];
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: Q;
   readonly body: B;
-  /** The body as it came. */
+  /** The raw body. */
   readonly text: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** The requested path, for links to other pages of a list. */
@@ -39,9 +40,13 @@ interface RouteDescription {
   readonly description?: string;
   /** Schema of a body that the handler gets as text only, to check its signature. */
   readonly rawBody?: TSchema;
-  /** The good answer. */
-  readonly answer: { readonly status: number; readonly schema: TSchema | null; readonly description: string };
-  /** Refusals of its own, beside those that its access and its fields bring. */
+  /** The successful response. */
+  readonly response: {
+    readonly status: number;
+    readonly schema: TSchema | null;
+    readonly description: string;
+  };
+  /** Its own errors, beside those of its access and of the validation. */
   readonly errors: readonly RampErrorCode[];
 }
 
@@ -53,13 +58,16 @@ export interface Route extends RouteDescription {
   readonly run: RouteHandler;
 }
 
-/** A handler, or, where `Idempotency-Key` is taken, the request as a work that can be done once. */
-export type RouteHandler =
+/** A handler or, for a route that accepts an `Idempotency-Key`, an operation that is carried out once per key. */
+type RouteHandler =
   | {
       readonly kind: "direct";
-      readonly handle: (call: ApiRequest<never, never, never>) => Promise<RampResponse | RampError>;
+      readonly handle: (call: RouteRequest<never, never, never>) => Promise<RampResponse | RampError>;
     }
-  | { readonly kind: "once"; readonly work: (call: ApiRequest<never, never, never>) => IdempotentOperation };
+  | {
+      readonly kind: "once";
+      readonly work: (call: RouteRequest<never, never, never>) => IdempotentOperation;
+    };
 
 type Fields<B extends TSchema | null, Q extends TSchema | null> = { readonly body?: B; readonly query?: Q };
 type Of<S> = S extends TSchema ? Static<S> : null;
@@ -69,24 +77,24 @@ export function route<A extends Access, B extends TSchema | null = null, Q exten
   access: A,
   declaration: RouteDescription &
     Fields<B, Q> & {
-      readonly handle: (call: ApiRequest<A, Of<B>, Of<Q>>) => Promise<RampResponse | RampError>;
+      readonly handle: (call: RouteRequest<A, Of<B>, Of<Q>>) => Promise<RampResponse | RampError>;
     },
 ): Route {
   const { handle, body = null, query = null, ...rest } = declaration;
   return { ...rest, access, body, query, run: { kind: "direct", handle } };
 }
 
-/** The same for one that takes an `Idempotency-Key`. */
+/** Declares an endpoint that accepts an `Idempotency-Key`. */
 export function idempotentRoute<A extends "project" | "customer", B extends TSchema>(
   access: A,
   declaration: RouteDescription & {
     readonly body: B;
-    readonly work: (call: ApiRequest<A, Static<B>, null>) => IdempotentOperation;
+    readonly work: (call: RouteRequest<A, Static<B>, null>) => IdempotentOperation;
   },
 ): Route {
   const { work, ...rest } = declaration;
   return { ...rest, access, query: null, run: { kind: "once", work } };
 }
 
-export type ProjectRequest<B = null, Q = null> = ApiRequest<"project", B, Q>;
-export type CustomerRequest<B = null, Q = null> = ApiRequest<"customer", B, Q>;
+export type ProjectRequest<B = null, Q = null> = RouteRequest<"project", B, Q>;
+export type CustomerRequest<B = null, Q = null> = RouteRequest<"customer", B, Q>;

@@ -1,4 +1,4 @@
-import { randomFillSync } from "node:crypto";
+import { createHash, randomFillSync } from "node:crypto";
 
 /** Values of the counter within one millisecond (12 bits). */
 const COUNTER_VALUES = 0x1000;
@@ -27,7 +27,7 @@ export function newId(): string {
 }
 
 /** 16 bytes as the text of a uuid. */
-export function uuidOf(bytes: Buffer): string {
+function uuidOf(bytes: Buffer): string {
   const hex = bytes.toString("hex");
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
@@ -42,6 +42,20 @@ function takeRandom(): Buffer {
 
 export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+}
+
+/**
+ * The id of a project's customer: the caller's own id where that is a UUID, in lower case, else the UUIDv5 of it under the
+ * project's id (runtime/ramp/README.md, Customers).
+ */
+export function customerIdOf(projectId: string, externalId: string): string {
+  if (isUuid(externalId)) return externalId.toLowerCase();
+  const namespace = Buffer.from(projectId.replaceAll("-", ""), "hex");
+  const bytes = createHash("sha1").update(namespace).update(externalId, "utf8").digest().subarray(0, 16);
+  // Version 5 and the variant of RFC 9562.
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x50;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  return uuidOf(bytes);
 }
 
 declare const brand: unique symbol;

@@ -3,7 +3,7 @@ import { runner } from "node-pg-migrate";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { seedCurrencies } from "../accounts/currency.js";
-import { assignCustomerIds } from "./customer-ids.js";
+import { customerIdOf } from "./id.js";
 
 /** Where the queue keeps its tables. */
 export const QUEUE_SCHEMA = "ramp_jobs";
@@ -13,7 +13,7 @@ const SILENT_QUEUE_LOG = new QueueLogger(() => () => undefined);
 /** Held while migrating: of several replicas that start together one migrates, the others wait. Any constant will do. */
 const MIGRATION_LOCK = 7_262_001;
 
-/** The SQL files stay where they are written; the compiled program looks back at them. */
+/** The build does not copy the SQL files: the compiled program reads them from the source folder. */
 const MIGRATIONS = fileURLToPath(
   new URL(import.meta.url.includes("/dist/") ? "../../../ramp/migrations" : "../migrations", import.meta.url),
 );
@@ -47,4 +47,33 @@ export async function migrate(databaseUrl: string): Promise<readonly string[]> {
   } finally {
     await client.end();
   }
+}
+
+/** Customers renamed in one statement. */
+const CUSTOMER_BATCH = 1_000;
+
+/** Gives customers of databases before 0023_customer_ids.sql their uuids; SQL has no UUIDv5. */
+async function assignCustomerIds(client: pg.Client): Promise<void> {
+  await client.query("SET ramp.operator = 'on'");
+  for (;;) {
+    const { rows } = await client.query<{ project_id: string; id: string }>(
+      "SELECT project_id, id FROM ramp.customers WHERE id !~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' LIMIT $1",
+      [CUSTOMER_BATCH],
+    );
+    if (rows.length === 0) break;
+    const values = [
+      rows.map((row) => row.project_id),
+      rows.map(({ id }) => id),
+      rows.map((row) => customerIdOf(row.project_id, row.id)),
+    ];
+    const renamed = "unnest($1::uuid[], $2::text[], $3::text[]) AS r (project_id, old, new)";
+    await client.query(
+      `WITH renamed AS (SELECT * FROM ${renamed}),
+       revoked AS (UPDATE ramp.token_revocations t SET customer_id = r.new FROM renamed r
+         WHERE t.project_id = r.project_id AND t.customer_id = r.old)
+       UPDATE ramp.customers c SET id = r.new FROM renamed r WHERE c.project_id = r.project_id AND c.id = r.old`,
+      values,
+    );
+  }
+  await client.query("RESET ramp.operator");
 }

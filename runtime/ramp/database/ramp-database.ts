@@ -17,7 +17,7 @@ const SESSION_SETTINGS =
 const PROJECT_ROLE = "routewright_ramp_project";
 
 /** A row as the driver gives it: `numeric` and `bigint` as text, `timestamptz` as `Date`. */
-export type DatabaseRow = Readonly<Record<string, unknown>>;
+type DatabaseRow = Readonly<Record<string, unknown>>;
 
 /** A result whose writes are to be rolled back: expected, so a value. */
 export class Rollback<T> {
@@ -82,7 +82,7 @@ export interface RampDatabase {
   close(): Promise<void>;
 }
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   readonly url: string;
   readonly onIdleError: (error: Error) => void;
   readonly maxConnections?: number;

@@ -1,4 +1,4 @@
-import type { Field, FormErrors, FormInput } from "./form.js";
+import type { Field, FormErrors, FormInput } from "./requirement-form.js";
 import { type Html, html } from "./layout.js";
 
 export interface FormState {

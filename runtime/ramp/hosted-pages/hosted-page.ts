@@ -11,16 +11,8 @@ import {
   type FormRequirement,
 } from "./stage.js";
 import { FIELD_PREFIX, type FormState, UNTOUCHED } from "./form-view.js";
-import { page } from "./layout.js";
-import { isSame, type PageKind, pageUrl } from "./link.js";
-import {
-  openLink,
-  type OpenedPage,
-  type PageAnswer,
-  problemPage,
-  isOwnForm,
-  pageHeaders,
-} from "./open-link.js";
+import { page, type PageAnswer, pageHeaders, problemPage } from "./layout.js";
+import { isSame, type OpenedPage, openLink, type PageKind, pageUrl } from "./link.js";
 import { confirmView, endView, formView, payView, type PageView, waitingView } from "./page-views.js";
 import { stealLease } from "../intents/lease.js";
 import { processIntent, processLeased } from "../intents/process-intent.js";
@@ -28,7 +20,7 @@ import type { Intent } from "../intents/intent.js";
 import { createPayment } from "../intents/transitions.js";
 import { lockIntent } from "../intents/intent-rows.js";
 import { type ProjectId, newId } from "../database/id.js";
-import { errorsOf, fieldsOf, type FormErrors, type FormInput, valuesOf } from "./form.js";
+import { errorsOf, fieldsOf, type FormErrors, type FormInput, valuesOf } from "./requirement-form.js";
 /** A checkout link outlives its intent while the money is on its way, and shows the result for a while. */
 const CHECKOUT_GRACE_MS = 24 * 60 * 60_000;
 
@@ -61,7 +53,7 @@ export async function pageStatus(ramp: RampContext, kind: PageKind, token: strin
 }
 
 /** A form as a browser sends it. */
-export interface SentForm {
+interface SentForm {
   readonly text: string;
   readonly contentType: string;
   /** `Sec-Fetch-Site` and `Origin`. */
@@ -96,6 +88,15 @@ export async function actOnPage(
   if (action === "execute") await execute(ramp, target.projectId, intent.id);
   // The state has changed meanwhile: the page shows the current one.
   return redirect(token);
+}
+
+/**
+ * Whether a form was sent by a page of ours, as far as the browser reveals. Without a referrer browsers send the origin
+ * `null`; the form's own token decides then.
+ */
+function isOwnForm(publicUrl: string, site: string | undefined, origin: string | undefined): boolean {
+  if (site !== undefined && site !== "same-origin") return false;
+  return origin === undefined || origin === "null" || origin === new URL(publicUrl).origin;
 }
 
 async function submit(

@@ -69,3 +69,43 @@ function textOf(part: Part): string {
 function escapeText(text: string): string {
   return text.replace(/[&<>"'`]/g, (character) => `&#${String(character.charCodeAt(0))};`);
 }
+
+/** The response to a request for a page. */
+export interface PageAnswer {
+  readonly status: number;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A page's headers: its address is a secret, its content a customer's own, and only who is registered may frame it. */
+export function pageHeaders(frameOrigins: readonly string[]): Readonly<Record<string, string>> {
+  return {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "img-src data:",
+      "connect-src 'self'",
+      "form-action 'self'",
+      "base-uri 'none'",
+      `frame-ancestors ${frameOrigins.length === 0 ? "'none'" : frameOrigins.join(" ")}`,
+    ].join("; "),
+    ...(frameOrigins.length === 0 ? { "X-Frame-Options": "DENY" } : {}),
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Robots-Tag": "noindex, nofollow",
+  };
+}
+
+/** A page with an error. */
+export function problemPage(
+  status: number,
+  title: string,
+  text: string,
+  origins: readonly string[] = [],
+): PageAnswer {
+  const content = html`<h1>${title}</h1>
+    <p>${text}</p>`;
+  return { status, body: page({ title, content }), headers: pageHeaders(origins) };
+}

@@ -1,11 +1,16 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { type ProjectId, projectId } from "../database/id.js";
 import type { Vault } from "../vault.js";
+import { readIntent } from "../intents/intent-rows.js";
+import type { RampContext } from "../context.js";
+import { RAMP_ERRORS } from "../ramp-errors.js";
+import { type PageAnswer, problemPage } from "./layout.js";
+import type { PageContext } from "./page-views.js";
 
 /** The hosted pages of an intent. */
 export type PageKind = "onboarding" | "checkout";
 
-export interface PageTarget {
+interface PageTarget {
   readonly kind: PageKind;
   readonly projectId: ProjectId;
   readonly intentId: string;
@@ -23,13 +28,13 @@ export function pageUrl(publicUrl: string, vault: Vault, target: PageTarget): st
 }
 
 /** What the last part of a page's address stands for. */
-export type PageLink =
+type PageLink =
   | { readonly kind: "valid"; readonly target: PageTarget; readonly formToken: string }
   | { readonly kind: "expired" }
   /** Not signed here, or for another kind of page. */
   | { readonly kind: "unknown" };
 
-export function readPageLink(vault: Vault, kind: PageKind, token: string, now: Date): PageLink {
+function readPageLink(vault: Vault, kind: PageKind, token: string, now: Date): PageLink {
   const [payload = "", given = "", ...rest] = token.split(".");
   if (rest.length > 0 || !isSigned(vault, payload, given)) return { kind: "unknown" };
   const [named, project = "", intentId = "", seconds = ""] = Buffer.from(payload, "base64url")
@@ -59,4 +64,57 @@ function isSigned(vault: Vault, payload: string, given: string): boolean {
 
 function mac(key: Buffer, text: string): string {
   return createHmac("sha256", key).update(text).digest("base64url");
+}
+
+/** An intent as its page needs it. */
+export interface OpenedPage extends PageContext {
+  readonly target: PageTarget;
+  readonly token: string;
+  readonly pageOrigins: readonly string[];
+}
+
+/** The target of a link, or the page with its error. */
+export async function openLink(
+  ramp: RampContext,
+  kind: PageKind,
+  token: string,
+): Promise<OpenedPage | PageAnswer> {
+  const link = readPageLink(ramp.vault, kind, token, ramp.now());
+  switch (link.kind) {
+    case "unknown":
+      return UNKNOWN;
+    case "expired":
+      return EXPIRED;
+    case "valid": {
+      const { target, formToken } = link;
+      const [intent, project] = await ramp.database.inProject(target.projectId, (tx) =>
+        Promise.all([
+          readIntent(tx, target.intentId),
+          tx.row<{ name: string; page_origins: string[] }>(
+            "SELECT name, page_origins FROM ramp.projects WHERE id = ramp.current_project()",
+          ),
+        ]),
+      );
+      if (intent === null || project === null) return UNKNOWN;
+      const currencyOf = ramp.currencies.get.bind(ramp.currencies);
+      const pageOrigins = project.page_origins.filter(isFrameOrigin);
+      return { target, token, formToken, intent, currencyOf, pageOrigins, projectName: project.name };
+    }
+  }
+}
+
+const UNKNOWN = problemPage(
+  404,
+  "This link is not valid",
+  "It may have been cut off or changed on its way. Please go back to where you got it and open it again.",
+);
+const EXPIRED = problemPage(
+  RAMP_ERRORS.LINK_EXPIRED.status,
+  "This link has expired",
+  "Please go back to where you got it and start again. Nothing more can be done here, and no money should be sent.",
+);
+
+/** A valid origin for the policy; other text could change the policy. */
+function isFrameOrigin(text: string): boolean {
+  return /^https?:\/\/[A-Za-z0-9.:[\]-]+$/.test(text);
 }

@@ -1,12 +1,12 @@
 import type { Express, Request } from "express";
-import { readBody } from "../../http/body.js";
+import { readBodyText } from "../api/handle-request.js";
 import type { PageKind } from "./link.js";
-import { type PageAnswer, problemPage } from "./open-link.js";
+import { type PageAnswer, problemPage } from "./layout.js";
 import { actOnPage, pageStatus, showPage } from "./hosted-page.js";
 import { SCRIPT, STYLE } from "./assets.js";
 import { authenticate } from "../api/authenticate.js";
 import { type RampResponse, RAMP_ERRORS, isRampError, rampError, type RampError } from "../ramp-errors.js";
-import type { ApiServices } from "../api/system-routes.js";
+import type { ApiServices } from "../api/all-routes.js";
 
 /** A path of the hosted pages, for browsers: errors are HTML. */
 interface PagePath {
@@ -45,22 +45,14 @@ async function act(
   kind: PageKind,
   request: Request,
 ): Promise<PageAnswer | RampError | "gone"> {
-  const body = await readBody(request);
-  switch (body.kind) {
-    case "gone":
-      return "gone";
-    case "too-large":
-      return rampError("BODY_TOO_LARGE");
-    case "not-text":
-      return rampError("INVALID_REQUEST");
-    case "text":
-      return actOnPage(ramp, kind, token(request), {
-        text: body.text,
-        contentType: request.get("content-type") ?? "",
-        site: request.get("sec-fetch-site"),
-        origin: request.get("origin"),
-      });
-  }
+  const body = await readBodyText(request);
+  if (body === "gone" || isRampError(body)) return body;
+  return actOnPage(ramp, kind, token(request), {
+    text: body.text,
+    contentType: request.get("content-type") ?? "",
+    site: request.get("sec-fetch-site"),
+    origin: request.get("origin"),
+  });
 }
 
 /** For as long as a page may be open while a new version is rolled out. */
@@ -79,34 +71,34 @@ const PAGE_PATHS: readonly PagePath[] = [
   file("/pages/page.css", "text/css; charset=utf-8", STYLE),
 ];
 
-/** How the app answers and what it makes of a fault. */
-interface Outlet {
+/** How the app sends a response and turns an exception into an error. */
+interface PageResponder {
   readonly send: (
     request: Request,
     response: Express["response"],
     path: string,
     answer: RampResponse,
   ) => void;
-  readonly refusalOf: (request: Request, error: unknown) => RampError;
+  readonly errorOf: (request: Request, error: unknown) => RampError;
 }
 
-/** Adds the hosted pages to the app. Answers carry no leave for other origins to read them. */
-export function addPages(app: Express, service: ApiServices, { send, refusalOf }: Outlet): void {
+/** Adds the hosted pages to the app. Other origins cannot read their responses. */
+export function addPages(app: Express, service: ApiServices, { send, errorOf }: PageResponder): void {
   for (const { method, path, handle } of PAGE_PATHS)
     app[method === "GET" ? "get" : "post"](path, async (request, response) => {
-      closeToOthers(response);
+      removeCorsHeaders(response);
       const outcome = await serve(service, request, handle).catch((error: unknown) =>
-        refusalOf(request, error),
+        errorOf(request, error),
       );
       if (outcome === "gone") response.destroy();
-      else send(request, response, path, isRampError(outcome) ? refusalPage(outcome) : outcome);
+      else send(request, response, path, isRampError(outcome) ? errorPage(outcome) : outcome);
     });
   for (const path of new Set(PAGE_PATHS.map((page) => page.path)))
     app.all(path, (request, response) => {
-      closeToOthers(response);
+      removeCorsHeaders(response);
       const methods = PAGE_PATHS.filter((page) => page.path === path).map(({ method }) => method);
       response.setHeader("Allow", ["HEAD", ...methods].join(", "));
-      send(request, response, path, refusalPage(rampError("METHOD_NOT_ALLOWED")));
+      send(request, response, path, errorPage(rampError("METHOD_NOT_ALLOWED")));
     });
 }
 
@@ -115,17 +107,17 @@ async function serve(
   request: Request,
   handle: PagePath["handle"],
 ): Promise<RampResponse | RampError | "gone"> {
-  const refused = await authenticate(service.gate, "public", request);
-  return isRampError(refused) ? refused : handle(service, request);
+  const error = await authenticate(service.authentication, "public", request);
+  return isRampError(error) ? error : handle(service, request);
 }
 
-function closeToOthers(response: Express["response"]): void {
+function removeCorsHeaders(response: Express["response"]): void {
   response.removeHeader("Access-Control-Allow-Origin");
   response.removeHeader("Access-Control-Expose-Headers");
 }
 
-function refusalPage(refusal: RampError): PageAnswer {
-  const { status } = RAMP_ERRORS[refusal.error];
+function errorPage(error: RampError): PageAnswer {
+  const { status } = RAMP_ERRORS[error.error];
   const isOurs = status >= 500;
   const text = isOurs
     ? "Something went wrong here, not with you. Please try again in a moment."
@@ -133,6 +125,6 @@ function refusalPage(refusal: RampError): PageAnswer {
       ? "There were too many requests from where you are. Please try again in a minute."
       : "The request could not be understood. Please open your link again.";
   const answer = problemPage(status, "That did not work", text);
-  const after = refusal.retryAfter === null ? {} : { "Retry-After": String(refusal.retryAfter) };
+  const after = error.retryAfter === null ? {} : { "Retry-After": String(error.retryAfter) };
   return { ...answer, headers: { ...answer.headers, ...after } };
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Intent, Requirement, Transaction } from "../intents/intent.js";
-/** Where the customer stands: what the page shows, and what may be done on it. */
+
+/** What the page shows, and what the customer can do on it. */
 export type Stage =
   | { readonly kind: "form"; readonly requirement: FormRequirement }
   | { readonly kind: "waiting"; readonly for: "provider" | "check" | "payment" }
@@ -17,7 +18,7 @@ export type StageOutcome =
   | "EXPIRED"
   | "CANCELLED"
   | "REFUNDED"
-  /** The customer has turned away; nothing has changed. */
+  /** The customer has left the page; the intent is unchanged. */
   | "DISMISSED";
 
 export interface FormRequirement extends Requirement {
@@ -60,14 +61,14 @@ function paymentStage({ status, transaction, autoExecute }: Intent): Stage {
 }
 
 /**
- * Whether the payment is made on our pages too. It is not when the customer is awaited elsewhere after onboarding and nothing
- * gives the address after checkout.
+ * Whether the payment is made on these pages too. It is not when the customer returns to the caller's site after onboarding and
+ * no address after checkout is given.
  */
 export function hasCheckout({ onboardingRedirectUrl, checkoutRedirectUrl }: Intent): boolean {
   return checkoutRedirectUrl !== null || onboardingRedirectUrl === null;
 }
 
-/** Whether onboarding is behind the customer. */
+/** Whether the customer has completed onboarding. */
 export function isPastOnboarding({ status, requirements, transaction }: Intent): boolean {
   if (transaction !== null) return true;
   if (status === "PENDING" || status === "COMPLIANCE_FAILED") return false;
@@ -86,9 +87,9 @@ export interface PageExit {
     readonly type: "INTENT_COMPLETED" | "INTENT_DISMISSED";
     readonly payload: { readonly intentId: string };
   };
-  /** Origins that may hear it. */
+  /** Origins that receive the message. */
   readonly origins: readonly string[];
-  /** Null: nowhere. */
+  /** Null: the customer stays on the page. */
   readonly url: string | null;
 }
 
@@ -104,7 +105,7 @@ export function exitOf(intent: Intent, outcome: StageOutcome, pageOrigins: reado
   };
 }
 
-/** Where the customer is awaited, with `intentId` and `status` added to the query. */
+/** The caller's address to redirect to, with `intentId` and `status` added to the query. */
 function redirectUrlOf(intent: Intent): URL | null {
   const { onboardingRedirectUrl: onboarding, checkoutRedirectUrl: checkout } = intent;
   const given = isPastOnboarding(intent) ? (checkout ?? onboarding) : (onboarding ?? checkout);

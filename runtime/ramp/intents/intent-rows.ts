@@ -47,7 +47,7 @@ interface IntentRow {
 }
 
 /** What providers receive about the customer of `i`. */
-export const CUSTOMER_COLUMNS = `(SELECT reference FROM ramp.customers u WHERE u.project_id = i.project_id AND u.id = i.customer_id) AS customer_reference,
+const CUSTOMER_COLUMNS = `(SELECT reference FROM ramp.customers u WHERE u.project_id = i.project_id AND u.id = i.customer_id) AS customer_reference,
     ARRAY(SELECT w.subject FROM ramp.customer_identities w
       WHERE w.project_id = i.project_id AND w.customer_id = i.customer_id AND w.is_wallet) AS wallets`;
 
@@ -94,7 +94,7 @@ export interface PageRequest {
 }
 
 /** Filter of a project's intents; omitted fields match all. */
-export interface IntentFilter {
+interface IntentFilter {
   readonly customerId?: string | undefined;
   readonly status?: IntentStatus | undefined;
   /** ISO 8601. */

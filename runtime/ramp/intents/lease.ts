@@ -1,6 +1,6 @@
 import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
 import { type Intent, isTerminal } from "./intent.js";
-import { writeIntent } from "./pending-writes.js";
+import { writeIntent } from "./transitions.js";
 
 /**
  * One process at a time talks to a provider about an intent: it holds the intent's lease. A crashed owner's lease expires;

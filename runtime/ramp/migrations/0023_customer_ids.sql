@@ -1,6 +1,6 @@
 -- Up Migration
 
--- The caller's own id. `id` becomes a uuid in the code after this (database/customer-ids.ts): what names it follows.
+-- The caller's own id. `id` becomes a uuid in the code after this (database/migrate.ts): what names it follows.
 SET LOCAL ramp.operator = 'on';
 ALTER TABLE ramp.customers ADD COLUMN external_id text CHECK (external_id <> '' AND length(external_id) <= 256);
 UPDATE ramp.customers SET external_id = id;

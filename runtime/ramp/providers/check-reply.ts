@@ -2,7 +2,7 @@ import { readAmount } from "../accounts/currency.js";
 import Big from "big.js";
 import type { Currency } from "../accounts/currency.js";
 import type { RampContext } from "../context.js";
-import type { ReplyField } from "../metrics.js";
+import type { ReplyField } from "../ramp-metrics.js";
 import type { Execution, Fees, Instruction, ProviderQuote, Rail, Receipt, Refund } from "./protocol.js";
 
 /** What a provider's answer is checked against. */

@@ -182,7 +182,7 @@ export const Instruction = Type.Object({
 });
 export type Instruction = Static<typeof Instruction>;
 
-export const EXECUTION_STATUSES = [
+const EXECUTION_STATUSES = [
   "AWAITING_FUNDS",
   "PROCESSING",
   "SUCCESS",

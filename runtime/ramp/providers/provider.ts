@@ -182,7 +182,7 @@ export class HttpProvider implements Provider {
       if (check(answer, value)) return { kind: "answer", value };
       return { kind: "unavailable", reason: "answer not of the protocol" };
     }
-    return refusalOf(result.status, value);
+    return errorReply(result.status, value);
   }
 
   #headers(method: string, url: URL, body: string, idempotencyKey: string): Record<string, string> {
@@ -209,7 +209,7 @@ export class HttpProvider implements Provider {
 /** Statuses that refuse an order. 403 and 404 are not among them: a gateway sends them too. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 409, 410, 422]);
 
-function refusalOf(status: number, value: unknown): ProviderReply<never> {
+function errorReply(status: number, value: unknown): ProviderReply<never> {
   const isError = check(ProviderError, value);
   if (isError && status === 404 && value.error === UNKNOWN_ORDER) return { kind: "unknown" };
   if (isError && REFUSALS.has(status)) return { kind: "refused", code: value.error, message: value.message };

@@ -26,7 +26,7 @@ function decimalsOf(code: string): number {
   return code.includes("_") ? TOKEN_DECIMALS : FIAT_DECIMALS;
 }
 
-export function pairFor({ capabilities }: Profile, request: QuoteRequest): Pair | null {
+function pairFor({ capabilities }: Profile, request: QuoteRequest): Pair | null {
   const { srcCurrencyCode, destCurrencyCode, srcAmount, countryCode, rail } = request;
   const amount = new Big(srcAmount);
   const found = capabilities.pairs.find(

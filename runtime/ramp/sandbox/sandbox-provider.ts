@@ -25,12 +25,12 @@ export function isRejection(value: unknown): value is Rejection {
   return typeof value === "object" && value !== null && "error" in value;
 }
 
-interface FiledOnboarding {
+interface StoredOnboarding {
   readonly order: OnboardingOrder;
   requirement: ProviderRequirement;
 }
 
-interface FiledExecution {
+interface StoredExecution {
   /** Null: cancelled before it was ordered. */
   readonly order: ExecutionOrder | null;
   execution: Execution;
@@ -51,8 +51,8 @@ export class SandboxProvider {
   readonly #profile: Profile;
   readonly #switches: () => Switches;
   readonly #callbacks: CallbackSender;
-  readonly #onboardings = new Map<string, FiledOnboarding>();
-  readonly #executions = new Map<string, FiledExecution>();
+  readonly #onboardings = new Map<string, StoredOnboarding>();
+  readonly #executions = new Map<string, StoredExecution>();
   /** Until when quotes are held, by id, in milliseconds since 1970. */
   readonly #heldQuotes = new Map<string, number>();
   /** Customers and wallets whose identity is known. */
@@ -81,8 +81,8 @@ export class SandboxProvider {
   }
 
   startOnboarding(order: OnboardingOrder): Onboarding | Rejection {
-    const filed = this.#onboardings.get(order.id);
-    if (filed) return isDeepStrictEqual(filed.order, order) ? onboardingOf(filed) : CONFLICT;
+    const stored = this.#onboardings.get(order.id);
+    if (stored) return isDeepStrictEqual(stored.order, order) ? onboardingOf(stored) : CONFLICT;
     const { quoteId } = order.movement;
     if (quoteId !== undefined && (this.#heldQuotes.get(quoteId) ?? 0) <= Date.now())
       return { status: 422, error: "QUOTE_EXPIRED", message: "The quote has expired." };
@@ -114,28 +114,28 @@ export class SandboxProvider {
   }
 
   onboarding(id: string): Onboarding | Rejection {
-    const filed = this.#onboardings.get(id);
-    return filed ? onboardingOf(filed) : UNKNOWN;
+    const stored = this.#onboardings.get(id);
+    return stored ? onboardingOf(stored) : UNKNOWN;
   }
 
   submit(id: string, code: string, fields: Readonly<Record<string, unknown>>): Onboarding | Rejection {
-    const filed = this.#onboardings.get(id);
-    if (!filed || filed.requirement.code !== code) return UNKNOWN;
+    const stored = this.#onboardings.get(id);
+    if (!stored || stored.requirement.code !== code) return UNKNOWN;
     const { decision } = fields;
     if (decision !== "approve" && decision !== "reject")
       return { status: 422, error: "INVALID_FIELDS", message: "`decision` must be approve or reject." };
-    if (filed.requirement.status !== "PENDING") return onboardingOf(filed);
-    filed.requirement = { ...filed.requirement, status: "IN_PROGRESS", form: null };
-    this.#notify(filed.order.callbackUrl, "onboarding.updated", id);
-    this.#later(() => this.#decide(filed, decision === "approve"));
-    return onboardingOf(filed);
+    if (stored.requirement.status !== "PENDING") return onboardingOf(stored);
+    stored.requirement = { ...stored.requirement, status: "IN_PROGRESS", form: null };
+    this.#notify(stored.order.callbackUrl, "onboarding.updated", id);
+    this.#later(() => this.#decide(stored, decision === "approve"));
+    return onboardingOf(stored);
   }
 
-  #decide(filed: FiledOnboarding, isApproved: boolean): void {
-    const { order, requirement } = filed;
+  #decide(stored: StoredOnboarding, isApproved: boolean): void {
+    const { order, requirement } = stored;
     if (requirement.status === "COMPLETED" || requirement.status === "FAILED") return;
     if (isApproved) for (const name of [order.customerReference, ...order.wallets]) this.#known.add(name);
-    filed.requirement = {
+    stored.requirement = {
       ...requirement,
       form: null,
       status: isApproved ? "COMPLETED" : "FAILED",
@@ -145,9 +145,9 @@ export class SandboxProvider {
   }
 
   execute(order: ExecutionOrder): Execution | Rejection {
-    const filed = this.#executions.get(order.id);
-    if (filed)
-      return filed.order === null || isDeepStrictEqual(filed.order, order) ? filed.execution : CONFLICT;
+    const stored = this.#executions.get(order.id);
+    if (stored)
+      return stored.order === null || isDeepStrictEqual(stored.order, order) ? stored.execution : CONFLICT;
     const onboarding = this.#onboardings.get(order.onboardingId);
     if (onboarding?.requirement.status !== "COMPLETED")
       return { status: 422, error: "NOT_ONBOARDED", message: "The customer is not onboarded." };
@@ -168,14 +168,14 @@ export class SandboxProvider {
     return execution;
   }
 
-  #receiveFunds(filed: FiledExecution, order: ExecutionOrder): void {
-    if (filed.execution.status !== "AWAITING_FUNDS") return;
-    filed.execution = { ...filed.execution, status: "PROCESSING" };
+  #receiveFunds(stored: StoredExecution, order: ExecutionOrder): void {
+    if (stored.execution.status !== "AWAITING_FUNDS") return;
+    stored.execution = { ...stored.execution, status: "PROCESSING" };
     this.#notify(order.callbackUrl, "execution.updated", order.onboardingId);
     this.#later(() => {
       const isFailed = this.#switches().execution === "fail";
       const failureReason = isFailed ? "The transfer was returned." : null;
-      filed.execution = { ...filed.execution, status: isFailed ? "FAILED" : "SUCCESS", failureReason };
+      stored.execution = { ...stored.execution, status: isFailed ? "FAILED" : "SUCCESS", failureReason };
       this.#notify(order.callbackUrl, "execution.updated", order.onboardingId);
     });
   }
@@ -185,12 +185,12 @@ export class SandboxProvider {
   }
 
   cancel(id: string): Execution {
-    const filed = this.#executions.get(id) ?? { order: null, execution: NEVER_MADE(id) };
-    // Once the money is here it goes its way.
-    if (filed.execution.status === "AWAITING_FUNDS")
-      filed.execution = { ...filed.execution, status: "CANCELLED" };
-    this.#executions.set(id, filed);
-    return filed.execution;
+    const stored = this.#executions.get(id) ?? { order: null, execution: NEVER_MADE(id) };
+    // A payment that has arrived cannot be cancelled.
+    if (stored.execution.status === "AWAITING_FUNDS")
+      stored.execution = { ...stored.execution, status: "CANCELLED" };
+    this.#executions.set(id, stored);
+    return stored.execution;
   }
 
   #later(act: () => void): void {
@@ -213,7 +213,7 @@ const NEVER_MADE = (id: string): Execution => ({
   instructions: [],
 });
 
-function onboardingOf({ order, requirement }: FiledOnboarding): Onboarding {
+function onboardingOf({ order, requirement }: StoredOnboarding): Onboarding {
   return { id: order.id, requirements: [requirement] };
 }
 

@@ -69,7 +69,7 @@ function sandboxApp(initial: Switches): Express {
   app.post("/switches", async (request, response) => {
     const change = await bodyOf(request);
     if (!check(SwitchChange, change.value))
-      return decline(response, 400, "INVALID_REQUEST", "Not a change of the switches.");
+      return sendError(response, 400, "INVALID_REQUEST", "Not a change of the switches.");
     response.json((sandbox.switches = { ...sandbox.switches, ...change.value }));
   });
   app.get("/openapi.json", (_request, response) => void response.json(protocolDocument()));
@@ -77,14 +77,14 @@ function sandboxApp(initial: Switches): Express {
     "/executed",
     (_request, response) => void response.json(providers.flatMap(({ provider }) => provider.executed)),
   );
-  app.use((_request, response) => decline(response, 404, "NOT_FOUND", "Unknown path."));
+  app.use((_request, response) => sendError(response, 404, "NOT_FOUND", "Unknown path."));
   return app;
 }
 
 type Handle = (provider: SandboxProvider, profile: Profile, body: unknown, request: Request) => unknown;
 
 /** Validates a message before it is handled. */
-function reading<S extends TSchema>(
+function validated<S extends TSchema>(
   schema: S,
   handle: (provider: SandboxProvider, message: Static<S>, request: Request) => unknown,
 ): Handle {
@@ -97,14 +97,14 @@ function reading<S extends TSchema>(
 const parameter = (request: Request, name: string): string => String(request.params[name]);
 
 const HANDLERS: Readonly<Record<OperationName, Handle>> = {
-  capabilities: (_desk, { capabilities }) => capabilities,
-  quote: reading(QuoteRequest, (provider, message) => ({ quote: provider.quote(message) })),
-  startOnboarding: reading(OnboardingOrder, (provider, order) => provider.startOnboarding(order)),
+  capabilities: (_provider, { capabilities }) => capabilities,
+  quote: validated(QuoteRequest, (provider, message) => ({ quote: provider.quote(message) })),
+  startOnboarding: validated(OnboardingOrder, (provider, order) => provider.startOnboarding(order)),
   onboarding: (provider, _profile, _body, request) => provider.onboarding(parameter(request, "id")),
-  submit: reading(Submission, (provider, { fields }, request) =>
+  submit: validated(Submission, (provider, { fields }, request) =>
     provider.submit(parameter(request, "id"), parameter(request, "code"), fields),
   ),
-  execute: reading(ExecutionOrder, (provider, order) => provider.execute(order)),
+  execute: validated(ExecutionOrder, (provider, order) => provider.execute(order)),
   execution: (provider, _profile, _body, request) => provider.execution(parameter(request, "id")),
   cancel: (provider, _profile, _body, request) => provider.cancel(parameter(request, "id")),
 };
@@ -116,23 +116,23 @@ function addProvider(app: Express, sandbox: Sandbox, profile: Profile, provider:
     app[method === "GET" ? "get" : "post"](address, async (request, response) => {
       const { text, value } = await bodyOf(request);
       if (!isFrom(profile, request, text))
-        return decline(response, 401, "UNAUTHORIZED", "The request is not signed.");
+        return sendError(response, 401, "UNAUTHORIZED", "The request is not signed.");
       if (keyed && request.get("idempotency-key") === undefined)
-        return decline(response, 422, "KEY_MISSING", "An order needs an Idempotency-Key.");
+        return sendError(response, 422, "KEY_MISSING", "An order needs an Idempotency-Key.");
       if (sandbox.switches.slowMs > 0) await sleep(sandbox.switches.slowMs);
-      if (take(sandbox, "failNext"))
-        return decline(response, 500, "OUT_OF_ORDER", "The switch failNext is on.");
+      if (countDown(sandbox, "failNext"))
+        return sendError(response, 500, "OUT_OF_ORDER", "The switch failNext is on.");
       const answer = HANDLERS[name](provider, profile, value, request);
-      if (method === "POST" && name !== "quote" && take(sandbox, "loseNextAnswers"))
+      if (method === "POST" && name !== "quote" && countDown(sandbox, "loseNextAnswers"))
         return void response.destroy();
-      if (isRejection(answer)) decline(response, answer.status, answer.error, answer.message);
+      if (isRejection(answer)) sendError(response, answer.status, answer.error, answer.message);
       else response.json(answer);
     });
   }
 }
 
 /** Counts a switch down; whether there was something to count. */
-function take(sandbox: Sandbox, name: "failNext" | "loseNextAnswers"): boolean {
+function countDown(sandbox: Sandbox, name: "failNext" | "loseNextAnswers"): boolean {
   const left = sandbox.switches[name];
   if (left === 0) return false;
   sandbox.switches = { ...sandbox.switches, [name]: left - 1 };
@@ -157,6 +157,6 @@ function isFrom({ keyId, secret }: Profile, request: Request, body: string): boo
   return request.get(REQUEST_HEADERS.keyId) === keyId && isSigned(secret, signed, signature, Date.now());
 }
 
-function decline(response: Response, status: number, error: string, message: string): void {
+function sendError(response: Response, status: number, error: string, message: string): void {
   response.status(status).json({ error, message });
 }

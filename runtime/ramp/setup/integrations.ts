@@ -1,12 +1,10 @@
-import { listAttention, type StuckIntent } from "../intents/intent-rows.js";
-import { reasonOf } from "../providers/provider.js";
 import { type ProjectId, newId } from "../database/id.js";
 import { credentialPurpose } from "../providers/provider-connections.js";
-import { HttpProvider } from "../providers/provider.js";
+import { HttpProvider, reasonOf } from "../providers/provider.js";
 import type { Vault } from "../vault.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import { isFetchable } from "../tokens/subject-token.js";
-import { succeeded, failed, type SetupResult } from "./result.js";
+import { failed, type SetupResult, succeeded, urlProblem } from "./result.js";
 
 export interface NewConnection {
   /** The provider's code in its capabilities. */
@@ -26,7 +24,8 @@ export async function connectProvider(
   projectId: ProjectId,
   { provider: code, url, keyId, secret }: NewConnection,
 ): Promise<SetupResult<{ providerId: string; code: string; name: string }>> {
-  if (!isHttpUrl(url)) return failed("The URL is not an http:// or https:// address without credentials.");
+  const problem = urlProblem(url);
+  if (problem !== null) return failed(problem);
   const reply = await new HttpProvider({ url, keyId, secret }).capabilities();
   if (reply.kind === "refused") return failed(`The provider at ${url} refused: ${reply.message}`);
   if (reply.kind !== "answer")
@@ -149,16 +148,4 @@ export function listIdentityProviders(
        FROM ramp.identity_providers ORDER BY created_at, id`,
     ),
   );
-}
-
-/** Whether a text is an http:// or https:// address without credentials. */
-export function isHttpUrl(text: string): boolean {
-  if (!/^https?:\/\/\S+$/i.test(text) || !URL.canParse(text)) return false;
-  const { username, password } = new URL(text);
-  return username === "" && password === "";
-}
-
-/** Intents whose state stays unclear: the operator clears them up with the provider. */
-export function listStuckIntents(database: RampDatabase): Promise<StuckIntent[]> {
-  return database.asOperator(listAttention);
 }

@@ -1,7 +1,6 @@
 import type { ProjectId } from "../database/id.js";
 import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
-import { chainIdOf } from "../tokens/contract-wallet.js";
-import { walletRpcPurpose } from "../tokens/wallet-token.js";
+import { chainIdOf, walletRpcPurpose } from "../tokens/wallet-token.js";
 import type { Vault } from "../vault.js";
 import { failed, type SetupResult, succeeded } from "./result.js";
 

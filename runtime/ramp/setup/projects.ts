@@ -83,16 +83,10 @@ async function insertSecret(
   return { secretId, clientSecret };
 }
 
-export interface ProjectSummary {
+export interface ProjectSummary extends ProjectSettings {
   readonly projectId: string;
   readonly organizationId: string;
-  readonly name: string;
   readonly clientId: string;
-  readonly tokenTtlSeconds: number;
-  readonly maxTokenSeconds: number;
-  readonly pageOrigins: readonly string[];
-  readonly redirectOrigins: readonly string[];
-  readonly walletDomains: readonly string[];
 }
 
 export function listProjects(database: RampDatabase): Promise<ProjectSummary[]> {

@@ -1,3 +1,5 @@
+import { isHttpUrl } from "../json-schema.js";
+
 /** The result of a set-up command, or why it failed. */
 export type SetupResult<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
@@ -8,4 +10,9 @@ export function succeeded<T>(value: T): SetupResult<T> {
 
 export function failed(text: string): { readonly ok: false; readonly problem: string } {
   return { ok: false, problem: text };
+}
+
+/** What is wrong with the address of a server, or null. */
+export function urlProblem(url: string): string | null {
+  return isHttpUrl(url) ? null : "The URL is not an http:// or https:// address without credentials.";
 }

@@ -4,8 +4,7 @@ import type { ProjectTransaction, RampDatabase } from "../database/ramp-database
 import { namesPrivateAddress } from "../outbound-http.js";
 import type { Vault } from "../vault.js";
 import { webhookPurpose } from "../webhooks/deliver.js";
-import { isHttpUrl } from "./integrations.js";
-import { failed, type SetupResult, succeeded } from "./result.js";
+import { failed, type SetupResult, succeeded, urlProblem } from "./result.js";
 
 export interface WebhookAddress {
   readonly url: string;
@@ -13,7 +12,8 @@ export interface WebhookAddress {
 }
 
 function problemOf({ url, allowPrivate }: WebhookAddress): string | null {
-  if (!isHttpUrl(url)) return "The URL is not an http:// or https:// address without credentials.";
+  const problem = urlProblem(url);
+  if (problem !== null) return problem;
   if (!allowPrivate && namesPrivateAddress(new URL(url)))
     return "The URL names a private address. Use --allow-private to allow it.";
   return null;

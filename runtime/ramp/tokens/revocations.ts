@@ -1,4 +1,4 @@
-import { customerIdOf } from "../database/customer-ids.js";
+import { customerIdOf } from "../database/id.js";
 import type { ProjectId } from "../database/id.js";
 import { OF_PROJECT, type OperatorTransaction, type RampDatabase } from "../database/ramp-database.js";
 

@@ -74,7 +74,7 @@ export class SubjectTokens {
         return rampError("SUBJECT_TOKEN_REJECTED");
       return subjectOf(issuer, payload, isWallet);
     } catch (error) {
-      return refusalOf(error);
+      return verificationError(error);
     }
   }
 
@@ -160,7 +160,7 @@ function subjectOf(issuer: string, { sub, exp }: JWTPayload, isWallet: boolean):
     : rampError("INVALID_SUBJECT_TOKEN");
 }
 
-function refusalOf(error: unknown): RampError {
+function verificationError(error: unknown): RampError {
   if (error instanceof errors.JWTClaimValidationFailed && (error.claim === "aud" || error.claim === "iss"))
     return rampError("SUBJECT_TOKEN_REJECTED");
   if (error instanceof errors.JWTExpired)

@@ -1,6 +1,6 @@
 import type { Project } from "../../tokens/project-credentials.js";
 import { Type } from "@sinclair/typebox";
-import type { IdempotentOperation, IsReplay, PreparedOperation } from "../../idempotency/idempotency.js";
+import type { IdempotentOperation, IsReplay, PreparedOperation } from "../../idempotency.js";
 import { OF_PROJECT, type ProjectTransaction } from "../../database/ramp-database.js";
 import { tokenExpiry } from "../../tokens/customer-token.js";
 import type { Subject } from "../../tokens/subject-token.js";
@@ -11,12 +11,11 @@ import {
   rampError,
   type RampError,
 } from "../../ramp-errors.js";
-import { listAnswer, pageOf, UNKNOWN_START } from "../intent-view.js";
+import { listResponse } from "../intent-view.js";
 import { idempotentRoute, type ProjectRequest, route } from "../route.js";
 import { CreateCustomerBody, CustomersQuery, metadataError } from "../request-schemas.js";
 import { CustomerView } from "../response-schemas.js";
-import { customerIdOf } from "../../database/customer-ids.js";
-import { isUuid } from "../../database/id.js";
+import { customerIdOf } from "../../database/id.js";
 import { randomUUID } from "node:crypto";
 import type { PageRequest } from "../../intents/intent-rows.js";
 export const createCustomer = idempotentRoute("project", {
@@ -24,7 +23,7 @@ export const createCustomer = idempotentRoute("project", {
   path: "/v1/customers",
   summary: "Create a customer, or get the one with this id, with a fresh access token",
   body: CreateCustomerBody,
-  answer: { status: 201, schema: CustomerView, description: "The customer and an access token." },
+  response: { status: 201, schema: CustomerView, description: "The customer and an access token." },
   errors: ["INVALID_SUBJECT_TOKEN", "SUBJECT_TOKEN_REJECTED", "IDENTITY_CONFLICT"],
   work: (call) => new CustomerCreation(call),
 });
@@ -74,26 +73,22 @@ export const getCustomers = route("project", {
   path: "/v1/customers",
   summary: "List the project's customers, newest first",
   query: CustomersQuery,
-  answer: {
+  response: {
     status: 200,
     schema: Type.Array(Type.Ref("Customer")),
     description: "Customers, without tokens.",
   },
   errors: [],
-  async handle({ ramp, caller, query, path }) {
-    const page = pageOf(query);
-    if (page.startingAfter !== null && !isUuid(page.startingAfter)) return UNKNOWN_START;
-    const { externalId } = query;
-    const found = await ramp.database.inProject(caller.id, (tx) =>
-      listCustomers(tx, page, externalId ?? null),
-    );
-    if (found === null) return UNKNOWN_START;
-    const view = found.slice(0, page.limit).map((customer) => customerView(customer, caller));
-    return listAnswer(found, page, path, view, { externalId });
-  },
+  handle: (call) =>
+    listResponse(
+      call,
+      call.caller.id,
+      (tx, page) => listCustomers(tx, page, call.query.externalId ?? null),
+      (customer) => customerView(customer, call.caller),
+    ),
 });
 
-export interface CustomerRecord {
+interface CustomerRecord {
   readonly id: string;
   /** The caller's own id. */
   readonly externalId: string;
@@ -102,15 +97,7 @@ export interface CustomerRecord {
   readonly updatedAt: Date;
 }
 
-interface CustomerRow {
-  readonly id: string;
-  readonly external_id: string;
-  readonly metadata: Record<string, unknown> | null;
-  readonly created_at: Date;
-  readonly updated_at: Date;
-}
-
-const COLUMNS = "id, external_id, metadata, created_at, updated_at";
+const COLUMNS = `id, external_id AS "externalId", metadata, created_at AS "createdAt", updated_at AS "updatedAt"`;
 
 /** The customer with this id, made if there is none; metadata that is given replaces what was there. */
 async function createOrGet(
@@ -118,15 +105,15 @@ async function createOrGet(
   { id, externalId, metadata }: Pick<CustomerRecord, "id" | "externalId" | "metadata">,
 ): Promise<CustomerRecord> {
   const now = new Date();
-  const row = await tx.row<CustomerRow>(
+  const customer = await tx.row<CustomerRecord>(
     `INSERT INTO ramp.customers AS c (id, reference, metadata, created_at, updated_at, external_id) VALUES ($1, $2, $3, $4, $4, $5)
      ON CONFLICT (project_id, id) DO UPDATE SET metadata = COALESCE(excluded.metadata, c.metadata),
        updated_at = CASE WHEN excluded.metadata IS DISTINCT FROM c.metadata AND excluded.metadata IS NOT NULL THEN $4 ELSE c.updated_at END
      RETURNING ${COLUMNS}`,
     [id, randomUUID(), metadata === null ? null : JSON.stringify(metadata), now, externalId],
   );
-  if (row === null) throw new Error("The customer was not stored.");
-  return recordOf(row);
+  if (customer === null) throw new Error("The customer was not stored.");
+  return customer;
 }
 
 /** Binds a customer and an identity provider's user to each other; false when one of them is bound to another. */
@@ -157,17 +144,12 @@ async function listCustomers(
   externalId: string | null,
 ): Promise<readonly CustomerRecord[] | null> {
   if (startingAfter !== null && !(await exists(tx, startingAfter.toLowerCase()))) return null;
-  const rows = await tx.rows<CustomerRow>(
+  return tx.rows<CustomerRecord>(
     `SELECT ${COLUMNS} FROM ramp.customers WHERE ${OF_PROJECT} AND ($3::text IS NULL OR external_id = $3) AND ($1::text IS NULL OR (created_at, id) <
        (SELECT a.created_at, a.id FROM ramp.customers a WHERE a.${OF_PROJECT} AND a.id = $1))
      ORDER BY created_at DESC, id DESC LIMIT $2`,
     [startingAfter?.toLowerCase() ?? null, limit + 1, externalId],
   );
-  return rows.map(recordOf);
-}
-
-function recordOf({ id, external_id, metadata, created_at, updated_at }: CustomerRow): CustomerRecord {
-  return { id, externalId: external_id, metadata, createdAt: created_at, updatedAt: updated_at };
 }
 
 function customerView(customer: CustomerRecord, project: Project): CustomerView {
@@ -179,6 +161,6 @@ function customerView(customer: CustomerRecord, project: Project): CustomerView 
     updatedAt: updatedAt.toISOString(),
     organizationId: project.organizationId,
     projectId: project.id,
-    ...(metadata ? { metadata } : {}),
+    ...(metadata ? { metadata: { ...metadata } } : {}),
   };
 }

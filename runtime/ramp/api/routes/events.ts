@@ -3,7 +3,7 @@ import { isUuid } from "../../database/id.js";
 import { OF_PROJECT, type ProjectTransaction } from "../../database/ramp-database.js";
 import type { PageRequest } from "../../intents/intent-rows.js";
 import { jsonResponse, rampError } from "../../ramp-errors.js";
-import { listAnswer, pageOf, UNKNOWN_START } from "../intent-view.js";
+import { listResponse } from "../intent-view.js";
 import { route } from "../route.js";
 import { PageQuery } from "../request-schemas.js";
 import { DeliveryView, EventView } from "../response-schemas.js";
@@ -37,18 +37,13 @@ export const getEvents = route("project", {
   path: "/v1/events",
   summary: "List the project's events, newest first",
   query: PageQuery,
-  answer: { status: 200, schema: Type.Array(EventView), description: "Events as webhooks receive them." },
+  response: { status: 200, schema: Type.Array(EventView), description: "Events as webhooks receive them." },
   errors: [],
-  async handle({ ramp, caller, query, path }) {
-    const page = pageOf(query);
-    if (page.startingAfter !== null && !isUuid(page.startingAfter)) return UNKNOWN_START;
-    const found = await ramp.database.inProject(caller.id, (tx) => listEvents(tx, page));
-    if (found === null) return UNKNOWN_START;
-    const view = found
-      .slice(0, page.limit)
-      .map(({ id, body }) => ({ id, ...(JSON.parse(body) as Record<string, unknown>) }));
-    return listAnswer(found, page, path, view);
-  },
+  handle: (call) =>
+    listResponse(call, call.caller.id, listEvents, ({ id, body }) => ({
+      id,
+      ...(JSON.parse(body) as Record<string, unknown>),
+    })),
 });
 
 interface DeliveryRow {
@@ -65,7 +60,7 @@ export const getDeliveries = route("project", {
   method: "GET",
   path: "/v1/events/{id}/deliveries",
   summary: "List the deliveries of an event: one for each webhook",
-  answer: { status: 200, schema: Type.Array(DeliveryView), description: "Deliveries." },
+  response: { status: 200, schema: Type.Array(DeliveryView), description: "Deliveries." },
   errors: ["NOT_FOUND"],
   async handle({ ramp, caller, parameters }) {
     const id = parameters["id"] ?? "";

@@ -1,15 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { withUpperCountry } from "../../accounts/account-details.js";
 import type { Currency } from "../../accounts/currency.js";
-import {
-  addExternalAccount,
-  deleteExternalAccount,
-  type ExternalAccount,
-  listExternalAccounts,
-} from "../../accounts/external-accounts.js";
 import { isUuid, newId } from "../../database/id.js";
-import type { ProjectTransaction } from "../../database/ramp-database.js";
-import type { IdempotentOperation, PreparedOperation } from "../../idempotency/idempotency.js";
+import { type ProjectTransaction, OF_PROJECT } from "../../database/ramp-database.js";
+import type { IdempotentOperation, PreparedOperation } from "../../idempotency.js";
 import { type Violation, violations } from "../../json-schema.js";
 import {
   isRampError,
@@ -18,11 +12,12 @@ import {
   type RampError,
   type RampResponse,
 } from "../../ramp-errors.js";
-import { accountType, listAnswer, pageOf, UNKNOWN_START } from "../intent-view.js";
+import { accountType, listResponse } from "../intent-view.js";
 import { type CustomerRequest, idempotentRoute, route } from "../route.js";
 import { ExternalAccountsBody, PageQuery } from "../request-schemas.js";
 import { type ExternalAccountView, ExternalAccountsView } from "../response-schemas.js";
-import { type CurrencyPair, readPair, requirementsOf } from "./catalogue.js";
+import { type CurrencyPair, readPair, requirementsOf } from "./payment-options.js";
+import type { PageRequest } from "../../intents/intent-rows.js";
 
 export const createExternalAccounts = idempotentRoute("customer", {
   method: "POST",
@@ -30,7 +25,7 @@ export const createExternalAccounts = idempotentRoute("customer", {
   summary: "Register a pair of external accounts for a currency pair",
   description: "Intents name them as `externalAccountId`.",
   body: ExternalAccountsBody,
-  answer: { status: 201, schema: ExternalAccountsView, description: "Both accounts." },
+  response: { status: 201, schema: ExternalAccountsView, description: "Both accounts." },
   errors: ["UNKNOWN_CURRENCY", "UNSUPPORTED_PATH", "INVALID_ACCOUNT_DETAILS"],
   work: (call) => new AccountRegistration(call),
 });
@@ -83,20 +78,15 @@ export const getExternalAccounts = route("customer", {
   path: "/v1/customers/external-accounts",
   summary: "List the customer's external accounts, newest first",
   query: PageQuery,
-  answer: { status: 200, schema: Type.Array(Type.Ref("ExternalAccount")), description: "Accounts." },
+  response: { status: 200, schema: Type.Array(Type.Ref("ExternalAccount")), description: "Accounts." },
   errors: [],
-  async handle({ ramp, caller, query, path }) {
-    const page = pageOf(query);
-    if (page.startingAfter !== null && !isUuid(page.startingAfter)) return UNKNOWN_START;
-    const found = await ramp.database.inProject(caller.projectId, (tx) =>
-      listExternalAccounts(tx, caller.customerId, page),
-    );
-    if (found === null) return UNKNOWN_START;
-    const view = found
-      .slice(0, page.limit)
-      .map((account) => externalAccountView(account, ramp.currencies.get(account.currencyCode)));
-    return listAnswer(found, page, path, view);
-  },
+  handle: (call) =>
+    listResponse(
+      call,
+      call.caller.projectId,
+      (tx, page) => listExternalAccounts(tx, call.caller.customerId, page),
+      (account) => externalAccountView(account, call.ramp.currencies.get(account.currencyCode)),
+    ),
 });
 
 export const removeExternalAccount = route("customer", {
@@ -104,7 +94,7 @@ export const removeExternalAccount = route("customer", {
   path: "/v1/customers/external-accounts/{id}",
   summary: "Delete an external account",
   description: "Its details are erased; intents keep those that they were created with.",
-  answer: { status: 204, schema: null, description: "Deleted." },
+  response: { status: 204, schema: null, description: "Deleted." },
   errors: ["NOT_FOUND"],
   async handle({ ramp, caller, parameters }) {
     const id = parameters["id"] ?? "";
@@ -146,4 +136,84 @@ function currencyView(currency: Currency): ExternalAccountView["currency"] {
     updatedAt: updatedAt.toISOString(),
     ...(chain ? { blockchainId: chain.id, blockchain: chain } : {}),
   };
+}
+
+/** An account that a customer registered, to be named in intents by its id (runtime/ramp/README.md, External accounts). */
+export interface ExternalAccount {
+  readonly id: string;
+  readonly customerId: string;
+  readonly currencyCode: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly label: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+const COLUMNS = `id, customer_id AS "customerId", currency_code AS "currencyCode", metadata, label,
+  created_at AS "createdAt", updated_at AS "updatedAt"`;
+
+function addExternalAccount(
+  tx: ProjectTransaction,
+  { customerId, currencyCode, metadata }: Pick<ExternalAccount, "customerId" | "currencyCode" | "metadata">,
+): ExternalAccount {
+  const now = new Date();
+  const label = labelOf(metadata, currencyCode);
+  const id = newId();
+  tx.write(
+    `INSERT INTO ramp.external_accounts (id, customer_id, currency_code, metadata, label, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $6)`,
+    [id, customerId, currencyCode, JSON.stringify(metadata), label, now],
+  );
+  return { id, customerId, currencyCode, metadata, label, createdAt: now, updatedAt: now };
+}
+
+/** Default label of an account: enough to recognize it, too little to pay with. */
+function labelOf(metadata: Readonly<Record<string, unknown>>, currencyCode: string): string {
+  if (typeof metadata["label"] === "string") return metadata["label"];
+  const number = ["accountNumber", "iban", "key", "address"]
+    .map((name) => metadata[name])
+    .find((value) => typeof value === "string");
+  return number === undefined ? currencyCode : `${currencyCode} …${number.slice(-4)}`;
+}
+
+/** A customer's accounts with these ids; deleted ones and those of others are not found. */
+export async function readExternalAccounts(
+  tx: ProjectTransaction,
+  customerId: string,
+  ids: readonly string[],
+): Promise<readonly ExternalAccount[]> {
+  return tx.rows<ExternalAccount>(
+    `SELECT ${COLUMNS} FROM ramp.external_accounts WHERE ${OF_PROJECT} AND customer_id = $1 AND id = ANY($2::uuid[]) AND deleted_at IS NULL`,
+    [customerId, ids],
+  );
+}
+
+/** A customer's accounts, newest first; one more than `limit` when there are more. Null: `startingAfter` names none. */
+async function listExternalAccounts(
+  tx: ProjectTransaction,
+  customerId: string,
+  { limit, startingAfter }: PageRequest,
+): Promise<readonly ExternalAccount[] | null> {
+  if (startingAfter !== null && (await readExternalAccounts(tx, customerId, [startingAfter])).length === 0)
+    return null;
+  return tx.rows<ExternalAccount>(
+    `SELECT ${COLUMNS} FROM ramp.external_accounts WHERE ${OF_PROJECT} AND customer_id = $1 AND deleted_at IS NULL AND ($2::uuid IS NULL OR
+       (created_at, id) < (SELECT a.created_at, a.id FROM ramp.external_accounts a WHERE a.${OF_PROJECT} AND a.id = $2))
+     ORDER BY created_at DESC, id DESC LIMIT $3`,
+    [customerId, startingAfter, limit + 1],
+  );
+}
+
+/** Deletes an account for its customer; intents keep the details that they were created with. False: there is none. */
+async function deleteExternalAccount(
+  tx: ProjectTransaction,
+  customerId: string,
+  id: string,
+): Promise<boolean> {
+  const deleted = await tx.row(
+    `UPDATE ramp.external_accounts SET deleted_at = now(), metadata = '{}', label = ''
+     WHERE ${OF_PROJECT} AND customer_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING id`,
+    [customerId, id],
+  );
+  return deleted !== null;
 }

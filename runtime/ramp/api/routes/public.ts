@@ -34,7 +34,7 @@ export const receiveCallback = route("provider", {
   description:
     "Signed like Standard Webhooks with the credential's secret. The ramp looks the order up: order and number of callbacks do not matter.",
   rawBody: Callback,
-  answer: { status: 200, schema: Type.Object({ received: Type.Boolean() }), description: "Received." },
+  response: { status: 200, schema: Type.Object({ received: Type.Boolean() }), description: "Received." },
   errors: ["INVALID_SIGNATURE"],
   async handle({ ramp, parameters, headers, text }) {
     await failpoint("callback.received");
@@ -74,7 +74,7 @@ export const getWalletNonce = route("public", {
   path: "/v1/auth/wallet/nonce",
   summary: "Get a nonce for a wallet sign-in, as plain text",
   description: "For one sign-in, within ten minutes.",
-  answer: { status: 200, schema: Type.String(), description: "The nonce, as text/plain." },
+  response: { status: 200, schema: Type.String(), description: "The nonce, as text/plain." },
   errors: [],
   async handle({ ramp }) {
     const nonce = await newNonce(ramp.database);
@@ -87,7 +87,7 @@ export const createWalletToken = route("public", {
   path: "/v1/auth/wallet/challenge",
   summary: "Exchange a signed EIP-4361 message for a token that is accepted as subject_token",
   body: WalletChallengeBody,
-  answer: { status: 200, schema: WalletTokenView, description: "The token." },
+  response: { status: 200, schema: WalletTokenView, description: "The token." },
   errors: ["INVALID_WALLET_SIGNATURE"],
   async handle({ ramp, body: { message, signature, ttlInSeconds, clientId = null } }) {
     const ttlSeconds = ttlInSeconds ?? DEFAULT_TTL_SECONDS;

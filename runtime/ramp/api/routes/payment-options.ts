@@ -2,8 +2,7 @@ import { Type } from "@sinclair/typebox";
 import countries from "i18n-iso-countries";
 import { detailsSchema } from "../../accounts/account-details.js";
 import { readAmount, type Currency } from "../../accounts/currency.js";
-import { recordQuotes } from "../../providers/held-quotes.js";
-import { candidatesFor, fetchQuotes } from "../../providers/quotes.js";
+import { recordQuotes, candidatesFor, fetchQuotes } from "../../providers/quotes.js";
 import type { ProviderConnection } from "../../providers/provider-connections.js";
 import type { RampContext } from "../../context.js";
 import { jsonResponse, isRampError, rampError, type RampError } from "../../ramp-errors.js";
@@ -16,7 +15,7 @@ export const getSupportedCurrencies = route("project", {
   method: "GET",
   path: "/v1/currencies/supported",
   summary: "List the currency pairs that the project's providers move",
-  answer: { status: 200, schema: Type.Array(SupportedPairView), description: "Pairs." },
+  response: { status: 200, schema: Type.Array(SupportedPairView), description: "Pairs." },
   errors: [],
   async handle({ ramp, caller }) {
     const pairs = new Map<string, { from: string; to: string; providerIds: string[] }>();
@@ -35,7 +34,7 @@ export const getProviders = route("project", {
   method: "GET",
   path: "/v1/providers",
   summary: "List the project's providers",
-  answer: { status: 200, schema: Type.Array(ProviderView), description: "Providers." },
+  response: { status: 200, schema: Type.Array(ProviderView), description: "Providers." },
   errors: [],
   async handle({ ramp, caller }) {
     const connections = await ramp.providers.list(caller.id);
@@ -90,7 +89,7 @@ export const getQuote = route("project", {
   description:
     "A quote with a `quoteId` is held by its provider until `expiresAt`: POST /v1/intent takes the id.",
   query: QuoteQuery,
-  answer: { status: 200, schema: QuotesView, description: "One quote per available provider, best first." },
+  response: { status: 200, schema: QuotesView, description: "One quote per available provider, best first." },
   errors: ["UNKNOWN_CURRENCY", "UNKNOWN_COUNTRY", "INVALID_AMOUNT"],
   async handle({ ramp, caller, query }) {
     const pair = readPair(ramp, query.srcCurrencyCode, query.destCurrencyCode, [
@@ -127,7 +126,7 @@ export const getRequirements = route("project", {
   path: "/v1/intent/requirements",
   summary: "Get the JSON Schemas of both accounts of a path",
   query: RequirementsQuery,
-  answer: { status: 200, schema: RequirementsView, description: "A JSON Schema (draft 2020-12) per side." },
+  response: { status: 200, schema: RequirementsView, description: "A JSON Schema (draft 2020-12) per side." },
   errors: ["UNKNOWN_CURRENCY", "UNSUPPORTED_PATH", "PROVIDER_NOT_AVAILABLE"],
   async handle({ ramp, caller, query }) {
     const pair = readPair(ramp, query.srcCurrencyCode, query.destCurrencyCode, [

@@ -8,7 +8,7 @@ const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "OPTIONS"]);
 
-interface Served {
+interface ServedRequest {
   /** The path as declared; null for an unknown one. */
   readonly path: string | null;
   readonly method: string;
@@ -58,7 +58,7 @@ export class RampMetrics {
     this.#invalidReplies.inc({ field });
   }
 
-  count({ path, method, status, milliseconds }: Served): void {
+  countRequest({ path, method, status, milliseconds }: ServedRequest): void {
     const name = path ?? "other";
     this.#requests.inc({
       path: name,

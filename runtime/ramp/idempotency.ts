@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type RampResponse, isRampError, rampError, type RampError } from "../ramp-errors.js";
-import { failpoint } from "../failpoints.js";
-import { type ProjectId, newId } from "../database/id.js";
-import type { RampContext } from "../context.js";
-import { PreconditionFailed, type ProjectTransaction, Rollback } from "../database/ramp-database.js";
-import { releaseClaim, claimKey, type IdempotencyKey, readClaim, storeResponse, takeOver } from "./claims.js";
-
+import { type RampResponse, isRampError, rampError, type RampError } from "./ramp-errors.js";
+import { failpoint } from "./failpoints.js";
+import { type ProjectId, newId } from "./database/id.js";
+import type { RampContext } from "./context.js";
+import {
+  PreconditionFailed,
+  type ProjectTransaction,
+  Rollback,
+  OF_PROJECT,
+} from "./database/ramp-database.js";
 /** How long a concurrent duplicate waits for the response of the first (runtime/ramp/README.md, Limits). */
 const DUPLICATE_WAIT_MS = 5_000;
 const FIRST_PAUSE_MS = 20;
@@ -20,7 +23,7 @@ export interface PreparedOperation {
   readonly resourceId: string;
   /**
    * Records what is to be done, in one transaction with the claim, so that a claim always leads to its work. An answer given
-   * here is stored in that transaction too; null leaves it to `finish`. A refusal undoes everything.
+   * here is stored in that transaction too; null leaves it to `finish`. An error rolls everything back.
    */
   begin(tx: ProjectTransaction): Promise<RampResponse | RampError | null>;
 }
@@ -31,7 +34,7 @@ export type IsReplay = () => Promise<boolean>;
 /** A request that may change something. */
 export interface IdempotentOperation {
   /**
-   * Checks the request and changes nothing: a refusal of it is not stored. Before it calls another server, it checks
+   * Checks the request and changes nothing: an error of it is not stored. Before it calls another server, it checks
    * whether it is a replay and then returns "replay".
    */
   prepare(isReplay: IsReplay): Promise<PreparedOperation | RampError | "replay">;
@@ -145,7 +148,7 @@ class KeyedRun {
 
   async #takeOver(): Promise<RampResponse | RampError | null> {
     const resourceId = await this.#ramp.database.inProject(this.#projectId, async (tx) => {
-      const taken = await takeOver(tx, this.#key.key, this.#owner);
+      const taken = await takeOverClaim(tx, this.#key.key, this.#owner);
       return taken ? ((await readClaim(tx, this.#key.key))?.resourceId ?? null) : null;
     });
     return resourceId === null ? null : this.#finish(resourceId);
@@ -188,4 +191,102 @@ class KeyedRun {
   get #purpose(): string {
     return `answer:${this.#projectId}:${this.#key.key}`;
   }
+}
+
+/** How long a stored answer is replayed, in seconds (runtime/ramp/README.md, Limits). */
+const LIFETIME_SECONDS = 24 * 60 * 60;
+
+/** After this a claim without an answer is taken to be a crashed owner's, in seconds (runtime/ramp/README.md, Limits). */
+const TAKE_OVER_SECONDS = 90;
+
+/** A key as a request brings it. */
+export interface IdempotencyKey {
+  readonly key: string;
+  /** SHA-256 over method, path, canonical body and customer. */
+  readonly fingerprint: Buffer;
+}
+
+/** A stored claim of a key. */
+interface IdempotencyClaim {
+  readonly fingerprint: Buffer;
+  readonly resourceId: string;
+  readonly isAbandoned: boolean;
+  /** The stored answer, sealed; null while the owner is at work. */
+  readonly response: { readonly status: number; readonly body: Buffer } | null;
+}
+
+/** Claims a key for an owner, with what the request is about to create; fails the transaction when the key is claimed already. */
+function claimKey(
+  tx: ProjectTransaction,
+  { key, fingerprint }: IdempotencyKey,
+  owner: string,
+  resourceId: string,
+): void {
+  tx.requireRow(
+    `INSERT INTO ramp.idempotency_claims AS c (key, fingerprint, resource_id, owner, owned_until, expires_at)
+     VALUES ($1, $2, $3, $4, now() + interval '${String(TAKE_OVER_SECONDS)} s', now() + interval '${String(LIFETIME_SECONDS)} s')
+     ON CONFLICT (project_id, key) DO UPDATE SET fingerprint = excluded.fingerprint, resource_id = excluded.resource_id,
+       owner = excluded.owner, owned_until = excluded.owned_until, expires_at = excluded.expires_at,
+       response_status = NULL, response_body = NULL
+     WHERE c.expires_at <= now()
+     RETURNING key`,
+    [key, fingerprint, resourceId, owner],
+  );
+}
+
+interface ClaimRow {
+  readonly fingerprint: Buffer;
+  readonly resource_id: string;
+  readonly is_abandoned: boolean;
+  readonly response_status: number | null;
+  readonly response_body: Buffer | null;
+}
+
+async function readClaim(tx: ProjectTransaction, key: string): Promise<IdempotencyClaim | null> {
+  const row = await tx.row<ClaimRow>(
+    `SELECT fingerprint, resource_id, owned_until <= now() AS is_abandoned, response_status, response_body
+     FROM ramp.idempotency_claims WHERE ${OF_PROJECT} AND key = $1 AND expires_at > now()`,
+    [key],
+  );
+  if (row === null) return null;
+  const { response_status: status, response_body: body } = row;
+  return {
+    fingerprint: row.fingerprint,
+    resourceId: row.resource_id,
+    isAbandoned: row.is_abandoned,
+    response: status === null || body === null ? null : { status, body },
+  };
+}
+
+/** Takes an abandoned claim over; false when another request did. */
+async function takeOverClaim(tx: ProjectTransaction, key: string, owner: string): Promise<boolean> {
+  const taken = await tx.row(
+    `UPDATE ramp.idempotency_claims SET owner = $2, owned_until = now() + interval '${String(TAKE_OVER_SECONDS)} s'
+     WHERE ${OF_PROJECT} AND key = $1 AND response_status IS NULL AND owned_until <= now() AND expires_at > now() RETURNING key`,
+    [key, owner],
+  );
+  return taken !== null;
+}
+
+/** Stores the answer of a claim that is still the owner's; whether it was. */
+async function storeResponse(
+  tx: ProjectTransaction,
+  key: string,
+  owner: string,
+  response: { readonly status: number; readonly body: Buffer },
+): Promise<boolean> {
+  const stored = await tx.row(
+    `UPDATE ramp.idempotency_claims SET response_status = $3, response_body = $4
+     WHERE ${OF_PROJECT} AND key = $1 AND owner = $2 AND response_status IS NULL RETURNING key`,
+    [key, owner, response.status, response.body],
+  );
+  return stored !== null;
+}
+
+/** Releases a claim after a fault, so that a repeated request continues at once. */
+async function releaseClaim(tx: ProjectTransaction, key: string, owner: string): Promise<void> {
+  await tx.rows(
+    `UPDATE ramp.idempotency_claims SET owned_until = now() WHERE ${OF_PROJECT} AND key = $1 AND owner = $2 AND response_status IS NULL`,
+    [key, owner],
+  );
 }

@@ -1,0 +1,201 @@
+import type { IdempotentOperation, IsReplay, PreparedOperation, StoreResponse } from "../idempotency.js";
+import {
+  type NewIntent,
+  recordIntent,
+  lockIntent,
+  readIntent,
+  readOwnIntent,
+} from "../intents/intent-rows.js";
+import { processLeased, type OnIdle } from "../intents/process-intent.js";
+import type { Intent, AccountSide } from "../intents/intent.js";
+import { newId, type ProjectId, isUuid } from "../database/id.js";
+import type { ProjectTransaction } from "../database/ramp-database.js";
+import { type RampResponse, jsonResponse, isRampError, type RampError, rampError } from "../ramp-errors.js";
+import { routeIntent, type AccountSides } from "./route-intent.js";
+import { intentEnvelope } from "./intent-view.js";
+import type { CustomerRequest } from "./route.js";
+import { type CreateIntentBody, metadataError } from "./request-schemas.js";
+import type { Customer } from "../tokens/customer-token.js";
+import { type ExternalAccount, readExternalAccounts } from "./routes/external-accounts.js";
+import type { RampContext } from "../context.js";
+import { acquireLease, stealLease } from "../intents/lease.js";
+
+/** Records the intent, then onboards it, and executes it where that is wanted and nothing is outstanding. */
+export class IntentCreation implements IdempotentOperation {
+  readonly #call: CustomerRequest<CreateIntentBody>;
+  readonly #leaseOwner = newId();
+  #begun: { readonly id: string; readonly intent: Promise<Intent> } | null = null;
+
+  constructor(call: CustomerRequest<CreateIntentBody>) {
+    this.#call = call;
+  }
+
+  async prepare(isReplay: IsReplay): Promise<PreparedOperation | RampError | "replay"> {
+    const { ramp, caller, body } = this.#call;
+    const error = metadataError(body.metadata) ?? (await checkRedirectOrigins(ramp, caller.projectId, body));
+    if (error) return error;
+    const sides = await readSides(ramp, caller, body);
+    if (isRampError(sides)) return sides;
+    const paymentRoute = await routeIntent(ramp, caller.projectId, { ...body, ...sides }, isReplay);
+    if (paymentRoute === "replay" || isRampError(paymentRoute)) return paymentRoute;
+    const intent: NewIntent = {
+      id: newId(),
+      customerId: caller.customerId,
+      ...paymentRoute,
+      autoExecute: body.autoExecute ?? false,
+      onboardingRedirectUrl: body.onboardingRedirectUrl ?? null,
+      checkoutRedirectUrl: body.checkoutRedirectUrl ?? null,
+      metadata: body.metadata ?? null,
+    };
+    return { resourceId: intent.id, begin: (tx) => this.#begin(tx, intent) };
+  }
+
+  #begin(tx: ProjectTransaction, given: NewIntent): Promise<null> {
+    const intent = recordIntent(tx, given, this.#leaseOwner, this.#call.ramp.polling);
+    // Not awaited here, so that COMMIT is sent with it: if it fails, so does the transaction.
+    intent.catch(() => undefined);
+    this.#begun = { id: given.id, intent };
+    return Promise.resolve(null);
+  }
+
+  async finish(id: string, store: StoreResponse): Promise<RampResponse> {
+    const { ramp, caller } = this.#call;
+    const settle: OnIdle<RampResponse> = (tx, intent) =>
+      store(tx, jsonResponse(201, intentEnvelope(ramp, caller.projectId, intent)));
+    const begun = this.#begun?.id === id ? await this.#begun.intent : null;
+    if (begun) return processLeased(ramp, caller.projectId, begun, this.#leaseOwner, settle);
+    return continueIfFree(ramp, caller.projectId, id, this.#leaseOwner, settle);
+  }
+}
+
+/** Resolves `externalAccountId`: the account's details, and what the request adds to them. */
+async function readSides(
+  ramp: RampContext,
+  { projectId, customerId }: Customer,
+  { src, dest }: Pick<CreateIntentBody, "src" | "dest">,
+): Promise<AccountSides | RampError> {
+  const ids = [src, dest].flatMap(({ externalAccountId: id }) => (id === undefined ? [] : [id]));
+  const accounts =
+    ids.length === 0
+      ? []
+      : await ramp.database.inProject(projectId, (tx) => readExternalAccounts(tx, customerId, ids));
+  const [from, to] = [readSide("src", src, accounts), readSide("dest", dest, accounts)];
+  const wrong = [from, to].filter((side) => "path" in side);
+  if ("path" in from || "path" in to) return rampError("INVALID_ACCOUNT_DETAILS", { details: wrong });
+  return { src: from, dest: to };
+}
+
+function readSide(
+  name: "src" | "dest",
+  { currencyCode, details, externalAccountId }: CreateIntentBody["src"],
+  accounts: readonly ExternalAccount[],
+): AccountSide | { readonly path: string; readonly message: string } {
+  if (externalAccountId === undefined)
+    return details === undefined
+      ? { path: `/${name}/details`, message: "is required without externalAccountId" }
+      : { currencyCode, details };
+  const account = accounts.find(({ id }) => id === externalAccountId.toLowerCase());
+  const path = `/${name}/externalAccountId`;
+  if (!account) return { path, message: "names no external account of the customer" };
+  if (account.currencyCode.toUpperCase() !== currencyCode.toUpperCase())
+    return { path, message: `is an account in ${account.currencyCode}` };
+  const { metadata } = account;
+  const other = Object.entries(details ?? {}).find(
+    ([field, value]) => field in metadata && metadata[field] !== value,
+  );
+  if (other) return { path: `/${name}/details/${other[0]}`, message: "differs from the external account" };
+  return { currencyCode, details: { ...metadata, ...details } };
+}
+
+const FIELDS = ["onboardingRedirectUrl", "checkoutRedirectUrl"] as const;
+
+/**
+ * Refuses redirect URLs outside the origins that the project registered; a project that registered none accepts any
+ * (runtime/ramp/README.md, Intents).
+ */
+async function checkRedirectOrigins(
+  ramp: RampContext,
+  projectId: ProjectId,
+  body: Pick<CreateIntentBody, (typeof FIELDS)[number]>,
+): Promise<RampError | null> {
+  const given = FIELDS.flatMap((field) => (body[field] == null ? [] : [{ field, url: body[field] }]));
+  if (given.length === 0) return null;
+  const row = await ramp.database.inProject(projectId, (tx) =>
+    tx.row<{ redirect_origins: readonly string[] }>(
+      "SELECT redirect_origins FROM ramp.projects WHERE id = ramp.current_project()",
+    ),
+  );
+  const origins = row?.redirect_origins ?? [];
+  if (origins.length === 0) return null;
+  const details = given
+    .filter(({ url }) => !origins.includes(new URL(url).origin))
+    .map(({ field }) => ({ path: `/${field}`, message: "is not at an origin that the project registered" }));
+  return details.length === 0 ? null : rampError("INVALID_REQUEST", { details });
+}
+
+interface IntentChange {
+  /** Records the change of the locked intent, or refuses it. */
+  record(tx: ProjectTransaction, intent: Intent): Intent | RampError;
+  /** Called once the change is recorded. */
+  recorded?(): Promise<void> | undefined;
+  answer(intent: Intent): RampResponse;
+}
+
+/** A change of a customer's own intent: recorded first, then carried out at the provider. */
+export class IntentAction implements IdempotentOperation {
+  readonly #call: CustomerRequest<unknown>;
+  readonly #change: IntentChange;
+  readonly #leaseOwner = newId();
+  #begun: Intent | null = null;
+
+  constructor(call: CustomerRequest<unknown>, change: IntentChange) {
+    this.#call = call;
+    this.#change = change;
+  }
+
+  prepare(): Promise<PreparedOperation | RampError> {
+    const id = this.#call.parameters["id"] ?? "";
+    if (!isUuid(id)) return Promise.resolve(rampError("NOT_FOUND"));
+    return Promise.resolve({ resourceId: id, begin: (tx) => this.#begin(tx, id) });
+  }
+
+  async #begin(tx: ProjectTransaction, id: string): Promise<RampError | null> {
+    const { caller, ramp } = this.#call;
+    if ((await readOwnIntent(tx, caller.customerId, id)) === null) return rampError("NOT_FOUND");
+    const changed = this.#change.record(tx, await lockIntent(tx, id));
+    if (isRampError(changed)) return changed;
+    // The lease owner has not seen this change: this request carries it out.
+    stealLease(tx, id, this.#leaseOwner, ramp.polling);
+    this.#begun = { ...changed, leaseOwner: this.#leaseOwner };
+    return null;
+  }
+
+  async finish(id: string, store: StoreResponse): Promise<RampResponse> {
+    const { ramp, caller } = this.#call;
+    const settle: OnIdle<RampResponse> = (tx, intent) => store(tx, this.#change.answer(intent));
+    await this.#change.recorded?.();
+    if (this.#begun) return processLeased(ramp, caller.projectId, this.#begun, this.#leaseOwner, settle);
+    return continueIfFree(ramp, caller.projectId, id, this.#leaseOwner, settle);
+  }
+}
+
+/** Processes an intent if its lease is free; settles with its present state otherwise. */
+async function continueIfFree<T>(
+  ramp: RampContext,
+  projectId: ProjectId,
+  id: string,
+  leaseOwner: string,
+  settle: OnIdle<T>,
+): Promise<T> {
+  const leased = await ramp.database.inProject(projectId, async (tx) => {
+    const [isLeased, intent] = await Promise.all([
+      acquireLease(tx, id, leaseOwner, ramp.polling),
+      readIntent(tx, id),
+    ]);
+    if (intent === null) throw new Error(`The intent ${id} does not exist.`);
+    return isLeased ? { intent } : { settled: settle(tx, intent) };
+  });
+  return "settled" in leased
+    ? leased.settled
+    : processLeased(ramp, projectId, leased.intent, leaseOwner, settle);
+}
