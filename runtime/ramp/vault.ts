@@ -182,9 +182,10 @@ async function resealBatch(
   vault: Vault,
   { table, column, purpose }: SealedColumn,
 ): Promise<number> {
+  // NO KEY UPDATE lets other transactions insert rows that reference these: waiting for each other would end in a deadlock.
   const rows = await tx.rows<SealedRow>(
     `SELECT t.ctid::text AS ctid, t.${column} AS sealed, ${purpose} AS purpose FROM ramp.${table} t
-     WHERE substring(t.${column} FROM 1 FOR $1) <> $2 LIMIT ${String(BATCH)} FOR UPDATE OF t`,
+     WHERE substring(t.${column} FROM 1 FOR $1) <> $2 LIMIT ${String(BATCH)} FOR NO KEY UPDATE OF t`,
     [vault.header.length, vault.header],
   );
   for (const row of rows)

@@ -1,6 +1,6 @@
 import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
 import { type Intent, isTerminal } from "./intent.js";
-import { writeIntent } from "./transitions.js";
+import { ComputedValue, writeIntent } from "./transitions.js";
 
 /**
  * One process at a time talks to a provider about an intent: it holds the intent's lease. A crashed owner's lease expires;
@@ -50,7 +50,7 @@ export async function acquireLease(
 ): Promise<boolean> {
   const now = Date.now();
   const leased = await tx.row(
-    `UPDATE ramp.intents SET lease_owner = $2, lease_expires_at = $3, next_poll_at = $3
+    `UPDATE ramp.intents SET lease_owner = $2, lease_expires_at = $3, next_poll_at = $3, poll_requested = false
      WHERE ${OF_PROJECT} AND id = $1 AND next_poll_at IS NOT NULL AND (lease_expires_at IS NULL OR lease_expires_at < $4) RETURNING id`,
     [id, owner, new Date(now + leaseMs), new Date(now)],
   );
@@ -81,12 +81,15 @@ export function renewLease(tx: ProjectTransaction, id: string, { leaseMs }: Poll
   writeIntent(tx, id, { lease_expires_at: expiresAt, next_poll_at: expiresAt });
 }
 
-/** Frees the lease and plans the next poll. */
+/** Frees the lease and plans the next poll: at once if one was requested since the lease was acquired. */
 export function releaseLease(tx: ProjectTransaction, intent: Intent, policy: PollingPolicy): void {
   writeIntent(tx, intent.id, {
     lease_owner: null,
     lease_expires_at: null,
-    next_poll_at: nextPollAt(intent, policy, Date.now()),
+    next_poll_at: new ComputedValue(
+      nextPollAt(intent, policy, Date.now()),
+      (planned) => `CASE WHEN poll_requested THEN now() ELSE ${planned}::timestamptz END`,
+    ),
     failed_attempts: intent.failedAttempts,
   });
 }
@@ -121,6 +124,18 @@ function pollIntervalOf({ status, transaction }: Intent, policy: PollingPolicy):
   return status === "PENDING_PAYMENT" ? policy.intentLifetimeMs : policy.compliancePollMs;
 }
 
+/** The owner of a lease may have read the provider's state before the request: the poll is due when the lease ends. */
+const POLL_SOON =
+  "poll_requested = true, next_poll_at = CASE WHEN lease_owner IS NULL THEN now() ELSE lease_expires_at END";
+
+/** Has a leased intent polled as soon as its lease ends. */
+export async function pollAfterLease(tx: ProjectTransaction, id: string): Promise<void> {
+  await tx.rows(
+    `UPDATE ramp.intents SET ${POLL_SOON} WHERE ${OF_PROJECT} AND id = $1 AND next_poll_at IS NOT NULL`,
+    [id],
+  );
+}
+
 /** Has an intent of a connection polled soon. A terminal intent is polled too if it has a transaction. */
 export async function requestPoll(
   tx: ProjectTransaction,
@@ -129,7 +144,7 @@ export async function requestPoll(
   versions: readonly number[],
 ): Promise<void> {
   const found = await tx.row(
-    `UPDATE ramp.intents i SET next_poll_at = LEAST(next_poll_at, now())
+    `UPDATE ramp.intents i SET ${POLL_SOON}
      WHERE i.${OF_PROJECT} AND id = $1 AND connection_id = $2 AND connection_version = ANY($3::int[]) AND (next_poll_at IS NOT NULL OR EXISTS
        (SELECT FROM ramp.transactions t WHERE t.project_id = i.project_id AND t.intent_id = i.id)) RETURNING id`,
     [id, connectionId, versions],

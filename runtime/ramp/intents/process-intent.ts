@@ -7,7 +7,7 @@ import { applyEnd } from "./apply-reply.js";
 import { createPayment, recordAttention } from "./transitions.js";
 import { type Intent, nextStep, type Progress, type Step } from "./intent.js";
 import { lockIntent, readIntent } from "./intent-rows.js";
-import { acquireLease, assertLease, releaseLease, renewLease } from "./lease.js";
+import { acquireLease, assertLease, pollAfterLease, releaseLease, renewLease } from "./lease.js";
 import { callProvider, type StepOutcome } from "./provider-steps.js";
 
 /** Called in the transaction in which an intent becomes idle, for example to store the answer to a request. */
@@ -114,11 +114,11 @@ function recordedFailpoint(step: Step): Promise<void> | undefined {
   return undefined;
 }
 
-/** Leases are short: a poll that was requested meanwhile waits for the owner, so that it sees the newest state. */
+/** Most leases end within this time. */
 const LEASE_RETRY_MS = 250;
 const LEASE_ATTEMPTS = 8;
 
-/** Processes an intent as soon as its lease is free. */
+/** Processes an intent as soon as its lease is free; one that stays leased is polled when its lease ends. */
 export async function processIntent(ramp: RampContext, projectId: ProjectId, id: string): Promise<void> {
   const owner = newId();
   for (let attempt = 0; attempt < LEASE_ATTEMPTS; attempt++) {
@@ -131,4 +131,5 @@ export async function processIntent(ramp: RampContext, projectId: ProjectId, id:
     if (intent.leaseOwner === null) return;
     await sleep(LEASE_RETRY_MS);
   }
+  await ramp.database.inProject(projectId, (tx) => pollAfterLease(tx, id));
 }

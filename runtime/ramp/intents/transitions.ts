@@ -181,6 +181,18 @@ function writesOf(tx: ProjectTransaction): PendingWrites {
   return writes;
 }
 
+/** A column's new value that depends on the row. */
+export class ComputedValue {
+  readonly value: unknown;
+  /** The value as SQL, given that of the parameter. */
+  readonly sql: (parameter: string) => string;
+
+  constructor(value: unknown, sql: (parameter: string) => string) {
+    this.value = value;
+    this.sql = sql;
+  }
+}
+
 /** Sets columns of an intent's row, by their names in the database; a later value of the transaction counts. */
 export function writeIntent(
   tx: ProjectTransaction,
@@ -214,10 +226,16 @@ function flush(tx: ProjectTransaction, { intents, requirements }: PendingWrites)
   for (const [id, { columns, moves }] of intents) {
     const status = moves.at(-1);
     if (status !== undefined) columns.set("status", status).set("moves", moves);
-    const names = [...columns.keys()].map((name, at) => `${name} = $${String(at + 2)}`);
-    tx.write(`UPDATE ramp.intents SET ${names.join(", ")} WHERE ${OF_PROJECT} AND id = $1`, [
+    const assignments = [...columns].map(([name, value], at) => {
+      const parameter = `$${String(at + 2)}`;
+      return `${name} = ${value instanceof ComputedValue ? value.sql(parameter) : parameter}`;
+    });
+    const values = [...columns.values()].map((value) =>
+      value instanceof ComputedValue ? value.value : value,
+    );
+    tx.write(`UPDATE ramp.intents SET ${assignments.join(", ")} WHERE ${OF_PROJECT} AND id = $1`, [
       id,
-      ...columns.values(),
+      ...values,
     ]);
   }
 }

@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import { afterAll } from "vitest";
 import type {
   Capabilities,
+  Execution,
   Movement,
   ProviderQuote,
   QuoteRequest,
@@ -57,7 +58,11 @@ export interface CardProvider {
   holdMs: number | null;
   /** The movements of the orders that it received. */
   readonly ordered: Movement[];
-  connect(world: World, project: TestProject): Promise<SetupResult<unknown>>;
+  /** The state of every execution. */
+  status: Execution["status"];
+  /** Awaited between the reading of an execution's state and its answer. */
+  answerLookUp: () => Promise<void>;
+  connect(world: World, project: TestProject): Promise<SetupResult<{ readonly providerId: string }>>;
 }
 
 /** A provider of a test file's own that is no part of the sandbox. */
@@ -89,14 +94,17 @@ export async function ownCardProvider(): Promise<CardProvider> {
     if (order?.movement) provider.ordered.push(order.movement);
     const id = order?.id ?? named;
     if (resource === "onboardings") return { id, requirements: [] };
-    return { id, reference: "r", status: "PROCESSING", failureReason: null, instructions: [] };
+    return { id, reference: "r", status: provider.status, failureReason: null, instructions: [] };
   };
   const server = createServer((request, response) => {
     let text = "";
     request.on("data", (chunk: Buffer) => (text += chunk.toString()));
     request.on("end", () => {
       const body = JSON.stringify(answer(request.url ?? "", text === "" ? null : JSON.parse(text)));
-      response.writeHead(200, { "content-type": "application/json" }).end(body);
+      const isLookUp = request.method === "GET" && request.url?.startsWith("/executions/") === true;
+      void (isLookUp ? provider.answerLookUp() : Promise.resolve()).then(() =>
+        response.writeHead(200, { "content-type": "application/json" }).end(body),
+      );
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -108,6 +116,8 @@ export async function ownCardProvider(): Promise<CardProvider> {
     capabilities: CARD_CAPABILITIES,
     holdMs: null,
     ordered: [],
+    status: "PROCESSING",
+    answerLookUp: () => Promise.resolve(),
     connect: ({ database, vault }, { id }) =>
       connectProvider(database, vault, id, { provider: "cards", url, keyId: "key", secret: "secret" }),
   };
