@@ -114,19 +114,27 @@ export class Spool {
   }
 
   async #store(text: string, length: number): Promise<void> {
-    this.#file ??= await openUnlinked();
     if (this.#fileEntries === 0) this.#fileEnd = 0;
     const position = this.#fileEnd;
-    await this.#file.write(text, position, "utf8");
-    if (this.#isClosed) return this.#budget.giveDisk(length);
+    let isStored = false;
+    try {
+      this.#file ??= await openUnlinked();
+      if (this.#isClosed) return await this.#file.close();
+      await writeAll(this.#file, Buffer.from(text), position);
+      isStored = !this.#isClosed;
+    } finally {
+      if (!isStored) this.#budget.giveDisk(length);
+    }
+    if (!isStored) return;
     this.#fileEnd += length;
     this.#fileEntries++;
     this.#entries.push({ position, length });
   }
 
   async #load({ position, length }: Stored): Promise<string> {
-    const bytes = Buffer.allocUnsafe(length);
-    await this.#file?.read(bytes, 0, length, position);
+    const bytes = Buffer.alloc(length);
+    const read = await this.#file?.read(bytes, 0, length, position);
+    if (read?.bytesRead !== length) throw new Error("The file of a stream is shorter than what was written.");
     this.#fileEntries--;
     this.#budget.giveDisk(length);
     return bytes.toString("utf8");
@@ -141,6 +149,12 @@ export class Spool {
     this.#changed = null;
     changed?.();
   }
+}
+
+/** One write may store less than all: what is missing fails with the reason, such as a full disk. */
+async function writeAll(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length;)
+    done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
 }
 
 /** An unlinked file: the system deletes it when the process ends. */
