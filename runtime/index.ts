@@ -13,5 +13,5 @@ export {
 } from "./data-api/define.js";
 export type * from "./model/endpoint.js";
 export type { Gateway } from "./data-api/gateway.js";
-export { withGateway } from "./data-api/define.js";
+export { withGateway } from "./data-api/handler.js";
 export { openGateway, type GatewayOptions } from "./data-api/gateway.js";

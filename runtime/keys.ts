@@ -1,2 +1,78 @@
 /** The key file, for the command line. */
-export { addKey, removeKey, storedKeys, type StoredKey } from "./access/key-file.js";
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { hashOf, HASH_PREFIX, KEY_ID_DIGITS, KEY_PREFIX, parseKeyring } from "./access/authorize.js";
+import type { Tier } from "./model/tier.js";
+
+/** Random bytes of a key: 256 bits cannot be guessed. */
+const SECRET_BYTES = 32;
+
+/** An entry of the key file. `user` and `org` are empty where the entry has none. */
+export interface StoredKey {
+  readonly id: string;
+  readonly tier: Tier;
+  readonly user: string;
+  readonly org: string;
+}
+
+type KeyFileResult<T> =
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+
+/** Adds a key. The file stores its hash; the key itself is only in the result. */
+export function addKey(
+  file: string,
+  owner: Omit<StoredKey, "id">,
+): KeyFileResult<{ readonly key: string; readonly id: string }> {
+  const entries = readEntries(file);
+  if (!entries.ok) return entries;
+  const key = KEY_PREFIX + randomBytes(SECRET_BYTES).toString("base64url");
+  const digest = hashOf(key);
+  writeEntries(file, new Map<string, Entry>([...entries.value, [HASH_PREFIX + digest, owner]]));
+  return { ok: true, value: { key, id: digest.slice(0, KEY_ID_DIGITS) } };
+}
+
+/** The keys of a file, in its order. */
+export function storedKeys(file: string): KeyFileResult<readonly StoredKey[]> {
+  const entries = readEntries(file);
+  return entries.ok
+    ? { ok: true, value: [...entries.value].map(([key, entry]) => storedKey(key, entry)) }
+    : entries;
+}
+
+/** Removes the key whose id starts with `id`, if exactly one does. Returns the matching ids. */
+export function removeKey(file: string, id: string): KeyFileResult<readonly string[]> {
+  const entries = readEntries(file);
+  if (!entries.ok) return entries;
+  const matches = [...entries.value.keys()].filter((key) => idOf(key).startsWith(id));
+  if (matches.length === 1)
+    writeEntries(file, new Map([...entries.value].filter(([key]) => key !== matches[0])));
+  return { ok: true, value: matches.map(idOf) };
+}
+
+type Entry = string | Partial<StoredKey>;
+
+/** An invalid file is an error here as in the server: a command must not rewrite it. */
+function readEntries(file: string): KeyFileResult<ReadonlyMap<string, Entry>> {
+  if (!existsSync(file)) return { ok: true, value: new Map() };
+  const text = readFileSync(file, "utf8");
+  const keyring = parseKeyring(text, file);
+  if (!keyring.ok) return { ok: false, problem: keyring.problems.join(" ") };
+  return { ok: true, value: new Map(Object.entries(JSON.parse(text) as Record<string, Entry>)) };
+}
+
+/** Mode 0600. Written aside and renamed: a reader never sees half a file. */
+function writeEntries(file: string, entries: ReadonlyMap<string, Entry>): void {
+  const staged = `${file}.${String(process.pid)}.tmp`;
+  writeFileSync(staged, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`, { mode: 0o600 });
+  renameSync(staged, file);
+}
+
+function storedKey(key: string, entry: Entry): StoredKey {
+  const { tier, user = "", org = "" } = typeof entry === "string" ? { tier: entry as Tier } : entry;
+  return { id: idOf(key), tier: tier ?? "tier0", user, org };
+}
+
+function idOf(key: string): string {
+  const digest = key.startsWith(HASH_PREFIX) ? key.slice(HASH_PREFIX.length).toLowerCase() : hashOf(key);
+  return digest.slice(0, KEY_ID_DIGITS);
+}

@@ -3,4 +3,4 @@ export { TIERS, TIER_NAMES, isTier, type Tier } from "./model/tier.js";
 export * from "./model/endpoint.js";
 export { ERRORS, type ErrorCode } from "./model/errors.js";
 export { RATE_LIMITS, RATE_WINDOW_SECONDS } from "./model/tier.js";
-export { readGenerationEnvironment, type GenerationEnvironment } from "./environment/generation.js";
+export { readGenerationEnvironment, type GenerationEnvironment } from "./environment/variables.js";

@@ -1,22 +1,27 @@
-/** The servers, for the command line. */
 import { fileURLToPath } from "node:url";
 import { Supervisor, type SupervisorOptions } from "./cluster/supervisor.js";
 import { startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
-
+import { type DataService, startDataService, setV8Flags } from "./data-api/service.js";
+import type { NodeBuild, TestRun } from "./data-api/data-versions.js";
+import { type ActiveRelease, loadRelease, type Release, readGeneratedRelease } from "./data-api/release.js";
+import { noManifest, type RefreshResult } from "./data-api/activate.js";
+import { Refresher, type Renderer, localTarget, RefreshLog } from "./data-api/refresh.js";
+import type { Environment } from "./environment/environment.js";
+import { type Logger, openLog } from "./http/logger.js";
+import type { RunningServer } from "./http/listen.js";
 export { readEnvironment, type Environment, type EnvironmentResult } from "./environment/environment.js";
 export { openLog } from "./http/logger.js";
 export type { RunningServer } from "./http/listen.js";
 export { type NodeBuild, BuildRecords, type TestRun } from "./data-api/data-versions.js";
 export type { Rendered, Renderer, Rendering } from "./data-api/refresh.js";
 export type { HeldBackEndpoint } from "./data-api/release.js";
-export { startService, type RunningService, type ServiceOptions } from "./start.js";
 export {
   type Grouping,
   readUsage,
   type UsageLine,
   type UsageQuery,
   type UsageResult,
-} from "./observability/usage-report.js";
+} from "./observability/usage-table.js";
 export type { Supervisor } from "./cluster/supervisor.js";
 export { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded/embedded-postgres.js";
 
@@ -26,4 +31,99 @@ const WORKER = fileURLToPath(new URL("./worker.js", import.meta.url));
 /** The primary process of `serve --workers` (runtime/README.md, Operations). */
 export function openSupervisor(options: Omit<SupervisorOptions, "script" | "startEmbedded">): Supervisor {
   return new Supervisor({ ...options, script: WORKER, startEmbedded: startEmbeddedPostgres });
+}
+
+interface ServiceOptions {
+  readonly environment: Environment;
+  /** The generated folder. */
+  readonly generated: string;
+  /** Where the embedded database and compiled routes are kept. */
+  readonly dataDir: string;
+  /** Renders the manifest for a refresh; null where no manifest is configured. Closed with the service. */
+  readonly renderer?: Renderer | null;
+}
+
+/** A running service. */
+export interface RunningService extends RunningServer {
+  /** Re-reads the manifest, activates what changed and logs the result. */
+  refresh(): Promise<RefreshResult>;
+  /** Reads the key file and the generated folder again. Never rejects: what is invalid is logged and changes nothing. */
+  reload(): Promise<void>;
+  /** Records what dbt has built: responses of the endpoints made from it get a new version. */
+  built(builds: readonly NodeBuild[], tests?: readonly TestRun[]): void;
+}
+
+/** Starts the service. Rejects with a clear message when it cannot; then nothing is left running. */
+export async function startService(options: ServiceOptions): Promise<RunningService> {
+  setV8Flags();
+  const log = openLog(options.environment.logLevel);
+  const database = await openDatabase(options, log);
+  try {
+    const service = await startDataApi(options, database.url, log);
+    return { ...service, stop: () => service.stop().then(() => database.stop()) };
+  } catch (error) {
+    await database.stop();
+    throw error;
+  }
+}
+
+interface Database {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+async function openDatabase({ environment, dataDir }: ServiceOptions, log: Logger): Promise<Database> {
+  const { databaseUrl } = environment;
+  if (databaseUrl !== null) return { url: databaseUrl, stop: () => Promise.resolve() };
+  return startEmbeddedPostgres({ dataDir, log: (line) => log.info(line), warn: (line) => log.warn(line) });
+}
+
+async function startDataApi(
+  { environment, generated, dataDir, renderer = null }: ServiceOptions,
+  databaseUrl: string,
+  log: Logger,
+): Promise<RunningService> {
+  const { apiTitle } = environment;
+  const { title, release } = await readGeneratedRelease({ generated, dataDir, apiTitle });
+  const active = { current: loadRelease(release, null) };
+  const refresh = refreshing(active, renderer, log, (next) => service.activate(next));
+  const service: DataService = await startDataService({
+    environment,
+    databaseUrl,
+    title,
+    active,
+    refresh,
+    log,
+  });
+  const { url, builds } = service;
+  log.info({ url, endpoints: release.modules.length, keys: environment.keys.size }, "listening");
+  const stop = async (): Promise<void> => {
+    await service.stop();
+    await renderer?.close();
+  };
+  const reload = async (): Promise<void> => {
+    service.readKeys();
+    try {
+      const { release: next } = await readGeneratedRelease({ generated, dataDir, apiTitle });
+      // A release that a manifest refresh activated stays.
+      if (active.current.manifest === null) await service.activate(next);
+      log.info("reloaded");
+    } catch (error) {
+      log.error({ detail: (error as Error).message }, "not reloaded");
+    }
+  };
+  return { url, stop, refresh, reload, built: (list, tests) => builds.record(list, tests) };
+}
+
+function refreshing(
+  active: ActiveRelease,
+  renderer: Renderer | null,
+  log: Logger,
+  activate: (release: Release) => Promise<RefreshResult>,
+): () => Promise<RefreshResult> {
+  const target = localTarget(active, activate);
+  if (renderer === null) return () => Promise.resolve(noManifest(target.status));
+  const refresher = new Refresher(target, renderer);
+  const refreshLog = new RefreshLog(log);
+  return async () => refreshLog.record(await refresher.refresh());
 }

@@ -1,12 +1,15 @@
 /** The script of a worker process of `serve --workers`: it serves what the primary assigns, and ends with it. */
 import cluster from "node:cluster";
 import type { Socket } from "node:net";
-import { type StartRamp, startWorkerService, type WorkerService } from "./cluster/worker-service.js";
+import {
+  type StartRamp,
+  startWorkerService,
+  type WorkerService,
+  PrimaryLink,
+} from "./cluster/worker-service.js";
 import type { Assignment, ToWorker } from "./cluster/messages.js";
-import { setV8Flags } from "./v8-flags.js";
+import { setV8Flags } from "./data-api/service.js";
 import { flushLog } from "./http/logger.js";
-import { PrimaryLink } from "./cluster/primary-link.js";
-
 setV8Flags();
 const primary = new PrimaryLink();
 let service: WorkerService | null = null;

@@ -109,8 +109,8 @@ async function bundleMcpServer(): Promise<void> {
 async function bundlePages(): Promise<void> {
   await build({
     entryPoints: {
-      explore: inRoot("runtime/docs/explorer/main.ts"),
-      reference: inRoot("runtime/docs/reference/main.ts"),
+      explore: inRoot("runtime/docs/explorer/explorer-page.ts"),
+      reference: inRoot("runtime/docs/reference/reference-page.ts"),
       swagger: inRoot("runtime/docs/reference/swagger.css"),
     },
     outdir: ASSETS,

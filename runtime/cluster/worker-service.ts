@@ -1,19 +1,22 @@
 import type { MetricsSnapshot } from "../observability/metrics.js";
 import type { NodeBuild, TestRun } from "../data-api/data-versions.js";
-import { loadRelease, type Release, ActiveRelease } from "../data-api/release.js";
+import { loadRelease, type Release } from "../data-api/release.js";
 import { type DataService, startDataService } from "../data-api/service.js";
 import { type Environment, readEnvironment } from "../environment/environment.js";
 import { type Logger, openSharedLog } from "../http/logger.js";
 import type { ConnectionSource, RunningServer } from "../http/listen.js";
-import type {
-  Activation,
-  Assignment,
-  DataAssignment,
-  EnvironmentVariables,
-  RampAssignment,
+import {
+  type Activation,
+  type Assignment,
+  type DataAssignment,
+  type EnvironmentVariables,
+  type RampAssignment,
+  type WorkerRequest,
+  type ToPrimary,
+  type ToWorker,
+  PendingRequests,
 } from "./messages.js";
-import type { PrimaryLink } from "./primary-link.js";
-
+import type { Socket } from "node:net";
 /** What a worker process serves. */
 export type WorkerService = DataWorkerService | RampWorkerService;
 
@@ -60,7 +63,7 @@ async function serveData(
   primary: PrimaryLink,
 ): Promise<DataWorkerService> {
   const environment = { ...environmentOf(variables), keysFile };
-  const active = new ActiveRelease(loadRelease(release, null));
+  const active = { current: loadRelease(release, null) };
   const service = await startDataService({
     environment,
     databaseUrl,
@@ -106,4 +109,54 @@ function environmentOf(variables: EnvironmentVariables): Environment {
   const reading = readEnvironment(variables);
   if (!reading.ok) throw new Error(reading.problems.join(" "));
   return reading.environment;
+}
+
+/** How often the number of open connections is sent, where no new connection sends it. */
+const OPEN_INTERVAL_MS = 100;
+
+/** The primary, as a worker process sees it. */
+export class PrimaryLink {
+  readonly #requests = new PendingRequests();
+  readonly #sockets = new Set<Socket>();
+  #accept: (socket: Socket) => void = (socket) => void socket.destroy();
+  #timer: NodeJS.Timeout | null = null;
+
+  /** `done`: called once it is sent. */
+  send(message: ToPrimary, done: () => void = () => undefined): void {
+    process.send?.(message, undefined, undefined, done);
+  }
+
+  ask<T>(request: WorkerRequest): Promise<T> {
+    return this.#requests.ask<T>((id) => this.send({ kind: "request", id, request }));
+  }
+
+  /** The primary has responded to a request. */
+  responded({ id, value }: Extract<ToWorker, { kind: "answer" }>): void {
+    this.#requests.settle(id, value);
+  }
+
+  /** The connections that the primary hands over; `url` is its address. */
+  intakeAt(url: string): ConnectionSource {
+    return (accept) => {
+      this.#accept = accept;
+      return Promise.resolve({ url, close: () => undefined });
+    };
+  }
+
+  /** Receives a connection; it is undefined when the client disconnected on the way. */
+  take(id: number, socket: Socket | undefined): void {
+    if (socket) this.#sockets.add(socket);
+    this.send({ kind: "accepted", id, open: this.#sockets.size });
+    if (!socket) return;
+    socket.once("close", () => {
+      this.#sockets.delete(socket);
+      this.#timer ??= setTimeout(() => this.#sendOpen(), OPEN_INTERVAL_MS);
+    });
+    this.#accept(socket);
+  }
+
+  #sendOpen(): void {
+    this.#timer = null;
+    this.send({ kind: "open", open: this.#sockets.size });
+  }
 }

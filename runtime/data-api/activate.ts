@@ -58,13 +58,13 @@ export async function activate(
   const before = active.current;
   const after = loadRelease(release, before);
   const changes = changesOf(before, after);
-  if (lookUp === "after the swap") active.swap(after);
+  if (lookUp === "after the swap") active.current = after;
   const found = await Promise.all(
     [...changes.added, ...changes.changed].map((path) =>
       missingRelation(after.endpoints.get(path), warehouse),
     ),
   );
-  active.swap(after);
+  active.current = after;
   const status = { manifest: after.manifest, endpoints: after.endpoints.size };
   const missing = [...new Set(found.filter((name) => name !== null))].map((subject): RefreshWarning => ({
     kind: "missing_relation",

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import type { RequestHandler } from "express";
 import type { Tier } from "../model/tier.js";
 import {
@@ -11,8 +10,7 @@ import {
   type Parameter,
   type Relation,
 } from "../model/endpoint.js";
-import type { Gateway } from "./gateway.js";
-import { handleRequest } from "./handler.js";
+import { handlerOf } from "./handler.js";
 
 /** A parameter of a generated module. */
 type DeclaredParameter<Row> = Filter & { readonly column: keyof Row & string };
@@ -111,8 +109,7 @@ export function defineEndpoint<Query, Row>(generated: { readonly schema: typeof 
       (generated as Partial<typeof generated> | undefined)?.schema,
     );
     const spec = endpointOf(declaration);
-    const handler: RequestHandler = (request, response) =>
-      handleRequest(gatewayOf(request), spec, request, response);
+    const handler = handlerOf(spec);
     const module: EndpointModule = {
       spec,
       get: handler,
@@ -162,32 +159,4 @@ function endpointOf<Query, Row>(declaration: Declaration<Query, Row>): Endpoint 
     successor: declaration.successor ?? null,
     upstreamNodes: declaration.upstreamNodes ?? null,
   };
-}
-
-const GATEWAY = Symbol("gateway");
-
-/** A request with its gateway. */
-interface GatewayRequest {
-  [GATEWAY]?: Gateway;
-}
-
-/** Express middleware: the generated handlers after it use this gateway. */
-export function withGateway(gateway: Gateway): RequestHandler {
-  return (request, _response, next) => {
-    setGateway(request, gateway);
-    next();
-  };
-}
-
-export function setGateway(request: IncomingMessage, gateway: Gateway): void {
-  (request as GatewayRequest)[GATEWAY] = gateway;
-}
-
-/** The gateway of a request. */
-function gatewayOf(request: IncomingMessage): Gateway {
-  const gateway = (request as GatewayRequest)[GATEWAY];
-  if (gateway) return gateway;
-  throw new Error(
-    "No gateway for this request: put `app.use(withGateway(gateway))` before the generated handlers.",
-  );
 }

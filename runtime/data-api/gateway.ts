@@ -1,7 +1,7 @@
 import { Keyring, type AccessControl } from "../access/authorize.js";
 import { type PerTier, RATE_LIMITS } from "../model/tier.js";
 import { ResponseMemory, ResultService, ResultCache } from "../results/result-service.js";
-import type { RequestRecord } from "../observability/request-log.js";
+import type { RequestRecord } from "../observability/route-metrics.js";
 import type { Warehouse } from "../query/warehouse.js";
 import { DataVersions, BuildRecords } from "./data-versions.js";
 import { clientAddress, type ClientAddress } from "../http/client-address.js";

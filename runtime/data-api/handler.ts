@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { RequestHandler } from "express";
 import { callerHeaders, authorize, type Authorization, peek, requireTier } from "../access/authorize.js";
-import { MAX_BODY_BYTES, readBody } from "../http/body.js";
 import { requestIdOf, traceOf, traceparent } from "../http/headers.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { httpError, type HttpError } from "../model/errors.js";
@@ -11,15 +11,14 @@ import {
   resolveQuery,
 } from "../query/resolve-query.js";
 import { bodyFields, NO_FIELDS, objectFields, queryFields, type RawFields } from "../query/request-fields.js";
-import { QueryAbandoned, type QueryContext, type ResolvedQuery } from "../query/warehouse.js";
-import { formatOf } from "../results/format.js";
+import { QueryAbandoned, type ResolvedQuery } from "../query/warehouse.js";
+import { formatOf } from "../results/content-negotiation.js";
 import { StreamAborted } from "../results/send-stream.js";
-import type { QueryResult } from "../results/result-service.js";
 import { checkConditions } from "../query/postgres-filters.js";
 import type { DataVersion } from "./data-versions.js";
 import type { Gateway } from "./gateway.js";
 import {
-  deprecationHeaders,
+  hasNextPage,
   nextPageLink,
   NO_ROWS,
   type PendingResponse,
@@ -27,7 +26,7 @@ import {
   sendNotModified,
   type Sent,
 } from "./respond.js";
-import { allowedMethods, sendHttpError, sendOptions } from "./send.js";
+import { allowedMethods, deprecationHeaders, readBodyText, sendHttpError, sendOptions } from "./send.js";
 
 /** `Retry-After` of an overloaded server, in seconds. */
 const OVERLOAD_RETRY_SECONDS = 1;
@@ -46,6 +45,39 @@ interface RequestContext {
   readonly request: DataRequest;
   readonly response: ServerResponse;
   readonly requestId: string;
+}
+
+/** The handler of an endpoint, for every method. It can be mounted alone in an Express 5 app. */
+export function handlerOf(endpoint: Endpoint): RequestHandler {
+  return (request, response) => handleRequest(gatewayOf(request), endpoint, request, response);
+}
+
+const GATEWAY = Symbol("gateway");
+
+/** A request with its gateway. */
+interface GatewayRequest {
+  [GATEWAY]?: Gateway;
+}
+
+/** Express middleware: the generated handlers after it use this gateway. */
+export function withGateway(gateway: Gateway): RequestHandler {
+  return (request, _response, next) => {
+    setGateway(request, gateway);
+    next();
+  };
+}
+
+export function setGateway(request: IncomingMessage, gateway: Gateway): void {
+  (request as GatewayRequest)[GATEWAY] = gateway;
+}
+
+/** The gateway of a request. */
+function gatewayOf(request: IncomingMessage): Gateway {
+  const gateway = (request as GatewayRequest)[GATEWAY];
+  if (gateway) return gateway;
+  throw new Error(
+    "No gateway for this request: put `app.use(withGateway(gateway))` before the generated handlers.",
+  );
 }
 
 type Outcome = Sent | HttpError;
@@ -150,17 +182,8 @@ function readFields(request: DataRequest): RawFields | HttpError | Promise<RawFi
 
 async function readBodyFields(request: DataRequest): Promise<RawFields | HttpError | null> {
   if (request.body !== undefined) return objectFields(request.body);
-  const body = await readBody(request);
-  switch (body.kind) {
-    case "text":
-      return bodyFields(body.text);
-    case "not-text":
-      return httpError("bodyNotJson");
-    case "too-large":
-      return httpError("bodyTooLarge", { max: MAX_BODY_BYTES });
-    case "gone":
-      return null;
-  }
+  const text = await readBodyText(request);
+  return typeof text === "string" ? bodyFields(text) : text;
 }
 
 function runQuery(
@@ -233,21 +256,6 @@ async function queryAndSend(
     pending.headers.push(...nextPageLink(request, fields, page));
   const sent = respond(pending, result);
   return sent instanceof Promise ? await sent : sent;
-}
-
-/** Headers precede a stream, so its length is unknown then: queries for the first row of the next page. */
-async function hasNextPage(
-  { warehouse }: Gateway,
-  { result }: QueryResult,
-  query: ResolvedQuery,
-  queryContext: QueryContext,
-): Promise<boolean> {
-  const { selection } = query;
-  if (selection.page === null) return false;
-  if (result.kind === "buffered") return result.hasMore;
-  const page = { limit: 1, offset: selection.page.offset + selection.page.limit, lookAhead: false };
-  const rows = await warehouse.rows({ ...query, selection: { ...selection, page } }, queryContext);
-  return rows !== "overloaded" && rows.kind === "buffered" && rows.returned > 0;
 }
 
 function pendingResponse(

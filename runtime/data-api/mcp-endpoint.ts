@@ -3,12 +3,11 @@ import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { callerHeaders, authorize, peek } from "../access/authorize.js";
 import { answerMcp, type McpCaller, type QueryReply } from "../docs/mcp.js";
-import { MAX_BODY_BYTES, readBody } from "../http/body.js";
 import { COMMON_HEADERS, NO_STORE, requestIdOf } from "../http/headers.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import type { Documents } from "./documents.js";
 import type { Gateway } from "./gateway.js";
-import { sendHttpError, sendOptions } from "./send.js";
+import { readBodyText, sendHttpError, sendOptions } from "./send.js";
 
 export const MCP_PATH = "/mcp";
 
@@ -50,20 +49,12 @@ export async function serveMcp(
 /** The JSON message of the body; null when the client has disconnected. */
 async function messageOf(request: IncomingMessage): Promise<{ readonly json: unknown } | HttpError | null> {
   if (request.method !== "POST") return httpError("methodNotAllowed");
-  const body = await readBody(request);
-  switch (body.kind) {
-    case "gone":
-      return null;
-    case "too-large":
-      return httpError("bodyTooLarge", { max: MAX_BODY_BYTES });
-    case "not-text":
-      return httpError("bodyNotJson");
-    case "text":
-      try {
-        return { json: JSON.parse(body.text) as unknown };
-      } catch {
-        return httpError("bodyNotJson");
-      }
+  const text = await readBodyText(request);
+  if (typeof text !== "string") return text;
+  try {
+    return { json: JSON.parse(text) as unknown };
+  } catch {
+    return httpError("bodyNotJson");
   }
 }
 

@@ -1,4 +1,3 @@
-import { withoutFormat } from "../results/format.js";
 import {
   type CompiledModule,
   evaluateModule,
@@ -59,39 +58,8 @@ export interface LoadedRelease {
 }
 
 /** Holds the active release. A request reads it once, so that a single release handles it. */
-export class ActiveRelease {
-  #current: LoadedRelease;
-
-  constructor(first: LoadedRelease) {
-    this.#current = first;
-  }
-
-  get current(): LoadedRelease {
-    return this.#current;
-  }
-
-  swap(next: LoadedRelease): void {
-    this.#current = next;
-  }
-
-  /** The endpoint at a path (without query string), or null. The time does not depend on the number of endpoints. */
-  find(path: string): LoadedEndpoint | null {
-    const { endpoints } = this.#current;
-    const endpoint = endpoints.get(path);
-    if (endpoint) return endpoint;
-    const plain = decoded(path);
-    return endpoints.get(plain) ?? endpoints.get(withoutFormat(plain) ?? plain) ?? null;
-  }
-}
-
-/** Clients may escape any character, but `%2F` is not the slash between segments. */
-function decoded(path: string): string {
-  if (!path.includes("%") || /%2f/i.test(path)) return path;
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
+export interface ActiveRelease {
+  current: LoadedRelease;
 }
 
 /**

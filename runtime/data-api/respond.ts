@@ -6,15 +6,19 @@ import {
   type BufferedResult,
   matchesTag,
 } from "../results/result-service.js";
-import { COMPRESSED_FROM_BYTES, compressor, encodingOf } from "../results/encoding.js";
-import { CONTENT_TYPES } from "../results/format.js";
+import {
+  COMPRESSED_FROM_BYTES,
+  compressor,
+  encodingOf,
+  CONTENT_TYPES,
+} from "../results/content-negotiation.js";
 import { sendStream } from "../results/send-stream.js";
 import { resetConnection } from "../http/client-connection.js";
 import { COMMON_HEADERS, TEXT_POLICY } from "../http/headers.js";
 import type { RawFields } from "../query/request-fields.js";
-import type { Page, RowFormat } from "../query/warehouse.js";
+import type { Page, QueryContext, ResolvedQuery, RowFormat } from "../query/warehouse.js";
 import type { DataVersion } from "./data-versions.js";
-import type { Endpoint } from "../model/endpoint.js";
+import type { Gateway } from "./gateway.js";
 
 /** The outcome of a request, for logs and metrics. */
 export interface Sent {
@@ -181,36 +185,6 @@ function headersOf({ headers, version }: PendingResponse, tag: string | null): s
   return headers;
 }
 
-const deprecationHeadersByEndpoint = new WeakMap<Endpoint, readonly string[]>();
-
-/**
- * Headers of a deprecated endpoint, as flat name and value pairs: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), and a
- * link to its successor (RFC 5829). dbt has one date for both: when the model may be removed.
- */
-export function deprecationHeaders(endpoint: Endpoint): readonly string[] {
-  if (endpoint.deprecationDate === null && endpoint.successor === null) return NONE;
-  const headers = deprecationHeadersByEndpoint.get(endpoint) ?? makeDeprecationHeaders(endpoint);
-  deprecationHeadersByEndpoint.set(endpoint, headers);
-  return headers;
-}
-
-const NONE: readonly string[] = [];
-
-function makeDeprecationHeaders({ deprecationDate, successor }: Endpoint): readonly string[] {
-  const headers: string[] = [];
-  if (deprecationDate !== null) {
-    const date = new Date(deprecationDate);
-    headers.push(
-      "Deprecation",
-      `@${String(Math.floor(date.getTime() / 1000))}`,
-      "Sunset",
-      date.toUTCString(),
-    );
-  }
-  if (successor !== null) headers.push("Link", `<${successor}>; rel="successor-version"`);
-  return headers;
-}
-
 /**
  * A `Link` to the next page, as a GET with the same parameters. A list in a body whose values contain commas cannot be
  * written in an address: no link.
@@ -235,4 +209,19 @@ export function nextPageLink(
 
 function bodyTexts(value: unknown): readonly string[] {
   return (Array.isArray(value) ? value : [value]).filter((each) => each !== null).map(String);
+}
+
+/** Headers precede a stream, so its length is unknown then: queries for the first row of the next page. */
+export async function hasNextPage(
+  { warehouse }: Gateway,
+  { result }: QueryResult,
+  query: ResolvedQuery,
+  queryContext: QueryContext,
+): Promise<boolean> {
+  const { selection } = query;
+  if (selection.page === null) return false;
+  if (result.kind === "buffered") return result.hasMore;
+  const page = { limit: 1, offset: selection.page.offset + selection.page.limit, lookAhead: false };
+  const rows = await warehouse.rows({ ...query, selection: { ...selection, page } }, queryContext);
+  return rows !== "overloaded" && rows.kind === "buffered" && rows.returned > 0;
 }

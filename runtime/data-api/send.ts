@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { MAX_BODY_BYTES, readBody } from "../http/body.js";
 import { COMMON_HEADERS, NO_STORE, TEXT_POLICY } from "../http/headers.js";
 import { type Authorization, callerHeaders } from "../access/authorize.js";
 import type { Endpoint } from "../model/endpoint.js";
@@ -91,4 +92,46 @@ export function sendOptions(
   const allow = allowed === null ? [] : ["Allow", allowed];
   response.writeHead(204, [...callerHeaders(caller, requestId), ...COMMON_HEADERS, ...PREFLIGHT, ...allow]);
   response.end();
+}
+
+const deprecationHeadersByEndpoint = new WeakMap<Endpoint, readonly string[]>();
+
+/**
+ * Headers of a deprecated endpoint, as flat name and value pairs: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), and a
+ * link to its successor (RFC 5829). dbt has one date for both: when the model may be removed.
+ */
+export function deprecationHeaders(endpoint: Endpoint): readonly string[] {
+  const headers = deprecationHeadersByEndpoint.get(endpoint) ?? makeDeprecationHeaders(endpoint);
+  deprecationHeadersByEndpoint.set(endpoint, headers);
+  return headers;
+}
+
+function makeDeprecationHeaders({ deprecationDate, successor }: Endpoint): readonly string[] {
+  const headers: string[] = [];
+  if (deprecationDate !== null) {
+    const date = new Date(deprecationDate);
+    headers.push(
+      "Deprecation",
+      `@${String(Math.floor(date.getTime() / 1000))}`,
+      "Sunset",
+      date.toUTCString(),
+    );
+  }
+  if (successor !== null) headers.push("Link", `<${successor}>; rel="successor-version"`);
+  return headers;
+}
+
+/** The text of a body; null when the client disconnected while sending. */
+export async function readBodyText(request: IncomingMessage): Promise<string | HttpError | null> {
+  const body = await readBody(request);
+  switch (body.kind) {
+    case "text":
+      return body.text;
+    case "not-text":
+      return httpError("bodyNotJson");
+    case "too-large":
+      return httpError("bodyTooLarge", { max: MAX_BODY_BYTES });
+    case "gone":
+      return null;
+  }
 }

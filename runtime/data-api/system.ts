@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Express, Request, Response } from "express";
 import { isLocalCaller } from "../http/client-address.js";
-import { requestIdOf } from "../http/headers.js";
-import { peek, type Authorization, authorize, requireTier } from "../access/authorize.js";
+import { COMMON_HEADERS, requestIdOf } from "../http/headers.js";
+import { callerHeaders, peek, type Authorization, authorize, requireTier } from "../access/authorize.js";
 import { send, sendOptions, sendHttpError, SYSTEM_METHODS, type Reply } from "./send.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import { isTier, TIERS } from "../model/tier.js";
 import { type BufferedResult, matchesTag } from "../results/result-service.js";
-import { COMPRESSED_FROM_BYTES, encodingOf } from "../results/encoding.js";
+import { COMPRESSED_FROM_BYTES, encodingOf } from "../results/content-negotiation.js";
 import type { Gateway } from "./gateway.js";
 import type { Documents } from "./documents.js";
 import type { RefreshResult } from "./activate.js";
@@ -70,7 +71,7 @@ export async function serveSystem(
   else send(response, outcome, caller, requestId);
 }
 
-export function readOnly({ method }: IncomingMessage): HttpError | null {
+function readOnly({ method }: IncomingMessage): HttpError | null {
   return method === "GET" || method === "HEAD" ? null : httpError("methodNotAllowed");
 }
 
@@ -172,4 +173,24 @@ export async function serveRefresh(
 
 function methodError({ method }: IncomingMessage): HttpError | null {
   return method === "POST" ? null : httpError("methodNotAllowed");
+}
+
+/** Serves a documentation page with the headers of every response. */
+export async function serveDocs(
+  gateway: Gateway,
+  docs: Express,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const requestId = requestIdOf(request);
+  const caller = await peek(gateway, request);
+  if (request.method === "OPTIONS") return sendOptions(response, request, SYSTEM_METHODS, caller, requestId);
+  const error = caller.error ?? readOnly(request);
+  if (error) return void sendHttpError(response, error, SYSTEM_METHODS, caller, requestId);
+  const headers = [...callerHeaders(caller, requestId), ...COMMON_HEADERS];
+  for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] ?? "", headers[i + 1] ?? "");
+  docs(request as Request, response as Response, (error?: unknown) => {
+    if (error) gateway.log.error({ requestId, err: error }, "documentation page failed");
+    sendHttpError(response, httpError(error ? "unexpected" : "notFound"), SYSTEM_METHODS, caller, requestId);
+  });
 }

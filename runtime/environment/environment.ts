@@ -1,9 +1,15 @@
 import type { Keyring } from "../access/authorize.js";
 import { type PerTier, type Tier, RATE_LIMITS, TIERS } from "../model/tier.js";
 import { clientAddress, type ClientAddress } from "../http/client-address.js";
-import { generationOf, type GenerationEnvironment, runResultsOf } from "./generation.js";
+import {
+  generationOf,
+  type GenerationEnvironment,
+  runResultsOf,
+  SECRETS_KEY_EXPECTED,
+  secretsKey,
+  Variables,
+} from "./variables.js";
 import { watchedKeysFile, readKeys } from "./key-file-watcher.js";
-import { SECRETS_KEY_EXPECTED, secretsKey, Variables } from "./variables.js";
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
 /** The validated settings of the environment variables (runtime/README.md, Environment). */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { ServerLimits } from "./limits.js";
+
 /** Writes the response, head and body, to what cannot become a request. The connection closes after it. */
 export type EarlyError = (status: number, socket: Socket) => Promise<string>;
 
@@ -148,6 +149,76 @@ export class ClientConnection {
     this.#waiting.length = 0;
     this.#endsAt = performance.now() + this.#limits.lingerMs;
   }
+}
+
+/** Share of the connections that is evicted at a time: finding idle ones scans all of them. */
+const EVICTED_SHARE = 1 / 100;
+
+/** Without a listener an error on a connection would end the process. */
+const ignored = (): void => undefined;
+
+/**
+ * The connections of a server. At the limit new connections evict idle ones, so that a flood of idle connections cannot
+ * block other clients.
+ */
+export class OpenConnections {
+  readonly #limits: ServerLimits;
+  readonly #earlyError: EarlyError;
+  readonly #open = new Map<Socket, ClientConnection>();
+
+  constructor(limits: ServerLimits, earlyError: EarlyError) {
+    this.#limits = limits;
+    this.#earlyError = earlyError;
+  }
+
+  add(socket: Socket): void {
+    socket.on("error", ignored);
+    if (this.#open.size >= this.#limits.connections) this.#evictIdle();
+    if (this.#open.size >= this.#limits.connections) {
+      void this.#earlyError(503, socket).then((text) => socket.end(text).destroySoon());
+      return;
+    }
+    this.#open.set(socket, new ClientConnection(socket, this.#limits, this.#earlyError));
+    socket.once("close", () => this.#open.delete(socket));
+  }
+
+  /** Undefined for a rejected connection. */
+  of(socket: Socket): ClientConnection | undefined {
+    return this.#open.get(socket);
+  }
+
+  /** Closes connections that have exceeded a limit. */
+  check(): void {
+    const now = performance.now();
+    for (const connection of this.#open.values()) connection.check(now);
+  }
+
+  #evictIdle(): void {
+    const most = Math.max(1, Math.floor(this.#limits.connections * EVICTED_SHARE));
+    const idle = [...this.#open.values()].filter(({ isIdle }) => isIdle);
+    for (const { socket } of longestIdle(idle, most)) {
+      this.#open.delete(socket);
+      socket.destroy();
+    }
+  }
+}
+
+/** The longest idle connections: of the address with the most idle ones, or of all if no address has more than `most`. */
+function longestIdle(idle: readonly ClientConnection[], most: number): readonly ClientConnection[] {
+  const largest = largestGroup(idle);
+  const candidates = largest.length > most ? [...largest] : [...idle];
+  return candidates.sort((a, b) => (a.idleSince < b.idleSince ? -1 : 1)).slice(0, most);
+}
+
+function largestGroup(connections: readonly ClientConnection[]): readonly ClientConnection[] {
+  const byAddress = new Map<string, ClientConnection[]>();
+  for (const connection of connections) {
+    const address = connection.socket.remoteAddress ?? "";
+    const group = byAddress.get(address);
+    if (group) group.push(connection);
+    else byAddress.set(address, [connection]);
+  }
+  return [...byAddress.values()].reduce((a, b) => (b.length > a.length ? b : a), []);
 }
 
 /**

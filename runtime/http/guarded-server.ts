@@ -1,20 +1,21 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { Socket } from "node:net";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { exceedsBodyLimit } from "./body.js";
-import { ClientConnection, type EarlyError } from "./client-connection.js";
+import { type EarlyError, OpenConnections, resetSocket } from "./client-connection.js";
 import type { ServerLimits } from "./limits.js";
-
-/** Share of the connections that is evicted at a time: finding idle ones scans all of them. */
-const EVICTED_SHARE = 1 / 100;
-
-/** Without a listener an error on a connection would end the process. */
-const ignored = (): void => undefined;
 
 interface GuardedServer {
   /** Does not listen: it accepts connections through its event `connection`. */
   readonly server: Server;
-  /** Stops checking the limits. */
-  readonly stopChecks: () => void;
+  /** Accepts no more requests; resolves once the running ones are complete and all connections are closed. */
+  readonly shutDown: () => Promise<void>;
 }
 
 /** An HTTP server that enforces `Limits` per client. Invalid requests get an error and never reach the listener. */
@@ -37,6 +38,7 @@ export function guardedServer(
   // No limit on the number of headers, since their size is limited: Node would silently drop the last ones, such as those
   // that a proxy adds.
   server.maxHeadersCount = 0;
+  const shutdown = new GracefulShutdown(server);
   const connections = new OpenConnections(limits, earlyError);
   server.on("connection", (socket: Socket) => connections.add(socket));
   server.setTimeout(limits.stalledMs, (socket: Socket) => connections.of(socket)?.onTimeout());
@@ -47,6 +49,7 @@ export function guardedServer(
     else connections.of(socket)?.fail(CLIENT_ERRORS[error.code ?? ""] ?? 400);
   });
   const inTurn: RequestListener = (request, response) => {
+    shutdown.track(request, response);
     const connection = connections.of(request.socket);
     connection?.enqueue({ request, response }, () => {
       if (isWellFormed(request)) listener(request, response);
@@ -61,11 +64,12 @@ export function guardedServer(
   // An expectation may be ignored (RFC 9110 §10.1.1); Node would answer with an empty body.
   server.on("checkExpectation", inTurn);
   const timer = setInterval(() => connections.check(), limits.checkMs).unref();
-  const stopChecks = (): void => {
+  const shutDown = async (): Promise<void> => {
+    await shutdown.run();
     clearInterval(timer);
     server.close();
   };
-  return { server, stopChecks };
+  return { server, shutDown };
 }
 
 const CLIENT_ERRORS: Readonly<Record<string, number>> = {
@@ -89,66 +93,77 @@ function isWellFormed({ headers, rawHeaders, httpVersion }: IncomingMessage): bo
   return hosts === 1 && (coding === undefined || coding.toLowerCase() === "chunked");
 }
 
+/** How long a shutdown waits for running requests. */
+const SHUTDOWN_TIMEOUT_MS = 10_000;
 /**
- * The connections of a server. At the limit new connections evict idle ones, so that a flood of idle connections cannot
- * block other clients.
+ * A connection without traffic for this long is closed. A client that sends often sends within this time, and gets
+ * `Connection: close` with the response.
  */
-class OpenConnections {
-  readonly #limits: ServerLimits;
-  readonly #earlyError: EarlyError;
-  readonly #open = new Map<Socket, ClientConnection>();
+const IDLE_MS = 500;
+/** How often a shutdown checks the connections. */
+const CHECK_MS = 25;
 
-  constructor(limits: ServerLimits, earlyError: EarlyError) {
-    this.#limits = limits;
-    this.#earlyError = earlyError;
+interface Connection {
+  /** The response to its latest request; null before the first one. */
+  latest: ServerResponse | null;
+}
+
+/** Bytes transferred so far, and the start of the idle time. */
+interface Traffic {
+  readonly bytes: number;
+  readonly idleSince: number;
+}
+
+/** Tracks a server's connections, so that a shutdown completes running requests. */
+export class GracefulShutdown {
+  readonly #open = new Map<Socket, Connection>();
+  #hasBegun = false;
+
+  constructor(server: Server) {
+    server.on("connection", (socket: Socket) => {
+      this.#open.set(socket, { latest: null });
+      socket.once("close", () => this.#open.delete(socket));
+    });
   }
 
-  add(socket: Socket): void {
-    socket.on("error", ignored);
-    if (this.#open.size >= this.#limits.connections) this.#evictIdle();
-    if (this.#open.size >= this.#limits.connections) {
-      void this.#earlyError(503, socket).then((text) => socket.end(text).destroySoon());
-      return;
+  /** Must be called for each request before it is handled. */
+  track({ socket }: IncomingMessage, response: ServerResponse): void {
+    const connection = this.#open.get(socket);
+    if (connection) connection.latest = response;
+    // The client sends its next request on a new connection (RFC 9112 §9.6).
+    if (this.#hasBegun) response.shouldKeepAlive = false;
+  }
+
+  /** Resolves once all are closed: busy ones after their response, idle ones after 500 ms, the rest after 10 s. */
+  async run(): Promise<void> {
+    this.#hasBegun = true;
+    for (const { latest } of this.#open.values())
+      if (latest?.headersSent === false) latest.shouldKeepAlive = false;
+    const end = performance.now() + SHUTDOWN_TIMEOUT_MS;
+    const seen = new Map<Socket, Traffic>();
+    while (this.#open.size > 0) {
+      this.#check(seen, end);
+      await sleep(CHECK_MS);
+      // Reads what has arrived: closing a connection with unread data resets it.
+      await nextTurn();
     }
-    this.#open.set(socket, new ClientConnection(socket, this.#limits, this.#earlyError));
-    socket.once("close", () => this.#open.delete(socket));
   }
 
-  /** Undefined for a rejected connection. */
-  of(socket: Socket): ClientConnection | undefined {
-    return this.#open.get(socket);
-  }
-
-  /** Closes connections that have exceeded a limit. */
-  check(): void {
+  #check(seen: Map<Socket, Traffic>, end: number): void {
     const now = performance.now();
-    for (const connection of this.#open.values()) connection.check(now);
-  }
-
-  #evictIdle(): void {
-    const most = Math.max(1, Math.floor(this.#limits.connections * EVICTED_SHARE));
-    const idle = [...this.#open.values()].filter(({ isIdle }) => isIdle);
-    for (const { socket } of longestIdle(idle, most)) {
-      this.#open.delete(socket);
-      socket.destroy();
+    for (const [socket, connection] of this.#open) {
+      const bytes = socket.bytesRead + socket.bytesWritten;
+      const before = seen.get(socket);
+      const isIdle = before?.bytes === bytes && !isBusy(socket, connection);
+      const idleSince = isIdle ? before.idleSince : now;
+      seen.set(socket, { bytes, idleSince });
+      if (now >= end && isBusy(socket, connection)) resetSocket(socket);
+      else if (now >= end || now - idleSince >= IDLE_MS) socket.destroy();
     }
   }
 }
 
-/** The longest idle connections: of the address with the most idle ones, or of all if no address has more than `most`. */
-function longestIdle(idle: readonly ClientConnection[], most: number): readonly ClientConnection[] {
-  const largest = largestGroup(idle);
-  const candidates = largest.length > most ? [...largest] : [...idle];
-  return candidates.sort((a, b) => (a.idleSince < b.idleSince ? -1 : 1)).slice(0, most);
-}
-
-function largestGroup(connections: readonly ClientConnection[]): readonly ClientConnection[] {
-  const byAddress = new Map<string, ClientConnection[]>();
-  for (const connection of connections) {
-    const address = connection.socket.remoteAddress ?? "";
-    const group = byAddress.get(address);
-    if (group) group.push(connection);
-    else byAddress.set(address, [connection]);
-  }
-  return [...byAddress.values()].reduce((a, b) => (b.length > a.length ? b : a), []);
+/** Whether a request is running or arriving. */
+function isBusy(socket: Socket, { latest }: Connection): boolean {
+  return latest === null ? socket.bytesRead > 0 : !latest.writableFinished;
 }

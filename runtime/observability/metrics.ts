@@ -1,6 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import { droppedLogLines } from "../http/logger.js";
-import type { RequestRecord } from "./request-log.js";
 import { RouteMetrics, type RouteSnapshot } from "./route-metrics.js";
 
 /** The part of the active release that the metrics show. */
@@ -27,27 +26,24 @@ export interface MetricsSnapshot {
 
 /** The metrics of `/metrics` (runtime/README.md, Operations). Label values are never text that a caller sends. */
 export class Metrics {
+  /** Counts of requests. */
+  readonly routes: RouteMetrics;
   readonly #registry = new Registry();
-  readonly #routes: RouteMetrics;
 
   constructor(served: () => ServedRelease) {
     collectDefaultMetrics({ register: this.#registry });
     describeRelease(served, [this.#registry]);
     describeLog([this.#registry]);
-    this.#routes = new RouteMetrics(() => served().endpoints);
-  }
-
-  count(record: RequestRecord): void {
-    this.#routes.count(record);
+    this.routes = new RouteMetrics(() => served().endpoints);
   }
 
   async snapshot(): Promise<MetricsSnapshot> {
-    return { process: await this.#registry.getMetricsAsJSON(), routes: this.#routes.snapshot() };
+    return { process: await this.#registry.getMetricsAsJSON(), routes: this.routes.snapshot() };
   }
 
   /** Prometheus text. */
   async text(): Promise<string> {
-    return `${await this.#registry.metrics()}\n${await this.#routes.text()}`;
+    return `${await this.#registry.metrics()}\n${await this.routes.text()}`;
   }
 
   get contentType(): string {

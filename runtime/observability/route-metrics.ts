@@ -1,6 +1,29 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { KeyOwner } from "../access/authorize.js";
+import type { Trace } from "../http/headers.js";
 import { type Tier, TIERS } from "../model/tier.js";
-import type { RequestRecord } from "./request-log.js";
+
+/** What is recorded of a request. Contains no secrets. */
+export interface RequestRecord {
+  readonly requestId: string;
+  readonly method: string;
+  /** The endpoint's path, not the path as sent: it labels metrics. Null when no endpoint has the path. */
+  readonly route: string | null;
+  readonly status: number;
+  /** From the arrival of the request to the end of its response. */
+  readonly milliseconds: number;
+  /** Rows sent; null for a response without rows. */
+  readonly rows: number | null;
+  /** Bytes of the body, as sent. */
+  readonly bytes: number;
+  /** Milliseconds that the database took; null when this request ran no query. */
+  readonly databaseMs: number | null;
+  /** Null without a key. */
+  readonly owner: KeyOwner | null;
+  readonly tier: Tier;
+  /** Null where the caller sent none. */
+  readonly trace: Trace | null;
+}
 
 /** Methods with a label value of their own. Others share one, since a caller may send any word. */
 const METHODS: readonly string[] = ["GET", "HEAD", "POST", "OPTIONS"];

@@ -1,4 +1,4 @@
-import type { RequestRecord } from "./request-log.js";
+import type { RequestRecord } from "./route-metrics.js";
 import type { Logger } from "../http/logger.js";
 import { type Batch, isDenied, type UsageRow, UsageTable, writeGrantFor } from "./usage-table.js";
 import type { KeyOwner } from "../access/authorize.js";

@@ -1,11 +1,16 @@
 import pg from "pg";
 import { type IsStillNeeded, QueryTimeout } from "../query/warehouse.js";
 import type { Statement } from "../query/sql.js";
-import { Connection, type ConnectionOptions, type QueryLimits, type Texts } from "./connection.js";
+import {
+  Connection,
+  type ConnectionOptions,
+  type QueryLimits,
+  type Texts,
+  connectionConfig,
+  prepareSession,
+} from "./connection.js";
 import { isConnectionRefusal, isStatementError } from "./database-errors.js";
 import { FairQueue, type Lease, type QueryTicket } from "./fair-queue.js";
-import { connectionConfig, prepareSession } from "./session.js";
-
 /** How long a query may wait for a connection, and how long an idle connection is kept. */
 const ACQUIRE_TIMEOUT_MS = 10_000;
 const IDLE_MS = 10_000;

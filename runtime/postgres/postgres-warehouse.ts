@@ -1,8 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
-import pg from "pg";
 import type { Relation } from "../model/endpoint.js";
-import { postgresDialect } from "../query/postgres.js";
+import { postgresDialect, servedColumns } from "../query/postgres.js";
 import { queryKey } from "../query/resolve-query.js";
 import {
   BUFFERED_ROWS,
@@ -13,25 +12,19 @@ import {
   type ResultColumn,
   type ResultColumns,
   type Rows,
-  servedColumns,
   type Warehouse,
 } from "../query/warehouse.js";
-import { ColumnCache, relationKey } from "./column-cache.js";
-import type { QueryLimits, Texts } from "./connection.js";
+import { type QueryLimits, type Texts, withoutClient } from "./connection.js";
 import { ConnectionPool, type ConnectionPoolOptions, Overloaded } from "./connections.js";
+import { ControlConnection } from "./control-connection.js";
 import { isRelationChange, RelationMissing } from "./database-errors.js";
 import type { QueryTicket } from "./fair-queue.js";
 import { openRowStream, type StreamPool } from "./row-stream.js";
-import type { Cursor } from "./cursor.js";
-import { connectionConfig } from "./session.js";
 import { SpoolBudget } from "./spool.js";
 
 /** Queue lengths for queries and for streams. */
 const MAX_WAITING = 1000;
 const MAX_WAITING_STREAMS = 100;
-
-/** How long a health check waits for the database. */
-const PING_TIMEOUT_MS = 2000;
 
 /** A query whose relation or column is missing is retried for this time, with exponential backoff. */
 const RETRY_MS = 2000;
@@ -45,22 +38,8 @@ const LARGE_PAGE_MS = 60_000;
 const MAX_UNPLAIN = 10_000;
 const UNPLAIN_MS = 600_000;
 
-/** Interval of the check for sessions that wait for a stream's locks. Two checks in a row end the stream. */
-const LOCK_CHECK_MS = 500;
-
-const BLOCKING_PIDS = `SELECT DISTINCT blocking.pid FROM pg_catalog.pg_locks waiting,
-  unnest(pg_catalog.pg_blocking_pids(waiting.pid)) AS blocking(pid)
-  WHERE NOT waiting.granted AND blocking.pid = ANY($1::int[])`;
-
 /** Memory for rows that streams have read ahead. */
 const SPOOL_MEMORY_BYTES = 32 * 1024 * 1024;
-
-/** A stream was ended because another session waits for its lock. */
-export class StreamBlocksLock extends Error {
-  constructor() {
-    super("The stream was ended: another session waits to change its table.");
-  }
-}
 
 export interface PostgresOptions {
   readonly url: string;
@@ -100,17 +79,13 @@ class PostgresWarehouse implements Warehouse {
   readonly degraded = null;
   readonly #queries: ConnectionPool;
   readonly #streams: StreamPool;
-  /** For health checks and cancellation, which must not queue behind queries. */
-  readonly #control: pg.Pool;
+  readonly #control: ControlConnection;
   readonly #largePages = new LRUCache<string, true>({ max: MAX_LARGE_PAGES, ttl: LARGE_PAGE_MS });
-  /** Relations with values that the plain style cannot write (`Dialect.whole`). */
+  /** Relations with values that the plain style cannot write (`OutputStyle`). */
   readonly #unplain = new LRUCache<string, true>({ max: MAX_UNPLAIN, ttl: UNPLAIN_MS });
   readonly #columns = new ColumnCache((relation) => this.#describe(relation));
   readonly #retryMs: number;
   readonly #missing = new Set<string>();
-  /** Cursors that another session waited for at the last check. */
-  #blocking: ReadonlySet<Cursor> = new Set();
-  readonly #lockCheck: NodeJS.Timeout;
 
   constructor(options: Required<PostgresOptions>) {
     const { url, statementTimeoutMs, onIdleError } = options;
@@ -119,7 +94,7 @@ class PostgresWarehouse implements Warehouse {
       url,
       statementTimeoutMs,
       onIdleError: (error) => onIdleError(withoutClient(error)),
-      cancelBackend: (pid) => this.#cancel(pid),
+      cancelBackend: (pid) => this.#control.cancel(pid),
     };
     this.#queries = new ConnectionPool({
       ...shared,
@@ -135,8 +110,7 @@ class PostgresWarehouse implements Warehouse {
     });
     const budget = new SpoolBudget(SPOOL_MEMORY_BYTES, options.spoolMegabytes * 1024 * 1024);
     this.#streams = { connections, budget, cursors: new Set() };
-    this.#control = openControlPool(url, shared.onIdleError);
-    this.#lockCheck = setInterval(() => void this.#endBlockingStreams(), LOCK_CHECK_MS).unref();
+    this.#control = new ControlConnection(url, this.#streams.cursors, shared.onIdleError);
   }
 
   get missingRelations(): readonly string[] {
@@ -234,35 +208,12 @@ class PostgresWarehouse implements Warehouse {
     return JSON.parse(columns) as ResultColumn[];
   }
 
-  /** A table swap of dbt must not wait for a stream (runtime/README.md, Streams). */
-  async #endBlockingStreams(): Promise<void> {
-    const cursors = [...this.#streams.cursors];
-    if (cursors.length === 0) return;
-    const pids = await this.#control
-      .query<{ pid: number }>(BLOCKING_PIDS, [cursors.map(({ backendPid }) => backendPid)])
-      .then(({ rows }) => new Set(rows.map(({ pid }) => pid)))
-      .catch(() => new Set<number>());
-    const blocking = new Set(cursors.filter(({ backendPid }) => pids.has(backendPid)));
-    for (const cursor of blocking) if (this.#blocking.has(cursor)) cursor.cancel(new StreamBlocksLock());
-    this.#blocking = blocking;
-  }
-
-  #cancel(pid: number): void {
-    this.#control.query("SELECT pg_cancel_backend($1)", [pid]).catch(() => undefined);
-  }
-
-  async isReachable(): Promise<boolean> {
-    const late = new Promise<false>((resolve) => setTimeout(resolve, PING_TIMEOUT_MS, false).unref());
-    const answer = this.#control.query("SELECT 1").then(
-      () => true,
-      () => false,
-    );
-    return Promise.race([answer, late]);
+  isReachable(): Promise<boolean> {
+    return this.#control.ping();
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#lockCheck);
-    await Promise.all([this.#queries.close(), this.#streams.connections.close(), this.#control.end()]);
+    await Promise.all([this.#queries.close(), this.#streams.connections.close(), this.#control.close()]);
   }
 }
 
@@ -290,22 +241,60 @@ function withoutEnd(text: string, bytes: number): string {
   return Buffer.from(text).toString("utf8", 0, length - bytes);
 }
 
-function openControlPool(url: string, onIdleError: (error: Error) => void): pg.Pool {
-  const pool = new pg.Pool({
-    ...connectionConfig(url),
-    max: 1,
-    connectionTimeoutMillis: PING_TIMEOUT_MS,
-    query_timeout: PING_TIMEOUT_MS,
-    // Idle connections must not keep the process alive.
-    allowExitOnIdle: true,
-    application_name: "routewright health",
-  });
-  pool.on("error", onIdleError);
-  return pool;
+/** Columns without a known version are looked up again after this time. */
+const FRESH_MS = 60_000;
+
+interface Entry {
+  readonly columns: ResultColumns;
+  /** Version of the rows at the lookup; null if unknown. */
+  readonly version: string | null;
+  freshUntil: number;
 }
 
-/** `pg-pool` attaches the client to the error; the log would print it. */
-function withoutClient(error: Error & { client?: unknown }): Error {
-  delete error.client;
-  return error;
+/**
+ * Caches the columns of relations per version of the rows: after a build they are looked up before the next result.
+ * Without a known version, stale columns are used while they are looked up again.
+ */
+class ColumnCache {
+  readonly #entries = new Map<string, Entry>();
+  readonly #pending = new Map<string, Promise<ResultColumns>>();
+  readonly #describe: (relation: Relation) => Promise<ResultColumns>;
+
+  constructor(describe: (relation: Relation) => Promise<ResultColumns>) {
+    this.#describe = describe;
+  }
+
+  /** The columns, or a promise of them when they are not cached. */
+  get(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns> {
+    const entry = this.#entries.get(relationKey(relation));
+    if (entry?.version !== version) return this.renew(relation, version);
+    if (entry.freshUntil < Date.now()) {
+      // After a failure the stale columns stay: the query itself fails if they are wrong.
+      this.renew(relation, version).catch(() => (entry.freshUntil = Date.now() + FRESH_MS));
+    }
+    return entry.columns;
+  }
+
+  /** Looks the columns up; concurrent callers share one lookup. */
+  renew(relation: Relation, version: string | null): Promise<ResultColumns> {
+    const key = `${relationKey(relation)}\0${version ?? ""}`;
+    const pending = this.#pending.get(key) ?? this.#lookUp(key, relation, version);
+    this.#pending.set(key, pending);
+    return pending;
+  }
+
+  async #lookUp(key: string, relation: Relation, version: string | null): Promise<ResultColumns> {
+    try {
+      const columns = await this.#describe(relation);
+      this.#entries.set(relationKey(relation), { columns, version, freshUntil: Date.now() + FRESH_MS });
+      return columns;
+    } finally {
+      this.#pending.delete(key);
+    }
+  }
+}
+
+/** U+0000 separates the parts: PostgreSQL names cannot contain it. */
+function relationKey([schema, name]: Relation): string {
+  return `${schema}\0${name}`;
 }

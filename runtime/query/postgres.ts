@@ -1,17 +1,17 @@
-import type { Relation, SortKey } from "../model/endpoint.js";
+import type { Column, Relation, SortKey } from "../model/endpoint.js";
 import {
   type Dialect,
+  type ResultColumn,
   type ResultColumns,
   BUFFERED_BYTES,
   BUFFERED_ROWS,
-  servedColumns,
   type OutputStyle,
   type Page,
   type RowFormat,
   type Selection,
 } from "./warehouse.js";
+import { describe, hasPlainStyle, isPlain, outputColumns, placeholder, record } from "./postgres-columns.js";
 import { where } from "./postgres-filters.js";
-import { hasPlainStyle, isPlain, outputColumns, record } from "./postgres-output.js";
 import {
   bind,
   constant,
@@ -28,12 +28,42 @@ import {
   type Statement,
 } from "./sql.js";
 
+const served = new WeakMap<ResultColumns, WeakMap<readonly Column[], ResultColumns>>();
+
+/** The declared columns that exist, in declared order; all columns if none is declared. */
+export function servedColumns(existing: ResultColumns, declared: readonly Column[] = []): ResultColumns {
+  if (declared.length === 0) return existing;
+  let known = served.get(existing);
+  if (!known) served.set(existing, (known = new WeakMap<readonly Column[], ResultColumns>()));
+  const columns = known.get(declared) ?? declared.flatMap((column) => servedColumn(existing, column));
+  known.set(declared, columns);
+  return columns;
+}
+
+function servedColumn(existing: ResultColumns, declared: Column): readonly ResultColumn[] {
+  const { name, type, timezone, wide = false } = declared;
+  const column = existing.find((each) => each.name === name);
+  if (!column) return [];
+  return [{ ...column, ...(timezone !== undefined && { timezone }), ...(type !== null && { wide }) }];
+}
+
 /** Cached plans per relation. Bounded, since callers choose the filters. */
 const MAX_PLANS = 200;
 
+/** What depends on the columns alone, and the plans by form. */
+interface ColumnsPlans {
+  readonly hasPlainStyle: boolean;
+  readonly plans: Map<string, Plan<Selection>>;
+}
+
 /** Plans by columns, relation and form of the selection, which is all of it except the values. */
 class PlanCache {
-  readonly #plans = new WeakMap<ResultColumns, Map<string, Plan<Selection>>>();
+  readonly #plans = new WeakMap<ResultColumns, ColumnsPlans>();
+
+  /** Whether the two styles differ for these columns. */
+  hasPlainStyle(served: ResultColumns): boolean {
+    return this.#of(served).hasPlainStyle;
+  }
 
   /** `use`: `buffered` or `each`, and the format. */
   of(
@@ -44,13 +74,20 @@ class PlanCache {
     make: () => Plan<Selection>,
   ): Plan<Selection> {
     const served = servedColumns(columns, selection.columns);
-    let plans = this.#plans.get(served);
-    if (!plans) this.#plans.set(served, (plans = new Map<string, Plan<Selection>>()));
+    const { plans } = this.#of(served);
     const form = formOf(use, relation, selection);
     const known = plans.get(form);
     if (known) return known;
     const made = make();
     if (plans.size < MAX_PLANS) plans.set(form, made);
+    return made;
+  }
+
+  #of(served: ResultColumns): ColumnsPlans {
+    const known = this.#plans.get(served);
+    if (known) return known;
+    const made = { hasPlainStyle: hasPlainStyle(served), plans: new Map<string, Plan<Selection>>() };
+    this.#plans.set(served, made);
     return made;
   }
 }
@@ -79,54 +116,13 @@ function hasCommonLimit({ limit }: Page): boolean {
   return limit <= 10 || (limit <= 100 && limit % 5 === 0) || limit % 50 === 0 || limit > BUFFERED_ROWS;
 }
 
-/** Composite types nested deeper are served as PostgreSQL writes them. */
-const COMPOSITE_DEPTH = 3;
-
-/** The type at the bottom of a chain of domains. */
-function baseType(oid: Sql): Sql {
-  return sql`(WITH RECURSIVE below AS (
-      SELECT ${oid} AS oid, 0 AS depth
-      UNION ALL SELECT d.typbasetype, below.depth + 1
-      FROM below JOIN pg_catalog.pg_type d ON d.oid = below.oid AND d.typtype = 'd'
-    ) SELECT below.oid FROM below ORDER BY depth DESC LIMIT 1)`;
-}
-
-/** Name and fields of the type of attribute `a`. */
-function typeOf(a: Sql, depth: number): Sql {
-  const f = identifier(`f${String(depth)}`);
-  const fields =
-    depth === 0
-      ? sql`NULL::json`
-      : sql`CASE WHEN coalesce(e.typtype, b.typtype) = 'c' THEN (
-          SELECT json_agg(json_build_object('name', ${f}.attname, 'type', t.name, 'fields', t.fields) ORDER BY ${f}.attnum)
-          FROM pg_catalog.pg_attribute ${f}, LATERAL (${typeOf(f, depth - 1)}) t
-          WHERE ${f}.attrelid = coalesce(e.typrelid, b.typrelid) AND ${f}.attnum > 0 AND NOT ${f}.attisdropped) END`;
-  return sql`SELECT coalesce('_' || e.typname, b.typname) AS name, ${fields} AS fields
-    FROM pg_catalog.pg_type b
-    LEFT JOIN pg_catalog.pg_type e ON b.typcategory = 'A' AND e.oid = ${baseType(sql`b.typelem`)}
-    WHERE b.oid = ${baseType(sql`${a}.atttypid`)}`;
-}
-
-const TYPE_OF_A = typeOf(sql`a`, COMPOSITE_DEPTH);
-
 /** The SQL of PostgreSQL 14 and newer. Requires a session with time zone UTC and date style ISO. */
-export const postgresDialect: Dialect = { describe, selectBuffered, selectEach, hasPlainStyle };
-
-const placeholder = (position: number): string => `$${position}`;
-
-/**
- * `storage` changes when the relation is replaced or rewritten. `type` is the base type of a domain; a leading `_` means an
- * array of it. `fields` are those of a composite type, down to `COMPOSITE_DEPTH`.
- */
-function describe([schema, name]: Relation): Statement {
-  const body = sql`SELECT json_agg(json_strip_nulls(json_build_object('name', a.attname, 'type', t.name, 'fields', t.fields, 'storage', c.oid || '.' || c.relfilenode)) ORDER BY a.attnum)::text AS columns
-    FROM pg_catalog.pg_attribute a
-    JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
-    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace,
-    LATERAL (${TYPE_OF_A}) t
-    WHERE n.nspname = ${bind(() => schema)} AND c.relname = ${bind(() => name)} AND a.attnum > 0 AND NOT a.attisdropped`;
-  return statement(plan(body, placeholder), undefined);
-}
+export const postgresDialect: Dialect = {
+  describe,
+  selectBuffered,
+  selectEach,
+  hasPlainStyle: (columns) => plans.hasPlainStyle(columns),
+};
 
 function selectBuffered(
   relation: Relation,

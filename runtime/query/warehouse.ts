@@ -70,25 +70,6 @@ export interface ResultColumn {
 
 export type ResultColumns = readonly ResultColumn[];
 
-const served = new WeakMap<ResultColumns, WeakMap<readonly Column[], ResultColumns>>();
-
-/** The declared columns that exist, in declared order; all columns if none is declared. */
-export function servedColumns(existing: ResultColumns, declared: readonly Column[] = []): ResultColumns {
-  if (declared.length === 0) return existing;
-  let known = served.get(existing);
-  if (!known) served.set(existing, (known = new WeakMap<readonly Column[], ResultColumns>()));
-  const columns = known.get(declared) ?? declared.flatMap((column) => servedColumn(existing, column));
-  known.set(declared, columns);
-  return columns;
-}
-
-function servedColumn(existing: ResultColumns, declared: Column): readonly ResultColumn[] {
-  const { name, type, timezone, wide = false } = declared;
-  const column = existing.find((each) => each.name === name);
-  if (!column) return [];
-  return [{ ...column, ...(timezone !== undefined && { timezone }), ...(type !== null && { wide }) }];
-}
-
 /** A complete result in memory. */
 export interface BufferedRows {
   readonly kind: "buffered";

@@ -6,10 +6,9 @@ import {
   type RowStream,
   type Warehouse,
 } from "../query/warehouse.js";
-import { type Frame, frameOf } from "./format.js";
+import { type Frame, frameOf, compress, type Encoding } from "./content-negotiation.js";
 import { hash } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import { compress, type Encoding } from "./encoding.js";
 import { LRUCache } from "lru-cache";
 
 /** A result that is sent while it is read from the database. */

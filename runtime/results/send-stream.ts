@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { RowStream, StreamEnd } from "../query/warehouse.js";
-import type { Frame } from "./format.js";
+import type { Frame } from "./content-negotiation.js";
 
 /**
  * A client that reads nothing for this long is disconnected. Long, because a slow reader's progress is only visible when a

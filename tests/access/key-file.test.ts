@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { addKey, removeKey, storedKeys } from "../../runtime/access/key-file.js";
+import { addKey, removeKey, storedKeys } from "../../runtime/keys.js";
 import { readKeyring } from "../../runtime/access/authorize.js";
 import { ownFolder } from "../support/service.js";
 

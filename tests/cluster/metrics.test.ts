@@ -83,7 +83,7 @@ describe("metrics of several processes", () => {
       manifest: null,
       missingRelations: [],
     }));
-    for (let i = 0; i < requests; i++) metrics.count(record);
+    for (let i = 0; i < requests; i++) metrics.routes.count(record);
     return structuredClone(await metrics.snapshot());
   };
   const line = (text: string, name: string): string =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { requestFields } from "../../runtime/observability/request-log.js";
+import { requestFields } from "../../runtime/data-api/service.js";
 import { traceOf } from "../../runtime/http/headers.js";
 import { observation } from "../support/observation.js";
 import { KEYS } from "../support/service.js";

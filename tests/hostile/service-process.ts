@@ -4,7 +4,7 @@
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { readEnvironment } from "../../runtime/environment/environment.js";
-import { startService } from "../../runtime/start.js";
+import { startService } from "../../runtime/server.js";
 
 /** What has happened since the last `reset`. */
 export interface Reading {

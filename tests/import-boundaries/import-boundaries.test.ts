@@ -47,7 +47,7 @@ describe("import boundaries", () => {
       `import "../../http/listen.js"; import "../auth/basic.js"; import "../../postgres/pools.js";`,
     ],
     ["generator/render/x.ts", `import "../catalogue/catalogue.js"; import "@routewright/runtime/model";`],
-    ["tests/x.ts", `import "../generator/cli.js"; import "../runtime/start.js";`],
+    ["tests/x.ts", `import "../generator/cli.js"; import "../runtime/server.js";`],
   ])("let %s through with %s", async (file, code) => {
     expect(await messagesOf(file, code)).toEqual([]);
   });

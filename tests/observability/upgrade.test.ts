@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { readUsage } from "../../runtime/observability/usage-report.js";
-import { UsageTable } from "../../runtime/observability/usage-table.js";
+import { readUsage, UsageTable } from "../../runtime/observability/usage-table.js";
 import { inDatabase, ownDatabase } from "./own-database.js";
 
 /** What Routewright 0.1.0 created, as it was: a later version has to take it as it is, or bring it forward. */

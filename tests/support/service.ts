@@ -8,7 +8,7 @@ import { render } from "../../generator/render/render.js";
 import { writeDrift } from "../../generator/output/replace.js";
 import { parseManifest } from "../../generator/manifest/manifest.js";
 import { readEnvironment } from "../../runtime/environment/environment.js";
-import { type RunningService, startService } from "../../runtime/start.js";
+import { type RunningService, startService } from "../../runtime/server.js";
 import { databaseUrl } from "./database.js";
 
 /** A key per tier that every test service knows. */

@@ -1,6 +1,5 @@
 import type { Logger } from "pino";
-import { MemoryStore } from "./memory-store.js";
-import type { RateLimitStore, RateWindow, SharedStore } from "./store.js";
+import { MemoryStore, type RateLimitStore, type RateWindow, type SharedStore } from "./memory-store.js";
 
 /** Opens the store of rate limits (runtime/README.md, Limits): shared in Redis, or in this process without `redisUrl`. */
 export function openRateLimitStore(redisUrl: string | null, log: Logger): RateLimitStore {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Redis } from "ioredis";
 import { RateLimiterRedis, type RateLimiterRes } from "rate-limiter-flexible";
 import { RATE_WINDOW_SECONDS } from "../../model/tier.js";
-import type { RateWindow, SharedStore } from "./store.js";
+import type { RateWindow, SharedStore } from "./memory-store.js";
 
 /** How long a request waits for Redis: far longer than a healthy Redis takes. */
 const COMMAND_TIMEOUT_MS = 250;

@@ -10,7 +10,7 @@ import {
   withMethod,
 } from "./api.js";
 import { type Child, copyButton, el, toggle } from "./dom.js";
-import { parameterForm, readForm } from "./form.js";
+import { parameterForm, readForm } from "./parameter-form.js";
 import { lineageGraph } from "./lineage.js";
 import { columnsTable, overview } from "./overview.js";
 import { resultView } from "./results.js";

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import type { ClientAddress } from "../../http/client-address.js";
-import { networkOf } from "../../access/rate-limit/network.js";
-import type { RateLimitStore } from "../../access/rate-limit/store.js";
+import { type ClientAddress, networkOf } from "../../http/client-address.js";
+import type { RateLimitStore } from "../../access/rate-limit/memory-store.js";
 import type { ProjectSignIn, Project } from "../tokens/project-credentials.js";
 import type { Customer, CustomerTokens } from "../tokens/customer-token.js";
 import { rampError, type RampError } from "../ramp-errors.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { openRateLimitStore } from "../../../runtime/access/rate-limit/fallback-store.js";
-import type { RateLimitStore, RateWindow } from "../../../runtime/access/rate-limit/store.js";
+import type { RateLimitStore, RateWindow } from "../../../runtime/access/rate-limit/memory-store.js";
 import { needs } from "../../support/needs.js";
 import { startRedis, type RedisProcess } from "../../support/redis.js";
 import { atEnd } from "../../support/service.js";

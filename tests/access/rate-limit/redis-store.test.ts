@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { openRateLimitStore } from "../../../runtime/access/rate-limit/fallback-store.js";
 import { RedisStore } from "../../../runtime/access/rate-limit/redis-store.js";
-import type { RateLimitStore } from "../../../runtime/access/rate-limit/store.js";
+import type { RateLimitStore } from "../../../runtime/access/rate-limit/memory-store.js";
 import { needs } from "../../support/needs.js";
 import { startRedis } from "../../support/redis.js";
 import { atEnd } from "../../support/service.js";

@@ -1,4 +1,16 @@
-import { EMPTY, identifier, join, literal, sql, type Sql } from "./sql.js";
+import type { Relation } from "../model/endpoint.js";
+import {
+  bind,
+  EMPTY,
+  identifier,
+  join,
+  literal,
+  plan,
+  sql,
+  type Sql,
+  statement,
+  type Statement,
+} from "./sql.js";
 import type { OutputStyle, ResultColumn, ResultColumns, RowFormat } from "./warehouse.js";
 
 /** The columns of a relation `s` in the API's format, under their own names. */
@@ -202,4 +214,50 @@ function csvText(value: Sql, type: string): Sql {
   return type === "json"
     ? sql`CASE WHEN ${value}::text LIKE '%\\\\u0000%' THEN ${value}::text ELSE ${unquoted} END`
     : unquoted;
+}
+
+export const placeholder = (position: number): string => `$${position}`;
+
+/** Composite types nested deeper are served as PostgreSQL writes them. */
+const COMPOSITE_DEPTH = 3;
+
+/** The type at the bottom of a chain of domains. */
+function baseType(oid: Sql): Sql {
+  return sql`(WITH RECURSIVE below AS (
+      SELECT ${oid} AS oid, 0 AS depth
+      UNION ALL SELECT d.typbasetype, below.depth + 1
+      FROM below JOIN pg_catalog.pg_type d ON d.oid = below.oid AND d.typtype = 'd'
+    ) SELECT below.oid FROM below ORDER BY depth DESC LIMIT 1)`;
+}
+
+/** Name and fields of the type of attribute `a`. */
+function typeOf(a: Sql, depth: number): Sql {
+  const f = identifier(`f${String(depth)}`);
+  const fields =
+    depth === 0
+      ? sql`NULL::json`
+      : sql`CASE WHEN coalesce(e.typtype, b.typtype) = 'c' THEN (
+          SELECT json_agg(json_build_object('name', ${f}.attname, 'type', t.name, 'fields', t.fields) ORDER BY ${f}.attnum)
+          FROM pg_catalog.pg_attribute ${f}, LATERAL (${typeOf(f, depth - 1)}) t
+          WHERE ${f}.attrelid = coalesce(e.typrelid, b.typrelid) AND ${f}.attnum > 0 AND NOT ${f}.attisdropped) END`;
+  return sql`SELECT coalesce('_' || e.typname, b.typname) AS name, ${fields} AS fields
+    FROM pg_catalog.pg_type b
+    LEFT JOIN pg_catalog.pg_type e ON b.typcategory = 'A' AND e.oid = ${baseType(sql`b.typelem`)}
+    WHERE b.oid = ${baseType(sql`${a}.atttypid`)}`;
+}
+
+const TYPE_OF_A = typeOf(sql`a`, COMPOSITE_DEPTH);
+
+/**
+ * `storage` changes when the relation is replaced or rewritten. `type` is the base type of a domain; a leading `_` means an
+ * array of it. `fields` are those of a composite type, down to `COMPOSITE_DEPTH`.
+ */
+export function describe([schema, name]: Relation): Statement {
+  const body = sql`SELECT json_agg(json_strip_nulls(json_build_object('name', a.attname, 'type', t.name, 'fields', t.fields, 'storage', c.oid || '.' || c.relfilenode)) ORDER BY a.attnum)::text AS columns
+    FROM pg_catalog.pg_attribute a
+    JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace,
+    LATERAL (${TYPE_OF_A}) t
+    WHERE n.nspname = ${bind(() => schema)} AND c.relname = ${bind(() => name)} AND a.attnum > 0 AND NOT a.attisdropped`;
+  return statement(plan(body, placeholder), undefined);
 }

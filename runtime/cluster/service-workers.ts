@@ -4,11 +4,10 @@ import type { RefreshResult, ReleaseStatus } from "../data-api/activate.js";
 import type { ReleaseTarget } from "../data-api/refresh.js";
 import type { Logger } from "../http/logger.js";
 import { WorkerPool, type WorkerPoolOptions } from "./worker-pool.js";
-import type { Activation, DataAssignment, WorkerMessage } from "./messages.js";
+import type { Activation, DataAssignment, WorkerMessage, EnvironmentVariables } from "./messages.js";
 import type { MetricsSnapshot } from "../observability/metrics.js";
 import { WorkerMetrics } from "./worker-metrics.js";
 import type { WorkerProcess } from "./worker-process.js";
-
 /** A worker that takes longer to activate a release is stuck. */
 const ACTIVATION_MS = 15_000;
 /** The same for a worker that is still starting. */
@@ -173,4 +172,41 @@ function without(known: ReadonlySet<string> | undefined, release: Release): Rele
 function reasonOf(activations: readonly (Activation | null)[]): string {
   for (const activation of activations) if (activation?.ok === false) return activation.detail;
   return "No worker could activate the release. The next refresh tries again.";
+}
+
+interface RampWorkersOptions extends Omit<
+  WorkerPoolOptions,
+  "role" | "size" | "assignment" | "receive" | "ended"
+> {
+  readonly dataDir: string;
+  readonly variables: EnvironmentVariables;
+}
+
+/** The ramp's worker: its own process, so that a crash cannot affect the data API. */
+export class RampWorkers {
+  readonly pool: WorkerPool;
+  #variables: EnvironmentVariables;
+
+  constructor(options: RampWorkersOptions) {
+    const { dataDir, dispatcher } = options;
+    this.#variables = options.variables;
+    this.pool = new WorkerPool({
+      ...options,
+      role: "ramp",
+      size: 1,
+      assignment: () => ({ role: "ramp", variables: this.#variables, url: dispatcher.url, dataDir }),
+      receive: () => undefined,
+      ended: () => undefined,
+    });
+  }
+
+  /** Restarts the worker. Null, or why the old one keeps serving. */
+  async reload(variables: EnvironmentVariables): Promise<string | null> {
+    const before = this.#variables;
+    this.#variables = variables;
+    const restart = await this.pool.restartAll();
+    if (restart.ok) return null;
+    this.#variables = before;
+    return restart.detail;
+  }
 }

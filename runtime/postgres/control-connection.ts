@@ -1,0 +1,80 @@
+import pg from "pg";
+import { connectionConfig } from "./connection.js";
+import type { Cursor } from "./row-stream.js";
+
+/** How long a health check waits for the database. */
+const TIMEOUT_MS = 2000;
+
+/** Interval of the check for sessions that wait for a stream's locks. Two checks in a row end the stream. */
+const LOCK_CHECK_MS = 500;
+
+const BLOCKING_PIDS = `SELECT DISTINCT blocking.pid FROM pg_catalog.pg_locks waiting,
+  unnest(pg_catalog.pg_blocking_pids(waiting.pid)) AS blocking(pid)
+  WHERE NOT waiting.granted AND blocking.pid = ANY($1::int[])`;
+
+/** A stream was ended because another session waits for its lock. */
+export class StreamBlocksLock extends Error {
+  constructor() {
+    super("The stream was ended: another session waits to change its table.");
+  }
+}
+
+/**
+ * A connection for what must not queue behind queries: health checks, cancellation, and the check that a stream does not
+ * block a table swap of dbt (runtime/README.md, Streams).
+ */
+export class ControlConnection {
+  readonly #pool: pg.Pool;
+  readonly #cursors: ReadonlySet<Cursor>;
+  /** Cursors that another session waited for at the last check. */
+  #blocking: ReadonlySet<Cursor> = new Set();
+  readonly #lockCheck: NodeJS.Timeout;
+
+  /** `cursors`: those whose transactions are open. */
+  constructor(url: string, cursors: ReadonlySet<Cursor>, onIdleError: (error: Error) => void) {
+    this.#cursors = cursors;
+    this.#pool = new pg.Pool({
+      ...connectionConfig(url),
+      max: 1,
+      connectionTimeoutMillis: TIMEOUT_MS,
+      query_timeout: TIMEOUT_MS,
+      // Idle connections must not keep the process alive.
+      allowExitOnIdle: true,
+      application_name: "routewright health",
+    });
+    this.#pool.on("error", onIdleError);
+    this.#lockCheck = setInterval(() => void this.#endBlockingStreams(), LOCK_CHECK_MS).unref();
+  }
+
+  /** Whether the database responds in time. */
+  ping(): Promise<boolean> {
+    const late = new Promise<false>((resolve) => setTimeout(resolve, TIMEOUT_MS, false).unref());
+    const answer = this.#pool.query("SELECT 1").then(
+      () => true,
+      () => false,
+    );
+    return Promise.race([answer, late]);
+  }
+
+  /** Cancels the query of a backend. */
+  cancel(pid: number): void {
+    this.#pool.query("SELECT pg_cancel_backend($1)", [pid]).catch(() => undefined);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#lockCheck);
+    await this.#pool.end();
+  }
+
+  async #endBlockingStreams(): Promise<void> {
+    const cursors = [...this.#cursors];
+    if (cursors.length === 0) return;
+    const pids = await this.#pool
+      .query<{ pid: number }>(BLOCKING_PIDS, [cursors.map(({ backendPid }) => backendPid)])
+      .then(({ rows }) => new Set(rows.map(({ pid }) => pid)))
+      .catch(() => new Set<number>());
+    const blocking = new Set(cursors.filter(({ backendPid }) => pids.has(backendPid)));
+    for (const cursor of blocking) if (this.#blocking.has(cursor)) cursor.cancel(new StreamBlocksLock());
+    this.#blocking = blocking;
+  }
+}
