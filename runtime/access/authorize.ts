@@ -1,5 +1,5 @@
 import { allows, type PerTier, type Tier, isTier } from "../model/tier.js";
-import { type ClientAddress, type Origin, networkOf } from "../http/client-address.js";
+import { type ClientAddress, type Origin, networkOf } from "../http/headers.js";
 import type { RateLimitStore, RateWindow } from "./rate-limit/memory-store.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import { hash } from "node:crypto";

@@ -1,7 +1,7 @@
 import { AggregatorRegistry, Counter, Gauge, Registry } from "prom-client";
 import { droppedLogLines } from "../http/logger.js";
-import { LOG_LINES_DROPPED, type MetricsSnapshot } from "../observability/metrics.js";
-import { RouteMetrics } from "../observability/route-metrics.js";
+import { LOG_LINES_DROPPED, type MetricsSnapshot, routesText } from "../observability/metrics.js";
+import { RouteCounter } from "../observability/request-counters.js";
 
 /**
  * The metrics of all workers together. What a worker has counted stays when it ends: if the sum fell, its reader would take
@@ -11,7 +11,7 @@ export class WorkerMetrics {
   /** The latest snapshot of each worker. */
   readonly #latest = new Map<number, MetricsSnapshot>();
   /** Counters of workers that have ended. */
-  readonly #ended = { process: [] as object[], routes: new RouteMetrics(null) };
+  readonly #ended = { process: [] as object[], routes: new RouteCounter(null) };
   readonly #own = new Registry();
   readonly #deaths: Counter;
   #serving = 0;
@@ -67,13 +67,13 @@ export class WorkerMetrics {
   async text(serving: number): Promise<string> {
     this.#serving = serving;
     const snapshots = [...this.#latest.values()];
-    const routes = new RouteMetrics(null);
+    const routes = new RouteCounter(null);
     for (const each of [this.#ended.routes.snapshot(), ...snapshots.map((snapshot) => snapshot.routes)])
       routes.add(each);
     const own = await this.#own.getMetricsAsJSON();
     const processes = [own, this.#ended.process, ...snapshots.map((snapshot) => snapshot.process)];
     const text = await AggregatorRegistry.aggregate(processes).metrics();
-    return `${text}\n${await routes.text()}`;
+    return `${text}\n${await routesText(routes.snapshot())}`;
   }
 }
 

@@ -1,10 +1,10 @@
 import { Keyring, type AccessControl } from "../access/authorize.js";
 import { type PerTier, RATE_LIMITS } from "../model/tier.js";
 import { ResponseMemory, ResultService, ResultCache } from "../results/result-service.js";
-import type { RequestRecord } from "../observability/route-metrics.js";
+import type { RequestRecord } from "../observability/request-counters.js";
 import type { Warehouse } from "../query/warehouse.js";
 import { DataVersions, BuildRecords } from "./data-versions.js";
-import { clientAddress, type ClientAddress } from "../http/client-address.js";
+import { clientAddress, type ClientAddress } from "../http/headers.js";
 import { openLog, type Logger } from "../http/logger.js";
 import { openRateLimitStore } from "../access/rate-limit/fallback-store.js";
 import { openPostgres, POOL_DEFAULTS } from "../postgres/postgres-warehouse.js";

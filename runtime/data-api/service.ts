@@ -4,7 +4,7 @@ import { Metrics } from "../observability/metrics.js";
 import { openGateway, type Gateway } from "./gateway.js";
 import { activate, type RefreshResult } from "./activate.js";
 import { Documents } from "./documents.js";
-import type { RequestRecord } from "../observability/route-metrics.js";
+import type { RequestRecord } from "../observability/request-counters.js";
 import { withoutFormat } from "../results/content-negotiation.js";
 import type { Environment } from "../environment/environment.js";
 import { KeyFileWatcher } from "../environment/key-file-watcher.js";
@@ -62,7 +62,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     log,
     recordRequest(record) {
       metrics.routes.count(record);
-      usage?.count(record);
+      usage?.counter.count(record);
       if (log.isLevelEnabled("info")) log.info(requestFields(record), "request");
     },
   });

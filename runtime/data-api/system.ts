@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Express, Request, Response } from "express";
-import { isLocalCaller } from "../http/client-address.js";
-import { COMMON_HEADERS, requestIdOf } from "../http/headers.js";
+import { isLocalCaller, COMMON_HEADERS, requestIdOf } from "../http/headers.js";
 import { callerHeaders, peek, type Authorization, authorize, requireTier } from "../access/authorize.js";
 import { send, sendOptions, sendHttpError, SYSTEM_METHODS, type Reply } from "./send.js";
 import { httpError, type HttpError } from "../model/errors.js";

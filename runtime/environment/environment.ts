@@ -1,6 +1,6 @@
 import type { Keyring } from "../access/authorize.js";
 import { type PerTier, type Tier, RATE_LIMITS, TIERS } from "../model/tier.js";
-import { clientAddress, type ClientAddress } from "../http/client-address.js";
+import { clientAddress, type ClientAddress } from "../http/headers.js";
 import {
   generationOf,
   type GenerationEnvironment,

@@ -1,7 +1,7 @@
-import type { RequestRecord } from "./route-metrics.js";
+import { UsageCounter } from "./request-counters.js";
 import type { Logger } from "../http/logger.js";
-import { type Batch, isDenied, type UsageRow, UsageTable, writeGrantFor } from "./usage-table.js";
-import type { KeyOwner } from "../access/authorize.js";
+import { type Batch, isDenied, UsageTable, writeGrantFor } from "./usage-table.js";
+
 /** How often counts are written. A killed process loses at most the counts of one interval. */
 const INTERVAL_MS = 10_000;
 
@@ -24,9 +24,9 @@ export interface UsageOptions {
 
 /** Records usage: counts in memory, and adds the counts to the database in the background. */
 export class Usage {
+  readonly counter = new UsageCounter();
   readonly #options: UsageOptions;
   readonly #table: UsageTable;
-  readonly #counter = new UsageCounter();
   readonly #timer: NodeJS.Timeout;
   /** Batches that are not known to be written: sent unchanged until the database acknowledges them. */
   #unsent: Batch[] = [];
@@ -41,10 +41,6 @@ export class Usage {
     this.#timer = setInterval(() => {
       if (Date.now() >= this.#deniedUntil) void this.#flush();
     }, options.intervalMs ?? INTERVAL_MS).unref();
-  }
-
-  count(record: RequestRecord): void {
-    this.#counter.count(record, Date.now());
   }
 
   /** Writes the remaining counts, logs how many it could not write, and closes the connection. */
@@ -75,7 +71,7 @@ export class Usage {
   }
 
   #makeBatches(): void {
-    const rows = this.#counter.take();
+    const rows = this.counter.take();
     for (let first = 0; first < rows.length; first += BATCH_ROWS)
       this.#unsent.push({ number: ++this.#lastNumber, rows: rows.slice(first, first + BATCH_ROWS) });
   }
@@ -104,92 +100,5 @@ export class Usage {
   #logRecovery(): void {
     if (this.#loggedFailure !== null) this.#options.log.info("usage is recorded");
     this.#loggedFailure = null;
-  }
-}
-
-/** Key of callers without one, and route of paths that no endpoint has. */
-const NONE = "none";
-
-/** Key or route of requests that were merged for lack of room. */
-const OTHER = "other";
-
-/** Maximum number of rows, about 5 MB. While the database is unreachable they fill up: then routes, then keys, are merged. */
-const MAX_ROWS = 20_000;
-
-const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
-
-const DAY_MS = 86_400_000;
-
-/** Counts in bounded memory; a request costs two map lookups. */
-export class UsageCounter {
-  readonly #maxRows: number;
-  #rows: UsageRow[] = [];
-  /** The rows of today by key and route. */
-  #today = new Map<string, Map<string, UsageRow>>();
-  #dayNumber = -1;
-  #day = "";
-
-  constructor(maxRows = MAX_ROWS) {
-    this.#maxRows = maxRows;
-  }
-
-  /** Counts a response sent at `now`, in milliseconds since 1970. */
-  count({ owner, tier, route, status, rows, bytes }: RequestRecord, now: number): void {
-    this.#startDay(Math.floor(now / DAY_MS));
-    const row = this.#row(owner?.id ?? NONE, route ?? NONE, owner, tier);
-    row.requests++;
-    if (status >= 400) {
-      if (REFUSALS.has(status)) row.refused++;
-      else row.errors++;
-    }
-    row.rows += rows ?? 0;
-    row.bytes += bytes;
-    row.lastSeen = now;
-  }
-
-  /** Returns the rows counted since the last call, and clears them. */
-  take(): UsageRow[] {
-    const rows = this.#rows;
-    this.#rows = [];
-    this.#today = new Map();
-    return rows;
-  }
-
-  /** Ignores earlier days: a clock that is set back does not start a day twice. */
-  #startDay(dayNumber: number): void {
-    if (dayNumber <= this.#dayNumber) return;
-    this.#dayNumber = dayNumber;
-    this.#day = new Date(dayNumber * DAY_MS).toISOString().slice(0, 10);
-    this.#today = new Map();
-  }
-
-  #row(key: string, route: string, owner: KeyOwner | null, tier: string): UsageRow {
-    return this.#today.get(key)?.get(route) ?? this.#newRow(key, route, owner, tier);
-  }
-
-  #newRow(key: string, route: string, owner: KeyOwner | null, tier: string): UsageRow {
-    const isFull = this.#rows.length >= this.#maxRows;
-    if (isFull && route !== OTHER) return this.#row(key, OTHER, owner, tier);
-    // Merging routes does not bound the number of keys and days.
-    if (this.#rows.length >= 2 * this.#maxRows && key !== OTHER) return this.#row(OTHER, OTHER, null, "");
-    const counted: UsageRow = {
-      day: this.#day,
-      key,
-      route,
-      user: owner?.user ?? "",
-      org: owner?.org ?? "",
-      tier,
-      requests: 0,
-      refused: 0,
-      errors: 0,
-      rows: 0,
-      bytes: 0,
-      lastSeen: 0,
-    };
-    this.#rows.push(counted);
-    const routes = this.#today.get(key);
-    if (routes) routes.set(route, counted);
-    else this.#today.set(key, new Map([[route, counted]]));
-    return counted;
   }
 }

@@ -1,6 +1,6 @@
 import { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy, DeliveryWorker } from "./webhooks/deliver.js";
 import { createLocalJWKSet, exportJWK, type JWTVerifyGetKey } from "jose";
-import type { ClientAddress } from "../http/client-address.js";
+import type { ClientAddress } from "../http/headers.js";
 import type { Logger } from "../http/logger.js";
 import { type ConnectionSource, listen, type RunningServer } from "../http/listen.js";
 import { openRateLimitStore } from "../access/rate-limit/fallback-store.js";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { RouteMetrics } from "../../runtime/observability/route-metrics.js";
+import { routesText } from "../../runtime/observability/metrics.js";
+import { RouteCounter } from "../../runtime/observability/request-counters.js";
 import { ANN, observation } from "../support/observation.js";
 import { KEYS } from "../support/service.js";
 import { ask, post } from "./ask.js";
@@ -70,13 +71,13 @@ describe("the metrics of a running service", () => {
 
 describe("the metrics of the routes", () => {
   const ROUTES = new Map([["/v1/a", {}]]);
-  const text = (metrics: RouteMetrics): string => [...metrics.pieces()].join("");
+  const text = (counter: RouteCounter): Promise<string> => routesText(counter.snapshot());
 
-  it("sort times into buckets that hold all shorter ones", () => {
-    const metrics = new RouteMetrics(() => ROUTES);
+  it("sort times into buckets that hold all shorter ones", async () => {
+    const counter = new RouteCounter(() => ROUTES);
     for (const milliseconds of [0.2, 1, 1.1, 30, 700, 60_000])
-      metrics.count(observation({ route: "/v1/a", milliseconds, databaseMs: null, owner: ANN }));
-    const lines = text(metrics).split("\n");
+      counter.count(observation({ route: "/v1/a", milliseconds, databaseMs: null, owner: ANN }));
+    const lines = (await text(counter)).split("\n");
     const buckets = lines
       .filter((line) => line.startsWith("routewright_request_duration_seconds_bucket{"))
       .map((line) =>
@@ -101,38 +102,38 @@ describe("the metrics of the routes", () => {
     expect(lines).toContain('routewright_database_duration_seconds_count{tier="tier1"} 0');
   });
 
-  it("forget what is out of service, and begin anew when it comes back", () => {
+  it("forget what is out of service, and begin anew when it comes back", async () => {
     let served = new Map([["/v1/a", {}]]);
-    const metrics = new RouteMetrics(() => served);
-    metrics.count(observation({ route: "/v1/a" }));
+    const counter = new RouteCounter(() => served);
+    counter.count(observation({ route: "/v1/a" }));
     served = new Map([["/v1/b", {}]]);
-    metrics.count(observation({ route: "/v1/b" }));
-    expect(text(metrics)).not.toContain("/v1/a");
+    counter.count(observation({ route: "/v1/b" }));
+    expect(await text(counter)).not.toContain("/v1/a");
     served = new Map([["/v1/a", {}]]);
-    metrics.count(observation({ route: "/v1/a" }));
-    expect(text(metrics)).toContain('routewright_rows_total{route="/v1/a"} 1\n');
+    counter.count(observation({ route: "/v1/a" }));
+    expect(await text(counter)).toContain('routewright_rows_total{route="/v1/a"} 1\n');
   });
 
-  it("do not grow with refreshes that nobody looks at", () => {
+  it("do not grow with refreshes that nobody looks at", async () => {
     let served = new Map<string, object>();
     const all = new Map<string, object>();
-    const metrics = new RouteMetrics(() => served);
+    const counter = new RouteCounter(() => served);
     for (let refresh = 0; refresh < 1000; refresh++) {
       served = new Map([1, 2, 3].map((n) => [`/v1/at-${String(refresh)}/${String(n)}`, {}]));
       for (const route of served.keys()) {
         all.set(route, {});
-        metrics.count(observation({ route }));
+        counter.count(observation({ route }));
       }
     }
     // As if all were in service: what is still there shows.
     served = all;
-    expect(text(metrics).match(/^routewright_rows_total/gm)?.length).toBeLessThanOrEqual(4);
+    expect((await text(counter)).match(/^routewright_rows_total/gm)?.length).toBeLessThanOrEqual(4);
   });
 
-  it("write a path so that it cannot break out of its label", () => {
+  it("write a path so that it cannot break out of its label", async () => {
     const route = '/v1/a"} 1\n\\evil';
-    const metrics = new RouteMetrics(() => new Map([[route, {}]]));
-    metrics.count(observation({ route }));
-    expect(text(metrics)).toContain(String.raw`routewright_rows_total{route="/v1/a\"} 1\n\\evil"} 1`);
+    const counter = new RouteCounter(() => new Map([[route, {}]]));
+    counter.count(observation({ route }));
+    expect(await text(counter)).toContain(String.raw`routewright_rows_total{route="/v1/a\"} 1\n\\evil"} 1`);
   });
 });

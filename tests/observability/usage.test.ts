@@ -23,7 +23,7 @@ function keep(url: string, intervalMs = 60_000): Kept {
 }
 
 function count({ usage }: Kept, times: number): void {
-  for (let i = 0; i < times; i++) usage.count(observation({ owner: ANN }));
+  for (let i = 0; i < times; i++) usage.counter.count(observation({ owner: ANN }));
 }
 
 describe("usage", () => {
@@ -31,7 +31,7 @@ describe("usage", () => {
     const url = await ownDatabase();
     const kept = keep(url);
     count(kept, 3);
-    kept.usage.count(observation({ status: 429, rows: null, bytes: 7 }));
+    kept.usage.counter.count(observation({ status: 429, rows: null, bytes: 7 }));
     await kept.usage.close();
     expect(await recorded(url)).toEqual([
       { key: ANN.id, route: "/v1/shop/legacy", requests: 3, refused: 0, errors: 0, rows: 3, bytes: 300 },
@@ -55,7 +55,7 @@ describe("usage", () => {
   it("drops characters that PostgreSQL cannot store", async () => {
     const url = await ownDatabase();
     const { usage } = keep(url);
-    usage.count(observation({ owner: { ...ANN, user: "a\0b\ud800", org: "ö😀" } }));
+    usage.counter.count(observation({ owner: { ...ANN, user: "a\0b\ud800", org: "ö😀" } }));
     await usage.close();
     expect(await inDatabase(url, "SELECT user_name, org FROM routewright.usage")).toEqual([
       { user_name: "ab\ufffd", org: "ö😀" },
@@ -76,7 +76,7 @@ describe("usage", () => {
     const routes = Array.from({ length: 1000 }, (_, i) => `/v1/${String(i)}`);
     for (let round = 0; round < 5; round++) {
       for (const { usage } of replicas) {
-        for (const route of routes) usage.count(observation({ owner: ANN, route }));
+        for (const route of routes) usage.counter.count(observation({ owner: ANN, route }));
         // The next one has them in another order.
         routes.reverse();
       }
@@ -90,7 +90,7 @@ describe("usage", () => {
   it("of more rows than one statement takes is complete", async () => {
     const url = await ownDatabase();
     const kept = keep(url);
-    for (let i = 0; i < 2500; i++) kept.usage.count(observation({ route: `/v1/${String(i)}` }));
+    for (let i = 0; i < 2500; i++) kept.usage.counter.count(observation({ route: `/v1/${String(i)}` }));
     await kept.usage.close();
     expect(await recorded(url)).toHaveLength(2500);
   });

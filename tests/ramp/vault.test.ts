@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { openLog } from "../../runtime/http/logger.js";
-import { clientAddress } from "../../runtime/http/client-address.js";
+import { clientAddress } from "../../runtime/http/headers.js";
 import { rotateVault, SEALED_COLUMNS, unreadableSecrets, Vault } from "../../runtime/ramp/vault.js";
 import { updateProject } from "../../runtime/ramp/setup/project-settings.js";
 import { startRamp } from "../../runtime/ramp/start-ramp.js";

@@ -1,5 +1,5 @@
 /** The ramp in a process of its own, which ends like a crash at the point that `RAMP_FAULT` names. Prints its address first. */
-import { clientAddress } from "../../../runtime/http/client-address.js";
+import { clientAddress } from "../../../runtime/http/headers.js";
 import { openLog } from "../../../runtime/http/logger.js";
 import { armFailpoint, type Failpoint } from "../../../runtime/ramp/failpoints.js";
 import { DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";

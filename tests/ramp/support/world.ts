@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { afterAll } from "vitest";
 import { openLog } from "../../../runtime/http/logger.js";
-import { clientAddress } from "../../../runtime/http/client-address.js";
+import { clientAddress } from "../../../runtime/http/headers.js";
 import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
 import type { SwitchChange } from "../../../runtime/ramp/sandbox/behaviour.js";

@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { KeyOwner } from "../access/authorize.js";
 import type { Trace } from "../http/headers.js";
 import { type Tier, TIERS } from "../model/tier.js";
+import type { UsageRow } from "./usage-table.js";
 
 /** What is recorded of a request. Contains no secrets. */
 export interface RequestRecord {
@@ -26,7 +26,7 @@ export interface RequestRecord {
 }
 
 /** Methods with a label value of their own. Others share one, since a caller may send any word. */
-const METHODS: readonly string[] = ["GET", "HEAD", "POST", "OPTIONS"];
+export const METHODS: readonly string[] = ["GET", "HEAD", "POST", "OPTIONS"];
 
 /** The label of requests to paths that no endpoint has; the paths of endpoints begin with a slash. */
 const NO_ROUTE = "none";
@@ -40,7 +40,7 @@ interface Responses {
 }
 
 /** Counts of one route. */
-interface RouteCounts {
+export interface RouteCounts {
   /** As Prometheus text. */
   readonly label: string;
   readonly responses: Responses[];
@@ -51,12 +51,6 @@ interface RouteCounts {
   databaseMs: number;
 }
 
-/** Time that the database took for the requests of one tier. */
-interface TierDurations {
-  readonly tier: Tier;
-  readonly durations: Durations;
-}
-
 /** Counts of one process; can be structured-cloned. */
 export interface RouteSnapshot {
   readonly routes: ReadonlyMap<string, RouteCounts>;
@@ -65,12 +59,13 @@ export interface RouteSnapshot {
 }
 
 /**
- * Counts per route. With thousands of routes prom-client, which hashes labels per request and creates an object per line,
- * would block the event loop: here a request costs one map lookup, and the text is written in chunks.
+ * Counts per route. With thousands of routes prom-client, which hashes labels per request, would block the event loop: here
+ * a request costs one map lookup.
  */
-export class RouteMetrics {
+export class RouteCounter {
   readonly #routes = new Map<string, RouteCounts>();
-  readonly #database: readonly TierDurations[] = TIERS.map((tier) => ({ tier, durations: noDurations() }));
+  /** By index in `TIERS`. */
+  readonly #database: readonly Durations[] = TIERS.map(noDurations);
   readonly #served: (() => ReadonlyMap<string, unknown>) | null;
 
   /**
@@ -83,7 +78,7 @@ export class RouteMetrics {
 
   snapshot(): RouteSnapshot {
     this.#forgetGone();
-    return { routes: this.#routes, database: this.#database.map(({ durations }) => durations) };
+    return { routes: this.#routes, database: this.#database };
   }
 
   /** Adds the counts of another process. */
@@ -99,7 +94,7 @@ export class RouteMetrics {
       own.bytes += counts.bytes;
       own.databaseMs += counts.databaseMs;
     }
-    this.#database.forEach(({ durations }, tier) => addDurations(durations, database[tier] ?? noDurations()));
+    this.#database.forEach((durations, tier) => addDurations(durations, database[tier] ?? noDurations()));
   }
 
   forget(routes: readonly string[]): void {
@@ -116,14 +111,20 @@ export class RouteMetrics {
     if (databaseMs === null) return;
     counts.databaseMs += databaseMs;
     const database = this.#database[tierIndex];
-    if (database) addDuration(database.durations, databaseMs);
+    if (database) addDuration(database, databaseMs);
   }
 
   #newRoute(route: string): RouteCounts {
     // More routes than endpoints: some were removed by a refresh.
     if (this.#served && this.#routes.size > this.#served().size) this.#forgetGone();
-    const label = `route="${escaped(route)}"`;
-    const counts = { label, responses: [], durations: [], rows: 0, bytes: 0, databaseMs: 0 };
+    const counts = {
+      label: `route="${escaped(route)}"`,
+      responses: [],
+      durations: [],
+      rows: 0,
+      bytes: 0,
+      databaseMs: 0,
+    };
     this.#routes.set(route, counts);
     return counts;
   }
@@ -134,44 +135,7 @@ export class RouteMetrics {
     for (const route of this.#routes.keys())
       if (route !== NO_ROUTE && !served.has(route)) this.#routes.delete(route);
   }
-
-  /** Prometheus text of the routes with requests. Yields to the event loop between chunks. */
-  async text(): Promise<string> {
-    const pieces = [];
-    for (const piece of this.pieces()) {
-      pieces.push(piece);
-      await nextTurn();
-    }
-    return pieces.join("");
-  }
-
-  /** The text in chunks; each takes a few milliseconds. */
-  *pieces(): Generator<string> {
-    this.#forgetGone();
-    const routes = [...this.#routes.values()];
-    yield* family(REQUESTS, "counter", "Requests to the data API.", routes, responsesText);
-    yield* family(DURATION, "histogram", "From a request to the end of its response.", routes, durationsText);
-    yield* family(DATABASE, "histogram", "Time that the database took.", this.#database, databaseText);
-    yield* counter(
-      DATABASE_TOTAL,
-      "Time that the database took.",
-      routes,
-      (counts) => counts.databaseMs / 1000,
-    );
-    yield* counter(ROWS, "Rows sent.", routes, (counts) => counts.rows);
-    yield* counter(BYTES, "Bytes of the bodies sent.", routes, (counts) => counts.bytes);
-  }
 }
-
-const REQUESTS = "routewright_requests_total";
-const DURATION = "routewright_request_duration_seconds";
-const DATABASE = "routewright_database_duration_seconds";
-const DATABASE_TOTAL = "routewright_database_seconds_total";
-const ROWS = "routewright_rows_total";
-const BYTES = "routewright_response_bytes_total";
-
-/** Routes per chunk. */
-const PIECE = 200;
 
 function countResponse(
   responses: Responses[],
@@ -188,74 +152,22 @@ function countResponse(
   responses.push({ tier, method, status, number });
 }
 
-/** The header and the lines of one metric. */
-function* family<T>(
-  name: string,
-  type: "counter" | "histogram",
-  help: string,
-  parts: readonly T[],
-  lines: (part: T) => string,
-): Generator<string> {
-  yield `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
-  for (let first = 0; first < parts.length; first += PIECE) {
-    const piece = parts.slice(first, first + PIECE);
-    yield piece.map(lines).join("");
-  }
-}
-
-function counter(
-  name: string,
-  help: string,
-  routes: readonly RouteCounts[],
-  value: (counts: RouteCounts) => number,
-): Generator<string> {
-  return family(name, "counter", help, routes, (counts) => `${name}{${counts.label}} ${value(counts)}\n`);
-}
-
-function responsesText({ label, responses }: RouteCounts): string {
-  return responses
-    .map(({ tier, method, status, number }) => {
-      const labels = `${label},${tierLabel(tier)},method="${METHODS[method] ?? "other"}",status="${status}"`;
-      return `${REQUESTS}{${labels}} ${number}\n`;
-    })
-    .join("");
-}
-
-function durationsText({ label, durations }: RouteCounts): string {
-  return durations
-    .map((each, tier) =>
-      each === undefined ? "" : histogramText(DURATION, `${label},${tierLabel(tier)}`, each),
-    )
-    .join("");
-}
-
-function databaseText({ tier, durations }: TierDurations): string {
-  return histogramText(DATABASE, `tier="${tier}"`, durations);
-}
-
-function tierLabel(tierIndex: number): string {
-  return `tier="${String(TIERS[tierIndex])}"`;
-}
-
 /** Escapes a label value (Prometheus exposition format 0.0.4). */
 function escaped(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }
 
 /** Upper bounds of the buckets, in milliseconds: from a cached result to a statement that times out. */
-const BOUNDS = [1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 10_000];
-
-/** The end of each bucket's line, with the bound in seconds. */
-const LE = [...BOUNDS.map((bound) => `${bound / 1000}"} `), '+Inf"} '];
+export const BOUNDS = [1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 10_000];
 
 /** A histogram: counts per bucket, and the sum. */
-interface Durations {
+export interface Durations {
   readonly counts: number[];
   milliseconds: number;
 }
 
 function noDurations(): Durations {
-  return { counts: LE.map(() => 0), milliseconds: 0 };
+  return { counts: [...BOUNDS, Infinity].map(() => 0), milliseconds: 0 };
 }
 
 function addDuration(durations: Durations, milliseconds: number): void {
@@ -272,14 +184,89 @@ function addDurations(durations: Durations, { counts, milliseconds }: Durations)
   durations.milliseconds += milliseconds;
 }
 
-/** The lines of a Prometheus histogram; `labels` are written out, such as `tier="tier0"`. */
-function histogramText(name: string, labels: string, { counts, milliseconds }: Durations): string {
-  const bucketOf = `${name}_bucket{${labels},le="`;
-  let text = "";
-  let count = 0;
-  for (let bucket = 0; bucket < LE.length; bucket++) {
-    count += counts[bucket] ?? 0;
-    text += bucketOf + String(LE[bucket]) + String(count) + "\n";
+/** Key of callers without one, and route of paths that no endpoint has. */
+const NONE = "none";
+
+/** Key or route of requests that were merged for lack of room. */
+const OTHER = "other";
+
+/** Maximum number of rows, about 5 MB. While the database is unreachable they fill up: then routes, then keys, are merged. */
+const MAX_ROWS = 20_000;
+
+const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
+
+const DAY_MS = 86_400_000;
+
+/** Counts in bounded memory; a request costs two map lookups. */
+export class UsageCounter {
+  readonly #maxRows: number;
+  #rows: UsageRow[] = [];
+  /** The rows of today by key and route. */
+  #today = new Map<string, Map<string, UsageRow>>();
+  #dayNumber = -1;
+  #day = "";
+
+  constructor(maxRows = MAX_ROWS) {
+    this.#maxRows = maxRows;
   }
-  return `${text}${name}_sum{${labels}} ${milliseconds / 1000}\n${name}_count{${labels}} ${count}\n`;
+
+  /** Counts a response sent at `now`, in milliseconds since 1970. */
+  count({ owner, tier, route, status, rows, bytes }: RequestRecord, now = Date.now()): void {
+    this.#startDay(Math.floor(now / DAY_MS));
+    const row = this.#row(owner?.id ?? NONE, route ?? NONE, owner, tier);
+    row.requests++;
+    if (status >= 400) {
+      if (REFUSALS.has(status)) row.refused++;
+      else row.errors++;
+    }
+    row.rows += rows ?? 0;
+    row.bytes += bytes;
+    row.lastSeen = now;
+  }
+
+  /** Returns the rows counted since the last call, and clears them. */
+  take(): UsageRow[] {
+    const rows = this.#rows;
+    this.#rows = [];
+    this.#today = new Map();
+    return rows;
+  }
+
+  /** Ignores earlier days: a clock that is set back does not start a day twice. */
+  #startDay(dayNumber: number): void {
+    if (dayNumber <= this.#dayNumber) return;
+    this.#dayNumber = dayNumber;
+    this.#day = new Date(dayNumber * DAY_MS).toISOString().slice(0, 10);
+    this.#today = new Map();
+  }
+
+  #row(key: string, route: string, owner: KeyOwner | null, tier: string): UsageRow {
+    return this.#today.get(key)?.get(route) ?? this.#newRow(key, route, owner, tier);
+  }
+
+  #newRow(key: string, route: string, owner: KeyOwner | null, tier: string): UsageRow {
+    const isFull = this.#rows.length >= this.#maxRows;
+    if (isFull && route !== OTHER) return this.#row(key, OTHER, owner, tier);
+    // Merging routes does not bound the number of keys and days.
+    if (this.#rows.length >= 2 * this.#maxRows && key !== OTHER) return this.#row(OTHER, OTHER, null, "");
+    const counted: UsageRow = {
+      day: this.#day,
+      key,
+      route,
+      user: owner?.user ?? "",
+      org: owner?.org ?? "",
+      tier,
+      requests: 0,
+      refused: 0,
+      errors: 0,
+      rows: 0,
+      bytes: 0,
+      lastSeen: 0,
+    };
+    this.#rows.push(counted);
+    const routes = this.#today.get(key);
+    if (routes) routes.set(route, counted);
+    else this.#today.set(key, new Map([[route, counted]]));
+    return counted;
+  }
 }
