@@ -185,10 +185,8 @@ function plain(text: string): string {
   return text.replaceAll("\0", "").toWellFormed();
 }
 
-const GROUPINGS = ["key", "route", "day"] as const;
-
 /** What a line of the report sums up. */
-export type Grouping = (typeof GROUPINGS)[number];
+export type Grouping = "key" | "route" | "day";
 
 export interface UsageQuery {
   readonly by: Grouping;
