@@ -133,10 +133,14 @@ export class Spool {
 
   async #load({ position, length }: Stored): Promise<string> {
     const bytes = Buffer.alloc(length);
-    const read = await this.#file?.read(bytes, 0, length, position);
-    if (read?.bytesRead !== length) throw new Error("The file of a stream is shorter than what was written.");
-    this.#fileEntries--;
-    this.#budget.giveDisk(length);
+    try {
+      const read = await this.#file?.read(bytes, 0, length, position);
+      if (read?.bytesRead !== length)
+        throw new Error("The file of a stream is shorter than what was written.");
+    } finally {
+      this.#fileEntries--;
+      this.#budget.giveDisk(length);
+    }
     return bytes.toString("utf8");
   }
 
