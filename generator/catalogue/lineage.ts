@@ -43,13 +43,17 @@ export function withInheritedPrivacy(
         names.length === 0 ? [] : [[uniqueId, names.map((name) => name.toLowerCase())] as const],
     ),
   );
-  if (privateColumns.size === 0) return entries;
+  const names = new Set([...privateColumns.values()].flat());
   return entries.map((entry) => {
+    const candidates = entry.endpoint.columns
+      .map(({ name }) => name)
+      .filter((name) => names.has(name.toLowerCase()));
+    // Most endpoints have none: finding the nodes upstream takes much longer.
+    if (candidates.length === 0) return entry;
     const inherited = new Set(
       ancestorsOf(entry.uniqueId, manifest).flatMap((id) => privateColumns.get(id) ?? []),
     );
-    const names = entry.endpoint.columns.map(({ name }) => name);
-    const marked = names.filter((name) => inherited.has(name.toLowerCase()));
+    const marked = candidates.filter((name) => inherited.has(name.toLowerCase()));
     if (marked.length === 0) return entry;
     const columns = new Map(entry.facts.columns);
     for (const name of marked) columns.set(name, { ...(columns.get(name) ?? NO_FACTS), isPrivate: true });

@@ -109,8 +109,9 @@ function versionWarnings(version: string | undefined, schema: string): readonly 
 
 function otherNodes(nodes: JsonObject, sources: JsonObject, disabled: JsonObject): readonly OtherNode[] {
   const enabled = [...Object.entries(nodes), ...Object.entries(sources)]
-    .map(([id, node]) => otherNode(id, objectOr(node)))
-    .filter(({ kind }) => OTHER_KINDS.has(kind));
+    .map(([id, node]) => [id, objectOr(node)] as const)
+    .filter(([, node]) => OTHER_KINDS.has(textOr(node["resource_type"], "")))
+    .map(([id, node]) => otherNode(id, node));
   // dbt lists all disabled nodes of an id; an id that also has an enabled node is not disabled.
   const disabledModels = Object.entries(disabled)
     .filter(([id]) => !Object.hasOwn(nodes, id))
