@@ -17,11 +17,12 @@ const GENERATOR = inRoot("generator/dist");
 const ASSETS = inRoot("runtime/dist/assets");
 
 await bundleCommandLine();
-compileValidators();
 copyTemplates();
 copyRedoc();
 await bundleMcpServer();
 await bundlePages();
+// Last: `scripts/ready.js` takes their time for that of the build. esbuild leaves a file alone that does not change.
+compileValidators();
 
 /** Loading some sixty small modules would take as long as rendering a catalogue. */
 async function bundleCommandLine(): Promise<void> {

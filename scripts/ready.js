@@ -16,7 +16,7 @@ export function makeReady() {
     console.log("Installing dependencies (npm ci) …");
     run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
   }
-  if (isStale("runtime/dist/assets/explore.css", ["generator", "runtime", "scripts/build.ts"])) {
+  if (isStale("generator/dist/validators/meta-api.cjs", ["generator", "runtime", "scripts/build.ts"])) {
     console.log("Building (npm run build) …");
     run("npm", ["run", "--silent", "build"]);
   }
