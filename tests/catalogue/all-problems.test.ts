@@ -4,7 +4,7 @@ import { catalogueFrom, catalogueOfText, onlySkipped, pathsOf, told } from "./ca
 const COLUMNS = { date: "date", token: "text" };
 
 describe("the problems of a model", () => {
-  it("are told all together: of its tags, its relation, its shape and its rules", () => {
+  it("are reported together: those of tags, relation, shape and rules", () => {
     const catalogue = catalogueFrom([
       {
         name: "api_flows",
@@ -149,7 +149,7 @@ describe("a key that means nothing", () => {
     expect(warningsOf(api)).toHaveLength(2);
   });
 
-  it("is told beside the problems of a model that is refused", () => {
+  it("is reported beside the problems of a skipped model", () => {
     const catalogue = catalogueFrom([{ name: "a", tags: ["production", "api:a"], api: { paramters: [] } }]);
     expect(catalogue.warnings[0]?.hint).toBe("Did you mean `parameters`?");
     expect(onlySkipped(catalogue).problems).toHaveLength(1);

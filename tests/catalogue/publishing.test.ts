@@ -39,7 +39,7 @@ describe("a path that two models ask for", () => {
     ]);
   });
 
-  it("is told beside the other problems of a second that is invalid", () => {
+  it("is reported beside the other problems of an invalid second model", () => {
     const catalogue = catalogueFrom([
       { name: "a", tags: tags("r") },
       { name: "b", tags: tags("r"), api: {} },

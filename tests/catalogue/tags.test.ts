@@ -93,12 +93,12 @@ describe("the path", () => {
     expect(told(onlySkipped(catalogue).problems)).toEqual([`$.tags: The tag ${message}`]);
   });
 
-  it("tells every bad tag", () => {
+  it("names every bad tag", () => {
     const tags = ["production", "my category", "api:..", "granularity:", "window:a/b"];
     expect(onlySkipped(catalogueFrom([{ name: "a", tags }])).problems).toHaveLength(4);
   });
 
-  it("tells what to do about an empty tag", () => {
+  it("says what to do about an empty tag", () => {
     const { problems } = onlySkipped(catalogueFrom([{ name: "a", tags: ["production", "", "api:a"] }]));
     expect(problems).toMatchObject([{ message: 'The tag "" has no value.', hint: "Remove it." }]);
   });

@@ -43,7 +43,7 @@ async function withRequest(kind: Kind): Promise<Platform> {
 const kinds: readonly Kind[] = ["github", "gitlab"];
 
 describe.skipIf(!needs("git")).each(kinds)("a report's comment on %s", (kind) => {
-  it("is updated however many comments are before it, and nobody else's is touched", async () => {
+  it("is updated however many comments precede it, and no other comment is changed", async () => {
     const platform = await withRequest(kind);
     const request = platform.requests[0]!;
     platform.addComment(request, "somebody", "<!-- routewright diff -->\nMine.");
@@ -56,7 +56,7 @@ describe.skipIf(!needs("git")).each(kinds)("a report's comment on %s", (kind) =>
     expect(bodies).toEqual([...others, '<!-- routewright diff -->\nSecond: `$(id)` "é"\n']);
   });
 
-  it("that is refused is an error which says what was asked, and not the token", async () => {
+  it("that is refused is an error that names the request and not the token", async () => {
     const platform = await withRequest(kind);
     const wrong = { GITHUB_TOKEN: "wrong-token", ROUTEWRIGHT_TOKEN: "wrong-token" };
     const { status, output } = await post(kind, platform.url, "First.\n", wrong);

@@ -34,7 +34,7 @@ function total(metrics: ReadonlyMap<string, number>, name: string): number {
 const REQUESTS = "routewright_requests_total";
 
 describe("/metrics with several workers", () => {
-  it("adds up what all of them have counted, whichever is asked, and loses nothing of those that end", async () => {
+  it("adds the counters of all workers, whichever answers, and keeps those of workers that ended", async () => {
     const served = await serveWorkers(project(manifest), 3);
     const call = async (times: number): Promise<void> => {
       for (let i = 0; i < times; i++) await ask(served.url, "/v1/flows/first", { key: KEYS.tier3 });
@@ -89,7 +89,7 @@ describe("metrics of several processes", () => {
   const line = (text: string, name: string): string =>
     text.split("\n").find((each) => each.startsWith(name)) ?? "";
 
-  it("are added where they count up; of what is served the highest is shown", async () => {
+  it("adds counters; of the release in service it shows the highest value", async () => {
     const all = new WorkerMetrics();
     all.note(1, await counted(1));
     all.note(2, await counted(2));
@@ -107,7 +107,7 @@ describe("metrics of several processes", () => {
     }
   });
 
-  it("forget routes that are gone", async () => {
+  it("drop removed routes", async () => {
     const all = new WorkerMetrics();
     all.note(1, await counted(1));
     await all.retire(1, false);

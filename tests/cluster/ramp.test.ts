@@ -29,7 +29,7 @@ async function serveBoth(...args: readonly string[]) {
 }
 
 describe("workers on the embedded database", () => {
-  it("all use the one that the primary has brought up, and it ends behind them", async () => {
+  it("all use the one that the primary started, and it stops after them", async () => {
     const folder = project(manifest);
     const running = start(folder, ["serve", "--workers", "2"], { PORT: "0", RAMP_PORT: "0" });
     const [, ramp = ""] = await running.until(/"url":"(http:[^"]+)","msg":"ramp listening"/);

@@ -54,7 +54,7 @@ async function statuses(served: Served, path: string, times = 50): Promise<Set<n
 }
 
 describe("POST /v1/system/manifest/refresh with several workers", () => {
-  it("answers once no worker serves the old state any more", async () => {
+  it("answers once no worker serves the old release", async () => {
     const { served, manifests, refresh } = await following(serving(TWO, '"2"'));
     expect(await statuses(served, "/v1/flows/first", 6)).toEqual(new Set([200]));
     expect(await refresh()).toMatchObject({
@@ -78,7 +78,7 @@ describe("POST /v1/system/manifest/refresh with several workers", () => {
     expect(new Set(asked).size).toBe(3);
   });
 
-  it("gives all workers the same hash and time, as it tells them, also to one that starts later", async () => {
+  it("gives all workers the same hash and time, also one that starts later", async () => {
     const { served, refresh } = await following(serving(TWO, '"2"'));
     const { manifest_hash, loaded_at } = await refresh();
     const seconds = Date.parse(String(loaded_at)) / 1000;
@@ -109,7 +109,7 @@ describe("POST /v1/system/manifest/refresh with several workers", () => {
     expect(manifests.conditions).toHaveLength(2);
   });
 
-  it("leaves all as it is when the manifest cannot be had, and says why", async () => {
+  it("changes nothing when the manifest cannot be read, and says why", async () => {
     const { served, manifests, refresh } = await following(serving(TWO, '"2"'));
     await refresh();
     manifests.behave((_, response) => void response.writeHead(500).end());
@@ -132,7 +132,7 @@ describe("POST /v1/system/manifest/refresh with several workers", () => {
     });
   });
 
-  it("is not held up by workers that die, and those in their place serve the new state", async () => {
+  it("is not delayed by workers that die, and their replacements serve the new release", async () => {
     const { served, manifests, refresh } = await following(serving(ONE, '"1"'));
     for (let round = 0; round < 4; round++) {
       const before = servingPids(served);
@@ -152,7 +152,7 @@ describe("POST /v1/system/manifest/refresh with several workers", () => {
     }
   });
 
-  it("reaches a worker too that came up while the others were at it", async () => {
+  it("also reaches a worker that started during the refresh", async () => {
     const slow = `
       const { worker } = require("node:cluster");
       if (worker && worker.id <= 3)
@@ -172,7 +172,7 @@ describe("POST /v1/system/manifest/refresh with several workers", () => {
     expect(await statuses(served, "/v1/flows/first", 30)).toEqual(new Set([404]));
   });
 
-  it("ends a worker that is stuck, rather than let it go on with the old state", async () => {
+  it("ends a stuck worker rather than let it serve the old release", async () => {
     const { served, refresh } = await following(serving(TWO, '"2"'));
     const [stuck] = servingPids(served);
     process.kill(stuck!, "SIGSTOP");
@@ -185,7 +185,7 @@ describe("POST /v1/system/manifest/refresh with several workers", () => {
 });
 
 describe("routewright serve --workers --watch", () => {
-  it("follows the manifest for all workers with one look each time", async () => {
+  it("follows the manifest for all workers with one request per interval", async () => {
     const { served, manifests } = await following(
       serving(TWO, '"2"'),
       { DBT_MANIFEST_REFRESH_INTERVAL_SECONDS: "1" },

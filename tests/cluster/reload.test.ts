@@ -112,7 +112,7 @@ describe("SIGHUP", () => {
 });
 
 describe("a worker that takes the place of a dead one", () => {
-  it("is like its siblings, whatever has happened to the files since", async () => {
+  it("serves the same as the others, even if the files have changed since", async () => {
     const folder = project(resources("first"));
     const served = await serveWorkers(folder, 2);
     generateInto(join(folder, "generated"), resources("second"));
@@ -124,7 +124,7 @@ describe("a worker that takes the place of a dead one", () => {
       expect(told(await ask(served.url, "/v1/flows/first", { key: KEYS.tier3 }))).toEqual([200, [{ n: 1 }]]);
   });
 
-  it("is asked for by SIGTERM to a worker, which finishes first", async () => {
+  it("starts with SIGTERM to a worker, which finishes its requests first", async () => {
     const served = await serveWorkers(project(resources("first")), 2);
     const before = servingPids(served);
     const callers = load({ url: `${served.url}/v1/flows/first`, fresh: 2, kept: 4 });

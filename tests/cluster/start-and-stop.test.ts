@@ -50,7 +50,7 @@ describe("routewright serve --workers", () => {
     });
   });
 
-  it("warns that each worker counts limits by itself, unless Redis counts them", async () => {
+  it("warns that each worker counts limits separately, unless Redis counts them", async () => {
     const warning = /"level":40.*rate limits are counted per worker.*set REDIS_URL/;
     const apart = await serveWorkers(project(manifest), 2);
     expect(apart.printed().stdout.match(warning)).toHaveLength(1);
@@ -98,7 +98,7 @@ describe("routewright serve --workers", () => {
 });
 
 describe("SIGTERM", () => {
-  it("lets all workers finish what is under way, and ends the command with 0", async () => {
+  it("lets all workers finish their requests, and exits 0", async () => {
     const served = await serveWorkers(project(manifest), 2);
     const pids = servingPids(served);
     const agent = new Agent({ keepAlive: true });

@@ -8,7 +8,7 @@ import { ownFolder } from "../support/service.js";
 import { BAD, CLI, GENERATE, GOOD, project, routewright } from "./run.js";
 
 describe("routewright generate", () => {
-  it("writes the folder and tells each file, then tells that nothing changed", () => {
+  it("writes the folder and lists each file, then reports that nothing changed", () => {
     const folder = project(GOOD);
     expect(routewright(folder, GENERATE)).toEqual({
       exit: 0,
@@ -25,7 +25,7 @@ describe("routewright generate", () => {
     expect(routewright(folder, GENERATE).out).toBe("1 endpoint; no file changed; no model skipped\n");
   });
 
-  it("tells each model that it skips with every problem, and exits 0 all the same", () => {
+  it("reports each skipped model with every problem, and still exits 0", () => {
     const { exit, out } = routewright(project(GOOD, BAD), GENERATE);
     expect(exit).toBe(0);
     expect(out).toContain("skipped  model.test.bad (models/bad.sql): invalid\n");
@@ -178,7 +178,7 @@ describe("routewright generate --check", () => {
 describe("where the manifest is", () => {
   const name = { DBT_MANIFEST_PATH: "manifest.json" };
 
-  it("is told by a flag, which wins over DBT_MANIFEST_PATH, which wins over DBT_MANIFEST_URL", () => {
+  it("is taken from a flag, then from DBT_MANIFEST_PATH, then from DBT_MANIFEST_URL", () => {
     const folder = project(GOOD);
     const nowhere = { DBT_MANIFEST_PATH: "none.json", DBT_MANIFEST_URL: "http://127.0.0.1:1/m.json" };
     expect(routewright(folder, GENERATE, nowhere).exit).toBe(0);
@@ -190,7 +190,7 @@ describe("where the manifest is", () => {
     });
   });
 
-  it("has to be told", () => {
+  it("is required", () => {
     expect(routewright(ownFolder(), ["generate"])).toEqual({
       exit: 2,
       out: "",

@@ -50,7 +50,7 @@ describe("a folder that cannot be written", () => {
     expect(filesIn(outside)).toEqual({});
   });
 
-  it("for want of permission keeps its old tree", () => {
+  it("without permission keeps its old tree", () => {
     const folder = project(GOOD, { ...GOOD, name: "gone", tags: ["production", "c", "api:gone"] });
     routewright(folder, GENERATE);
     const old = filesIn(join(folder, "generated"));

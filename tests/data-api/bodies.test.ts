@@ -131,13 +131,13 @@ describe("the size of a body", () => {
   const ofBytes = (size: number): string => `{"id": 1${" ".repeat(size - 9)}}`;
   const chunked = { "transfer-encoding": "chunked" };
 
-  it("may be 1 MiB, told beforehand or not", async () => {
+  it("may be 1 MiB, with and without Content-Length", async () => {
     expect(await ids(ofBytes(MIB))).toEqual([1]);
     const reply = await post(url, "/v1/shop/filters", ofBytes(MIB), { key, headers: chunked });
     expect(idsOf(reply.text)).toEqual([1]);
   });
 
-  it.each([MIB + 1, 5 * MIB])("must not be %i bytes, told beforehand or not", async (size) => {
+  it.each([MIB + 1, 5 * MIB])("must not be %i bytes, with and without Content-Length", async (size) => {
     const reply = await post(url, "/v1/shop/filters", ofBytes(size), { key });
     expect(told(reply)).toEqual(TOO_LARGE);
     expect(reply.headers.connection).toBe("close");
@@ -146,7 +146,7 @@ describe("the size of a body", () => {
     );
   });
 
-  it("is refused before the body is sent where it is told", async () => {
+  it("is refused before the body is sent if Content-Length is too large", async () => {
     const head = `POST /v1/shop/filters HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n`;
     expect(await askRaw(url, head)).toMatch(/^HTTP\/1\.1 413 Payload Too Large\r\n/);
   });

@@ -31,7 +31,7 @@ interface Document {
 }
 
 describe("an endpoint whose model has a deprecation date and a newer version", () => {
-  it("tells in its headers when it goes and what comes after it", async () => {
+  it("names its sunset and its successor in headers", async () => {
     const { status, headers } = await fetch(`${url}/v1/general/flows`);
     expect(status).toBe(200);
     expect(headers.get("deprecation")).toBe(`@${Date.parse("2031-06-30T00:00:00Z") / 1000}`);

@@ -146,7 +146,7 @@ describe("a name that is not declared", () => {
     expect(told(reply)).toEqual(refusal(400, "Unsupported body fields: __proto__, alpha, zeta"));
   });
 
-  it("is told before a value that is wrong", async () => {
+  it("is reported before a wrong value", async () => {
     expect(await get("from=never&x=1")).toEqual(refusal(400, "Unsupported query parameters: x"));
   });
 });

@@ -58,7 +58,7 @@ describe("Accept", () => {
     expect(text).toBe(`[${LINES.join(",")}]`);
   });
 
-  it("is told to caches as what the answer depends on", async () => {
+  it("is named in Vary", async () => {
     expect((await accepting("text/csv")).headers["vary"]).toBe("Accept, Accept-Encoding");
   });
 

@@ -21,7 +21,7 @@ const EVERYWHERE = [
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 describe("X-Request-Id", () => {
-  it.each(EVERYWHERE)("is made where none is given: %s", async (target) => {
+  it.each(EVERYWHERE)("is generated where none is given: %s", async (target) => {
     const first = await ask(url, target, { key });
     const second = await ask(url, target, { key });
     expect(first.headers["x-request-id"]).toMatch(UUID);
@@ -53,7 +53,7 @@ describe("a browser's page from anywhere", () => {
     );
   });
 
-  it.each([...EVERYWHERE, "/v1/shop/tier3"])("may ask beforehand, without a key: %s", async (target) => {
+  it.each([...EVERYWHERE, "/v1/shop/tier3"])("may send a preflight without a key: %s", async (target) => {
     const { status, text, headers } = await ask(url, target, {
       method: "OPTIONS",
       headers: {
@@ -106,7 +106,7 @@ describe("an answer with data", () => {
     });
   });
 
-  it.each(EVERYWHERE)("does not tell what serves it: %s", async (target) => {
+  it.each(EVERYWHERE)("does not name the server software: %s", async (target) => {
     const { headers } = await ask(url, target, { key });
     expect(headers["x-powered-by"]).toBeUndefined();
     expect(headers.server).toBeUndefined();

@@ -70,7 +70,7 @@ it.each(FIELDS)("a hostile value of %s selects nothing, fails nothing and change
   expect(await contents()).toEqual(before);
 });
 
-it("a hostile name of a parameter is told as not supported", async () => {
+it("a hostile parameter name is reported as not supported", async () => {
   for (const name of HOSTILE) {
     const reply = await ask(url, `/v1/shop/filters?${new URLSearchParams({ [name]: "1" }).toString()}`, {
       key,

@@ -83,7 +83,7 @@ describe("a key that is not known", () => {
     expect(told(await ask(url, "/v1/shop/tier0", { headers }))).toEqual(UNKNOWN);
   });
 
-  it("is told before anything else that is wrong", async () => {
+  it("is reported before any other error", async () => {
     expect(told(await ask(url, "/v1/shop/tier1?x=1", { key: "sk_live_x", method: "DELETE" }))).toEqual(
       UNKNOWN,
     );

@@ -21,7 +21,7 @@ describe("GET", () => {
     );
   });
 
-  it("tells the length of the body in bytes", async () => {
+  it("has the body's length in bytes", async () => {
     const { text, headers } = await ask(url, "/v1/shop/filters?id=5", { key });
     expect(text).toContain("Ünï 😀");
     expect(headers["content-length"]).toBe(String(Buffer.byteLength(text)));

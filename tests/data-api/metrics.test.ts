@@ -14,7 +14,7 @@ async function metric(name: string): Promise<string[]> {
 }
 
 describe("the metrics of a running service", () => {
-  it("tell the answers of each endpoint by tier, method and status, and nothing of those that nobody called", async () => {
+  it("count the responses of each endpoint by tier, method and status, and leave out endpoints without requests", async () => {
     await ask(url, "/v1/shop/pages");
     await ask(url, "/v1/shop/pages", { key: KEYS.tier2 });
     await ask(url, "/v1/shop/pages?limit=0");
@@ -102,7 +102,7 @@ describe("the metrics of the routes", () => {
     expect(lines).toContain('routewright_database_duration_seconds_count{tier="tier1"} 0');
   });
 
-  it("forget what is out of service, and begin anew when it comes back", async () => {
+  it("drop removed endpoints, and start again at zero when they return", async () => {
     let served = new Map([["/v1/a", {}]]);
     const counter = new RouteCounter(() => served);
     counter.count(observation({ route: "/v1/a" }));
@@ -114,7 +114,7 @@ describe("the metrics of the routes", () => {
     expect(await text(counter)).toContain('routewright_rows_total{route="/v1/a"} 1\n');
   });
 
-  it("do not grow with refreshes that nobody looks at", async () => {
+  it("do not grow with refreshes between scrapes", async () => {
     let served = new Map<string, object>();
     const all = new Map<string, object>();
     const counter = new RouteCounter(() => served);

@@ -100,7 +100,7 @@ describe("a caller whose window is used up", () => {
     expect((await ask(url, "/v1/shop/tier0", stranger())).status).toBe(200);
   });
 
-  it("by address goes on with a key, and a key's use does not count against the address", async () => {
+  it("by address continues with a key, and a key's requests do not count against the address", async () => {
     const caller = stranger();
     await times(101, "/v1/none", caller);
     const keyed = await ask(url, "/v1/shop/tier0", { ...caller, key: KEYS.tier1 });

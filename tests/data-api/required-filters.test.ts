@@ -49,7 +49,7 @@ describe("an endpoint that requires any of some parameters", () => {
     },
   );
 
-  it("tells a wrong value before a missing one", async () => {
+  it("reports a wrong value before a missing one", async () => {
     expect(await get("guarded?status=Open&from=soon")).toEqual(
       refusal(400, "Parameter 'from' must be a date in YYYY-MM-DD format."),
     );

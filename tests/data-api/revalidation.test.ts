@@ -102,7 +102,7 @@ describe("an answer's ETag", () => {
 });
 
 describe("an endpoint whose builds are known", () => {
-  it("tells when its data was built, and has no such header before", async () => {
+  it("has the build time in a header once it is known", async () => {
     const { manifest } = await changing();
     const service = await startManifest(manifest);
     expect((await ask(service.url, PATH, { key })).headers["x-data-as-of"]).toBeUndefined();
@@ -165,7 +165,7 @@ describe("an endpoint whose builds are known", () => {
 describe("the answer cache", () => {
   const rowsOf = async (url: string) => (await ask(url, PATH, { key })).text;
 
-  it("is off unless asked for", async () => {
+  it("is off by default", async () => {
     const { manifest, change } = await changing();
     const url = await serveManifest(manifest);
     expect(await rowsOf(url)).toBe('[{"id":1}]');
@@ -196,7 +196,7 @@ describe("the answer cache", () => {
     expect(await rowsOf(service.url)).toBe('[{"id":2}]');
   });
 
-  it("tells questions and formats apart", async () => {
+  it("distinguishes queries and formats", async () => {
     const { manifest } = await changing();
     const url = await serveManifest(manifest, { CACHE_TTL_SECONDS: "60" });
     for (let round = 0; round < 2; round++) {
@@ -208,7 +208,7 @@ describe("the answer cache", () => {
 });
 
 describe("the same question by many at once", () => {
-  it("is asked of the database once", async () => {
+  it("is sent to the database once", async () => {
     const schema = await ownSchema("CREATE TABLE @.locked AS SELECT 1 AS id");
     const url = await serveManifest(
       manifestOf([{ name: "locked", schema, tags: ["production", "changing", "api:locked"] }]),
@@ -235,7 +235,7 @@ describe("the same question by many at once", () => {
     expect(new Set(answers.map(({ headers }) => headers["x-ratelimit-remaining"])).size).toBe(50);
   });
 
-  it("goes on for the others when whoever asked first goes away", async () => {
+  it("continues for the others when the first caller disconnects", async () => {
     const schema = await ownSchema(`CREATE VIEW @.slow AS SELECT 1 AS id FROM pg_sleep(1)`);
     const url = await serveManifest(
       manifestOf([{ name: "slow", schema, tags: ["production", "changing", "api:slow"] }]),

@@ -23,7 +23,7 @@ describe("the order of the rows", () => {
     expect(await ids(search)).toEqual(expected);
   });
 
-  it("can be asked for in a body", async () => {
+  it("can be requested in a body", async () => {
     const reply = await post(url, "/v1/shop/sorted", { sort_by: "amount", sort_direction: "asc" }, { key });
     expect(idsOf(reply.text)).toEqual([3, 1, 5, 2, 4]);
   });
@@ -52,7 +52,7 @@ describe("the order of the rows", () => {
     expect(told(await post(url, path, fields, { key }))).toEqual(refusal(400, detail));
   });
 
-  it("is asked for once only", async () => {
+  it("may be given once only", async () => {
     expect(told(await ask(url, "/v1/shop/sorted?sort_by=id&sort_by=day", { key }))).toEqual(
       refusal(400, "Parameter 'sort_by' expects a single value."),
     );

@@ -8,13 +8,13 @@ const { url } = await serveOrders();
 const CLOSED = refusal(403, "Metrics are open to loopback callers and tier3 keys only.");
 
 describe("the system's endpoints", () => {
-  it("tell that the service is online", async () => {
+  it("report that the service is online", async () => {
     const { text } = await ask(url, "/");
     const { info } = JSON.parse((await ask(url, "/openapi.json")).text) as { info: { title: string } };
     expect(text).toBe(JSON.stringify({ status: "online", service: info.title, docs: "/docs" }));
   });
 
-  it("tell that the database is connected", async () => {
+  it("report that the database is connected", async () => {
     expect(told(await ask(url, "/health"))).toEqual([200, { status: "ok", database_connected: true }]);
   });
 
@@ -129,7 +129,7 @@ describe("/metrics", () => {
     },
   );
 
-  it("is closed to a trusted proxy's callers, whatever they say they are", async () => {
+  it("is closed to a trusted proxy's callers, whatever headers they send", async () => {
     const { url: proxied } = await serveOrders({ TRUST_PROXY: "1" });
     expect((await ask(proxied, "/metrics")).status).toBe(403);
     expect((await ask(proxied, "/metrics", { headers: { "x-forwarded-for": "::1" } })).status).toBe(403);

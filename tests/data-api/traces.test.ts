@@ -66,7 +66,7 @@ const fieldsOf = (of: Parameters<typeof requestFields>[0]) =>
   JSON.parse(JSON.stringify(requestFields(of))) as Record<string, unknown>;
 
 describe("the log line of a request", () => {
-  it("tells the trace, our span in it and the caller's", () => {
+  it("has the trace, our span and the caller's span", () => {
     const trace = of(`00-${TRACE}-${PARENT}-01`);
     expect(fieldsOf(observation({ trace }))).toMatchObject({
       trace_id: TRACE,

@@ -133,7 +133,7 @@ describe("on the command line", () => {
     generateInto(join(project, "api"), head);
   });
 
-  it("a branch is compared with the work tree's folder, in the form asked for", () => {
+  it("a branch is compared with the work tree's folder, in the requested format", () => {
     const { status, stdout } = routewright(
       "diff",
       "git:main",

@@ -75,7 +75,7 @@ describe("a git revision as a revision", () => {
     expect(await pathsAt("one", generated)).toEqual(["/v1/bridges/volume"]);
   });
 
-  it("is read though the folder is gone, or changed, in the work tree", async () => {
+  it("is read even if the folder is deleted or changed in the work tree", async () => {
     rmSync(generated, { recursive: true });
     expect(await pathsAt("one")).toEqual(["/v1/bridges/volume"]);
     git("checkout", "-q", "--", ".");

@@ -22,7 +22,7 @@ describe("which endpoint is which", () => {
     ]);
   });
 
-  it("two models that swap their paths are served from one another: nobody has moved", () => {
+  it("two models that swap their paths are served from one another: neither has moved", () => {
     const swapped = described([model("a", "x"), model("b", "y")], [model("a", "y"), model("b", "x")]);
     expect(swapped.map((change) => change.split(" ", 2).join(" "))).toEqual([
       "model-changed /v1/general/x",
@@ -64,7 +64,7 @@ describe("which endpoint is which", () => {
   });
 });
 
-describe("why an endpoint is gone", () => {
+describe("why an endpoint was removed", () => {
   const invalid = model("a", "x", { api: { methods: [] } });
 
   it("comes with the head's reasons", () => {
@@ -92,7 +92,7 @@ describe("why an endpoint is gone", () => {
   });
 });
 
-describe("parameters that are gone", () => {
+describe("removed parameters", () => {
   const parameter = (name: string, column = "a") => ({ name, column, operator: "=", type: "string" });
   const between = (base: readonly object[], head: readonly object[]): readonly string[] => {
     const manifests = [base, head].map((parameters) =>

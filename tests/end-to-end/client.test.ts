@@ -114,7 +114,7 @@ describe("routewright client", () => {
     expect(statuses).toEqual([0, 429, 200, 304]);
   });
 
-  it("keeps what is not its own, and says what is in the way", () => {
+  it("keeps files that it did not write, and names those in conflict", () => {
     const own = ownFolder();
     generateInto(join(own, "generated"), starterManifest());
     writeFileSync(join(own, "notes.md"), "mine");

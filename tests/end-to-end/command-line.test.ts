@@ -27,7 +27,7 @@ function project(): string {
 const BASE = { DATABASE_URL: databaseUrl };
 
 describe("routewright serve", () => {
-  it("answers over a socket, and at SIGTERM finishes what is under way, then exits 0", async () => {
+  it("answers over a socket, and at SIGTERM finishes its requests, then exits 0", async () => {
     const served = await serve(project(), [], BASE);
     expect(told(await ask(served.url, "/v1/served/fast"))).toEqual([200, [{ id: 1 }]]);
 

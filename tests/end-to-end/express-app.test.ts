@@ -162,7 +162,7 @@ describe("a generated handler in an Express app", () => {
     },
   );
 
-  it("tells what is missing where nobody has put a gateway in front", async () => {
+  it("says what is missing without a gateway", async () => {
     const app = await serveApp((each) => {
       each.get("/volume", endpoints[0]!.get as never);
       each.use((error: Error, _request: Request, response: Response, next: NextFunction) => {

@@ -73,7 +73,7 @@ describe.each(MANIFESTS)("%s", (_, read, counts) => {
     expect(new Set(pathsOf(catalogue())).size).toBe(counts.endpoints);
   });
 
-  it("is told every refusal with its place, a message and what to do", () => {
+  it("reports every skipped model with its location, a message and what to do", () => {
     const refused = catalogue().skipped.filter(({ reason }) => reason !== "excluded");
     expect(refused).toHaveLength(counts.invalid + counts.taken);
     for (const { model, file, problems } of refused) {

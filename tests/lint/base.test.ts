@@ -99,7 +99,7 @@ describe("lint --base", () => {
     },
   );
 
-  it("that is none is an error", () => {
+  it("that is not a manifest is an error", () => {
     expect(routewright(folder, ["lint", "--manifest", "head.json", "--base", "git:nowhere"])).toMatchObject({
       exit: 2,
       out: "",

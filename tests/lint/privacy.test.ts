@@ -56,12 +56,12 @@ describe("a mark of privacy", () => {
     expect(found(json(["visits"]))).toEqual([]);
   });
 
-  it("is told at its strictest where a model has several", () => {
+  it("is reported at its strictest where a model has several", () => {
     const [finding] = lintJson(over({ contains_pii: "tier2", privacy_tier: "internal" })).findings;
     expect(plainText(finding!.message)).toContain('restricts to "tier3" and above');
   });
 
-  it("on a key that nobody configured means nothing", () => {
+  it("on a key that is not configured has no effect", () => {
     expect(found(over({ sensitivity: "high" }))).toEqual([]);
   });
 });
@@ -161,7 +161,7 @@ describe("a higher tier", () => {
     expect(rules(untagged.filter((tag) => tag !== "production"))).toEqual([]);
   });
 
-  it("is told by the shortest way, once, however many ways there are", () => {
+  it("is reported once, by the shortest path, however many paths there are", () => {
     const json = project({
       visits: { tags: tagged("tier1"), columns: ["visits"], parents: ["b", "c"] },
       b: { parents: ["c"] },

@@ -131,7 +131,7 @@ describe("in ClickHouse", () => {
     ]);
   });
 
-  it("says that it cannot tell where the manifest tells nothing of storage", () => {
+  it("reports unknown where the manifest has no storage facts", () => {
     const json = project({ sales: endpoint([EQUAL]) }, "clickhouse");
     expect(lintJson(json)).toMatchObject({
       findings: [],

@@ -31,7 +31,7 @@ function merged(declared: Readonly<Record<string, string | null>>, columns: obje
 }
 
 describe("a catalog", () => {
-  it("adds ClickHouse's types and columns behind the declared ones, in the relation's order", () => {
+  it("adds ClickHouse's types, and columns after the declared ones, in the relation's order", () => {
     const found = numbered([
       ["day", "Date"],
       ["value", "Nullable(Float64)"],
@@ -91,7 +91,7 @@ describe("a catalog", () => {
     ]);
   });
 
-  it("has each column once, and what is odd in it is passed over", () => {
+  it("has each column once, and ignores malformed entries", () => {
     const found = {
       a: { name: "a", type: "text", index: "first" },
       b: { name: "a", type: "int", index: 3 },

@@ -125,7 +125,7 @@ describe("a manifest at an address", () => {
     );
   });
 
-  it("is refused where nobody listens, or the host is unknown", async () => {
+  it("is an error where no server listens, or the host is unknown", async () => {
     const free = createServer();
     const address = await listen(free);
     await new Promise((done) => free.close(done));
@@ -134,7 +134,7 @@ describe("a manifest at an address", () => {
     );
   });
 
-  it("is refused from a server whose certificate nobody vouches for, with what to do", async () => {
+  it("is refused from a server with an untrusted certificate, with what to do", async () => {
     expect(await problemOf(`https://${secure}/manifest.json`)).toBe(
       "Cannot fetch https://<host>/manifest.json: its certificate is not trusted (self-signed certificate). " +
         "Name your own authority's in NODE_EXTRA_CA_CERTS.",

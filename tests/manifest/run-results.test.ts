@@ -181,12 +181,12 @@ describe("dbt's run_results.json", () => {
     },
   );
 
-  it("passes over results that are none, and tells the rest", () => {
+  it("ignores malformed results, and reports the rest", () => {
     const text = runResults([null, 7, "x", [], {}, result("model.shop.a")]);
     expect(read(text)).toMatchObject({ ok: true, builds: [DONE] });
   });
 
-  it("may tell of nothing", () => {
+  it("may be empty", () => {
     expect(read(runResults([], { which: null }))).toEqual({ ok: true, builds: [], tests: [], command: null });
   });
 

@@ -228,7 +228,7 @@ describe("a model", () => {
     },
   );
 
-  it("has nothing but what is of the right kind", () => {
+  it("keeps only values of the right type", () => {
     const odd = { name: 1, tags: "t", schema: null, columns: [1], meta: [], config: "c", description: {} };
     expect(modelOf(odd)).toEqual({
       uniqueId: "model.shop.x",

@@ -115,7 +115,7 @@ describe("an MCP client", () => {
     expect((await query({})).isError).toBe(false);
   });
 
-  it("gets no more rows than asked for, nor than fit a context, whatever the endpoint gives", async () => {
+  it("gets no more rows than requested, nor than fit a context, whatever the endpoint returns", async () => {
     const client = await connect(KEYS.tier1);
     const rowsOf = async (args: object) => {
       const { text } = await call(client, "query_endpoint", { path: "/v1/shop/long", ...args });
@@ -188,7 +188,7 @@ describe("a key", () => {
   });
 });
 
-it("answers what is no MCP request as the API does", async () => {
+it("answers requests that are not MCP as the API does", async () => {
   const send = async (init: RequestInit) => {
     const response = await fetch(`${url}/mcp`, init);
     return [response.status, await response.text(), response.headers.get("allow")];

@@ -15,7 +15,7 @@ function namesIn(section: string): readonly string[] {
   return [...text.matchAll(/^\| `([^`]+)`/gm)].map(([, name = ""]) => name).sort();
 }
 
-it("the reference says of every alert what it means, and of no other", () => {
+it("the reference explains every alert, and no others", () => {
   const { groups } = parse(alerts) as { groups: { rules: { alert: string }[] }[] };
   const names = groups.flatMap(({ rules }) => rules.map(({ alert }) => alert));
   expect(namesIn("Dashboard and alerts")).toEqual(names.sort());

@@ -99,7 +99,7 @@ describe("the PostgreSQL warehouse", () => {
     expect(await open("postgres://nobody@127.0.0.1:1/none").warehouse.isReachable()).toBe(false);
   });
 
-  it("is overloaded behind a thousand waiting queries, and answers those", async () => {
+  it("is overloaded once a thousand queries wait, and answers those", async () => {
     const { warehouse: own } = open();
     const locker = new pg.Client({ connectionString: databaseUrl });
     await locker.connect();

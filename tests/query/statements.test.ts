@@ -301,7 +301,7 @@ describe("the question for a relation's columns", () => {
     expect(wholeJson(ID_SHAPE, { ...NOTHING, page }).text).toContain(" LIMIT 1001) t OFFSET 0");
   });
 
-  it("row by row has all of the page, and one row that tells whether more follow", () => {
+  it("row by row has all of the page, and one row that shows whether more follow", () => {
     const page = { limit: 5000, offset: 3, lookAhead: true };
     const { text, values } = postgresDialect.selectEach(
       ["sch", "rel"],

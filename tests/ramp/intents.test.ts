@@ -58,7 +58,7 @@ describe("an intent", () => {
     expect(list.json).toEqual([created.json]);
   });
 
-  it("executes by itself when nothing is outstanding and that is wanted", async () => {
+  it("executes automatically when nothing is outstanding and autoExecute is set", async () => {
     const auth = await newCustomer(world, project);
     const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp({ autoExecute: true }) });
     expect(json).toMatchObject({
@@ -72,7 +72,7 @@ describe("an intent", () => {
     );
   });
 
-  it("executes by itself once the identity check is passed, and that is wanted", async () => {
+  it("executes automatically once the identity check is passed and autoExecute is set", async () => {
     const auth = await newCustomer(world, project);
     await world.sandbox.set({ onboarding: "approve" });
     const { json } = await world.call("POST", "/v1/intent", { auth, body: north({ autoExecute: true }) });

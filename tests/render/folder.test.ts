@@ -126,7 +126,7 @@ describe("in the way", () => {
     }
   });
 
-  it("is nothing behind a link that nobody needs: it is neither read nor deleted", () => {
+  it("does not include what an unused link points to: it is neither read nor deleted", () => {
     const outside = ownFolder();
     writeFileSync(join(outside, "old.ts"), MARKED);
     const link = (folder: string): void => {

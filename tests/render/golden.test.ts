@@ -86,7 +86,7 @@ function rewrite(name: string, files: Readonly<Record<string, string>>): void {
 }
 
 describe("generate, from the manifest of", () => {
-  it.each(CASES)("%s, gives what is expected", async (name) => {
+  it.each(CASES)("%s, renders the expected output", async (name) => {
     const files = await made(name);
     if (process.env["UPDATE_GOLDEN"]) rewrite(name, files);
     const manifest = readFileSync(join(GOLDEN, name, "manifest.json"), "utf8");
@@ -94,7 +94,7 @@ describe("generate, from the manifest of", () => {
   });
 });
 
-it("what is expected compiles under strict", () => {
+it("the expected output compiles under strict", () => {
   const folders = CASES.filter((name) => existsSync(join(GOLDEN, name, "expected"))).map(
     (name) => new Map(Object.entries(filesIn(join(GOLDEN, name, "expected")))),
   );
@@ -102,7 +102,7 @@ it("what is expected compiles under strict", () => {
   expect(complaintsOf(folders)).toEqual([]);
 }, 120_000);
 
-it("a case says what it expects", () => {
+it("a case has its expected output", () => {
   for (const name of CASES) {
     expect(readFileSync(join(GOLDEN, name, "manifest.json"), "utf8")).not.toBe("");
     const found = readdirSync(join(GOLDEN, name));

@@ -73,7 +73,7 @@ describe("a manifest of hostile words", () => {
     expect(strayCode(files)).toEqual([]);
   });
 
-  it("compiles under strict, by a compiler that sees what is wrong", () => {
+  it("compiles under strict, with a compiler that reports errors", () => {
     const wrong = new Map([...files].map(([file, text]) => [file, text.replace('tier: "tier0"', "tier: 0")]));
     const [ofRight, ofWrong] = [files, wrong].map((one) => complaintsOf([one]));
     expect(ofRight).toEqual([]);

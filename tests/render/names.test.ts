@@ -82,7 +82,7 @@ describe("the identifier of a module", () => {
     );
   });
 
-  it("tells the path where that is plain", () => {
+  it("names the path where that is unambiguous", () => {
     expect(moduleName(withPath("/v1/bridges/volume/last_7d"))).toBe("v1$bridges$volume$last_7d");
   });
 });

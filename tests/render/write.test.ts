@@ -24,7 +24,7 @@ function update(folder: string, fresh: FileSet): void {
 }
 
 describe("writing", () => {
-  it("makes the folder what it should be, from nothing", () => {
+  it("creates the folder", () => {
     const folder = join(ownFolder(), "not/yet/there");
     const fresh = files({ "index.ts": "1", "routes/c/a.ts": "2" });
     update(folder, fresh);

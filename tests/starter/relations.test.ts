@@ -107,7 +107,7 @@ describe.skipIf(!SERVER_URL)("building demo relations", () => {
     ]);
   });
 
-  it("does nothing when manifest and seeds are unchanged, and builds anew when a seed changes", async () => {
+  it("does nothing when manifest and seeds are unchanged, and rebuilds when a seed changes", async () => {
     await build();
     expect(await build()).toMatchObject({ built: 0, skipped: true });
     expect(await build({ csv: "id,odd name\n7,z\n" })).toMatchObject({ built: 3, skipped: false });

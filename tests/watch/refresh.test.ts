@@ -165,7 +165,7 @@ describe("POST /v1/system/manifest/refresh", () => {
     expect(manifests.conditions).toHaveLength(2);
   });
 
-  it("tells the manifest's hash and time, as /metrics does", async () => {
+  it("reports the manifest's hash and time, as /metrics does", async () => {
     const { refresh, url } = await following(serving(TWO, '"2"'));
     const { manifest_hash, loaded_at } = (await (await refresh()).json()) as Record<string, string>;
     const metrics = await (await fetch(`${url}/metrics`)).text();
@@ -229,7 +229,7 @@ describe("POST /v1/system/manifest/refresh", () => {
 });
 
 describe("routewright serve --watch", () => {
-  it("follows the manifest by itself", async () => {
+  it("follows the manifest automatically", async () => {
     const { manifests, command, get } = await following(serving(TWO, '"2"'), {
       DBT_MANIFEST_REFRESH_ENABLED: "true",
       DBT_MANIFEST_REFRESH_INTERVAL_SECONDS: "1",

@@ -72,7 +72,7 @@ describe("a folder that is not the generator's alone", () => {
     expect(statSync(folder).ino).toBe(ino);
   });
 
-  it("behind a link is followed, and the link stays one", () => {
+  it("that is a link is followed, and the link is kept", () => {
     const parent = ownFolder();
     mkdirSync(join(parent, "real"));
     symlinkSync("real", join(parent, "generated"));

@@ -56,7 +56,7 @@ async function following(
 }
 
 describe("a run_results.json on this machine", () => {
-  it("is read before anything is served, and again as soon as dbt writes it anew", async () => {
+  it("is read before the server listens, and again as soon as dbt writes it", async () => {
     const file = join(ownFolder(), "run_results.json");
     put(file, runResults({ a: 1, b: 2 }));
     const { secondOf, problems } = await following(file);
@@ -68,7 +68,7 @@ describe("a run_results.json on this machine", () => {
     expect(problems).toEqual([]);
   });
 
-  it("may come later: that it is missing is told once", async () => {
+  it("may appear later: its absence is reported once", async () => {
     const file = join(ownFolder(), "run_results.json");
     const { secondOf, problems } = await following(file, 0.05);
     await sleep(300);
@@ -79,7 +79,7 @@ describe("a run_results.json on this machine", () => {
     ]);
   });
 
-  it("that is half written, and then gone, takes nothing back", async () => {
+  it("that is half written, then deleted, changes nothing", async () => {
     const file = join(ownFolder(), "run_results.json");
     put(file, runResults({ a: 1 }));
     const { secondOf, problems } = await following(file, 0.05);
@@ -97,7 +97,7 @@ describe("a run_results.json on this machine", () => {
     await expect.poll(() => problems).toHaveLength(3);
   });
 
-  it("that is no more than a compilation's is told, unless a build's has been read", async () => {
+  it("of a compilation only is reported, unless a build's has been read", async () => {
     const file = join(ownFolder(), "run_results.json");
     put(file, runResults({ a: 1 }, "compile"));
     const { secondOf, problems } = await following(file);
@@ -162,7 +162,7 @@ describe("a run_results.json on this machine", () => {
 });
 
 describe("a run_results.json at an address", () => {
-  it("is asked for with the validators of the one that is known", async () => {
+  it("is requested with the validators of the known one", async () => {
     const server = await manifestServer(serving(runResults({ a: 1 }), '"1"'));
     const { secondOf, builds, problems } = await following(server.url, 0.05);
     await expect.poll(() => server.conditions.length).toBeGreaterThan(3);
@@ -191,7 +191,7 @@ describe("a run_results.json at an address", () => {
     await expect.poll(() => secondOf("a")).toBe(11);
   });
 
-  it("holds nothing up when it is slow, and is not asked twice at a time", async () => {
+  it("delays nothing when it is slow, and is not requested twice at a time", async () => {
     const server = await manifestServer((request, response) => {
       setTimeout(serving(runResults({ a: 1 }), '"1"'), 400, request, response);
     });

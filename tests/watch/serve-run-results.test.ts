@@ -87,7 +87,7 @@ it("serves without versions, and says why, where the run results cannot be read;
   expect(stdout + stderr).not.toContain("hush");
 });
 
-it("a path that is not there is told before it listens", async () => {
+it("a missing path is reported before the server listens", async () => {
   const command = await served(ownFolder(), { DBT_RUN_RESULTS_PATH: "none/run_results.json" });
   const { stdout } = await command.stop();
   expect(stdout).toMatch(/there is no such file.*"run results not read"[^]*"msg":"listening"/);

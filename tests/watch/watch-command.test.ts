@@ -52,7 +52,7 @@ describe("routewright watch", () => {
     expect((await command.stop("SIGINT")).code).toBe(0);
   });
 
-  it("changes nothing for a half-written manifest, tells it once, and goes on when it is whole", async () => {
+  it("changes nothing for a half-written manifest, reports it once, and continues when it is complete", async () => {
     const folder = ownFolder();
     const whole = JSON.stringify(manifestOf([{ name: "api_a", tags: ["production", "api:a"], columns: {} }]));
     put(folder, JSON.parse(whole));

@@ -64,7 +64,7 @@ describe("the OpenAPI document", () => {
     ]);
   });
 
-  it("tells how a key is sent", () => {
+  it("describes how a key is sent", () => {
     expect(documentOf().components.securitySchemes).toEqual({
       ApiKeyAuth: { type: "apiKey", in: "header", name: "X-API-Key" },
     });
@@ -76,7 +76,7 @@ describe("the OpenAPI document", () => {
     expect(openApiText(catalogue(FULL, LEGACY))).toBe(text);
   });
 
-  it("describes an endpoint the same whatever stands beside it", () => {
+  it("describes an endpoint the same whatever other endpoints there are", () => {
     const { paths, components } = documentOf(FULL);
     const among = documentOf(LEGACY, FULL, ...TWO.slice(0, 2));
     expect(among.paths[FULL.endpoint.path]).toEqual(paths[FULL.endpoint.path]);

@@ -29,7 +29,7 @@ describe("the table of errors and the document", () => {
     }
   });
 
-  it("tells a caller who has the rows already that they are the same", () => {
+  it("documents 304 for a caller that has the rows already", () => {
     const { get, post } = rich.paths[FULL.endpoint.path];
     expect(get.responses["304"]).toEqual({ $ref: "#/components/responses/NotModified" });
     expect(post.responses["304"]).toBeUndefined();
@@ -91,7 +91,7 @@ describe("the headers of a response", () => {
     }
   });
 
-  it("tell when to try again on 429 and 503, and the methods on 405", () => {
+  it("document Retry-After on 429 and 503, and Allow on 405", () => {
     const { TooManyRequests, ServiceUnavailable, MethodNotAllowed } = components.responses;
     expect(TooManyRequests.headers).toHaveProperty("Retry-After");
     expect(ServiceUnavailable.headers).toHaveProperty("Retry-After");

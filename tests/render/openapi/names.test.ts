@@ -25,7 +25,7 @@ describe("names of operations", () => {
     expect(operationIdOf("GET", from)).toBe(name);
   });
 
-  it("tells the methods of a path apart", () => {
+  it("distinguishes the methods of a path", () => {
     expect(operationIdOf("POST", "/v1/bridges/volume/daily")).toBe("post_bridges_volume_daily");
   });
 

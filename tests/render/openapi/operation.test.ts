@@ -41,7 +41,7 @@ describe("an operation", () => {
     expect(operationOf(FULL).security).toEqual([{ ApiKeyAuth: [] }]);
   });
 
-  it("tells the fixed sort and the filters of which one is required", () => {
+  it("describes the fixed sort and the filters of which one is required", () => {
     expect(operationOf(FULL).description).toContain(
       "At least one of these parameters is required: `token`, `bridge`.",
     );
@@ -83,7 +83,7 @@ describe("the query of a GET", () => {
     });
   });
 
-  it("tells each parameter's column and operator behind its author's words", () => {
+  it("describes each parameter's column and operator after its author's words", () => {
     expect(parameterOf("token").description).toMatch(
       /^Symbol of the token\.\n\nFilter: `token IN \(values\)`\./,
     );
