@@ -93,7 +93,7 @@ function watchFile(file: string, changed: () => void): () => void {
       clearTimeout(debounce);
       debounce = setTimeout(changed, DEBOUNCE_MS);
     });
-    // Some file systems, such as network ones, support no watches: polling goes on at the interval.
+    // Some file systems, such as network ones, support no watches: polling continues at the interval.
     watcher.on("error", () => watcher?.close());
   } catch {
     watcher = undefined;

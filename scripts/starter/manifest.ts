@@ -1,5 +1,5 @@
 /**
- * Makes `templates/starter/manifest.json` anew: `npx tsx scripts/starter/manifest.ts`.
+ * Regenerates `templates/starter/manifest.json`: `npx tsx scripts/starter/manifest.ts`.
  *
  * Needs python3 and a PostgreSQL whose user may create databases: DATABASE_URL, by default
  * `postgres://postgres@127.0.0.1:5432/postgres`. dbt builds the starter project, tests included, in a database of its own

@@ -22,7 +22,7 @@ function published(meta: unknown) {
   ]);
 }
 
-/** Each rule of data-api.md §2.3: what breaks it, where and what is told, and what to do. */
+/** Each rule of `meta.api`: what violates it, and the location, message and hint of its error. */
 // prettier-ignore
 const BROKEN: readonly (readonly [rule: string, meta: unknown, problem: string, hint: string])[] = [
   ["the record is an object", [], "$.config.meta.api: [] is not of type object.", "Write an object."],

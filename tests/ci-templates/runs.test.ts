@@ -27,7 +27,7 @@ const PRIVATE = JSON.parse(
   ),
 ) as unknown;
 
-/** The comments of the pipeline, by the report that each tells. */
+/** The comments of the pipeline, by their report. */
 function reportsOn(request: ReviewRequest): Readonly<Record<string, string>> {
   const own = request.comments.filter(({ author }) => author === "pipeline");
   return Object.fromEntries(own.map(({ body }) => [/^<!-- routewright (\w+) -->\n/.exec(body)![1]!, body]));

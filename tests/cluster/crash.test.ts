@@ -40,7 +40,7 @@ describe("a worker that is killed", () => {
     const { answered, answers, failed } = await callers.stop();
     console.log(`${String(KILLS)} kills under load: ${String(answered)} answered, failed:`, failed);
     expect([...answers]).toEqual(['200 [{"n":1}]']);
-    // Whoever was connected to a worker that died knows it at once; nobody is refused, or waits for nothing.
+    // Clients of the worker that died see a closed connection at once; no other request is refused or left without a response.
     expect(Object.keys(failed).filter((code) => code !== "ECONNRESET")).toEqual([]);
     expect(failed["ECONNRESET"] ?? 0).toBeLessThanOrEqual(KILLS * (KEPT + 4));
     const deaths = linesOf(served).filter(({ msg }) => msg === "worker died");

@@ -27,7 +27,7 @@ export interface LoadOptions {
   readonly url: string;
   /** Callers who make a connection for each request. */
   readonly fresh: number;
-  /** Callers who keep theirs; nobody tries again, as a client might whose connection was closed just then. */
+  /** Callers that keep their connection; none retries, as a client might whose connection was just closed. */
   readonly kept: number;
 }
 

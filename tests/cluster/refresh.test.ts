@@ -46,7 +46,7 @@ async function following(
   return { served, manifests, refresh };
 }
 
-/** Asks so often, each time on a new connection, that every worker is asked. */
+/** Sends so many requests, each on a new connection, that every worker gets one. */
 async function statuses(served: Served, path: string, times = 50): Promise<Set<number>> {
   const seen = new Set<number>();
   for (let i = 0; i < times; i++) seen.add((await ask(served.url, path, { key: KEYS.tier3 })).status);
@@ -138,7 +138,7 @@ describe("POST /v1/system/manifest/refresh with several workers", () => {
       const before = servingPids(served);
       manifests.behave(serving(round % 2 === 0 ? TWO : THREE, `"${String(round)}"`));
       const refreshed = refresh().catch(() => null);
-      // It may be the one that was asked; all have been told by then or are at it.
+      // It may be the one that got the request; by then all have the new release or are loading it.
       await new Promise((resolve) => setTimeout(resolve, 15 * round));
       process.kill(before[0]!, "SIGKILL");
       expect((await refreshed)?.["status"] ?? "asked again").toMatch(/reloaded|asked again/);
@@ -161,7 +161,7 @@ describe("POST /v1/system/manifest/refresh with several workers", () => {
         });`;
     const { served, refresh } = await following(serving(TWO, '"2"'), preloading(ownFolder(), slow));
     const before = servingPids(served);
-    // One that is not asked itself: who asks waits at a worker.
+    // Not the worker that got the request: its client waits for it.
     const refreshed = Promise.allSettled([refresh(), refresh()]);
     await new Promise((resolve) => setTimeout(resolve, 500));
     process.kill(before[2]!, "SIGKILL");

@@ -70,7 +70,7 @@ interface Request {
   readonly limit: number | null;
   readonly offset: number | null;
   readonly format: "json" | "csv" | "ndjson";
-  /** How the format is asked for. */
+  /** How the format is requested. */
   readonly by: "accept" | "suffix";
   readonly method: "GET" | "POST";
   /** How a list is written: in one text, or as several values. */

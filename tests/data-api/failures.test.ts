@@ -81,7 +81,7 @@ describe("a database that is out of reach", () => {
   });
 });
 
-/** Runs `during` while nobody else can read the relation `locked`. */
+/** Runs `during` while the relation `locked` is locked. */
 async function whileLocked(during: () => Promise<void>): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

@@ -6,7 +6,7 @@ import { serveOrders } from "./orders.js";
 const { url } = await serveOrders({ TRUST_PROXY: "1" });
 
 let addresses = 0;
-/** A caller that nobody has been. */
+/** A new caller. */
 function stranger(): { headers: Record<string, string> } {
   return { headers: { "x-forwarded-for": `203.0.113.${String(++addresses)}` } };
 }

@@ -1,4 +1,4 @@
-/** Raw JSON of a manifest: what it holds is known to whoever mutates it. */
+/** Raw JSON of a manifest, whose content the mutating test knows. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 type Raw = any;
 

@@ -110,7 +110,7 @@ describe("routewright client", () => {
     expect(amounts).toEqual(amounts.toSorted((a, b) => b - a));
     const [first, second] = result["again"] as unknown[];
     expect(second).toEqual(first);
-    // Sent again after the lost connection and the 429; the second request asked with the ETag of the first.
+    // Sent again after the lost connection and the 429; the second request had the ETag of the first.
     expect(statuses).toEqual([0, 429, 200, 304]);
   });
 

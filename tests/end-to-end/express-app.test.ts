@@ -103,7 +103,7 @@ const QUESTIONS: readonly (readonly [what: string, target: string, question: Que
   ],
 ];
 
-/** What must be the same; the window goes on counting and ids and dates are new each time. */
+/** What must be the same; the rate limit's window, ids and dates differ each time. */
 function comparable({ status, headers, text }: Reply, prefix = ""): unknown {
   const names = ["date", "x-request-id", "x-ratelimit-remaining", "x-ratelimit-reset"];
   const steady = Object.entries(headers).map(([name, value]) => [

@@ -126,7 +126,7 @@ describe("slow readers", () => {
     const response = await stall(`${url}/v1/shop/swapped`);
     await expect.poll(() => running("answer")).toBe(1);
     const client = await locker();
-    // It would wait until the reader goes on, which it never does.
+    // It would wait until the reader continues, which it never does.
     await client.query(`ALTER TABLE "${schema}".swapped RENAME COLUMN label TO label_new;
       ALTER TABLE "${schema}".swapped RENAME COLUMN label_new TO label`);
     const ended = new Promise((resolve) => response.once("close", () => resolve(response.complete)));

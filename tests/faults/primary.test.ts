@@ -18,7 +18,7 @@ const base = await serveFrom({
 
 const SECONDS = { timeout: 60_000, interval: 50 };
 
-/** Breaks the database under load, sees that everything is refused, mends it, and sees that everything is answered. */
+/** Breaks the database under load, expects refusals, repairs it, and expects answers. */
 async function outage(
   name: string,
   breakIt: () => Promise<void>,

@@ -8,7 +8,7 @@ const SMUGGLED = get("/smuggled");
 const post = (headers: string, body: string): string =>
   `POST / HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n${body}`;
 
-/** Sends a text with a request behind it; tells what the server took for requests, and its answers. */
+/** Sends a text followed by a request; returns what the server read as requests, and its responses. */
 async function ask(
   text: string,
 ): Promise<{ readonly urls: readonly string[]; readonly statuses: readonly number[] }> {

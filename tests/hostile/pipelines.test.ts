@@ -8,7 +8,7 @@ const names = (count: number): readonly string[] => Array.from({ length: count }
 const all = (paths: readonly string[]): string => paths.map((path) => get(path)).join("");
 const bodies = (client: Client): readonly string[] => client.said.match(/\/\d+(?=HTTP|$)/g) ?? [];
 
-/** Answers a request with its path after a while, and tells how many were under way at once. */
+/** Responds with the path after a while, and counts concurrent requests. */
 function waiting(): { readonly listener: RequestListener; readonly most: () => number } {
   let open = 0;
   let most = 0;

@@ -1,5 +1,5 @@
 /**
- * The data API in a process of its own, which tells its parent what requests do to it: `reset` begins a measurement, and
+ * The data API in a process of its own, which reports to its parent how requests affect it: `reset` begins a measurement, and
  * `read` is answered with a `Reading`. The environment is the service's; `GENERATED` and `DATA` are its folders.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";

@@ -11,7 +11,7 @@ const BATCH = 25;
 let keys = 0;
 const unknownKey = (): string => `sk_live_${String(++keys).padStart(32, "guessed")}`;
 
-/** Asks with keys that nobody has, a new one each time, over a few connections; tells how often each status came. */
+/** Sends requests with unknown keys, a new one each time, over a few connections; counts each status. */
 async function flood(path: string, count: number): Promise<Readonly<Record<number, number>>> {
   const client = await Client.saying(service.url, "");
   for (let sent = 0; sent < count; sent += BATCH) {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 
-/** A server's key and a certificate for `localhost` that nobody vouches for, made for one test run. */
+/** A server's key and a self-signed certificate for `localhost`, made for one test run. */
 export function selfSigned(): { readonly key: string; readonly cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const name = sequence(set(sequence(COMMON_NAME, tagged(0x0c, Buffer.from("localhost")))));

@@ -63,7 +63,7 @@ const TEST_V4 = {
 };
 const TEST_V8 = { ...TEST_V4, attached_node: "model.shop.api_volume", file_key_name: "models.api_volume" };
 
-/** What all of them tell of where rows come from. */
+/** What all of them say of the origin of rows. */
 const MADE = {
   materialized: "table",
   parents: ["model.shop.ages", "model.shop.days"],

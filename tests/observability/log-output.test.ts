@@ -27,7 +27,7 @@ interface Served {
   readonly url: string;
 }
 
-/** Serves with a standard output that takes nothing: a pipe that nobody reads, or a file on a full disk. */
+/** Serves with a standard output that accepts nothing: a pipe without a reader, or a file on a full disk. */
 async function serveTo(output: "pipe" | number, workers: number): Promise<Served> {
   const cwd = ownFolder();
   generateInto(join(cwd, "generated"), manifestOf(MODELS));

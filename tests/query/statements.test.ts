@@ -24,7 +24,7 @@ const ID_SHAPE = SHAPE.slice(0, 1);
 const wholeJson = (shape: ResultColumns, selection: Selection) =>
   postgresDialect.selectBuffered(["sch", "rel"], shape, selection, "json", "exact");
 
-/** The statement around the selected rows. `limit`: the largest number of rows, where it is not known beforehand. */
+/** The statement around the selected rows. `limit`: the largest number of rows, where it is a bind parameter. */
 const around = (rows: string, { limit = " AND count(*) <= 1000", row = 32_768 } = {}): string =>
   `SELECT CASE WHEN count(j) = count(*) AND sum(octet_length(j)) <= 2097152${limit} THEN string_agg(j, ',') END AS rows, count(*)::int AS found FROM (SELECT CASE WHEN octet_length(j) <= ${String(row)} THEN j END AS j FROM (SELECT row_to_json(t.*)::text AS j FROM (${rows}) t OFFSET 0) e) r`;
 

@@ -1,4 +1,4 @@
-/** Work that goes on at the same time waits for each other's locks, but never in a circle. */
+/** Concurrent transactions wait for each other's locks, but never in a circle. */
 import pg from "pg";
 import { expect, it, onTestFinished } from "vitest";
 import { newId } from "../../runtime/ramp/database/id.js";

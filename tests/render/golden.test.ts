@@ -1,7 +1,7 @@
 /**
  * `tests/golden/<case>/`: the smallest manifest that shows a behaviour, beside what `generate` makes of it: `stdout.txt`,
  * and either the whole of `expected/` or `stderr.txt`. All of it is compared, also what should not be there. After a
- * change that is meant, `UPDATE_GOLDEN=1 npm test -- golden` makes them anew, for reading in the diff.
+ * change that is meant, `UPDATE_GOLDEN=1 npm test -- golden` regenerates them, for review in the diff.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

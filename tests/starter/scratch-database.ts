@@ -13,7 +13,7 @@ export interface ScratchDatabase {
 }
 
 /**
- * Gives the calling suite a database of its own; `name` tells it from those of other suites. `rows` finds relations in
+ * Gives the calling suite a database of its own; `name` distinguishes it from those of other suites. `rows` finds relations in
  * `schema` without naming it.
  */
 export function scratchDatabase(name: string, schema = "public"): ScratchDatabase {

@@ -3,7 +3,7 @@ import type { RequestRecord } from "../../runtime/observability/request-counters
 
 export const ANN: KeyOwner = { id: "0123456789ab", user: "ann", org: "Acme", tier: "tier1" };
 
-/** What is told of an answer: a row to a caller without a key, but for what is given. */
+/** An observed response: one row to a caller without a key, except for the given values. */
 export function observation(given: Partial<RequestRecord> = {}): RequestRecord {
   return {
     requestId: "request-1",

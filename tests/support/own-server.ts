@@ -24,7 +24,7 @@ const SETTINGS = [
 
 /**
  * A PostgreSQL server of a test file's own, to be treated badly: a child of this process, so that no signal can meet
- * another's. Linux only, where `/proc` tells which processes are its.
+ * another's. Linux only, where `/proc` lists its processes.
  */
 export class OwnServer {
   readonly port: number;

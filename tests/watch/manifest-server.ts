@@ -29,7 +29,7 @@ export async function manifestServer(first: Behaviour): Promise<ManifestServer> 
   return { url: `http://127.0.0.1:${port}/manifest.json`, behave: (next) => (current = next), conditions };
 }
 
-/** Answers with a manifest and an `ETag`, or 304 to whoever has it. */
+/** Answers with a manifest and an `ETag`, or 304 to a client that has it. */
 export function serving(manifest: unknown, etag: string): Behaviour {
   return (request, response) => {
     if (request.headers["if-none-match"] === etag) {

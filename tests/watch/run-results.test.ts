@@ -30,7 +30,7 @@ function put(file: string, content: unknown): void {
   renameSync(`${file}.tmp`, file);
 }
 
-/** Follows a source with what it has told so far; ended with the test. */
+/** Follows a source and keeps what it has reported; stopped with the test. */
 async function following(
   source: string,
   intervalSeconds = 60,
@@ -92,7 +92,7 @@ describe("a run_results.json on this machine", () => {
     expect(secondOf("a")).toBe(1);
     writeFileSync(file, next);
     await expect.poll(() => secondOf("a")).toBe(11);
-    // A problem that comes back is told again.
+    // A problem that comes back is reported again.
     rmSync(file);
     await expect.poll(() => problems).toHaveLength(3);
   });

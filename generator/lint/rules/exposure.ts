@@ -158,7 +158,7 @@ function tierOf({ kind, tags }: Node, defaultTier: Tier): Tier | null {
   return strictest ?? (isPublished(tags) ? defaultTier : null);
 }
 
-/** An endpoint whose tier nobody chose. */
+/** An endpoint with the default tier. */
 export const missingTierTag: Check = {
   find({ node, entry: { endpoint } }) {
     if (node.tags.some(isTier)) return [];

@@ -187,7 +187,7 @@ function isFullUnlinkedPage({ endpoint, method, parameters }: ApiRequest, rows: 
   return method === "POST" && hasCommas && rows === limit;
 }
 
-/** Keeps what a number would lose, in browsers that tell the source of a value. */
+/** Keeps digits that a number would lose, in browsers that give the source text of a value. */
 function keepDigits(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   const source = context?.source;
   if (typeof value !== "number" || source === undefined) return value;

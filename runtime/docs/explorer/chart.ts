@@ -4,7 +4,7 @@ import { ExactNumber, type Row, textOf } from "./api.js";
 import { count, el, select, toggle } from "./dom.js";
 import type { ChartState } from "./state.js";
 
-/** More lines than this cannot be told apart: the largest are drawn. */
+/** More lines than this cannot be distinguished: the largest are drawn. */
 const MAX_SERIES = 8;
 
 const HEIGHT = 340;

@@ -114,7 +114,7 @@ function remoteKeySet(uri: string): JWTVerifyGetKey {
   });
 }
 
-/** `jwks_uri` of the issuer's discovery document (OpenID Connect Discovery 1.0 §4); null when there is none to be had. */
+/** `jwks_uri` of the issuer's discovery document (OpenID Connect Discovery 1.0 §4); null when it has none. */
 async function discoverKeySet(issuer: string): Promise<string | null> {
   const text = await getJson(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
   const document =

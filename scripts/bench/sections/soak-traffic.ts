@@ -153,7 +153,7 @@ export class Traffic {
   #tag: string | null = null;
   #tagged = 0;
 
-  /** Every other page is asked for with the tag of the one before. */
+  /** Every other page is requested with the tag of the one before. */
   async #page(n: number): Promise<void> {
     const oldest = this.#committed;
     const condition = n % 2 === 1 && this.#tag ? { "If-None-Match": this.#tag } : {};

@@ -29,7 +29,7 @@ describe.skipIf(!needs("redis-server"))("processes of their own with one Redis",
     return replies.filter(({ status }) => status === 200).length;
   }
 
-  /** Levels of the lines of a log that tell of Redis. */
+  /** Levels of the log lines about Redis. */
   const levelsOf = (log: string): readonly number[] =>
     log
       .split("\n")

@@ -28,7 +28,7 @@ describe.skipIf(!needs("redis-server"))("two services with one Redis", async () 
     headers: { "x-forwarded-for": `203.0.113.${String(++addresses)}` },
   });
 
-  /** The headers of the window, asked for at one service after the other. */
+  /** The headers of the window, from one service after the other. */
   async function windows(question: Question, targets: readonly string[]) {
     const replies = [];
     for (const [i, target] of targets.entries()) replies.push(await ask(services[i % 2]!, target, question));

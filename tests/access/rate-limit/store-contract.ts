@@ -6,7 +6,7 @@ const WINDOW_MS = 60_000;
 /** A store whose windows do not wait for the real time to pass. */
 export interface StoreOnClock {
   readonly store: RateLimitStore;
-  /** What the clock says that the store tells ends of windows by. */
+  /** Now, by the clock of the store. */
   readonly now: () => number;
   /** Lets time go by. */
   readonly pass: (milliseconds: number) => void | Promise<void>;

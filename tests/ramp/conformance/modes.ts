@@ -28,7 +28,7 @@ export interface Mode {
   readonly callbacks?: "none" | "tenfold" | "reversed" | "forged" | "before the answer";
   /** Statuses that the execution goes through. */
   readonly path?: readonly string[];
-  /** Once the order is carried out, the customer cancels or the intent expires; it goes on when the provider refuses to cancel. */
+  /** Once the order is carried out, the customer cancels or the intent expires; it continues when the provider refuses to cancel. */
   readonly stops?: "cancelled" | "expired";
   /** How the provider handles a cancel; default: it refuses. `lostThen`: the connection is dropped, repeats get this status. */
   readonly cancel?: "accepted" | { readonly lostThen: number };

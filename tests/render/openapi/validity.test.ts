@@ -4,7 +4,7 @@ import type { CatalogueEntry } from "../../../generator/catalogue/catalogue.js";
 import { openApiText } from "../../../generator/render/openapi/document.js";
 import { catalogue, columns, documentOf, entry, FULL, LEGACY, type Parsed } from "./catalogues.js";
 
-/** Names and words as nobody should write them. */
+/** Names and words that are hard to quote. */
 const NASTY = [
   "__proto__",
   "constructor",
