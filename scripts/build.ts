@@ -21,7 +21,7 @@ copyTemplates();
 copyRedoc();
 await bundleMcpServer();
 await bundlePages();
-// Last: `scripts/ready.js` takes their time for that of the build. esbuild leaves a file alone that does not change.
+// Last: `scripts/ready.js` takes their time for that of the build.
 compileValidators();
 
 /** Loading some sixty small modules would take as long as rendering a catalogue. */
