@@ -33,6 +33,7 @@ const BLOCKS = `SELECT (SELECT sum(idx_blks_read + idx_blks_hit) FROM pg_statio_
 /** Blocks that PostgreSQL reads for some on-ramps of one project, with all reads of an integrator, beside other projects. */
 async function blocksRead(others: number): Promise<number> {
   const world = await ownWorld();
+  await world.sandbox.set({ settleMs: 50 });
   const { databaseUrl: url } = world;
   const project = await world.project();
   // Vacuum reads blocks too.

@@ -3,9 +3,19 @@ import { SANDBOX_PROVIDERS } from "../../runtime/ramp/sandbox/sandbox-server.js"
 import { connectProvider } from "../../runtime/ramp/setup/integrations.js";
 import { amountOf } from "./conformance/modes.js";
 import { startProcess } from "./support/processes.js";
-import { eventually, made, newCustomer, onramp, ownerRows, ownWorld, type Reply } from "./support/world.js";
+import {
+  eventually,
+  FAST,
+  made,
+  newCustomer,
+  onramp,
+  ownerRows,
+  ownWorld,
+  type Reply,
+} from "./support/world.js";
 
-const world = await ownWorld();
+const world = await ownWorld({ polling: { ...FAST, attentionAfter: 3 } });
+await world.sandbox.set({ settleMs: 50 });
 const project = await world.project({ providers: [] });
 const provider = await startProcess("../conformance/provider-process.ts");
 afterAll(() => provider.kill());
@@ -48,27 +58,30 @@ const events = async (id: string): Promise<readonly Record<string, unknown>[]> =
   return rows.map(({ type, data }) => ({ type, ...(data as object) }));
 };
 
-it("follows an expired payment to its end when the provider refuses to cancel it", async () => {
+it.concurrent("follows an expired payment to its end when the provider refuses to cancel it", async () => {
   const intent = await started("refuses to cancel");
   await expire(intent.id);
   const done = await until(intent, ({ intent: { status } }) => status === "COMPLETED");
   expect(done.json.transaction.status).toBe("SUCCESS");
 });
 
-it("records a refund after SUCCESS with amount, reason and an event; the intent stays COMPLETED", async () => {
-  const intent = await started("refund after success");
-  const done = await until(intent, ({ transaction }) => transaction?.status === "REFUNDED");
-  expect(done.json.intent.status).toBe("COMPLETED");
-  const refund = { amount: amountOf("refund after success"), reason: "ACH return R01" };
-  expect(done.json.transaction.context.refund).toEqual(refund);
-  expect((await events(intent.id)).at(-1)).toMatchObject({
-    type: "transaction.updated",
-    status: "REFUNDED",
-    refund,
-  });
-});
+it.concurrent(
+  "records a refund after SUCCESS with amount, reason and an event; the intent stays COMPLETED",
+  async () => {
+    const intent = await started("refund after success");
+    const done = await until(intent, ({ transaction }) => transaction?.status === "REFUNDED");
+    expect(done.json.intent.status).toBe("COMPLETED");
+    const refund = { amount: amountOf("refund after success"), reason: "ACH return R01" };
+    expect(done.json.transaction.context.refund).toEqual(refund);
+    expect((await events(intent.id)).at(-1)).toMatchObject({
+      type: "transaction.updated",
+      status: "REFUNDED",
+      refund,
+    });
+  },
+);
 
-it("gives a receipt once the payment is complete", async () => {
+it.concurrent("gives a receipt once the payment is complete", async () => {
   const intent = await started("well behaved");
   const done = await until(intent, ({ transaction }) => transaction?.status === "SUCCESS");
   expect(done.json.transaction.context.receipt).toEqual({
@@ -85,14 +98,14 @@ it("gives a receipt once the payment is complete", async () => {
   });
 });
 
-it("shows instructions that come after the first answer, and keeps them", async () => {
+it.concurrent("shows instructions that come after the first answer, and keeps them", async () => {
   const intent = await started("instructions after the first answer");
   expect(intent.created.json.transaction.context.instructions).toEqual([]);
   const done = await until(intent, ({ intent: { status } }) => status === "COMPLETED");
   expect(done.json.transaction.context.instructions).toHaveLength(1);
 });
 
-it("leaves out instructions for another amount, and counts them", async () => {
+it.concurrent("leaves out instructions for another amount, and counts them", async () => {
   const intent = await started("instructions for another amount");
   const done = await until(intent, ({ intent: { status } }) => status === "COMPLETED");
   expect(done.json.transaction.context.instructions).toEqual([]);
@@ -101,7 +114,7 @@ it("leaves out instructions for another amount, and counts them", async () => {
   );
 });
 
-it("removes control characters from a provider's texts", async () => {
+it.concurrent("removes control characters from a provider's texts", async () => {
   const intent = await started("control characters");
   const done = await until(intent, ({ intent: { status } }) => status === "COMPLETED");
   const { providerReference, instructions } = done.json.transaction.context;
@@ -109,7 +122,7 @@ it("removes control characters from a provider's texts", async () => {
   expect(instructions[0].details.beneficiary).toBe("Conformance");
 });
 
-it.each([
+it.concurrent.each([
   ["200.00", 1],
   ["201.00", 0],
   ["202.00", 0],
@@ -122,52 +135,59 @@ it.each([
   expect(json.quotes).toHaveLength(count);
 });
 
-it("hands an intent that stays unclear to the operator: metric, event, and cleared once the provider answers", async () => {
-  const intent = await started("gateway answers each order with 403");
-  const read = () =>
-    ownerRows(world.databaseUrl, "SELECT attention_reason FROM ramp.intents WHERE id = $1", [intent.id]);
-  await eventually(read, ([row]) => row?.["attention_reason"] !== null);
-  expect((await world.call("GET", intent.path, { auth: intent.auth })).json.intent.status).toBe(
-    "PENDING_PAYMENT",
-  );
-  expect((await world.call("GET", "/metrics")).text).toMatch(/routewright_ramp_intents_attention [1-9]/);
-  expect((await events(intent.id)).filter(({ type }) => type === "intent.attention")).toHaveLength(1);
-  await expire(intent.id);
-  await until(intent, ({ intent: { status } }) => status === "EXPIRED");
-  expect((await read())[0]?.["attention_reason"]).toBeNull();
-});
-
-it("keeps an intent at the connection that it was made with when address and credentials change", async () => {
-  const own = await world.project({ providers: ["sandbox-south"] });
-  const auth = await newCustomer(world, own);
-  const created = await world.call("POST", "/v1/intent", { auth, body: onramp() });
-  const before = await world.sandbox.executed();
-  const [, south] = SANDBOX_PROVIDERS;
-  const other = await startProcess("./sandbox-process.ts");
-  try {
-    const { code = "", path = "", keyId = "", secret = "" } = south ?? {};
-    const live = { provider: code, url: other.said + path, keyId, secret };
-    made(await connectProvider(world.database, world.vault, own.id, live));
-    // The connections of a project are cached for five seconds.
-    const later = await eventually(
-      async () => {
-        const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp() });
-        const rows = await ownerRows(
-          world.databaseUrl,
-          "SELECT connection_version FROM ramp.intents WHERE id = $1",
-          [json.intent.id],
-        );
-        return { id: String(json.intent.id), version: rows[0]?.["connection_version"] };
-      },
-      ({ version }) => version === 2,
+it.concurrent(
+  "hands an intent that stays unclear to the operator: metric, event, and cleared once the provider answers",
+  async () => {
+    const intent = await started("gateway answers each order with 403");
+    const read = () =>
+      ownerRows(world.databaseUrl, "SELECT attention_reason FROM ramp.intents WHERE id = $1", [intent.id]);
+    await eventually(read, ([row]) => row?.["attention_reason"] !== null);
+    expect((await world.call("GET", intent.path, { auth: intent.auth })).json.intent.status).toBe(
+      "PENDING_PAYMENT",
     );
-    for (const id of [String(created.json.intent.id), later.id]) {
-      expect((await world.call("POST", `/v1/intent/${id}/transaction`, { auth })).status).toBe(202);
-      await until({ auth, path: `/v1/intent/${id}` }, ({ intent: { status } }) => status === "COMPLETED");
+    expect((await world.call("GET", "/metrics")).text).toMatch(/routewright_ramp_intents_attention [1-9]/);
+    expect((await events(intent.id)).filter(({ type }) => type === "intent.attention")).toHaveLength(1);
+    await expire(intent.id);
+    await until(intent, ({ intent: { status } }) => status === "EXPIRED");
+    expect((await read())[0]?.["attention_reason"]).toBeNull();
+  },
+);
+
+it.concurrent(
+  "keeps an intent at the connection that it was made with when address and credentials change",
+  async () => {
+    const own = await world.project({ providers: ["sandbox-south"] });
+    const auth = await newCustomer(world, own);
+    const created = await world.call("POST", "/v1/intent", { auth, body: onramp() });
+    const before = await world.sandbox.executed();
+    const [, south] = SANDBOX_PROVIDERS;
+    const other = await startProcess("./sandbox-process.ts");
+    try {
+      const { code = "", path = "", keyId = "", secret = "" } = south ?? {};
+      await fetch(`${other.said}/switches`, { method: "POST", body: JSON.stringify({ settleMs: 50 }) });
+      const live = { provider: code, url: other.said + path, keyId, secret };
+      made(await connectProvider(world.database, world.vault, own.id, live));
+      // The connections of a project are cached for five seconds.
+      const later = await eventually(
+        async () => {
+          const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp() });
+          const rows = await ownerRows(
+            world.databaseUrl,
+            "SELECT connection_version FROM ramp.intents WHERE id = $1",
+            [json.intent.id],
+          );
+          return { id: String(json.intent.id), version: rows[0]?.["connection_version"] };
+        },
+        ({ version }) => version === 2,
+      );
+      for (const id of [String(created.json.intent.id), later.id]) {
+        expect((await world.call("POST", `/v1/intent/${id}/transaction`, { auth })).status).toBe(202);
+        await until({ auth, path: `/v1/intent/${id}` }, ({ intent: { status } }) => status === "COMPLETED");
+      }
+      expect((await world.sandbox.executed()).length - before.length).toBe(1);
+      expect((await (await fetch(`${other.said}/executed`)).json()) as string[]).toHaveLength(1);
+    } finally {
+      await other.kill();
     }
-    expect((await world.sandbox.executed()).length - before.length).toBe(1);
-    expect((await (await fetch(`${other.said}/executed`)).json()) as string[]).toHaveLength(1);
-  } finally {
-    await other.kill();
-  }
-});
+  },
+);

@@ -23,6 +23,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
   beforeAll(async () => {
     browser = await openBrowser();
     plain = await browser.context.browser()!.newContext({ javaScriptEnabled: false });
+    await ramp.sandbox.set({ settleMs: 50 });
     [site, stranger, project] = [await ownSite(), await ownSite(), await ramp.project()];
     await ownerRows(ramp.databaseUrl, "UPDATE ramp.projects SET page_origins = $2 WHERE id = $1", [
       project.id,
@@ -66,6 +67,123 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await expectAccessible(page);
   });
 
+  // These wait for the pages' own timers most of the time, and leave the sandbox's switches alone.
+  it.concurrent("ends a rejected identity check with the reason", async () => {
+    const intent = await create(north());
+    const page = await newPage();
+    await page.goto(intent.url);
+    await fillIn(page, "Reject");
+    await titled(page, "Identity check not passed");
+    await page.getByText("The identity could not be confirmed.").waitFor();
+    await inspect(page, "6-rejected");
+    expect(await statusOf(intent)).toBe("COMPLIANCE_FAILED");
+  });
+
+  it.concurrent("shows the error beside each field and keeps what was typed", async () => {
+    const intent = await create(north());
+    const page = await newPage();
+    await page.goto(intent.url);
+    await page.getByLabel("Full name").fill("Ada Lovelace");
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("alert").waitFor();
+    await inspect(page, "8-errors");
+    expect(await page.evaluate("document.activeElement.className")).toBe("summary");
+    const date = page.getByLabel("Date of birth");
+    expect(await date.getAttribute("aria-invalid")).toBe("true");
+    const described = (await date.getAttribute("aria-describedby")) ?? "";
+    expect(await page.locator(`[id="${described}"]`).innerText()).toBe("Fill in: Date of birth.");
+    expect(await page.getByLabel("Full name").inputValue()).toBe("Ada Lovelace");
+    await page.getByRole("link", { name: "Fill in: Date of birth." }).click();
+    expect(await page.evaluate("document.activeElement.id")).toBe(await date.getAttribute("id"));
+    expect(await statusOf(intent)).toBe("COMPLIANCE_IN_PROGRESS");
+  });
+
+  it.concurrent("goes all the way without JavaScript", async () => {
+    const intent = await create(north());
+    const page = await newPage(plain);
+    await page.goto(intent.url);
+    await fillIn(page, "Approve", "Grace Hopper");
+    await titled(page, "Ready to pay");
+    await page.getByRole("button", { name: "Continue to payment" }).click();
+    await titled(page, "Payment complete");
+    expect(await statusOf(intent)).toBe("COMPLETED");
+  });
+
+  it.concurrent("follows the redirect URL without JavaScript", async () => {
+    const target = `${site.origin}/plain`;
+    const intent = await create(north({ onboardingRedirectUrl: target }));
+    const page = await newPage(plain);
+    await page.goto(intent.url);
+    await fillIn(page, "Reject");
+    await page.waitForURL(`${target}?intentId=${intent.id}&status=COMPLIANCE_FAILED`, { timeout: 60_000 });
+  });
+
+  it.concurrent("goes to the onboarding redirect URL after onboarding, and keeps its query", async () => {
+    const intent = await create(north({ onboardingRedirectUrl: `${site.origin}/back?shop=7` }));
+    const page = await newPage();
+    await page.goto(intent.url);
+    await fillIn(page, "Approve");
+    await page.waitForURL(`${site.origin}/back?shop=7&intentId=${intent.id}&status=PENDING_PAYMENT`);
+  });
+
+  it.concurrent("goes to the checkout redirect URL after checkout", async () => {
+    const intent = await create(
+      north({
+        onboardingRedirectUrl: `${site.origin}/back`,
+        checkoutRedirectUrl: `${site.origin}/paid`,
+        autoExecute: true,
+      }),
+    );
+    const page = await newPage();
+    await page.goto(intent.url);
+    await fillIn(page, "Approve");
+    await page.waitForURL(`${site.origin}/paid?intentId=${intent.id}&status=COMPLETED`, { timeout: 60_000 });
+  });
+
+  it.concurrent("notifies the window that opened it when the intent is completed", async () => {
+    const intent = await create(north({ autoExecute: true }));
+    const page = await newPage();
+    await page.goto(`${site.origin}/popup?page=${encodeURIComponent(intent.url)}`);
+    const [popup] = await Promise.all([
+      page.waitForEvent("popup"),
+      page.getByRole("button", { name: "Open" }).click(),
+    ]);
+    await fillIn(popup, "Approve");
+    await titled(popup, "Payment complete");
+    const heard = page.locator("#heard");
+    await eventually(
+      () => heard.innerText(),
+      (text) => text !== "",
+    );
+    expect(await heard.innerText()).toBe(
+      JSON.stringify([ramp.url, { type: "INTENT_COMPLETED", payload: { intentId: intent.id } }]),
+    );
+  });
+
+  it.concurrent(
+    "works in a frame of a registered origin, and notifies it when the customer leaves",
+    async () => {
+      const intent = await create(north());
+      const page = await newPage();
+      await page.goto(`${site.origin}/frame?page=${encodeURIComponent(intent.url)}`);
+      const frame = page.frameLocator("iframe");
+      await frame.getByRole("heading", { level: 1, name: "Identity check" }).waitFor();
+      await frame.getByRole("button", { name: "Leave without finishing" }).click();
+      await frame.getByRole("heading", { level: 1, name: "You have left" }).waitFor();
+      const heard = page.locator("#heard");
+      await eventually(
+        () => heard.innerText(),
+        (text) => text !== "",
+      );
+      expect(await heard.innerText()).toBe(
+        JSON.stringify([ramp.url, { type: "INTENT_DISMISSED", payload: { intentId: intent.id } }]),
+      );
+      expect(await statusOf(intent)).toBe("COMPLIANCE_IN_PROGRESS");
+      await frame.getByRole("button", { name: "Return to the payment" }).click();
+      await frame.getByRole("heading", { level: 1, name: "Identity check" }).waitFor();
+    },
+  );
+
   it("brings an approved on-ramp to completed, with the bank details on the way", async () => {
     const intent = await create(north());
     const page = await newPage();
@@ -102,17 +220,6 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await titled(page, "Payment complete");
     await inspect(page, "5-complete");
     expect(await statusOf(second)).toBe("COMPLETED");
-  });
-
-  it("ends a rejected identity check with the reason", async () => {
-    const intent = await create(north());
-    const page = await newPage();
-    await page.goto(intent.url);
-    await fillIn(page, "Reject");
-    await titled(page, "Identity check not passed");
-    await page.getByText("The identity could not be confirmed.").waitFor();
-    await inspect(page, "6-rejected");
-    expect(await statusOf(intent)).toBe("COMPLIANCE_FAILED");
   });
 
   it("shows each other end of a payment, and that the customer has left", async () => {
@@ -179,109 +286,6 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     expect(text).not.toContain("000987654321");
     await inspect(page, "7-crypto");
     await ramp.sandbox.set({ execution: "settle" });
-  });
-
-  it("shows the error beside each field and keeps what was typed", async () => {
-    const intent = await create(north());
-    const page = await newPage();
-    await page.goto(intent.url);
-    await page.getByLabel("Full name").fill("Ada Lovelace");
-    await page.getByRole("button", { name: "Continue" }).click();
-    await page.getByRole("alert").waitFor();
-    await inspect(page, "8-errors");
-    expect(await page.evaluate("document.activeElement.className")).toBe("summary");
-    const date = page.getByLabel("Date of birth");
-    expect(await date.getAttribute("aria-invalid")).toBe("true");
-    const described = (await date.getAttribute("aria-describedby")) ?? "";
-    expect(await page.locator(`[id="${described}"]`).innerText()).toBe("Fill in: Date of birth.");
-    expect(await page.getByLabel("Full name").inputValue()).toBe("Ada Lovelace");
-    await page.getByRole("link", { name: "Fill in: Date of birth." }).click();
-    expect(await page.evaluate("document.activeElement.id")).toBe(await date.getAttribute("id"));
-    expect(await statusOf(intent)).toBe("COMPLIANCE_IN_PROGRESS");
-  });
-
-  it("goes all the way without JavaScript", async () => {
-    await ramp.sandbox.set({ settleMs: 50 });
-    const intent = await create(north());
-    const page = await newPage(plain);
-    await page.goto(intent.url);
-    await fillIn(page, "Approve", "Grace Hopper");
-    await titled(page, "Ready to pay");
-    await page.getByRole("button", { name: "Continue to payment" }).click();
-    await titled(page, "Payment complete");
-    expect(await statusOf(intent)).toBe("COMPLETED");
-  });
-
-  it("follows the redirect URL without JavaScript", async () => {
-    const target = `${site.origin}/plain`;
-    const intent = await create(north({ onboardingRedirectUrl: target }));
-    const page = await newPage(plain);
-    await page.goto(intent.url);
-    await fillIn(page, "Reject");
-    await page.waitForURL(`${target}?intentId=${intent.id}&status=COMPLIANCE_FAILED`, { timeout: 20_000 });
-  });
-
-  it("goes to the onboarding redirect URL after onboarding, and keeps its query", async () => {
-    const intent = await create(north({ onboardingRedirectUrl: `${site.origin}/back?shop=7` }));
-    const page = await newPage();
-    await page.goto(intent.url);
-    await fillIn(page, "Approve");
-    await page.waitForURL(`${site.origin}/back?shop=7&intentId=${intent.id}&status=PENDING_PAYMENT`);
-  });
-
-  it("goes to the checkout redirect URL after checkout", async () => {
-    const intent = await create(
-      north({
-        onboardingRedirectUrl: `${site.origin}/back`,
-        checkoutRedirectUrl: `${site.origin}/paid`,
-        autoExecute: true,
-      }),
-    );
-    const page = await newPage();
-    await page.goto(intent.url);
-    await fillIn(page, "Approve");
-    await page.waitForURL(`${site.origin}/paid?intentId=${intent.id}&status=COMPLETED`, { timeout: 20_000 });
-  });
-
-  it("notifies the window that opened it when the intent is completed", async () => {
-    const intent = await create(north({ autoExecute: true }));
-    const page = await newPage();
-    await page.goto(`${site.origin}/popup?page=${encodeURIComponent(intent.url)}`);
-    const [popup] = await Promise.all([
-      page.waitForEvent("popup"),
-      page.getByRole("button", { name: "Open" }).click(),
-    ]);
-    await fillIn(popup, "Approve");
-    await titled(popup, "Payment complete");
-    const heard = page.locator("#heard");
-    await eventually(
-      () => heard.innerText(),
-      (text) => text !== "",
-    );
-    expect(await heard.innerText()).toBe(
-      JSON.stringify([ramp.url, { type: "INTENT_COMPLETED", payload: { intentId: intent.id } }]),
-    );
-  });
-
-  it("works in a frame of a registered origin, and notifies it when the customer leaves", async () => {
-    const intent = await create(north());
-    const page = await newPage();
-    await page.goto(`${site.origin}/frame?page=${encodeURIComponent(intent.url)}`);
-    const frame = page.frameLocator("iframe");
-    await frame.getByRole("heading", { level: 1, name: "Identity check" }).waitFor();
-    await frame.getByRole("button", { name: "Leave without finishing" }).click();
-    await frame.getByRole("heading", { level: 1, name: "You have left" }).waitFor();
-    const heard = page.locator("#heard");
-    await eventually(
-      () => heard.innerText(),
-      (text) => text !== "",
-    );
-    expect(await heard.innerText()).toBe(
-      JSON.stringify([ramp.url, { type: "INTENT_DISMISSED", payload: { intentId: intent.id } }]),
-    );
-    expect(await statusOf(intent)).toBe("COMPLIANCE_IN_PROGRESS");
-    await frame.getByRole("button", { name: "Return to the payment" }).click();
-    await frame.getByRole("heading", { level: 1, name: "Identity check" }).waitFor();
   });
 
   it("is not shown in a frame of another origin", async () => {

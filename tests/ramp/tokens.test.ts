@@ -51,17 +51,6 @@ describe("a customer's token", () => {
     expect((claims.exp ?? 0) - now()).toBeLessThanOrEqual(3_600);
   });
 
-  it("stays good when the signing key is rotated, and new ones are signed with the new key", async () => {
-    const before = await newCustomer(world, project);
-    const { kid } = await rotateKey(world.database, world.vault);
-    const after = await eventually(
-      () => newCustomer(world, project),
-      (auth) => jwt.decode(auth.slice(7), { complete: true })?.header.kid === kid,
-    );
-    for (const auth of [before, after])
-      expect((await world.call("GET", "/v1/intent", { auth })).status).toBe(200);
-  });
-
   it("is refused when it is forged, unsigned, for others, expired or cut", async () => {
     const auth = await newCustomer(world, project);
     const token = auth.slice(7);
@@ -92,25 +81,6 @@ describe("a customer's token", () => {
 });
 
 describe("a revocation", () => {
-  const read = async (auth: string): Promise<number> =>
-    (await world.call("GET", "/v1/intent", { auth })).status;
-
-  it("ends all tokens that the customer has, spares others' and those issued later", async () => {
-    const id = "to-revoke";
-    const [first, second] = [await newCustomer(world, project, id), await newCustomer(world, project, id)];
-    const other = await newCustomer(world, project);
-    const elsewhere = await newCustomer(world, await world.project(), id);
-    for (const auth of [first, second, other, elsewhere]) expect(await read(auth)).toBe(200);
-    made(await revokeCustomerTokens(world.database, project.id, id));
-    const fresh = await newCustomer(world, project, id);
-    for (const auth of [first, second])
-      await eventually(
-        () => read(auth),
-        (status) => status === 401,
-      );
-    for (const auth of [fresh, other, elsewhere]) expect(await read(auth)).toBe(200);
-  });
-
   it("of a customer that the project does not have is refused", async () => {
     expect(await revokeCustomerTokens(world.database, project.id, "nobody")).toMatchObject({ ok: false });
   });
@@ -250,8 +220,38 @@ describe("a subject token", () => {
   });
 });
 
-describe("a client secret", () => {
-  it("can be rotated: two are good at once, a third is not made, a revoked one is refused", async () => {
+// Each waits until a cache of the server is read again.
+describe.concurrent("a running server follows commands", () => {
+  it("a rotation of the signing key: older tokens stay good, new ones are signed with the new key", async () => {
+    const before = await newCustomer(world, project);
+    const { kid } = await rotateKey(world.database, world.vault);
+    const after = await eventually(
+      () => newCustomer(world, project),
+      (auth) => jwt.decode(auth.slice(7), { complete: true })?.header.kid === kid,
+    );
+    for (const auth of [before, after])
+      expect((await world.call("GET", "/v1/intent", { auth })).status).toBe(200);
+  });
+
+  it("a revocation ends all tokens that the customer has, spares others' and those issued later", async () => {
+    const read = async (auth: string): Promise<number> =>
+      (await world.call("GET", "/v1/intent", { auth })).status;
+    const id = "to-revoke";
+    const [first, second] = [await newCustomer(world, project, id), await newCustomer(world, project, id)];
+    const other = await newCustomer(world, project);
+    const elsewhere = await newCustomer(world, await world.project(), id);
+    for (const auth of [first, second, other, elsewhere]) expect(await read(auth)).toBe(200);
+    made(await revokeCustomerTokens(world.database, project.id, id));
+    const fresh = await newCustomer(world, project, id);
+    for (const auth of [first, second])
+      await eventually(
+        () => read(auth),
+        (status) => status === 401,
+      );
+    for (const auth of [fresh, other, elsewhere]) expect(await read(auth)).toBe(200);
+  });
+
+  it("a rotation of the client secret: two are good at once, a third is not made, a revoked one is refused", async () => {
     const own = await world.project();
     const { secretId, clientSecret } = made(await addSecret(world.database, own.id));
     expect(await addSecret(world.database, own.id)).toMatchObject({ ok: false });
