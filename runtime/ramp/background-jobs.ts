@@ -13,7 +13,7 @@ import { refreshCapabilities } from "./providers/provider-connections.js";
 
 /** Jobs of one process at a time; most of the time they wait for a provider. */
 const CONCURRENCY = 10;
-/** The database announces new jobs; polling finds those announced while nothing listened. */
+/** The database notifies of new jobs; polling finds those whose notification was lost. */
 const POLL_MS = 2_000;
 /** Pause before the queue is restarted after an error, such as a database restart. */
 const RESTART_MS = 1_000;

@@ -14,12 +14,12 @@ const DUPLICATE_WAIT_MS = 5_000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;
 
-/** Stores the answer in the transaction that makes it true, and gives it back. */
+/** Stores the response in the transaction of the change that it reports, and returns it. */
 export type StoreResponse = (tx: ProjectTransaction, answer: RampResponse) => RampResponse;
 
 /** What a request does first, once its fields are checked. */
 export interface PreparedOperation {
-  /** What the request makes or works on; kept with the claim. */
+  /** Id of the resource that the request creates or changes; stored with the claim. */
   readonly resourceId: string;
   /**
    * Records what is to be done, in one transaction with the claim, so that a claim always leads to its work. An answer given

@@ -33,7 +33,7 @@ export interface RampOptions {
   /** Null: the address that the server listens on. */
   readonly publicUrl: string | null;
   readonly addressOf: ClientAddress;
-  /** Where callers are counted for all processes together; null: in this one. */
+  /** Redis that counts requests for all processes; null: each process counts its own. */
   readonly redisUrl: string | null;
   readonly metricsPublic: boolean;
   readonly log: Logger;
@@ -42,11 +42,11 @@ export interface RampOptions {
   readonly deliveries?: DeliveryPolicy;
   /** Time limit of a provider call; default 8 s. */
   readonly providerTimeoutMs?: number;
-  /** Where connections come from; from the port when left out. */
+  /** Source of connections. Default: the port. */
   readonly intake?: ConnectionSource;
 }
 
-/** Brings the ramp up: migrates, serves, works in the background. Rejects when it cannot; then nothing is left running. */
+/** Starts the ramp: migrates, serves, processes intents in the background. Rejects when it cannot start, and leaves nothing running. */
 export async function startRamp(options: RampOptions): Promise<RunningServer> {
   const { databaseUrl, log } = options;
   await migrate(databaseUrl);

@@ -29,7 +29,7 @@ function derived(master: Buffer, purpose: string): Buffer {
 /**
  * Encrypts what must not be readable in the database or its backups: provider credentials, webhook secrets, private
  * keys, stored responses. AES-256-GCM; `purpose` is bound to the text, so that no secret can be put in another's place. A sealed
- * value is a format byte, the id of its key, the nonce, the tag and the text; values of before had no format byte and key id.
+ * value is a format byte, the id of its key, the nonce, the tag and the text; older values have no format byte and key id.
  */
 export class Vault {
   readonly #current: VaultKey;
@@ -37,7 +37,7 @@ export class Vault {
 
   /**
    * @param master the 32 bytes of `RAMP_SECRETS_KEY`, which seal and open
-   * @param others keys of before or after a rotation, which only open
+   * @param others the old or the new key during a rotation, which only opens
    */
   constructor(master: Buffer, others: readonly Buffer[] = []) {
     this.#current = vaultKey(master);
@@ -59,7 +59,7 @@ export class Vault {
     return derived(this.#current.master, purpose);
   }
 
-  /** The same of all keys, the current one's first: to check what was signed before a rotation. */
+  /** `derive` for each key, the current one first: verifies what was signed before a rotation. */
   deriveAll(purpose: string): readonly Buffer[] {
     return this.#keys.map(({ master }) => derived(master, purpose));
   }
@@ -110,7 +110,7 @@ function decrypted(key: Buffer, purpose: string, sealed: Buffer): string | null 
   }
 }
 
-/** The key that lies beside an embedded database, made at the first start and readable by its owner alone. */
+/** The key of an embedded database: created in a file beside it at the first start, readable by its owner only. */
 export function ownMasterKey(file: string): Buffer {
   mkdirSync(dirname(file), { recursive: true });
   try {

@@ -67,10 +67,10 @@ function walletSchema({ code, blockchain }: Currency): object {
   };
 }
 
-/** Schemas of intents by what they were made from: making and finding them again costs more than a check. */
+/** Schemas of intents by rail and currency: creating and compiling one costs more than a check. */
 const intentSchemas = new WeakMap<RailDescription, Map<string, DetailsSchema>>();
 
-/** The same for an intent: what identifies a bank account may be left out, but is checked when it is given. */
+/** The schema for an intent, on which the fields that identify a bank account are optional. */
 export function intentDetailsSchema(currency: Currency, rail: RailDescription): DetailsSchema {
   let byCurrency = intentSchemas.get(rail);
   if (!byCurrency) intentSchemas.set(rail, (byCurrency = new Map<string, DetailsSchema>()));
@@ -82,7 +82,7 @@ export function intentDetailsSchema(currency: Currency, rail: RailDescription): 
   return schema;
 }
 
-/** Details as they are stored: a country code may come in any letter case. */
+/** Details as stored, with the country code in upper case. */
 export function withUpperCountry<D extends Readonly<Record<string, unknown>>>(details: D): D {
   const { countryCode } = details;
   return typeof countryCode === "string" ? { ...details, countryCode: countryCode.toUpperCase() } : details;

@@ -87,7 +87,7 @@ async function health({ ramp }: ApiServices): Promise<RampResponse> {
   });
 }
 
-/** Open to this machine; a forwarded request comes from elsewhere. */
+/** Open to this machine only, unless METRICS_PUBLIC is set; a forwarded request counts as remote. */
 async function metrics(
   { ramp, authentication, metricsPublic }: ApiServices,
   request: Request,

@@ -21,9 +21,9 @@ const QUOTE = id(4);
 const INTENT = id(5);
 const TRANSACTION = id(6);
 const CUSTOMER = "6f1c2b1e-52d4-4a39-9d0e-0a5c3f7e8b21";
-
 const CREATED = "2026-03-02T09:30:00.000Z";
 const UPDATED = "2026-03-02T09:31:12.000Z";
+const TIMES = { createdAt: CREATED, updatedAt: CREATED };
 const TOKEN = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiI2ZjFjMmIxZSJ9.c2lnbmF0dXJl";
 const ADDRESS = "0x52908400098527886E0F7030069857D2E4169EE7";
 const BANK = { countryCode: "US", rail: "ACH", routingNumber: "021000021", accountNumber: "123456789" };
@@ -39,8 +39,7 @@ const PRICE = { destAmount: "98.500000", exchangeRate: "1", fees: FEES, hasIndic
 const customer: CustomerView = {
   id: CUSTOMER,
   externalId: CUSTOMER,
-  createdAt: CREATED,
-  updatedAt: CREATED,
+  ...TIMES,
   organizationId: ORGANIZATION,
   projectId: PROJECT,
   metadata: { plan: "premium" },
@@ -115,14 +114,13 @@ const source: ExternalAccountView = {
   id: id(12),
   type: "BANK_ACCOUNT",
   currencyId: id(9),
-  createdAt: CREATED,
-  updatedAt: CREATED,
+  ...TIMES,
   metadata: BANK,
   label: "USD ••6789",
   customerId: CUSTOMER,
   currency: {
     ...{ id: id(9), ticker: "USD", name: "US Dollar", code: "USD", decimals: 2, type: "FIAT" },
-    ...{ createdAt: CREATED, updatedAt: CREATED },
+    ...TIMES,
   },
 };
 const destination: ExternalAccountView = {
@@ -134,7 +132,7 @@ const destination: ExternalAccountView = {
   label: "USDC 0x5290…9EE7",
   currency: {
     ...{ id: id(10), ticker: "USDC", name: "USD Coin", code: "USDC_POLYGON", decimals: 6, type: "CRYPTO" },
-    ...{ createdAt: CREATED, updatedAt: CREATED },
+    ...TIMES,
     blockchainId: id(11),
     blockchain: { id: id(11), name: "Polygon", code: "POLYGON" },
   },

@@ -127,7 +127,7 @@ function invalidRequest(details: readonly Violation[]): RampError {
   return rampError("INVALID_REQUEST", { details: details.slice(0, 20) });
 }
 
-/** The query as an object of texts; a parameter that comes twice, or that the route does not know, is refused. */
+/** The query as an object of strings; duplicate and unknown parameters are errors. */
 function readQuery(url: URL, { query: schema }: Route): Readonly<Record<string, string>> | RampError {
   const query: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const [name, value] of url.searchParams) {

@@ -20,7 +20,7 @@ import { type ExternalAccount, readExternalAccounts } from "./routes/external-ac
 import type { RampContext } from "../context.js";
 import { acquireLease, stealLease } from "../intents/lease.js";
 
-/** Records the intent, then onboards it, and executes it where that is wanted and nothing is outstanding. */
+/** Records the intent, onboards it and, with `autoExecute` and no outstanding requirement, executes it. */
 export class IntentCreation implements IdempotentOperation {
   readonly #call: CustomerRequest<CreateIntentBody>;
   readonly #leaseOwner = newId();

@@ -29,13 +29,13 @@ export interface AccountSides {
 
 type IntentRequest = Omit<CreateIntentBody, "src" | "dest"> & AccountSides;
 
-/** The part of an intent that decides how the money goes. */
+/** The part of an intent that names the provider, the rail and both accounts. */
 type PaymentRoute = Pick<
   NewIntent,
   "connectionId" | "connectionVersion" | "provider" | "type" | "src" | "dest" | "srcAmount" | "rail" | "price"
 >;
 
-/** Checks what is to be moved and chooses who moves it, with quotes where there is a choice. Changes nothing. */
+/** Validates the payment and chooses the provider and rail, by quotes where several could carry it out. Changes nothing. */
 export async function routeIntent(
   ramp: RampContext,
   projectId: ProjectId,
@@ -94,7 +94,7 @@ async function readQuote(
   return quote.isExpired ? rampError("QUOTE_EXPIRED") : quote;
 }
 
-/** The way of the quote, as long as the provider is connected as it was then. */
+/** The route of the quote, if the provider is still connected with the same address and credentials. */
 function quotedRoute(
   candidates: readonly Candidate[],
   { connectionId, connectionVersion, rail, price }: HeldQuote,

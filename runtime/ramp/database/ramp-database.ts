@@ -233,7 +233,7 @@ function failureOf(error: pg.DatabaseError): Error {
  */
 function batchingSocket(): Socket {
   const socket = new Socket();
-  // `connect` puts the plain `write` back in place, so this comes after it.
+  // Replaced after `connect`, which restores the plain `write`.
   socket.once("connect", () => {
     const write = socket.write.bind(socket) as (...args: readonly unknown[]) => boolean;
     let chunks: Uint8Array[] = [];

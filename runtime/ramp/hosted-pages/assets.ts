@@ -23,7 +23,7 @@ export const SCRIPT = `"use strict";
       await navigator.clipboard.writeText(button.dataset.copy);
       return true;
     } catch {
-      // Not everywhere allowed, in a frame least of all: what is selected can be copied by hand.
+      // Browsers often forbid the clipboard in a frame: select the text, so that the customer can copy it.
       select(document.getElementById(button.dataset.from));
       return document.execCommand("copy");
     }

@@ -8,10 +8,10 @@ export interface FormState {
 
 export const UNTOUCHED: FormState = { typed: new Map(), errors: new Map() };
 
-/** Names of fields in what the browser sends: set apart from the page's own. */
+/** Prefix of form fields, which keeps them apart from the page's own. */
 export const FIELD_PREFIX = "field.";
 
-/** What a customer's browser fills in by itself, by the field's name. */
+/** Values of `autocomplete`, by the field's name. */
 const AUTOCOMPLETE: ReadonlyMap<string, string> = new Map([
   ["fullName", "name"],
   ["firstName", "given-name"],

@@ -21,7 +21,7 @@ import { createPayment } from "../intents/transitions.js";
 import { lockIntent } from "../intents/intent-rows.js";
 import { type ProjectId, newId } from "../database/id.js";
 import { errorsOf, fieldsOf, type FormErrors, type FormInput, valuesOf } from "./requirement-form.js";
-/** A checkout link outlives its intent while the money is on its way, and shows the result for a while. */
+/** A checkout link stays valid after its intent expires: the money can still be on its way, and the page shows the result. */
 const CHECKOUT_GRACE_MS = 24 * 60 * 60_000;
 
 /** `GET /{kind}/{token}` */
@@ -168,7 +168,7 @@ type Submitted =
   /** The provider could not be reached. */
   | { readonly kind: "unavailable" };
 
-/** Hands what was filled in to the provider, and follows up on what that changes. Nothing of it is kept here. */
+/** Submits the form to the provider and processes the intent. The ramp stores none of the values. */
 async function submitForm(
   ramp: RampContext,
   projectId: ProjectId,

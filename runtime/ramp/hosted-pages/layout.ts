@@ -43,7 +43,7 @@ function withoutScript(isLive: boolean, url: string | null): Html | null {
   /></noscript>`;
 }
 
-/** Text that may stand in a page as it is: only `html` makes it. */
+/** Escaped HTML: only `html` makes it. */
 export class Html {
   readonly text: string;
 

@@ -11,7 +11,7 @@ export interface PageContext {
   readonly intent: Intent;
   readonly projectName: string;
   readonly currencyOf: CurrencyOf;
-  /** Proves that a form was made here, for this link. */
+  /** Proves that the ramp made the form for this link. */
   readonly formToken: string;
 }
 
@@ -188,7 +188,7 @@ function movementView(intent: Intent, currencyOf: CurrencyOf): Html {
   </dl>`;
 }
 
-/** Where the money goes. Of a bank account only as much as its owner needs to recognize it. */
+/** The destination; of a bank account only the last digits, enough for its owner to recognize it. */
 function targetOf({ type, dest: { details } }: Intent): string | null {
   const { address, iban, accountNumber, key } = details;
   if (type === "ONRAMP") return typeof address === "string" ? address : null;
@@ -196,7 +196,7 @@ function targetOf({ type, dest: { details } }: Intent): string | null {
   return account === undefined ? null : `•••• ${account.slice(-4)}`;
 }
 
-/** The parts that are known, in the order in which they are needed; others come after them, under their own names. */
+/** Labels of the known parts, in display order; other parts follow under their own names. */
 const PARTS: ReadonlyMap<string, string> = new Map([
   ["amount", "Amount"],
   ["beneficiary", "Beneficiary"],
@@ -223,7 +223,7 @@ function formatAmount(amount: string): string {
   return amount.replace(/(\.\d{2}\d*?)0+$/, "$1");
 }
 
-/** How to hand the money over, with a button to copy each part of it. */
+/** Payment instructions, with a button to copy each part. */
 function instructionView(instruction: Instruction, serial: number): Html {
   const { currency, ...details } = instruction.details;
   const rows = partsOf(details).map(([name, value], at) => {

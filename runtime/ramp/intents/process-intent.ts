@@ -127,7 +127,7 @@ export async function processIntent(ramp: RampContext, projectId: ProjectId, id:
     );
     if (intent === null) return;
     if (isLeased) return processLeased(ramp, projectId, intent, owner, () => undefined);
-    // Neither leased nor free: nothing is left to do.
+    // Not leased, but no poll is planned: nothing is left to do.
     if (intent.leaseOwner === null) return;
     await sleep(LEASE_RETRY_MS);
   }

@@ -184,7 +184,7 @@ function writesOf(tx: ProjectTransaction): PendingWrites {
 /** A column's new value that depends on the row. */
 export class ComputedValue {
   readonly value: unknown;
-  /** The value as SQL, given that of the parameter. */
+  /** The assigned expression, given the parameter of `value`. */
   readonly sql: (parameter: string) => string;
 
   constructor(value: unknown, sql: (parameter: string) => string) {

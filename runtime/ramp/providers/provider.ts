@@ -57,7 +57,7 @@ export interface CallOptions {
 
 /**
  * A provider that moves money. Orders carry our own ids and an idempotency key derived from them: repeating an order changes
- * nothing. Nothing here throws for what a provider does (runtime/ramp/README.md, Provider protocol).
+ * nothing. Failures of a provider are values, never exceptions (runtime/ramp/README.md, Provider protocol).
  */
 export interface Provider {
   capabilities(): Promise<ProviderReply<Capabilities>>;

@@ -17,7 +17,7 @@ export interface Quote extends Omit<ProviderQuote, "quoteId" | "expiresAt"> {
   readonly held: { readonly quoteId: string; readonly expiresAt: string } | null;
 }
 
-/** Asks all candidates at once. One that fails, is slow, gives no quote or an invalid one is left out and logged. Best first. */
+/** Requests a quote of each candidate at once, best first. Failures, slow answers and invalid quotes are left out and logged. */
 export async function fetchQuotes(
   ramp: Pick<RampContext, "log" | "metrics">,
   candidates: readonly Candidate[],

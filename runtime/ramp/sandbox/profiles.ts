@@ -6,7 +6,7 @@ import type {
   Capabilities,
   RailDescription,
 } from "../providers/protocol.js";
-/** Prices in dollars, made up and fixed. */
+/** Invented, fixed prices in dollars. */
 const DOLLAR_PRICES: Readonly<Record<string, string>> = {
   USD: "1",
   EUR: "1.08",
@@ -74,7 +74,7 @@ export function quoteFor(profile: Profile, request: QuoteRequest): ProviderQuote
   };
 }
 
-/** One of the sandbox's providers: what it moves, what it takes and whom it asks for papers. */
+/** One of the sandbox's providers: its currency pairs, its fees and which customers need an identity check. */
 export interface Profile {
   readonly capabilities: Capabilities;
   readonly keyId: string;

@@ -108,7 +108,7 @@ export async function findProject(database: RampDatabase, id: string): Promise<S
   return found ? succeeded(projectId(id.toLowerCase())) : failed(`There is no project ${id}.`);
 }
 
-/** A second secret beside the one in use, to change over to (runtime/ramp/README.md, Set-up). */
+/** Adds a second secret, so that clients can change over without an interruption (runtime/ramp/README.md, Set-up). */
 export async function addSecret(
   database: RampDatabase,
   id: ProjectId,

@@ -122,8 +122,7 @@ export function listWebhooks(database: RampDatabase, projectId: ProjectId): Prom
 }
 
 /**
- * Disabled, an endpoint gets nothing: events that happen meanwhile are not kept for it, its pending deliveries wait. Enabled, it
- * starts without failures.
+ * Disables or enables an endpoint. Disabled, it gets no new events and its pending deliveries wait; enabling resets its failures.
  */
 export async function enableWebhook(
   database: RampDatabase,

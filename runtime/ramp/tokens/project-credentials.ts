@@ -2,7 +2,7 @@ import { type ProjectId, projectId } from "../database/id.js";
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { RampDatabase } from "../database/ramp-database.js";
 
-/** Client secrets are 32 random bytes: a plain hash is enough, there is nothing to guess. */
+/** Client secrets are 32 random bytes: a plain hash is enough, because they cannot be guessed. */
 export function secretHash(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }
@@ -36,7 +36,7 @@ export class ProjectSignIn {
     if (credentials === null) return null;
     const row = await this.#read(credentials.clientId);
     const given = secretHash(credentials.secret);
-    // Every hash is compared, for an unknown client too: the time reveals nothing.
+    // Compares every hash, for an unknown client too, so that the response time reveals nothing.
     const matches = (row?.hashes ?? [Buffer.alloc(32)]).filter((hash) => timingSafeEqual(hash, given));
     if (row === null || matches.length === 0) return null;
     return {

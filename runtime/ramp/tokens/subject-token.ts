@@ -114,7 +114,7 @@ function remoteKeySet(uri: string): JWTVerifyGetKey {
   });
 }
 
-/** `jwks_uri` of the issuer's discovery document (OpenID Connect Discovery 1.0 §4); null when it has none. */
+/** `jwks_uri` of the issuer's discovery document (OpenID Connect Discovery 1.0 §4); null when it cannot be read. */
 async function discoverKeySet(issuer: string): Promise<string | null> {
   const text = await getJson(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
   const document =
@@ -134,7 +134,7 @@ async function getJson(url: string): Promise<string | null> {
   return result.kind === "answered" && result.status === 200 ? result.body : null;
 }
 
-/** Keys come over TLS, or from this machine itself. */
+/** Keys are fetched over TLS or from this machine only. */
 export function isFetchable(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { protocol, hostname } = new URL(address);

@@ -12,7 +12,7 @@ export interface DeliveryPolicy {
   readonly perEndpoint: number;
   /** Deliveries of this process at a time. */
   readonly maxInFlight: number;
-  /** After this many failed attempts in a row nothing is sent to an endpoint for `breakerPauseMs`; then one attempt at a time. */
+  /** After this many failed attempts in a row an endpoint is paused for `breakerPauseMs`, then gets one attempt at a time. */
   readonly breakerFailures: number;
   readonly breakerPauseMs: number;
 }

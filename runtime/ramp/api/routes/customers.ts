@@ -99,7 +99,7 @@ interface CustomerRecord {
 
 const COLUMNS = `id, external_id AS "externalId", metadata, created_at AS "createdAt", updated_at AS "updatedAt"`;
 
-/** The customer with this id, made if there is none; metadata that is given replaces what was there. */
+/** Creates the customer or gets the existing one; given metadata replaces the stored one. */
 async function createOrGet(
   tx: ProjectTransaction,
   { id, externalId, metadata }: Pick<CustomerRecord, "id" | "externalId" | "metadata">,

@@ -96,7 +96,7 @@ export const getQuote = route("project", {
       "/srcCurrencyCode",
       "/destCurrencyCode",
     ]);
-    // A pair that no provider can offer is a valid question without an answer.
+    // A pair that no provider can offer has no quotes; it is not an error.
     if (isRampError(pair))
       return pair.error === "UNSUPPORTED_PATH" ? jsonResponse(200, { quotes: [] }) : pair;
     const countryCode = readCountry(query.countryCode, "/countryCode");
@@ -176,7 +176,7 @@ export function requirementsOf(
   };
 }
 
-/** A provider goes by its id in the project, or by its code. */
+/** Whether a name is the provider's id in the project or its code. */
 export function hasIdOrCode({ id, code }: ProviderConnection, name: string): boolean {
   return name === id || name.toLowerCase() === code;
 }
