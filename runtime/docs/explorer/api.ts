@@ -1,3 +1,4 @@
+import type { Method } from "../../model/endpoint.js";
 import type { CatalogueBody, CatalogueEndpoint } from "../catalogue-body.js";
 
 /** Filters of a request by parameter name. */
@@ -13,8 +14,6 @@ export function parametersOf(pairs: readonly (readonly [name: string, value: str
 export function valuesOf(parameters: Parameters, name: string): readonly string[] {
   return Object.hasOwn(parameters, name) ? (parameters[name] ?? []) : [];
 }
-
-export type Method = "GET" | "POST";
 
 /** A request of an endpoint, as the form describes it. */
 export interface ApiRequest {

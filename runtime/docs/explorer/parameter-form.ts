@@ -1,13 +1,6 @@
+import type { Method } from "../../model/endpoint.js";
 import type { CatalogueColumn, CatalogueEndpoint, CatalogueParameter } from "../catalogue-body.js";
-import {
-  type ApiRequest,
-  type Method,
-  type Parameters,
-  parametersOf,
-  splitList,
-  textOf,
-  valuesOf,
-} from "./api.js";
+import { type ApiRequest, type Parameters, parametersOf, splitList, textOf, valuesOf } from "./api.js";
 import { el, prose } from "./dom.js";
 
 /** A form with the right input for each parameter. `send` is called with what was filled in. */

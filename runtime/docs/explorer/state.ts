@@ -1,4 +1,5 @@
-import { type Method, type Parameters, parametersOf } from "./api.js";
+import type { Method } from "../../model/endpoint.js";
+import { type Parameters, parametersOf } from "./api.js";
 
 /** What the address of the page holds: a link opens the page as it was. */
 export interface State {
