@@ -23,8 +23,11 @@ import {
   program,
   runnableBinaries,
   serverAccount,
+  type Account,
+  EmbeddedPostgresUnavailable,
+  type ProgramResult,
+  run,
 } from "./binaries.js";
-import { type Account, EmbeddedPostgresUnavailable, type ProgramResult, run } from "./run.js";
 
 /** A database cluster on disk, with the binaries and the account that run it. */
 export interface Cluster {

@@ -1,10 +1,12 @@
-import { Socket } from "node:net";
-import { resolve } from "node:path";
+import { createHash } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { connect, createServer, type Server, Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { EmbeddedPostgresUnavailable } from "./run.js";
+import { EmbeddedPostgresUnavailable } from "./binaries.js";
 import { type Cluster, openCluster, readPidFile, startServer, stopServer, SUPERUSER } from "./cluster.js";
-import { withStartLock } from "./start-lock.js";
 
 export { EmbeddedPostgresUnavailable };
 
@@ -78,7 +80,7 @@ async function startOrJoin(cluster: Cluster): Promise<Session> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   let problem = "the server does not become ready";
   for (let failed = 0; failed < MAX_STARTS && Date.now() < deadline;) {
-    const joined = await join(cluster);
+    const joined = await joinServer(cluster);
     if (typeof joined === "object") return joined;
     if (joined !== "not ready") {
       const why = await withStartLock(cluster, () => startServer(cluster));
@@ -111,7 +113,7 @@ const SESSION_SETTINGS =
 const NOT_READY = /^(57P0[123]|53300)$/;
 
 /** Joins the server of `postmaster.pid`. Otherwise returns `not ready` (starting, recovering, stopping) or the reason. */
-async function join(cluster: Cluster): Promise<Session | string> {
+async function joinServer(cluster: Cluster): Promise<Session | string> {
   const found = await readPidFile(cluster);
   if (!found) return "no server runs yet";
   const socket = new Socket();
@@ -204,8 +206,71 @@ class ServerUse {
   async #rejoin(): Promise<void> {
     await sleep(REJOIN_MS, null, { ref: false });
     if (this.#ended !== null) return;
-    const joined = await join(this.#cluster);
+    const joined = await joinServer(this.#cluster);
     if (typeof joined === "object") this.#hold(joined);
     else void this.#rejoin();
   }
+}
+
+/**
+ * Runs `start`, or resolves to null if another process, or another start in this one, is starting the server. The system
+ * releases the lock when the process ends.
+ *
+ * PostgreSQL's own lock is not enough: of two starts at once after a crash each may delete the other's `postmaster.pid` as
+ * stale.
+ */
+export async function withStartLock<T>(
+  cluster: Pick<Cluster, "data" | "password">,
+  start: () => Promise<T>,
+): Promise<T | null> {
+  const lock = await acquire(addressOf(cluster));
+  if (lock === "held") return null;
+  try {
+    return await start();
+  } finally {
+    if (lock !== "unavailable") await new Promise((closed) => lock.close(closed));
+  }
+}
+
+/**
+ * An address to listen on, which the system frees when the process ends: an abstract socket on Linux, a pipe on Windows.
+ * On other systems a socket file, which remains without a listener. Derived from the password, so that it is secret.
+ */
+function addressOf({ data, password }: Pick<Cluster, "data" | "password">): string {
+  const name = createHash("sha256").update(`start ${data} ${password}`).digest("hex").slice(0, 32);
+  if (process.platform === "linux") return `\0routewright-${name}`;
+  return process.platform === "win32"
+    ? `\\\\.\\pipe\\routewright-${name}`
+    : join(tmpdir(), `routewright-${name}`);
+}
+
+/** `unavailable`: sockets cannot be created here, and only PostgreSQL's own lock applies. */
+async function acquire(address: string): Promise<Server | "held" | "unavailable"> {
+  const first = await listen(address);
+  if (!(first instanceof Error)) return first;
+  if (first.code !== "EADDRINUSE") return "unavailable";
+  if (/^[\0\\]/.test(address) || (await hasListener(address))) return "held";
+  await rm(address, { force: true });
+  const second = await listen(address);
+  return second instanceof Error ? "held" : second;
+}
+
+function listen(path: string): Promise<Server | NodeJS.ErrnoException> {
+  return new Promise((resolve) => {
+    const server = createServer((socket) => socket.destroy());
+    server.once("error", resolve);
+    // `exclusive`: in a worker of node:cluster the primary would listen otherwise.
+    server.listen({ path, exclusive: true }, () => resolve(server.unref()));
+  });
+}
+
+function hasListener(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once("error", () => resolve(false));
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+  });
 }

@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { withStartLock } from "../../runtime/embedded/start-lock.js";
+import { withStartLock } from "../../runtime/embedded/embedded-postgres.js";
 
-const MODULE = new URL("../../runtime/embedded/start-lock.ts", import.meta.url).href;
+const MODULE = new URL("../../runtime/embedded/embedded-postgres.ts", import.meta.url).href;
 
 vi.setConfig({ testTimeout: 30_000 });
 
