@@ -1,3 +1,3 @@
-/** Compiles generated modules, for programs that render them. */
+/** Compiles generated modules, for the thread that renders a changed manifest. */
 export { compileModules, type CompiledModule, type ScriptCache } from "./data-api/generated-folder.js";
 export type { Rendered } from "./data-api/refresh.js";

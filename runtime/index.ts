@@ -1,4 +1,4 @@
-/** What generated modules import, and what mounts them in an Express app of one's own. */
+/** What generated modules import, and what mounts their handlers in an Express app. */
 export { Keyring, readKeyring } from "./access/authorize.js";
 export {
   defineEndpoint,

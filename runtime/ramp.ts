@@ -20,9 +20,9 @@ const startEmbedded: service.StartEmbedded = ({ dataDir, log }) =>
 
 export function startRampService(
   options: service.RampServiceOptions,
-  intake?: ConnectionSource,
+  connections?: ConnectionSource,
 ): Promise<RunningServer> {
-  return service.startRampService(options, startEmbedded, intake);
+  return service.startRampService(options, startEmbedded, connections);
 }
 
 export function openAdminSession(options: service.RampServiceOptions): Promise<service.AdminSession> {

@@ -1,4 +1,4 @@
-/** The script of a worker process of `serve --workers`: it serves what the primary assigns, and ends with it. */
+/** The script of a worker process of `serve --workers`: it serves what the primary assigns, and ends with the primary. */
 import cluster from "node:cluster";
 import type { Socket } from "node:net";
 import {
@@ -10,26 +10,27 @@ import {
 import type { Assignment, ToWorker } from "./cluster/messages.js";
 import { setV8Flags } from "./data-api/service.js";
 import { flushLog } from "./http/logger.js";
+
 setV8Flags();
 const primary = new PrimaryLink();
 let service: WorkerService | null = null;
-/** Messages from before the service has started. */
-const early: ToWorker[] = [];
+/** Messages that arrived before the service has started. */
+const pending: ToWorker[] = [];
 
-// A terminal sends them to all processes at once; the primary decides.
+// A terminal sends these signals to all processes; the primary stops its workers.
 for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
 process.on("SIGTERM", () => primary.send({ kind: "leaving" }));
 
 process.on("message", (message: ToWorker, socket?: Socket) => {
   if (message.kind === "start") void start(message.assignment);
-  else if (service === null) wait(message);
-  else follow(service, message, socket);
+  else if (service === null) enqueue(message);
+  else handle(service, message, socket);
 });
 
-// Messages from before this file has run would be lost.
+// Messages sent before this file has run are lost: the primary waits for this one.
 primary.send({ kind: "listening" });
 
-/** Loaded only where it is served: it brings a queue, signatures and more. */
+/** Loaded only where the ramp is served: it has many dependencies. */
 const startRamp: StartRamp = async (options, connections) => {
   const { startRampService } = await import("./ramp.js");
   return startRampService(options, connections);
@@ -42,33 +43,33 @@ async function start(assignment: Assignment): Promise<void> {
     const detail = error instanceof Error ? error.message : String(error);
     return primary.send({ kind: "failed", detail }, () => process.exit(1));
   }
-  for (const message of early) follow(service, message);
+  for (const message of pending) handle(service, message);
   primary.send({ kind: "ready" });
 }
 
-function wait(message: ToWorker): void {
+function enqueue(message: ToWorker): void {
   if (message.kind === "stop") process.exit(0);
-  early.push(message);
+  pending.push(message);
 }
 
-/** In order: a connection that comes after a release is served from that release. */
-function follow(own: WorkerService, message: ToWorker, socket?: Socket): void {
+/** Messages are handled in order: a connection that arrives after a release is served from it. */
+function handle(running: WorkerService, message: ToWorker, socket?: Socket): void {
   switch (message.kind) {
     case "connection":
-      return primary.take(message.id, socket);
+      return primary.accept(message.id, socket);
     case "answer":
       return primary.responded(message);
     case "stop":
-      return void leave(own);
+      return void stop(running);
     case "activate":
-      if (own.role === "data")
-        void own.activate(message.release).then((activation) => answer(message.id, activation));
+      if (running.role === "data")
+        void running.activate(message.release).then((activation) => answer(message.id, activation));
       return;
     case "built":
-      if (own.role === "data") own.built(message.builds, message.tests);
+      if (running.role === "data") running.built(message.builds, message.tests);
       return;
     case "metrics":
-      if (own.role === "data") void own.metrics().then((snapshot) => answer(message.id, snapshot));
+      if (running.role === "data") void running.metrics().then((snapshot) => answer(message.id, snapshot));
       return;
     case "ping":
       return answer(message.id, true);
@@ -81,10 +82,10 @@ function answer(id: number, value: unknown): void {
   primary.send({ kind: "answer", id, value });
 }
 
-async function leave(own: WorkerService): Promise<void> {
-  await own.stop();
+async function stop(running: WorkerService): Promise<void> {
+  await running.stop();
   await flushLog();
   const end = (): void => process.exit(0);
-  if (own.role === "data") primary.send({ kind: "metrics", snapshot: await own.metrics() }, end);
+  if (running.role === "data") primary.send({ kind: "metrics", snapshot: await running.metrics() }, end);
   else end();
 }

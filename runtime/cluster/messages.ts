@@ -73,7 +73,7 @@ export type WorkerMessage =
   /** Its last metrics before it exits. */
   | { readonly kind: "metrics"; readonly snapshot: MetricsSnapshot };
 
-/** PendingRequests to another process that wait for their responses. */
+/** Requests to another process that have no response yet. */
 export class PendingRequests {
   readonly #waiting = new Map<number, (value: unknown) => void>();
   #last = 0;
@@ -88,7 +88,7 @@ export class PendingRequests {
   }
 
   /** Resolves a request with its response. */
-  settle(id: number, value: unknown): void {
+  resolve(id: number, value: unknown): void {
     this.#waiting.get(id)?.(value);
     this.#waiting.delete(id);
   }

@@ -49,7 +49,7 @@ export class DataWorkers implements ReleaseTarget {
       role: "data",
       assignment: () => this.#assignment(),
       receive: (worker, message) => void this.#receive(worker, message),
-      ended: ({ id, wasToStop }) => void this.#metrics.retire(id, !wasToStop),
+      ended: ({ id, isStopRequested }) => void this.#metrics.retire(id, !isStopRequested),
     });
   }
 
@@ -136,7 +136,7 @@ export class DataWorkers implements ReleaseTarget {
   }
 
   async #receive(worker: WorkerProcess, message: WorkerMessage): Promise<void> {
-    if (message.kind === "metrics") this.#metrics.note(worker.id, message.snapshot);
+    if (message.kind === "metrics") this.#metrics.update(worker.id, message.snapshot);
     if (message.kind !== "request") return;
     const { id, request } = message;
     const value = await (request === "refresh" ? this.#options.refresh() : this.#metricsText());
@@ -146,7 +146,7 @@ export class DataWorkers implements ReleaseTarget {
   async #metricsText(): Promise<string> {
     const gather = async (worker: WorkerProcess): Promise<void> => {
       const snapshot = await worker.ask<MetricsSnapshot>((id) => ({ kind: "metrics", id }), METRICS_MS);
-      if (snapshot !== null && worker.state !== "ended") this.#metrics.note(worker.id, snapshot);
+      if (snapshot !== null && worker.state !== "ended") this.#metrics.update(worker.id, snapshot);
     };
     await Promise.all(this.pool.members.filter(isUp).map(gather));
     return this.#metrics.text(this.pool.serving.length);

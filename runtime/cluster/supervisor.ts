@@ -167,7 +167,12 @@ export class Supervisor {
 
   #poolOptions(dispatcher: ConnectionDispatcher) {
     const { log, script } = this.#options;
-    return { dispatcher, script, log, onHopeless: (reason: string) => this.#giveUpUnlessServing(reason) };
+    return {
+      dispatcher,
+      script,
+      log,
+      onUnrecoverable: (reason: string) => this.#giveUpUnlessServing(reason),
+    };
   }
 
   async #startPool(dispatcher: ConnectionDispatcher, pool: WorkerPool): Promise<void> {
@@ -175,7 +180,7 @@ export class Supervisor {
     if (!this.#isStopping) await pool.start();
   }
 
-  /** While another service has workers, starts are tried on. */
+  /** Keeps trying while another service has workers. */
   #giveUpUnlessServing(reason: string): boolean {
     const isEnd = this.#services.every(({ pool }) => pool.serving.length === 0);
     if (isEnd) this.#giveUp(reason);

@@ -4,8 +4,8 @@ import { LOG_LINES_DROPPED, type MetricsSnapshot, routesText } from "../observab
 import { RouteCounter } from "../observability/request-counters.js";
 
 /**
- * The metrics of all workers together. What a worker has counted stays when it ends: if the sum fell, its reader would take
- * that for a restart and count everything again.
+ * The metrics of all workers together. The counts of a worker stay when it ends: Prometheus would take a lower sum for a
+ * restart and count everything again.
  */
 export class WorkerMetrics {
   /** The latest snapshot of each worker. */
@@ -20,7 +20,7 @@ export class WorkerMetrics {
     const registers = [this.#own];
     this.#deaths = new Counter({
       name: "routewright_worker_deaths_total",
-      help: "Worker processes that ended without being asked to.",
+      help: "Worker processes that ended unexpectedly.",
       registers,
     });
     const serving = (): number => this.#serving;
@@ -42,7 +42,7 @@ export class WorkerMetrics {
     });
   }
 
-  note(worker: number, snapshot: MetricsSnapshot): void {
+  update(worker: number, snapshot: MetricsSnapshot): void {
     this.#latest.set(worker, snapshot);
   }
 
@@ -58,7 +58,7 @@ export class WorkerMetrics {
     this.#ended.process = await all.getMetricsAsJSON();
   }
 
-  /** Forgets what ended workers have counted of routes that are gone. */
+  /** Deletes the counts of ended workers for routes that were removed. */
   forget(routes: readonly string[]): void {
     this.#ended.routes.forget(routes);
   }

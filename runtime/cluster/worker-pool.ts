@@ -21,7 +21,7 @@ export interface WorkerPoolOptions {
   readonly receive: (worker: WorkerProcess, message: WorkerMessage) => void;
   readonly ended: (worker: WorkerProcess) => void;
   /** Called when no worker serves and none can be started; returns whether the pool should give up. */
-  readonly onHopeless: (reason: string) => boolean;
+  readonly onUnrecoverable: (reason: string) => boolean;
   readonly log: Logger;
 }
 
@@ -83,7 +83,7 @@ export class WorkerPool {
   /** Stops all workers gracefully. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await Promise.all(this.members.map((worker) => worker.leave()));
+    await Promise.all(this.members.map((worker) => worker.stop()));
   }
 
   /** Null, or why no new worker started; then the old one keeps serving. */
@@ -98,7 +98,7 @@ export class WorkerPool {
       return reasonOf(await fresh.ended);
     }
     this.#options.dispatcher.stopDispatching(old);
-    await old.leave();
+    await old.stop();
     return null;
   }
 
@@ -150,10 +150,10 @@ export class WorkerPool {
     this.#members.delete(worker);
     dispatcher.remove(worker);
     ended(worker);
-    const { id, pid, wasToStop, wasUp, servedMs } = worker;
-    if (wasToStop && ending.code === 0) return log.info({ worker: id, pid, role }, "worker ended");
-    log.error({ worker: id, pid, role, ...ending }, wasUp ? "worker died" : "worker did not start");
-    if (wasUp && !wasToStop && !this.#beingReplaced.has(worker)) void this.#fill(servedMs);
+    const { id, pid, isStopRequested, hasServed, servedMs } = worker;
+    if (isStopRequested && ending.code === 0) return log.info({ worker: id, pid, role }, "worker ended");
+    log.error({ worker: id, pid, role, ...ending }, hasServed ? "worker died" : "worker did not start");
+    if (hasServed && !isStopRequested && !this.#beingReplaced.has(worker)) void this.#fill(servedMs);
   }
 
   /** Starts processes until one serves, after one that served for `servedMs`. */
@@ -165,16 +165,16 @@ export class WorkerPool {
       if (signal.aborted) return;
       const worker = this.#launch();
       if (await worker.ready) return;
-      if (this.#isHopeless(await worker.ended)) return;
+      if (this.#isUnrecoverable(await worker.ended)) return;
       delay = this.#backoff.delayAfter(0);
     }
   }
 
-  #isHopeless(ending: Ending): boolean {
-    const { size, onHopeless } = this.#options;
+  #isUnrecoverable(ending: Ending): boolean {
+    const { size, onUnrecoverable } = this.#options;
     this.#failedStarts++;
     if (this.#failedStarts < MAX_FAILED_STARTS * size || this.serving.length > 0) return false;
-    return onHopeless(reasonOf(ending));
+    return onUnrecoverable(reasonOf(ending));
   }
 }
 

@@ -41,7 +41,7 @@ export class WorkerProcess {
   #state: WorkerState = "starting";
   #readyAt = Infinity;
   #detail: string | null = null;
-  #wasToStop = false;
+  #isStopRequested = false;
   /** Messages from before it listens; null once it does. */
   #early: ToWorker[] | null = [];
 
@@ -68,18 +68,18 @@ export class WorkerProcess {
     return this.#state;
   }
 
-  get wasUp(): boolean {
+  get hasServed(): boolean {
     return this.#readyAt < Infinity;
   }
 
   /** Since it started to serve; 0 when it never did. */
   get servedMs(): number {
-    return this.wasUp ? performance.now() - this.#readyAt : 0;
+    return this.hasServed ? performance.now() - this.#readyAt : 0;
   }
 
   /** Whether it was asked to stop. */
-  get wasToStop(): boolean {
-    return this.#wasToStop;
+  get isStopRequested(): boolean {
+    return this.#isStopRequested;
   }
 
   /** Does nothing when the process has ended. */
@@ -104,10 +104,10 @@ export class WorkerProcess {
   }
 
   /** Stops it gracefully. Resolves once it has ended. */
-  async leave(): Promise<void> {
+  async stop(): Promise<void> {
     if (this.#state === "ended") return;
     this.#state = "leaving";
-    this.#wasToStop = true;
+    this.#isStopRequested = true;
     this.send({ kind: "stop" });
     const timer = setTimeout(() => this.kill(), LEAVE_MS);
     await this.ended;
@@ -180,7 +180,7 @@ export class WorkerProcess {
         this.#detail = message.detail;
         return;
       case "answer":
-        return this.#requests.settle(message.id, message.value);
+        return this.#requests.resolve(message.id, message.value);
       default:
         return receive(this, message);
     }

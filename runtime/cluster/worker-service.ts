@@ -71,7 +71,7 @@ async function serveData(
     active,
     refresh: () => primary.ask("refresh"),
     log: openSharedLog(environment.logLevel, worker),
-    intake: primary.intakeAt(url),
+    connections: primary.connectionSource(url),
     metricsText: () => primary.ask("metrics"),
   });
   service.builds.record(builds, tests);
@@ -100,7 +100,7 @@ async function serveRamp(
 ): Promise<RampWorkerService> {
   const environment = environmentOf(variables);
   const log = openSharedLog(environment.logLevel, worker);
-  const server = await startRamp({ environment, dataDir, log }, primary.intakeAt(url));
+  const server = await startRamp({ environment, dataDir, log }, primary.connectionSource(url));
   return { role: "ramp", stop: () => server.stop() };
 }
 
@@ -111,7 +111,7 @@ function environmentOf(variables: EnvironmentVariables): Environment {
   return reading.environment;
 }
 
-/** How often the number of open connections is sent, where no new connection sends it. */
+/** Delay after a connection has closed, within which the number of open connections is sent. */
 const OPEN_INTERVAL_MS = 100;
 
 /** The primary, as a worker process sees it. */
@@ -132,11 +132,11 @@ export class PrimaryLink {
 
   /** The primary has responded to a request. */
   responded({ id, value }: Extract<ToWorker, { kind: "answer" }>): void {
-    this.#requests.settle(id, value);
+    this.#requests.resolve(id, value);
   }
 
   /** The connections that the primary hands over; `url` is its address. */
-  intakeAt(url: string): ConnectionSource {
+  connectionSource(url: string): ConnectionSource {
     return (accept) => {
       this.#accept = accept;
       return Promise.resolve({ url, close: () => undefined });
@@ -144,7 +144,7 @@ export class PrimaryLink {
   }
 
   /** Receives a connection; it is undefined when the client disconnected on the way. */
-  take(id: number, socket: Socket | undefined): void {
+  accept(id: number, socket: Socket | undefined): void {
     if (socket) this.#sockets.add(socket);
     this.send({ kind: "accepted", id, open: this.#sockets.size });
     if (!socket) return;

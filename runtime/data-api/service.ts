@@ -31,7 +31,7 @@ interface DataServiceOptions {
   readonly refresh: () => Promise<RefreshResult>;
   readonly log: Logger;
   /** Source of connections; by default, the port of the environment. */
-  readonly intake?: ConnectionSource;
+  readonly connections?: ConnectionSource;
   /** Text of `/metrics`; by default, of this process only. */
   readonly metricsText?: () => Promise<string>;
 }
@@ -48,7 +48,7 @@ export interface DataService extends RunningServer {
 
 /** Serves the data API. When it cannot, it closes everything and rejects with a message that says why. */
 export async function startDataService(options: DataServiceOptions): Promise<DataService> {
-  const { environment, databaseUrl, title, active, refresh, log, intake } = options;
+  const { environment, databaseUrl, title, active, refresh, log, connections } = options;
   const builds = new BuildRecords();
   const usage = environment.usageEnabled ? new Usage({ databaseUrl, log }) : null;
   const metrics: Metrics = new Metrics(() => ({
@@ -77,7 +77,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const listener = dataApiListener({ gateway, service, active, refresh });
   const server = await listen(listener, environment.host, environment.port, {
     earlyErrorHeaders: earlyErrorHeaders(gateway),
-    source: intake,
+    source: connections,
     log,
   }).catch(async (error: unknown) => {
     await usage?.close();
@@ -99,7 +99,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     metrics,
     readKeys: () => watcher?.check(),
     activate: (next) =>
-      activate(active, next, gateway.warehouse, intake ? "after the swap" : "before the swap"),
+      activate(active, next, gateway.warehouse, connections ? "after the swap" : "before the swap"),
   };
 }
 
@@ -206,12 +206,11 @@ function absoluteFormPath(url: string): string {
 }
 
 /**
- * Keeps V8 from placing new objects among the old ones, for all of the process; to be called before anything is served.
+ * Disables V8's allocation-site pretenuring for the process. Call it before serving.
  *
- * V8 does that for a piece of code whose objects have lived long. The first requests to thousands of endpoints make what
- * is kept for each; the same code then makes what every request throws away, among the old objects, where it keeps all
- * alive that it refers to, the next request's included: nothing is collected while it is young any more. At 10,000
- * endpoints that took more time than the requests themselves.
+ * V8 allocates objects in the old generation when earlier ones of the same code have lived long. The first requests to
+ * thousands of endpoints fill caches; later requests run the same code, and their short-lived objects would then wait for a
+ * full garbage collection. With 10,000 endpoints that took more time than the requests.
  */
 export function setV8Flags(): void {
   setFlagsFromString("--no-allocation-site-pretenuring");

@@ -8,11 +8,11 @@ export interface CatalogueBody {
   readonly tier: Tier;
   /** Endpoints that the caller may call, in the documented order. */
   readonly endpoints: readonly CatalogueEndpoint[];
-  /** How many more endpoints each higher tier opens. */
+  /** Number of endpoints that each higher tier adds. */
   readonly locked: Readonly<Partial<Record<Tier, number>>>;
-  /** Text about each category that has one. */
+  /** Descriptions of the categories that have one. */
   readonly categories: Readonly<Record<string, string>>;
-  /** The nodes that the endpoints' models are made from; null where the caller's tier does not see them. */
+  /** The upstream nodes of the endpoints' models; null where the caller's tier may not see them. */
   readonly lineage: readonly LineageNode[] | null;
 }
 
@@ -72,9 +72,9 @@ export interface CatalogueParameter {
 export interface Build {
   /** RFC 3339, in UTC. */
   readonly completed_at: string;
-  /** Rows that the build wrote; null where dbt does not say. */
+  /** Rows that the build wrote; null where dbt does not report them. */
   readonly rows: number | null;
-  /** It failed while it ran: the rows may be those of before. */
+  /** The build failed: the rows may be the earlier ones. */
   readonly failed: boolean;
 }
 

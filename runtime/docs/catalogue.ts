@@ -25,7 +25,7 @@ export interface CatalogueSource {
   readonly lineageTier: Tier | null;
 }
 
-/** What dbt's `run_results.json` have said so far. */
+/** Results of dbt's builds and tests so far. */
 export interface DbtResults {
   buildOf(node: string): {
     readonly completedAt: number;
@@ -43,7 +43,7 @@ interface TestResult {
   readonly failures: number | null;
 }
 
-/** The catalogue as a caller of a tier sees it, as an object and as JSON. */
+/** The catalogue for callers of a tier, as an object and as JSON. */
 export async function catalogueFor(source: CatalogueSource, tier: Tier) {
   const body = await catalogueBody(source, tier);
   const { endpoints, lineage, ...rest } = body;
@@ -83,7 +83,7 @@ async function catalogueBody(source: CatalogueSource, tier: Tier): Promise<Catal
   };
 }
 
-/** What of `catalogue.json` is read; the endpoint itself comes from the module in service. */
+/** The part of `catalogue.json` that is read; the endpoint itself comes from the active release. */
 interface CatalogueFile {
   readonly endpoints?: readonly EndpointRecord[];
   readonly categories?: Readonly<Record<string, string>>;
@@ -136,7 +136,7 @@ async function readCatalogue(text: string): Promise<CatalogueFile> {
   return { ...parsed(`${text.slice(0, first)}${text.slice(last)}`), endpoints };
 }
 
-/** The generator wrote these files; one that was damaged since then describes nothing. */
+/** A damaged file counts as empty. */
 function parsed(text: string): object {
   try {
     return JSON.parse(text) as object;

@@ -12,7 +12,7 @@ import { Ajv, type ValidateFunction } from "ajv";
 import type { CatalogueBody, CatalogueEndpoint } from "./catalogue-body.js";
 import { Search } from "./search.js";
 
-/** What the tools of one request may use: everything is as the request's key allows. */
+/** What the tools of one request may use, limited by the request's key. */
 export interface McpCaller {
   /** What the caller may call. */
   readonly catalogue: CatalogueBody;
@@ -22,7 +22,7 @@ export interface McpCaller {
   query(path: string, parameters: URLSearchParams): Promise<QueryReply>;
 }
 
-/** The response of an endpoint, up to a size that serves here. */
+/** The response of an endpoint, cut at a maximum size. */
 export interface QueryReply {
   readonly status: number;
   readonly body: string;
@@ -192,7 +192,7 @@ function searchEndpoints({ catalogue }: McpCaller, args: Arguments): CallToolRes
 
 const searches = new WeakMap<CatalogueBody, Search<CatalogueEndpoint>>();
 
-/** Its index is made once per catalogue, which stays the same object until something in it changes. */
+/** Indexed once per catalogue object, which is replaced when anything in it changes. */
 function searchOf(catalogue: CatalogueBody): Search<CatalogueEndpoint> {
   const search = searches.get(catalogue) ?? new Search(catalogue.endpoints);
   searches.set(catalogue, search);
@@ -229,7 +229,7 @@ function queryString(
   return query;
 }
 
-/** The rows as they came, so that no digit is lost, as far as they fit. */
+/** As many rows as fit, as text, so that no digit is lost. */
 function rowsText({ body, hasMore }: QueryReply, limit: number): string {
   const rows = body.split("\n").filter((line) => line !== "");
   const fitting: string[] = [];
@@ -248,7 +248,7 @@ function endpointAt({ endpoints }: CatalogueBody, path: string): CatalogueEndpoi
   return endpoints.find((endpoint) => endpoint.path === path);
 }
 
-/** One of a higher tier is as unknown as one that does not exist. */
+/** The same message for an endpoint of a higher tier: its existence is not disclosed. */
 function unknownEndpoint(path: string): CallToolResult {
   return failure(`Your key can call no endpoint ${path}. Find one with search_endpoints.`);
 }

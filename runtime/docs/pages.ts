@@ -6,10 +6,10 @@ import { gzipSync } from "node:zlib";
 import swaggerUi from "swagger-ui-express";
 
 const require = createRequire(import.meta.url);
-/** The files of Swagger UI are in a dependency of its own. */
+/** `swagger-ui-express` has the files of Swagger UI in a dependency of its own. */
 const swaggerRequire = createRequire(require.resolve("swagger-ui-express"));
 
-/** The two pages bring their own scripts and styles; nothing comes from another host, and none may be called. */
+/** Both pages load scripts and styles from this server only, and send requests to no other host. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

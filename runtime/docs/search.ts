@@ -1,4 +1,4 @@
-/** What is searched of an endpoint. */
+/** The parts of an endpoint that are searched. */
 export interface Searchable {
   readonly path: string;
   readonly category: string;
@@ -7,24 +7,24 @@ export interface Searchable {
   readonly parameters: readonly { readonly name: string }[] | null;
 }
 
-/** Some endpoints and their texts in lower case, one after the other: path, names, descriptions. */
+/** A chunk of the endpoints with their concatenated lower-case texts: path, names, descriptions. */
 interface Chunk<T> {
   readonly endpoints: readonly T[];
   readonly text: string;
-  /** By endpoint: where its path, its names and its descriptions begin; then where the text ends. */
+  /** For each endpoint the offsets of its path, names and descriptions; then the end of the text. */
   readonly starts: readonly number[];
 }
 
-/** Endpoints of a chunk: its text is made within some milliseconds. */
+/** Endpoints per chunk: making its text takes a few milliseconds. */
 const CHUNK = 500;
 
-/** A query with more words than this is no query: the rest is left out. */
+/** Further words of a query are ignored. */
 const MAX_WORDS = 16;
 
 /**
- * Finds endpoints by words: each must occur in the path, the category, a column or a description. Those with more of the
- * words in their path come first, then those with them in column names; else the order is the catalogue's. A scan of one long
- * text per chunk; the texts are made when they are first needed or, chunk by chunk, before that.
+ * Finds endpoints by words: each must occur in the path, the category, a column or a description. Endpoints with more of
+ * the words in their path come first, then those with more in column names, then the order of the catalogue. Scans one long
+ * text per chunk. `prepare` makes the texts ahead of the first search.
  */
 export class Search<T extends Searchable> {
   readonly #endpoints: readonly T[];
@@ -41,7 +41,7 @@ export class Search<T extends Searchable> {
     return made + CHUNK < this.#endpoints.length;
   }
 
-  /** All endpoints where there is no word. */
+  /** The endpoints that match; all of them for a query without words. */
   find(query: string): readonly T[] {
     const words = [...new Set(query.toLowerCase().split(/\s+/).filter(Boolean))].slice(0, MAX_WORDS);
     if (words.length === 0) return this.#endpoints;
@@ -57,7 +57,7 @@ export class Search<T extends Searchable> {
 function chunkOf<T extends Searchable>(endpoints: readonly T[]): Chunk<T> {
   const chunk = joined(endpoints, (text) => text);
   const text = chunk.text.toLowerCase();
-  // Some letters are two in lower case: then the places are those of the lower-case texts.
+  // Some letters become two in lower case: the offsets then refer to the lower-case texts.
   return text.length === chunk.text.length
     ? { ...chunk, text }
     : joined(endpoints, (piece) => piece.toLowerCase());

@@ -36,32 +36,29 @@ export function readBody(request: IncomingMessage): Promise<Body> {
   });
 }
 
-/**
- * Collects chunks in one buffer. Kept separately, a chunk of one byte, which a chunked body may consist of, takes a hundred
- * times as much memory.
- */
+/** Collects chunks in one buffer: kept separately, chunks of one byte would take a hundred times as much memory. */
 class Bytes {
-  #room = Buffer.alloc(0);
+  #buffer = Buffer.alloc(0);
   #size = 0;
 
   /** False when the body exceeds the limit. */
   add(chunk: Buffer): boolean {
     const size = this.#size + chunk.length;
     if (size > MAX_BODY_BYTES) return false;
-    if (size > this.#room.length) this.#grow(size);
-    chunk.copy(this.#room, this.#size);
+    if (size > this.#buffer.length) this.#grow(size);
+    chunk.copy(this.#buffer, this.#size);
     this.#size = size;
     return true;
   }
 
   get all(): Buffer {
-    return this.#room.subarray(0, this.#size);
+    return this.#buffer.subarray(0, this.#size);
   }
 
   #grow(size: number): void {
-    const room = Buffer.allocUnsafeSlow(Math.min(MAX_BODY_BYTES, Math.max(FIRST_BYTES, 2 * size)));
-    this.all.copy(room);
-    this.#room = room;
+    const buffer = Buffer.allocUnsafeSlow(Math.min(MAX_BODY_BYTES, Math.max(FIRST_BYTES, 2 * size)));
+    this.all.copy(buffer);
+    this.#buffer = buffer;
   }
 }
 

@@ -18,7 +18,7 @@ interface GuardedServer {
   readonly shutDown: () => Promise<void>;
 }
 
-/** An HTTP server that enforces `Limits` per client. Invalid requests get an error and never reach the listener. */
+/** An HTTP server that enforces `ServerLimits` per client. Invalid requests get an error and never reach the listener. */
 export function guardedServer(
   listener: RequestListener,
   earlyError: EarlyError,

@@ -33,7 +33,7 @@ interface ListenOptions {
   readonly earlyErrorHeaders?: EarlyErrorHeaders | undefined;
   /** Default: `listening`. */
   readonly source?: ConnectionSource | undefined;
-  /** Overrides of `LIMITS`. */
+  /** Overrides of `SERVER_LIMITS`. */
   readonly limits?: Partial<ServerLimits>;
   /** Gets the start-up warning of few file descriptors, and the error when none is left. */
   readonly log?: Logger;

@@ -13,23 +13,23 @@ export class SpoolBudget {
     this.#disk = disk;
   }
 
-  takeMemory(bytes: number): boolean {
+  acquireMemory(bytes: number): boolean {
     if (bytes > this.#memory) return false;
     this.#memory -= bytes;
     return true;
   }
 
-  takeDisk(bytes: number): boolean {
+  acquireDisk(bytes: number): boolean {
     if (bytes > this.#disk) return false;
     this.#disk -= bytes;
     return true;
   }
 
-  giveMemory(bytes: number): void {
+  releaseMemory(bytes: number): void {
     this.#memory += bytes;
   }
 
-  giveDisk(bytes: number): void {
+  releaseDisk(bytes: number): void {
     this.#disk += bytes;
   }
 }
@@ -70,7 +70,7 @@ export class Spool {
         this.#entries.push(text);
         return;
       }
-      if (this.#budget.takeDisk(length)) return this.#store(text, length);
+      if (this.#budget.acquireDisk(length)) return this.#store(text, length);
       await this.#change();
     }
   }
@@ -93,8 +93,8 @@ export class Spool {
     if (this.#isClosed) return;
     this.#isClosed = true;
     for (const entry of this.#entries.splice(0))
-      if (typeof entry !== "string") this.#budget.giveDisk(entry.length);
-    this.#budget.giveMemory(this.#memoryBytes);
+      if (typeof entry !== "string") this.#budget.releaseDisk(entry.length);
+    this.#budget.releaseMemory(this.#memoryBytes);
     this.#signal();
     await this.#file?.close();
   }
@@ -102,15 +102,15 @@ export class Spool {
   /** A single entry always fits: otherwise a stream could not make progress. */
   #fitsInMemory(length: number): boolean {
     if (this.#entries.length === 0) {
-      if (!this.#budget.takeMemory(length)) this.#budget.giveMemory(-length);
+      if (!this.#budget.acquireMemory(length)) this.#budget.releaseMemory(-length);
       return true;
     }
-    return this.#memoryBytes + length <= MEMORY_BYTES && this.#budget.takeMemory(length);
+    return this.#memoryBytes + length <= MEMORY_BYTES && this.#budget.acquireMemory(length);
   }
 
   #forgetMemory(bytes: number): void {
     this.#memoryBytes -= bytes;
-    this.#budget.giveMemory(bytes);
+    this.#budget.releaseMemory(bytes);
   }
 
   async #store(text: string, length: number): Promise<void> {
@@ -123,7 +123,7 @@ export class Spool {
       await writeAll(this.#file, Buffer.from(text), position);
       isStored = !this.#isClosed;
     } finally {
-      if (!isStored) this.#budget.giveDisk(length);
+      if (!isStored) this.#budget.releaseDisk(length);
     }
     if (!isStored) return;
     this.#fileEnd += length;
@@ -139,7 +139,7 @@ export class Spool {
         throw new Error("The file of a stream is shorter than what was written.");
     } finally {
       this.#fileEntries--;
-      this.#budget.giveDisk(length);
+      this.#budget.releaseDisk(length);
     }
     return bytes.toString("utf8");
   }

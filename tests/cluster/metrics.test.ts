@@ -91,9 +91,9 @@ describe("metrics of several processes", () => {
 
   it("adds counters; of the release in service it shows the highest value", async () => {
     const all = new WorkerMetrics();
-    all.note(1, await counted(1));
-    all.note(2, await counted(2));
-    all.note(3, await counted(4));
+    all.update(1, await counted(1));
+    all.update(2, await counted(2));
+    all.update(3, await counted(4));
     await all.retire(3, true);
     for (const text of [await all.text(2), await all.text(2)]) {
       expect(line(text, "routewright_requests_total")).toMatch(/route="\/v1\/a b".* 7$/);
@@ -109,7 +109,7 @@ describe("metrics of several processes", () => {
 
   it("drop removed routes", async () => {
     const all = new WorkerMetrics();
-    all.note(1, await counted(1));
+    all.update(1, await counted(1));
     await all.retire(1, false);
     all.forget(["/v1/other"]);
     expect(await all.text(0)).toContain("/v1/a b");

@@ -1,12 +1,12 @@
 import type { Method } from "../../model/endpoint.js";
 import { type Parameters, parametersOf } from "./api.js";
 
-/** What the address of the page holds: a link opens the page as it was. */
+/** The state of the page, kept in its address: a link opens the page in the same state. */
 export interface State {
   readonly search: string;
   readonly category: string;
   readonly tier: string;
-  /** Most days since the last build; empty: any. */
+  /** Maximum days since the last build; empty: any. */
   readonly fresh: string;
   /** Path of the endpoint. */
   readonly endpoint: string;
@@ -21,11 +21,11 @@ export interface ChartState {
   /** Columns; empty: chosen by type. */
   readonly x: string;
   readonly y: string;
-  /** A column whose values are drawn apart; `-`: none. */
+  /** A column with one series per value; `-`: none. */
   readonly series: string;
 }
 
-/** What another endpoint starts with. */
+/** The request and chart of a newly opened endpoint. */
 export const NO_REQUEST = {
   method: "GET",
   parameters: {},
