@@ -11,7 +11,7 @@ import type {
   TestSummary,
 } from "./catalogue-body.js";
 
-/** What the catalogue of a release is made from (runtime/README.md, Catalogue). */
+/** The input of a release's catalogue (runtime/README.md, Catalogue). */
 export interface CatalogueSource {
   /** Title of the API. */
   readonly title: string;
@@ -33,7 +33,7 @@ export interface DbtResults {
     readonly failed?: true;
   } | null;
   testRun(test: string): TestResult | null;
-  /** When the rows of an endpoint were last built, RFC 3339; null where that is not known. */
+  /** When the rows of an endpoint were last built, RFC 3339; null when unknown. */
   dataAsOf(upstreamNodes: readonly string[] | null): string | null;
 }
 
@@ -245,10 +245,10 @@ function nodesAbove(
   });
 }
 
-/** Items between which other requests run. */
+/** Items per slice; other requests run between slices. */
 const SLICE = 200;
 
-/** Maps a long list without a long stop of the event loop. */
+/** Maps a long list without blocking the event loop for long. */
 async function mapInSlices<T, U>(items: readonly T[], map: (item: T) => U): Promise<U[]> {
   const mapped: U[] = [];
   for (const item of items) {

@@ -18,7 +18,7 @@ export interface McpCaller {
   readonly catalogue: CatalogueBody;
   /** Counts a tool call against the caller's rate limit; the reason when it is used up. */
   authorize(): Promise<string | null>;
-  /** Runs the endpoint's own handler with the caller's key; rows come one JSON text a line. */
+  /** Runs the endpoint's own handler with the caller's key. The body is NDJSON. */
   query(path: string, parameters: URLSearchParams): Promise<QueryReply>;
 }
 
@@ -146,7 +146,7 @@ interface Sdk {
 
 let loading: Promise<Sdk> | null = null;
 
-/** The server part of the official SDK, which the build bundles: installed whole it brings 20 MB. */
+/** The server part of the official SDK. The build bundles it, since the whole package has 20 MB. */
 function loadSdk(): Promise<Sdk> {
   const file = createRequire(import.meta.url).resolve("@routewright/runtime/assets/mcp.js");
   loading ??= import(pathToFileURL(file).href) as Promise<Sdk>;

@@ -22,10 +22,10 @@ const PAGE_POLICY = [
   "base-uri 'none'",
 ].join("; ");
 
-/** The explorer needs no style in its page. */
+/** The explorer has no inline styles. */
 const EXPLORER_POLICY = PAGE_POLICY.replace(" 'unsafe-inline'", "");
 
-/** Paths that `docsApp` and `explorerApp` answer. */
+/** Whether `docsApp` or `explorerApp` serves a path. */
 export function isDocsPath(path: string): boolean {
   return /^\/(docs|redoc|explore)(\/|$)/.test(path);
 }
@@ -61,7 +61,7 @@ export function explorerApp(title: string): Express {
   return app;
 }
 
-/** Sends a file that the build puts among the package's assets. */
+/** Sends a file of the package's assets. */
 function sendAsset(file: string): RequestHandler {
   return sendFile(require.resolve(`@routewright/runtime/assets/${file}`));
 }
@@ -85,7 +85,7 @@ const setPolicy: RequestHandler = (_request, response, next) => {
   next();
 };
 
-/** `head` and `scripts` are HTML of ours; the title is text. */
+/** `head` and `scripts` are trusted HTML; the title is text. */
 function referencePage(title: string, id: string, head: string, scripts: readonly string[]): string {
   const tags = scripts.map((src) => `<script src="${src}"></script>\n`).join("");
   return `<!doctype html>
@@ -112,7 +112,7 @@ function swaggerPage(title: string): string {
   return referencePage(title, "swagger-ui", styles.join("\n"), ["/docs/swagger-ui-bundle.js"]);
 }
 
-/** Redoc's menu cuts off badges that are longer than a method. */
+/** Redoc's menu truncates badges longer than a method. */
 const REDOC_STYLE = `<style>
 body { margin: 0; }
 .menu-content .operation-type.badge { width: auto; padding: 0 4px; }

@@ -4,7 +4,7 @@ import type { CatalogueBody, CatalogueEndpoint } from "../catalogue-body.js";
 /** Filters of a request by parameter name. */
 export type Parameters = Readonly<Record<string, readonly string[]>>;
 
-/** A name of an object's own members, such as `__proto__`, is a name like others. */
+/** Groups values by name. `Object.fromEntries` keeps names such as `__proto__`. */
 export function parametersOf(pairs: readonly (readonly [name: string, value: string])[]): Parameters {
   const values = new Map<string, string[]>();
   for (const [name, value] of pairs) values.set(name, [...(values.get(name) ?? []), value]);
@@ -24,7 +24,7 @@ export interface ApiRequest {
 
 const KEY = "routewright.key";
 
-/** The browser's storage; where it forbids that, one that lasts as long as the page. */
+/** The browser's storage; in memory where the browser denies access. */
 export function storage(kind: "localStorage" | "sessionStorage"): Pick<Storage, "getItem" | "setItem"> {
   try {
     return window[kind];
@@ -39,13 +39,13 @@ const FORGOTTEN = {
   setItem: (name: string, value: string): void => void kept.set(name, value),
 };
 
-/** The key stays in this tab: it is gone when the tab is closed. */
+/** The API key, kept until the tab is closed. */
 export const key = {
   get: (): string => storage("sessionStorage").getItem(KEY) ?? "",
   set: (value: string): void => storage("sessionStorage").setItem(KEY, value),
 };
 
-/** What the service said no to, in its own words. */
+/** An error response, with the service's message. */
 export class ServiceError extends Error {
   readonly status: number;
 
@@ -55,7 +55,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** The caller's window, as every response reports it. */
+/** The caller's rate limit window, from the response headers. */
 export interface Limits {
   readonly limit: number;
   readonly remaining: number;
@@ -93,7 +93,7 @@ export function bodyOf({ endpoint, parameters }: ApiRequest): Readonly<Record<st
   );
 }
 
-/** The same request by the other method: a GET separates the values of a list by commas, a POST does not. */
+/** The same request with another method: a GET separates the values of a list with commas, a POST does not. */
 export function withMethod(
   { endpoint, parameters }: ApiRequest,
   method: Method,
@@ -107,7 +107,7 @@ export function withMethod(
   return { method, parameters: Object.fromEntries(apart) as Parameters };
 }
 
-/** The values in a text with commas, as the service reads it. */
+/** The values of a comma-separated text, as the service splits it. */
 export function splitList(text: string): readonly string[] {
   return text
     .split(",")
@@ -119,7 +119,7 @@ function listsOf({ parameters }: CatalogueEndpoint): ReadonlySet<string> {
   return new Set((parameters ?? []).filter(({ type }) => type === "string_list").map(({ name }) => name));
 }
 
-/** An integer that JavaScript's numbers cannot hold, or a decimal that they would round: as it was sent. */
+/** A number that JavaScript would round, as text. */
 export class ExactNumber {
   readonly text: string;
 
@@ -136,7 +136,7 @@ export class ExactNumber {
   }
 }
 
-/** A value as a reader sees it. */
+/** The displayed text of a value. */
 export function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   return value instanceof ExactNumber ? value.text : JSON.stringify(value);
@@ -146,7 +146,7 @@ export type Row = Readonly<Record<string, unknown>>;
 
 export interface Result {
   readonly rows: readonly Row[];
-  /** The rows as they were sent, one JSON text each. */
+  /** The JSON text of each row, as received. */
   readonly texts: readonly string[];
   /** Whether a next page follows. */
   readonly hasNext: boolean;
@@ -160,7 +160,7 @@ export interface Result {
 /** Rows that the page reads at most; the CSV file has all of them. */
 export const MAX_ROWS = 5000;
 
-/** Runs a request and reads its rows as they come. */
+/** Runs a request and reads its rows while they arrive. */
 export async function query(request: ApiRequest, signal: AbortSignal): Promise<Result> {
   const started = performance.now();
   const response = await sendRequest(request, ".ndjson", signal);
@@ -186,14 +186,14 @@ function isFullUnlinkedPage({ endpoint, method, parameters }: ApiRequest, rows: 
   return method === "POST" && hasCommas && rows === limit;
 }
 
-/** Keeps digits that a number would lose, in browsers that give the source text of a value. */
+/** Keeps all digits of a number, in browsers whose `JSON.parse` passes the source text. */
 function keepDigits(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   const source = context?.source;
   if (typeof value !== "number" || source === undefined) return value;
   return String(value) === source || Number.isSafeInteger(value) ? value : new ExactNumber(source);
 }
 
-/** A body that ends early, or is of something between the service and the browser. */
+/** An incomplete body, or one of a proxy. */
 async function readable<T>(body: Promise<T>): Promise<T> {
   return body.catch((error: unknown) => {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
@@ -225,7 +225,7 @@ async function readLines(response: Response): Promise<{ texts: string[]; isCut: 
   return { texts, isCut: false };
 }
 
-/** Saves the rows as a CSV file, exactly as the API gives them. */
+/** Downloads all rows as a CSV file. */
 export async function downloadCsv(request: ApiRequest): Promise<void> {
   const response = await sendRequest(request, ".csv");
   const address = URL.createObjectURL(await response.blob());
@@ -245,7 +245,7 @@ function sendRequest(request: ApiRequest, format: string, signal?: AbortSignal):
 
 async function send(address: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
-  // No header can hold other characters, and no key has them.
+  // A header value cannot contain other characters, and no key has them.
   if (/[^\x21-\x7e]/.test(key.get())) throw new ServiceError(403, "Invalid API Key");
   if (key.get() !== "") headers.set("X-API-Key", key.get());
   const response = await fetch(address, { ...init, headers }).catch((error: unknown) => {

@@ -4,12 +4,12 @@ import { ExactNumber, type Row, textOf } from "./api.js";
 import { count, el, select, toggle } from "./dom.js";
 import type { ChartState } from "./state.js";
 
-/** More lines than this cannot be distinguished: the largest are drawn. */
+/** Maximum number of series; with more, only the largest are drawn. */
 const MAX_SERIES = 8;
 
 const HEIGHT = 340;
 
-/** Which columns a chart may use, by their types. */
+/** Columns that a chart may use, by type. */
 interface Choices {
   readonly times: readonly string[];
   readonly texts: readonly string[];
@@ -39,7 +39,7 @@ function kindOf(
   return "text";
 }
 
-/** A chart of the rows with its controls; null where they have nothing to draw. */
+/** A chart of the rows with its controls; null when no column can be drawn. */
 export function chartOf(
   endpoint: CatalogueEndpoint,
   rows: readonly Row[],
@@ -95,7 +95,7 @@ interface Pivoted {
   readonly leftOut: number;
 }
 
-/** Rows to one list of values per line; values of the same point add up. */
+/** Converts rows to one list of values per series; values of the same point are added. */
 function pivot(rows: readonly Row[], x: string, y: string, series: string | null, isTime: boolean): Pivoted {
   const present = rows.filter((row) => row[x] !== null && row[x] !== undefined);
   const keys = [...new Set(present.map((row) => textOf(row[x])))];
@@ -124,7 +124,7 @@ function pivot(rows: readonly Row[], x: string, y: string, series: string | null
   };
 }
 
-/** Areas and bars of several lines stand on each other, unless one is negative. */
+/** Stacks areas and bars of several series, unless a value is negative. */
 function stacked(lines: Pivoted["lines"], kind: ChartState["kind"]): readonly (readonly (number | null)[])[] {
   const isNegative = lines.some(({ values }) => values.some((value) => (value ?? 0) < 0));
   if (kind === "line" || isNegative) return lines.map(({ values }) => values);
@@ -141,7 +141,7 @@ function draw(plot: HTMLElement, data: Pivoted, kind: ChartState["kind"], y: str
     grid: { stroke: color("--line"), width: 1 },
     ticks: { show: false },
   };
-  // The highest sum is drawn first: the others stand in front of it.
+  // Drawn from the highest sum to the lowest: later ones cover earlier ones.
   const order = data.lines.map((_, i) => i).reverse();
   const options: uPlot.Options = {
     width: 600,
@@ -177,13 +177,13 @@ function draw(plot: HTMLElement, data: Pivoted, kind: ChartState["kind"], y: str
   chart.root.title = y;
   new ResizeObserver(([entry]) => {
     const width = Math.floor(entry?.contentRect.width ?? 0);
-    // In the next frame: a size that changes while sizes are observed is an error to the browser.
+    // In the next frame: a resize during a `ResizeObserver` callback is an error.
     if (width > 0 && width !== chart.width)
       requestAnimationFrame(() => chart.setSize({ width, height: HEIGHT }));
   }).observe(plot);
 }
 
-/** uPlot's own are in American order. The columns: from which step on, the label, and what a new year or day adds to it. */
+/** Time labels; uPlot's defaults have the American order. Columns: minimum step, label, additions at a new year or day. */
 const TIMES: uPlot.Axis.Values = [
   [31_536_000, "{YYYY}", null, null, null, null, null, null, 1],
   [2_419_200, "{MMM}", "\n{YYYY}", null, null, null, null, null, 1],
@@ -214,7 +214,7 @@ function seriesOf(
   };
 }
 
-/** Half a step more at both ends: the first and the last bar are drawn whole. */
+/** Adds half a step at both ends, so that the first and last bars are complete. */
 function rangeOfBars(x: readonly number[]): [number, number] {
   const steps = x.slice(1).map((value, i) => value - (x[i] ?? 0));
   const margin = steps.length === 0 ? 1 : Math.min(...steps) / 2;

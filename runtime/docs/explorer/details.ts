@@ -9,7 +9,7 @@ import { resultView } from "./results.js";
 import { type Language, LANGUAGES, samplesOf } from "./samples.js";
 import type { State } from "./state.js";
 
-/** One endpoint: what it is, a form to try it, its rows, its columns, what it is made from. */
+/** The page of one endpoint: overview, request form, result, columns and lineage. */
 export class EndpointDetails {
   readonly element: HTMLElement;
   readonly #endpoint: CatalogueEndpoint;
@@ -53,7 +53,7 @@ export class EndpointDetails {
     };
   }
 
-  /** Takes a change of the page's address. */
+  /** Updates the page after its address has changed. */
   update(state: State): void {
     const textOf = ({ method, parameters }: Pick<State, "method" | "parameters">): string =>
       JSON.stringify([method, parameters]);
@@ -176,7 +176,7 @@ export class EndpointDetails {
   }
 }
 
-/** What each method is for. */
+/** Hints for the choice of the method. */
 const METHOD_HINTS: Readonly<Record<Method, string>> = {
   GET: "Parameters in the address.",
   POST: "Parameters in a JSON body: for long lists, and for values with commas.",

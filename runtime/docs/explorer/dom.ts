@@ -1,9 +1,9 @@
-/** Text or an element. Text becomes a text node, never HTML: what a manifest says cannot run. */
+/** Text or an element. Text becomes a text node, never HTML: text of a manifest cannot run as a script. */
 export type Child = Node | string | null | false;
 
 type Attributes = Readonly<Record<string, string | number | boolean | null | ((event: never) => void)>>;
 
-/** Makes an element. An attribute that is a function listens to the event of its name; `null` and `false` leave it out. */
+/** Creates an element. A function is the listener of the event of that name; attributes that are `null` or `false` are omitted. */
 export function el<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},
@@ -12,7 +12,7 @@ export function el<Tag extends keyof HTMLElementTagNameMap>(
   return filled(document.createElement(tag), attributes, children);
 }
 
-/** As `el`, of SVG. */
+/** As `el`, for SVG. */
 export function svg<Tag extends keyof SVGElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},
@@ -31,7 +31,7 @@ function filled<E extends Element>(element: E, attributes: Attributes, children:
   return element;
 }
 
-/** A description of dbt, which is Markdown: code stands out, the rest is shown as it is. */
+/** A description from dbt, in Markdown: only code is formatted. */
 export function prose(text: string): readonly Child[] {
   return text.split(/`([^`\n]+)`/).map((part, i) => (i % 2 === 1 ? el("code", {}, part) : part));
 }
@@ -41,7 +41,7 @@ export function button(label: string, click: () => void, attributes: Attributes 
   return el("button", { type: "button", ...attributes, click }, label);
 }
 
-/** A choice of several; `choose` is called with the value that was chosen. */
+/** A select box; `choose` is called with the selected value. */
 export function select(
   label: string,
   options: readonly (readonly [value: string, text: string])[],
@@ -57,7 +57,7 @@ export function select(
   return el("label", { class: "field" }, el("span", {}, label), box);
 }
 
-/** Buttons of which one is pressed. */
+/** A group of buttons, one of them pressed. */
 export function toggle(
   label: string,
   options: readonly (readonly [value: string, text: string])[],
@@ -70,7 +70,7 @@ export function toggle(
   return el("div", { class: "toggle", role: "group", "aria-label": label }, ...buttons);
 }
 
-/** A button that copies a text and says so. */
+/** A button that copies a text and confirms it. */
 export function copyButton(text: () => string): HTMLButtonElement {
   const made = button("Copy", () => {
     void navigator.clipboard.writeText(text()).then(
@@ -94,7 +94,7 @@ const UNITS = [
   ["minute", 60],
 ] as const;
 
-/** A time as people say it, with the exact one on hover. */
+/** A relative time, with the exact one on hover. */
 export function time(instant: string): HTMLTimeElement {
   const seconds = (Date.parse(instant) - Date.now()) / 1000;
   const [unit, length] = UNITS.find(([, each]) => Math.abs(seconds) >= each) ?? (["second", 1] as const);

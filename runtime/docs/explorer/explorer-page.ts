@@ -1,4 +1,4 @@
-/** The explorer: what the API offers to the caller, to search, read, try and draw (runtime/README.md, Explorer). */
+/** The explorer: search, read, call and chart the endpoints that the caller may use (runtime/README.md, Explorer). */
 import type { CatalogueBody, LineageNode } from "../catalogue-body.js";
 import { TIER_NAMES } from "../../model/tier.js";
 import { fetchCatalogue, key, ServiceError, storage } from "./api.js";
@@ -35,7 +35,7 @@ document.addEventListener("keydown", (event) => {
   list?.focusSearch();
 });
 
-/** Another endpoint or another request is a step to go back from; what is typed and chosen is not. */
+/** Another endpoint or request adds an entry to the browser's history; typing and filters replace the current one. */
 function change(changes: Partial<State>): void {
   const before = state;
   state = { ...state, ...changes };

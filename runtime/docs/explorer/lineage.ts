@@ -6,10 +6,10 @@ const HEIGHT = 40;
 const GAP_X = 56;
 const GAP_Y = 14;
 
-/** A graph of more nodes than this cannot be read: the nearest ones are drawn. */
+/** Maximum number of nodes; of a larger graph only the nearest nodes are drawn. */
 const MAX_NODES = 60;
 
-/** The nodes above an endpoint's model, drawn from left to right; and as a list for those who do not see it. */
+/** The upstream nodes of an endpoint's model, drawn from left to right, and as a list for screen readers. */
 export function lineageGraph(model: string, all: ReadonlyMap<string, LineageNode>): HTMLElement | null {
   const { nodes, isCut } = nodesAbove(model, all);
   if (nodes.size < 2) return null;
@@ -37,7 +37,7 @@ export function lineageGraph(model: string, all: ReadonlyMap<string, LineageNode
     { class: "wide", tabindex: 0, role: "region", "aria-label": "Lineage graph" },
     svg("svg", { role: "img", "aria-label": label, ...size }, ...edges, ...boxes),
   );
-  // The model stands at the right end: a wide graph is read from there.
+  // The model is at the right end: a wide graph is scrolled there.
   requestAnimationFrame(() => (frame.scrollLeft = frame.scrollWidth));
   return el(
     "div",
@@ -61,7 +61,7 @@ function nodesAbove(model: string, all: ReadonlyMap<string, LineageNode>) {
   return { nodes, isCut: false };
 }
 
-/** Each node stands left of all that read it. Relaxed at most once per node, so that a circle ends too. */
+/** Places each node left of the nodes that read it. At most one pass per node, so that a cycle ends too. */
 function columnsOf(model: string, nodes: ReadonlyMap<string, LineageNode>): readonly (readonly string[])[] {
   const depths = new Map([[model, 0]]);
   for (let round = 0; round < nodes.size; round++) {

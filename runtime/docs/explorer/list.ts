@@ -4,10 +4,10 @@ import { Search } from "../search.js";
 import { count, el, select } from "./dom.js";
 import { NO_REQUEST, type State } from "./state.js";
 
-/** Height of a row in pixels; the style sheet has the same. */
+/** Height of a row in pixels, as in the style sheet. */
 const ROW = 62;
 
-/** Rows made above and below the visible ones. */
+/** Rows rendered above and below the visible ones. */
 const SPARE = 6;
 
 const FRESHNESS = [
@@ -17,7 +17,7 @@ const FRESHNESS = [
   ["30", "Last 30 days"],
 ] as const;
 
-/** Calls a task while the page has nothing else to do, until it returns false. */
+/** Calls a task between other events, until it returns false. */
 function whenIdle(task: () => boolean): void {
   const run = (): void => {
     if (task()) setTimeout(run);
@@ -79,7 +79,7 @@ export class EndpointList {
     this.#draw();
   }
 
-  /** Shows the row of the endpoint that is open. */
+  /** Scrolls to the row of the open endpoint. */
   reveal(): void {
     const index = this.#found.findIndex(({ path }) => path === this.#state.endpoint);
     const { scrollTop, clientHeight } = this.#scroller;
@@ -138,7 +138,7 @@ export class EndpointList {
     this.#change(change);
   }
 
-  /** What a key of a higher tier would add. */
+  /** How many endpoints keys of higher tiers add. */
   #locked(): HTMLElement | null {
     const tiers = Object.entries(this.#body.locked) as [Tier, number][];
     if (tiers.length === 0) return null;
@@ -182,7 +182,7 @@ export class EndpointList {
     return this.#rows.querySelector(`[data-index="${String(index)}"]`);
   }
 
-  /** Arrow keys, Home and End walk through all rows, also those that are not in the document yet. */
+  /** Arrow keys, Home and End move through all rows, also through those that are not rendered. */
   #move(event: KeyboardEvent): void {
     const at = Number((event.target as HTMLElement).dataset["index"]);
     if (Number.isNaN(at)) return;

@@ -2,7 +2,7 @@ import { TIER_NAMES } from "../../model/tier.js";
 import type { CatalogueEndpoint, TestSummary } from "../catalogue-body.js";
 import { type Child, count, el, prose, time } from "./dom.js";
 
-/** What an endpoint is: its path and tier, description, and what is known of its builds and tests. */
+/** Path, tier, description, latest build and tests of an endpoint. */
 export function overview(endpoint: CatalogueEndpoint): readonly Child[] {
   return [
     heading(endpoint),
@@ -22,7 +22,7 @@ function heading({ path, methods, tier, model }: CatalogueEndpoint): HTMLElement
       ...methods.map((method) => el("span", { class: "badge method" }, method)),
       el("span", { class: `badge ${tier}` }, `${TIER_NAMES[tier]} (${tier})`),
     ),
-    // It may break after a slash or an underscore.
+    // Lines may break after a slash or an underscore.
     el(
       "h2",
       { id: "endpoint-path", tabindex: -1 },

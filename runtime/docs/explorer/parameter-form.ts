@@ -3,7 +3,7 @@ import type { CatalogueColumn, CatalogueEndpoint, CatalogueParameter } from "../
 import { type ApiRequest, type Parameters, parametersOf, splitList, textOf, valuesOf } from "./api.js";
 import { el, prose } from "./dom.js";
 
-/** A form with the right input for each parameter. `send` is called with what was filled in. */
+/** A form with an input for each parameter. `send` is called with the values. */
 export function parameterForm(request: ApiRequest, send: (parameters: Parameters) => void): HTMLFormElement {
   const { endpoint, parameters } = request;
   const inputs = [
@@ -34,7 +34,7 @@ export function parameterForm(request: ApiRequest, send: (parameters: Parameters
   return form;
 }
 
-/** What is filled in: the values of a list one by one. */
+/** The values of the form; a list has several. */
 export function readForm(form: HTMLFormElement, { endpoint, method }: ApiRequest): Parameters {
   const inputs = new Map(
     endpoint.parameters?.map((parameter) => [parameter.name, inputOf(parameter, method)]),
@@ -51,7 +51,7 @@ export function readForm(form: HTMLFormElement, { endpoint, method }: ApiRequest
 
 type Input = "choice" | "choices" | "date" | "text" | "commas" | "lines";
 
-/** A list has a line for each value in the body of a POST, where commas separate nothing. */
+/** The values of a list are on lines for a POST, where a comma is part of a value. */
 function inputOf({ type, accepted_values }: CatalogueParameter, method: Method): Input {
   const isList = type === "string_list";
   if (accepted_values) return isList ? "choices" : "choice";
@@ -59,7 +59,7 @@ function inputOf({ type, accepted_values }: CatalogueParameter, method: Method):
   return type === "date" ? "date" : "text";
 }
 
-/** What an operator does, in a few words. */
+/** A short explanation of an operator. */
 const OPERATORS: Readonly<Record<CatalogueParameter["operator"], string>> = {
   "=": "equals",
   ILIKE: "contains",

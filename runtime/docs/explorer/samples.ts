@@ -3,14 +3,14 @@ import { addressOf, type ApiRequest, bodyOf } from "./api.js";
 export const LANGUAGES = ["curl", "JavaScript", "Python"] as const;
 export type Language = (typeof LANGUAGES)[number];
 
-/** The request as code, for copying. The key is left for the reader to fill in: what is copied may end up anywhere. */
+/** The request as code, for copying. It has a placeholder for the key, since copied text may be shared. */
 export function samplesOf(
   request: ApiRequest,
   origin: string,
   hasKey: boolean,
 ): Readonly<Record<Language, string>> {
   const url = origin + addressOf(request);
-  // JSON is JavaScript and, without booleans and null, Python.
+  // JSON is valid JavaScript and, without booleans and null, valid Python.
   const body = request.method === "POST" ? JSON.stringify(bodyOf(request), null, 2) : null;
   return {
     curl: curl(url, body, hasKey),

@@ -10,7 +10,7 @@ declare const Redoc: {
   init(description: object, options: object, root: Element): void;
 };
 
-/** What of an OpenAPI document the pages look at. */
+/** The parts of an OpenAPI document that the pages read. */
 interface Description {
   readonly info: { readonly title: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -24,14 +24,14 @@ interface Operation {
 
 const METHODS = ["get", "put", "post", "delete", "patch"];
 
-/** Fetches the description; a failure is shown in words. */
+/** Fetches the OpenAPI document; shows an error message on failure. */
 async function fetchDescription(): Promise<Description | null> {
   try {
     const response = await fetch("/openapi.json");
     if (!response.ok) throw new Error(`The service answered ${String(response.status)}.`);
     return (await response.json()) as Description;
   } catch (error) {
-    // A browser has its own words where nothing answers.
+    // Browsers have different messages for a failed connection.
     const words = error instanceof TypeError ? "The service does not answer." : (error as Error).message;
     const problem = document.createElement("p");
     problem.setAttribute("role", "alert");
@@ -47,13 +47,13 @@ function operationsOf({ paths }: Description): readonly Operation[] {
   );
 }
 
-/** The name of an operation's tier, as people call it; null where it has none. */
+/** The display name of an operation's tier; null without one. */
 function tierName(operation: Operation | undefined): string | null {
   const tier = operation?.["x-tier"];
   return isTier(tier) ? TIER_NAMES[tier] : null;
 }
 
-/** Calls `fix` whenever the page has changed, at most once a frame. */
+/** Calls `fix` after changes of the page, at most once per frame. */
 function onChanges(root: Element, fix: () => void): void {
   let isPlanned = false;
   const run = (): void => {
@@ -68,7 +68,7 @@ function onChanges(root: Element, fix: () => void): void {
   fix();
 }
 
-/** Gives headings the level that they have in the page: those of the libraries leave levels out. */
+/** Corrects the levels of headings: the libraries skip levels. */
 function setLevel(selector: string, level: number): void {
   for (const heading of document.querySelectorAll(`${selector}:not([aria-level])`)) {
     heading.setAttribute("role", "heading");
@@ -76,17 +76,17 @@ function setLevel(selector: string, level: number): void {
   }
 }
 
-/** With more operations the page is shorter when all tags are closed. */
+/** With more operations all tags are collapsed, which shortens the page. */
 const OPEN_UP_TO = 40;
 
-/** Parts that stand outside of Swagger UI's own main part. */
+/** Parts outside Swagger UI's main element. */
 const LANDMARKS = [
   [".information-container", "About this API"],
   [".scheme-container", "Server and key"],
   [".filter-container", "Filter"],
 ] as const;
 
-/** Few tags are open, operations show their tier, and accessibility faults of Swagger UI are fixed. */
+/** Collapses tags, shows the tier of operations, and fixes accessibility faults of Swagger UI. */
 function startSwagger(description: Description, root: Element): void {
   const operations = operationsOf(description);
   const byId = new Map(operations.map((operation) => [operation.operationId ?? "", operation]));
@@ -120,14 +120,14 @@ function startSwagger(description: Description, root: Element): void {
     }
     root.querySelector("#servers")?.setAttribute("aria-label", "Server");
     root.querySelector(".operation-filter-input")?.setAttribute("aria-label", "Filter by tag");
-    // A link within a button cannot be reached; the button itself opens the operation.
+    // A link inside a button is unreachable by keyboard; the button itself opens the operation.
     for (const link of root.querySelectorAll("button a[href]")) link.removeAttribute("href");
     setLevel(".opblock-tag", 2);
     setLevel(".opblock h4, .webhooks h4, .opblock h5", 3);
   });
 }
 
-/** Operations show their tier, and accessibility faults of Redoc are fixed. */
+/** Shows the tier of operations and fixes accessibility faults of Redoc. */
 function startRedoc(description: Description, root: Element): void {
   for (const operation of operationsOf(description)) {
     const name = tierName(operation);
@@ -143,7 +143,7 @@ function startRedoc(description: Description, root: Element): void {
     root,
   );
   onChanges(root, () => {
-    // Its label leaves out what stands below it.
+    // Its label lacks the text below it.
     for (const item of root.querySelectorAll("li[role=menuitem][aria-label]"))
       item.removeAttribute("aria-label");
     setLevel(".api-content h5, .api-content h3", 3);
