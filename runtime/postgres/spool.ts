@@ -113,15 +113,20 @@ export class Spool {
     this.#budget.releaseMemory(bytes);
   }
 
+  /** A method: TypeScript assumes that a field keeps its value during an `await`. */
+  #hasClosed(): boolean {
+    return this.#isClosed;
+  }
+
   async #store(text: string, length: number): Promise<void> {
     if (this.#fileEntries === 0) this.#fileEnd = 0;
     const position = this.#fileEnd;
     let isStored = false;
     try {
       this.#file ??= await openUnlinked();
-      if (this.#isClosed) return await this.#file.close();
+      if (this.#hasClosed()) return await this.#file.close();
       await writeAll(this.#file, Buffer.from(text), position);
-      isStored = !this.#isClosed;
+      isStored = !this.#hasClosed();
     } finally {
       if (!isStored) this.#budget.releaseDisk(length);
     }
