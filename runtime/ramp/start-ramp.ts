@@ -11,6 +11,7 @@ import { readCurrencies } from "./accounts/currency.js";
 import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "./intents/lease.js";
 import { ProjectSignIn } from "./tokens/project-credentials.js";
 import { Providers } from "./providers/provider-connections.js";
+import type { CallPolicy } from "./providers/provider.js";
 import type { RampContext } from "./context.js";
 import { Vault, ownMasterKey } from "./vault.js";
 import { openDatabase, type RampDatabase } from "./database/ramp-database.js";
@@ -40,8 +41,7 @@ export interface RampOptions {
   readonly limits?: RampLimits;
   readonly polling?: PollingPolicy;
   readonly deliveries?: DeliveryPolicy;
-  /** Time limit of a provider call; default 8 s. */
-  readonly providerTimeoutMs?: number;
+  readonly providerCalls?: CallPolicy;
   /** Source of connections. Default: the port. */
   readonly intake?: ConnectionSource;
 }
@@ -112,9 +112,9 @@ async function openRamp(
     secretsKey,
     otherSecretsKeys = [],
     log,
-    providerTimeoutMs,
+    providerCalls,
     polling = DEFAULT_POLLING_POLICY,
-  }: Pick<RampOptions, "secretsKey" | "otherSecretsKeys" | "log" | "polling" | "providerTimeoutMs">,
+  }: Pick<RampOptions, "secretsKey" | "otherSecretsKeys" | "log" | "polling" | "providerCalls">,
   database: RampDatabase,
   publicUrl: string,
 ): Promise<RampContext> {
@@ -125,7 +125,7 @@ async function openRamp(
   return {
     database,
     currencies: await database.asOperator(readCurrencies),
-    providers: new Providers(database, vault, publicUrl, providerTimeoutMs),
+    providers: new Providers(database, vault, publicUrl, providerCalls),
     customerTokens: new CustomerTokens(keys, publicUrl, new TokenRevocations(database)),
     subjectTokens: new SubjectTokens(database, { issuer, keys: ownKeys(keys) }),
     walletTokens: { database, keys, vault, issuer },

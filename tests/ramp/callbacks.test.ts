@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { DEFAULT_CALL_POLICY } from "../../runtime/ramp/providers/provider.js";
 import { callbackHeaders } from "../../runtime/ramp/providers/signature.js";
 import { ownCardProvider } from "./support/card-provider.js";
 import { eventually, FAST, made, newCustomer, ownerRows, ownWorld, type Reply } from "./support/world.js";
@@ -7,7 +8,7 @@ import { eventually, FAST, made, newCustomer, ownerRows, ownWorld, type Reply } 
 const HOUR_MS = 60 * 60_000;
 const world = await ownWorld({
   polling: { ...FAST, leaseMs: 60_000, executionPollMs: HOUR_MS },
-  providerTimeoutMs: 30_000,
+  providerCalls: { ...DEFAULT_CALL_POLICY, timeoutMs: 30_000 },
 });
 const project = await world.project({ providers: [] });
 const provider = await ownCardProvider();

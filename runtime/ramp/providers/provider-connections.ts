@@ -2,7 +2,7 @@ import type { Logger } from "../../http/logger.js";
 import type { ProjectId } from "../database/id.js";
 import type { Vault } from "../vault.js";
 import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
-import { HttpProvider, type Provider, reasonOf } from "./provider.js";
+import { type CallPolicy, HttpProvider, type Provider, reasonOf } from "./provider.js";
 import type { Capabilities } from "./protocol.js";
 
 /** A project's connection to a provider. Its credentials decide between live and sandbox. */
@@ -49,16 +49,15 @@ export class Providers {
   readonly #database: RampDatabase;
   readonly #vault: Vault;
   readonly #publicUrl: string;
-  readonly #timeoutMs: number | undefined;
+  readonly #calls: CallPolicy | undefined;
   readonly #cache = new Map<ProjectId, CachedConnections>();
   readonly #clients = new Map<string, Provider>();
 
-  /** @param timeoutMs time limit of one call; default: the client's */
-  constructor(database: RampDatabase, vault: Vault, publicUrl: string, timeoutMs?: number) {
+  constructor(database: RampDatabase, vault: Vault, publicUrl: string, calls?: CallPolicy) {
     this.#database = database;
     this.#vault = vault;
     this.#publicUrl = publicUrl;
-    this.#timeoutMs = timeoutMs;
+    this.#calls = calls;
   }
 
   /** The enabled connections, by code. */
@@ -114,8 +113,8 @@ export class Providers {
     let client = this.#clients.get(name);
     if (!client) {
       const secret = this.#vault.open(credentialPurpose(projectId, code), sealed);
-      const timeout = this.#timeoutMs === undefined ? {} : { timeoutMs: this.#timeoutMs };
-      this.#clients.set(name, (client = new HttpProvider({ url, keyId, secret, ...timeout })));
+      const calls = this.#calls === undefined ? {} : { calls: this.#calls };
+      this.#clients.set(name, (client = new HttpProvider({ url, keyId, secret, ...calls })));
     }
     return client;
   }

@@ -79,15 +79,23 @@ export interface HttpProviderOptions {
   readonly url: string;
   readonly keyId: string;
   readonly secret: string;
-  /** Time limit of one attempt. Default 8 s: the client of the request is still waiting then. */
-  readonly timeoutMs?: number;
+  readonly calls?: CallPolicy;
 }
 
-const DEFAULT_TIMEOUT_MS = 8_000;
+/** How providers are called (runtime/ramp/README.md, Provider protocol). */
+export interface CallPolicy {
+  /** Time limit of one attempt. */
+  readonly timeoutMs: number;
+  /** How long a provider is not called after 8 failed attempts in a row. */
+  readonly breakerPauseMs: number;
+}
+
+/** The client of the request is still waiting after the time limit. */
+export const DEFAULT_CALL_POLICY: CallPolicy = { timeoutMs: 8_000, breakerPauseMs: 5_000 };
+
 /** Pauses before the second and the third attempt; background processing repeats what still fails. */
 const RETRY_PAUSES_MS = [100, 400];
-/** After this many failed attempts in a row the provider is not called for a while. */
-const BREAKER = { failures: 8, pauseMs: 5_000 };
+const BREAKER_FAILURES = 8;
 
 interface Call {
   readonly target: string;
@@ -99,15 +107,17 @@ interface Call {
 /** Speaks the provider protocol to a server (protocol.ts): signed requests, time limit, retries and a circuit breaker. */
 export class HttpProvider implements Provider {
   readonly #options: HttpProviderOptions;
+  readonly #policy: CallPolicy;
   readonly #breaker: IPolicy;
   readonly #retries: IPolicy;
 
   constructor(options: HttpProviderOptions) {
     this.#options = options;
+    this.#policy = options.calls ?? DEFAULT_CALL_POLICY;
     const unavailable = handleWhenResult((reply) => (reply as ProviderReply<unknown>).kind === "unavailable");
     this.#breaker = circuitBreaker(unavailable, {
-      halfOpenAfter: BREAKER.pauseMs,
-      breaker: new ConsecutiveBreaker(BREAKER.failures),
+      halfOpenAfter: this.#policy.breakerPauseMs,
+      breaker: new ConsecutiveBreaker(BREAKER_FAILURES),
     });
     const retries = retry(unavailable, {
       maxAttempts: RETRY_PAUSES_MS.length,
@@ -153,7 +163,7 @@ export class HttpProvider implements Provider {
       target: OPERATIONS[name].path,
       body: null,
       idempotencyKey: "",
-      timeoutMs: this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      timeoutMs: this.#policy.timeoutMs,
       ...given,
     };
     const policy = given.timeoutMs === undefined ? this.#retries : this.#breaker;

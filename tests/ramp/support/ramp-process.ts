@@ -33,7 +33,7 @@ const ramp = await startRamp({
     attentionAfter: 6,
     refundPollMs: 500,
   },
-  providerTimeoutMs: 700,
+  providerCalls: { timeoutMs: 700, breakerPauseMs: 500 },
   deliveries: { ...DEFAULT_DELIVERY_POLICY, perEndpoint: 50, breakerPauseMs: 50 },
   limits: {
     perCustomer: 1_000_000,

@@ -19,6 +19,7 @@ import {
   type ProjectCredentials,
 } from "../../../runtime/ramp/setup/projects.js";
 import type { ProjectId } from "../../../runtime/ramp/database/id.js";
+import { DEFAULT_CALL_POLICY } from "../../../runtime/ramp/providers/provider.js";
 import { openDatabase, type RampDatabase } from "../../../runtime/ramp/database/ramp-database.js";
 import { migrate } from "../../../runtime/ramp/database/migrate.js";
 import { type RampOptions, startRamp } from "../../../runtime/ramp/start-ramp.js";
@@ -160,6 +161,7 @@ export async function ownWorld(options: Partial<RampOptions> = {}): Promise<Worl
     metricsPublic: false,
     log: openLog(process.env["RAMP_TEST_LOG"] ?? "silent"),
     polling: FAST,
+    providerCalls: { ...DEFAULT_CALL_POLICY, breakerPauseMs: 500 },
     deliveries: { ...DEFAULT_DELIVERY_POLICY, breakerPauseMs: 50 },
     limits: {
       perCustomer: 1_000_000,
