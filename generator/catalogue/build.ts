@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Endpoint, Parameter, Tier } from "@routewright/runtime/model";
-import { byText } from "../manifest/strings.js";
 import type { Manifest, OtherNode } from "../manifest/manifest.js";
 import type { Model, ModelColumn } from "../manifest/model.js";
-import { upstreamNodesOf, lineageOf, withInheritedPrivacy } from "./lineage.js";
+import { byText } from "../manifest/strings.js";
 import type {
   Catalogue,
   CatalogueEntry,
@@ -17,9 +16,10 @@ import type {
 import { checkModel, isExcluded, timezoneOf } from "./check.js";
 import { isWideNumber, parseColumnType } from "./column-types/column-type.js";
 import { withExamples } from "./examples.js";
+import { lineageOf, upstreamNodesOf, withInheritedPrivacy } from "./lineage.js";
 import { granularityRank, pathOf } from "./path.js";
 import type { ApiSettings } from "./settings.js";
-import { hasResource, isPublished, readTags, type ModelTags } from "./tags.js";
+import { hasResource, isPublished, type ModelTags, readTags } from "./tags.js";
 
 export interface CatalogueOptions {
   /** Tier of an endpoint whose model has no tier tag. */

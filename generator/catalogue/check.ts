@@ -1,13 +1,13 @@
 import { TIERS } from "@routewright/runtime/model";
 import { isObject } from "../manifest/json.js";
 import type { Model, ModelColumn } from "../manifest/model.js";
-import type { Problem } from "./catalogue.js";
 import { formatValue } from "../manifest/strings.js";
+import type { Problem } from "./catalogue.js";
 import { validateRules } from "./meta-api/rules.js";
 import type { MetaApi } from "./meta-api/schema.js";
 import { unknownKeys, validateShape, type ValidationError } from "./meta-api/validate.js";
 import { pathOf, pathProblems } from "./path.js";
-import { LEGACY, settingsOf, type ApiSettings } from "./settings.js";
+import { type ApiSettings, LEGACY, settingsOf } from "./settings.js";
 import { isNearTier, type ModelTags, tierTags } from "./tags.js";
 
 interface CheckedModel {

@@ -1,8 +1,8 @@
-import { byText } from "../manifest/strings.js";
+import { type Graph, type GraphNode, isBuilt, isEphemeral, isView } from "../manifest/graph.js";
 import type { Manifest } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
+import { byText } from "../manifest/strings.js";
 import type { CatalogueEntry, ColumnFacts, Lineage, LineageNode } from "./catalogue.js";
-import { type Graph, type GraphNode, isBuilt, isEphemeral, isView } from "../manifest/graph.js";
 
 /** The lineage of these models: themselves and all nodes upstream. A node without parents and tests has no entry. */
 export function lineageOf(models: readonly string[], { graph, tests }: Manifest): Lineage {

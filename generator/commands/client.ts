@@ -1,11 +1,11 @@
 import { Option } from "commander";
-import { type ValueForms, typeScriptEndpoints } from "../client/typescript-client.js";
+import type { Catalogue } from "../catalogue/catalogue.js";
+import { pythonEndpoints } from "../client/python-client.js";
+import { typeScriptEndpoints, type ValueForms } from "../client/typescript-client.js";
 import { readRevision } from "../diff/revision.js";
 import { updateFolder } from "../output/update.js";
 import { driftLines } from "../report/generate-report.js";
-import { type CliCommand, EXIT, OPTIONS, type CommandResult, templateText, withSettings } from "./command.js";
-import type { Catalogue } from "../catalogue/catalogue.js";
-import { pythonEndpoints } from "../client/python-client.js";
+import { type CliCommand, type CommandResult, EXIT, OPTIONS, templateText, withSettings } from "./command.js";
 
 const LANGUAGES = ["typescript", "python"] as const;
 type Language = (typeof LANGUAGES)[number];

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { startEmbeddedPostgres } from "@routewright/runtime/server";
 import pg from "pg";
+import { startEmbeddedPostgres } from "@routewright/runtime/server";
 import type { RunQuery } from "../verify/relations.js";
 import { DATA_DIR } from "./command.js";
 

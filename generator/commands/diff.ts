@@ -1,14 +1,15 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { Option } from "commander";
+import { DEFAULTS } from "../config.js";
 import {
   ACCEPT_FILE,
   type AcceptEntry,
+  applyAcceptFile,
+  FAIL_ON,
+  type FailOn,
   nearMiss,
   parseAccept,
   prunedText,
-  FAIL_ON,
-  type FailOn,
-  applyAcceptFile,
   shouldFail,
 } from "../diff/accepted-changes.js";
 import { compareCatalogues, type SeverityOverrides } from "../diff/compare-catalogues.js";
@@ -16,11 +17,10 @@ import { readRevision, type RevisionOptions } from "../diff/revision.js";
 import { readSource, redactedLocation } from "../manifest/source.js";
 import { visible } from "../manifest/strings.js";
 import { diffReport } from "../report/diff-report.js";
-import { DEFAULTS } from "../config.js";
 import { renderReport, terminalOf } from "../report/render-report.js";
 import { type Format, FORMATS } from "../report/report.js";
 import type { Terminal } from "../report/text.js";
-import { type CliCommand, EXIT, OPTIONS, type CommandResult, withSettings } from "./command.js";
+import { type CliCommand, type CommandResult, EXIT, OPTIONS, withSettings } from "./command.js";
 
 export interface DiffOptions extends RevisionOptions {
   /** Revisions as `readRevision` takes them. */

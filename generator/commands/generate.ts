@@ -1,24 +1,24 @@
-import { readFileSync, statSync, existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
-import { join, basename, dirname, resolve } from "node:path";
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
-import type { Catalogue } from "../catalogue/catalogue.js";
 import { readCatalogue } from "../catalogue/catalogue-file.js";
+import type { Catalogue } from "../catalogue/catalogue.js";
 import type { Change } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readModels } from "../manifest/catalog.js";
+import { isObject } from "../manifest/json.js";
 import { updateFolder } from "../output/update.js";
 import {
   type EndpointTexts,
   type FileSet,
   type Progress,
   render,
-  renderCached,
   type RenderCache,
+  renderCached,
 } from "../render/render.js";
 import { type GenerateReport, reportJson, reportText } from "../report/generate-report.js";
-import { type CliCommand, EXIT, OPTIONS, type CommandResult, withManifest } from "./command.js";
-import { isObject } from "../manifest/json.js";
+import { type CliCommand, type CommandResult, EXIT, OPTIONS, withManifest } from "./command.js";
 
 export interface GenerateOptions {
   /** File or http(s) address of dbt's manifest.json. */

@@ -1,15 +1,15 @@
-import { existsSync, mkdirSync, writeFileSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { createInterface } from "node:readline/promises";
-import { type Tier, TIERS } from "@routewright/runtime/model";
 import { Option } from "commander";
+import { type Tier, TIERS } from "@routewright/runtime/model";
+import { parse } from "yaml";
 import { DEFAULTS, readConfig } from "../config.js";
-import { packageJson, planOf, readText, type Step } from "./init/plan.js";
 import { objectOr } from "../manifest/json.js";
 import { readManifest } from "../manifest/manifest.js";
 import { isAddress } from "../manifest/source.js";
-import { type CliCommand, EXIT, type CommandResult } from "./command.js";
-import { parse } from "yaml";
+import { type CliCommand, type CommandResult, EXIT } from "./command.js";
+import { packageJson, planOf, readText, type Step } from "./init/plan.js";
 
 const CI = ["github", "gitlab", "none"] as const;
 

@@ -1,29 +1,29 @@
-import type { Tier } from "@routewright/runtime/model";
 import { Option } from "commander";
+import type { Tier } from "@routewright/runtime/model";
+import { catalogueOf } from "../catalogue/build.js";
+import { DEFAULTS } from "../config.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readRevision } from "../diff/revision.js";
 import {
-  type LintContext,
   FAIL_ON,
-  type LintFailOn,
   type Finding,
+  type LintContext,
+  type LintFailOn,
   type RuleSeverities,
   shouldFail,
 } from "../lint/finding.js";
 import { lint as lintManifest } from "../lint/linter.js";
 import { projectOf } from "../lint/project.js";
-import { catalogueOf } from "../catalogue/build.js";
-import { readCatalog, withWarehouseColumns, type WarehouseColumns } from "../manifest/catalog.js";
+import { readCatalog, type WarehouseColumns, withWarehouseColumns } from "../manifest/catalog.js";
 import { type Manifest, manifestOfJson, parseJson } from "../manifest/manifest.js";
 import { PRIVATE_KEYS } from "../manifest/model.js";
 import { readSource } from "../manifest/source.js";
 import type { Failure } from "../manifest/source.js";
 import { lintReport } from "../report/lint-report.js";
-import { DEFAULTS } from "../config.js";
 import { renderReport, terminalOf } from "../report/render-report.js";
 import { type Format, FORMATS } from "../report/report.js";
 import type { Terminal } from "../report/text.js";
-import { type CliCommand, EXIT, OPTIONS, type CommandResult, withManifest } from "./command.js";
+import { type CliCommand, type CommandResult, EXIT, OPTIONS, withManifest } from "./command.js";
 
 export interface LintOptions {
   /** File or http(s) address of dbt's manifest.json. */

@@ -1,13 +1,13 @@
 import { Option } from "commander";
 import {
+  type Grouping,
   readEnvironment,
   readUsage,
-  type Grouping,
   type UsageLine,
   type UsageQuery,
 } from "@routewright/runtime/server";
 import { visible } from "../manifest/strings.js";
-import { type CliCommand, EXIT, type CommandResult } from "./command.js";
+import { type CliCommand, type CommandResult, EXIT } from "./command.js";
 import { withDatabase } from "./database.js";
 
 export interface UsageFlags {

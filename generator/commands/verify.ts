@@ -1,15 +1,15 @@
-import { readEnvironment } from "@routewright/runtime/server";
 import { Option } from "commander";
+import { readEnvironment } from "@routewright/runtime/server";
 import type { Settings } from "../config.js";
 import { readRevision, type RevisionOptions } from "../diff/revision.js";
-import { type Format, FORMATS } from "../report/report.js";
 import type { Progress } from "../render/render.js";
 import { renderReport, terminalOf } from "../report/render-report.js";
+import { type Format, FORMATS } from "../report/report.js";
 import type { Terminal } from "../report/text.js";
 import { verifyReport } from "../report/verify-report.js";
 import { verifyIndexes } from "../verify/indexes.js";
 import { type Mismatch, verifyRelations } from "../verify/relations.js";
-import { type CliCommand, EXIT, OPTIONS, type CommandResult, withSettings } from "./command.js";
+import { type CliCommand, type CommandResult, EXIT, OPTIONS, withSettings } from "./command.js";
 import { queryDatabase } from "./database.js";
 
 export interface VerifyOptions extends RevisionOptions {

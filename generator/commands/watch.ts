@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from "commander";
 import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import { parseModels } from "../manifest/catalog.js";
@@ -6,8 +7,7 @@ import { updateFolder } from "../output/update.js";
 import { type RenderCache, renderCached } from "../render/render.js";
 import { reportText } from "../report/generate-report.js";
 import { PolledSource, startPolling } from "../watch/poll.js";
-import { InvalidArgumentError } from "commander";
-import { type CliCommand, EXIT, OPTIONS, type CommandResult, stopSignal, withManifest } from "./command.js";
+import { type CliCommand, type CommandResult, EXIT, OPTIONS, stopSignal, withManifest } from "./command.js";
 
 export interface WatchOptions {
   /** File or http(s) address of the manifest. */

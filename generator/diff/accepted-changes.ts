@@ -1,6 +1,6 @@
-import { closest, formatValue } from "../manifest/strings.js";
 import { isObject, type JsonObject, textOr } from "../manifest/json.js";
 import { parseJson } from "../manifest/manifest.js";
+import { closest, formatValue } from "../manifest/strings.js";
 import {
   type Change,
   CHANGE_KINDS,

@@ -1,5 +1,5 @@
 import { type Catalogue, type CatalogueEntry, problemText, type Skipped } from "../catalogue/catalogue.js";
-import { type Change, type Difference, inOrder, type ChangeKind, KINDS, type Severity } from "./change.js";
+import { type Change, type ChangeKind, type Difference, inOrder, KINDS, type Severity } from "./change.js";
 import { type Calendar, compareEndpoints, tierDetails } from "./compare-endpoints.js";
 /** Severities that a repository chooses; `off` leaves a kind out of every report. */
 export type SeverityOverrides = Readonly<Partial<Record<ChangeKind, Severity | "off">>>;

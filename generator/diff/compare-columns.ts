@@ -1,8 +1,8 @@
 import type { Column, Endpoint } from "@routewright/runtime/model";
-import type { CatalogueEntry, ModelFacts, ColumnFacts } from "../catalogue/catalogue.js";
+import type { CatalogueEntry, ColumnFacts, ModelFacts } from "../catalogue/catalogue.js";
 import { type ColumnType, isZoneless, parseColumnType } from "../catalogue/column-types/column-type.js";
+import type { ChangeKind, Difference } from "./change.js";
 import { compareTypes, type TypeChange } from "./column-compatibility.js";
-import type { Difference, ChangeKind } from "./change.js";
 
 /** What differs in the rows. */
 export function compareColumns(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {

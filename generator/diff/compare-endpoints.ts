@@ -1,8 +1,8 @@
 import { type Endpoint, TIERS } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
+import type { Difference } from "./change.js";
 import { compareColumns } from "./compare-columns.js";
 import { compareParameters, renamedParameters } from "./compare-parameters.js";
-import type { Difference } from "./change.js";
 
 /** The calendar of a comparison: removals and sunsets depend on the day. */
 export interface Calendar {

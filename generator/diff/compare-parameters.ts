@@ -1,7 +1,7 @@
 import type { Endpoint, Parameter } from "@routewright/runtime/model";
 import { parseColumnType } from "../catalogue/column-types/column-type.js";
-import { acceptsFilterValues } from "./column-compatibility.js";
 import type { Difference } from "./change.js";
+import { acceptsFilterValues } from "./column-compatibility.js";
 
 /** What differs in the parameters and in the filters that a request must carry. */
 export function compareParameters(base: Endpoint, head: Endpoint): readonly Difference[] {

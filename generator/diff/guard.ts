@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HeldBackEndpoint } from "@routewright/runtime/server";
 import { inDocumentedOrder } from "../catalogue/build.js";
-import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { endpointText, readCatalogue } from "../catalogue/catalogue-file.js";
-import { ACCEPT_FILE, type AcceptEntry, parseAccept, applyAcceptFile } from "./accepted-changes.js";
+import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
+import { ACCEPT_FILE, type AcceptEntry, applyAcceptFile, parseAccept } from "./accepted-changes.js";
 import { type Change, KINDS } from "./change.js";
 import { compareCatalogues, matchEndpoints, type SeverityOverrides } from "./compare-catalogues.js";
 

@@ -3,8 +3,8 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
-import type { Catalogue } from "../catalogue/catalogue.js";
 import { readCatalogue } from "../catalogue/catalogue-file.js";
+import type { Catalogue } from "../catalogue/catalogue.js";
 import { readModels } from "../manifest/catalog.js";
 import { fail, type Failure, isAddress, readSource } from "../manifest/source.js";
 

@@ -1,23 +1,23 @@
 import { catalogueOf } from "../catalogue/build.js";
 import type { CatalogueEntry, Skipped } from "../catalogue/catalogue.js";
+import { isObject, objectOr } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
+import { closest, list, plain, sentence } from "../manifest/strings.js";
 import {
+  type Check,
   CHECK_IDS,
   type CheckId,
-  type LintContext,
   type Finding,
   inOrder,
-  type Violation,
+  isCheckId,
+  type LintContext,
+  type LintedEndpoint,
   type RuleId,
   RULES,
-  type LintedEndpoint,
-  isCheckId,
-  type Check,
+  type Violation,
 } from "./finding.js";
-import { ancestorsOf, type Node, member, type Meta } from "./project.js";
-import { plain, sentence, list, closest } from "../manifest/strings.js";
-import { isObject, objectOr } from "../manifest/json.js";
+import { ancestorsOf, member, type Meta, type Node } from "./project.js";
 import { undescribedParameter, untypedColumn, zonelessTimestamp } from "./rules/documentation.js";
 import {
   categoryTypo,
@@ -26,7 +26,7 @@ import {
   privateAccess,
   privateData,
 } from "./rules/exposure.js";
-import { unlimitedResponse, viewOnTable, unindexedColumn } from "./rules/operations.js";
+import { unindexedColumn, unlimitedResponse, viewOnTable } from "./rules/operations.js";
 import { unstablePagination } from "./rules/unstable-pagination.js";
 
 /** A finding whose rule its model turns off. */

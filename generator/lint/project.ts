@@ -1,8 +1,8 @@
 import type { WarehouseColumns } from "../manifest/catalog.js";
 import { type GraphNode, graphNodeOf, type NodeKind } from "../manifest/graph.js";
-import { isObject, objectOr, objectsOf, textOr, textsOf, type JsonObject } from "../manifest/json.js";
-import { byText } from "../manifest/strings.js";
+import { isObject, type JsonObject, objectOr, objectsOf, textOr, textsOf } from "../manifest/json.js";
 import { isBindingTest, testedModel } from "../manifest/manifest.js";
+import { byText } from "../manifest/strings.js";
 
 /** Databases whose indexes and sorting keys lint knows. */
 export type Engine = "postgres" | "clickhouse";

@@ -1,7 +1,7 @@
-import { isObject, objectOr, textOr, type JsonObject } from "./json.js";
+import { isObject, type JsonObject, objectOr, textOr } from "./json.js";
 import { type Manifest, type ManifestReading, parseJson, parseManifest } from "./manifest.js";
-import { NO_GUARANTEES, firstOfEachName, type Model, type ModelColumn } from "./model.js";
-import { fail, readSource, type Failure } from "./source.js";
+import { firstOfEachName, type Model, type ModelColumn, NO_GUARANTEES } from "./model.js";
+import { fail, type Failure, readSource } from "./source.js";
 
 /** Columns of the real relations by `unique_id`, as `dbt docs generate` found them in the warehouse. */
 export type WarehouseColumns = ReadonlyMap<string, readonly ModelColumn[]>;

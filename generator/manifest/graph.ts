@@ -1,4 +1,4 @@
-import { objectOr, textOr, textsOf, type JsonObject } from "./json.js";
+import { type JsonObject, objectOr, textOr, textsOf } from "./json.js";
 
 /** The kinds of node that hold rows or select them. */
 const KINDS = ["model", "seed", "snapshot", "source"] as const;

@@ -1,8 +1,8 @@
 import { type Graph, graphOf } from "./graph.js";
-import { isObject, objectOr, textOr, textsOf, type JsonObject } from "./json.js";
+import { isObject, type JsonObject, objectOr, textOr, textsOf } from "./json.js";
+import { type ColumnGuarantees, type ColumnTests, type Model, modelOf, privateColumnsOf } from "./model.js";
+import { fail, type Failure, readSource } from "./source.js";
 import { byText, visible } from "./strings.js";
-import { privateColumnsOf, modelOf, type ColumnGuarantees, type ColumnTests, type Model } from "./model.js";
-import { fail, readSource, type Failure } from "./source.js";
 
 /** Supported versions of dbt's manifest schema. */
 const KNOWN_VERSIONS = { first: 4, last: 12 };

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { objectOr, textOr, textsOf, type JsonObject } from "./json.js";
+import { type JsonObject, objectOr, textOr, textsOf } from "./json.js";
 
 /** A column as `schema.yml` or `catalog.json` declares it. */
 export interface ModelColumn {

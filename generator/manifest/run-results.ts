@@ -1,4 +1,4 @@
-import { isObject, objectOr, textOr, type JsonObject } from "./json.js";
+import { isObject, type JsonObject, objectOr, textOr } from "./json.js";
 import { parseJson } from "./manifest.js";
 import { fail, type Failure } from "./source.js";
 

@@ -8,9 +8,9 @@ import {
   readdirSync,
   realpathSync,
   renameSync,
+  rmdirSync,
   rmSync,
   writeFileSync,
-  rmdirSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { FileSet } from "../render/render.js";

@@ -1,14 +1,14 @@
 import {
+  type Acceptance,
+  type AcceptedChange,
   type AcceptEntry,
   acceptEntryFor,
-  type AcceptedChange,
   countsOf,
-  type Acceptance,
 } from "../diff/accepted-changes.js";
 import {
   type Change,
-  type ChangeKind,
   CHANGE_KINDS,
+  type ChangeKind,
   KINDS,
   SEVERITIES,
   type Severity,
@@ -16,12 +16,12 @@ import {
 import { rowPreviews } from "../diff/preview.js";
 import { joined, list, plain, sentence, type Sentence, visible } from "../manifest/strings.js";
 import {
-  MAX_SHOWN,
   type Block,
   counted,
   grouped,
   type Item,
   type Level,
+  MAX_SHOWN,
   type Report,
   type Section,
 } from "./report.js";

@@ -1,7 +1,7 @@
 import { type Catalogue, problemText, type Skipped } from "../catalogue/catalogue.js";
 import type { Change } from "../diff/change.js";
-import type { Drift } from "../output/folder.js";
 import { visible } from "../manifest/strings.js";
+import type { Drift } from "../output/folder.js";
 
 /** What a run found and did. */
 export interface GenerateReport {

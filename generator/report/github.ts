@@ -1,5 +1,5 @@
 import { sentenceText } from "../manifest/strings.js";
-import { oneLine, plainText, counted, type Item, type Report } from "./report.js";
+import { counted, type Item, oneLine, plainText, type Report } from "./report.js";
 
 /**
  * The report as commands of GitHub's workflows, which show each item at its model's file. GitHub keeps ten of each

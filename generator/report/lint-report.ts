@@ -1,14 +1,14 @@
 import {
   countsOf,
   type Finding,
+  type FindingSeverity,
   RULE_IDS,
   RULES,
   SEVERITIES,
-  type FindingSeverity,
 } from "../lint/finding.js";
 import type { LintResult, SuppressedFinding } from "../lint/linter.js";
 import { plain, sentence } from "../manifest/strings.js";
-import { plainText, counted, grouped, type Item, type Report, type Section } from "./report.js";
+import { counted, grouped, type Item, plainText, type Report, type Section } from "./report.js";
 
 /** Of a section this many items are open in a comment, the others folded. */
 const OPEN_ITEMS = 10;

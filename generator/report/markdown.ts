@@ -1,5 +1,5 @@
 import { type Sentence, sentenceText } from "../manifest/strings.js";
-import { codeSpan, type Block, counted, type Item, type Report, type Section } from "./report.js";
+import { type Block, codeSpan, counted, type Item, type Report, type Section } from "./report.js";
 
 /** GitHub refuses a comment of more than 65,536 characters: this leaves room for headings, and for what a bot adds. */
 const MAX_CHARACTERS = 60_000;

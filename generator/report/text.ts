@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { sentenceText } from "../manifest/strings.js";
-import { oneLine, plainText, counted, type Item, type Level, type Report } from "./report.js";
+import { counted, type Item, type Level, oneLine, plainText, type Report } from "./report.js";
 
 /** The terminal that a text report is for. */
 export interface Terminal {

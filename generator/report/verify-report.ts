@@ -1,6 +1,6 @@
-import { MISMATCH_TITLES, type Mismatch } from "../verify/relations.js";
 import { plain } from "../manifest/strings.js";
-import { plainText, counted, grouped, type Item, type Report } from "./report.js";
+import { type Mismatch, MISMATCH_TITLES } from "../verify/relations.js";
+import { counted, grouped, type Item, plainText, type Report } from "./report.js";
 
 /** The differences between a catalogue of `endpoints` endpoints and the database. */
 export function verifyReport(differences: readonly Mismatch[], endpoints: number): Report {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { type NodeBuild, BuildRecords, type TestRun } from "@routewright/runtime/server";
+import { BuildRecords, type NodeBuild, type TestRun } from "@routewright/runtime/server";
 import { isObject } from "../manifest/json.js";
 
 /**

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { type Validators, readIfModified, isAddress } from "../manifest/source.js";
-import { watch, type FSWatcher } from "node:fs";
+import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
+import { isAddress, readIfModified, type Validators } from "../manifest/source.js";
 
 /** The result of one poll. */
 type PollResult =

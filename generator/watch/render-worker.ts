@@ -1,13 +1,13 @@
 /** The rendering thread: on the main thread a large manifest would block the event loop. */
 import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
-import type { Tier } from "@routewright/runtime/model";
 import { compileModules, type Rendered, type ScriptCache } from "@routewright/runtime/compile";
+import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import { problemText, type Skipped } from "../catalogue/catalogue.js";
-import { type RenderCache, renderCached } from "../render/render.js";
 import { Guard, type GuardOptions } from "../diff/guard.js";
 import { parseModels } from "../manifest/catalog.js";
+import { type RenderCache, renderCached } from "../render/render.js";
 import { PolledSource } from "./poll.js";
 
 export interface RenderJobOptions {

@@ -1,5 +1,5 @@
-import type { NodeBuild, TestRun } from "@routewright/runtime/server";
 import pg from "pg";
+import type { NodeBuild, TestRun } from "@routewright/runtime/server";
 import { type Index, readStarter, type Relation, type Starter, type Test } from "./starter.js";
 
 const { escapeIdentifier, escapeLiteral } = pg;

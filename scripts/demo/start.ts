@@ -1,15 +1,15 @@
 /** The demo: the starter's manifest generated, its relations built, served until Ctrl-C. */
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { addKey } from "@routewright/runtime/keys";
+import { type Tier, TIERS } from "@routewright/runtime/model";
 import {
   type Environment,
   readEnvironment,
   startEmbeddedPostgres,
   startService,
 } from "@routewright/runtime/server";
-import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import { addKey } from "@routewright/runtime/keys";
-import { TIERS, type Tier } from "@routewright/runtime/model";
 import { stopSignal } from "../../generator/commands/command.js";
 import { run } from "../../generator/dist/cli.js";
 import { startDemoRamp } from "./ramp.js";

@@ -1,7 +1,7 @@
 import { PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
 import type { ModelColumn } from "../../manifest/model.js";
-import { parseColumnType } from "../column-types/column-type.js";
 import { closest, formatValue } from "../../manifest/strings.js";
+import { parseColumnType } from "../column-types/column-type.js";
 import type { MetaApi, MetaPagination, MetaParameter } from "./schema.js";
 import type { ValidationError, ValidPart } from "./validate.js";
 

@@ -1,8 +1,8 @@
+import { createRequire } from "node:module";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { isObject } from "../../manifest/json.js";
 import { closest, formatValue } from "../../manifest/strings.js";
 import { KNOWN_KEYS, type MetaApi } from "./schema.js";
-import { createRequire } from "node:module";
 /** A value without its invalid parts; lists keep their length, with `undefined` for an invalid item. */
 export type ValidPart<T> = T extends readonly (infer Item)[]
   ? readonly (ValidPart<Item> | undefined)[]

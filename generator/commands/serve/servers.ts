@@ -1,24 +1,24 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
+import type { Tier } from "@routewright/runtime/model";
 import {
   type Environment,
   openLog,
-  startService,
   openSupervisor,
-  type Supervisor,
   type Renderer,
   type RunningService,
+  startService,
+  type Supervisor,
 } from "@routewright/runtime/server";
-import { type CommandResult, DATA_DIR, EXIT, stopSignal } from "../command.js";
-import type { ServedCatalogue } from "../verify-thread.js";
-import type { Tier } from "@routewright/runtime/model";
 import { readCatalogue } from "../../catalogue/catalogue-file.js";
+import type { Settings } from "../../config.js";
 import { readReviewed } from "../../diff/guard.js";
 import { openRunResults, type RunResults } from "../../watch/poll-run-results.js";
 import { startPolling } from "../../watch/poll.js";
 import { workerRenderer } from "../../watch/worker-renderer.js";
-import type { Settings } from "../../config.js";
+import { type CommandResult, DATA_DIR, EXIT, stopSignal } from "../command.js";
+import type { ServedCatalogue } from "../verify-thread.js";
 
 export interface ServeOptions extends Pick<
   Settings,

@@ -1,8 +1,8 @@
 import { isZoneless } from "../../catalogue/column-types/column-type.js";
 import { objectOr } from "../../manifest/json.js";
+import { list, plain, sentence } from "../../manifest/strings.js";
 import type { Check } from "../finding.js";
 import type { Meta } from "../project.js";
-import { list, plain, sentence } from "../../manifest/strings.js";
 
 /** A parameter without a description. */
 export const undescribedParameter: Check = {

@@ -1,10 +1,10 @@
-import { isTier, TIER_NAMES, TIERS, type Tier } from "@routewright/runtime/model";
+import { isTier, type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
 import { isOneEditAway, isPublished } from "../../catalogue/tags.js";
 import { textOr } from "../../manifest/json.js";
 import { PRIVATE_TAG } from "../../manifest/model.js";
-import type { Check, Violation, LintedEndpoint } from "../finding.js";
-import { ancestorsOf, member, type Node, type NodeColumn } from "../project.js";
 import { chain, plain, sentence } from "../../manifest/strings.js";
+import type { Check, LintedEndpoint, Violation } from "../finding.js";
+import { ancestorsOf, member, type Node, type NodeColumn } from "../project.js";
 
 /** An endpoint that serves data marked as private below the tier that the mark requires. */
 export const privateData: Check = {

@@ -1,9 +1,9 @@
-import { isEphemeral, isView } from "../../manifest/graph.js";
-import type { Check, Violation, LintedEndpoint } from "../finding.js";
-import { ancestorsOf, type Node, type Engine, type Project } from "../project.js";
-import { chain, plain, sentence, joined, list, type Sentence } from "../../manifest/strings.js";
 import type { LetterCase, Parameter } from "@routewright/runtime/model";
+import { isEphemeral, isView } from "../../manifest/graph.js";
+import { chain, joined, list, plain, sentence, type Sentence } from "../../manifest/strings.js";
 import { accessPathsOf, declaresStorage, type Lookup, serves, tablesOf } from "../access-path.js";
+import type { Check, LintedEndpoint, Violation } from "../finding.js";
+import { ancestorsOf, type Engine, type Node, type Project } from "../project.js";
 
 /** Granularities whose tables do not grow with time: one value, or the rows of one fixed window. */
 const BOUNDED: ReadonlySet<string | null> = new Set([

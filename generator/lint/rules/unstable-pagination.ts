@@ -1,9 +1,9 @@
 import { isView } from "../../manifest/graph.js";
 import { textsOf } from "../../manifest/json.js";
+import { list, plain, sentence, type Sentence } from "../../manifest/strings.js";
 import { splitList } from "../expression.js";
 import type { Check, LintedEndpoint } from "../finding.js";
 import type { Node, Project } from "../project.js";
-import { list, plain, sentence, type Sentence } from "../../manifest/strings.js";
 
 /** Pages whose order leaves ties: the database may order tied rows differently for each page. */
 export const unstablePagination: Check = {
