@@ -7,7 +7,7 @@ import {
   secretOf,
   SHOWN_ONCE,
   text,
-  whole,
+  integerBetween,
 } from "./ramp/group.js";
 import {
   addIdentityProviders,
@@ -94,7 +94,7 @@ function addWebhooks({ addForProject }: Group): void {
     ({ ramp, database, vault }, id, flags) =>
       ramp.setWebhook(database, vault, id, {
         ...addressOf(flags),
-        ...given(flags, { webhook: "webhookId" }),
+        ...givenFlags(flags, { webhook: "webhookId" }),
       }),
   )
     .requiredOption("--url <url>", "the receiver's address")
@@ -123,7 +123,7 @@ function addWebhooks({ addForProject }: Group): void {
     SHOWN_ONCE,
   )
     .requiredOption("--webhook <id>", "the webhook's id")
-    .option("--overlap-hours <hours>", "how long the old secret signs too", whole(0, 720), 24);
+    .option("--overlap-hours <hours>", "how long the old secret signs too", integerBetween(0, 720), 24);
   addForProject(
     "replay",
     "deliver events again; default: the exhausted ones",
@@ -132,7 +132,7 @@ function addWebhooks({ addForProject }: Group): void {
       ramp.replayWebhooks(
         database,
         id,
-        given(flags, { event: "event", since: "since", until: "until", status: "status" }),
+        givenFlags(flags, { event: "event", since: "since", until: "until", status: "status" }),
       ),
   )
     .option("--event <id>", "one event")
@@ -147,7 +147,7 @@ const addressOf = (flags: Flags) => ({
 });
 
 /** The flags that were given, under the names that the set-up uses. */
-function given(flags: Flags, names: Readonly<Record<string, string>>): Record<string, string> {
+function givenFlags(flags: Flags, names: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(names).flatMap(([flag, name]) =>
       typeof flags[flag] === "string" ? [[name, flags[flag]]] : [],
@@ -171,7 +171,7 @@ function addIntent({ add }: Group): void {
   )
     .option("--project <id>", "intents of this project")
     .option("--status <status>", "intents in this status")
-    .option("--limit <number>", "at most so many", whole(1, 1_000), 50);
+    .option("--limit <number>", "at most so many", integerBetween(1, 1_000), 50);
   add("show", "show an intent with its history", `--intent ${EXAMPLE_ID}`, ({ ramp, database }, flags) =>
     ramp.showIntent(database, text(flags, "intent")),
   ).requiredOption("--intent <id>", "the intent's id");
@@ -212,7 +212,7 @@ function addSandbox(parent: CliCommand): void {
     .command("sandbox")
     .description("serve two sandbox providers to try the ramp with")
     .option("--host <address>", "address to listen on", "127.0.0.1")
-    .option("--port <number>", "port to listen on", whole(0, 65_535), 8002)
+    .option("--port <number>", "port to listen on", integerBetween(0, 65_535), 8002)
     .runs(serveSandbox)
     .helpEnd(["ramp sandbox --port 8002"], { 0: "after a signal" });
 }

@@ -43,7 +43,7 @@ export interface RampOptions {
   readonly deliveries?: DeliveryPolicy;
   readonly providerCalls?: CallPolicy;
   /** Source of connections. Default: the port. */
-  readonly intake?: ConnectionSource;
+  readonly connectionSource?: ConnectionSource;
 }
 
 /** Starts the ramp: migrates, serves, processes intents in the background. Rejects when it cannot start, and leaves nothing running. */
@@ -61,7 +61,7 @@ export async function startRamp(options: RampOptions): Promise<RunningServer> {
 }
 
 async function serve(options: RampOptions, database: RampDatabase): Promise<RunningServer> {
-  const { host, port, addressOf, log, metricsPublic, databaseUrl, intake } = options;
+  const { host, port, addressOf, log, metricsPublic, databaseUrl, connectionSource } = options;
   const rates = openRateLimitStore(options.redisUrl, log);
   // The handler needs the server's address, which is known once the port is bound.
   let handler: ReturnType<typeof rampApp> | null = null;
@@ -72,7 +72,7 @@ async function serve(options: RampOptions, database: RampDatabase): Promise<Runn
     },
     host,
     port,
-    { source: intake, log },
+    { source: connectionSource, log },
   );
   try {
     const ramp = await openRamp(options, database, options.publicUrl ?? server.url);
@@ -183,12 +183,12 @@ async function openStorage(options: RampServiceOptions, startEmbedded: StartEmbe
 
 /**
  * The ramp as `routewright serve` runs it. Rejects with a clear message when it cannot start, and leaves nothing running.
- * `intake`: the source of connections; default: the port of the environment.
+ * `connectionSource`: the source of connections; default: the port of the environment.
  */
 export async function startRampService(
   options: RampServiceOptions,
   startEmbedded: StartEmbedded,
-  intake?: ConnectionSource,
+  connectionSource?: ConnectionSource,
 ): Promise<RunningServer> {
   const { databaseUrl, secretsKey, close } = await openStorage(options, startEmbedded);
   const { host, rampPort: port, rampPublicUrl: publicUrl } = options.environment;
@@ -213,7 +213,7 @@ export async function startRampService(
         intentLifetimeMs: options.environment.rampIntentLifetimeSeconds * 1_000,
       },
     };
-    const server = await startRamp({ ...ramp, ...(intake && { intake }) });
+    const server = await startRamp({ ...ramp, ...(connectionSource && { connectionSource }) });
     return { url: server.url, stop: () => server.stop().then(close) };
   } catch (error) {
     await close();

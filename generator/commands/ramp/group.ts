@@ -129,7 +129,7 @@ export const collect = (value: string, before: readonly string[] = []): readonly
 ];
 
 /** Reads a whole number within bounds. */
-export function whole(min: number, max: number): (text: string) => number {
+export function integerBetween(min: number, max: number): (text: string) => number {
   return (given) => {
     const number = /^\d{1,9}$/.test(given) ? Number(given) : NaN;
     if (!(number >= min && number <= max))

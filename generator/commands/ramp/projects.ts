@@ -1,6 +1,15 @@
 import type { ProjectSettings } from "@routewright/runtime/ramp";
 import type { CliCommand } from "../command.js";
-import { collect, EXAMPLE_ID, type Flags, type Group, list, SHOWN_ONCE, text, whole } from "./group.js";
+import {
+  collect,
+  EXAMPLE_ID,
+  type Flags,
+  type Group,
+  list,
+  SHOWN_ONCE,
+  text,
+  integerBetween,
+} from "./group.js";
 
 export function addOrganizations({ add }: Group): void {
   add("create", "create an organization", "--name Acme", ({ ramp, database }, flags) =>
@@ -12,11 +21,15 @@ export function addOrganizations({ add }: Group): void {
 /** The settings that `project create` and `project update` share. */
 function withSettings(command: CliCommand): CliCommand {
   return command
-    .option("--ttl-seconds <seconds>", "added to the expiry of a subject token", whole(0, 31_536_000))
+    .option(
+      "--ttl-seconds <seconds>",
+      "added to the expiry of a subject token",
+      integerBetween(0, 31_536_000),
+    )
     .option(
       "--max-token-seconds <seconds>",
       "longest lifetime of a customer token; 86400 unless set",
-      whole(60, 2_592_000),
+      integerBetween(60, 2_592_000),
     )
     .option("--page-origin <origin>", "origin that may frame the hosted pages; repeatable", collect)
     .option("--redirect-origin <origin>", "origin that redirect URLs may have; repeatable", collect)
@@ -112,7 +125,7 @@ export function addIdentityProviders({ addForProject }: Group): void {
   )
     .requiredOption("--issuer <url>", "the issuer, as its tokens name it")
     .requiredOption("--audience <name>", "an audience that its tokens may have; repeatable", collect)
-    .option("--clock-skew <seconds>", "tolerated difference between the clocks", whole(0, 600), 0);
+    .option("--clock-skew <seconds>", "tolerated difference between the clocks", integerBetween(0, 600), 0);
   addForProject(
     "remove",
     "accept no more tokens of an issuer",
