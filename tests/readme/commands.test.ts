@@ -42,9 +42,9 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   "docker compose up --build": "no container engine",
   "kubectl create": "no cluster",
   "kubectl apply": "no cluster",
-  "dbt build --profiles-dir .": "tests/starter runs it",
+  "dbt build --profiles-dir .": "builds 90 nodes; the manifest that it gives is committed",
   "DATABASE_URL=postgres://postgres@127.0.0.1:5432/postgres npx tsx scripts/starter/manifest.ts":
-    "tests/starter runs it",
+    "installs dbt from a registry",
 };
 
 const canRun = (command: string): boolean => !Object.keys(NOT_RUN).some((start) => command.startsWith(start));
