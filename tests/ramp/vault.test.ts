@@ -19,8 +19,9 @@ import {
 } from "./support/world.js";
 
 const publicUrl = "http://ramp.example.com";
-const world = await ownWorld({ publicUrl });
 const NEW_KEY = Buffer.alloc(32, 9);
+// Step 1 of a rotation (runtime/ramp/README.md, Master key).
+const world = await ownWorld({ publicUrl, otherSecretsKeys: [NEW_KEY] });
 const node = await startProcess("./ethereum-node-process.ts");
 afterAll(() => node.kill());
 
