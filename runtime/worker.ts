@@ -57,29 +57,29 @@ function handle(running: WorkerService, message: ToWorker, socket?: Socket): voi
   switch (message.kind) {
     case "connection":
       return primary.accept(message.id, socket);
-    case "answer":
+    case "response":
       return primary.responded(message);
     case "stop":
       return void stop(running);
     case "activate":
       if (running.role === "data")
-        void running.activate(message.release).then((activation) => answer(message.id, activation));
+        void running.activate(message.release).then((activation) => respond(message.id, activation));
       return;
     case "built":
       if (running.role === "data") running.built(message.builds, message.tests);
       return;
     case "metrics":
-      if (running.role === "data") void running.metrics().then((snapshot) => answer(message.id, snapshot));
+      if (running.role === "data") void running.metrics().then((snapshot) => respond(message.id, snapshot));
       return;
     case "ping":
-      return answer(message.id, true);
+      return respond(message.id, true);
     case "start":
       return;
   }
 }
 
-function answer(id: number, value: unknown): void {
-  primary.send({ kind: "answer", id, value });
+function respond(id: number, value: unknown): void {
+  primary.send({ kind: "response", id, value });
 }
 
 async function stop(running: WorkerService): Promise<void> {

@@ -43,11 +43,11 @@ export type ToWorker =
   | { readonly kind: "ping"; readonly id: number }
   /** Finish open requests, then exit. */
   | { readonly kind: "stop" }
-  | { readonly kind: "answer"; readonly id: number; readonly value: unknown };
+  | { readonly kind: "response"; readonly id: number; readonly value: unknown };
 
 /** The result of activating a release in a worker. */
 export type Activation =
-  { readonly ok: true; readonly answer: RefreshResult } | { readonly ok: false; readonly detail: string };
+  { readonly ok: true; readonly result: RefreshResult } | { readonly ok: false; readonly detail: string };
 
 /** What a worker requests of the primary: a manifest refresh, or the metrics of all workers. */
 export type WorkerRequest = "refresh" | "metrics";
@@ -59,7 +59,7 @@ export type ToPrimary =
   | { readonly kind: "ready" }
   /** It cannot start. */
   | { readonly kind: "failed"; readonly detail: string }
-  | { readonly kind: "answer"; readonly id: number; readonly value: unknown }
+  | { readonly kind: "response"; readonly id: number; readonly value: unknown }
   | WorkerMessage;
 
 /** From a worker that serves. */

@@ -61,13 +61,13 @@ export class DataWorkers implements ReleaseTarget {
   async activate(release: Release): Promise<RefreshResult> {
     const up = this.pool.members.filter(isUp);
     const activations = await Promise.all(up.map((worker) => this.#offer(worker, release, ACTIVATION_MS)));
-    const answer = activations.find((activation) => activation?.ok === true)?.answer;
-    if (answer === undefined) throw new Error(reasonOf(activations));
+    const result = activations.find((activation) => activation?.ok === true)?.result;
+    if (result === undefined) throw new Error(reasonOf(activations));
     this.#release = release;
     await Promise.all(up.filter((_, i) => activations[i]?.ok !== true).map((worker) => this.#end(worker)));
     await this.#activateInOthers(up, release);
-    if (answer.status === "reloaded") this.#metrics.forget(answer.removed);
-    return answer;
+    if (result.status === "reloaded") this.#metrics.forget(result.removed);
+    return result;
   }
 
   /** Sends the workers what dbt has built and tested. */
@@ -140,7 +140,7 @@ export class DataWorkers implements ReleaseTarget {
     if (message.kind !== "request") return;
     const { id, request } = message;
     const value = await (request === "refresh" ? this.#options.refresh() : this.#metricsText());
-    worker.send({ kind: "answer", id, value });
+    worker.send({ kind: "response", id, value });
   }
 
   async #metricsText(): Promise<string> {

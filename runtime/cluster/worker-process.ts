@@ -97,8 +97,8 @@ export class WorkerProcess {
   async ask<T>(request: (id: number) => ToWorker, withinMs: number): Promise<T | null> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<null>((resolve) => (timer = setTimeout(() => resolve(null), withinMs)));
-    const answer = this.#requests.ask<T>((id) => this.send(request(id)));
-    const first = await Promise.race([answer, late, this.ended.then(() => null)]);
+    const response = this.#requests.ask<T>((id) => this.send(request(id)));
+    const first = await Promise.race([response, late, this.ended.then(() => null)]);
     clearTimeout(timer);
     return first;
   }
@@ -179,7 +179,7 @@ export class WorkerProcess {
       case "failed":
         this.#detail = message.detail;
         return;
-      case "answer":
+      case "response":
         return this.#requests.resolve(message.id, message.value);
       default:
         return receive(this, message);

@@ -86,7 +86,7 @@ async function serveData(
 
 async function activationOf(service: DataService, release: Release): Promise<Activation> {
   try {
-    return { ok: true, answer: await service.activate(release) };
+    return { ok: true, result: await service.activate(release) };
   } catch (error) {
     return { ok: false, detail: error instanceof Error ? error.message : String(error) };
   }
@@ -131,7 +131,7 @@ export class PrimaryLink {
   }
 
   /** The primary has responded to a request. */
-  responded({ id, value }: Extract<ToWorker, { kind: "answer" }>): void {
+  responded({ id, value }: Extract<ToWorker, { kind: "response" }>): void {
     this.#requests.resolve(id, value);
   }
 

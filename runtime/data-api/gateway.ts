@@ -19,7 +19,7 @@ export interface Gateway extends AccessControl {
   readonly timeouts: Readonly<PerTier<number>>;
   /** Time limit of a stream by tier, in milliseconds; 0: no limit. */
   readonly streamTimeouts: Readonly<PerTier<number>>;
-  readonly answerMemory: ResponseMemory;
+  readonly responseMemory: ResponseMemory;
   /** Exact CSV, or CSV whose cells cannot be formulas (`CSV_ESCAPE_FORMULAS`). */
   readonly csvFormat: "csv" | "spreadsheet";
   readonly log: Logger;
@@ -70,8 +70,8 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
   const log = options.log ?? openLog("info");
   const rates = openRateLimitStore(options.redisUrl ?? null, log);
   const timeouts = timeoutsOf(options.statementTimeoutMs ?? 30_000);
-  const answerMemory = new ResponseMemory(options.answerMemoryMegabytes ?? 256);
-  const warehouse = openWarehouse(options, longestOf(timeouts), answerMemory, log);
+  const responseMemory = new ResponseMemory(options.answerMemoryMegabytes ?? 256);
+  const warehouse = openWarehouse(options, longestOf(timeouts), responseMemory, log);
   const hasReplicas = (options.replicaUrls ?? []).length > 0;
   return {
     keys: options.keys ?? new Keyring(new Map()),
@@ -81,7 +81,7 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
     warehouse,
     timeouts,
     streamTimeouts: timeoutsOf(options.streamTimeoutMs ?? 3_600_000),
-    answerMemory,
+    responseMemory,
     results: new ResultService(warehouse, openCache(options)),
     versions: new DataVersions(options.builds ?? new BuildRecords(), hasReplicas),
     csvFormat: options.csvEscapeFormulas === true ? "spreadsheet" : "csv",

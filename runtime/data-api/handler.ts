@@ -275,7 +275,7 @@ function pendingResponse(
     format,
     headers,
     version,
-    answerMemory: gateway.answerMemory,
+    responseMemory: gateway.responseMemory,
     streamTimeoutMs: gateway.streamTimeouts[caller.tier],
     tag,
   };

@@ -42,7 +42,7 @@ export interface PendingResponse {
   /** Headers so far, as flat name and value pairs; the others are appended to this list. */
   readonly headers: string[];
   readonly version: DataVersion | null;
-  readonly answerMemory: ResponseMemory;
+  readonly responseMemory: ResponseMemory;
   /** Time limit of a stream; 0: no limit. */
   readonly streamTimeoutMs: number;
   /** The entity tag, if the data version determines it. */
@@ -124,7 +124,7 @@ function rangeOf({ method, headers }: IncomingMessage, bytes: number): ByteRange
 
 /** Clients such as polars fetch a file in ranges, which refer to the uncompressed body. */
 function sendRange(
-  { response, answerMemory }: PendingResponse,
+  { response, responseMemory }: PendingResponse,
   headers: string[],
   { body, bytes }: BufferedResult,
   { first, last }: ByteRange,
@@ -135,13 +135,13 @@ function sendRange(
   headers.push(String(part.length), "Content-Range", range);
   response.writeHead(206, headers);
   response.end(part);
-  answerMemory.reserve(response, part.length);
+  responseMemory.reserve(response, part.length);
   return part.length;
 }
 
 /** Returns the bytes that were sent. */
 function sendBody(
-  { request, response, answerMemory }: PendingResponse,
+  { request, response, responseMemory }: PendingResponse,
   headers: string[],
   body: string | Buffer,
   bytes: number,
@@ -153,7 +153,7 @@ function sendBody(
     return 0;
   }
   response.end(body);
-  answerMemory.reserve(response, bytes);
+  responseMemory.reserve(response, bytes);
   return bytes;
 }
 

@@ -49,11 +49,11 @@ export class ControlConnection {
   /** Whether the database responds in time. */
   ping(): Promise<boolean> {
     const late = new Promise<false>((resolve) => setTimeout(resolve, TIMEOUT_MS, false).unref());
-    const answer = this.#pool.query("SELECT 1").then(
+    const reply = this.#pool.query("SELECT 1").then(
       () => true,
       () => false,
     );
-    return Promise.race([answer, late]);
+    return Promise.race([reply, late]);
   }
 
   /** Cancels the query of a backend. */

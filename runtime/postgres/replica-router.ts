@@ -49,11 +49,11 @@ class ReplicaRouter implements Warehouse {
       const replica = this.#nearest(tried);
       if (replica === null) return this.#primary.rows(query, context);
       tried.add(replica);
-      const answer = await replica.rows(query, context);
-      if (answer === "primary") return this.#primary.rows(query, context);
-      if (answer === "other") continue;
-      if (answer.kind === "buffered") this.#workMs += SMOOTHING * (answer.milliseconds - this.#workMs);
-      return answer;
+      const result = await replica.rows(query, context);
+      if (result === "primary") return this.#primary.rows(query, context);
+      if (result === "other") continue;
+      if (result.kind === "buffered") this.#workMs += SMOOTHING * (result.milliseconds - this.#workMs);
+      return result;
     }
   }
 

@@ -31,7 +31,7 @@ export interface ReplicaStatus {
 }
 
 /** The rows, or the server to try next: another one, or only the primary. */
-export type ReplicaAnswer = Rows | "other" | "primary";
+export type ReplicaResult = Rows | "other" | "primary";
 
 /** One replica, with its state of service, latency and load. */
 export class Replica {
@@ -64,7 +64,7 @@ export class Replica {
   }
 
   /** Rejects when every other server would fail too. */
-  rows(query: ResolvedQuery, context: QueryContext): Promise<ReplicaAnswer> {
+  rows(query: ResolvedQuery, context: QueryContext): Promise<ReplicaResult> {
     return new Promise((resolve, reject) => {
       let isOurs = true;
       const moveOn = (): void => {
@@ -76,7 +76,7 @@ export class Replica {
       this.#waiting.add(moveOn);
       this.#warehouse
         .rows(query, { ...context, isStillNeeded })
-        .then((rows) => this.#answered(rows, isOurs))
+        .then((rows) => this.#resultOf(rows, isOurs))
         .catch((error: unknown) => this.#failed(error, isStillNeeded()))
         .then(resolve, reject)
         .finally(() => this.#waiting.delete(moveOn));
@@ -93,7 +93,7 @@ export class Replica {
     await this.#warehouse.close();
   }
 
-  #answered(rows: Rows | "overloaded", isOurs: boolean): ReplicaAnswer {
+  #resultOf(rows: Rows | "overloaded", isOurs: boolean): ReplicaResult {
     if (rows === "overloaded") return "other";
     this.#answeredAt = performance.now();
     if (rows.kind === "buffered") return rows;
@@ -112,7 +112,7 @@ export class Replica {
     return { ...stream, chunks };
   }
 
-  #failed(error: unknown, isNeeded: boolean): ReplicaAnswer {
+  #failed(error: unknown, isNeeded: boolean): ReplicaResult {
     // A cancelled query fails too, but not because of the server.
     if (!isNeeded) throw error;
     switch (this.#classify(error)) {
