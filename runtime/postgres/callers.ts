@@ -7,7 +7,7 @@ const LONGEST_PENALTY_MS = 30_000;
 /** After this time without a timeout the penalty starts at the first value again. */
 const FORGIVEN_AFTER_MS = 60_000;
 
-/** Whoever ran a query for longer than this counts as a caller of long queries, for a while. */
+/** A caller that ran a query for longer than this counts as a caller of long queries for `LONG_CALLER_MS`. */
 const LONG_QUERY_MS = 250;
 const LONG_CALLER_MS = 10_000;
 
