@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { ask } from "../data-api/ask.js";
+import { sendRequest } from "../data-api/http-client.js";
 import { databaseUrl } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { run, serve, type Served } from "../support/command.js";
@@ -20,7 +20,7 @@ const modelsOf = (...names: readonly string[]): unknown =>
 
 /** Statuses of ten requests, each on a connection of its own, so that all workers get some. */
 async function statuses({ url }: Served, path: string, key?: string): Promise<readonly number[]> {
-  const ten = Array.from({ length: 10 }, () => ask(url, path, { ...(key !== undefined && { key }) }));
+  const ten = Array.from({ length: 10 }, () => sendRequest(url, path, { ...(key !== undefined && { key }) }));
   return [...new Set((await Promise.all(ten)).map(({ status }) => status))];
 }
 
@@ -82,7 +82,7 @@ describe.each([
     generateInto(join(folder, "generated"), modelsOf("a", "b"));
     served.child.kill("SIGHUP");
     await expect.poll(() => countOf(served, "reloaded"), TAKEN).toBe(1);
-    const openApi = await ask(served.url, "/openapi.json");
+    const openApi = await sendRequest(served.url, "/openapi.json");
     expect(openApi.text).toContain("/v1/s/b");
     expect(await statuses(served, "/v1/s/b")).not.toContain(404);
     writeFileSync(
@@ -105,10 +105,12 @@ describe("RATE_LIMITS", () => {
       API_KEYS: JSON.stringify({ sk_live_two: "tier2" }),
     });
     const limitOf = async (key?: string): Promise<unknown> =>
-      (await ask(served.url, "/", { ...(key !== undefined && { key }) })).headers["x-ratelimit-limit"];
+      (await sendRequest(served.url, "/", { ...(key !== undefined && { key }) })).headers[
+        "x-ratelimit-limit"
+      ];
     expect([await limitOf(), await limitOf("sk_live_two")]).toEqual(["2", "5"]);
-    for (let i = 0; i < 2; i++) await ask(served.url, "/v1/s/nothing");
-    expect((await ask(served.url, "/v1/s/nothing")).status).toBe(429);
+    for (let i = 0; i < 2; i++) await sendRequest(served.url, "/v1/s/nothing");
+    expect((await sendRequest(served.url, "/v1/s/nothing")).status).toBe(429);
   });
 
   it.each(["0", "tier0=0", "tier9=5", "many"])(

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { rmSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { askRaw } from "../data-api/ask.js";
+import { askRaw } from "../data-api/http-client.js";
 import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { atEnd } from "../support/service.js";

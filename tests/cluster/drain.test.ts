@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { GracefulShutdown } from "../../runtime/http/guarded-server.js";
 import { listen, type RunningServer } from "../../runtime/http/listen.js";
-import { askRaw } from "../data-api/ask.js";
+import { askRaw } from "../data-api/http-client.js";
 import { manifestOf } from "../support/manifest.js";
 import { atEnd } from "../support/service.js";
 import { preloading, project, serveWorkers } from "./cluster.js";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ask } from "../data-api/ask.js";
+import { sendRequest } from "../data-api/http-client.js";
 import { manifestOf } from "../support/manifest.js";
 import { linesOf, project, servingPids, serveWorkers, until } from "./cluster.js";
 
@@ -13,7 +13,7 @@ it("replaces a worker that is frozen, and cuts off the requests that it holds", 
   process.kill(before[0]!, "SIGSTOP");
   // Each on a connection of its own: some are held by the frozen worker.
   const held = Array.from({ length: 10 }, () =>
-    ask(served.url, "/").then(
+    sendRequest(served.url, "/").then(
       ({ status }) => status,
       () => "cut off",
     ),

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { WorkerMetrics } from "../../runtime/cluster/worker-metrics.js";
 import { Metrics, type MetricsSnapshot } from "../../runtime/observability/metrics.js";
 import { observation } from "../support/observation.js";
-import { ask } from "../data-api/ask.js";
+import { sendRequest } from "../data-api/http-client.js";
 import { ownSchema } from "../support/database.js";
 import type { Served } from "../support/command.js";
 import { manifestOf } from "../support/manifest.js";
@@ -16,7 +16,7 @@ const manifest = manifestOf([
 
 /** The value of each series. */
 async function metricsOf(served: Served): Promise<ReadonlyMap<string, number>> {
-  const { text } = await ask(served.url, "/metrics");
+  const { text } = await sendRequest(served.url, "/metrics");
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return new Map(
     lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ")))]),
@@ -37,7 +37,7 @@ describe("/metrics with several workers", () => {
   it("adds the counters of all workers, whichever answers, and keeps those of workers that ended", async () => {
     const served = await serveWorkers(project(manifest), 3);
     const call = async (times: number): Promise<void> => {
-      for (let i = 0; i < times; i++) await ask(served.url, "/v1/flows/first", { key: KEYS.tier3 });
+      for (let i = 0; i < times; i++) await sendRequest(served.url, "/v1/flows/first", { key: KEYS.tier3 });
     };
     await call(30);
     for (let i = 0; i < 6; i++) {
@@ -63,12 +63,12 @@ describe("/metrics with several workers", () => {
 
   it("does not wait for a worker that does not answer", async () => {
     const served = await serveWorkers(project(manifest), 2);
-    for (let i = 0; i < 20; i++) await ask(served.url, "/v1/flows/first", { key: KEYS.tier3 });
+    for (let i = 0; i < 20; i++) await sendRequest(served.url, "/v1/flows/first", { key: KEYS.tier3 });
     expect(total(await metricsOf(served), REQUESTS)).toBe(20);
     const frozen = servingPids(served)[0]!;
     process.kill(frozen, "SIGSTOP");
     // The requests that the frozen worker holds get no answer.
-    for (let i = 0; i < 6; i++) void ask(served.url, "/").catch(() => undefined);
+    for (let i = 0; i < 6; i++) void sendRequest(served.url, "/").catch(() => undefined);
     expect(total(await metricsOf(served), REQUESTS)).toBe(20);
     // The supervisor ends and replaces the frozen worker by itself.
     await until(served, 2, [frozen]);

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ask, told } from "../data-api/ask.js";
+import { sendRequest, statusAndBody } from "../data-api/http-client.js";
 import { ownSchema } from "../support/database.js";
 import { start } from "../support/command.js";
 import { manifestOf } from "../support/manifest.js";
@@ -35,7 +35,10 @@ describe("workers on the embedded database", () => {
     const [, ramp = ""] = await running.until(/"url":"(http:[^"]+)","msg":"ramp listening"/);
     const [, data = ""] = await running.until(/"url":"(http:[^"]+)".*"msg":"listening"/);
     for (const url of [data, data, data, ramp])
-      expect(told(await ask(url, "/health"))).toEqual([200, { status: "ok", database_connected: true }]);
+      expect(statusAndBody(await sendRequest(url, "/health"))).toEqual([
+        200,
+        { status: "ok", database_connected: true },
+      ]);
     expect((await running.stop()).code).toBe(0);
     expect(existsSync(join(folder, ".data/postgres/data/postmaster.pid"))).toBe(false);
   });
@@ -48,8 +51,11 @@ describe("the ramp beside workers", () => {
     const dataPids = servingPids(running);
     expect(dataPids).toHaveLength(2);
     const isUp = async (): Promise<void> => {
-      expect(told(await ask(ramp, "/health"))).toEqual([200, { status: "ok", database_connected: true }]);
-      expect(told(await ask(data, "/v1/flows/first"))).toEqual([200, [{ n: 1 }]]);
+      expect(statusAndBody(await sendRequest(ramp, "/health"))).toEqual([
+        200,
+        { status: "ok", database_connected: true },
+      ]);
+      expect(statusAndBody(await sendRequest(data, "/v1/flows/first"))).toEqual([200, [{ n: 1 }]]);
     };
     await isUp();
     process.kill(pid, "SIGKILL");
@@ -71,7 +77,7 @@ describe("the ramp beside workers", () => {
     expect(servingPids(running)).toEqual([]);
     process.kill(pid, "SIGKILL");
     await until(running, 1, [pid], "ramp");
-    expect((await ask(ramp, "/health")).status).toBe(200);
+    expect((await sendRequest(ramp, "/health")).status).toBe(200);
     expect((await running.stop()).code).toBe(0);
   });
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { ask, told } from "../data-api/ask.js";
+import { sendRequest, statusAndBody } from "../data-api/http-client.js";
 import { ownSchema } from "../support/database.js";
 import { serve, type Served } from "../support/command.js";
 import { manifestOf } from "../support/manifest.js";
@@ -40,7 +40,7 @@ async function following(
   });
   const refresh = async (): Promise<Record<string, unknown>> => {
     const key = KEYS.tier3;
-    const answer = await ask(served.url, "/v1/system/manifest/refresh", { method: "POST", key });
+    const answer = await sendRequest(served.url, "/v1/system/manifest/refresh", { method: "POST", key });
     return JSON.parse(answer.text) as Record<string, unknown>;
   };
   return { served, manifests, refresh };
@@ -49,7 +49,7 @@ async function following(
 /** Sends so many requests, each on a new connection, that every worker gets one. */
 async function statuses(served: Served, path: string, times = 50): Promise<Set<number>> {
   const seen = new Set<number>();
-  for (let i = 0; i < times; i++) seen.add((await ask(served.url, path, { key: KEYS.tier3 })).status);
+  for (let i = 0; i < times; i++) seen.add((await sendRequest(served.url, path, { key: KEYS.tier3 })).status);
   return seen;
 }
 
@@ -84,7 +84,7 @@ describe("POST /v1/system/manifest/refresh with several workers", () => {
     const seconds = Date.parse(String(loaded_at)) / 1000;
     const line = `routewright_manifest_loaded_timestamp_seconds{hash="${String(manifest_hash)}"} ${String(seconds)}`;
     const told = async (): Promise<readonly string[]> => {
-      const { text } = await ask(served.url, "/metrics");
+      const { text } = await sendRequest(served.url, "/metrics");
       return text.split("\n").filter((each) => each.startsWith("routewright_manifest_loaded"));
     };
     expect(await told()).toEqual([line]);
@@ -177,7 +177,7 @@ describe("POST /v1/system/manifest/refresh with several workers", () => {
     const [stuck] = servingPids(served);
     process.kill(stuck!, "SIGSTOP");
     // Connections go to the others as soon as it has some that it does not take.
-    for (let i = 0; i < 5; i++) void ask(served.url, "/").catch(() => undefined);
+    for (let i = 0; i < 5; i++) void sendRequest(served.url, "/").catch(() => undefined);
     expect(await refresh()).toMatchObject({ status: "reloaded" });
     expect(await statuses(served, "/v1/flows/first", 30)).toEqual(new Set([404]));
     await until(served, 3, [stuck!]);
@@ -220,7 +220,9 @@ describe("what dbt has built", () => {
     const tags = async (served: Served): Promise<Set<unknown>> => {
       const seen = new Set<unknown>();
       for (let i = 0; i < 12; i++)
-        seen.add((await ask(served.url, "/v1/flows/first", { key: KEYS.tier3 })).headers["x-data-as-of"]);
+        seen.add(
+          (await sendRequest(served.url, "/v1/flows/first", { key: KEYS.tier3 })).headers["x-data-as-of"],
+        );
       return seen;
     };
     results("2026-01-01T00:00:00Z");
@@ -235,6 +237,9 @@ describe("what dbt has built", () => {
     for (const pid of before) process.kill(pid, "SIGKILL");
     await until(served, 3, before);
     expect(await tags(served)).toEqual(new Set(["2026-01-02T00:00:00.000Z"]));
-    expect(told(await ask(served.url, "/v1/flows/first", { key: KEYS.tier3 }))).toEqual([200, [{ n: 1 }]]);
+    expect(statusAndBody(await sendRequest(served.url, "/v1/flows/first", { key: KEYS.tier3 }))).toEqual([
+      200,
+      [{ n: 1 }],
+    ]);
   });
 });

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ask, told } from "../data-api/ask.js";
+import { sendRequest, statusAndBody } from "../data-api/http-client.js";
 import { ownSchema } from "../support/database.js";
 import { serve, type Served } from "../support/command.js";
 import { manifestOf } from "../support/manifest.js";
@@ -83,8 +83,8 @@ describe("SIGHUP", () => {
     generateInto(join(folder, "generated"), resources("first", "second"));
     await reload(served);
     for (let i = 0; i < 10; i++) {
-      expect((await ask(served.url, "/", { key: KEYS.tier3 })).status).toBe(200);
-      expect(told(await ask(served.url, "/v1/flows/second"))).toEqual([200, [{ n: 2 }]]);
+      expect((await sendRequest(served.url, "/", { key: KEYS.tier3 })).status).toBe(200);
+      expect(statusAndBody(await sendRequest(served.url, "/v1/flows/second"))).toEqual([200, [{ n: 2 }]]);
     }
   });
 
@@ -105,7 +105,7 @@ describe("SIGHUP", () => {
       "flows/first.ts: spoiled",
     ]);
     expect(servingPids(served)).toEqual(before);
-    expect(told(await ask(served.url, "/v1/flows/first"))).toEqual([200, [{ n: 1 }]]);
+    expect(statusAndBody(await sendRequest(served.url, "/v1/flows/first"))).toEqual([200, [{ n: 1 }]]);
     writeFileSync(route, good);
     await reload(served);
   });
@@ -121,7 +121,10 @@ describe("a worker that takes the place of a dead one", () => {
     for (const pid of before) process.kill(pid, "SIGKILL");
     await until(served, 2, before);
     for (let i = 0; i < 10; i++)
-      expect(told(await ask(served.url, "/v1/flows/first", { key: KEYS.tier3 }))).toEqual([200, [{ n: 1 }]]);
+      expect(statusAndBody(await sendRequest(served.url, "/v1/flows/first", { key: KEYS.tier3 }))).toEqual([
+        200,
+        [{ n: 1 }],
+      ]);
   });
 
   it("starts with SIGTERM to a worker, which finishes its requests first", async () => {

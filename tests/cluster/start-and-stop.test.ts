@@ -5,7 +5,7 @@ import { Agent, request, type IncomingMessage } from "node:http";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { ask, told } from "../data-api/ask.js";
+import { sendRequest, statusAndBody } from "../data-api/http-client.js";
 import { ownSchema } from "../support/database.js";
 import { run } from "../support/command.js";
 import { manifestOf } from "../support/manifest.js";
@@ -36,8 +36,11 @@ describe("routewright serve --workers", () => {
     expect(servingPids(served)).toHaveLength(3);
     expect(servingPids(served)).not.toContain(served.child.pid);
     const ids = Array.from({ length: 12 }, (_, i) => `request-${String(i)}`);
-    const answers = ids.map((id) => ask(served.url, "/v1/served/fast", { headers: { "x-request-id": id } }));
-    for (const answer of await Promise.all(answers)) expect(told(answer)).toEqual([200, [{ id: 1 }]]);
+    const answers = ids.map((id) =>
+      sendRequest(served.url, "/v1/served/fast", { headers: { "x-request-id": id } }),
+    );
+    for (const answer of await Promise.all(answers))
+      expect(statusAndBody(answer)).toEqual([200, [{ id: 1 }]]);
     await expect.poll(() => countOf(served, "request")).toBe(12);
     const workers = linesOf(served).flatMap(({ requestId = "", worker }) =>
       ids.includes(requestId) ? [worker] : [],
@@ -110,12 +113,12 @@ describe("SIGTERM", () => {
       return [response.statusCode, response.headers.connection, Buffer.concat(chunks as Buffer[]).toString()];
     });
     // All four are with the workers by the time that a fifth has been answered by each.
-    for (let i = 0; i < 4; i++) await ask(served.url, "/health");
+    for (let i = 0; i < 4; i++) await sendRequest(served.url, "/health");
     const stopped = served.stop();
     for (const answer of await Promise.all(slow)) expect(answer).toEqual([200, "close", '[{"v":"done"}]']);
     expect(await stopped).toMatchObject({ code: 0, stderr: "" });
     expect(pids.filter(isAlive)).toEqual([]);
-    await expect(ask(served.url, "/")).rejects.toThrow("ECONNREFUSED");
+    await expect(sendRequest(served.url, "/")).rejects.toThrow("ECONNREFUSED");
     expect(countOf(served, "worker ended")).toBe(2);
     // The log of what was answered at the very end is there too.
     expect(linesOf(served).filter(({ route }) => route === "/v1/served/slow")).toHaveLength(4);
@@ -124,12 +127,12 @@ describe("SIGTERM", () => {
   it("given twice ends all at once", async () => {
     const served = await serveWorkers(project(manifest), 2);
     const pids = servingPids(served);
-    const endless = ask(served.url, "/v1/served/endless").catch(String);
-    await ask(served.url, "/health");
+    const endless = sendRequest(served.url, "/v1/served/endless").catch(String);
+    await sendRequest(served.url, "/health");
     served.child.kill("SIGTERM");
     await expect
       .poll(() =>
-        ask(served.url, "/").then(
+        sendRequest(served.url, "/").then(
           () => "open",
           () => "closed",
         ),
@@ -156,7 +159,7 @@ describe("a primary that is killed", () => {
   it("takes its workers with it", async () => {
     const served = await serveWorkers(project(manifest), 2);
     const pids = servingPids(served);
-    expect((await ask(served.url, "/", { key: KEYS.tier3 })).status).toBe(200);
+    expect((await sendRequest(served.url, "/", { key: KEYS.tier3 })).status).toBe(200);
     await served.stop("SIGKILL");
     await expect.poll(() => pids.filter(isAlive)).toEqual([]);
   });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder, startFolder } from "../support/service.js";
-import { ask, post, refusal, told } from "./ask.js";
+import { sendRequest, post, refusal, statusAndBody } from "./http-client.js";
 
 const schema = await ownSchema(`
   CREATE TABLE @.orders AS SELECT * FROM (VALUES
@@ -91,7 +91,8 @@ const folder = ownFolder();
 generateInto(folder, { ...base, nodes: { ...base.nodes, ...TESTS } });
 const { url } = await startFolder(folder);
 
-const get = async (query: string): Promise<unknown> => told(await ask(url, `/v1/shop/orders?${query}`));
+const get = async (query: string): Promise<unknown> =>
+  statusAndBody(await sendRequest(url, `/v1/shop/orders?${query}`));
 const ids = async (query: string): Promise<unknown> => {
   const [status, rows] = (await get(query)) as [number, { id: number }[]];
   return status === 200 ? rows.map(({ id }) => id) : rows;
@@ -124,7 +125,7 @@ describe("accepted_values of a column", () => {
   });
 
   it("refuse them in a body too", async () => {
-    expect(told(await post(url, "/v1/shop/orders", { any_status: ["paid", "x"] }))).toEqual(
+    expect(statusAndBody(await post(url, "/v1/shop/orders", { any_status: ["paid", "x"] }))).toEqual(
       oneOf("any_status", "paid, open"),
     );
   });
@@ -135,7 +136,7 @@ describe("accepted_values of a column", () => {
 });
 
 it("OpenAPI says what the tests promise, and no more", async () => {
-  const { text } = await ask(url, "/openapi.json");
+  const { text } = await sendRequest(url, "/openapi.json");
   const { paths, components } = JSON.parse(text) as {
     paths: Record<string, { get: { parameters: { name: string; schema: unknown }[] } }>;
     components: { schemas: Record<string, { properties: unknown }> };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { KEYS } from "../support/service.js";
-import { ask, post } from "./ask.js";
+import { sendRequest, post } from "./http-client.js";
 import { idsOf, serveOrders } from "./orders.js";
 
 const { url } = await serveOrders();
@@ -13,33 +13,35 @@ describe("the end of a path names the format", () => {
     ["json", "application/json"],
   ])(".%s, whatever Accept says", async (suffix, type) => {
     const headers = { accept: type === "text/csv" ? "application/json" : "text/csv" };
-    const { status, headers: sent } = await ask(url, `/v1/shop/legacy.${suffix}`, { key, headers });
+    const { status, headers: sent } = await sendRequest(url, `/v1/shop/legacy.${suffix}`, { key, headers });
     expect([status, sent["content-type"]?.split(";")[0]]).toEqual([200, type]);
   });
 
   it("together with parameters, on POST and escaped", async () => {
-    const { text } = await ask(url, "/v1/shop/filters.csv?id=2", { key });
+    const { text } = await sendRequest(url, "/v1/shop/filters.csv?id=2", { key });
     expect(text.split("\r\n")[1]).toMatch(/^2,2024-01-02,/);
     expect((await post(url, "/v1/shop/filters.ndjson", { id: 2 }, { key })).text).toMatch(
       /^\{"id":2,.*\}\n$/,
     );
-    expect((await ask(url, "/v1/shop/legac%79.csv", { key })).headers["content-type"]).toMatch("text/csv");
+    expect((await sendRequest(url, "/v1/shop/legac%79.csv", { key })).headers["content-type"]).toMatch(
+      "text/csv",
+    );
   });
 
   it.each(["/v1/shop/legacy.xml", "/v1/shop/legacy.csv.csv", "/v1/shop/none.csv", "/v1/shop/.csv"])(
     "%s is no address",
-    async (path) => expect((await ask(url, path, { key })).status).toBe(404),
+    async (path) => expect((await sendRequest(url, path, { key })).status).toBe(404),
   );
 
   it("%2F is not a slash", async () =>
-    expect((await ask(url, "/v1/shop%2Flegacy", { key })).status).toBe(404));
+    expect((await sendRequest(url, "/v1/shop%2Flegacy", { key })).status).toBe(404));
 
   it("gives a part of the body to a request for a range", async () => {
-    const whole = await ask(url, "/v1/shop/legacy.csv", { key });
+    const whole = await sendRequest(url, "/v1/shop/legacy.csv", { key });
     const bytes = Buffer.from(whole.text);
     const part = async (range: string, more: object = {}) => {
       const headers = { range, "accept-encoding": "gzip", ...more };
-      const reply = await ask(url, "/v1/shop/legacy.csv", { key, headers });
+      const reply = await sendRequest(url, "/v1/shop/legacy.csv", { key, headers });
       return [reply.status, reply.headers["content-range"], reply.text];
     };
     const all = String(bytes.length);
@@ -79,7 +81,7 @@ describe("a page that is not the last names the next one", () => {
     async (first) => {
       const pages: string[] = [];
       for (let target: string | null = first; target !== null;) {
-        const { status, headers, text } = await ask(url, target, { key });
+        const { status, headers, text } = await sendRequest(url, target, { key });
         expect(status).toBe(200);
         pages.push(text);
         target = next(headers);
@@ -90,7 +92,7 @@ describe("a page that is not the last names the next one", () => {
   );
 
   it("also when the last page is full", async () => {
-    expect(next((await ask(url, "/v1/shop/pages?limit=2&offset=3", { key })).headers)).toBeNull();
+    expect(next((await sendRequest(url, "/v1/shop/pages?limit=2&offset=3", { key })).headers)).toBeNull();
   });
 
   it("with the same parameters, of a POST too", async () => {
@@ -102,7 +104,7 @@ describe("a page that is not the last names the next one", () => {
     );
     const target = next(headers) ?? "";
     expect(target).toBe("/v1/shop/pages?any=Open&any=Closed&any=OPEN&limit=1&offset=1");
-    expect(idsOf((await ask(url, target, { key })).text)).toEqual([2]);
+    expect(idsOf((await sendRequest(url, target, { key })).text)).toEqual([2]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { KEYS } from "../support/service.js";
-import { ask, askRaw, post, refusal, told } from "./ask.js";
+import { sendRequest, askRaw, post, refusal, statusAndBody } from "./http-client.js";
 import { idsOf, serveOrders } from "./orders.js";
 
 const { url } = await serveOrders();
@@ -8,7 +8,7 @@ const key = KEYS.tier3;
 const MIB = 1024 * 1024;
 
 const send = (body: unknown, target = "/v1/shop/filters"): Promise<readonly [number, unknown]> =>
-  post(url, target, body, { key }).then(told);
+  post(url, target, body, { key }).then(statusAndBody);
 const ids = async (body: unknown): Promise<readonly number[]> =>
   idsOf((await post(url, "/v1/shop/filters", body, { key })).text);
 
@@ -139,11 +139,11 @@ describe("the size of a body", () => {
 
   it.each([MIB + 1, 5 * MIB])("must not be %i bytes, with and without Content-Length", async (size) => {
     const reply = await post(url, "/v1/shop/filters", ofBytes(size), { key });
-    expect(told(reply)).toEqual(TOO_LARGE);
+    expect(statusAndBody(reply)).toEqual(TOO_LARGE);
     expect(reply.headers.connection).toBe("close");
-    expect(await post(url, "/v1/shop/filters", ofBytes(size), { key, headers: chunked }).then(told)).toEqual(
-      TOO_LARGE,
-    );
+    expect(
+      await post(url, "/v1/shop/filters", ofBytes(size), { key, headers: chunked }).then(statusAndBody),
+    ).toEqual(TOO_LARGE);
   });
 
   it("is refused before the body is sent if Content-Length is too large", async () => {
@@ -152,7 +152,7 @@ describe("the size of a body", () => {
   });
 
   it("does not matter to an endpoint that takes no body", async () => {
-    const reply = await ask(url, "/v1/shop/get_only", { key, body: ofBytes(MIB + 1) });
+    const reply = await sendRequest(url, "/v1/shop/get_only", { key, body: ofBytes(MIB + 1) });
     expect(reply.status).toBe(200);
   });
 });

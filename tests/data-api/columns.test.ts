@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest } from "../support/service.js";
-import { ask, post, refusal, told } from "./ask.js";
+import { sendRequest, post, refusal, statusAndBody } from "./http-client.js";
 
 /** Names that mean something to SQL, to JavaScript or to our own statements. */
 const NAMES = [
@@ -124,15 +124,18 @@ const key = KEYS.tier3;
 
 describe("the name of a column", () => {
   it("is data, and the columns keep the relation's order", async () => {
-    const { text } = await ask(url, "/v1/columns/named", { key });
+    const { text } = await sendRequest(url, "/v1/columns/named", { key });
     expect(text).toBe(`[{${NAMES.map((name, i) => `${JSON.stringify(name)}:"${String(i)}"`).join(",")}}]`);
   });
 
   it.each(NAMES.map((name, i) => [name, i] as const))("can be filtered by: %s", async (_, i) => {
     expect(
-      JSON.parse((await ask(url, `/v1/columns/named?p${String(i)}=${String(i)}`, { key })).text),
+      JSON.parse((await sendRequest(url, `/v1/columns/named?p${String(i)}=${String(i)}`, { key })).text),
     ).toHaveLength(1);
-    expect(told(await ask(url, `/v1/columns/named?p${String(i)}=none`, { key }))).toEqual([200, []]);
+    expect(statusAndBody(await sendRequest(url, `/v1/columns/named?p${String(i)}=none`, { key }))).toEqual([
+      200,
+      [],
+    ]);
   });
 
   it.each(NAMES)("can be sorted by: %s", async (name) => {
@@ -140,7 +143,7 @@ describe("the name of a column", () => {
   });
 
   it("may be anything for a relation too", async () => {
-    expect(told(await ask(url, "/v1/columns/hostile", { key }))).toEqual([200, [{ id: 1 }]]);
+    expect(statusAndBody(await sendRequest(url, "/v1/columns/hostile", { key }))).toEqual([200, [{ id: 1 }]]);
   });
 });
 
@@ -150,11 +153,11 @@ describe("a relation that is not as the manifest says", () => {
     [".csv", 'other,id\r\n"x",2\r\n'],
     [".ndjson", '{"other":"x","id":2}\n'],
   ])("serves the declared columns that it has, in declared order, and no other: %s", async (suffix, rows) => {
-    expect((await ask(url, `/v1/columns/more${suffix}`, { key })).text).toBe(rows);
+    expect((await sendRequest(url, `/v1/columns/more${suffix}`, { key })).text).toBe(rows);
   });
 
   it("does not show a column that was dropped", async () => {
-    expect((await ask(url, "/v1/columns/dropped", { key })).text).toBe('[{"a":1,"c":3}]');
+    expect((await sendRequest(url, "/v1/columns/dropped", { key })).text).toBe('[{"a":1,"c":3}]');
   });
 });
 
@@ -164,7 +167,7 @@ describe("a relation that is replaced while it is served", () => {
     await query(`DROP TABLE IF EXISTS ${name}; CREATE TABLE ${name} AS ${select}`);
   };
   const get = (i: number, search = ""): Promise<string> =>
-    ask(url, `/v1/columns/changing${String(i)}${search}`, { key }).then(({ text }) => text);
+    sendRequest(url, `/v1/columns/changing${String(i)}${search}`, { key }).then(({ text }) => text);
 
   it.each(CHANGES.map((row, i) => [...row, i] as const))(
     "is answered as it is now: %j %s",
@@ -179,7 +182,7 @@ describe("a relation that is replaced while it is served", () => {
 
   it("fails while it is gone and answers when it is back", async () => {
     await query(`DROP TABLE "${schema}".changing0`);
-    expect(told(await ask(url, "/v1/columns/changing0", { key }))).toEqual(
+    expect(statusAndBody(await sendRequest(url, "/v1/columns/changing0", { key }))).toEqual(
       refusal(500, "Database query failed."),
     );
     await replace(0, "SELECT 1 AS id");

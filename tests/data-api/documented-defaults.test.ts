@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { starterManifest } from "../end-to-end/starter.js";
 import { KEYS, serveManifest } from "../support/service.js";
-import { ask, post } from "./ask.js";
+import { sendRequest, post } from "./http-client.js";
 
 interface Operation {
   readonly parameters?: readonly {
@@ -18,7 +18,7 @@ interface Operation {
 
 it("every endpoint of the starter takes its own documented defaults", async () => {
   const url = await serveManifest(starterManifest());
-  const { paths } = JSON.parse((await ask(url, "/openapi.json")).text) as {
+  const { paths } = JSON.parse((await sendRequest(url, "/openapi.json")).text) as {
     paths: Record<string, { get?: Operation; post?: Operation }>;
   };
   const key = KEYS.tier3;
@@ -33,7 +33,7 @@ it("every endpoint of the starter takes its own documented defaults", async () =
     const query = new URLSearchParams(
       Object.fromEntries(documented.map(({ name, schema }) => [name, String(schema?.default)])),
     ).toString();
-    const { status, text } = await ask(url, `${path}?${query}`, { key });
+    const { status, text } = await sendRequest(url, `${path}?${query}`, { key });
     // Required filters have no default: a client must choose.
     if (status !== 200 && !text.includes(" is required for this endpoint.")) failed.push([path, query, text]);
     const properties = posted?.requestBody?.content["application/json"].schema.properties ?? {};

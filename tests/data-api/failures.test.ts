@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest } from "../support/service.js";
-import { ask, refusal, told, type Reply } from "./ask.js";
+import { sendRequest, refusal, statusAndBody, type Reply } from "./http-client.js";
 
 const schema = await ownSchema(`
   CREATE VIEW @.dividing AS SELECT 1 / (secret - secret) AS v FROM (SELECT 42 AS secret) s;
@@ -32,8 +32,8 @@ describe("a query that fails", () => {
     ["at run time", "dividing"],
     ["after many rows", "late"],
   ])("%s answers 500 and tells nothing of the cause", async (_, name) => {
-    const reply = await ask(await serveManifest(manifest), `/v1/failing/${name}`, { key });
-    expect(told(reply)).toEqual(FAILED);
+    const reply = await sendRequest(await serveManifest(manifest), `/v1/failing/${name}`, { key });
+    expect(statusAndBody(reply)).toEqual(FAILED);
     expect(reply.headers["x-request-id"]).toBeTruthy();
     expect(reply.headers["x-ratelimit-limit"]).toBe("10000");
     expect(JSON.stringify(reply.headers)).not.toMatch(new RegExp(`division|exist|${schema}`));
@@ -41,7 +41,7 @@ describe("a query that fails", () => {
 
   it("because it takes too long is cancelled and answers 500", async () => {
     const url = await serveManifest(manifest, { STATEMENT_TIMEOUT_MS: "100" });
-    expect(told(await ask(url, "/v1/failing/slow", { key }))).toEqual(FAILED);
+    expect(statusAndBody(await sendRequest(url, "/v1/failing/slow", { key }))).toEqual(FAILED);
     const running = await query(
       "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%' || $1 || '%slow%' AND pid <> pg_backend_pid()",
       [schema],
@@ -51,33 +51,33 @@ describe("a query that fails", () => {
 
   it("leaves the connection fit for the next one", async () => {
     const url = await serveManifest(manifest);
-    for (let i = 0; i < 30; i++) await ask(url, "/v1/failing/dividing", { key });
-    expect(told(await ask(url, "/v1/failing/locked", { key }))).toEqual([200, [{ id: 1 }]]);
+    for (let i = 0; i < 30; i++) await sendRequest(url, "/v1/failing/dividing", { key });
+    expect(statusAndBody(await sendRequest(url, "/v1/failing/locked", { key }))).toEqual([200, [{ id: 1 }]]);
   });
 });
 
 describe("a connection that breaks", () => {
   it("while idle is replaced", async () => {
     const url = await serveManifest(manifest);
-    expect((await ask(url, "/v1/failing/locked", { key })).status).toBe(200);
+    expect((await sendRequest(url, "/v1/failing/locked", { key })).status).toBe(200);
     await query(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%' || $1 || '%' AND pid <> pg_backend_pid()",
       [schema],
     );
-    await expect.poll(async () => (await ask(url, "/v1/failing/locked", { key })).status).toBe(200);
+    await expect.poll(async () => (await sendRequest(url, "/v1/failing/locked", { key })).status).toBe(200);
   });
 });
 
 describe("a database that is out of reach", () => {
   it("makes /health answer 503 and an endpoint 500, and nothing else fails", async () => {
     const url = await serveManifest(manifest, { DATABASE_URL: "postgres://nobody:hush@127.0.0.1:1/none" });
-    expect(told(await ask(url, "/health"))).toEqual([
+    expect(statusAndBody(await sendRequest(url, "/health"))).toEqual([
       503,
       { status: "unavailable", database_connected: false },
     ]);
-    expect(told(await ask(url, "/v1/failing/locked", { key }))).toEqual(FAILED);
-    expect((await ask(url, "/")).status).toBe(200);
-    expect((await ask(url, "/openapi.json")).status).toBe(200);
+    expect(statusAndBody(await sendRequest(url, "/v1/failing/locked", { key }))).toEqual(FAILED);
+    expect((await sendRequest(url, "/")).status).toBe(200);
+    expect((await sendRequest(url, "/openapi.json")).status).toBe(200);
   });
 });
 
@@ -96,28 +96,33 @@ async function whileLocked(during: () => Promise<void>): Promise<void> {
 describe("a service with more queries than it can hold", () => {
   it("answers 503 with Retry-After, is healthy, and answers those that wait", async () => {
     const url = await serveManifest(manifestOf([HELD]));
-    await ask(url, "/v1/failing/held", { key });
+    await sendRequest(url, "/v1/failing/held", { key });
     const held = 1020;
     let asked: readonly Promise<Reply>[] = [];
     let tries = 0;
     await whileLocked(async () => {
-      asked = Array.from({ length: held }, (_, i) => ask(url, `/v1/failing/held?id=${String(i)}`, { key }));
+      asked = Array.from({ length: held }, (_, i) =>
+        sendRequest(url, `/v1/failing/held?id=${String(i)}`, { key }),
+      );
       await expect
         .poll(async () => {
           const reply = await Promise.race([
-            ask(url, `/v1/failing/held?id=${String(5000 + tries++)}`, { key }),
+            sendRequest(url, `/v1/failing/held?id=${String(5000 + tries++)}`, { key }),
             new Promise<null>((resolve) => setTimeout(resolve, 300, null)),
           ]);
-          return reply && [...told(reply), reply.headers["retry-after"]];
+          return reply && [...statusAndBody(reply), reply.headers["retry-after"]];
         })
         .toEqual([...refusal(503, "The service is overloaded. Try again in 1 seconds."), "1"]);
-      expect(told(await ask(url, "/health"))).toEqual([200, { status: "ok", database_connected: true }]);
-      expect((await ask(url, "/v1/failing/held?x=1", { key })).status).toBe(400);
+      expect(statusAndBody(await sendRequest(url, "/health"))).toEqual([
+        200,
+        { status: "ok", database_connected: true },
+      ]);
+      expect((await sendRequest(url, "/v1/failing/held?x=1", { key })).status).toBe(400);
     });
     const counted = (await Promise.all(asked)).map(({ status }) => status);
     expect(counted).toHaveLength(held);
     expect(counted.filter((status) => status === 200).length).toBeGreaterThanOrEqual(500);
     expect(new Set(counted)).toEqual(new Set(counted.includes(503) ? [200, 503] : [200]));
-    expect((await ask(url, "/v1/failing/held", { key })).status).toBe(200);
+    expect((await sendRequest(url, "/v1/failing/held", { key })).status).toBe(200);
   });
 });

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { KEYS } from "../support/service.js";
-import { ask, post, refusal, told } from "./ask.js";
+import { sendRequest, post, refusal, statusAndBody } from "./http-client.js";
 import { idsOf, serveOrders } from "./orders.js";
 
 const { url } = await serveOrders();
 const key = KEYS.tier3;
 
 const get = (search: string): Promise<readonly [number, unknown]> =>
-  ask(url, `/v1/shop/filters?${search}`, { key }).then(told);
+  sendRequest(url, `/v1/shop/filters?${search}`, { key }).then(statusAndBody);
 const ids = async (search: string): Promise<readonly number[]> =>
-  idsOf((await ask(url, `/v1/shop/filters?${search}`, { key })).text);
+  idsOf((await sendRequest(url, `/v1/shop/filters?${search}`, { key })).text);
 const posted = async (body: unknown): Promise<readonly number[]> =>
   idsOf((await post(url, "/v1/shop/filters", body, { key })).text);
 
@@ -72,9 +72,9 @@ describe("a value", () => {
     expect(await ids("any=Open,Closed,Held")).toEqual([1, 2, 4]);
     expect(await get("any=a,b,c,d")).toEqual(tooMany);
     expect(await get("any=a,b&any=c,d")).toEqual(tooMany);
-    expect(told(await post(url, "/v1/shop/filters", { any: ["a", "b", "c", "d"] }, { key }))).toEqual(
-      tooMany,
-    );
+    expect(
+      statusAndBody(await post(url, "/v1/shop/filters", { any: ["a", "b", "c", "d"] }, { key })),
+    ).toEqual(tooMany);
   });
 
   it("list without max_items may have 1,000 values", async () => {
@@ -99,7 +99,7 @@ describe("a value", () => {
   ])("is no date: %s", async (date) => {
     const wrong = refusal(400, "Parameter 'from' must be a date in YYYY-MM-DD format.");
     expect(await get(`from=${encodeURIComponent(date)}`)).toEqual(wrong);
-    expect(told(await post(url, "/v1/shop/filters", { from: date }, { key }))).toEqual(wrong);
+    expect(statusAndBody(await post(url, "/v1/shop/filters", { from: date }, { key }))).toEqual(wrong);
   });
 
   it.each(["0001-01-01", "2024-02-29", "2000-02-29"])("is a date: %s", async (date) => {
@@ -143,7 +143,7 @@ describe("a name that is not declared", () => {
         key,
       },
     );
-    expect(told(reply)).toEqual(refusal(400, "Unsupported body fields: __proto__, alpha, zeta"));
+    expect(statusAndBody(reply)).toEqual(refusal(400, "Unsupported body fields: __proto__, alpha, zeta"));
   });
 
   it("is reported before a wrong value", async () => {

@@ -2,7 +2,7 @@ import * as zlib from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { KEYS, serveManifest } from "../support/service.js";
 import { askBytes } from "./ask-bytes.js";
-import { ask, post } from "./ask.js";
+import { sendRequest, post } from "./http-client.js";
 import { bigTables, LONG } from "./big-table.js";
 
 const { manifest } = await bigTables();
@@ -10,7 +10,7 @@ const url = await serveManifest(manifest);
 const key = KEYS.tier3;
 
 const accepting = (accept: string, target = "/v1/big/short") =>
-  ask(url, target, { key, headers: { accept } });
+  sendRequest(url, target, { key, headers: { accept } });
 
 const CSV =
   'id,label,amount\r\n1,"label, ""1""",1000000000000\r\n2,"label, ""2""",2000000000000\r\n3,"label, ""3""",3000000000000\r\n';

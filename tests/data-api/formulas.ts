@@ -1,7 +1,7 @@
 import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { serveManifest } from "../support/service.js";
-import { ask } from "./ask.js";
+import { sendRequest } from "./http-client.js";
 
 /** The CSV of cells that look like formulas. */
 export async function serveFormulas(variables: Readonly<Record<string, string>>): Promise<string> {
@@ -11,5 +11,5 @@ export async function serveFormulas(variables: Readonly<Record<string, string>>)
   const tags = ["production", "shop", "api:cells"];
   const model = { name: "cells", schema, tags, columns: { n: "integer", v: "text" } };
   const url = await serveManifest(manifestOf([model]), variables);
-  return (await ask(url, "/v1/shop/cells.csv")).text;
+  return (await sendRequest(url, "/v1/shop/cells.csv")).text;
 }

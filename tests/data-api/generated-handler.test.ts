@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder, startFolder } from "../support/service.js";
-import { ask } from "./ask.js";
+import { sendRequest } from "./http-client.js";
 
 it("runs the handler that the generated module exports, as it was reviewed", async () => {
   const schema = await ownSchema("CREATE TABLE @.items AS SELECT 1 AS id");
@@ -26,6 +26,6 @@ it("runs the handler that the generated module exports, as it was reviewed", asy
   expect(reviewed).toContain("const endpoint =");
   writeFileSync(join(routes, file ?? ""), reviewed);
   const { url } = await startFolder(folder);
-  const { status, headers, text } = await ask(url, "/v1/shop/items");
+  const { status, headers, text } = await sendRequest(url, "/v1/shop/items");
   expect([status, headers["x-reviewed"], text]).toEqual([200, "yes", '[{"id":1}]']);
 });

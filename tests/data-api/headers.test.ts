@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { KEYS } from "../support/service.js";
-import { ask } from "./ask.js";
+import { sendRequest } from "./http-client.js";
 import { serveOrders } from "./orders.js";
 
 const { url } = await serveOrders();
@@ -22,30 +22,30 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 
 describe("X-Request-Id", () => {
   it.each(EVERYWHERE)("is generated where none is given: %s", async (target) => {
-    const first = await ask(url, target, { key });
-    const second = await ask(url, target, { key });
+    const first = await sendRequest(url, target, { key });
+    const second = await sendRequest(url, target, { key });
     expect(first.headers["x-request-id"]).toMatch(UUID);
     expect(second.headers["x-request-id"]).not.toBe(first.headers["x-request-id"]);
   });
 
   it.each(EVERYWHERE)("is the caller's own where it is fit: %s", async (target) => {
     const headers = { "x-request-id": "trace-1.a_B" };
-    expect((await ask(url, target, { key, headers })).headers["x-request-id"]).toBe("trace-1.a_B");
+    expect((await sendRequest(url, target, { key, headers })).headers["x-request-id"]).toBe("trace-1.a_B");
   });
 
   it.each(["a b", "x".repeat(129), '"', "a;b", "é", "{}", "\t", "sk_live_x", "id-sk_live_x"])(
     "is made where the given one is not fit: %j",
     async (id) => {
-      expect((await ask(url, "/", { headers: { "x-request-id": id } })).headers["x-request-id"]).toMatch(
-        UUID,
-      );
+      expect(
+        (await sendRequest(url, "/", { headers: { "x-request-id": id } })).headers["x-request-id"],
+      ).toMatch(UUID);
     },
   );
 });
 
 describe("a browser's page from anywhere", () => {
   it.each(EVERYWHERE)("may read the answer and its headers: %s", async (target) => {
-    const { headers } = await ask(url, target, { key, headers: { origin: "https://example.org" } });
+    const { headers } = await sendRequest(url, target, { key, headers: { origin: "https://example.org" } });
     expect(headers["access-control-allow-origin"]).toBe("*");
     expect(headers["access-control-allow-credentials"]).toBeUndefined();
     expect(headers["access-control-expose-headers"]).toBe(
@@ -54,7 +54,7 @@ describe("a browser's page from anywhere", () => {
   });
 
   it.each([...EVERYWHERE, "/v1/shop/tier3"])("may send a preflight without a key: %s", async (target) => {
-    const { status, text, headers } = await ask(url, target, {
+    const { status, text, headers } = await sendRequest(url, target, {
       method: "OPTIONS",
       headers: {
         origin: "https://example.org",
@@ -82,12 +82,12 @@ describe("OPTIONS without a browser", () => {
     ["/", "GET, HEAD, OPTIONS"],
     ["/docs", "GET, HEAD, OPTIONS"],
   ])("tells the methods: %s", async (target, allow) => {
-    const { status, headers } = await ask(url, target, { method: "OPTIONS" });
+    const { status, headers } = await sendRequest(url, target, { method: "OPTIONS" });
     expect([status, headers.allow]).toEqual([204, allow]);
   });
 
   it("is not found where nothing is", async () => {
-    expect((await ask(url, "/v1/none", { method: "OPTIONS" })).status).toBe(404);
+    expect((await sendRequest(url, "/v1/none", { method: "OPTIONS" })).status).toBe(404);
   });
 });
 
@@ -98,7 +98,7 @@ describe("an answer with data", () => {
     ["/", "no-store"],
     ["/openapi.json", "private, no-cache"],
   ])("is not kept by others, guessed at or shown as a page: %s", async (target, cacheControl) => {
-    expect((await ask(url, target, { key })).headers).toMatchObject({
+    expect((await sendRequest(url, target, { key })).headers).toMatchObject({
       "cache-control": cacheControl,
       "x-content-type-options": "nosniff",
       "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -107,7 +107,7 @@ describe("an answer with data", () => {
   });
 
   it.each(EVERYWHERE)("does not name the server software: %s", async (target) => {
-    const { headers } = await ask(url, target, { key });
+    const { headers } = await sendRequest(url, target, { key });
     expect(headers["x-powered-by"]).toBeUndefined();
     expect(headers.server).toBeUndefined();
   });

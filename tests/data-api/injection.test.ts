@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { query } from "../support/database.js";
 import { KEYS } from "../support/service.js";
-import { ask, post } from "./ask.js";
+import { sendRequest, post } from "./http-client.js";
 import { serveOrders } from "./orders.js";
 
 const { url, schema } = await serveOrders();
@@ -59,7 +59,7 @@ it.each(FIELDS)("a hostile value of %s selects nothing, fails nothing and change
       field === "sort_direction" ? { sort_by: "id", sort_direction: value } : { [field]: value },
     ).toString();
     for (const resource of ["pages", "sorted", "envelope"]) {
-      const got = await ask(url, `/v1/shop/${resource}?${search}`, { key });
+      const got = await sendRequest(url, `/v1/shop/${resource}?${search}`, { key });
       const posted = await post(url, `/v1/shop/${resource}`, { [field]: value }, { key });
       for (const { status, text } of [got, posted]) {
         expect([value, status]).toEqual([value, expect.toBeOneOf([200, 400])]);
@@ -72,9 +72,13 @@ it.each(FIELDS)("a hostile value of %s selects nothing, fails nothing and change
 
 it("a hostile parameter name is reported as not supported", async () => {
   for (const name of HOSTILE) {
-    const reply = await ask(url, `/v1/shop/filters?${new URLSearchParams({ [name]: "1" }).toString()}`, {
-      key,
-    });
+    const reply = await sendRequest(
+      url,
+      `/v1/shop/filters?${new URLSearchParams({ [name]: "1" }).toString()}`,
+      {
+        key,
+      },
+    );
     expect(reply.status).toBe(400);
     expect((JSON.parse(reply.text) as { detail: string }).detail).toBe(
       `Unsupported query parameters: ${name}`,
@@ -85,6 +89,6 @@ it("a hostile parameter name is reported as not supported", async () => {
 
 it("a hostile path is not found", async () => {
   for (const name of HOSTILE)
-    expect((await ask(url, `/v1/shop/${encodeURIComponent(name)}`, { key })).status).toBe(404);
+    expect((await sendRequest(url, `/v1/shop/${encodeURIComponent(name)}`, { key })).status).toBe(404);
   expect(await contents()).toEqual(before);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { KEYS } from "../support/service.js";
-import { ask, refusal, told } from "./ask.js";
+import { sendRequest, refusal, statusAndBody } from "./http-client.js";
 import { serveOrders } from "./orders.js";
 
 const { url } = await serveOrders();
@@ -11,17 +11,19 @@ const UNKNOWN = refusal(403, "Invalid API Key");
 
 describe("an endpoint", () => {
   it("of tier0 needs no key", async () => {
-    expect((await ask(url, "/v1/shop/tier0")).status).toBe(200);
+    expect((await sendRequest(url, "/v1/shop/tier0")).status).toBe(200);
   });
 
   it("without a tier tag is of tier0", async () => {
-    expect((await ask(url, "/v1/shop/legacy")).status).toBe(200);
+    expect((await sendRequest(url, "/v1/shop/legacy")).status).toBe(200);
   });
 
   it.each(["tier1", "tier2", "tier3"])("of %s needs a key", async (tier) => {
-    expect(told(await ask(url, `/v1/shop/${tier}`))).toEqual(MISSING);
-    expect(told(await ask(url, `/v1/shop/${tier}`, { key: "" }))).toEqual(MISSING);
-    expect(told(await ask(url, `/v1/shop/${tier}`, { method: "POST", body: "{" }))).toEqual(MISSING);
+    expect(statusAndBody(await sendRequest(url, `/v1/shop/${tier}`))).toEqual(MISSING);
+    expect(statusAndBody(await sendRequest(url, `/v1/shop/${tier}`, { key: "" }))).toEqual(MISSING);
+    expect(statusAndBody(await sendRequest(url, `/v1/shop/${tier}`, { method: "POST", body: "{" }))).toEqual(
+      MISSING,
+    );
   });
 
   const pairs = TIERS.flatMap((held) => TIERS.map((tier) => ({ held, tier })));
@@ -29,7 +31,7 @@ describe("an endpoint", () => {
   it.each(pairs.filter(({ held, tier }) => held >= tier))(
     "of $tier is open to a key of $held",
     async ({ held, tier }) => {
-      expect((await ask(url, `/v1/shop/${tier}`, { key: KEYS[held] })).status).toBe(200);
+      expect((await sendRequest(url, `/v1/shop/${tier}`, { key: KEYS[held] })).status).toBe(200);
     },
   );
 
@@ -37,17 +39,21 @@ describe("an endpoint", () => {
     "of $tier is closed to a key of $held",
     async ({ held, tier }) => {
       const detail = `Access denied. This endpoint requires ${tier} access. User 'user-${held}' has ${held} access.`;
-      expect(told(await ask(url, `/v1/shop/${tier}`, { key: KEYS[held] }))).toEqual(refusal(403, detail));
+      expect(statusAndBody(await sendRequest(url, `/v1/shop/${tier}`, { key: KEYS[held] }))).toEqual(
+        refusal(403, detail),
+      );
     },
   );
 
   it("takes the name of the header in any letter case", async () => {
-    expect((await ask(url, "/v1/shop/tier3", { headers: { "X-api-KEY": KEYS.tier3 } })).status).toBe(200);
+    expect((await sendRequest(url, "/v1/shop/tier3", { headers: { "X-api-KEY": KEYS.tier3 } })).status).toBe(
+      200,
+    );
   });
 
   it("does not look at Authorization", async () => {
     const headers = { authorization: `Bearer ${KEYS.tier3}` };
-    expect(told(await ask(url, "/v1/shop/tier1", { headers }))).toEqual(MISSING);
+    expect(statusAndBody(await sendRequest(url, "/v1/shop/tier1", { headers }))).toEqual(MISSING);
   });
 });
 
@@ -63,7 +69,7 @@ describe("a key that is not known", () => {
     "/openapi.json",
     "/metrics",
   ])("is refused everywhere: %s", async (target) => {
-    expect(told(await ask(url, target, { key: "sk_live_unknown" }))).toEqual(UNKNOWN);
+    expect(statusAndBody(await sendRequest(url, target, { key: "sk_live_unknown" }))).toEqual(UNKNOWN);
   });
 
   it.each([
@@ -75,26 +81,26 @@ describe("a key that is not known", () => {
     ["text of another code page", "sk_live_\u00e9"],
     ["the id of a key", `sha256:${"0".repeat(64)}`],
   ])("may be %s", async (_, key) => {
-    expect(told(await ask(url, "/v1/shop/tier0", { key }))).toEqual(UNKNOWN);
+    expect(statusAndBody(await sendRequest(url, "/v1/shop/tier0", { key }))).toEqual(UNKNOWN);
   });
 
   it("may be two keys at once", async () => {
     const headers = { "x-api-key": [KEYS.tier3, KEYS.tier3] };
-    expect(told(await ask(url, "/v1/shop/tier0", { headers }))).toEqual(UNKNOWN);
+    expect(statusAndBody(await sendRequest(url, "/v1/shop/tier0", { headers }))).toEqual(UNKNOWN);
   });
 
   it("is reported before any other error", async () => {
-    expect(told(await ask(url, "/v1/shop/tier1?x=1", { key: "sk_live_x", method: "DELETE" }))).toEqual(
-      UNKNOWN,
-    );
+    expect(
+      statusAndBody(await sendRequest(url, "/v1/shop/tier1?x=1", { key: "sk_live_x", method: "DELETE" })),
+    ).toEqual(UNKNOWN);
   });
 });
 
 describe("a service that has no keys", () => {
   it("serves tier0 and refuses every key", async () => {
     const { url: bare } = await serveOrders({ API_KEYS: "{}" });
-    expect((await ask(bare, "/v1/shop/tier0")).status).toBe(200);
-    expect(told(await ask(bare, "/v1/shop/tier0", { key: KEYS.tier0 }))).toEqual(UNKNOWN);
+    expect((await sendRequest(bare, "/v1/shop/tier0")).status).toBe(200);
+    expect(statusAndBody(await sendRequest(bare, "/v1/shop/tier0", { key: KEYS.tier0 }))).toEqual(UNKNOWN);
   });
 });
 
@@ -110,13 +116,13 @@ describe("a key that is stored", () => {
         sk_live_short: "tier2",
       }),
     });
-    expect((await ask(other, "/v1/shop/tier1", { key: "sk_live_hashed" })).status).toBe(200);
-    expect((await ask(other, "/v1/shop/tier2", { key: "sk_live_short" })).status).toBe(200);
-    expect(told(await ask(other, "/v1/shop/tier2", { key: "sk_live_hashed" }))).toEqual(
+    expect((await sendRequest(other, "/v1/shop/tier1", { key: "sk_live_hashed" })).status).toBe(200);
+    expect((await sendRequest(other, "/v1/shop/tier2", { key: "sk_live_short" })).status).toBe(200);
+    expect(statusAndBody(await sendRequest(other, "/v1/shop/tier2", { key: "sk_live_hashed" }))).toEqual(
       refusal(403, "Access denied. This endpoint requires tier2 access. User 'hanna' has tier1 access."),
     );
-    expect((await ask(other, "/v1/shop/tier0", { key: `sha256:${hashed}` })).status).toBe(403);
-    const { text } = await ask(other, "/v1/shop/tier3", { key: "sk_live_short" });
+    expect((await sendRequest(other, "/v1/shop/tier0", { key: `sha256:${hashed}` })).status).toBe(403);
+    const { text } = await sendRequest(other, "/v1/shop/tier3", { key: "sk_live_short" });
     expect(text).toMatch(/User '[0-9a-f]{12}' has tier2 access/);
   });
 });

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createConnection } from "node:net";
 import { describe, expect, it } from "vitest";
-import { askRaw } from "./ask.js";
+import { askRaw } from "./http-client.js";
 import { serveOrders } from "./orders.js";
 
 const { url } = await serveOrders();

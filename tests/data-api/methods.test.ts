@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { KEYS } from "../support/service.js";
-import { ask, post, refusal, told } from "./ask.js";
+import { sendRequest, post, refusal, statusAndBody } from "./http-client.js";
 import { idsOf, serveOrders } from "./orders.js";
 
 const { url } = await serveOrders();
@@ -8,21 +8,21 @@ const key = KEYS.tier3;
 
 describe("GET", () => {
   it("answers a legacy endpoint with the full table as a bare array", async () => {
-    const reply = await ask(url, "/v1/shop/legacy", { key });
+    const reply = await sendRequest(url, "/v1/shop/legacy", { key });
     expect(reply.status).toBe(200);
     expect(reply.headers["content-type"]).toBe("application/json; charset=utf-8");
     expect([...idsOf(reply.text)].sort()).toEqual([1, 2, 3, 4, 5]);
   });
 
   it("answers rows with every column in the relation's order and exact digits", async () => {
-    const { text } = await ask(url, "/v1/shop/filters?id=4", { key });
+    const { text } = await sendRequest(url, "/v1/shop/filters?id=4", { key });
     expect(text).toBe(
       '[{"id":4,"day":"2024-01-04","at":"2024-01-04T12:00:00Z","status":"Held","label":"back\\\\slash","amount":18446744073709551615.00}]',
     );
   });
 
   it("has the body's length in bytes", async () => {
-    const { text, headers } = await ask(url, "/v1/shop/filters?id=5", { key });
+    const { text, headers } = await sendRequest(url, "/v1/shop/filters?id=5", { key });
     expect(text).toContain("Ünï 😀");
     expect(headers["content-length"]).toBe(String(Buffer.byteLength(text)));
   });
@@ -30,12 +30,12 @@ describe("GET", () => {
   it.each(["/docs/nope", "/docs/a/b.js", "/redoc/nope", "/nope"])(
     "answers 404 at %s as JSON",
     async (target) => {
-      expect(told(await ask(url, target, { key }))).toEqual(refusal(404, "Not Found"));
+      expect(statusAndBody(await sendRequest(url, target, { key }))).toEqual(refusal(404, "Not Found"));
     },
   );
 
   it("answers an empty array where no row fits", async () => {
-    expect(told(await ask(url, "/v1/shop/filters?status=none", { key }))).toEqual([200, []]);
+    expect(statusAndBody(await sendRequest(url, "/v1/shop/filters?status=none", { key }))).toEqual([200, []]);
   });
 
   it.each([
@@ -44,7 +44,7 @@ describe("GET", () => {
     "/v1/shop/legacy?=",
     "/v1/shop/legacy?sort_by=id",
   ])("refuses any parameter on a legacy endpoint: %s", async (target) => {
-    expect(told(await ask(url, target, { key }))).toEqual(
+    expect(statusAndBody(await sendRequest(url, target, { key }))).toEqual(
       refusal(
         400,
         "This endpoint does not declare API parameters. Add meta.api to the dbt model to enable filters or pagination.",
@@ -55,12 +55,12 @@ describe("GET", () => {
   it.each(["/v1/shop/legacy?", "/v1/shop/filters?", "/v1/shop/filters?&&"])(
     "takes an empty query string for none: %s",
     async (target) => {
-      expect((await ask(url, target, { key })).status).toBe(200);
+      expect((await sendRequest(url, target, { key })).status).toBe(200);
     },
   );
 
   it("takes no notice of a body", async () => {
-    const reply = await ask(url, "/v1/shop/filters?id=1", { key, body: '{"id": 2}' });
+    const reply = await sendRequest(url, "/v1/shop/filters?id=1", { key, body: '{"id": 2}' });
     expect(idsOf(reply.text)).toEqual([1]);
   });
 });
@@ -74,8 +74,8 @@ describe("HEAD", () => {
     "/",
     "/docs",
   ])("answers as GET does, without the body: %s", async (target) => {
-    const head = await ask(url, target, { key, method: "HEAD" });
-    const get = await ask(url, target, { key });
+    const head = await sendRequest(url, target, { key, method: "HEAD" });
+    const get = await sendRequest(url, target, { key });
     expect(head.text).toBe("");
     expect(head.status).toBe(get.status);
     expect(head.headers["content-length"]).toBe(get.headers["content-length"]);
@@ -98,14 +98,16 @@ describe("a method that a path does not have", () => {
     ["POST", "/redoc", "GET, HEAD, OPTIONS"],
     ["POST", "/metrics", "GET, HEAD, OPTIONS"],
   ])("is refused with the ones it has: %s %s", async (method, target, allow) => {
-    const reply = await ask(url, target, { key, method });
-    expect(told(reply)).toEqual(refusal(405, "Method Not Allowed"));
+    const reply = await sendRequest(url, target, { key, method });
+    expect(statusAndBody(reply)).toEqual(refusal(405, "Method Not Allowed"));
     expect(reply.headers.allow).toBe(allow);
   });
 
   it("is refused before its parameters are looked at, and after the tier", async () => {
-    expect((await ask(url, "/v1/shop/get_only?nonsense=1", { key, method: "POST" })).status).toBe(405);
-    expect((await ask(url, "/v1/shop/tier1", { method: "DELETE" })).status).toBe(403);
+    expect((await sendRequest(url, "/v1/shop/get_only?nonsense=1", { key, method: "POST" })).status).toBe(
+      405,
+    );
+    expect((await sendRequest(url, "/v1/shop/tier1", { method: "DELETE" })).status).toBe(403);
   });
 });
 
@@ -125,26 +127,28 @@ describe("a path that is not known", () => {
     "/__proto__",
     "/v1/constructor",
   ])("is not found: %s", async (target) => {
-    const reply = await ask(url, target, { key });
-    expect(told(reply)).toEqual(refusal(404, "Not Found"));
+    const reply = await sendRequest(url, target, { key });
+    expect(statusAndBody(reply)).toEqual(refusal(404, "Not Found"));
     expect(reply.headers.allow).toBeUndefined();
   });
 
   it("is not found whatever the method and the parameters", async () => {
-    expect(told(await post(url, "/v1/none?x=1", "{", { key }))).toEqual(refusal(404, "Not Found"));
-    expect(told(await ask(url, "/v1/none", { key, method: "DELETE" }))).toEqual(refusal(404, "Not Found"));
+    expect(statusAndBody(await post(url, "/v1/none?x=1", "{", { key }))).toEqual(refusal(404, "Not Found"));
+    expect(statusAndBody(await sendRequest(url, "/v1/none", { key, method: "DELETE" }))).toEqual(
+      refusal(404, "Not Found"),
+    );
   });
 });
 
 describe("the request target", () => {
   it("may have escapes where none are needed", async () => {
-    expect((await ask(url, "/v1/%73hop/f%69lters?%69d=1", { key })).status).toBe(200);
+    expect((await sendRequest(url, "/v1/%73hop/f%69lters?%69d=1", { key })).status).toBe(200);
   });
 
   it("may be the whole address", async () => {
-    const reply = await ask(url, `${url}/v1/shop/filters?id=2`, { key });
+    const reply = await sendRequest(url, `${url}/v1/shop/filters?id=2`, { key });
     expect(idsOf(reply.text)).toEqual([2]);
-    expect((await ask(url, `${url}/health`, { key })).status).toBe(200);
-    expect((await ask(url, `${url}/docs`, { key })).status).toBe(200);
+    expect((await sendRequest(url, `${url}/health`, { key })).status).toBe(200);
+    expect((await sendRequest(url, `${url}/docs`, { key })).status).toBe(200);
   });
 });

@@ -3,21 +3,21 @@ import { routesText } from "../../runtime/observability/metrics.js";
 import { RouteCounter } from "../../runtime/observability/request-counters.js";
 import { ANN, observation } from "../support/observation.js";
 import { KEYS } from "../support/service.js";
-import { ask, post } from "./ask.js";
+import { sendRequest, post } from "./http-client.js";
 import { serveOrders } from "./orders.js";
 
 const { url } = await serveOrders();
 
 async function metric(name: string): Promise<string[]> {
-  const { text } = await ask(url, "/metrics");
+  const { text } = await sendRequest(url, "/metrics");
   return text.split("\n").filter((line) => line.startsWith(`${name}{`));
 }
 
 describe("the metrics of a running service", () => {
   it("count the responses of each endpoint by tier, method and status, and leave out endpoints without requests", async () => {
-    await ask(url, "/v1/shop/pages");
-    await ask(url, "/v1/shop/pages", { key: KEYS.tier2 });
-    await ask(url, "/v1/shop/pages?limit=0");
+    await sendRequest(url, "/v1/shop/pages");
+    await sendRequest(url, "/v1/shop/pages", { key: KEYS.tier2 });
+    await sendRequest(url, "/v1/shop/pages?limit=0");
     await post(url, "/v1/shop/pages", {}, { key: KEYS.tier2 });
     expect(await metric("routewright_requests_total")).toEqual([
       'routewright_requests_total{route="/v1/shop/pages",tier="tier0",method="GET",status="200"} 1',
@@ -33,7 +33,7 @@ describe("the metrics of a running service", () => {
   });
 
   it("put all paths that no endpoint has together", async () => {
-    for (const path of ["/v1/made-up", "/v1/invented", "/v1/shop/legacy%00"]) await ask(url, path);
+    for (const path of ["/v1/made-up", "/v1/invented", "/v1/shop/legacy%00"]) await sendRequest(url, path);
     const lines = await metric("routewright_requests_total");
     expect(lines).toContain(
       'routewright_requests_total{route="none",tier="tier0",method="GET",status="404"} 3',
@@ -42,8 +42,8 @@ describe("the metrics of a running service", () => {
   });
 
   it("add up rows, bytes and what the database took", async () => {
-    const { text } = await ask(url, "/v1/shop/filters?id=1");
-    await ask(url, "/v1/shop/filters?id=2&id=3");
+    const { text } = await sendRequest(url, "/v1/shop/filters?id=1");
+    await sendRequest(url, "/v1/shop/filters?id=2&id=3");
     const label = '{route="/v1/shop/filters"}';
     expect(await metric("routewright_rows_total")).toContain(`routewright_rows_total${label} 1`);
     const [bytes] = (await metric("routewright_response_bytes_total")).filter((line) => line.includes(label));
@@ -55,8 +55,8 @@ describe("the metrics of a running service", () => {
   });
 
   it("are text that Prometheus can read, to the last line", async () => {
-    await ask(url, "/v1/shop/legacy");
-    const { text } = await ask(url, "/metrics");
+    await sendRequest(url, "/v1/shop/legacy");
+    const { text } = await sendRequest(url, "/metrics");
     const label = String.raw`[a-z_]+="(?:[^"\\]|\\.)*"`;
     // Prometheus reads `Nan`, as the library writes it, in any letter case.
     const line = new RegExp(

@@ -7,7 +7,7 @@ import { parseManifest } from "../../generator/manifest/manifest.js";
 import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder, startFolder } from "../support/service.js";
-import { ask } from "./ask.js";
+import { sendRequest } from "./http-client.js";
 
 const schema = await ownSchema(`
   CREATE TABLE @.sums AS SELECT 1 AS id, 9007199254740993::bigint AS total, 18446744073709551615.50::numeric AS exact,
@@ -45,7 +45,7 @@ generateInto(folder, manifest());
 const { url } = await startFolder(folder);
 
 const read = (path: string, accept?: string) =>
-  ask(url, path, accept === undefined ? {} : { headers: { accept } });
+  sendRequest(url, path, accept === undefined ? {} : { headers: { accept } });
 
 const NUMBERS =
   '[{"id":1,"total":9007199254740993,"exact":18446744073709551615.50,"small":12.50,"none":null,"ratio":0.5,"free":7}]';

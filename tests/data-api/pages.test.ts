@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { KEYS } from "../support/service.js";
-import { ask, post, refusal, told } from "./ask.js";
+import { sendRequest, post, refusal, statusAndBody } from "./http-client.js";
 import { idsOf, serveOrders } from "./orders.js";
 
 const { url } = await serveOrders();
 const key = KEYS.tier3;
 
 const get = (search: string): Promise<readonly [number, unknown]> =>
-  ask(url, `/v1/shop/pages?${search}`, { key }).then(told);
+  sendRequest(url, `/v1/shop/pages?${search}`, { key }).then(statusAndBody);
 const ids = async (search: string): Promise<readonly number[]> =>
-  idsOf((await ask(url, `/v1/shop/pages?${search}`, { key })).text);
+  idsOf((await sendRequest(url, `/v1/shop/pages?${search}`, { key })).text);
 
 describe("a page", () => {
   it.each([
@@ -38,7 +38,7 @@ describe("a page", () => {
     [".ndjson", '{"id":4,"day":"2024-01-04"', "}\n"],
     [".csv", "id,day,at,status,label,amount\r\n4,2024-01-04", "\r\n"],
   ])("holds nothing of the row behind it, which is not of ASCII: pages%s", async (suffix, start, end) => {
-    const { text } = await ask(url, `/v1/shop/pages${suffix}?limit=1&offset=3`, { key });
+    const { text } = await sendRequest(url, `/v1/shop/pages${suffix}?limit=1&offset=3`, { key });
     expect(text.startsWith(start)).toBe(true);
     expect(text.endsWith(`18446744073709551615.00${end}`)).toBe(true);
   });
@@ -96,20 +96,20 @@ describe("a page", () => {
     ['{"limit": 12345678901234567890}', "'limit' must be <= 3."],
     ['{"offset": 9007199254740993}', "'offset' must be <= 9007199254740991."],
   ])("is refused in a body: %s", async (body, detail) => {
-    expect(told(await post(url, "/v1/shop/pages", body, { key }))).toEqual(refusal(400, detail));
+    expect(statusAndBody(await post(url, "/v1/shop/pages", body, { key }))).toEqual(refusal(400, detail));
   });
 });
 
 describe("an envelope", () => {
   const envelope = (search: string): Promise<readonly [number, unknown]> =>
-    ask(url, `/v1/shop/envelope?${search}`, { key }).then(told);
+    sendRequest(url, `/v1/shop/envelope?${search}`, { key }).then(statusAndBody);
   const pagination = async (search: string): Promise<unknown> => {
     const [, body] = await envelope(search);
     return (body as { pagination: unknown }).pagination;
   };
 
   it("holds the rows and their place, in this order", async () => {
-    const { text } = await ask(url, "/v1/shop/envelope?limit=1&id=1", { key });
+    const { text } = await sendRequest(url, "/v1/shop/envelope?limit=1&id=1", { key });
     expect(text).toBe(
       '{"items":[{"id":1,"day":"2024-01-01","at":"2024-01-01T08:00:00Z","status":"Open","label":"a_b","amount":10.00}],"pagination":{"limit":1,"offset":0,"returned":1,"has_more":false}}',
     );
@@ -135,7 +135,7 @@ describe("an envelope", () => {
 
   it("answers a POST too", async () => {
     const reply = await post(url, "/v1/shop/envelope", { limit: 1, offset: 4 }, { key });
-    expect(told(reply)[1]).toMatchObject({
+    expect(statusAndBody(reply)[1]).toMatchObject({
       items: [{ id: 5 }],
       pagination: { limit: 1, offset: 4, returned: 1, has_more: false },
     });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { KEYS } from "../support/service.js";
-import { ask, type Question } from "./ask.js";
+import { sendRequest, type RequestOptions } from "./http-client.js";
 import { serveOrders } from "./orders.js";
 
 const { url } = await serveOrders({ TRUST_PROXY: "1", METRICS_PUBLIC: "true" });
@@ -149,12 +149,12 @@ it(
   async () => {
     await fc.assert(
       fc.asyncProperty(question, async ({ method, target, headers, body }) => {
-        const sent: Question = {
+        const sent: RequestOptions = {
           method,
           headers: { ...headers, "x-forwarded-for": nextAddress() },
           ...(method === "POST" || method === "PUT" ? { body } : {}),
         };
-        const reply = await ask(url, target.replace(/[^\x21-\x7e]/g, ""), sent);
+        const reply = await sendRequest(url, target.replace(/[^\x21-\x7e]/g, ""), sent);
         expect(reply.status).toBeLessThan(500);
         expect(reply.headers["x-ratelimit-limit"]).toMatch(/^\d+$/);
         expect(reply.headers["x-ratelimit-remaining"]).toMatch(/^\d+$/);

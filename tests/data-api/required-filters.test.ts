@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { KEYS } from "../support/service.js";
-import { ask, post, refusal, told } from "./ask.js";
+import { sendRequest, post, refusal, statusAndBody } from "./http-client.js";
 import { idsOf, serveOrders } from "./orders.js";
 
 const { url } = await serveOrders();
 const key = KEYS.tier3;
 const get = (target: string): Promise<readonly [number, unknown]> =>
-  ask(url, `/v1/shop/${target}`, { key }).then(told);
+  sendRequest(url, `/v1/shop/${target}`, { key }).then(statusAndBody);
 
 const FILTER_REQUIRED = refusal(400, "At least one business filter is required for this endpoint.");
 const ANY_OF_REQUIRED = refusal(400, "At least one of [from, to] is required for this endpoint.");
@@ -22,12 +22,12 @@ describe("an endpoint that does not allow unfiltered requests", () => {
   it.each([undefined, {}, { limit: 1 }, { status: null }, { status: " " }, { any: [] }, { any: [null, ""] }])(
     "refuses a body without one: %j",
     async (body) => {
-      expect(told(await post(url, "/v1/shop/needy", body, { key }))).toEqual(FILTER_REQUIRED);
+      expect(statusAndBody(await post(url, "/v1/shop/needy", body, { key }))).toEqual(FILTER_REQUIRED);
     },
   );
 
   it("is content with any one", async () => {
-    expect(idsOf((await ask(url, "/v1/shop/needy?status=Open", { key })).text)).toEqual([1]);
+    expect(idsOf((await sendRequest(url, "/v1/shop/needy?status=Open", { key })).text)).toEqual([1]);
     expect((await post(url, "/v1/shop/needy", { id: 1 }, { key })).status).toBe(200);
   });
 });
@@ -37,7 +37,7 @@ describe("an endpoint that requires any of some parameters", () => {
     expect(await get("guarded")).toEqual(FILTER_REQUIRED);
     expect(await get("guarded?status=Open")).toEqual(ANY_OF_REQUIRED);
     expect(await get("guarded?status=Open&from=")).toEqual(ANY_OF_REQUIRED);
-    expect(told(await post(url, "/v1/shop/guarded", { status: "Open", to: null }, { key }))).toEqual(
+    expect(statusAndBody(await post(url, "/v1/shop/guarded", { status: "Open", to: null }, { key }))).toEqual(
       ANY_OF_REQUIRED,
     );
   });
@@ -58,6 +58,6 @@ describe("an endpoint that requires any of some parameters", () => {
 
 describe("an endpoint that allows unfiltered requests", () => {
   it("answers without a parameter", async () => {
-    expect(idsOf((await ask(url, "/v1/shop/filters", { key })).text)).toEqual([1, 2, 3, 4, 5]);
+    expect(idsOf((await sendRequest(url, "/v1/shop/filters", { key })).text)).toEqual([1, 2, 3, 4, 5]);
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest, startManifest } from "../support/service.js";
-import { ask, post } from "./ask.js";
+import { sendRequest, post } from "./http-client.js";
 
 const key = KEYS.tier3;
 
@@ -40,10 +40,10 @@ describe("an answer's ETag", () => {
   it("brings 304 without a body until the rows change", async () => {
     const { manifest, change } = await changing();
     const url = await serveManifest(manifest);
-    const first = await ask(url, PATH, { key });
+    const first = await sendRequest(url, PATH, { key });
     const tag = first.headers["etag"] ?? "";
     expect(tag).toMatch(/^W\/"[\w-]{27}"$/);
-    const again = await ask(url, PATH, { key, headers: { "if-none-match": tag } });
+    const again = await sendRequest(url, PATH, { key, headers: { "if-none-match": tag } });
     expect([again.status, again.text, again.headers["etag"]]).toEqual([304, "", tag]);
     expect(again.headers).toMatchObject({
       "cache-control": "private, no-cache",
@@ -52,7 +52,7 @@ describe("an answer's ETag", () => {
     expect(again.headers["x-ratelimit-remaining"]).toBe("9998");
     expect(again.headers["content-type"]).toBeUndefined();
     await change();
-    const changed = await ask(url, PATH, { key, headers: { "if-none-match": tag } });
+    const changed = await sendRequest(url, PATH, { key, headers: { "if-none-match": tag } });
     expect([changed.status, changed.text]).toEqual([200, '[{"id":2}]']);
     expect(changed.headers["etag"]).not.toBe(tag);
   });
@@ -66,8 +66,10 @@ describe("an answer's ETag", () => {
   ])("is matched by %s as RFC 9110 says", async (_, header, status) => {
     const { manifest } = await changing();
     const url = await serveManifest(manifest);
-    const tag = (await ask(url, PATH, { key })).headers["etag"] ?? "";
-    expect((await ask(url, PATH, { key, headers: { "if-none-match": header(tag) } })).status).toBe(status);
+    const tag = (await sendRequest(url, PATH, { key })).headers["etag"] ?? "";
+    expect((await sendRequest(url, PATH, { key, headers: { "if-none-match": header(tag) } })).status).toBe(
+      status,
+    );
   });
 
   it("differs from question to question and from format to format", async () => {
@@ -75,10 +77,10 @@ describe("an answer's ETag", () => {
     const service = await startManifest(manifest);
     service.built(at("2026-01-01T00:00:00Z"));
     const tags = await Promise.all([
-      ask(service.url, PATH, { key }),
-      ask(service.url, `${PATH}?id=1`, { key }),
-      ask(service.url, `${PATH}?id=2`, { key }),
-      ask(service.url, PATH, { key, headers: { accept: "text/csv" } }),
+      sendRequest(service.url, PATH, { key }),
+      sendRequest(service.url, `${PATH}?id=1`, { key }),
+      sendRequest(service.url, `${PATH}?id=2`, { key }),
+      sendRequest(service.url, PATH, { key, headers: { accept: "text/csv" } }),
     ]);
     expect(new Set(tags.map(({ headers }) => headers["etag"])).size).toBe(4);
   });
@@ -86,9 +88,9 @@ describe("an answer's ETag", () => {
   it("is on HEAD and POST too, and only reading is answered with 304", async () => {
     const { manifest } = await changing();
     const url = await serveManifest(manifest);
-    const { etag = "" } = (await ask(url, PATH, { key })).headers;
+    const { etag = "" } = (await sendRequest(url, PATH, { key })).headers;
     const headers = { "if-none-match": etag };
-    expect((await ask(url, PATH, { key, method: "HEAD", headers })).status).toBe(304);
+    expect((await sendRequest(url, PATH, { key, method: "HEAD", headers })).status).toBe(304);
     const posted = await post(url, PATH, {}, { key, headers });
     expect([posted.status, posted.headers["etag"]]).toEqual([200, etag]);
   });
@@ -96,7 +98,7 @@ describe("an answer's ETag", () => {
   it("is not on refusals", async () => {
     const { manifest } = await changing();
     const url = await serveManifest(manifest);
-    const refused = await ask(url, `${PATH}?x=1`, { key, headers: { "if-none-match": "*" } });
+    const refused = await sendRequest(url, `${PATH}?x=1`, { key, headers: { "if-none-match": "*" } });
     expect([refused.status, refused.headers["etag"]]).toEqual([400, undefined]);
   });
 });
@@ -105,9 +107,9 @@ describe("an endpoint whose builds are known", () => {
   it("has the build time in a header once it is known", async () => {
     const { manifest } = await changing();
     const service = await startManifest(manifest);
-    expect((await ask(service.url, PATH, { key })).headers["x-data-as-of"]).toBeUndefined();
+    expect((await sendRequest(service.url, PATH, { key })).headers["x-data-as-of"]).toBeUndefined();
     service.built(at("2026-03-01T04:05:06.789Z"));
-    const { headers } = await ask(service.url, PATH, { key });
+    const { headers } = await sendRequest(service.url, PATH, { key });
     expect(headers["x-data-as-of"]).toBe("2026-03-01T04:05:06.789Z");
   });
 
@@ -117,23 +119,26 @@ describe("an endpoint whose builds are known", () => {
     service.built(at("2026-03-01T00:00:00Z"));
     const other = await startManifest(manifest);
     other.built(at("2026-03-01T00:00:00Z"));
-    const { etag = "" } = (await ask(other.url, PATH, { key })).headers;
-    expect((await ask(service.url, PATH, { key })).headers["etag"]).toBe(etag);
+    const { etag = "" } = (await sendRequest(other.url, PATH, { key })).headers;
+    expect((await sendRequest(service.url, PATH, { key })).headers["etag"]).toBe(etag);
     await query(`ALTER TABLE "${schema}".numbers RENAME TO gone`);
-    const { status, headers } = await ask(service.url, PATH, { key, headers: { "if-none-match": etag } });
+    const { status, headers } = await sendRequest(service.url, PATH, {
+      key,
+      headers: { "if-none-match": etag },
+    });
     expect([status, headers["x-data-as-of"]]).toEqual([304, "2026-03-01T00:00:00.000Z"]);
-    expect((await ask(service.url, PATH, { key })).status).toBe(500);
+    expect((await sendRequest(service.url, PATH, { key })).status).toBe(500);
   });
 
   it("changes with the columns that a build adds, and no response mixes two versions", async () => {
     const { manifest, schema } = await changing();
     const service = await startManifest(manifest);
     service.built(at("2026-03-01T00:00:00Z"));
-    const before = await ask(service.url, PATH, { key });
+    const before = await sendRequest(service.url, PATH, { key });
     await query(`ALTER TABLE "${schema}".numbers ADD COLUMN added int DEFAULT 7`);
     service.built(at("2026-03-02T00:00:00Z"));
     const headers = { "if-none-match": before.headers["etag"] };
-    const after = await ask(service.url, PATH, { key, headers });
+    const after = await sendRequest(service.url, PATH, { key, headers });
     expect(after.status).toBe(200);
     expect(after.headers["etag"]).not.toBe(before.headers["etag"]);
     expect(after.text).toContain('"added":7');
@@ -142,7 +147,7 @@ describe("an endpoint whose builds are known", () => {
   it("has a new version with each build, and never an older one", async () => {
     const { manifest } = await changing();
     const service = await startManifest(manifest);
-    const tagNow = async () => (await ask(service.url, PATH, { key })).headers["etag"];
+    const tagNow = async () => (await sendRequest(service.url, PATH, { key })).headers["etag"];
     service.built(at("2026-03-01T00:00:00Z"));
     const first = await tagNow();
     service.built(at("2026-03-02T00:00:00Z"));
@@ -157,13 +162,13 @@ describe("an endpoint whose builds are known", () => {
     const service = await startManifest(manifest);
     service.built(at("2026-03-01T00:00:00Z"));
     const headers = { "if-none-match": "*" };
-    expect((await ask(service.url, PATH, { key: "sk_live_nobody", headers })).status).toBe(403);
-    expect((await ask(service.url, `${PATH}?x=1`, { key, headers })).status).toBe(400);
+    expect((await sendRequest(service.url, PATH, { key: "sk_live_nobody", headers })).status).toBe(403);
+    expect((await sendRequest(service.url, `${PATH}?x=1`, { key, headers })).status).toBe(400);
   });
 });
 
 describe("the answer cache", () => {
-  const rowsOf = async (url: string) => (await ask(url, PATH, { key })).text;
+  const rowsOf = async (url: string) => (await sendRequest(url, PATH, { key })).text;
 
   it("is off by default", async () => {
     const { manifest, change } = await changing();
@@ -176,10 +181,10 @@ describe("the answer cache", () => {
   it("keeps an answer for its time", async () => {
     const { manifest, change } = await changing();
     const url = await serveManifest(manifest, { CACHE_TTL_SECONDS: "1" });
-    const first = await ask(url, PATH, { key });
+    const first = await sendRequest(url, PATH, { key });
     await change();
     expect(await rowsOf(url)).toBe('[{"id":1}]');
-    expect((await ask(url, PATH, { key })).headers["etag"]).toBe(first.headers["etag"]);
+    expect((await sendRequest(url, PATH, { key })).headers["etag"]).toBe(first.headers["etag"]);
     await sleep(1100);
     expect(await rowsOf(url)).toBe('[{"id":2}]');
   });
@@ -200,9 +205,11 @@ describe("the answer cache", () => {
     const { manifest } = await changing();
     const url = await serveManifest(manifest, { CACHE_TTL_SECONDS: "60" });
     for (let round = 0; round < 2; round++) {
-      expect((await ask(url, `${PATH}?id=1`, { key })).text).toBe('[{"id":1}]');
-      expect((await ask(url, `${PATH}?id=2`, { key })).text).toBe("[]");
-      expect((await ask(url, PATH, { key, headers: { accept: "text/csv" } })).text).toBe("id\r\n1\r\n");
+      expect((await sendRequest(url, `${PATH}?id=1`, { key })).text).toBe('[{"id":1}]');
+      expect((await sendRequest(url, `${PATH}?id=2`, { key })).text).toBe("[]");
+      expect((await sendRequest(url, PATH, { key, headers: { accept: "text/csv" } })).text).toBe(
+        "id\r\n1\r\n",
+      );
     }
   });
 });
@@ -213,7 +220,7 @@ describe("the same question by many at once", () => {
     const url = await serveManifest(
       manifestOf([{ name: "locked", schema, tags: ["production", "changing", "api:locked"] }]),
     );
-    await ask(url, "/v1/changing/locked", { key });
+    await sendRequest(url, "/v1/changing/locked", { key });
     const waiting = async () => {
       const [row] = await query(
         "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%' || $1 || '%'",
@@ -224,7 +231,7 @@ describe("the same question by many at once", () => {
     const holder = new pg.Client({ connectionString: databaseUrl });
     await holder.connect();
     await holder.query(`BEGIN; LOCK TABLE "${schema}".locked`);
-    const asked = Array.from({ length: 50 }, () => ask(url, "/v1/changing/locked", { key }));
+    const asked = Array.from({ length: 50 }, () => sendRequest(url, "/v1/changing/locked", { key }));
     await expect.poll(waiting, { interval: 20 }).toBeGreaterThan(0);
     expect(await waiting()).toBe(1);
     await holder.end();
@@ -244,7 +251,7 @@ describe("the same question by many at once", () => {
     const first = fetch(`${url}/v1/changing/slow`, { headers: { "X-API-Key": key }, signal: gone.signal });
     first.catch(() => undefined);
     await sleep(200);
-    const second = ask(url, "/v1/changing/slow", { key });
+    const second = sendRequest(url, "/v1/changing/slow", { key });
     await sleep(200);
     gone.abort();
     expect((await second).text).toBe('[{"id":1}]');

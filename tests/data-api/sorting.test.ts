@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { KEYS } from "../support/service.js";
-import { ask, post, refusal, told } from "./ask.js";
+import { sendRequest, post, refusal, statusAndBody } from "./http-client.js";
 import { idsOf, serveOrders } from "./orders.js";
 
 const { url } = await serveOrders();
 const key = KEYS.tier3;
 const ids = async (search: string): Promise<readonly number[]> =>
-  idsOf((await ask(url, `/v1/shop/sorted${search}`, { key })).text);
+  idsOf((await sendRequest(url, `/v1/shop/sorted${search}`, { key })).text);
 
 describe("the order of the rows", () => {
   it.each([
@@ -48,15 +48,15 @@ describe("the order of the rows", () => {
     ],
   ])("is refused: %s %j", async (path, fields, detail) => {
     const search = new URLSearchParams(fields as Record<string, string>).toString();
-    expect(told(await ask(url, `${path}?${search}`, { key }))).toEqual(refusal(400, detail));
-    expect(told(await post(url, path, fields, { key }))).toEqual(refusal(400, detail));
+    expect(statusAndBody(await sendRequest(url, `${path}?${search}`, { key }))).toEqual(refusal(400, detail));
+    expect(statusAndBody(await post(url, path, fields, { key }))).toEqual(refusal(400, detail));
   });
 
   it("may be given once only", async () => {
-    expect(told(await ask(url, "/v1/shop/sorted?sort_by=id&sort_by=day", { key }))).toEqual(
+    expect(statusAndBody(await sendRequest(url, "/v1/shop/sorted?sort_by=id&sort_by=day", { key }))).toEqual(
       refusal(400, "Parameter 'sort_by' expects a single value."),
     );
-    expect(told(await post(url, "/v1/shop/sorted", { sort_by: ["id"] }, { key }))).toEqual(
+    expect(statusAndBody(await post(url, "/v1/shop/sorted", { sort_by: ["id"] }, { key }))).toEqual(
       refusal(400, "Parameter 'sort_by' expects a single value."),
     );
   });

@@ -6,7 +6,7 @@ import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { serve } from "../support/command.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, KEYS, ownFolder, serveManifest } from "../support/service.js";
-import { ask } from "./ask.js";
+import { sendRequest } from "./http-client.js";
 import { bigTables, LONG } from "./big-table.js";
 
 const { schema, manifest } = await bigTables();
@@ -32,7 +32,7 @@ async function readers(of: string): Promise<number> {
 describe("an answer of any length", () => {
   it("is complete, without a Content-Length", async () => {
     const url = await serveManifest(manifest);
-    const { status, headers, text } = await ask(url, `/v1/big/long?limit=${String(LONG)}`, { key });
+    const { status, headers, text } = await sendRequest(url, `/v1/big/long?limit=${String(LONG)}`, { key });
     expect([status, headers["content-length"], headers["transfer-encoding"]]).toEqual([
       200,
       undefined,
@@ -45,7 +45,7 @@ describe("an answer of any length", () => {
 
   it("is one write with its length where it is short", async () => {
     const url = await serveManifest(manifest);
-    const { headers, text } = await ask(url, "/v1/big/middle", { key });
+    const { headers, text } = await sendRequest(url, "/v1/big/middle", { key });
     expect(headers["content-length"]).toBe(String(Buffer.byteLength(text)));
     expect(JSON.parse(text)).toHaveLength(900);
   });
@@ -53,7 +53,7 @@ describe("an answer of any length", () => {
   it("has no body for HEAD, and holds nothing", async () => {
     const url = await serveManifest(manifest);
     for (let i = 0; i < 15; i++) {
-      const { status, text } = await ask(url, "/v1/big/long?limit=9000", { key, method: "HEAD" });
+      const { status, text } = await sendRequest(url, "/v1/big/long?limit=9000", { key, method: "HEAD" });
       expect([status, text]).toEqual([200, ""]);
     }
     await expect.poll(() => readers(schema)).toBe(0);
@@ -68,7 +68,7 @@ describe("an answer of any length", () => {
       for await (const chunk of response) text += String(chunk);
     }).rejects.toThrow();
     expect(() => JSON.parse(text) as unknown).toThrow();
-    expect((await ask(url, "/v1/big/short", { key })).status).toBe(200);
+    expect((await sendRequest(url, "/v1/big/short", { key })).status).toBe(200);
   });
 
   it("makes the database wait for a client that does not read, and gives way when it goes", async () => {
@@ -115,7 +115,7 @@ describe("an answer of any length", () => {
       response.destroy();
     }
     await expect.poll(() => readers(schema)).toBe(0);
-    expect((await ask(url, "/v1/big/long?limit=2000", { key })).status).toBe(200);
+    expect((await sendRequest(url, "/v1/big/long?limit=2000", { key })).status).toBe(200);
   });
 });
 
@@ -140,7 +140,7 @@ describe.skipIf(process.platform !== "linux")("a million rows", () => {
       API_KEYS: JSON.stringify({ [key]: "tier3" }),
     });
     const pid = server.child.pid ?? 0;
-    await ask(server.url, "/health");
+    await sendRequest(server.url, "/health");
     await sleep(500);
     const idle = residentBytes(pid);
     let most = 0;

@@ -1,7 +1,7 @@
 import { networkInterfaces } from "node:os";
 import { describe, expect, it } from "vitest";
 import { KEYS } from "../support/service.js";
-import { ask, refusal, told } from "./ask.js";
+import { sendRequest, refusal, statusAndBody } from "./http-client.js";
 import { serveOrders } from "./orders.js";
 
 const { url } = await serveOrders();
@@ -9,17 +9,22 @@ const CLOSED = refusal(403, "Metrics are open to loopback callers and tier3 keys
 
 describe("the system's endpoints", () => {
   it("report that the service is online", async () => {
-    const { text } = await ask(url, "/");
-    const { info } = JSON.parse((await ask(url, "/openapi.json")).text) as { info: { title: string } };
+    const { text } = await sendRequest(url, "/");
+    const { info } = JSON.parse((await sendRequest(url, "/openapi.json")).text) as {
+      info: { title: string };
+    };
     expect(text).toBe(JSON.stringify({ status: "online", service: info.title, docs: "/docs" }));
   });
 
   it("report that the database is connected", async () => {
-    expect(told(await ask(url, "/health"))).toEqual([200, { status: "ok", database_connected: true }]);
+    expect(statusAndBody(await sendRequest(url, "/health"))).toEqual([
+      200,
+      { status: "ok", database_connected: true },
+    ]);
   });
 
   it("describe the API as OpenAPI 3.1, version v1", async () => {
-    const reply = await ask(url, "/openapi.json");
+    const reply = await sendRequest(url, "/openapi.json");
     const document = JSON.parse(reply.text) as { openapi: string; info: { version: string }; paths: object };
     expect(reply.headers["content-type"]).toBe("application/json; charset=utf-8");
     expect([document.openapi.slice(0, 3), document.info.version]).toEqual(["3.1", "v1"]);
@@ -27,9 +32,9 @@ describe("the system's endpoints", () => {
   });
 
   it("is compressed and revalidated", async () => {
-    const plain = await ask(url, "/openapi.json");
+    const plain = await sendRequest(url, "/openapi.json");
     const headers = { "accept-encoding": "gzip", "if-none-match": 'W/"other"' };
-    const gzipped = await ask(url, "/openapi.json", { headers });
+    const gzipped = await sendRequest(url, "/openapi.json", { headers });
     expect([gzipped.status, gzipped.headers["content-encoding"], gzipped.headers["etag"]]).toEqual([
       200,
       "gzip",
@@ -38,24 +43,28 @@ describe("the system's endpoints", () => {
     expect(Number(gzipped.headers["content-length"])).toBeLessThan(
       Number(plain.headers["content-length"]) / 3,
     );
-    const again = await ask(url, "/openapi.json", { headers: { "if-none-match": plain.headers["etag"] } });
+    const again = await sendRequest(url, "/openapi.json", {
+      headers: { "if-none-match": plain.headers["etag"] },
+    });
     expect([again.status, again.text, again.headers["content-length"]]).toEqual([304, "", undefined]);
   });
 
   it("take no notice of a query string", async () => {
     for (const target of ["/", "/health", "/docs", "/openapi.json"])
-      expect((await ask(url, `${target}?x=1`)).status).toBe(200);
+      expect((await sendRequest(url, `${target}?x=1`)).status).toBe(200);
   });
 
   it("are named by API_TITLE", async () => {
     const { url: titled } = await serveOrders({ API_TITLE: `Shop <b>"& figures` });
-    expect((await ask(titled, "/")).text).toContain('"service":"Shop <b>\\"& figures"');
-    expect((JSON.parse((await ask(titled, "/openapi.json")).text) as { info: object }).info).toMatchObject({
+    expect((await sendRequest(titled, "/")).text).toContain('"service":"Shop <b>\\"& figures"');
+    expect(
+      (JSON.parse((await sendRequest(titled, "/openapi.json")).text) as { info: object }).info,
+    ).toMatchObject({
       title: `Shop <b>"& figures`,
       version: "v1",
     });
     for (const page of ["/docs", "/redoc"]) {
-      const { text } = await ask(titled, page);
+      const { text } = await sendRequest(titled, page);
       expect(text).not.toContain("Shop <b>");
       expect(text).toContain("<title>Shop &#60;b&#62;&#34;&#38; figures</title>");
     }
@@ -72,14 +81,14 @@ describe("the documentation pages", () => {
     ["/redoc/redoc.js", "text/javascript; charset=utf-8"],
     ["/redoc/start.js", "text/javascript; charset=utf-8"],
   ])("bring what they need themselves: %s", async (target, type) => {
-    const { status, headers } = await ask(url, target);
+    const { status, headers } = await sendRequest(url, target);
     expect([status, headers["content-type"]]).toEqual([200, type]);
     expect(headers["content-security-policy"]).toContain("default-src 'none'");
     expect(headers["x-content-type-options"]).toBe("nosniff");
   });
 
   it.each(["/docs", "/redoc"])("name no other host: %s", async (target) => {
-    expect((await ask(url, target)).text).not.toMatch(/(src|href)="(https?:)?\/\//);
+    expect((await sendRequest(url, target)).text).not.toMatch(/(src|href)="(https?:)?\/\//);
   });
 
   it.each([
@@ -88,7 +97,7 @@ describe("the documentation pages", () => {
     "/redoc/..%2fpackage.json",
     "/docs/package.json/..",
   ])("give nothing but their own files: %s", async (target) => {
-    const { status, text } = await ask(url, target);
+    const { status, text } = await sendRequest(url, target);
     expect(text).not.toContain('"dependencies"');
     expect(status).toBeGreaterThanOrEqual(200);
   });
@@ -96,8 +105,8 @@ describe("the documentation pages", () => {
 
 describe("/metrics", () => {
   it("is Prometheus text for callers on this machine", async () => {
-    await ask(url, "/v1/shop/pages?limit=0");
-    const { status, text, headers } = await ask(url, "/metrics");
+    await sendRequest(url, "/v1/shop/pages?limit=0");
+    const { status, text, headers } = await sendRequest(url, "/metrics");
     expect(status).toBe(200);
     expect(headers["content-type"]).toMatch(/^text\/plain; version=/);
     expect(text).toContain(
@@ -107,9 +116,9 @@ describe("/metrics", () => {
   });
 
   it("has labels from closed sets only, never a key or a caller's words", async () => {
-    await ask(url, "/v1/made-up-path", { key: KEYS.tier2 });
-    await ask(url, "/v1/shop/legacy", { method: "PROPFIND", key: "sk_live_wrong" });
-    const { text } = await ask(url, "/metrics");
+    await sendRequest(url, "/v1/made-up-path", { key: KEYS.tier2 });
+    await sendRequest(url, "/v1/shop/legacy", { method: "PROPFIND", key: "sk_live_wrong" });
+    const { text } = await sendRequest(url, "/metrics");
     expect(text).not.toMatch(/sk_live|made-up|PROPFIND|user-tier2/);
     expect(text).toContain('method="other"');
   });
@@ -118,26 +127,34 @@ describe("/metrics", () => {
     "is closed to what came through a proxy: %s",
     async (header) => {
       const value = header === "forwarded" ? "for=127.0.0.1" : "127.0.0.1";
-      expect(told(await ask(url, "/metrics", { headers: { [header]: value } }))).toEqual(CLOSED);
-      for (const tier of ["tier0", "tier1", "tier2"] as const)
-        expect(told(await ask(url, "/metrics", { headers: { [header]: value }, key: KEYS[tier] }))).toEqual(
-          CLOSED,
-        );
-      expect((await ask(url, "/metrics", { headers: { [header]: value }, key: KEYS.tier3 })).status).toBe(
-        200,
+      expect(statusAndBody(await sendRequest(url, "/metrics", { headers: { [header]: value } }))).toEqual(
+        CLOSED,
       );
+      for (const tier of ["tier0", "tier1", "tier2"] as const)
+        expect(
+          statusAndBody(
+            await sendRequest(url, "/metrics", { headers: { [header]: value }, key: KEYS[tier] }),
+          ),
+        ).toEqual(CLOSED);
+      expect(
+        (await sendRequest(url, "/metrics", { headers: { [header]: value }, key: KEYS.tier3 })).status,
+      ).toBe(200);
     },
   );
 
   it("is closed to a trusted proxy's callers, whatever headers they send", async () => {
     const { url: proxied } = await serveOrders({ TRUST_PROXY: "1" });
-    expect((await ask(proxied, "/metrics")).status).toBe(403);
-    expect((await ask(proxied, "/metrics", { headers: { "x-forwarded-for": "::1" } })).status).toBe(403);
+    expect((await sendRequest(proxied, "/metrics")).status).toBe(403);
+    expect((await sendRequest(proxied, "/metrics", { headers: { "x-forwarded-for": "::1" } })).status).toBe(
+      403,
+    );
   });
 
   it("is open to everybody with METRICS_PUBLIC=true", async () => {
     const { url: open } = await serveOrders({ METRICS_PUBLIC: "true" });
-    expect((await ask(open, "/metrics", { headers: { "x-forwarded-for": "203.0.113.9" } })).status).toBe(200);
+    expect(
+      (await sendRequest(open, "/metrics", { headers: { "x-forwarded-for": "203.0.113.9" } })).status,
+    ).toBe(200);
   });
 
   const address = Object.values(networkInterfaces())
@@ -147,6 +164,6 @@ describe("/metrics", () => {
   it.skipIf(address === undefined)("is closed to callers of another address of this machine", async () => {
     const { url: everywhere } = await serveOrders({ HOST: "0.0.0.0" });
     const { port } = new URL(everywhere);
-    expect(told(await ask(`http://${String(address)}:${port}`, "/metrics"))).toEqual(CLOSED);
+    expect(statusAndBody(await sendRequest(`http://${String(address)}:${port}`, "/metrics"))).toEqual(CLOSED);
   });
 });

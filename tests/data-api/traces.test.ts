@@ -3,7 +3,7 @@ import { requestFields } from "../../runtime/data-api/service.js";
 import { traceOf } from "../../runtime/http/headers.js";
 import { observation } from "../support/observation.js";
 import { KEYS } from "../support/service.js";
-import { ask, post } from "./ask.js";
+import { sendRequest, post } from "./http-client.js";
 import { serveOrders } from "./orders.js";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -99,10 +99,10 @@ describe("an answer", async () => {
   it.each(["/v1/shop/legacy", "/v1/shop/pages?limit=0", "/v1/none", "/v1/shop/tier3"])(
     "continues the caller's trace with a span of its own: %s",
     async (target) => {
-      const reply = await ask(url, target, { headers });
+      const reply = await sendRequest(url, target, { headers });
       expect(reply.headers["traceparent"]).toMatch(continued);
       expect(reply.headers["tracestate"]).toBeUndefined();
-      const plain = await ask(url, target);
+      const plain = await sendRequest(url, target);
       expect(plain.headers["traceparent"]).toBeUndefined();
       const {
         traceparent,
@@ -120,7 +120,7 @@ describe("an answer", async () => {
     const posted = await post(url, "/v1/shop/filters", { id: "1" }, { headers });
     expect(posted.headers["traceparent"]).toMatch(continued);
     for (const method of ["HEAD", "OPTIONS"]) {
-      const reply = await ask(url, "/v1/shop/legacy", { method, headers, key: KEYS.tier1 });
+      const reply = await sendRequest(url, "/v1/shop/legacy", { method, headers, key: KEYS.tier1 });
       expect(reply.headers["traceparent"]).toMatch(continued);
     }
   });

@@ -4,7 +4,7 @@ import type { ResultColumns } from "../../runtime/query/warehouse.js";
 import { ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest } from "../support/service.js";
-import { ask, post, refusal, told } from "./ask.js";
+import { sendRequest, post, refusal, statusAndBody } from "./http-client.js";
 
 /** A column of each type, with an index on it. */
 const TYPES = {
@@ -66,7 +66,7 @@ const url = await serveManifest(manifest);
 
 async function rowsOf(parameter: string, value: string): Promise<unknown> {
   const target = `/v1/shop/typed?${new URLSearchParams({ [parameter]: value }).toString()}`;
-  const { status, text } = await ask(url, target, { key: KEYS.tier3 });
+  const { status, text } = await sendRequest(url, target, { key: KEYS.tier3 });
   if (status !== 200) return text;
   return (JSON.parse(text) as { n: number }[]).map(({ n }) => n);
 }
@@ -135,13 +135,13 @@ describe("a filter compares in the type of its column", () => {
     const detail = `Parameter '${name}' must be ${expected}.`;
     const query = new URLSearchParams({ [name]: value }).toString();
     for (const resource of ["typed", "undeclared"])
-      expect(told(await ask(url, `/v1/shop/${resource}?${query}`, { key: KEYS.tier3 }))).toEqual(
-        refusal(400, detail),
-      );
+      expect(
+        statusAndBody(await sendRequest(url, `/v1/shop/${resource}?${query}`, { key: KEYS.tier3 })),
+      ).toEqual(refusal(400, detail));
   });
 
   it("finds each value as the API printed it", async () => {
-    const { text } = await ask(url, "/v1/shop/typed.csv", { key: KEYS.tier3 });
+    const { text } = await sendRequest(url, "/v1/shop/typed.csv", { key: KEYS.tier3 });
     const [names = [], ...rows] = text
       .trim()
       .split("\r\n")
@@ -201,12 +201,14 @@ describe("an index serves the filter on", () => {
 describe("a value's length", () => {
   it("is limited to 1,000 characters and a list to 1,000 values", async () => {
     const long = `/v1/shop/typed?name=${"x".repeat(1001)}`;
-    expect(told(await ask(url, long, { key: KEYS.tier3 }))).toEqual(
+    expect(statusAndBody(await sendRequest(url, long, { key: KEYS.tier3 }))).toEqual(
       refusal(400, "Parameter 'name' allows at most 1000 characters."),
     );
-    expect((await ask(url, `/v1/shop/typed?name=${"x".repeat(1000)}`, { key: KEYS.tier3 })).status).toBe(200);
+    expect(
+      (await sendRequest(url, `/v1/shop/typed?name=${"x".repeat(1000)}`, { key: KEYS.tier3 })).status,
+    ).toBe(200);
     const body = { name_in: Array.from({ length: 1001 }, (_, i) => String(i)) };
-    expect(told(await post(url, "/v1/shop/typed", body, { key: KEYS.tier3 }))).toEqual(
+    expect(statusAndBody(await post(url, "/v1/shop/typed", body, { key: KEYS.tier3 }))).toEqual(
       refusal(400, "Parameter 'name_in' allows at most 1000 values."),
     );
   });
@@ -215,7 +217,7 @@ describe("a value's length", () => {
     ["values", JSON.stringify({ name_in: Array.from({ length: 500_000 }, () => 1) })],
     ["levels", `{"name": ${"[".repeat(400_000)}`],
   ])("is checked before a body with too many %s is parsed", async (_, body) => {
-    expect(told(await post(url, "/v1/shop/typed", body, { key: KEYS.tier3 }))).toEqual(
+    expect(statusAndBody(await post(url, "/v1/shop/typed", body, { key: KEYS.tier3 }))).toEqual(
       refusal(400, "Request body must not hold more than 10000 values or nest deeper than 8 levels."),
     );
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest } from "../support/service.js";
-import { ask } from "./ask.js";
+import { sendRequest } from "./http-client.js";
 
 const UINT256 = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
 
@@ -187,7 +187,7 @@ const cases = VALUES.map(([what, type, , json], i) => ({
 
 describe("a value in an answer", () => {
   it.each(cases)("is exact: $what ($type)", async ({ path, json }) => {
-    expect((await ask(plain, path, { key: KEYS.tier3 })).text).toBe(`[{"v":${json}}]`);
+    expect((await sendRequest(plain, path, { key: KEYS.tier3 })).text).toBe(`[{"v":${json}}]`);
   });
 });
 
@@ -201,6 +201,6 @@ describe("a value of a database with settings of its own", () => {
   });
 
   it.each(cases)("is the same: $what ($type)", async ({ path, json }) => {
-    expect((await ask(foreign, path, { key: KEYS.tier3 })).text).toBe(`[{"v":${json}}]`);
+    expect((await sendRequest(foreign, path, { key: KEYS.tier3 })).text).toBe(`[{"v":${json}}]`);
   });
 });

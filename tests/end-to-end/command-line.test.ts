@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { Agent, request, type IncomingMessage } from "node:http";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { ask, told } from "../data-api/ask.js";
+import { sendRequest, statusAndBody } from "../data-api/http-client.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";
@@ -29,13 +29,13 @@ const BASE = { DATABASE_URL: databaseUrl };
 describe("routewright serve", () => {
   it("answers over a socket, and at SIGTERM finishes its requests, then exits 0", async () => {
     const served = await serve(project(), [], BASE);
-    expect(told(await ask(served.url, "/v1/served/fast"))).toEqual([200, [{ id: 1 }]]);
+    expect(statusAndBody(await sendRequest(served.url, "/v1/served/fast"))).toEqual([200, [{ id: 1 }]]);
 
     const agent = new Agent({ keepAlive: true });
     const outgoing = request(`${served.url}/v1/served/slow`, { agent }).end();
     const slow = once(outgoing, "response") as Promise<[IncomingMessage]>;
     await expect.poll(() => outgoing.writableFinished).toBe(true);
-    await ask(served.url, "/health");
+    await sendRequest(served.url, "/health");
     const stopped = served.stop();
     const [response] = await slow;
     expect(response.statusCode).toBe(200);
@@ -43,7 +43,7 @@ describe("routewright serve", () => {
       '[{"v":"done"}]',
     );
     expect(await stopped).toMatchObject({ code: 0, stderr: "" });
-    await expect(ask(served.url, "/")).rejects.toThrow("ECONNREFUSED");
+    await expect(sendRequest(served.url, "/")).rejects.toThrow("ECONNREFUSED");
     agent.destroy();
   });
 
@@ -54,8 +54,8 @@ describe("routewright serve", () => {
     const file = join(folder, ".data/cache", cache);
     writeFileSync(file, readFileSync(file, "utf8").replace("/v1/served/fast", "/v1/served/kept"));
     const second = await serve(folder, [], BASE);
-    expect((await ask(second.url, "/v1/served/kept")).status).toBe(200);
-    expect((await ask(second.url, "/v1/served/fast")).status).toBe(404);
+    expect((await sendRequest(second.url, "/v1/served/kept")).status).toBe(200);
+    expect((await sendRequest(second.url, "/v1/served/fast")).status).toBe(404);
     expect((await second.stop()).code).toBe(0);
   });
 
@@ -64,13 +64,13 @@ describe("routewright serve", () => {
     mkdirSync(join(folder, ".data/cache"), { recursive: true });
     writeFileSync(join(folder, ".data/cache/routes.json"), text);
     const served = await serve(folder, [], BASE);
-    expect((await ask(served.url, "/v1/served/fast")).status).toBe(200);
+    expect((await sendRequest(served.url, "/v1/served/fast")).status).toBe(200);
     await served.stop();
   });
 
   it("takes the port from --port before PORT", async () => {
     const served = await serve(project(), ["--port", "0"], { ...BASE, PORT: "1" });
-    expect((await ask(served.url, "/")).status).toBe(200);
+    expect((await sendRequest(served.url, "/")).status).toBe(200);
     await served.stop();
   });
 });
@@ -236,11 +236,11 @@ describe("routewright keys", () => {
     expect(made.stderr).toContain("The key is shown once: store it now.");
     expect(readFileSync(file, "utf8")).not.toContain(key.slice(8));
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect((await ask(before.url, "/v1/served/fast", { key })).status).toBe(403);
+    expect((await sendRequest(before.url, "/v1/served/fast", { key })).status).toBe(403);
     await before.stop();
 
     const after = await serve(folder, [], BASE);
-    expect((await ask(after.url, "/v1/served/fast", { key })).status).toBe(200);
+    expect((await sendRequest(after.url, "/v1/served/fast", { key })).status).toBe(200);
     await after.stop();
 
     const list = await keys("list");
@@ -249,7 +249,7 @@ describe("routewright keys", () => {
     expect([head, line]).toEqual(["id\ttier\tuser\torg", `${id}\ttier1\tann\tacme`]);
     expect(await keys("revoke", id)).toMatchObject({ code: 0, stdout: `Revoked ${id}.\n` });
     const last = await serve(folder, [], BASE);
-    expect((await ask(last.url, "/v1/served/fast", { key })).status).toBe(403);
+    expect((await sendRequest(last.url, "/v1/served/fast", { key })).status).toBe(403);
     await last.stop();
   });
 

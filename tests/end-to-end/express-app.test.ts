@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { evaluateModule, readGenerated } from "../../runtime/data-api/generated-folder.js";
 import { openGateway, readKeyring, withGateway } from "../../runtime/index.js";
-import { ask, type Question, type Reply } from "../data-api/ask.js";
+import { sendRequest, type RequestOptions, type Reply } from "../data-api/http-client.js";
 import { databaseUrl } from "../support/database.js";
 import { KEYS, ownFolder, serveManifest } from "../support/service.js";
 import { starterManifest } from "./starter.js";
@@ -51,7 +51,7 @@ async function serveApp(build: (app: Express) => void): Promise<string> {
 }
 
 const json = { "content-type": "application/json" };
-const QUESTIONS: readonly (readonly [what: string, target: string, question: Question])[] = [
+const QUESTIONS: readonly (readonly [what: string, target: string, question: RequestOptions])[] = [
   ["rows of a legacy endpoint", "/v1/bridges/volume/last_7d", {}],
   ["a refused parameter", "/v1/bridges/volume/last_7d?x=1", {}],
   [
@@ -130,8 +130,8 @@ describe.each([
   const app = await serveApp(build);
 
   it.each(QUESTIONS)("answer as the server does: %s", async (_what, target, question) => {
-    const here = await ask(app, prefix + target, question);
-    const there = await ask(server, target, question);
+    const here = await sendRequest(app, prefix + target, question);
+    const there = await sendRequest(server, target, question);
     expect(comparable(here, prefix)).toEqual(comparable(there));
   });
 });
@@ -142,9 +142,9 @@ describe("a generated handler in an Express app", () => {
     const app = await serveApp((each) =>
       each.use(withGateway(gateway)).get("/volume", endpoint.get as never),
     );
-    expect((await ask(app, "/volume")).status).toBe(200);
-    expect((await ask(app, "/volume", { method: "HEAD" })).status).toBe(200);
-    expect((await ask(app, "/volume", { method: "POST" })).status).toBe(404);
+    expect((await sendRequest(app, "/volume")).status).toBe(200);
+    expect((await sendRequest(app, "/volume", { method: "HEAD" })).status).toBe(200);
+    expect((await sendRequest(app, "/volume", { method: "POST" })).status).toBe(404);
   });
 
   it.each([
@@ -170,7 +170,7 @@ describe("a generated handler in an Express app", () => {
         else response.status(500).send(error.message);
       });
     });
-    expect((await ask(app, "/volume")).text).toBe(
+    expect((await sendRequest(app, "/volume")).text).toBe(
       "No gateway for this request: put `app.use(withGateway(gateway))` before the generated handlers.",
     );
   });
@@ -185,7 +185,7 @@ describe("a generated handler in an Express app", () => {
         },
       );
     });
-    const reply = await ask(app, "/v1/bridges/transactions", {
+    const reply = await sendRequest(app, "/v1/bridges/transactions", {
       method: "POST",
       key: KEYS.tier1,
       headers: json,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { ask, askRaw, post } from "../data-api/ask.js";
+import { sendRequest, askRaw, post } from "../data-api/http-client.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";
@@ -48,12 +48,12 @@ function withPassword(password: string): string {
 async function everyKindOfRequest(url: string): Promise<void> {
   for (const key of [SECRET_KEY, WRONG_KEY]) {
     for (const name of [...NAMES, "none"]) {
-      await ask(url, `/v1/s/${name}?id=1`, { key });
+      await sendRequest(url, `/v1/s/${name}?id=1`, { key });
       await post(url, `/v1/s/${name}`, { id: BODY }, { key });
       await post(url, `/v1/s/${name}`, `{"id": "${BODY}`, { key });
     }
     for (const target of ["/", "/health", "/docs", "/metrics", "/openapi.json"])
-      await ask(url, target, { key });
+      await sendRequest(url, target, { key });
     await askRaw(url, `GET / HTTP/1.1\r\nX-API-Key: ${key}\r\nbroken ${key}\r\n\r\n`);
     await askRaw(url, `GET / HTTP/1.1\r\nX-API-Key: ${key}${"x".repeat(20_000)}\r\n\r\n`);
   }

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { atEnd, KEYS, serveManifest } from "../support/service.js";
-import { ask } from "../data-api/ask.js";
+import { sendRequest } from "../data-api/http-client.js";
 
 /** Rows of a long answer: far more than socket buffers hold. */
 const LONG = 300_000;
@@ -73,7 +73,7 @@ describe("costly queries", () => {
     for (let i = 0; i < 22; i++) void stall(`${url}/v1/shop/costly?id=1${"%25".repeat(i)}`).catch(() => null);
     await expect.poll(() => running(`"${schema}"."costly"`), { timeout: 20_000 }).toBe(3);
     for (const key of [KEYS.tier1, KEYS.tier3])
-      expect(await ask(url, "/v1/shop/locked", { key })).toMatchObject({ status: 200 });
+      expect(await sendRequest(url, "/v1/shop/locked", { key })).toMatchObject({ status: 200 });
     expect(await running(`"${schema}"."costly"`)).toBe(3);
   });
 });
@@ -81,15 +81,15 @@ describe("costly queries", () => {
 describe("a lock on one table", () => {
   it("delays no other table, and its own queries finish after it", async () => {
     const url = await serveManifest(manifest, { DATABASE_POOL_SIZE: "8" });
-    await ask(url, "/v1/shop/locked");
+    await sendRequest(url, "/v1/shop/locked");
     const client = await locker();
     await client.query(`BEGIN; LOCK TABLE "${schema}".locked IN ACCESS EXCLUSIVE MODE`);
     // Each differs, or they would share one execution.
     const formats = ["application/json", "text/csv", "application/x-ndjson"];
     const waiting = Object.values(KEYS).flatMap((key) =>
-      formats.map((accept) => ask(url, "/v1/shop/locked", { key, headers: { accept } })),
+      formats.map((accept) => sendRequest(url, "/v1/shop/locked", { key, headers: { accept } })),
     );
-    for (let i = 0; i < 5; i++) expect((await ask(url, "/v1/shop/quick")).status).toBe(200);
+    for (let i = 0; i < 5; i++) expect((await sendRequest(url, "/v1/shop/quick")).status).toBe(200);
     await client.query("COMMIT");
     for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
   });
@@ -103,8 +103,8 @@ describe("slow readers", () => {
     });
     for (let i = 0; i < 10; i++) void stall(`${url}/v1/shop/long`).catch(() => null);
     await expect.poll(() => running("answer")).toBeGreaterThan(0);
-    expect((await ask(url, "/v1/shop/locked")).status).toBe(200);
-    const { status, text } = await ask(url, "/v1/shop/quick", { key: KEYS.tier3 });
+    expect((await sendRequest(url, "/v1/shop/locked")).status).toBe(200);
+    const { status, text } = await sendRequest(url, "/v1/shop/quick", { key: KEYS.tier3 });
     expect([status, (JSON.parse(text) as unknown[]).length]).toEqual([200, 5000]);
   });
 

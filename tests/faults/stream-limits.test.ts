@@ -5,7 +5,7 @@ import { serve } from "../support/command.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { atEnd, generateInto, KEYS, ownFolder, startManifest } from "../support/service.js";
-import { ask } from "../data-api/ask.js";
+import { sendRequest } from "../data-api/http-client.js";
 
 /** Bytes of the long answer: far more than socket buffers hold. */
 const LONG_BYTES = 300_000 * 100;
@@ -59,7 +59,7 @@ describe("a stream", () => {
     expect(complete).toBe(false);
     expect(bytes).toBeGreaterThan(0);
     expect(bytes).toBeLessThan(LONG_BYTES);
-    const { text } = await ask(url, "/v1/shop/long", { key: KEYS.tier3 });
+    const { text } = await sendRequest(url, "/v1/shop/long", { key: KEYS.tier3 });
     expect((JSON.parse(text) as unknown[]).length).toBe(300_000);
   });
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { KEYS } from "../support/service.js";
-import { ask, post, type Reply } from "../data-api/ask.js";
+import { sendRequest, post, type Reply } from "../data-api/http-client.js";
 import { Client } from "./client.js";
 import { ownService } from "./own-service.js";
 
@@ -123,7 +123,9 @@ describe("a URL of 15 kB does not block other requests for long", () => {
     ["of escapes in its path", `/${full(always("%41"))}`, 404],
     ["of steps back in its path", `/docs${full(always("/.."))}`, 404],
   ])("%s", async (_, target, expected) => {
-    const { milliseconds, status } = await costOf(() => ask(service.url, target, { key: KEYS.tier3 }));
+    const { milliseconds, status } = await costOf(() =>
+      sendRequest(service.url, target, { key: KEYS.tier3 }),
+    );
     expect(status).toBe(expected);
     expect(milliseconds / reference.milliseconds).toBeLessThan(MOST_TIMES);
   });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createConnection, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { SERVER_LIMITS } from "../../runtime/http/limits.js";
-import { ask } from "../data-api/ask.js";
+import { sendRequest } from "../data-api/http-client.js";
 import { get } from "./client.js";
 import { ownService } from "./own-service.js";
 
@@ -51,7 +51,7 @@ describe.runIf(enough)("10,000 connections that do nothing", () => {
       sockets = await open(service.url, text);
     });
     expect(keptBytes / COUNT).toBeLessThan(16 * 1024);
-    const { status } = await ask(service.url, "/v1/shop/orders");
+    const { status } = await sendRequest(service.url, "/v1/shop/orders");
     expect(status).toBe(200);
     expect(sockets.filter(({ readable }) => readable).length).toBeLessThanOrEqual(SERVER_LIMITS.connections);
     for (const socket of sockets) socket.destroy();

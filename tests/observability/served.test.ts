@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { hashOf } from "../../runtime/access/authorize.js";
-import { ask } from "../data-api/ask.js";
+import { sendRequest } from "../data-api/http-client.js";
 import { run, serve, type Served } from "../support/command.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";
@@ -42,11 +42,11 @@ async function filledDatabase(): Promise<string> {
 /** Fifty requests: with the key, with a wrong one, without one, and to a path that nothing has. */
 async function fifty({ url }: Served, headers: Record<string, string> = {}): Promise<void> {
   const one = [
-    () => ask(url, "/v1/s/a", { key: KEY, headers }),
-    () => ask(url, "/v1/s/b", { key: KEY, headers }),
-    () => ask(url, "/v1/s/b", { key: WRONG_KEY, headers }),
-    () => ask(url, "/v1/s/b", { headers }),
-    () => ask(url, `/v1/${KEY}`, { key: KEY, headers }),
+    () => sendRequest(url, "/v1/s/a", { key: KEY, headers }),
+    () => sendRequest(url, "/v1/s/b", { key: KEY, headers }),
+    () => sendRequest(url, "/v1/s/b", { key: WRONG_KEY, headers }),
+    () => sendRequest(url, "/v1/s/b", { headers }),
+    () => sendRequest(url, `/v1/${KEY}`, { key: KEY, headers }),
   ];
   for (let i = 0; i < 10; i++) await Promise.all(one.map((send) => send()));
 }
@@ -137,7 +137,7 @@ it("no key appears in the log, the metrics, the usage table or the usage report"
   const DATABASE_URL = await filledDatabase();
   const served = await serve(folder, ["--only", "data"], { DATABASE_URL, LOG_LEVEL: "trace" });
   await fifty(served, { traceparent: KEY, tracestate: KEY, "x-request-id": KEY });
-  const { text: metrics } = await ask(served.url, "/metrics", { key: KEY });
+  const { text: metrics } = await sendRequest(served.url, "/metrics", { key: KEY });
   const { stdout: log, stderr } = await served.stop();
   const table = JSON.stringify(await inDatabase(DATABASE_URL, "SELECT * FROM routewright.usage"));
   const { stdout: told } = await run(folder, ["usage", "--by", "route"], { DATABASE_URL });
@@ -150,10 +150,10 @@ it("no key appears in the log, the metrics, the usage table or the usage report"
 it("with the embedded database, usage is there for the command while the server runs and after it", async () => {
   const folder = ownService();
   const served = await serve(folder, ["--only", "data"], {});
-  await Promise.all(Array.from({ length: 7 }, () => ask(served.url, "/v1/none", { key: KEY })));
+  await Promise.all(Array.from({ length: 7 }, () => sendRequest(served.url, "/v1/none", { key: KEY })));
   // What it finds by now depends on the clock; that it finds the database does not.
   expect((await run(folder, ["usage"])).code).toBe(0);
-  expect((await ask(served.url, "/v1/none", { key: KEY })).status).toBe(404);
+  expect((await sendRequest(served.url, "/v1/none", { key: KEY })).status).toBe(404);
   await served.stop();
   const { stdout } = await run(folder, ["usage", "--json"]);
   expect(JSON.parse(stdout)).toMatchObject([{ key: ID, requests: 8, errors: 8 }]);

@@ -7,7 +7,7 @@ import { openPostgres } from "../../runtime/postgres/postgres-warehouse.js";
 import type { ResolvedQuery, RowStream } from "../../runtime/query/warehouse.js";
 import { ResultService } from "../../runtime/results/result-service.js";
 import { sendStream, StreamAborted } from "../../runtime/results/send-stream.js";
-import { ask } from "../data-api/ask.js";
+import { sendRequest } from "../data-api/http-client.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { queryContext } from "../support/query-context.js";
@@ -66,11 +66,11 @@ describe("few rows that are large", () => {
 describe("a page", () => {
   it("keeps its length and entity tag whatever other pages of its endpoint contain", async () => {
     const url = await serveManifest(manifest);
-    const small = await ask(url, "/v1/shop/many?limit=20&offset=5");
+    const small = await sendRequest(url, "/v1/shop/many?limit=20&offset=5");
     for (const limit of [50_000, 20_000, 5000])
-      expect((await ask(url, `/v1/shop/many?limit=${String(limit)}`)).headers.etag).toBeUndefined();
+      expect((await sendRequest(url, `/v1/shop/many?limit=${String(limit)}`)).headers.etag).toBeUndefined();
     for (let i = 0; i < 25; i++) {
-      const { headers } = await ask(url, "/v1/shop/many?limit=20&offset=5");
+      const { headers } = await sendRequest(url, "/v1/shop/many?limit=20&offset=5");
       expect([headers.etag, headers["content-length"]]).toEqual([
         small.headers.etag,
         small.headers["content-length"],
@@ -82,8 +82,8 @@ describe("a page", () => {
 
 it("a relation that is missing is named by /health, which stays 200", async () => {
   const url = await serveManifest(manifest);
-  expect((await ask(url, "/v1/shop/gone")).status).toBe(500);
-  const { status, text } = await ask(url, "/health");
+  expect((await sendRequest(url, "/v1/shop/gone")).status).toBe(500);
+  const { status, text } = await sendRequest(url, "/health");
   expect([status, JSON.parse(text)]).toEqual([
     200,
     { status: "degraded", database_connected: true, missing_relations: [`${schema}.gone`] },
@@ -93,27 +93,29 @@ it("a relation that is missing is named by /health, which stays 200", async () =
 describe("requests are counted", () => {
   /** Value of a counter of an endpoint; null while it has none. */
   const counter = async (url: string, name: string, endpoint: string): Promise<number | null> => {
-    const { text } = await ask(url, "/metrics", { key: KEYS.tier3 });
+    const { text } = await sendRequest(url, "/metrics", { key: KEYS.tier3 });
     const lines = text.split("\n").filter((line) => line.startsWith(name) && line.includes(`/${endpoint}"`));
     return lines.length === 0 ? null : lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
   };
   const failures = async (url: string): Promise<string[]> => {
-    const { text } = await ask(url, "/metrics", { key: KEYS.tier3 });
+    const { text } = await sendRequest(url, "/metrics", { key: KEYS.tier3 });
     return text.split("\n").filter((line) => line.includes('/failing"') && line.includes('"5'));
   };
 
   it("as failed when their stream was aborted, with the bytes that were sent", async () => {
     const url = await serveManifest(manifest);
-    await expect(ask(url, "/v1/shop/failing")).rejects.toThrow();
+    await expect(sendRequest(url, "/v1/shop/failing")).rejects.toThrow();
     await expect.poll(() => failures(url)).not.toHaveLength(0);
     expect(await counter(url, "routewright_response_bytes_total", "failing")).toBeGreaterThan(0);
   });
 
   it("without the body that HEAD does not have", async () => {
     const url = await serveManifest(manifest);
-    expect((await ask(url, "/v1/shop/small", { method: "HEAD" })).headers["content-length"]).toBe("10");
+    expect((await sendRequest(url, "/v1/shop/small", { method: "HEAD" })).headers["content-length"]).toBe(
+      "10",
+    );
     await expect.poll(() => counter(url, "routewright_response_bytes_total", "small")).toBe(0);
-    expect((await ask(url, "/v1/shop/small")).text).toBe('[{"id":1}]');
+    expect((await sendRequest(url, "/v1/shop/small")).text).toBe('[{"id":1}]');
     await expect.poll(() => counter(url, "routewright_response_bytes_total", "small")).toBe(10);
   });
 });

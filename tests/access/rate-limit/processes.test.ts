@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { ask, told } from "../../data-api/ask.js";
+import { sendRequest, statusAndBody } from "../../data-api/http-client.js";
 import { run, serve, type Served } from "../../support/command.js";
 import { databaseUrl, ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
@@ -23,7 +23,7 @@ describe.skipIf(!needs("redis-server"))("processes of their own with one Redis",
   /** How many of many requests at a time are let in. */
   async function admitted(served: readonly Served[], count: number): Promise<number> {
     const replies = await Promise.all(
-      Array.from({ length: count }, (_, i) => ask(served[i % served.length]!.url, "/v1/shop/one")),
+      Array.from({ length: count }, (_, i) => sendRequest(served[i % served.length]!.url, "/v1/shop/one")),
     );
     for (const { status } of replies) expect([200, 429]).toContain(status);
     return replies.filter(({ status }) => status === 200).length;
@@ -37,7 +37,7 @@ describe.skipIf(!needs("redis-server"))("processes of their own with one Redis",
       .map((line) => (JSON.parse(line) as { level: number }).level);
 
   const isDegraded = async ({ url }: Served): Promise<boolean> =>
-    JSON.stringify(told(await ask(url, "/health"))).includes("Redis is unreachable");
+    JSON.stringify(statusAndBody(await sendRequest(url, "/health"))).includes("Redis is unreachable");
 
   it("admit the limit together, each its own limit while Redis is unreachable, and log each change once", async () => {
     const redis = await startRedis(PASSWORD);

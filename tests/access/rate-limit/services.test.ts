@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ask, askRaw, told, type Question } from "../../data-api/ask.js";
+import { sendRequest, askRaw, statusAndBody, type RequestOptions } from "../../data-api/http-client.js";
 import { ownSchema } from "../../support/database.js";
 import { manifestOf } from "../../support/manifest.js";
 import { needs } from "../../support/needs.js";
@@ -24,14 +24,15 @@ describe.skipIf(!needs("redis-server"))("two services with one Redis", async () 
   const services = [await serveManifest(manifest, variables), await serveManifest(manifest, variables)];
 
   let addresses = 0;
-  const anonymousCaller = (): Question => ({
+  const anonymousCaller = (): RequestOptions => ({
     headers: { "x-forwarded-for": `203.0.113.${String(++addresses)}` },
   });
 
   /** The headers of the window, from one service after the other. */
-  async function windows(question: Question, targets: readonly string[]) {
+  async function windows(question: RequestOptions, targets: readonly string[]) {
     const replies = [];
-    for (const [i, target] of targets.entries()) replies.push(await ask(services[i % 2]!, target, question));
+    for (const [i, target] of targets.entries())
+      replies.push(await sendRequest(services[i % 2]!, target, question));
     return replies.map(({ status, headers }) => ({
       status,
       limit: headers["x-ratelimit-limit"],
@@ -57,7 +58,7 @@ describe.skipIf(!needs("redis-server"))("two services with one Redis", async () 
   it("admit as many requests as a single service", async () => {
     const caller = anonymousCaller();
     const replies = await Promise.all(
-      Array.from({ length: 150 }, (_, i) => ask(services[i % 2]!, "/v1/shop/one", caller)),
+      Array.from({ length: 150 }, (_, i) => sendRequest(services[i % 2]!, "/v1/shop/one", caller)),
     );
     const admitted = replies.filter(({ status }) => status === 200);
     const refused = replies.filter(({ status }) => status === 429);
@@ -91,7 +92,7 @@ describe.skipIf(!needs("redis-server"))("two services with one Redis", async () 
   });
 
   it("count an IPv6 caller by its /64", async () => {
-    const from = (address: string): Question => ({ headers: { "x-forwarded-for": address } });
+    const from = (address: string): RequestOptions => ({ headers: { "x-forwarded-for": address } });
     const [first] = await windows(from("2001:db8:1:2::1"), ["/v1/none"]);
     const [second] = await windows(from("2001:db8:1:2:ffff::9"), ["/v1/none"]);
     const [other] = await windows(from("2001:db8:1:3::1"), ["/v1/none"]);
@@ -106,17 +107,19 @@ describe.skipIf(!needs("redis-server"))("two services with one Redis", async () 
   it("each count the limit while Redis is unreachable, report that in /health, and share it again afterwards", async () => {
     const caller = anonymousCaller();
     await windows(caller, ["/v1/shop/one", "/v1/shop/one"]);
-    for (const url of services) expect(told(await ask(url, "/health"))).toEqual(HEALTHY);
+    for (const url of services) expect(statusAndBody(await sendRequest(url, "/health"))).toEqual(HEALTHY);
     await redis.kill();
     for (const url of services) {
-      const replies = await Promise.all(Array.from({ length: 120 }, () => ask(url, "/v1/shop/one", caller)));
+      const replies = await Promise.all(
+        Array.from({ length: 120 }, () => sendRequest(url, "/v1/shop/one", caller)),
+      );
       const statuses = replies.map(({ status }) => status).toSorted((a, b) => a - b);
       expect(statuses).toEqual([...Array<number>(100).fill(200), ...Array<number>(20).fill(429)]);
-      expect(told(await ask(url, "/health"))).toEqual(DEGRADED);
+      expect(statusAndBody(await sendRequest(url, "/health"))).toEqual(DEGRADED);
     }
     await redis.start();
     for (const url of services)
-      await expect.poll(async () => told(await ask(url, "/health"))).toEqual(HEALTHY);
+      await expect.poll(async () => statusAndBody(await sendRequest(url, "/health"))).toEqual(HEALTHY);
     expect(await windows(caller, ["/v1/shop/one", "/v1/shop/one"])).toMatchObject([
       { status: 200, remaining: "99" },
       { status: 200, remaining: "98" },

@@ -1,7 +1,7 @@
 import { request, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http";
 import { createConnection } from "node:net";
 
-export interface Question {
+export interface RequestOptions {
   readonly method?: string;
   readonly headers?: OutgoingHttpHeaders;
   /** Text as it is, bytes, or a value that is sent as JSON. */
@@ -16,7 +16,7 @@ export interface Reply {
 }
 
 /** Sends one request exactly as given (`fetch` would tidy the target and the headers up) and reads the whole answer. */
-export function ask(base: string, target: string, question: Question = {}): Promise<Reply> {
+export function sendRequest(base: string, target: string, question: RequestOptions = {}): Promise<Reply> {
   const { method = "GET", key, body } = question;
   const bytes = bytesOf(body);
   const headers: OutgoingHttpHeaders = { "content-length": bytes.length, ...question.headers };
@@ -47,13 +47,18 @@ function bytesOf(body: unknown): Buffer {
 }
 
 /** Posts a JSON body. */
-export function post(base: string, target: string, body: unknown, question: Question = {}): Promise<Reply> {
+export function post(
+  base: string,
+  target: string,
+  body: unknown,
+  question: RequestOptions = {},
+): Promise<Reply> {
   const headers = { "content-type": "application/json", ...question.headers };
-  return ask(base, target, { ...question, method: "POST", body, headers });
+  return sendRequest(base, target, { ...question, method: "POST", body, headers });
 }
 
 /** What an answer says, for a comparison in one go. */
-export function told({ status, text }: Reply): readonly [status: number, body: unknown] {
+export function statusAndBody({ status, text }: Reply): readonly [status: number, body: unknown] {
   return [status, text === "" ? null : (JSON.parse(text) as unknown)];
 }
 
