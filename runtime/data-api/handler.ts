@@ -252,10 +252,16 @@ async function queryAndSend(
   const queryContext = { callerId, tier, version: version?.id ?? null, isStillNeeded };
   const result = await gateway.results.get(key, query, queryContext);
   if (result === "overloaded") return httpError("overloaded", { n: OVERLOAD_RETRY_SECONDS });
-  if (page !== null && (await hasNextPage(gateway, result, query, queryContext)))
-    pending.headers.push(...nextPageLink(request, fields, page));
-  const sent = respond(pending, result);
-  return sent instanceof Promise ? await sent : sent;
+  try {
+    if (page !== null && (await hasNextPage(gateway, result, query, queryContext)))
+      pending.headers.push(...nextPageLink(request, fields, page));
+    const sent = respond(pending, result);
+    return sent instanceof Promise ? await sent : sent;
+  } catch (error) {
+    // Otherwise its connection and its caller's share would stay in use.
+    if (result.result.kind === "stream") await result.result.stream.chunks.return();
+    throw error;
+  }
 }
 
 function pendingResponse(

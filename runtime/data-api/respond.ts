@@ -223,5 +223,9 @@ export async function hasNextPage(
   if (result.kind === "buffered") return result.hasMore;
   const page = { limit: 1, offset: selection.page.offset + selection.page.limit, lookAhead: false };
   const rows = await warehouse.rows({ ...query, selection: { ...selection, page } }, queryContext);
-  return rows !== "overloaded" && rows.kind === "buffered" && rows.returned > 0;
+  if (rows === "overloaded") return false;
+  if (rows.kind === "buffered") return rows.returned > 0;
+  // A row too large for a buffer.
+  await rows.chunks.return();
+  return true;
 }

@@ -11,14 +11,23 @@ import { sendRequest } from "../data-api/http-client.js";
 const LONG_BYTES = 300_000 * 100;
 
 const schema = await ownSchema(`
-  CREATE TABLE @.long AS SELECT i AS id, repeat(md5(i::text), 4) AS label FROM generate_series(1, 300000) i`);
+  CREATE TABLE @.long AS SELECT i AS id, repeat(md5(i::text), 4) AS label FROM generate_series(1, 300000) i;
+  CREATE VIEW @.slow_end AS SELECT i AS id, CASE WHEN i > 1400 THEN pg_sleep(0.1)::text ELSE 'x' END AS label
+    FROM generate_series(1, 5000) i;
+  CREATE VIEW @.large_end AS SELECT i AS id, repeat('x', CASE WHEN i > 1500 THEN 3000000 ELSE 1 END) AS label
+    FROM generate_series(1, 1501) i`);
 const model = (name: string) => ({
   name,
   schema,
   tags: ["production", "shop", `api:${name}`],
   columns: { id: "integer", label: "text" },
 });
-const manifest = manifestOf([model("long")]);
+const pages = { pagination: { enabled: true, default_limit: 1500, max_limit: 1500 } };
+const paged = (name: string) => ({
+  ...model(name),
+  api: { allow_unfiltered: true, parameters: [], ...pages },
+});
+const manifest = manifestOf([model("long"), paged("slow_end"), paged("large_end")]);
 
 /** Begins to read an answer. */
 function open(url: string, key: string): Promise<IncomingMessage> {
@@ -61,6 +70,25 @@ describe("a stream", () => {
     expect(bytes).toBeLessThan(LONG_BYTES);
     const { text } = await sendRequest(url, "/v1/shop/long", { key: KEYS.tier3 });
     expect((JSON.parse(text) as unknown[]).length).toBe(300_000);
+  });
+
+  it("ends when the query for the next page fails: its caller can have others", async () => {
+    const { url } = await startManifest(manifest, { STATEMENT_TIMEOUT_MS: "tier0=1000,tier3=1000" });
+    for (let i = 0; i < 3; i++) {
+      const { status, text } = await sendRequest(url, "/v1/shop/slow_end", { key: KEYS.tier3 });
+      expect([status, text]).toEqual([500, '{"detail":"Database query failed."}']);
+    }
+    const { status } = await sendRequest(url, "/v1/shop/long", { key: KEYS.tier3 });
+    expect(status).toBe(200);
+  });
+
+  it("links the next page also when that begins with a row too large for a buffer, and leaves nothing open", async () => {
+    const { url } = await startManifest(manifest);
+    for (let i = 0; i < 3; i++) {
+      const { status, headers } = await sendRequest(url, "/v1/shop/large_end", { key: KEYS.tier3 });
+      expect(status).toBe(200);
+      expect(headers.link).toContain("offset=1500");
+    }
   });
 
   it("that its client does not read is reset when the server stops", async () => {
