@@ -137,9 +137,13 @@ describe("the PostgreSQL warehouse", () => {
 /** All of a stream's pieces, and its end. */
 async function readAll({ chunks }: RowStream) {
   const texts: string[] = [];
-  let piece = await chunks.next();
-  for (; !piece.done; piece = await chunks.next()) texts.push(piece.value);
-  return { texts, ...piece.value };
+  try {
+    let piece = await chunks.next();
+    for (; !piece.done; piece = await chunks.next()) texts.push(piece.value);
+    return { texts, ...piece.value };
+  } finally {
+    await chunks.return();
+  }
 }
 
 async function stream(...asked: Parameters<typeof ask>): Promise<RowStream> {
