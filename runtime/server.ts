@@ -45,6 +45,8 @@ interface ServiceOptions {
 
 /** A running service. */
 export interface RunningService extends RunningServer {
+  /** Of the database in use. */
+  readonly databaseUrl: string;
   /** Re-reads the manifest, activates what changed and logs the result. */
   refresh(): Promise<RefreshResult>;
   /** Reads the key file and the generated folder again. Never rejects: what is invalid is logged and changes nothing. */
@@ -60,7 +62,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const database = await openDatabase(options, log);
   try {
     const service = await startDataApi(options, database.url, log);
-    return { ...service, stop: () => service.stop().then(() => database.stop()) };
+    const stop = (): Promise<void> => service.stop().then(() => database.stop());
+    return { ...service, databaseUrl: database.url, stop };
   } catch (error) {
     await database.stop();
     throw error;
@@ -82,7 +85,7 @@ async function startDataApi(
   { environment, generated, dataDir, renderer = null }: ServiceOptions,
   databaseUrl: string,
   log: Logger,
-): Promise<RunningService> {
+): Promise<Omit<RunningService, "databaseUrl">> {
   const { apiTitle } = environment;
   const { title, release } = await readGeneratedRelease({ generated, dataDir, apiTitle });
   const active = { current: loadRelease(release, null) };

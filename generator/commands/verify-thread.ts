@@ -10,8 +10,9 @@ import { verifyRelations } from "../verify/relations.js";
 import { queryDatabase } from "./database.js";
 
 /** What a server serves, and from where. */
-export interface ServedCatalogue extends Pick<Environment, "databaseUrl" | "logLevel" | "defaultTier"> {
+export interface ServedCatalogue extends Pick<Environment, "logLevel" | "defaultTier"> {
   readonly generated: string;
+  readonly databaseUrl: string;
 }
 
 /** Differences that the log gets at most. */

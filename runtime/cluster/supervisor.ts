@@ -54,6 +54,7 @@ export class Supervisor {
   #starting: Promise<void> | null = null;
   #isStopping = false;
   #data: DataWorkers | null = null;
+  #databaseUrl: string | null = null;
   #refresher: Refresher | null = null;
   #ramp: RampWorkers | null = null;
 
@@ -61,6 +62,11 @@ export class Supervisor {
     this.#options = options;
     this.#refreshLog = new RefreshLog(options.log);
     this.gaveUp = new Promise((resolve) => (this.#giveUp = resolve));
+  }
+
+  /** Of the database in use by the data API; null before the start and without one. */
+  get databaseUrl(): string | null {
+    return this.#databaseUrl;
   }
 
   /** Resolves once workers serve. Rejects with a clear message when they cannot; `stop` ends what was started. */
@@ -103,7 +109,8 @@ export class Supervisor {
     const { ramp } = this.#options;
     const config = await this.#readConfig();
     const embedded = await this.#openEmbedded(config);
-    if (config.data !== null) await this.#startData(config, config.data, embedded);
+    this.#databaseUrl = config.environment.databaseUrl ?? embedded;
+    if (config.data !== null) await this.#startData(config, config.data, this.#databaseUrl ?? "");
     if (ramp) await this.#startRamp(config);
   }
 
@@ -129,7 +136,7 @@ export class Supervisor {
   async #startData(
     { environment, variables }: WorkerConfig,
     { title, release }: NonNullable<WorkerConfig["data"]>,
-    embedded: string | null,
+    databaseUrl: string,
   ): Promise<void> {
     const { workers, renderer, log } = this.#options;
     const { host, port, keys, redisUrl } = environment;
@@ -137,7 +144,7 @@ export class Supervisor {
     const data = new DataWorkers({
       ...this.#poolOptions(dispatcher),
       size: workers,
-      databaseUrl: environment.databaseUrl ?? embedded ?? "",
+      databaseUrl,
       config: { variables, keysFile: environment.keysFile, title },
       release: release,
       builds: this.#builds,

@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../runtime/embedded/embedded-postgres.js";
 import { type SmallDisk, smallDisk } from "./small-disk.js";
 import { startLoad } from "./load.js";
+import { atEnd } from "../support/service.js";
 import { health, RELATIONS, serveFrom, someKey } from "./world.js";
 
 /** A new cluster takes 42 MB, one more segment of its log 16. */
@@ -25,7 +26,7 @@ const warnings: string[] = [];
 async function start({ folder }: SmallDisk): Promise<EmbeddedPostgres> {
   const warn = (line: string): void => void warnings.push(line);
   const postgres = await startEmbeddedPostgres({ dataDir: join(folder, "data"), warn });
-  afterAll(() => postgres.stop());
+  atEnd(() => postgres.stop());
   return postgres;
 }
 

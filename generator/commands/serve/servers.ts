@@ -66,7 +66,7 @@ async function serveData(options: ServeOptions, environment: Environment): Promi
   const renderer = rendererOf(options, environment);
   const runResults = await runResultsOf(environment);
   const service = await startService({ environment, generated, dataDir: DATA_DIR, renderer });
-  verifyInThread(generated, environment);
+  verifyInThread(generated, environment, service.databaseUrl);
   const unfollow = [followManifest(options, environment, service)];
   if (runResults !== null) unfollow.push(runResults.follow((builds, tests) => service.built(builds, tests)));
   const stop = (): Promise<void> => Promise.all(unfollow.map((end) => end())).then(() => service.stop());
@@ -112,7 +112,7 @@ export async function serveWithWorkers(
     const started = supervisor.start().then(() => true);
     if (!(await Promise.race([started, stopped.then(() => false)]))) return { exit: EXIT.ok };
     if (hasData) {
-      verifyInThread(options.generated, environment);
+      verifyInThread(options.generated, environment, supervisor.databaseUrl);
       unfollow.push(followManifest(options, environment, supervisor));
     }
     return await outcome(supervisor, stopped);
@@ -188,9 +188,13 @@ const THREAD = new URL(
   import.meta.url,
 );
 
-/** Compares the relations with the database in a thread of its own, which logs each difference. */
-function verifyInThread(generated: string, environment: Environment): void {
-  const { databaseUrl, logLevel, defaultTier } = environment;
+/**
+ * Compares the relations with the database in use, in a thread of its own, which logs each difference. The thread must not
+ * start the embedded database: it would outlive a server that stops meanwhile.
+ */
+function verifyInThread(generated: string, environment: Environment, databaseUrl: string | null): void {
+  if (databaseUrl === null) return;
+  const { logLevel, defaultTier } = environment;
   const served: ServedCatalogue = { generated, databaseUrl, logLevel, defaultTier };
   const failed = (error: Error): void => openLog(logLevel).warn({ err: error }, "not verified");
   new Worker(THREAD, { workerData: served }).once("error", failed).unref();
