@@ -135,7 +135,7 @@ export class PrimaryLink {
     this.#requests.resolve(id, value);
   }
 
-  /** The connections that the primary hands over; `url` is its address. */
+  /** The connections that the primary dispatches to this worker; `url` is its address. */
   connectionSource(url: string): ConnectionSource {
     return (accept) => {
       this.#accept = accept;

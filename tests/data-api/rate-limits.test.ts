@@ -7,7 +7,7 @@ const { url } = await serveOrders({ TRUST_PROXY: "1" });
 
 let addresses = 0;
 /** A new caller. */
-function stranger(): { headers: Record<string, string> } {
+function newCaller(): { headers: Record<string, string> } {
   return { headers: { "x-forwarded-for": `203.0.113.${String(++addresses)}` } };
 }
 
@@ -31,7 +31,7 @@ describe("the headers of the window", () => {
     ["a 405", "/v1/shop/tier0", { method: "DELETE" }],
     ["a 413", "/v1/shop/tier0", { method: "POST", body: "x".repeat(1024 * 1024 + 1) }],
   ])("are on %s, which counts", async (_, target, question: RequestOptions) => {
-    const { headers } = stranger();
+    const { headers } = newCaller();
     const before = Math.floor(Date.now() / 1000);
     const reply = await sendRequest(url, target, {
       ...question,
@@ -47,7 +47,7 @@ describe("the headers of the window", () => {
   it.each(["/", "/health", "/docs", "/redoc", "/redoc/start.js", "/docs/none", "/openapi.json", "/metrics"])(
     "are on %s, which does not count",
     async (target) => {
-      const caller = stranger();
+      const caller = newCaller();
       expect(windowOf(await sendRequest(url, target, caller))).toEqual({ limit: "100", remaining: "100" });
       await sendRequest(url, "/v1/shop/tier0", caller);
       expect(windowOf(await times(3, target, caller))).toEqual({ limit: "100", remaining: "99" });
@@ -59,7 +59,7 @@ describe("the headers of the window", () => {
   );
 
   it("are on a preflight, which does not count", async () => {
-    const caller = stranger();
+    const caller = newCaller();
     expect(windowOf(await sendRequest(url, "/v1/shop/tier0", { ...caller, method: "OPTIONS" }))).toEqual({
       limit: "100",
       remaining: "100",
@@ -79,7 +79,7 @@ describe("the headers of the window", () => {
 
 describe("a caller whose window is used up", () => {
   it("gets 429 with the seconds to wait, on everything but the system's endpoints", async () => {
-    const caller = stranger();
+    const caller = newCaller();
     const last = await times(100, "/v1/shop/tier0?x=1", caller);
     expect([last.status, windowOf(last)]).toEqual([400, { limit: "100", remaining: "0" }]);
 
@@ -103,29 +103,29 @@ describe("a caller whose window is used up", () => {
     }
     expect((await sendRequest(url, "/metrics", caller)).status).toBe(403);
     expect((await sendRequest(url, "/v1/shop/tier0", { ...caller, method: "OPTIONS" })).status).toBe(204);
-    expect((await sendRequest(url, "/v1/shop/tier0", stranger())).status).toBe(200);
+    expect((await sendRequest(url, "/v1/shop/tier0", newCaller())).status).toBe(200);
   });
 
   it("by address continues with a key, and a key's requests do not count against the address", async () => {
-    const caller = stranger();
+    const caller = newCaller();
     await times(101, "/v1/none", caller);
     const keyed = await sendRequest(url, "/v1/shop/tier0", { ...caller, key: KEYS.tier1 });
     expect([keyed.status, windowOf(keyed).limit]).toEqual([200, "500"]);
 
-    const other = stranger();
+    const other = newCaller();
     await times(3, "/v1/none", { ...other, key: KEYS.tier1 });
     expect(windowOf(await sendRequest(url, "/v1/none", other)).remaining).toBe("99");
   });
 
   it("by key is refused wherever it calls from, and other keys are not", async () => {
     const { url: own } = await serveOrders({ TRUST_PROXY: "1" });
-    for (let i = 0; i < 100; i++) await sendRequest(own, "/v1/none", { ...stranger(), key: KEYS.tier0 });
-    expect((await sendRequest(own, "/v1/shop/tier0", { ...stranger(), key: KEYS.tier0 })).status).toBe(429);
-    expect((await sendRequest(own, "/v1/shop/tier0", { ...stranger(), key: KEYS.tier1 })).status).toBe(200);
+    for (let i = 0; i < 100; i++) await sendRequest(own, "/v1/none", { ...newCaller(), key: KEYS.tier0 });
+    expect((await sendRequest(own, "/v1/shop/tier0", { ...newCaller(), key: KEYS.tier0 })).status).toBe(429);
+    expect((await sendRequest(own, "/v1/shop/tier0", { ...newCaller(), key: KEYS.tier1 })).status).toBe(200);
   });
 
   it("by wrong keys is an address: 403 until the window is used up, then 429", async () => {
-    const caller = stranger();
+    const caller = newCaller();
     for (let i = 0; i < 99; i++)
       expect(
         (await sendRequest(url, "/v1/shop/tier0", { ...caller, key: `sk_live_${String(i)}` })).status,
@@ -148,7 +148,7 @@ describe("the address of a caller", () => {
   });
 
   it("is what the trusted proxy saw, not what the caller wrote in front of it", async () => {
-    const { "x-forwarded-for": address } = stranger().headers;
+    const { "x-forwarded-for": address } = newCaller().headers;
     await sendRequest(url, "/v1/none", { headers: { "x-forwarded-for": `1.1.1.1, ${String(address)}` } });
     const reply = await sendRequest(url, "/v1/none", {
       headers: { "x-forwarded-for": `2.2.2.2, ${String(address)}` },
