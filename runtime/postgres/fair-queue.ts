@@ -24,7 +24,7 @@ export interface Waiter extends QueryTicket {
  * applies to the whole, to the tier's share and to the caller's share. Long queries have a smaller share of the connections:
  * each may occupy a processor of the database.
  */
-export const SHARES: {
+const SHARES: {
   readonly caller: number;
   readonly table: number;
   readonly tier: Readonly<Record<Tier, number>>;
