@@ -51,6 +51,8 @@ async function connected<Value>(
     connectionTimeoutMillis: TIMEOUT_MS,
     query_timeout: TIMEOUT_MS,
   });
+  // A lost connection rejects the query; without a listener the process would end.
+  client.on("error", () => undefined);
   try {
     await client.connect();
     const query: RunQuery = async (text, values = []) =>

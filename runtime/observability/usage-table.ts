@@ -241,6 +241,8 @@ export async function readUsage(url: string, { by, since, key }: UsageQuery): Pr
     connectionTimeoutMillis: 10_000,
     application_name: "routewright usage report",
   });
+  // A lost connection rejects the query; without a listener the process would end.
+  client.on("error", () => undefined);
   try {
     await client.connect();
     const { rows } = await client.query<UsageLine>(statement(by), [since, key ?? ""]);

@@ -72,6 +72,8 @@ export class ConnectionPool {
     });
     this.#pool = new pg.Pool({ ...connectionConfig(options.url), max: options.size });
     this.#pool.on("error", options.onIdleError);
+    // A connection that is lost while it is set up rejects the attempt; without a listener the process would end.
+    this.#pool.on("connect", (client) => client.on("error", () => undefined));
     // Results that arrived while the event loop was blocked are read before timeouts are checked.
     this.#timer = setInterval(() => setImmediate(() => this.#check()), CHECK_MS).unref();
   }

@@ -1,9 +1,8 @@
-import { once } from "node:events";
-import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { Usage } from "../../runtime/observability/usage.js";
 import { query } from "../support/database.js";
+import { type DatabaseProxy, proxyOf } from "../support/database-proxy.js";
 import { ANN, observation } from "../support/observation.js";
 import { atEnd } from "../support/service.js";
 import { inDatabase, ownDatabase, recorded, requestsRecorded } from "./own-database.js";
@@ -188,35 +187,8 @@ describe("a role that may not write", () => {
   });
 });
 
-interface Proxy {
-  readonly url: string;
-}
-
-/** Listens in the database's place; ended with the test. */
-async function proxyOf(url: string, handle: (client: Socket, open: () => Socket) => void): Promise<Proxy> {
-  const { hostname, port } = new URL(url);
-  const sockets = new Set<Socket>();
-  const hold = (socket: Socket): Socket => {
-    sockets.add(socket);
-    return socket.on("error", () => undefined);
-  };
-  const server = createServer((client) => {
-    hold(client);
-    handle(client, () => hold(connect(Number(port), hostname)));
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  atEnd(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  const address = new URL(url);
-  address.host = `127.0.0.1:${String((server.address() as AddressInfo).port)}`;
-  return { url: address.href };
-}
-
 /** Hangs up on everybody, until it is mended. */
-async function brokenProxy(url: string): Promise<Proxy & { attempts(): number; mend(): void }> {
+async function brokenProxy(url: string): Promise<DatabaseProxy & { attempts(): number; mend(): void }> {
   let attempts = 0;
   let isMended = false;
   const proxy = await proxyOf(url, (client, open) => {
@@ -228,7 +200,7 @@ async function brokenProxy(url: string): Promise<Proxy & { attempts(): number; m
 }
 
 /** Lets the first statement that writes through, and hangs up instead of its answer. */
-async function forgetfulProxy(url: string): Promise<Proxy & { forgotten(): number }> {
+async function forgetfulProxy(url: string): Promise<DatabaseProxy & { forgotten(): number }> {
   let forgotten = 0;
   const proxy = await proxyOf(url, (client, open) => {
     const server = open();

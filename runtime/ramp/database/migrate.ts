@@ -25,6 +25,8 @@ export async function migrate(databaseUrl: string): Promise<readonly string[]> {
     connectionTimeoutMillis: 10_000,
     application_name: "routewright-ramp migrate",
   });
+  // A lost connection rejects the query; without a listener the process would end.
+  client.on("error", () => undefined);
   await client.connect();
   try {
     await client.query("SELECT pg_advisory_lock($1)", [MIGRATION_LOCK]);

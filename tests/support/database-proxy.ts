@@ -1,0 +1,48 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { atEnd } from "./service.js";
+
+export interface DatabaseProxy {
+  readonly url: string;
+}
+
+/** Listens in the database's place; ended with the test. */
+export async function proxyOf(
+  url: string,
+  handle: (client: Socket, open: () => Socket) => void,
+): Promise<DatabaseProxy> {
+  const { hostname, port } = new URL(url);
+  const sockets = new Set<Socket>();
+  const hold = (socket: Socket): Socket => {
+    sockets.add(socket);
+    return socket.on("error", () => undefined);
+  };
+  const server = createServer((client) => {
+    hold(client);
+    handle(client, () => hold(connect(Number(port), hostname)));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  atEnd(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const address = new URL(url);
+  address.host = `127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+  return { url: address.href };
+}
+
+/** Closes the first connection that sends this text, instead of passing it on. */
+export async function proxyThatCloses(url: string, text: string): Promise<DatabaseProxy> {
+  let isClosed = false;
+  return proxyOf(url, (client, open) => {
+    const database = open();
+    database.pipe(client);
+    client.on("close", () => database.destroy());
+    client.on("data", (bytes: Buffer) => {
+      if (isClosed || !bytes.includes(text)) return void database.write(bytes);
+      isClosed = true;
+      client.end();
+    });
+  });
+}
