@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { rmSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { askRaw } from "../data-api/http-client.js";
 import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
-import { atEnd } from "../support/service.js";
 import {
   countOf,
   linesOf,

@@ -2,11 +2,11 @@ import { createServer, type RequestListener } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { GracefulShutdown } from "../../runtime/http/guarded-server.js";
 import { listen, type RunningServer } from "../../runtime/http/listen.js";
 import { askRaw } from "../data-api/http-client.js";
 import { manifestOf } from "../support/manifest.js";
-import { atEnd } from "../support/service.js";
 import { preloading, project, serveWorkers } from "./cluster.js";
 
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";

@@ -1,6 +1,7 @@
 import { Agent, get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { atEnd, KEYS } from "../support/service.js";
+import { atEnd } from "../support/at-end.js";
+import { KEYS } from "../support/service.js";
 
 /** A caller who gets no answer for this long gives up. */
 const PATIENCE_MS = 8000;

@@ -3,7 +3,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { diff, type DiffOptions } from "../../generator/commands/diff.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, ownFolder } from "../support/service.js";
@@ -69,7 +70,7 @@ describe("the command diff", () => {
   it("reads an address and shows it without its password and query", async () => {
     const server = createServer((_, response) => response.end(JSON.stringify(base)));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    afterAll(() => server.close());
+    atEnd(() => void server.close());
     const host = `127.0.0.1:${String((server.address() as AddressInfo).port)}`;
     const { exit, output } = await run({ base: `http://user:secret@${host}/manifest.json?token=secret` });
     expect(exit).toBe(1);

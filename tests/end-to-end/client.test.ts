@@ -6,9 +6,10 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { routewright } from "../commands/run.js";
 import { needs } from "../support/needs.js";
-import { atEnd, generateInto, KEYS, ownFolder, serveManifest } from "../support/service.js";
+import { generateInto, KEYS, ownFolder, serveManifest } from "../support/service.js";
 import { compiled } from "./compile.js";
 import { starterManifest, starterRepository } from "./starter.js";
 

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { evaluateModule, readGenerated } from "../../runtime/data-api/generated-folder.js";
 import { openGateway, readKeyring, withGateway } from "../../runtime/index.js";
 import { sendRequest, type RequestOptions, type Reply } from "../data-api/http-client.js";
@@ -43,7 +44,7 @@ async function serveApp(build: (app: Express) => void): Promise<string> {
   build(app);
   const listening = app.listen(0, "127.0.0.1");
   await once(listening, "listening");
-  afterAll(() => {
+  atEnd(() => {
     listening.closeAllConnections();
     listening.close();
   });

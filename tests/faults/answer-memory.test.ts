@@ -2,10 +2,11 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { needs, programPath } from "../support/needs.js";
-import { atEnd, KEYS, serveManifest } from "../support/service.js";
+import { KEYS, serveManifest } from "../support/service.js";
 
 const CLIENTS = 40;
 const MEGABYTES = 16;

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import pg from "pg";
 import { expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../runtime/embedded/embedded-postgres.js";
 import { type SmallDisk, smallDisk } from "./small-disk.js";
 import { startLoad } from "./load.js";
-import { atEnd } from "../support/service.js";
 import { health, RELATIONS, serveFrom, someKey } from "./world.js";
 
 /** A new cluster takes 42 MB, one more segment of its log 16. */

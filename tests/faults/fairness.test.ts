@@ -1,9 +1,10 @@
 import { get, type IncomingMessage } from "node:http";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
-import { atEnd, KEYS, serveManifest } from "../support/service.js";
+import { KEYS, serveManifest } from "../support/service.js";
 import { sendRequest } from "../data-api/http-client.js";
 
 /** Rows of a long answer: far more than socket buffers hold. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { atEnd } from "../support/service.js";
+import { atEnd } from "../support/at-end.js";
 import { ROWS, rowsFrom, someKey } from "./world.js";
 
 /** Clients that ask all the time, and how long each rests after an answer: a load that two cores bear well. */

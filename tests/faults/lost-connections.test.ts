@@ -1,13 +1,14 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { openPostgres } from "../../runtime/postgres/postgres-warehouse.js";
 import { run } from "../support/command.js";
 import { databaseUrl } from "../support/database.js";
 import { proxyThatCloses } from "../support/database-proxy.js";
 import { manifestOf } from "../support/manifest.js";
 import { queryContext } from "../support/query-context.js";
-import { atEnd, ownFolder } from "../support/service.js";
+import { ownFolder } from "../support/service.js";
 
 describe("a connection that the database closes", () => {
   it("while it is set up fails its queries, and the next ones are answered", async () => {

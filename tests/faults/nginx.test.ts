@@ -4,7 +4,8 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { beforeAll, expect, it, vi } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { freePort } from "../support/port.js";
@@ -34,7 +35,7 @@ async function startNginx(upstream: string): Promise<string> {
      server { listen 127.0.0.1:${String(port)}; location / { proxy_pass ${upstream}; } } }`,
   );
   const nginx = spawn("nginx", ["-p", folder, "-c", "nginx.conf", "-e", join(folder, "error.log")]);
-  afterAll(async () => {
+  atEnd(async () => {
     nginx.kill("SIGQUIT");
     await once(nginx, "exit");
   });

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { openPostgres } from "../../runtime/postgres/postgres-warehouse.js";
 import type { Rows, Selection, Warehouse } from "../../runtime/query/warehouse.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
@@ -39,7 +40,7 @@ unix_socket_dir =\nauth_type = plain\nauth_file = ${folder}/users.txt\npool_mode
   );
   const isRoot = process.getuid?.() === 0;
   const bouncer = spawn("pgbouncer", [...(isRoot ? ["-u", "nobody"] : []), join(folder, "pgbouncer.ini")]);
-  afterAll(async () => {
+  atEnd(async () => {
     bouncer.kill("SIGTERM");
     await once(bouncer, "exit");
   });

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { atEnd } from "../support/service.js";
+import { atEnd } from "../support/at-end.js";
 
 /** A file system of its own that is small enough to fill. */
 export interface SmallDisk {

@@ -1,10 +1,11 @@
 import { get, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { serve } from "../support/command.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
-import { atEnd, generateInto, KEYS, ownFolder, startManifest } from "../support/service.js";
+import { generateInto, KEYS, ownFolder, startManifest } from "../support/service.js";
 import { sendRequest } from "../data-api/http-client.js";
 
 /** Bytes of the long answer: far more than socket buffers hold. */

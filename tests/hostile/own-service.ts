@@ -1,9 +1,10 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { atEnd } from "../support/at-end.js";
 import { databaseUrl, ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
-import { atEnd, generateInto, KEYS, ownFolder } from "../support/service.js";
+import { generateInto, KEYS, ownFolder } from "../support/service.js";
 import type { Reading } from "./service-process.js";
 
 export interface OwnService {

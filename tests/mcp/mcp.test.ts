@@ -2,9 +2,10 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
-import { atEnd, KEYS, serveManifest } from "../support/service.js";
+import { KEYS, serveManifest } from "../support/service.js";
 
 const schema = await ownSchema(`
   CREATE TABLE @.sales AS SELECT date '2026-01-01' + i AS day, 'shop ' || i % 3 AS shop,

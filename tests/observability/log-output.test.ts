@@ -4,9 +4,10 @@ import { existsSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { databaseUrl } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
-import { atEnd, generateInto, ownFolder } from "../support/service.js";
+import { generateInto, ownFolder } from "../support/service.js";
 
 vi.setConfig({ testTimeout: 120_000 });
 

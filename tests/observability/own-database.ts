@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
+import { atEnd } from "../support/at-end.js";
 import { databaseUrl, query } from "../support/database.js";
-import { atEnd } from "../support/service.js";
 
 /** An empty database of a test's or a test file's own, dropped at the end. */
 export async function ownDatabase(): Promise<string> {

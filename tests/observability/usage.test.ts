@@ -1,10 +1,10 @@
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { Usage } from "../../runtime/observability/usage.js";
 import { query } from "../support/database.js";
 import { type DatabaseProxy, proxyOf } from "../support/database-proxy.js";
 import { ANN, observation } from "../support/observation.js";
-import { atEnd } from "../support/service.js";
 import { inDatabase, ownDatabase, recorded, requestsRecorded } from "./own-database.js";
 
 interface Kept {

@@ -13,8 +13,9 @@ import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { databaseUrl } from "../support/database.js";
-import { atEnd, ownFolder } from "../support/service.js";
+import { ownFolder } from "../support/service.js";
 
 /** Both packages as they are published, installed into an empty repository: what a stranger gets. */
 

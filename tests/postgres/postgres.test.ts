@@ -1,5 +1,6 @@
 import pg from "pg";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import type {
   BufferedRows,
   QueryContext,
@@ -29,7 +30,7 @@ function open(url = databaseUrl, statementTimeoutMs = 30_000): { warehouse: Ware
     statementTimeoutMs,
     onIdleError: (error) => void faults.push(error),
   });
-  afterAll(() => warehouse.close());
+  atEnd(() => warehouse.close());
   return { warehouse, faults };
 }
 

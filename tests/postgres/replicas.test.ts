@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { openPostgres } from "../../runtime/postgres/postgres-warehouse.js";
 import type { ReplicaStatus } from "../../runtime/postgres/replica.js";
 import { routeToReplicas } from "../../runtime/postgres/replica-router.js";
@@ -50,7 +51,7 @@ async function routeTo(replicas: readonly Address[], statementTimeoutMs = 10_000
     openPostgres({ url, statementTimeoutMs, isReplica, onIdleError: () => undefined });
   const sources = replicas.map((server) => ({ address: addressOf(server), warehouse: open(server) }));
   const warehouse = routeToReplicas(open(primary, false), sources, (status) => void statuses.push(status));
-  afterAll(() => warehouse.close());
+  atEnd(() => warehouse.close());
   await expect
     .poll(() => statuses.filter(({ isInService }) => isInService).length, SECONDS)
     .toBe(replicas.length);
@@ -87,7 +88,7 @@ async function atDistance({ port, url }: Address, milliseconds: number): Promise
     late(server, client);
   });
   await once(proxy.listen(0, "127.0.0.1"), "listening");
-  afterAll(() => void proxy.close());
+  atEnd(() => void proxy.close());
   const own = (proxy.address() as AddressInfo).port;
   return { port: own, url: url.replace(`:${String(port)}/`, `:${String(own)}/`) };
 }
@@ -115,7 +116,7 @@ describe("a database with replicas", () => {
 
   it("is the primary alone where there are none", () => {
     const alone = openPostgres({ url: primary.url, statementTimeoutMs: 0, onIdleError: () => undefined });
-    afterAll(() => alone.close());
+    atEnd(() => alone.close());
     expect(routeToReplicas(alone, [], () => undefined)).toBe(alone);
   });
 
@@ -260,7 +261,7 @@ describe("a replica that fails", () => {
       openPostgres({ url: each, statementTimeoutMs: 0, onIdleError: () => undefined });
     const sources = [{ address: addressOf(first), warehouse: open(url) }];
     const warehouse = routeToReplicas(open(primary.url), sources, (status) => void statuses.push(status));
-    afterAll(() => warehouse.close());
+    atEnd(() => warehouse.close());
     expect(await answeredBy(warehouse)).toBe(primary.port);
     await expect.poll(() => statuses, SECONDS).toHaveLength(1);
     expect(statuses).toMatchObject([{ address: addressOf(first), isInService: false }]);

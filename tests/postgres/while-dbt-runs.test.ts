@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { openPostgres } from "../../runtime/postgres/postgres-warehouse.js";
 import type { Rows, Warehouse } from "../../runtime/query/warehouse.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
@@ -11,7 +12,7 @@ const schema = await ownSchema(
 
 function open(url = databaseUrl): Warehouse {
   const warehouse = openPostgres({ url, statementTimeoutMs: 30_000, onIdleError: () => undefined });
-  afterAll(() => warehouse.close());
+  atEnd(() => warehouse.close());
   return warehouse;
 }
 

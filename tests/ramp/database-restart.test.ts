@@ -1,4 +1,5 @@
 import { afterAll, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { Vault } from "../../runtime/ramp/vault.js";
 import { addWebhook } from "../../runtime/ramp/setup/webhooks.js";
 import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
@@ -172,7 +173,7 @@ async function ownPostgres(): Promise<OwnPostgres> {
     uses.push(await startEmbeddedPostgres({ dataDir }));
     if (uses.at(-1)?.url !== url) throw new Error("The port was taken in between.");
   };
-  afterAll(async () => {
+  atEnd(async () => {
     for (const use of uses) await use.stop();
     await rm(dataDir, { recursive: true, force: true });
   });

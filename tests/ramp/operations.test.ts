@@ -1,4 +1,5 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
 import { deleteExpired } from "../../runtime/ramp/background-jobs.js";
 import { check, compiledSchemas, violations } from "../../runtime/ramp/json-schema.js";
@@ -31,7 +32,7 @@ describe("routewright ramp doctor", () => {
   it("names a provider that does not answer", async () => {
     const project = await world.project({ providers: [] });
     const sandbox = await startProcess("./sandbox-process.ts");
-    afterAll(() => sandbox.kill());
+    atEnd(() => sandbox.kill());
     const [north] = SANDBOX_PROVIDERS;
     const { code = "", path = "", keyId = "", secret = "" } = north ?? {};
     const connection = { provider: code, url: sandbox.said + path, keyId, secret };

@@ -1,4 +1,5 @@
 import { afterAll, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { Vault } from "../../runtime/ramp/vault.js";
 import { addWebhook } from "../../runtime/ramp/setup/webhooks.js";
 import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
@@ -127,7 +128,7 @@ async function ownBalancer(): Promise<Balancer> {
     upstream.on("error", () => client.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  afterAll(() => void server.close());
+  atEnd(() => void server.close());
   const { port } = server.address() as { port: number };
   const balancer: Balancer = { url: `http://127.0.0.1:${String(port)}`, targets: [] };
   return balancer;

@@ -1,6 +1,7 @@
 import { readdirSync } from "node:fs";
 import pg from "pg";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { INTENT_MOVES, REQUIREMENT_MOVES, TRANSACTION_MOVES } from "../../runtime/ramp/intents/intent.js";
 import type { ProjectId } from "../../runtime/ramp/database/id.js";
 import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
@@ -136,7 +137,7 @@ describe("the scope of a project", () => {
     await ownerRows(url, `CREATE ROLE ${role} LOGIN PASSWORD 'x' NOSUPERUSER NOBYPASSRLS`);
     await ownerRows(url, `GRANT ALL ON DATABASE ${new URL(url).pathname.slice(1)} TO ${role}`);
     await ownerRows(url, `GRANT ALL ON SCHEMA public TO ${role}`);
-    afterAll(async () => {
+    atEnd(async () => {
       await ownerRows(url, `DROP OWNED BY ${role} CASCADE`);
       await ownerRows(url, `DROP ROLE ${role}`);
     });

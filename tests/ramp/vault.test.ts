@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { openLog } from "../../runtime/http/logger.js";
 import { clientAddress } from "../../runtime/http/headers.js";
 import { rotateVault, SEALED_COLUMNS, unreadableSecrets, Vault } from "../../runtime/ramp/vault.js";
@@ -64,7 +65,7 @@ describe("the master key", () => {
       log: openLog("silent"),
       polling: FAST,
     });
-    afterAll(() => ramp.stop());
+    atEnd(() => ramp.stop());
     const again = await call(ramp.url, "POST", "/v1/intent", create);
     expect(again.headers.get("x-idempotency-replayed")).toBe("true");
     expect(again.text).toBe(before.text);

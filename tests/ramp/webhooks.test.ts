@@ -1,7 +1,8 @@
 import { createServer } from "node:http";
 import { Client } from "pg";
 import { Webhook } from "standardwebhooks";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import {
   addWebhook,
   enableWebhook,
@@ -66,7 +67,7 @@ async function ownHangingReceiver(): Promise<{ url: string; open(): number; most
     request.on("close", () => open--);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  afterAll(() => {
+  atEnd(() => {
     server.closeAllConnections();
     server.close();
   });

@@ -6,10 +6,11 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { ownDatabase } from "../ramp/support/world.js";
 import { databaseUrl } from "../support/database.js";
 import { needs } from "../support/needs.js";
-import { atEnd, ownFolder } from "../support/service.js";
+import { ownFolder } from "../support/service.js";
 
 const root = join(import.meta.dirname, "../..");
 const FILES = execFileSync("git", ["ls-files", "*README.md"], { cwd: root, encoding: "utf8" })

@@ -3,6 +3,7 @@ import { createServer, get, type ServerResponse } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { openPostgres } from "../../runtime/postgres/postgres-warehouse.js";
 import type { ResolvedQuery, RowStream } from "../../runtime/query/warehouse.js";
 import { ResultService } from "../../runtime/results/result-service.js";
@@ -11,7 +12,7 @@ import { sendRequest } from "../data-api/http-client.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { queryContext } from "../support/query-context.js";
-import { atEnd, KEYS, serveManifest } from "../support/service.js";
+import { KEYS, serveManifest } from "../support/service.js";
 
 /** Much more together than one piece, or the memory that an answer may take. */
 const HEAVY = { rows: 250, characters: 640_000 };

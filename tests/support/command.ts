@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { atEnd } from "./service.js";
+import { atEnd } from "./at-end.js";
 
 const BIN = join(import.meta.dirname, "../../generator/bin/routewright.js");
 

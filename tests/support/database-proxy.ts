@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { atEnd } from "./service.js";
+import { atEnd } from "./at-end.js";
 
 export interface DatabaseProxy {
   readonly url: string;

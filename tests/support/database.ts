@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
-import { afterAll } from "vitest";
+import { atEnd } from "./at-end.js";
 
 /** The real PostgreSQL of this test run. */
 export const databaseUrl = process.env["TEST_DATABASE_URL"] ?? "";
@@ -9,7 +9,7 @@ export const databaseUrl = process.env["TEST_DATABASE_URL"] ?? "";
 export async function ownSchema(sql: string): Promise<string> {
   const schema = `test_${randomBytes(6).toString("hex")}`;
   await query(`CREATE SCHEMA "${schema}"`);
-  afterAll(() => query(`DROP SCHEMA "${schema}" CASCADE`));
+  atEnd(async () => void (await query(`DROP SCHEMA "${schema}" CASCADE`)));
   await query(sql.replaceAll("@", `"${schema}"`));
   return schema;
 }

@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { atEnd } from "./at-end.js";
 import { databaseUrl } from "./database.js";
 import { programPath } from "./needs.js";
-import { atEnd, ownFolder } from "./service.js";
+import { ownFolder } from "./service.js";
 
 /** Files of a dbt project, by their path. */
 export type ProjectFiles = Readonly<Record<string, string>>;

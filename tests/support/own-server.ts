@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { atEnd } from "./at-end.js";
 import { program } from "../../runtime/embedded/binaries.js";
 import { type Cluster, dataArguments, openCluster, SUPERUSER } from "../../runtime/embedded/cluster.js";
-import { atEnd } from "./service.js";
 
 /** Signals of PostgreSQL's first process that ask it to end. */
 const STOP = { fast: "SIGINT", immediate: "SIGQUIT" } as const;

@@ -2,8 +2,9 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { Redis } from "ioredis";
+import { atEnd } from "./at-end.js";
 import { programPath } from "./needs.js";
-import { atEnd, ownFolder } from "./service.js";
+import { ownFolder } from "./service.js";
 
 /** A real Redis of a test's own, on a free port. */
 export interface RedisProcess {

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, onTestFinished, TestRunner } from "vitest";
 import { catalogueOf } from "../../generator/catalogue/build.js";
 import { compare, readFolder } from "../../generator/output/folder.js";
 import { render } from "../../generator/render/render.js";
@@ -9,6 +8,7 @@ import { writeDrift } from "../../generator/output/replace.js";
 import { parseManifest } from "../../generator/manifest/manifest.js";
 import { readEnvironment } from "../../runtime/environment/environment.js";
 import { type RunningService, startService } from "../../runtime/server.js";
+import { atEnd } from "./at-end.js";
 import { databaseUrl } from "./database.js";
 
 /** A key per tier that every test service knows. */
@@ -18,12 +18,6 @@ export const KEYS = {
   tier2: "sk_live_test_tier2",
   tier3: "sk_live_test_tier3",
 } as const;
-
-/** Cleans up at the end of the test that this is called in, or, outside of one, at the end of the file. */
-export function atEnd(clean: () => void | Promise<void>): void {
-  if (TestRunner.getCurrentTest() === undefined) afterAll(clean);
-  else onTestFinished(clean);
-}
 
 /** Folder of a test's or a test file's own, removed at the end. */
 export function ownFolder(): string {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { atEnd } from "../support/service.js";
+import { atEnd } from "../support/at-end.js";
 
 /** How the server answers; set it to misbehave. */
 export type Behaviour = (request: IncomingMessage, response: ServerResponse) => void;

@@ -2,9 +2,10 @@ import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
 import { openRunResults } from "../../generator/watch/poll-run-results.js";
 import { BuildRecords } from "../../runtime/data-api/data-versions.js";
-import { atEnd, ownFolder } from "../support/service.js";
+import { ownFolder } from "../support/service.js";
 import { type Behaviour, manifestServer, serving } from "./manifest-server.js";
 
 /** What dbt writes after having built these nodes, each at a second of one minute. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { atEnd } from "../../support/at-end.js";
 import { openRateLimitStore } from "../../../runtime/access/rate-limit/fallback-store.js";
 import type { RateLimitStore, RateWindow } from "../../../runtime/access/rate-limit/memory-store.js";
 import { needs } from "../../support/needs.js";
 import { startRedis, type RedisProcess } from "../../support/redis.js";
-import { atEnd } from "../../support/service.js";
 import { readableLog } from "./log.js";
 
 const UNREACHABLE = "Redis is unreachable: rate limits are counted per process.";

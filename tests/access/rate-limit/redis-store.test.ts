@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { atEnd } from "../../support/at-end.js";
 import { openRateLimitStore } from "../../../runtime/access/rate-limit/fallback-store.js";
 import { RedisStore } from "../../../runtime/access/rate-limit/redis-store.js";
 import type { RateLimitStore } from "../../../runtime/access/rate-limit/memory-store.js";
 import { needs } from "../../support/needs.js";
 import { startRedis } from "../../support/redis.js";
-import { atEnd } from "../../support/service.js";
 import { readableLog } from "./log.js";
 import { rateLimitStoreContract, type StoreOnClock } from "./store-contract.js";
 

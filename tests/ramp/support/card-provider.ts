@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import { afterAll } from "vitest";
+import { atEnd } from "../../support/at-end.js";
 import type {
   Capabilities,
   Execution,
@@ -108,7 +108,7 @@ export async function ownCardProvider(): Promise<CardProvider> {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  afterAll(() => void server.close());
+  atEnd(() => void server.close());
   const { port } = server.address() as { port: number };
   const url = `http://127.0.0.1:${String(port)}`;
   const provider: CardProvider = {

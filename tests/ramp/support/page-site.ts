@@ -1,9 +1,10 @@
+import { atEnd } from "../../support/at-end.js";
 import { expectAccessible } from "../../explore/page.js";
 import { mkdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { afterAll, expect } from "vitest";
+import { expect } from "vitest";
 import { onramp, WALLET } from "./world.js";
 
 export interface Site {
@@ -28,7 +29,7 @@ export async function ownSite(): Promise<Site> {
     response.end(`<!doctype html><body>${bodies[url.pathname] ?? "<h1>Landed</h1>"}`);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  afterAll(() => void server.close());
+  atEnd(() => void server.close());
   return { origin: `http://127.0.0.1:${String((server.address() as { port: number }).port)}`, visited };
 }
 

@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
-import { afterAll } from "vitest";
 import { Webhook } from "standardwebhooks";
+import { atEnd } from "../../support/at-end.js";
 
 export interface Received {
   readonly headers: IncomingHttpHeaders;
@@ -30,7 +30,7 @@ export async function ownReceiver(): Promise<Receiver> {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  afterAll(() => void server.close());
+  atEnd(() => void server.close());
   const { port } = server.address() as { port: number };
   const receiver: Receiver = {
     url: `http://127.0.0.1:${String(port)}/hook`,

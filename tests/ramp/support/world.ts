@@ -1,7 +1,7 @@
+import { atEnd } from "../../support/at-end.js";
 import { DEFAULT_DELIVERY_POLICY } from "../../../runtime/ramp/webhooks/deliver.js";
 import { randomBytes } from "node:crypto";
 import pg from "pg";
-import { afterAll } from "vitest";
 import { openLog } from "../../../runtime/http/logger.js";
 import { clientAddress } from "../../../runtime/http/headers.js";
 import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
@@ -44,7 +44,7 @@ export async function ownDatabase(template?: string): Promise<string> {
   const name = `ramp_test_${randomBytes(6).toString("hex")}`;
   const from = template === undefined ? "" : ` TEMPLATE ${new URL(template).pathname.slice(1)}`;
   await onServer(`CREATE DATABASE ${name}${from}`);
-  afterAll(() => onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+  atEnd(() => onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
   const url = new URL(databaseUrl);
   url.pathname = `/${name}`;
   return url.href;
@@ -81,7 +81,7 @@ export interface OwnSandbox {
 /** The sandbox's two providers in a process of their own. */
 export async function ownSandbox(): Promise<OwnSandbox> {
   const { said: url, kill } = await startProcess("./sandbox-process.ts");
-  afterAll(() => kill());
+  atEnd(() => kill());
   return {
     url,
     async set(switches) {
@@ -173,7 +173,7 @@ export async function ownWorld(options: Partial<RampOptions> = {}): Promise<Worl
   });
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopped ??= ramp.stop().then(() => database.close()));
-  afterAll(stop);
+  atEnd(stop);
   return {
     databaseUrl: url,
     url: ramp.url,
