@@ -66,7 +66,7 @@ interface CatalogueRecord {
 export function catalogueText(
   catalogue: Catalogue,
   title: string | null,
-  records: readonly string[] = catalogue.entries.map(recordText),
+  records: readonly string[] = catalogue.entries.map(catalogueRecordText),
 ): string {
   const record: Omit<CatalogueRecord, "endpoints"> & { readonly endpoints: readonly JsonText[] } = {
     "x-generated-by": MARKER,
@@ -81,8 +81,8 @@ export function catalogueText(
   return `${jsonOf(record, 2)}\n`;
 }
 
-/** The record of an endpoint as it stands in `catalogue.json`. */
-export function recordText(entry: CatalogueEntry): string {
+/** The object of an endpoint in `catalogue.json`, indented as there. */
+export function catalogueRecordText(entry: CatalogueEntry): string {
   return jsonOf(recordOf(entry), 1, "\n    ");
 }
 
@@ -108,8 +108,8 @@ function jsonOf(value: unknown, depth: number, margin = "\n"): string {
   return `{${inner}${members.join(`,${inner}`)}${margin}}`;
 }
 
-/** The record of an endpoint: endpoints with the same text have the same module. */
-export function endpointText(entry: CatalogueEntry): string {
+/** Everything that an endpoint's rendered texts depend on: equal keys render to equal texts. */
+export function contentKey(entry: CatalogueEntry): string {
   return JSON.stringify(recordOf(entry));
 }
 

@@ -10,12 +10,12 @@ import { readModels } from "../manifest/catalog.js";
 import { isObject } from "../manifest/json.js";
 import { updateFolder } from "../output/update.js";
 import {
-  type EndpointTexts,
   type FileSet,
   type Progress,
   render,
   type RenderCache,
   renderCached,
+  type RenderedEndpoint,
 } from "../render/render.js";
 import { type GenerateReport, reportJson, reportText } from "../report/generate-report.js";
 import { type CliCommand, type CommandResult, EXIT, OPTIONS, withManifest } from "./command.js";
@@ -136,7 +136,7 @@ export function readRenderCache(): RenderCache {
   try {
     const texts: unknown = JSON.parse(readFileSync(file, "utf8"));
     const entries = isObject(texts) ? Object.entries(texts) : [];
-    return new Map(entries.filter((entry): entry is [string, EndpointTexts] => isRendered(entry[1])));
+    return new Map(entries.filter((entry): entry is [string, RenderedEndpoint] => isRendered(entry[1])));
   } catch {
     return new Map();
   }
@@ -146,7 +146,7 @@ function isRendered(texts: unknown): boolean {
   return isObject(texts) && TEXTS.every((name) => typeof texts[name] === "string");
 }
 
-const TEXTS: readonly (keyof EndpointTexts)[] = ["module", "record", "pathItem", "row"];
+const TEXTS: readonly (keyof RenderedEndpoint)[] = ["module", "catalogueRecord", "pathItem", "rowSchema"];
 
 /** Stores the texts for the next run. A failure is ignored: it only makes that run slower. */
 export function writeRenderCache(before: RenderCache, after: RenderCache): void {

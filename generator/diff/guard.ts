@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HeldBackEndpoint } from "@routewright/runtime/server";
 import { inDocumentedOrder } from "../catalogue/build.js";
-import { endpointText, readCatalogue } from "../catalogue/catalogue-file.js";
+import { contentKey, readCatalogue } from "../catalogue/catalogue-file.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { ACCEPT_FILE, type AcceptEntry, applyAcceptFile, parseAccept } from "./accepted-changes.js";
 import { type Change, KINDS } from "./change.js";
@@ -108,8 +108,8 @@ export function holdBack(
 /** Whether the generated folder has a path exactly as the head has it: the same endpoint, or none. */
 function reviewedIn(reviewed: Catalogue, head: Catalogue): (path: string) => boolean {
   const [inFolder, inHead] = [byPathOf(reviewed), byPathOf(head)];
-  const textOf = (entry: CatalogueEntry | undefined): string | null => (entry ? endpointText(entry) : null);
-  return (path) => textOf(inFolder.get(path)) === textOf(inHead.get(path));
+  const keyOf = (entry: CatalogueEntry | undefined): string | null => (entry ? contentKey(entry) : null);
+  return (path) => keyOf(inFolder.get(path)) === keyOf(inHead.get(path));
 }
 
 function byPathOf({ entries }: Catalogue): ReadonlyMap<string, CatalogueEntry> {

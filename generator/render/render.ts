@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { JsonText } from "../manifest/json.js";
 import { byText } from "../manifest/strings.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
-import { catalogueText, endpointText, recordText } from "../catalogue/catalogue-file.js";
+import { catalogueRecordText, catalogueText, contentKey } from "../catalogue/catalogue-file.js";
 import { lineageText } from "../catalogue/lineage.js";
 import { type OpenApiOptions, openApiPartTexts, openApiText } from "./openapi/document.js";
 import { stringLiteral } from "./code.js";
@@ -11,30 +11,29 @@ import { routeModule } from "./route-module.js";
 /** Generated files: path within the folder (with `/`) → text. */
 export type FileSet = ReadonlyMap<string, string>;
 
-/** What is rendered from one endpoint alone. */
-export interface EndpointTexts {
+/** The texts that depend on one endpoint alone. */
+export interface RenderedEndpoint {
   readonly module: string;
-  /** Its part of `catalogue.json`. */
-  readonly record: string;
-  /** Its parts of `openapi.json`. */
+  /** The object of the endpoint in `catalogue.json`. */
+  readonly catalogueRecord: string;
+  /** The path item and the schema of a row in `openapi.json`. */
   readonly pathItem: string;
-  readonly row: string;
+  readonly rowSchema: string;
 }
 
-/** Texts by the digest of their endpoint. */
-export type RenderCache = ReadonlyMap<string, EndpointTexts>;
+/** Rendered endpoints by the SHA-256 digest of their `contentKey`. */
+export type RenderCache = ReadonlyMap<string, RenderedEndpoint>;
 
 interface RenderOptions extends OpenApiOptions {
-  /** Texts of an earlier rendering by this version of Routewright: unchanged endpoints are not rendered again. */
+  /** Of an earlier rendering by this build of Routewright: unchanged endpoints are not rendered again. */
   readonly cache?: RenderCache;
-  /** Called after each module. */
   readonly onProgress?: Progress | undefined;
 }
 
-/** Receives the number of parts done and their total. */
+/** Called before each of `total` items with the number of items done: from 0 to `total - 1`. */
 export type Progress = (done: number, total: number) => void;
 
-export interface Rendering {
+export interface RenderedFiles {
   readonly files: FileSet;
   /** For the next rendering. */
   readonly cache: RenderCache;
@@ -49,16 +48,16 @@ export function render(catalogue: Catalogue, options: RenderOptions = {}): FileS
 export function renderCached(
   catalogue: Catalogue,
   { cache, onProgress, ...options }: RenderOptions = {},
-): Rendering {
+): RenderedFiles {
   const rendered = catalogue.entries.map((entry, i) => {
     onProgress?.(i, catalogue.entries.length);
-    const digest = createHash("sha256").update(endpointText(entry)).digest("base64");
-    return { file: routeFile(entry), digest, texts: cache?.get(digest) ?? endpointTexts(entry) };
+    const digest = createHash("sha256").update(contentKey(entry)).digest("base64");
+    return { file: routeFile(entry), digest, texts: cache?.get(digest) ?? renderEndpoint(entry) };
   });
-  const records = rendered.map(({ texts }) => texts.record);
-  const parts = rendered.map(({ texts: { pathItem, row } }) => ({
+  const records = rendered.map(({ texts }) => texts.catalogueRecord);
+  const parts = rendered.map(({ texts: { pathItem, rowSchema } }) => ({
     pathItem: new JsonText(pathItem),
-    row: new JsonText(row),
+    rowSchema: new JsonText(rowSchema),
   }));
   const files: (readonly [string, string])[] = [
     ...rendered.map(({ file, texts }) => [file, texts.module] as const),
@@ -73,8 +72,12 @@ export function renderCached(
   };
 }
 
-function endpointTexts(entry: CatalogueEntry): EndpointTexts {
-  return { module: routeModule(entry), record: recordText(entry), ...openApiPartTexts(entry) };
+function renderEndpoint(entry: CatalogueEntry): RenderedEndpoint {
+  return {
+    module: routeModule(entry),
+    catalogueRecord: catalogueRecordText(entry),
+    ...openApiPartTexts(entry),
+  };
 }
 
 /** `index.ts`: imports all modules and lists them in the documented order. */
@@ -86,9 +89,9 @@ function indexModule(entries: readonly CatalogueEntry[]): string {
     return `${header}import type { EndpointModule } from "@routewright/runtime";\n\n${LIST_COMMENT}export const endpoints: readonly EndpointModule[] = [];\n`;
   const imports = entries.map((entry) => {
     const file = `./${routeFile(entry).replace(/\.ts$/, ".js")}`;
-    return `import * as ${moduleName(entry)} from ${stringLiteral(file)};\n`;
+    return `import * as ${moduleIdentifier(entry)} from ${stringLiteral(file)};\n`;
   });
-  const names = entries.map((entry) => `  ${moduleName(entry)},\n`);
+  const names = entries.map((entry) => `  ${moduleIdentifier(entry)},\n`);
   return `${header}${imports.join("")}\n${LIST_COMMENT}export const endpoints = [\n${names.join("")}];\n`;
 }
 
@@ -132,7 +135,7 @@ function fileSegment(segment: string): string {
  * The identifier of an endpoint's module in the index, unique for its path: `/` becomes `$`; no segment is empty, so `$$`
  * can escape the characters that identifiers exclude.
  */
-export function moduleName({ endpoint }: CatalogueEntry): string {
+export function moduleIdentifier({ endpoint }: CatalogueEntry): string {
   return endpoint.path
     .slice(1)
     .replace(/[/.-]/g, (character) => (character === "/" ? "$" : character === "." ? "$$p" : "$$d"));

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { moduleName, routeFile } from "../../generator/render/render.js";
+import { moduleIdentifier, routeFile } from "../../generator/render/render.js";
 import { catalogueFrom } from "../catalogue/catalogues.js";
 import { entry } from "./openapi/catalogues.js";
 
@@ -75,14 +75,14 @@ describe("the identifier of a module", () => {
   it("is one, and no other path's", () => {
     fc.assert(
       fc.property(pair, ([a, b]) => {
-        expect(moduleName(withPath(a))).toMatch(/^v1[\w$]*$/);
-        expect(moduleName(withPath(a))).not.toBe(moduleName(withPath(b)));
+        expect(moduleIdentifier(withPath(a))).toMatch(/^v1[\w$]*$/);
+        expect(moduleIdentifier(withPath(a))).not.toBe(moduleIdentifier(withPath(b)));
       }),
       { numRuns: 2000 },
     );
   });
 
   it("names the path where that is unambiguous", () => {
-    expect(moduleName(withPath("/v1/bridges/volume/last_7d"))).toBe("v1$bridges$volume$last_7d");
+    expect(moduleIdentifier(withPath("/v1/bridges/volume/last_7d"))).toBe("v1$bridges$volume$last_7d");
   });
 });

@@ -45,7 +45,7 @@ export function openApiOf(
     tags: tagsOf(categories, catalogue.categories),
     "x-tagGroups": tagGroupsOf(categories),
     paths: new Map([...endpoints.map(({ path, pathItem }) => [path, pathItem] as const), ...systemPaths()]),
-    components: componentsOf(endpoints.map(({ path, row }) => [rowNameOf(path), row] as const)),
+    components: componentsOf(endpoints.map((part) => [rowNameOf(part.path), part.rowSchema] as const)),
   };
 }
 
@@ -58,20 +58,23 @@ export function openApiText(
   return `${jsonText(openApiOf(catalogue, options, parts))}\n`;
 }
 
-/** What the document has of one endpoint alone. */
+/** The parts of the document that depend on one endpoint alone. */
 interface OpenApiParts {
   readonly pathItem: Json;
-  readonly row: Json;
+  readonly rowSchema: Json;
 }
 
 function partsOf(entry: CatalogueEntry): OpenApiParts {
-  return { pathItem: dataPathItem(entry), row: rowSchema(entry) };
+  return { pathItem: dataPathItem(entry), rowSchema: rowSchema(entry) };
 }
 
-/** Those parts as text, with the margins of their places in the document. */
-export function openApiPartTexts(entry: CatalogueEntry): { readonly pathItem: string; readonly row: string } {
-  const { pathItem, row } = partsOf(entry);
-  return { pathItem: jsonText(pathItem, "\n    "), row: jsonText(row, "\n      ") };
+/** The parts as text, indented as in the document. */
+export function openApiPartTexts(entry: CatalogueEntry): Readonly<Record<keyof OpenApiParts, string>> {
+  const parts = partsOf(entry);
+  return {
+    pathItem: jsonText(parts.pathItem, "\n    "),
+    rowSchema: jsonText(parts.rowSchema, "\n      "),
+  };
 }
 
 function tagsOf(categories: readonly string[], descriptions: ReadonlyMap<string, string>): readonly Json[] {
