@@ -78,14 +78,14 @@ export class Connection {
   }
 
   /** Returns the connection to the pool; a broken one is closed. `timedOut`: its query exceeded its time limit. */
-  release(isBroken: boolean, timedOut = false): void {
+  release({ isBroken, timedOut }: { readonly isBroken: boolean; readonly timedOut: boolean }): void {
     const lease = this.#lease;
     this.#lease = null;
     lease?.release(timedOut);
     this.#release(isBroken || this.#canceled !== null);
   }
 
-  /** Returns the connection, but keeps the caller's lease. Call the result to release that too. */
+  /** Returns the connection to the pool; a broken one is closed. The result releases the caller's lease. */
   releaseKeepingLease(isBroken: boolean): () => void {
     const lease = this.#lease;
     this.#lease = null;
@@ -120,8 +120,8 @@ export class Connection {
     await this.run({ text }, limits);
   }
 
-  /** Looks up the backend of the open transaction: behind a pooler it changes per transaction. */
-  async identify(limits: QueryLimits): Promise<void> {
+  /** Updates `backendPid` for the open transaction: behind a pooler it changes per transaction. */
+  async fetchBackendPid(limits: QueryLimits): Promise<void> {
     if (!this.#session.isPooled) return;
     const [row] = await this.run({ text: "SELECT pg_backend_pid()" }, limits);
     this.#backendPid = Number(row?.[0]);

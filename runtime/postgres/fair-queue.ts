@@ -20,9 +20,9 @@ export interface Waiter extends QueryTicket {
 }
 
 /**
- * Shares of the connections, and of the places in the queue. A tier's share includes all lower tiers. A table's share
- * applies to the whole, to the tier's share and to the caller's share. Long queries have a smaller share of the connections:
- * each may occupy a processor of the database.
+ * Shares of the connections, and of the places in the queue. A tier's share includes all lower tiers. A table may use 3/4
+ * of the connections, of each tier's share and of each caller's share. Long queries have a smaller share: each may occupy
+ * a processor of the database.
  */
 const SHARES: {
   readonly caller: number;
@@ -42,9 +42,9 @@ const WEIGHTS: Readonly<Record<Tier, number>> = { tier0: 1, tier1: 2, tier2: 4, 
 /** Per tier, a query counts as having arrived this much earlier. */
 const TIER_ADVANTAGE_MS = 250;
 
-/** Per millisecond of connection time that its caller used, a query counts as having arrived this much later. */
-const WAIT_PER_USE = 2;
-const LONGEST_WAIT_MS = 5000;
+/** Per millisecond of connection time that its caller used recently, a query counts as having arrived this much later. */
+const PENALTY_PER_USED_MS = 2;
+const MAX_USE_PENALTY_MS = 5000;
 
 interface Table {
   running: number;
@@ -73,8 +73,8 @@ export interface Lease {
  * connection time of its caller counts as a later arrival, a higher tier as an earlier one.
  */
 export class FairQueue {
-  readonly #running: Limits;
-  readonly #queued: Limits;
+  readonly #runLimits: Limits;
+  readonly #queueLimits: Limits;
   readonly #entries: Entry[] = [];
   readonly #leases = new Set<QueueLease>();
   readonly #callers = new Callers();
@@ -85,8 +85,8 @@ export class FairQueue {
   readonly #longByTier = TIERS.map(() => 0);
 
   constructor(options: { capacity: number; maxWaiting: number; perCaller?: number }) {
-    this.#running = limitsOf(options.capacity, options.perCaller);
-    this.#queued = limitsOf(options.maxWaiting);
+    this.#runLimits = limitsOf(options.capacity, options.perCaller);
+    this.#queueLimits = limitsOf(options.maxWaiting);
   }
 
   get waitingCount(): number {
@@ -99,11 +99,11 @@ export class FairQueue {
     const tier = TIERS.indexOf(waiter.tier);
     const caller = this.#callers.get(waiter.callerId, now);
     const table = this.#tableOf(waiter.relation);
-    const limits = this.#queued;
-    if (upTo(tier, this.#waitingByTier) >= (limits.tier[tier] ?? 0)) return false;
+    const limits = this.#queueLimits;
+    if (sumUpTo(tier, this.#waitingByTier) >= (limits.tier[tier] ?? 0)) return false;
     if (caller.waiting >= limits.caller || table.waiting >= (limits.table[tier] ?? 0)) return false;
     this.#entries.push({ waiter, caller, table, tier, since: now });
-    count(this.#waitingByTier, tier, 1);
+    adjust(this.#waitingByTier, tier, 1);
     caller.waiting++;
     table.waiting++;
     return true;
@@ -124,13 +124,20 @@ export class FairQueue {
     return null;
   }
 
+  /** Dequeues all queries. */
+  drain(): Waiter[] {
+    const drained: Waiter[] = [];
+    while (this.#entries.length > 0) drained.push(this.#remove(0).waiter);
+    return drained;
+  }
+
   /** Dequeues the queries that have waited longer than this, or whose result is no longer needed. */
-  expired(timeoutMs: number): Waiter[] {
-    const before = performance.now() - timeoutMs;
+  removeExpired(timeoutMs: number): Waiter[] {
+    const addedBefore = performance.now() - timeoutMs;
     const found: Waiter[] = [];
     for (let i = this.#entries.length - 1; i >= 0; i--) {
       const entry = this.#entries[i];
-      if (entry && (entry.since < before || !entry.waiter.isStillNeeded()))
+      if (entry && (entry.since < addedBefore || !entry.waiter.isStillNeeded()))
         found.push(this.#remove(i).waiter);
     }
     return found;
@@ -154,16 +161,17 @@ export class FairQueue {
 
   #countLong(now: number): void {
     this.#longByTier.fill(0);
-    for (const lease of this.#leases) if (lease.isLong(now)) count(this.#longByTier, lease.tier, 1);
+    for (const lease of this.#leases) if (lease.checkLong(now)) adjust(this.#longByTier, lease.tier, 1);
   }
 
   #hasRoom({ caller, table, tier }: Entry, now: number): boolean {
-    const limits = this.#running;
+    const limits = this.#runLimits;
     if (caller.isPaused(now) || caller.running >= limits.caller) return false;
-    if (caller.sendsLongQueries(now) && upTo(tier, this.#longByTier) >= (limits.long[tier] ?? 0))
+    if (caller.sendsLongQueries(now) && sumUpTo(tier, this.#longByTier) >= (limits.long[tier] ?? 0))
       return false;
     if (table.running >= (limits.table[tier] ?? 0)) return false;
-    if (upTo(tier, this.#runningByTier) >= (limits.tier[tier] ?? 0)) return false;
+    if (sumUpTo(tier, this.#runningByTier) >= (limits.tier[tier] ?? 0)) return false;
+    // Counts only when the caller runs enough queries to reach the limit.
     return caller.running < limits.callerTable || this.#runningOf(caller, table) < limits.callerTable;
   }
 
@@ -177,7 +185,7 @@ export class FairQueue {
     const entry = this.#entries[index] as Entry;
     const last = this.#entries.pop() as Entry;
     if (entry !== last) this.#entries[index] = last;
-    count(this.#waitingByTier, entry.tier, -1);
+    adjust(this.#waitingByTier, entry.tier, -1);
     entry.caller.waiting--;
     entry.table.waiting--;
     return entry;
@@ -186,9 +194,9 @@ export class FairQueue {
   #lease({ caller, table, tier, waiter }: Entry): Lease {
     caller.running++;
     table.running++;
-    count(this.#runningByTier, tier, 1);
+    adjust(this.#runningByTier, tier, 1);
     const lease = new QueueLease({ caller, table, tier }, WEIGHTS[waiter.tier], (ended) => {
-      count(this.#runningByTier, tier, -1);
+      adjust(this.#runningByTier, tier, -1);
       this.#leases.delete(ended);
     });
     this.#leases.add(lease);
@@ -211,7 +219,7 @@ class QueueLease implements Lease {
   readonly #weight: number;
   readonly #ended: (lease: QueueLease) => void;
   readonly #startedAt = performance.now();
-  /** Of a caller of long queries each counts as long from its start. */
+  /** Whether its caller sent long queries before: then this query counts as long from its start. */
   readonly #isExpectedLong: boolean;
   #holdsConnection = true;
   #isHeld = true;
@@ -229,7 +237,8 @@ class QueueLease implements Lease {
     this.#isExpectedLong = caller.sendsLongQueries(this.#startedAt);
   }
 
-  isLong(now: number): boolean {
+  /** Whether the query is long. Records it with the caller, so that its next queries count as long from their start. */
+  checkLong(now: number): boolean {
     return this.caller.noteDuration(this.#startedAt, now) || this.#isExpectedLong;
   }
 
@@ -254,12 +263,12 @@ class QueueLease implements Lease {
 
 /** Arrival time of a query, adjusted by its tier and its caller's recent use. */
 function effectiveArrival({ caller, since, tier }: Entry, now: number): number {
-  const wait = Math.min(LONGEST_WAIT_MS, WAIT_PER_USE * caller.usedMs(now));
-  return since + wait - tier * TIER_ADVANTAGE_MS;
+  const penalty = Math.min(MAX_USE_PENALTY_MS, PENALTY_PER_USED_MS * caller.usedMs(now));
+  return since + penalty - tier * TIER_ADVANTAGE_MS;
 }
 
 /** The count of a tier and of all lower tiers. */
-function upTo(tier: number, counts: readonly number[]): number {
+function sumUpTo(tier: number, counts: readonly number[]): number {
   let sum = 0;
   for (let i = 0; i <= tier; i++) sum += counts[i] ?? 0;
   return sum;
@@ -286,7 +295,7 @@ function limitsOf(total: number, perCaller?: number): Limits {
     callerTable: perCaller ?? shareOf(caller, SHARES.table),
     tier,
     table: tier.map((all) => shareOf(all, SHARES.table)),
-    // Where each caller has a limit of its own, for streams, all are long.
+    // Only the pool for streams sets `perCaller`. All streams are long: the tier's limit applies.
     long: perCaller === undefined ? TIERS.map((each) => shareOf(total, SHARES.long[each])) : tier,
   };
 }
@@ -295,6 +304,6 @@ function shareOf(total: number, share: number): number {
   return Math.max(1, Math.floor(total * share));
 }
 
-function count(counts: number[], index: number, by: 1 | -1): void {
+function adjust(counts: number[], index: number, by: 1 | -1): void {
   counts[index] = (counts[index] ?? 0) + by;
 }

@@ -15,7 +15,7 @@ import {
   type Warehouse,
 } from "../query/warehouse.js";
 import { type QueryLimits, type Texts, withoutClient } from "./connection.js";
-import { ConnectionPool, type ConnectionPoolOptions, Overloaded } from "./connections.js";
+import { ConnectionPool, type ConnectionPoolOptions, Overloaded } from "./connection-pool.js";
 import { ControlConnection } from "./control-connection.js";
 import { isRelationChange, RelationMissing } from "./database-errors.js";
 import type { QueryTicket } from "./fair-queue.js";

@@ -9,7 +9,7 @@ import {
   type RowStream,
   type StreamEnd,
 } from "../query/warehouse.js";
-import type { ConnectionPool } from "./connections.js";
+import type { ConnectionPool } from "./connection-pool.js";
 import { Spool, type SpoolBudget } from "./spool.js";
 import { type Connection, queryOf, type QueryLimits } from "./connection.js";
 
@@ -39,7 +39,7 @@ export async function openRowStream(
     first = await cursor.open(query, columns);
   } catch (error) {
     cursors.delete(cursor);
-    connection.release(true, error instanceof QueryTimeout);
+    connection.release({ isBroken: true, timedOut: error instanceof QueryTimeout });
     throw error;
   }
   return {
@@ -61,7 +61,10 @@ class SpooledRows implements RowChunks {
   #isReading = true;
   #isClosed = false;
   #error: Error | null = null;
-  #arrived: (() => void) | null = null;
+  /** Resolves the pause of `next`, which waits for rows; null when it does not wait. */
+  #wakeReader: (() => void) | null = null;
+  /** Releases the caller's lease. Set once the cursor is closed. */
+  #releaseLease: () => void = () => undefined;
 
   constructor(
     cursor: Cursor,
@@ -83,7 +86,7 @@ class SpooledRows implements RowChunks {
       if (text !== null) return { done: false, value: text };
       if (this.#error !== null) throw this.#error;
       if (!this.#isReading) return this.return();
-      await new Promise<void>((resolve) => (this.#arrived = resolve));
+      await new Promise<void>((resolve) => (this.#wakeReader = resolve));
     }
   }
 
@@ -95,8 +98,6 @@ class SpooledRows implements RowChunks {
     const { milliseconds } = this.#cursor;
     return { done: true, value: { returned: this.#returned, hasMore: this.#hasMore, milliseconds } };
   }
-
-  #releaseLease: () => void = () => undefined;
 
   async #read(first: readonly string[], cursors: Set<Cursor>): Promise<void> {
     try {
@@ -126,25 +127,25 @@ class SpooledRows implements RowChunks {
   }
 
   #signal(): void {
-    const arrived = this.#arrived;
-    this.#arrived = null;
-    arrived?.();
+    const wakeReader = this.#wakeReader;
+    this.#wakeReader = null;
+    wakeReader?.();
   }
 }
 
 /** Target size of a fetch, in characters: large enough to amortize its round trip. */
 const FETCH_CHARACTERS = 64 * 1024;
 
-/** Rows of the first fetch, when the length of a row is unknown, and the maximum. */
-const FIRST_ROWS = 8;
-const MOST_ROWS = 2048;
+/** Rows of the first fetch, when the length of a row is still unknown, and maximum rows of a fetch. */
+const FIRST_FETCH_ROWS = 8;
+const MAX_FETCH_ROWS = 2048;
 
-/** Reads the rows of a query as text, in its own transaction, which ends with the last row. */
+/** Reads the rows of a query as text, in its own transaction, which `close` ends. */
 export class Cursor {
   readonly #connection: Connection;
   readonly #limits: QueryLimits;
-  #size = FIRST_ROWS;
-  #isOpen = true;
+  #fetchSize = FIRST_FETCH_ROWS;
+  #hasMoreRows = true;
   #hasFailed = false;
   #milliseconds = 0;
 
@@ -168,8 +169,8 @@ export class Cursor {
     const { text, values } = queryOf(postgresDialect.selectEach(relation, columns, selection, format));
     return this.#timed(async () => {
       await this.#connection.begin(this.#limits);
-      await this.#connection.identify(this.#limits);
-      const declare = { text: `DECLARE answer NO SCROLL CURSOR FOR ${text}`, values: values ?? [] };
+      await this.#connection.fetchBackendPid(this.#limits);
+      const declare = { text: `DECLARE row_cursor NO SCROLL CURSOR FOR ${text}`, values: values ?? [] };
       await this.#connection.run(declare, this.#limits);
       return this.#fetch();
     });
@@ -177,7 +178,7 @@ export class Cursor {
 
   /** The next rows; none when there are no more. */
   next(): Promise<readonly string[]> {
-    return this.#isOpen ? this.#timed(() => this.#fetch()) : Promise.resolve([]);
+    return this.#hasMoreRows ? this.#timed(() => this.#fetch()) : Promise.resolve([]);
   }
 
   /** Cancels the transaction and its query, which rejects with the reason. */
@@ -185,7 +186,7 @@ export class Cursor {
     this.#connection.cancel(reason);
   }
 
-  /** Ends the transaction and returns the connection. The caller's lease is held until the result is called. */
+  /** Ends the transaction and returns the connection to the pool. The result releases the caller's lease. */
   async close(): Promise<() => void> {
     let isBroken = this.#hasFailed;
     if (!isBroken)
@@ -199,14 +200,14 @@ export class Cursor {
   }
 
   async #fetch(): Promise<readonly string[]> {
-    const size = this.#size;
-    const rows = await this.#connection.run({ text: `FETCH ${String(size)} FROM answer` }, this.#limits);
+    const size = this.#fetchSize;
+    const rows = await this.#connection.run({ text: `FETCH ${String(size)} FROM row_cursor` }, this.#limits);
     const texts = rows.map(([text]) => text ?? "");
     const characters = texts.reduce((sum, text) => sum + text.length, 0);
     const fitting = Math.ceil((FETCH_CHARACTERS * texts.length) / Math.max(1, characters));
     // Grows slowly, since long rows may follow short ones.
-    this.#size = Math.max(1, Math.min(fitting, 4 * size, MOST_ROWS));
-    if (texts.length < size) this.#isOpen = false;
+    this.#fetchSize = Math.max(1, Math.min(fitting, 4 * size, MAX_FETCH_ROWS));
+    if (texts.length < size) this.#hasMoreRows = false;
     return texts;
   }
 

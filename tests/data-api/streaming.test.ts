@@ -23,7 +23,7 @@ function begin(url: string, headers: Record<string, string> = {}): Promise<Incom
 async function readers(of: string): Promise<number> {
   const [row] = await query(
     `SELECT count(*)::int AS n FROM pg_stat_activity
-     WHERE state <> 'idle' AND pid <> pg_backend_pid() AND (query LIKE '%' || $1 || '%' OR query LIKE '%answer%')`,
+     WHERE state <> 'idle' AND pid <> pg_backend_pid() AND (query LIKE '%' || $1 || '%' OR query LIKE '%row_cursor%')`,
     [of],
   );
   return Number(row?.["n"]);
@@ -82,7 +82,7 @@ describe("an answer of any length", () => {
     await sleep(500);
     const fetched = async () => {
       const [row] = await query(
-        "SELECT state FROM pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE '%answer%'",
+        "SELECT state FROM pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE '%row_cursor%'",
       );
       return row?.["state"];
     };

@@ -11,9 +11,14 @@ import {
 } from "./connection.js";
 import { isConnectionRefusal, isStatementError } from "./database-errors.js";
 import { FairQueue, type Lease, type QueryTicket } from "./fair-queue.js";
-/** How long a query may wait for a connection, and how long an idle connection is kept. */
+
+/** How long a query may wait for a connection. */
 const ACQUIRE_TIMEOUT_MS = 10_000;
+
+/** How long an idle connection is kept. */
 const IDLE_MS = 10_000;
+
+/** Interval of the check for time limits, abandoned queries and idle connections. */
 const CHECK_MS = 100;
 
 /** Exponential backoff after a failed attempt to connect. */
@@ -23,10 +28,15 @@ const LONGEST_BACKOFF_MS = 1000;
 /** Prepared statements per connection. Beyond it the connection is replaced, which frees their plans in the database. */
 const MAX_PREPARED = 500;
 
-/** The queue, or the caller's share of it, is full, or no connection became available in time. */
+const OVERLOADED = {
+  queueFull: "The queue for database connections, or the query's share of it, is full.",
+  timeout: `No database connection became available within ${String(ACQUIRE_TIMEOUT_MS / 1000)} seconds.`,
+};
+
+/** A query gets no connection, since more queries arrive than the database can serve. */
 export class Overloaded extends Error {
-  constructor() {
-    super("No database connection became available in time.");
+  constructor(reason: keyof typeof OVERLOADED) {
+    super(OVERLOADED[reason]);
   }
 }
 
@@ -89,7 +99,7 @@ export class ConnectionPool {
       const start = (connection: Connection): void =>
         connection.query(statement, limits, (error, rows) => {
           const isBroken = error !== null && !isStatementError(error);
-          connection.release(isBroken, error instanceof QueryTimeout);
+          connection.release({ isBroken, timedOut: error instanceof QueryTimeout });
           if (error) reject(error);
           else resolve(rows);
         });
@@ -100,14 +110,14 @@ export class ConnectionPool {
   #enqueue(
     { callerId, tier, relation }: QueryTicket,
     isStillNeeded: IsStillNeeded,
-    connected: (connection: Connection) => void,
+    onConnection: (connection: Connection) => void,
     fail: (error: Error) => void,
   ): void {
     if (this.#isClosed) return fail(new Error("The database connections are closed."));
-    const start = (lease: Lease): void => connected(this.#take(lease));
+    const start = (lease: Lease): void => onConnection(this.#leaseFree(lease));
     if (!this.queue.add({ callerId, tier, relation, isStillNeeded, start, fail }))
-      return fail(new Overloaded());
-    this.#serve();
+      return fail(new Overloaded("queueFull"));
+    this.#dispatch();
   }
 
   /** Closes the connections, busy ones once they are released. */
@@ -115,25 +125,27 @@ export class ConnectionPool {
     this.#isClosed = true;
     clearInterval(this.#timer);
     for (const connection of this.#free.splice(0)) connection.client.release(true);
-    for (const waiter of this.queue.expired(-Infinity))
-      waiter.fail(new Error("The database connections are closed."));
+    for (const waiter of this.queue.drain()) waiter.fail(new Error("The database connections are closed."));
     await this.#pool.end();
   }
 
-  #take(lease: Lease): Connection {
+  /** Leases the free connection used last. There is one: `#dispatch` has checked it. */
+  #leaseFree(lease: Lease): Connection {
     const connection = this.#free.pop() as Connection;
     this.#busy.add(connection);
     return connection.leasedTo(lease);
   }
 
-  #serve(): void {
+  /** Gives free connections to waiting queries, and opens another if more of them may run. */
+  #dispatch(): void {
     if (this.queue.waitingCount === 0 || this.#options.hasMemory?.() === false) return;
     while (this.#free.length > 0) {
       const next = this.queue.next();
       if (next === null) return;
       next.waiter.start(next.lease);
     }
-    if (this.#isBackingOff || this.queue.waitingCount <= this.#opening) return;
+    const hasEnoughOpening = this.#opening >= this.queue.waitingCount;
+    if (this.#isBackingOff || hasEnoughOpening) return;
     const held = this.#busy.size + this.#opening;
     if (held < this.#options.size && this.queue.hasEligible()) this.#open();
   }
@@ -146,15 +158,15 @@ export class ConnectionPool {
         this.#backoffMs = 0;
         this.#free.push(connection);
         if (this.#isClosed) return this.#discard(connection);
-        this.#serve();
+        this.#dispatch();
       },
       (error: unknown) => {
         this.#opening--;
         this.#failedToConnect(error as Error);
       },
     );
-    // Other waiting queries may be eligible too.
-    this.#serve();
+    // Other waiting queries may need a connection too.
+    this.#dispatch();
   }
 
   async #connect(): Promise<Connection> {
@@ -176,13 +188,13 @@ export class ConnectionPool {
   #failedToConnect(error: Error): void {
     this.#lastError = error;
     const mayRecover = this.#busy.size + this.#free.length + this.#opening > 0 || isConnectionRefusal(error);
-    if (!mayRecover) for (const waiter of this.queue.expired(-Infinity)) waiter.fail(error);
+    if (!mayRecover) for (const waiter of this.queue.drain()) waiter.fail(error);
     if (this.#isBackingOff) return;
     this.#isBackingOff = true;
     this.#backoffMs = Math.min(LONGEST_BACKOFF_MS, Math.max(FIRST_BACKOFF_MS, 2 * this.#backoffMs));
     setTimeout(() => {
       this.#isBackingOff = false;
-      this.#serve();
+      this.#dispatch();
     }, this.#backoffMs).unref();
   }
 
@@ -194,7 +206,7 @@ export class ConnectionPool {
       connection.freeSince = performance.now();
       this.#free.push(connection);
     }
-    this.#serve();
+    this.#dispatch();
   }
 
   #discard(connection: Connection): void {
@@ -214,9 +226,11 @@ export class ConnectionPool {
     const now = performance.now();
     for (const connection of this.#busy) connection.check(now);
     while (this.#free[0] && now - this.#free[0].freeSince > IDLE_MS) this.#discard(this.#free[0]);
-    for (const waiter of this.queue.expired(ACQUIRE_TIMEOUT_MS))
-      waiter.fail(this.#busy.size > 0 || this.#lastError === null ? new Overloaded() : this.#lastError);
-    // A caller's penalty may have ended.
-    this.#serve();
+    for (const waiter of this.queue.removeExpired(ACQUIRE_TIMEOUT_MS))
+      waiter.fail(
+        this.#busy.size > 0 || this.#lastError === null ? new Overloaded("timeout") : this.#lastError,
+      );
+    // A caller's delay after a timeout may have ended.
+    this.#dispatch();
   }
 }
