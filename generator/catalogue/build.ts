@@ -16,10 +16,11 @@ import type {
 import { checkModel, isExcluded, timezoneOf } from "./check.js";
 import { isWideNumber, parseColumnType } from "./column-types/column-type.js";
 import { withExamples } from "./examples.js";
-import { lineageOf, upstreamNodesOf, withInheritedPrivacy } from "./lineage.js";
+import { lineageOf, withInheritedPrivacy } from "./lineage.js";
 import { granularityRank, pathOf } from "./path.js";
 import type { ApiSettings } from "./settings.js";
 import { hasResource, isPublished, type ModelTags, readTags } from "./tags.js";
+import { upstreamNodesOf } from "./upstream-nodes.js";
 
 export interface CatalogueOptions {
   /** Tier of an endpoint whose model has no tier tag. */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { upstreamNodesOf, isNondeterministic } from "../../generator/catalogue/lineage.js";
+import { isNondeterministic, upstreamNodesOf } from "../../generator/catalogue/upstream-nodes.js";
 import type { GraphNode } from "../../generator/manifest/graph.js";
 import { catalogueOfText } from "./catalogues.js";
 import { bikeShareManifest } from "../support/bike-share.js";
