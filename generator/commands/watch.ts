@@ -12,7 +12,7 @@ import { type CliCommand, type CommandResult, EXIT, OPTIONS, stopSignal, withMan
 export interface WatchOptions {
   /** File or http(s) address of the manifest. */
   readonly manifest: string;
-  /** Of dbt's catalog.json. */
+  /** File or http(s) address of dbt's catalog.json. */
   readonly catalog?: string | undefined;
   readonly out: string;
   readonly intervalSeconds: number;
@@ -22,7 +22,7 @@ export interface WatchOptions {
   /** Prints a message. */
   readonly print: (text: string) => void;
   /** Resolves when it is time to stop. */
-  readonly until: Promise<void>;
+  readonly stopped: Promise<void>;
 }
 
 interface Flags {
@@ -39,8 +39,8 @@ export function configureWatch(command: CliCommand): void {
     .addOption(OPTIONS.out())
     .option(
       "--interval <seconds>",
-      "how often an address is read (default: DBT_MANIFEST_REFRESH_INTERVAL_SECONDS or 300)",
-      seconds,
+      "how often the manifest is polled; a file also when it changes (default: DBT_MANIFEST_REFRESH_INTERVAL_SECONDS or 300)",
+      parseSeconds,
     )
     .runs((flags: Flags) =>
       withManifest(flags, (settings) =>
@@ -49,7 +49,7 @@ export function configureWatch(command: CliCommand): void {
           intervalSeconds: flags.interval ?? settings.refreshIntervalSeconds,
           title: settings.apiTitle,
           print: (text) => void process.stdout.write(text),
-          until: stopSignal(),
+          stopped: stopSignal(),
         }),
       ),
     )
@@ -58,74 +58,78 @@ export function configureWatch(command: CliCommand): void {
     });
 }
 
-function seconds(text: string): number {
+function parseSeconds(text: string): number {
   const number = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   if (number >= 1 && number <= 86_400) return number;
   throw new InvalidArgumentError("It must be a whole number from 1 to 86400.");
 }
 
-/** `routewright watch`: regenerates whenever the manifest changes. A problem changes nothing, and is printed once. */
+/** `routewright watch`: regenerates whenever the manifest changes. An error leaves the folder as it is; a lasting one is printed once. */
 export async function watch(options: WatchOptions): Promise<CommandResult> {
-  const { manifest, intervalSeconds, print, until } = options;
+  const { manifest, intervalSeconds, print, stopped } = options;
   const watcher = new Watcher(options);
-  let printed = "";
+  let lastError: string | null = null;
   const poll = async (): Promise<void> => {
-    const message = await watcher.poll();
-    if (message !== null && message !== printed) print(message);
-    printed = message ?? printed;
+    const { report = null, error = null } = await watcher.poll();
+    if (report !== null) print(report);
+    if (error !== null && error !== lastError) print(error);
+    lastError = error;
   };
   print(`Watching ${redactedLocation(manifest)}, every ${String(intervalSeconds)} s.\n`);
   const stopPolling = startPolling({ source: manifest, intervalSeconds, poll });
-  await until;
+  await stopped;
   await stopPolling();
   return { exit: EXIT.ok };
+}
+
+/** What a poll has to print; nothing if the manifest has not changed. */
+interface Outcome {
+  /** What was written. */
+  readonly report?: string;
+  /** Why nothing was written. */
+  readonly error?: string;
 }
 
 class Watcher {
   readonly #options: WatchOptions;
   readonly #source: PolledSource;
   /** Hash of the manifest that the folder was last brought up to date with. */
-  #written: string | null = null;
-  #rendered: RenderCache = new Map();
+  #writtenHash: string | null = null;
+  #renderCache: RenderCache = new Map();
 
   constructor(options: WatchOptions) {
     this.#options = options;
     this.#source = new PolledSource(options.manifest);
   }
 
-  /** Reads the manifest if it has changed and regenerates; the message to print, or null. */
-  async poll(): Promise<string | null> {
+  /** Reads the manifest and, if it has changed, regenerates. After an error the next poll tries again. */
+  async poll(): Promise<Outcome> {
     try {
-      const polled = await this.#source.poll(this.#written);
-      if (polled.kind === "unchanged") return null;
-      if (polled.kind === "error") return errorLine(polled.detail);
-      const { isWritten, message } = await this.#write(polled.text, polled.location);
-      if (isWritten) this.#written = polled.hash;
-      return message;
+      const polled = await this.#source.poll(this.#writtenHash);
+      if (polled.kind === "unchanged") return {};
+      if (polled.kind === "error") return failed(polled.detail);
+      const outcome = await this.#write(polled.text, polled.location);
+      if (outcome.report !== undefined) this.#writtenHash = polled.hash;
+      return outcome;
     } catch (error) {
-      // The folder is as it was; the next poll tries again.
-      return errorLine(error instanceof Error ? error.message : String(error));
+      return failed(error instanceof Error ? error.message : String(error));
     }
   }
 
-  async #write(text: string, location: string): Promise<{ isWritten: boolean; message: string }> {
+  async #write(text: string, location: string): Promise<Outcome> {
     const { out, catalog, defaultTier, title } = this.#options;
-    const failed = (...problems: readonly string[]) => ({
-      isWritten: false,
-      message: problems.map(errorLine).join(""),
-    });
     const reading = await parseModels(text, location, catalog);
     if (!reading.ok) return failed(reading.problem);
     const catalogue = catalogueOf(reading.manifest, { defaultTier });
-    const { files, cache } = renderCached(catalogue, { title, cache: this.#rendered });
-    this.#rendered = cache;
+    const { files, cache } = renderCached(catalogue, { title, cache: this.#renderCache });
+    this.#renderCache = cache;
     const update = updateFolder(files, { out });
     if (!update.ok) return failed(...update.problems);
     const report = { out, check: false, warnings: reading.manifest.warnings, catalogue, drift: update.drift };
-    return { isWritten: true, message: reportText(report) };
+    return { report: reportText(report) };
   }
 }
 
-function errorLine(problem: string): string {
-  return `error: ${problem}\n`;
+function failed(...problems: readonly string[]): Outcome {
+  return { error: problems.map((problem) => `error: ${problem}\n`).join("") };
 }

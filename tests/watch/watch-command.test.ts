@@ -52,6 +52,17 @@ describe("routewright watch", () => {
     expect((await command.stop("SIGINT")).code).toBe(0);
   });
 
+  it("reports every change of the folder, also one like the last", async () => {
+    const folder = ownFolder();
+    const command = watch(folder);
+    for (const [i, type] of ["bigint", "text", "date"].entries()) {
+      put(folder, manifestOf([{ name: "api_a", tags: ["production", "api:a"], columns: { n: type } }]));
+      await command.until(new RegExp(`(?:1 endpoint;[^]*){${i + 1}}`));
+    }
+    const { stdout } = await command.stop();
+    expect(stdout.match(/changed +generated\/routes\/general\/a\.ts/g)).toHaveLength(2);
+  });
+
   it("changes nothing for a half-written manifest, reports it once, and continues when it is complete", async () => {
     const folder = ownFolder();
     const whole = JSON.stringify(manifestOf([{ name: "api_a", tags: ["production", "api:a"], columns: {} }]));
