@@ -163,4 +163,5 @@ reads("reads the members of an enum", [
   ["Enum8", string],
   ["Enum8(a = 1)", unknown],
   ["Enum8('a' = 'b')", unknown],
+  ["Enum8('a' . 1)", unknown],
 ]);

@@ -21,7 +21,7 @@ export const MAX_TYPE_TEXT = 65_536;
  */
 export function parseColumnType(text: string | undefined): ColumnType {
   if (text === undefined) return UNKNOWN;
-  const type = known.get(text) ?? readColumnType(text);
+  const type = known.get(text) ?? parseUncached(text);
   if (known.size < MAX_KNOWN && text.length < 100) known.set(text, type);
   return type;
 }
@@ -44,7 +44,7 @@ export function asString(type: ColumnType): ColumnType {
   return isWideNumber(type) && "nullable" in type ? { kind: "string", nullable: type.nullable } : type;
 }
 
-function readColumnType(text: string): ColumnType {
+function parseUncached(text: string): ColumnType {
   const type = parseBareType(text.replace(/\s(not\s)?null\s*$/i, ""));
   return /(?<!\snot)\snull\s*$/i.test(text) ? nullable(type) : type;
 }
@@ -53,17 +53,17 @@ function parseBareType(text: string): ColumnType {
   if (text.length > MAX_TYPE_TEXT) return UNKNOWN;
   const tokens = tokensOf(text);
   const expression = tokens && expressionOf(tokens);
-  return expression === undefined ? UNKNOWN : readType(expression);
+  return expression === undefined ? UNKNOWN : parseType(expression);
 }
 
 const CONSTRUCTORS: ReadonlyMap<string, TypeConstructor> = new Map([...BOTH, ...CLICKHOUSE, ...POSTGRES]);
 const EXACT_CASE: ReadonlyMap<string, TypeConstructor> = new Map(CLICKHOUSE_EXACT_CASE);
 
 /** The type of an expression. Unsupported types are `unknown`, also within a supported one. */
-function readType(expression: Expression): ColumnType {
+function parseType(expression: Expression): ColumnType {
   const signature = signatureOf(expression);
   if (signature === undefined) return UNKNOWN;
-  const type = constructorOf(signature.name)?.(signature.args, readType) ?? UNKNOWN;
+  const type = constructorOf(signature.name)?.(signature.args, parseType) ?? UNKNOWN;
   return arrayOf(type, signature.dimensions);
 }
 
@@ -75,7 +75,7 @@ function constructorOf(written: string): TypeConstructor | undefined {
 /** `_int4` is PostgreSQL's internal name of `int4[]`. */
 function postgresArray(name: string): TypeConstructor | undefined {
   const element = name.startsWith("_") ? CONSTRUCTORS.get(name.slice(1)) : undefined;
-  return element && ((args, read) => arrayOf(element(args, read) ?? UNKNOWN, 1));
+  return element && ((args, parse) => arrayOf(element(args, parse) ?? UNKNOWN, 1));
 }
 
 function arrayOf(type: ColumnType, dimensions: number): ColumnType {

@@ -1,21 +1,22 @@
 import { type ColumnType, type IntegerType, UNKNOWN, type Field } from "./json-type.js";
 import type { Expression } from "./parse.js";
-/** Makes a type from the arguments in its parentheses; undefined if they are invalid. */
-export type TypeConstructor = (args: readonly Expression[], read: ReadType) => ColumnType | undefined;
 
-/** Reads the type in an argument. */
-type ReadType = (expression: Expression) => ColumnType;
+/** Builds a type from the arguments in parentheses after its name; undefined if they are invalid. */
+export type TypeConstructor = (args: readonly Expression[], parseType: ParseType) => ColumnType | undefined;
 
-/** Type names in lower case, with their constructors. */
-export type TypeNames = readonly (readonly [name: string, meaning: TypeConstructor])[];
+/** Parses an argument that is itself a type. */
+type ParseType = (expression: Expression) => ColumnType;
 
-/** A type that does not depend on its arguments, such as a precision or time zone that rows do not show. */
-export function constant(type: ColumnType): TypeConstructor {
+/** Constructors by type name, in lower case. */
+export type NamedConstructors = readonly (readonly [name: string, typeConstructor: TypeConstructor])[];
+
+/** This type with any arguments: they, such as a precision or a time zone, do not change the form of its values in rows. */
+export function always(type: ColumnType): TypeConstructor {
   return () => type;
 }
 
-export function aliases(names: readonly string[], meaning: TypeConstructor): TypeNames {
-  return names.map((name) => [name, meaning]);
+export function aliases(names: readonly string[], typeConstructor: TypeConstructor): NamedConstructors {
+  return names.map((name) => [name, typeConstructor]);
 }
 
 export const STRING: ColumnType = { kind: "string", nullable: false };
@@ -42,8 +43,8 @@ export const sizedString: TypeConstructor = (args) => {
 };
 
 /**
- * `Decimal(P, S)`, `numeric(p, s)`; one argument means scale 0 in both engines. With none PostgreSQL stores any
- * number while ClickHouse means (10, 0): the wider reading holds for both.
+ * `Decimal(P, S)`, `numeric(p, s)`. Without S the scale is 0 in both engines. Without arguments a column holds any number
+ * in PostgreSQL and `Decimal(10, 0)` in ClickHouse: the wider of the two is used.
  */
 export const decimal: TypeConstructor = (args) => {
   if (args.length === 0) return { kind: "decimal", nullable: false };
@@ -51,7 +52,7 @@ export const decimal: TypeConstructor = (args) => {
   return fixedPoint(precision, scale);
 };
 
-/** `Decimal64(S)` and its kin: the width gives the precision. */
+/** `Decimal64(S)` and the like: the number in the name decides the precision. */
 export function decimalOfPrecision(precision: number): TypeConstructor {
   return (args) => {
     if (args.length === 0) return { kind: "decimal", nullable: false };
@@ -60,10 +61,10 @@ export function decimalOfPrecision(precision: number): TypeConstructor {
   };
 }
 
-/** PostgreSQL's limit, the wider of the two (ClickHouse ends at 76). */
+/** PostgreSQL's limit; ClickHouse's is 76. */
 const MAX_DIGITS = 1000;
 
-/** Without digits after the point it is an integer; a negative scale (PostgreSQL 15) rounds before the point. */
+/** An integer if the scale is not positive; a negative one (PostgreSQL 15) rounds to tens, hundreds and so on. */
 function fixedPoint(precision: number, scale: number): ColumnType | undefined {
   if (precision < 1 || precision > MAX_DIGITS || Math.abs(scale) > MAX_DIGITS) return undefined;
   if (scale > 0) return { kind: "decimal", precision, scale, nullable: false };
@@ -83,33 +84,33 @@ function numbersOf(args: readonly Expression[]): readonly number[] | undefined {
   return numbers.every((number) => number !== undefined) ? numbers : undefined;
 }
 
-export function readAt(args: readonly Expression[], index: number, read: ReadType): ColumnType {
+export function parseArgument(args: readonly Expression[], index: number, parseType: ParseType): ColumnType {
   const expression = args.at(index);
-  return expression === undefined ? UNKNOWN : read(expression);
+  return expression === undefined ? UNKNOWN : parseType(expression);
 }
 
-export const array: TypeConstructor = (args, read) => ({
+export const array: TypeConstructor = (args, parseType) => ({
   kind: "array",
-  of: readAt(args, 0, read),
+  of: parseArgument(args, 0, parseType),
   nullable: false,
 });
 
-/** `Map(K, V)`: whatever K is, a JSON object's key is its text. */
-export const map: TypeConstructor = (args, read) => ({
+/** `Map(K, V)`: a JSON object, whose keys are the texts of the keys of any K. */
+export const map: TypeConstructor = (args, parseType) => ({
   kind: "map",
-  value: readAt(args, 1, read),
+  value: parseArgument(args, 1, parseType),
   nullable: false,
 });
 
-/** `Tuple(T, …)` is a JSON array, `Tuple(name T, …)` an object; half named is neither. */
-export const tuple: TypeConstructor = (args, read) => {
-  if (args.some(isNamed)) return recordOf(args, read);
-  return args.length === 0 ? undefined : { kind: "tuple", of: args.map(read), nullable: false };
+/** `Tuple(T, …)` is a JSON array, `Tuple(name T, …)` an object; names for some elements only are invalid. */
+export const tuple: TypeConstructor = (args, parseType) => {
+  if (args.some(isNamed)) return recordOf(args, parseType);
+  return args.length === 0 ? undefined : { kind: "tuple", of: args.map(parseType), nullable: false };
 };
 
 /** `Nested(name T, …)`: an array of objects. */
-export const nested: TypeConstructor = (args, read) => {
-  const record = recordOf(args, read);
+export const nested: TypeConstructor = (args, parseType) => {
+  const record = recordOf(args, parseType);
   return record && { kind: "array", of: record, nullable: false };
 };
 
@@ -120,25 +121,29 @@ export const enumeration: TypeConstructor = (args) => {
   return values.length === 0 ? STRING : { kind: "enum", values: [...new Set(values)], nullable: false };
 };
 
-function memberOf([name, ...number]: Expression): string | undefined {
-  const [sign, value] = number;
-  const isNumbered = number.length === 2 && sign?.kind === "sign" && value?.kind === "number";
-  return name?.kind === "string" && (number.length === 0 || isNumbered) ? name.text : undefined;
+/** The string of `'a' = 1` or `'a'`. */
+function memberOf([name, ...rest]: Expression): string | undefined {
+  const [sign, value] = rest;
+  const isNumbered = sign?.kind === "sign" && sign.sign === "=" && value?.kind === "number";
+  const isMember = rest.length === 0 || (rest.length === 2 && isNumbered);
+  return name?.kind === "string" && isMember ? name.text : undefined;
 }
 
-/** ClickHouse, too, tries a name and a type before a type of several words. */
+/** Two words at the start are a name and a type, not a type of two words: ClickHouse reads them in the same way. */
 function isNamed([name, type]: Expression): boolean {
   return name?.kind === "word" && type?.kind === "word";
 }
 
-function recordOf(args: readonly Expression[], read: ReadType): ColumnType | undefined {
-  const fields = args.map((expression) => fieldOf(expression, read));
+function recordOf(args: readonly Expression[], parseType: ParseType): ColumnType | undefined {
+  const fields = args.map((expression) => fieldOf(expression, parseType));
   if (fields.length === 0 || !fields.every((field) => field !== undefined)) return undefined;
   const isDistinct = new Set(fields.map((field) => field.name)).size === fields.length;
   return isDistinct ? { kind: "record", fields, nullable: false } : undefined;
 }
 
-function fieldOf(expression: Expression, read: ReadType): Field | undefined {
+function fieldOf(expression: Expression, parseType: ParseType): Field | undefined {
   const [name, ...type] = expression;
-  return name?.kind === "word" && isNamed(expression) ? { name: name.text, type: read(type) } : undefined;
+  return name?.kind === "word" && isNamed(expression)
+    ? { name: name.text, type: parseType(type) }
+    : undefined;
 }
