@@ -4,7 +4,7 @@ import type { ConnectionSource, RunningServer } from "./http/listen.js";
 import * as service from "./ramp/start-ramp.js";
 
 export { readEnvironment } from "./environment/environment.js";
-export { openLog } from "./http/logger.js";
+export { createLogger } from "./http/logger.js";
 export { SANDBOX_PROVIDERS, startSandbox } from "./ramp/sandbox/sandbox-server.js";
 export type { AdminSession, RampServiceOptions } from "./ramp/start-ramp.js";
 export * from "./ramp/setup/integrations.js";

@@ -5,15 +5,22 @@ import { type DataService, startDataService, setV8Flags } from "./data-api/servi
 import type { NodeBuild, TestRun } from "./data-api/data-versions.js";
 import { type ActiveRelease, loadRelease, type Release, readGeneratedRelease } from "./data-api/release.js";
 import { noManifest, type RefreshResult } from "./data-api/activate.js";
-import { Refresher, type Renderer, localTarget, RefreshLog } from "./data-api/refresh.js";
+import {
+  localTarget,
+  type ManifestRenderer,
+  NOT_RELOADED,
+  Refresher,
+  RefreshLog,
+  reloadMessage,
+} from "./data-api/refresh.js";
 import type { Environment } from "./environment/environment.js";
-import { type Logger, openLog } from "./http/logger.js";
+import { type Logger, createLogger } from "./http/logger.js";
 import type { RunningServer } from "./http/listen.js";
 export { readEnvironment, type Environment, type EnvironmentResult } from "./environment/environment.js";
-export { openLog } from "./http/logger.js";
+export { createLogger } from "./http/logger.js";
 export type { RunningServer } from "./http/listen.js";
 export { type NodeBuild, BuildRecords, type TestRun } from "./data-api/data-versions.js";
-export type { Rendered, Renderer, Rendering } from "./data-api/refresh.js";
+export type { RenderResult, ManifestRenderer, RenderedManifest } from "./data-api/refresh.js";
 export type { HeldBackEndpoint } from "./data-api/release.js";
 export {
   type Grouping,
@@ -25,12 +32,12 @@ export {
 export type { Supervisor } from "./cluster/supervisor.js";
 export { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded/embedded-postgres.js";
 
-/** What a worker process runs. */
-const WORKER = fileURLToPath(new URL("./worker.js", import.meta.url));
+/** Script that a worker process runs. */
+const WORKER_SCRIPT = fileURLToPath(new URL("./worker.js", import.meta.url));
 
 /** The primary process of `serve --workers` (runtime/README.md, Operations). */
 export function openSupervisor(options: Omit<SupervisorOptions, "script" | "startEmbedded">): Supervisor {
-  return new Supervisor({ ...options, script: WORKER, startEmbedded: startEmbeddedPostgres });
+  return new Supervisor({ ...options, script: WORKER_SCRIPT, startEmbedded: startEmbeddedPostgres });
 }
 
 interface ServiceOptions {
@@ -40,25 +47,28 @@ interface ServiceOptions {
   /** Where the embedded database and compiled routes are kept. */
   readonly dataDir: string;
   /** Renders the manifest for a refresh; null where no manifest is configured. Closed with the service. */
-  readonly renderer?: Renderer | null;
+  readonly renderer?: ManifestRenderer | null;
 }
 
 /** A running service. */
 export interface RunningService extends RunningServer {
-  /** Of the database in use. */
+  /** URL of the database, also of the embedded one. */
   readonly databaseUrl: string;
   /** Re-reads the manifest, activates what changed and logs the result. */
   refresh(): Promise<RefreshResult>;
-  /** Reads the key file and the generated folder again. Never rejects: what is invalid is logged and changes nothing. */
+  /**
+   * Reads the key file and the generated folder again. A release that a manifest refresh activated stays. Never rejects:
+   * what is invalid is logged and changes nothing.
+   */
   reload(): Promise<void>;
   /** Records what dbt has built: responses of the endpoints made from it get a new version. */
-  built(builds: readonly NodeBuild[], tests?: readonly TestRun[]): void;
+  recordBuilds(builds: readonly NodeBuild[], tests?: readonly TestRun[]): void;
 }
 
-/** Starts the service. Rejects with a clear message when it cannot; then nothing is left running. */
+/** Starts the service. Rejects with a clear message if it cannot start, after stopping what it had started. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   setV8Flags();
-  const log = openLog(options.environment.logLevel);
+  const log = createLogger(options.environment.logLevel);
   const database = await openDatabase(options, log);
   try {
     const service = await startDataApi(options, database.url, log);
@@ -89,7 +99,7 @@ async function startDataApi(
   const { apiTitle } = environment;
   const { title, release } = await readGeneratedRelease({ generated, dataDir, apiTitle });
   const active = { current: loadRelease(release, null) };
-  const refresh = refreshing(active, renderer, log, (next) => service.activate(next));
+  const refresh = createRefresh(active, renderer, log, (next) => service.activate(next));
   const service: DataService = await startDataService({
     environment,
     databaseUrl,
@@ -108,19 +118,19 @@ async function startDataApi(
     service.readKeys();
     try {
       const { release: next } = await readGeneratedRelease({ generated, dataDir, apiTitle });
-      // A release that a manifest refresh activated stays.
-      if (active.current.manifest === null) await service.activate(next);
-      log.info("reloaded");
+      const { manifest } = active.current;
+      if (manifest === null) await service.activate(next);
+      log.info(reloadMessage(manifest));
     } catch (error) {
-      log.error({ detail: (error as Error).message }, "not reloaded");
+      log.error({ detail: (error as Error).message }, NOT_RELOADED);
     }
   };
-  return { url, stop, refresh, reload, built: (list, tests) => builds.record(list, tests) };
+  return { url, stop, refresh, reload, recordBuilds: (list, tests) => builds.record(list, tests) };
 }
 
-function refreshing(
+function createRefresh(
   active: ActiveRelease,
-  renderer: Renderer | null,
+  renderer: ManifestRenderer | null,
   log: Logger,
   activate: (release: Release) => Promise<RefreshResult>,
 ): () => Promise<RefreshResult> {

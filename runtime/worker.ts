@@ -66,7 +66,7 @@ function handle(running: WorkerService, message: ToWorker, socket?: Socket): voi
         void running.activate(message.release).then((activation) => respond(message.id, activation));
       return;
     case "built":
-      if (running.role === "data") running.built(message.builds, message.tests);
+      if (running.role === "data") running.recordBuilds(message.builds, message.tests);
       return;
     case "metrics":
       if (running.role === "data") void running.metrics().then((snapshot) => respond(message.id, snapshot));

@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { openLog, readEnvironment } from "@routewright/runtime/server";
+import { createLogger, readEnvironment } from "@routewright/runtime/server";
 import { InvalidArgumentError, Option } from "commander";
 import { closest } from "../manifest/strings.js";
 import type { Settings } from "../config.js";
@@ -72,7 +72,7 @@ async function serve(flags: Flags, settings: Settings): Promise<CommandResult> {
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
   const { environment, names } = reading;
   for (const detail of misspelled(variables, [...names]))
-    openLog(environment.logLevel).warn({ detail }, "environment");
+    createLogger(environment.logLevel).warn({ detail }, "environment");
   if (flags.watch && environment.manifest === null) return { exit: EXIT.error, errors: [NOTHING_TO_WATCH] };
   const options = { ...flags, ...settings, generated: settings.out };
   return flags.workers === 1

@@ -3,7 +3,7 @@
  * Relations and columns only, without the plans of filters; each difference is a warning in the log.
  */
 import { workerData } from "node:worker_threads";
-import { type Environment, openLog } from "@routewright/runtime/server";
+import { type Environment, createLogger } from "@routewright/runtime/server";
 import { readRevision } from "../diff/revision.js";
 import { plainText } from "../report/report.js";
 import { verifyRelations } from "../verify/relations.js";
@@ -22,7 +22,7 @@ await logDifferences(workerData as ServedCatalogue);
 
 async function logDifferences(served: ServedCatalogue): Promise<void> {
   const { generated, databaseUrl, logLevel, defaultTier } = served;
-  const log = openLog(logLevel);
+  const log = createLogger(logLevel);
   const revision = await readRevision(generated, { defaultTier, generated, cwd: process.cwd() });
   if (!revision.ok) return log.warn({ detail: revision.problem }, "not verified");
   const found = await queryDatabase(databaseUrl, (query) => verifyRelations(revision.catalogue, query));

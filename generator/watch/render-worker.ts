@@ -1,7 +1,7 @@
 /** The rendering thread: on the main thread a large manifest would block the event loop. */
 import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
-import { compileModules, type Rendered, type ScriptCache } from "@routewright/runtime/compile";
+import { compileModules, type RenderResult, type ScriptCache } from "@routewright/runtime/compile";
 import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import { problemText, type Skipped } from "../catalogue/catalogue.js";
@@ -37,7 +37,7 @@ class RenderJob {
   }
 
   /** `activeHash`: hash of the manifest that the server uses. */
-  async render(activeHash: string | null): Promise<Rendered> {
+  async render(activeHash: string | null): Promise<RenderResult> {
     const { catalog, title, defaultTier } = this.#options;
     const polled = await this.#source.poll(activeHash);
     if (polled.kind !== "text") return polled;
@@ -92,6 +92,6 @@ parentPort?.on("message", (activeHash: string | null) => {
   );
 });
 
-function memoryOf(rendered: Rendered): ArrayBuffer[] {
+function memoryOf(rendered: RenderResult): ArrayBuffer[] {
   return rendered.kind === "rendered" ? [rendered.rendering.openApi.buffer as ArrayBuffer] : [];
 }

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { Rendered, Renderer } from "@routewright/runtime/server";
+import type { RenderResult, ManifestRenderer } from "@routewright/runtime/server";
 import type { RenderJobOptions } from "./render-worker.js";
 
 /** The bundled worker in the package's `dist/`: seen from the sources, or from a folder of the bundle. */
@@ -9,7 +9,7 @@ const WORKER = new URL(
 );
 
 /** Renders in a worker thread that the first refresh starts. After a crash the next refresh starts another. */
-export function workerRenderer(options: RenderJobOptions): Renderer {
+export function workerRenderer(options: RenderJobOptions): ManifestRenderer {
   let worker: Worker | null = null;
   const start = (): Worker => {
     const started = new Worker(WORKER, { workerData: options });
@@ -33,13 +33,13 @@ export function workerRenderer(options: RenderJobOptions): Renderer {
  * Sends a request to the thread; rejects when the thread fails or ends. The listeners are removed afterwards: they would
  * keep every rendering in memory.
  */
-function requestFrom(worker: Worker, activeHash: string | null): Promise<Rendered> {
+function requestFrom(worker: Worker, activeHash: string | null): Promise<RenderResult> {
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void): void => {
       worker.off("message", responded).off("error", failed).off("exit", ended);
       settle();
     };
-    const responded = (rendered: Rendered): void => finish(() => resolve(rendered));
+    const responded = (rendered: RenderResult): void => finish(() => resolve(rendered));
     const failed = (error: Error): void => finish(() => reject(error));
     const ended = (code: number): void =>
       finish(() => reject(new Error(`The rendering thread ended with code ${String(code)}.`)));

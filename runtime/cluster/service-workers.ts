@@ -71,7 +71,7 @@ export class DataWorkers implements ReleaseTarget {
   }
 
   /** Sends the workers what dbt has built and tested. */
-  built(builds: readonly NodeBuild[], tests: readonly TestRun[] = []): void {
+  recordBuilds(builds: readonly NodeBuild[], tests: readonly TestRun[] = []): void {
     for (const worker of this.pool.members) worker.send({ kind: "built", builds, tests });
   }
 

@@ -1,6 +1,13 @@
 import { type NodeBuild, BuildRecords, type TestRun } from "../data-api/data-versions.js";
 import { noManifest, type RefreshResult } from "../data-api/activate.js";
-import { Refresher, type Renderer, RefreshLog, SingleFlight } from "../data-api/refresh.js";
+import {
+  CoalescingRunner,
+  type ManifestRenderer,
+  NOT_RELOADED,
+  Refresher,
+  RefreshLog,
+  reloadMessage,
+} from "../data-api/refresh.js";
 import type { Logger } from "../http/logger.js";
 import type { WorkerPool } from "./worker-pool.js";
 import { DataWorkers, RampWorkers } from "./service-workers.js";
@@ -21,7 +28,7 @@ export interface SupervisorOptions {
   /** Where the embedded database and compiled routes are kept. */
   readonly dataDir: string;
   /** Renders the manifest for a refresh; null where no manifest is configured. Closed with the supervisor. */
-  readonly renderer: Renderer | null;
+  readonly renderer: ManifestRenderer | null;
   readonly log: Logger;
   /** Script that a worker process runs. */
   readonly script: string;
@@ -49,7 +56,7 @@ export class Supervisor {
   readonly #closers: (() => Promise<void>)[] = [];
   readonly #builds = new BuildRecords();
   readonly #refreshLog: RefreshLog;
-  readonly #reloads = new SingleFlight(() => this.#reload());
+  readonly #reloads = new CoalescingRunner(() => this.#reload());
   #giveUp: (reason: string) => void = () => undefined;
   #starting: Promise<void> | null = null;
   #isStopping = false;
@@ -64,7 +71,7 @@ export class Supervisor {
     this.gaveUp = new Promise((resolve) => (this.#giveUp = resolve));
   }
 
-  /** Of the database in use by the data API; null before the start and without one. */
+  /** URL of the data API's database, also of the embedded one; null before the start and without one. */
   get databaseUrl(): string | null {
     return this.#databaseUrl;
   }
@@ -82,9 +89,9 @@ export class Supervisor {
   }
 
   /** Records what dbt has built, for present and future workers. */
-  built(builds: readonly NodeBuild[], tests: readonly TestRun[] = []): void {
+  recordBuilds(builds: readonly NodeBuild[], tests: readonly TestRun[] = []): void {
     this.#builds.record(builds, tests);
-    this.#data?.built(builds, tests);
+    this.#data?.recordBuilds(builds, tests);
   }
 
   /**
@@ -198,8 +205,8 @@ export class Supervisor {
     const { log } = this.#options;
     const problem = await this.#replaceAll().catch((error: unknown) => (error as Error).message);
     if (this.#isStopping) return;
-    if (problem === null) log.info("reloaded");
-    else log.error({ detail: problem }, "not reloaded");
+    if (problem === null) log.info(reloadMessage(this.#data?.status.manifest ?? null));
+    else log.error({ detail: problem }, NOT_RELOADED);
   }
 
   /** Null, or why it failed. */

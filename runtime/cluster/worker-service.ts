@@ -3,7 +3,7 @@ import type { NodeBuild, TestRun } from "../data-api/data-versions.js";
 import { loadRelease, type Release } from "../data-api/release.js";
 import { type DataService, startDataService } from "../data-api/service.js";
 import { type Environment, readEnvironment } from "../environment/environment.js";
-import { type Logger, openSharedLog } from "../http/logger.js";
+import { type Logger, createWorkerLogger } from "../http/logger.js";
 import type { ConnectionSource, RunningServer } from "../http/listen.js";
 import {
   type Activation,
@@ -24,7 +24,7 @@ export interface DataWorkerService {
   readonly role: "data";
   /** Activates a release. */
   activate(release: Release): Promise<Activation>;
-  built(builds: readonly NodeBuild[], tests: readonly TestRun[]): void;
+  recordBuilds(builds: readonly NodeBuild[], tests: readonly TestRun[]): void;
   metrics(): Promise<MetricsSnapshot>;
   /** Stops gracefully. */
   stop(): Promise<void>;
@@ -70,7 +70,7 @@ async function serveData(
     title,
     active,
     refresh: () => primary.ask("refresh"),
-    log: openSharedLog(environment.logLevel, worker),
+    log: createWorkerLogger(environment.logLevel, worker),
     connections: primary.connectionSource(url),
     metricsText: () => primary.ask("metrics"),
   });
@@ -78,7 +78,7 @@ async function serveData(
   return {
     role: "data",
     activate: (next) => activationOf(service, next),
-    built: (...results) => service.builds.record(...results),
+    recordBuilds: (...results) => service.builds.record(...results),
     metrics: () => service.metrics.snapshot(),
     stop: () => service.stop(),
   };
@@ -99,7 +99,7 @@ async function serveRamp(
   startRamp: StartRamp,
 ): Promise<RampWorkerService> {
   const environment = environmentOf(variables);
-  const log = openSharedLog(environment.logLevel, worker);
+  const log = createWorkerLogger(environment.logLevel, worker);
   const server = await startRamp({ environment, dataDir, log }, primary.connectionSource(url));
   return { role: "ramp", stop: () => server.stop() };
 }

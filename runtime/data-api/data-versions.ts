@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { entityTag } from "../results/result-service.js";
+import { entityTag } from "../results/buffered-result.js";
 import type { ResultColumns } from "../query/warehouse.js";
 
 /** Cached entity tags per version. Bounded, since callers choose the queries. */

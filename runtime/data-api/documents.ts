@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { catalogueFor } from "../docs/catalogue.js";
 import type { CatalogueBody } from "../docs/catalogue-body.js";
 import type { Tier } from "../model/tier.js";
-import { BufferedResult } from "../results/result-service.js";
+import { BufferedResult } from "../results/buffered-result.js";
 import type { BuildRecords } from "./data-versions.js";
 import type { OpenApiJob, OpenApiResult } from "./openapi-thread.js";
 import type { ActiveRelease, LoadedRelease } from "./release.js";

@@ -1,11 +1,12 @@
 import { Keyring, type AccessControl } from "../access/authorize.js";
 import { type PerTier, RATE_LIMITS } from "../model/tier.js";
-import { ResponseMemory, ResultService, ResultCache } from "../results/result-service.js";
+import { ResponseMemory } from "../results/buffered-result.js";
+import { ResultService, ResultCache } from "../results/result-service.js";
 import type { RequestRecord } from "../observability/request-counters.js";
 import type { Warehouse } from "../query/warehouse.js";
 import { DataVersions, BuildRecords } from "./data-versions.js";
 import { clientAddress, type ClientAddress } from "../http/headers.js";
-import { openLog, type Logger } from "../http/logger.js";
+import { createLogger, type Logger } from "../http/logger.js";
 import { openRateLimitStore } from "../access/rate-limit/fallback-store.js";
 import { openPostgres, POOL_DEFAULTS } from "../postgres/postgres-warehouse.js";
 import { routeToReplicas } from "../postgres/replica-router.js";
@@ -67,7 +68,7 @@ export interface GatewayOptions {
 
 /** Opens a gateway. Database connections open on demand. */
 export function openGateway(options: GatewayOptions): Gateway & { close(): Promise<void> } {
-  const log = options.log ?? openLog("info");
+  const log = options.log ?? createLogger("info");
   const rates = openRateLimitStore(options.redisUrl ?? null, log);
   const timeouts = timeoutsOf(options.statementTimeoutMs ?? 30_000);
   const responseMemory = new ResponseMemory(options.answerMemoryMegabytes ?? 256);

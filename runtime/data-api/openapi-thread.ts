@@ -1,7 +1,7 @@
 /** Entry of the thread that prepares the OpenAPI document (`Documents`). */
 import { parentPort, workerData } from "node:worker_threads";
 import { type Tier, allows, isTier } from "../model/tier.js";
-import { entityTag } from "../results/result-service.js";
+import { entityTag } from "../results/buffered-result.js";
 
 export interface OpenApiJob {
   readonly openApi: Uint8Array;

@@ -1,10 +1,17 @@
 import type { Logger } from "../http/logger.js";
 import { failed, NO_CHANGES, type RefreshResult, type ReleaseStatus, success } from "./activate.js";
 import type { CompiledModule } from "./generated-folder.js";
-import type { ActiveRelease, Documentation, HeldBackEndpoint, Release, SkippedModel } from "./release.js";
+import type {
+  ActiveRelease,
+  Documentation,
+  HeldBackEndpoint,
+  ManifestVersion,
+  Release,
+  SkippedModel,
+} from "./release.js";
 
 /** A rendered and compiled manifest. */
-export interface Rendering {
+export interface RenderedManifest {
   /** Hash of the manifest's bytes. */
   readonly hash: string;
   readonly models: number;
@@ -13,12 +20,12 @@ export interface Rendering {
   readonly documentation: Documentation;
   readonly modules: readonly CompiledModule[];
   readonly skipped: readonly SkippedModel[];
-  /** Endpoints whose changes the guard holds back. */
+  /** Endpoints whose breaking or exposing changes `serve --guard` does not activate; their old versions stay. */
   readonly heldBack?: readonly HeldBackEndpoint[];
 }
 
-export type Rendered =
-  | { readonly kind: "rendered"; readonly rendering: Rendering }
+export type RenderResult =
+  | { readonly kind: "rendered"; readonly rendering: RenderedManifest }
   | { readonly kind: "unchanged" }
   | { readonly kind: "error"; readonly detail: string };
 
@@ -26,20 +33,20 @@ export type Rendered =
  * Renders the current manifest in another thread. The runtime does not import the generator: the command that starts the
  * server passes in a renderer.
  */
-export interface Renderer {
+export interface ManifestRenderer {
   /** `activeHash`: hash of the active manifest, which is not rendered again. */
-  render(activeHash: string | null): Promise<Rendered>;
+  render(activeHash: string | null): Promise<RenderResult>;
   close(): Promise<void>;
 }
 
-/** Serves releases: this process, or several workers. */
+/** Where a release is activated: this process, or several workers. */
 export interface ReleaseTarget {
   readonly status: ReleaseStatus;
   /** Activates a release. Rejects when it does not load; the old one stays active. */
   activate(release: Release): Promise<RefreshResult>;
 }
 
-/** This process as a target. */
+/** The target of a server without worker processes. */
 export function localTarget(
   active: ActiveRelease,
   activate: (release: Release) => Promise<RefreshResult>,
@@ -53,20 +60,20 @@ export function localTarget(
   };
 }
 
-/** Activates the current manifest. */
+/** Renders the current manifest and activates the result at a target. */
 export class Refresher {
   readonly #target: ReleaseTarget;
-  readonly #renderer: Renderer;
-  readonly #singleFlight = new SingleFlight(() => this.#run());
+  readonly #renderer: ManifestRenderer;
+  readonly #runner = new CoalescingRunner(() => this.#run());
 
-  constructor(target: ReleaseTarget, renderer: Renderer) {
+  constructor(target: ReleaseTarget, renderer: ManifestRenderer) {
     this.#target = target;
     this.#renderer = renderer;
   }
 
   /** Never rejects. */
   refresh(): Promise<RefreshResult> {
-    return this.#singleFlight.run();
+    return this.#runner.run();
   }
 
   async #run(): Promise<RefreshResult> {
@@ -92,7 +99,7 @@ export class Refresher {
 const NO_ENDPOINT =
   "The manifest has no endpoint: it is probably broken and was not activated. To serve no endpoint, restart the server.";
 
-function releaseOf(rendering: Rendering): Release {
+function releaseOf(rendering: RenderedManifest): Release {
   const { hash, models, openApi, documentation, modules, skipped, heldBack = [] } = rendering;
   return {
     openApi,
@@ -115,13 +122,13 @@ export class RefreshLog {
   record(result: RefreshResult): RefreshResult {
     if (result.status === "error") {
       if (result.detail !== this.#lastProblem)
-        this.#log.warn({ detail: result.detail }, "manifest not refreshed");
+        this.#log.warn({ detail: result.detail }, "manifest not refreshed: the active release stays");
       this.#lastProblem = result.detail;
       return result;
     }
     this.#lastProblem = "";
     for (const { kind, subject, reason } of result.warnings)
-      this.#log.warn({ kind, subject, reason }, "refresh");
+      this.#log.warn({ kind, subject, reason }, "refresh warning");
     if (result.status === "reloaded") {
       const { endpoints, added, removed, changed, skipped, manifest_hash } = result;
       const counts = {
@@ -136,11 +143,20 @@ export class RefreshLog {
   }
 }
 
+/** Log message of a successful reload. `manifest`: of the active release. */
+export function reloadMessage(manifest: ManifestVersion | null): string {
+  return manifest === null
+    ? "reloaded"
+    : "reloaded, except the generated folder: the release of the manifest refresh stays active";
+}
+
+export const NOT_RELOADED =
+  "not reloaded: the server keeps serving; correct the problem and send SIGHUP again";
+
 /**
- * Runs one task at a time. Calls during a run share the run after it, since they may concern something newer than the
- * current run has read.
+ * Runs one task at a time. All calls during a run share one further run, since the current run may have read older data.
  */
-export class SingleFlight<T> {
+export class CoalescingRunner<T> {
   readonly #task: () => Promise<T>;
   #running: Promise<T> | null = null;
   #next: Promise<T> | null = null;

@@ -1,11 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import {
-  type QueryResult,
-  type StreamedResult,
-  type ResponseMemory,
-  type BufferedResult,
-  matchesTag,
-} from "../results/result-service.js";
+import { type ResponseMemory, type BufferedResult, matchesTag } from "../results/buffered-result.js";
+import type { QueryResult, StreamedResult } from "../results/result-service.js";
 import {
   COMPRESSED_FROM_BYTES,
   compressor,

@@ -5,7 +5,7 @@ import { callerHeaders, peek, type Authorization, authorize, requireTier } from 
 import { send, sendOptions, sendHttpError, SYSTEM_METHODS, type Reply } from "./send.js";
 import { httpError, type HttpError } from "../model/errors.js";
 import { isTier, TIERS } from "../model/tier.js";
-import { type BufferedResult, matchesTag } from "../results/result-service.js";
+import { type BufferedResult, matchesTag } from "../results/buffered-result.js";
 import { COMPRESSED_FROM_BYTES, encodingOf } from "../results/content-negotiation.js";
 import type { Gateway } from "./gateway.js";
 import type { Documents } from "./documents.js";

@@ -18,12 +18,12 @@ const MAX_WAITING = 1024 * 1024;
  * blocked output stops neither requests nor the process: lines are dropped and counted
  * (runtime/README.md, Operations).
  */
-export function openLog(level: string): Logger {
+export function createLogger(level: string): Logger {
   return pino({ level, base: null, timestamp: isoTime() }, batchedOutput());
 }
 
 /** The log of a worker process, which the primary forwards (`forwardLog`). Its lines carry the worker's number. */
-export function openSharedLog(level: string, worker: number): Logger {
+export function createWorkerLogger(level: string, worker: number): Logger {
   return pino({ level, base: { worker }, timestamp: isoTime() }, batchedOutput());
 }
 

@@ -6,9 +6,8 @@ import {
   type RowStream,
   type Warehouse,
 } from "../query/warehouse.js";
-import { type Frame, frameOf, compress, type Encoding } from "./content-negotiation.js";
-import { hash } from "node:crypto";
-import type { ServerResponse } from "node:http";
+import { BufferedResult } from "./buffered-result.js";
+import { type Frame, frameOf } from "./content-negotiation.js";
 import { LRUCache } from "lru-cache";
 
 /** A result that is sent while it is read from the database. */
@@ -31,7 +30,8 @@ type RunResult = BufferedResult | StreamedResult | "overloaded";
  * until they are rehashed.
  */
 interface InFlightQuery {
-  result: Promise<RunResult> | null;
+  /** Null before the query starts, and once it has ended or was abandoned. */
+  promise: Promise<RunResult> | null;
   callers: IsStillNeeded[];
 }
 
@@ -50,32 +50,34 @@ export class ResultService {
     this.#cache = cache;
   }
 
-  /** `key`: the query's (`queryKey`). Rejects when the database fails. */
+  /** `key`: `queryKey(query)`. Rejects when the database fails. */
   get(key: string, query: ResolvedQuery, context: QueryContext): Promise<QueryResult | "overloaded"> {
     const cached = this.#cache?.get(key, context.version);
     if (cached) return Promise.resolve({ result: cached, hasRunQuery: false });
     // Callers share a query only within one version of the rows.
-    const versioned = `${context.version ?? ""}\0${key}`;
-    const inFlight = this.#inFlight.get(versioned);
-    if (!inFlight?.result) return this.#runFirst(versioned, key, query, context);
+    const inFlightKey = `${context.version ?? ""}\0${key}`;
+    const inFlight = this.#inFlight.get(inFlightKey);
+    if (!inFlight?.promise) return this.#runFirst(inFlightKey, key, query, context);
     inFlight.callers.push(context.isStillNeeded);
-    return this.#wait(inFlight.result, key, query, context);
+    return this.#wait(inFlight.promise, key, query, context);
   }
 
-  /** A stream has one reader: each other caller reads its own. */
+  /**
+   * Waits for another caller's query. Runs its own if that one became a stream, which has one reader, or if only the other
+   * caller's time limit was reached.
+   */
   async #wait(
-    shared: Promise<RunResult>,
+    promise: Promise<RunResult>,
     key: string,
     query: ResolvedQuery,
     context: QueryContext,
   ): Promise<QueryResult | "overloaded"> {
     const started = performance.now();
     try {
-      const result = await shared;
+      const result = await promise;
       if (result === "overloaded") return result;
       if (result.kind === "buffered") return { result, hasRunQuery: false };
     } catch (error) {
-      // The first caller's time limit was reached, not this one's.
       const waitedMs = performance.now() - started;
       if (!(error instanceof QueryTimeout) || waitedMs > WAITED_SHARE * query.timeoutMs) throw error;
       return this.get(key, query, context);
@@ -85,24 +87,25 @@ export class ResultService {
   }
 
   async #runFirst(
-    versioned: string,
+    inFlightKey: string,
     key: string,
     query: ResolvedQuery,
     context: QueryContext,
   ): Promise<QueryResult | "overloaded"> {
+    // A stream needs the callers after `inFlight` is cleared.
     const callers = [context.isStillNeeded];
-    const inFlight: InFlightQuery = { result: null, callers };
-    this.#inFlight.set(versioned, inFlight);
+    const inFlight: InFlightQuery = { promise: null, callers };
+    this.#inFlight.set(inFlightKey, inFlight);
     try {
-      const isStillNeeded = (): boolean => isAwaited(inFlight, callers);
-      inFlight.result = this.#run(query, { ...context, isStillNeeded });
-      const result = await inFlight.result;
+      const isStillNeeded = (): boolean => !abandonIfUnneeded(inFlight, callers);
+      inFlight.promise = this.#run(query, { ...context, isStillNeeded });
+      const result = await inFlight.promise;
       if (result === "overloaded") return result;
       if (result.kind === "buffered") this.#cache?.set(key, result, context.version);
       return { result, hasRunQuery: true };
     } finally {
-      if (this.#inFlight.get(versioned) === inFlight) this.#inFlight.delete(versioned);
-      inFlight.result = null;
+      if (this.#inFlight.get(inFlightKey) === inFlight) this.#inFlight.delete(inFlightKey);
+      inFlight.promise = null;
       inFlight.callers = [];
     }
   }
@@ -121,101 +124,21 @@ export class ResultService {
   }
 }
 
-/** Whether any caller still needs the query. If not it is cancelled, and a later caller runs it again. */
-function isAwaited(inFlight: InFlightQuery, callers: readonly IsStillNeeded[]): boolean {
-  const isNeeded = callers.some((isStillNeeded) => isStillNeeded());
-  if (!isNeeded) inFlight.result = null;
-  return isNeeded;
-}
-
-/** A weak entity tag (RFC 9110 §8.8.3): the same for all content codings of the same rows. */
-export function entityTag(text: string | Buffer): string {
-  return `W/"${hash("sha1", text, "base64url" as "base64")}"`;
-}
-
-/** Whether `If-None-Match` names the tag, or any tag (RFC 9110 §13.1.2). */
-export function matchesTag(tag: string, ifNoneMatch: string | undefined): boolean {
-  if (ifNoneMatch === undefined) return false;
-  if (ifNoneMatch === tag || ifNoneMatch === "*") return true;
-  const opaque = tag.slice(2);
-  return ifNoneMatch.split(",").some((part) => part.trim().replace(/^W\//, "") === opaque);
-}
-
-/** From this length on a body is stored as bytes, so that hashing and sending do not convert it each time. */
-const BYTES_FROM = 16 * 1024;
-
-/** Shorter bodies are not counted: even one per connection takes little memory. */
-const COUNTED_FROM = 4 * 1024;
-
-/** Memory budget for bodies that clients have not read yet (runtime/README.md, Limits). */
-export class ResponseMemory {
-  #free: number;
-
-  constructor(megabytes: number) {
-    this.#free = megabytes * 1024 * 1024;
-  }
-
-  /** Whether another query may start. */
-  readonly hasRoom = (): boolean => this.#free > 0;
-
-  /** Reserves the bytes until the response is closed. */
-  reserve(response: ServerResponse, bytes: number): void {
-    if (bytes < COUNTED_FROM || response.destroyed) return;
-    this.#free -= bytes;
-    response.once("close", () => (this.#free += bytes));
-  }
-}
-
-/** A complete result, shared by all callers of the same query. */
-export class BufferedResult {
-  readonly kind = "buffered";
-  readonly body: string | Buffer;
-  readonly bytes: number;
-  readonly rows: number;
-  /** Whether rows follow this page. */
-  readonly hasMore: boolean;
-  readonly databaseMs: number;
-  #tag: string | null = null;
-  #compressed: Map<Encoding, Promise<Buffer>> | null = null;
-
-  /** `tag`: the entity tag, where it is known already. */
-  constructor(
-    text: string | Buffer,
-    rows: number,
-    databaseMs: number,
-    hasMore = false,
-    tag: string | null = null,
-  ) {
-    this.body = typeof text !== "string" || text.length < BYTES_FROM ? text : Buffer.from(text);
-    this.#tag = tag;
-    this.bytes = Buffer.byteLength(this.body);
-    this.rows = rows;
-    this.hasMore = hasMore;
-    this.databaseMs = databaseMs;
-  }
-
-  /** The entity tag of the rows. */
-  get tag(): string {
-    return (this.#tag ??= entityTag(this.body));
-  }
-
-  /** The compressed body, computed once per coding. */
-  compressed(encoding: Encoding): Promise<Buffer> {
-    this.#compressed ??= new Map();
-    const known = this.#compressed.get(encoding);
-    if (known) return known;
-    const bytes = typeof this.body === "string" ? Buffer.from(this.body) : this.body;
-    const made = compress(encoding, bytes);
-    this.#compressed.set(encoding, made);
-    return made;
-  }
+/**
+ * Whether no caller needs the query any more. If so it is abandoned: the warehouse cancels it, and a later caller runs it
+ * again.
+ */
+function abandonIfUnneeded(inFlight: InFlightQuery, callers: readonly IsStillNeeded[]): boolean {
+  const isUnneeded = !callers.some((isStillNeeded) => isStillNeeded());
+  if (isUnneeded) inFlight.promise = null;
+  return isUnneeded;
 }
 
 /** Approximate size of an entry without its body. */
 const ENTRY_BYTES = 1000;
 
-/** Maximum share of one result: a larger one would evict too many others. */
-const LARGEST_SHARE = 1 / 16;
+/** Maximum share of the cache for one result: a larger one would evict too many others. */
+const MAX_ENTRY_SHARE = 1 / 16;
 
 interface Entry {
   readonly result: BufferedResult;
@@ -242,7 +165,7 @@ export class ResultCache {
     this.#ttlMs = ttlSeconds * 1000;
     this.#entries = new LRUCache<string, Entry>({
       maxSize: maxBytes,
-      maxEntrySize: Math.floor(maxBytes * LARGEST_SHARE),
+      maxEntrySize: Math.floor(maxBytes * MAX_ENTRY_SHARE),
       // Doubled: entries hold compressed copies, and a character of a string may take two bytes.
       sizeCalculation: ({ result }, key) => 2 * (result.bytes + key.length) + ENTRY_BYTES,
     });

@@ -24,7 +24,7 @@ export async function startDemoRamp(
   dataDir: string,
   sandboxPort: number,
 ): Promise<DemoRamp> {
-  const options = { environment, dataDir, log: ramp.openLog(environment.logLevel) };
+  const options = { environment, dataDir, log: ramp.createLogger(environment.logLevel) };
   const stops: (() => Promise<unknown>)[] = [];
   const stop = async (): Promise<void> => {
     for (const end of stops.reverse()) await end();

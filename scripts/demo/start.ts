@@ -40,7 +40,7 @@ async function start(): Promise<void> {
     const named = { ...environment, databaseUrl };
     const service = await startService({ environment: named, generated: "generated", dataDir: DATA_DIR });
     stops.push(() => service.stop());
-    service.built(results.builds, results.tests);
+    service.recordBuilds(results.builds, results.tests);
     const ramp = hasRamp(environment)
       ? await startDemoRamp(environment, DATA_DIR, await freePort(environment.host, SANDBOX_PORT))
       : null;

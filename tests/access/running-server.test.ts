@@ -10,6 +10,7 @@ import { generateInto, ownFolder } from "../support/service.js";
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 });
 
 const VARIABLES = { DATABASE_URL: databaseUrl, USAGE_ENABLED: "false", RATE_LIMITS: "1000000" };
+const NOT_RELOADED = "not reloaded: the server keeps serving; correct the problem and send SIGHUP again";
 /** A server checks its key file every 2 s. */
 const TAKEN = { timeout: 30_000, interval: 200 };
 
@@ -90,7 +91,7 @@ describe.each([
       readFileSync(join(folder, "generated/openapi.json"), "utf8").slice(1),
     );
     served.child.kill("SIGHUP");
-    await expect.poll(() => countOf(served, "not reloaded"), TAKEN).toBe(1);
+    await expect.poll(() => countOf(served, NOT_RELOADED), TAKEN).toBe(1);
     expect(await statuses(served, "/v1/s/b")).not.toContain(404);
   });
 });

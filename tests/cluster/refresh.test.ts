@@ -121,7 +121,7 @@ describe("POST /v1/system/manifest/refresh with several workers", () => {
         detail: expect.stringMatching(/answered 500/),
       });
     expect(await statuses(served, "/v1/flows/second", 9)).toEqual(new Set([200]));
-    expect(countOf(served, "manifest not refreshed")).toBe(1);
+    expect(countOf(served, "manifest not refreshed: the active release stays")).toBe(1);
   });
 
   it("says so where no manifest is configured", async () => {

@@ -9,6 +9,7 @@ import { generateInto, KEYS } from "../support/service.js";
 import { BASE, countOf, linesOf, project, servingPids, serveWorkers, until } from "./cluster.js";
 import { load } from "./load.js";
 
+const NOT_RELOADED = "not reloaded: the server keeps serving; correct the problem and send SIGHUP again";
 const schema = await ownSchema(
   "CREATE TABLE @.one_first AS SELECT 1::bigint AS n; CREATE TABLE @.one_second AS SELECT 2::bigint AS n",
 );
@@ -94,13 +95,13 @@ describe("SIGHUP", () => {
     const served = await serve(folder, ["--only", "data", "--workers", "2"], { DATABASE_URL });
     const before = servingPids(served);
     writeFileSync(join(folder, "api_keys.json"), "{");
-    await reload(served, "not reloaded");
+    await reload(served, NOT_RELOADED);
     rmSync(join(folder, "api_keys.json"));
     const route = join(folder, "generated/routes/flows/first.ts");
     const good = readFileSync(route, "utf8");
     writeFileSync(route, "throw new Error('spoiled');");
-    await reload(served, "not reloaded");
-    expect(linesOf(served).flatMap(({ msg, detail }) => (msg === "not reloaded" ? [detail] : []))).toEqual([
+    await reload(served, NOT_RELOADED);
+    expect(linesOf(served).flatMap(({ msg, detail }) => (msg === NOT_RELOADED ? [detail] : []))).toEqual([
       expect.stringContaining("./api_keys.json must hold a JSON object"),
       "flows/first.ts: spoiled",
     ]);

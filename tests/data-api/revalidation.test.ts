@@ -75,7 +75,7 @@ describe("an answer's ETag", () => {
   it("differs from question to question and from format to format", async () => {
     const { manifest } = await changing();
     const service = await startManifest(manifest);
-    service.built(at("2026-01-01T00:00:00Z"));
+    service.recordBuilds(at("2026-01-01T00:00:00Z"));
     const tags = await Promise.all([
       sendRequest(service.url, PATH, { key }),
       sendRequest(service.url, `${PATH}?id=1`, { key }),
@@ -108,7 +108,7 @@ describe("an endpoint whose builds are known", () => {
     const { manifest } = await changing();
     const service = await startManifest(manifest);
     expect((await sendRequest(service.url, PATH, { key })).headers["x-data-as-of"]).toBeUndefined();
-    service.built(at("2026-03-01T04:05:06.789Z"));
+    service.recordBuilds(at("2026-03-01T04:05:06.789Z"));
     const { headers } = await sendRequest(service.url, PATH, { key });
     expect(headers["x-data-as-of"]).toBe("2026-03-01T04:05:06.789Z");
   });
@@ -116,9 +116,9 @@ describe("an endpoint whose builds are known", () => {
   it("is the same in every process, and answers 304 without a query", async () => {
     const { manifest, schema } = await changing();
     const service = await startManifest(manifest);
-    service.built(at("2026-03-01T00:00:00Z"));
+    service.recordBuilds(at("2026-03-01T00:00:00Z"));
     const other = await startManifest(manifest);
-    other.built(at("2026-03-01T00:00:00Z"));
+    other.recordBuilds(at("2026-03-01T00:00:00Z"));
     const { etag = "" } = (await sendRequest(other.url, PATH, { key })).headers;
     expect((await sendRequest(service.url, PATH, { key })).headers["etag"]).toBe(etag);
     await query(`ALTER TABLE "${schema}".numbers RENAME TO gone`);
@@ -133,10 +133,10 @@ describe("an endpoint whose builds are known", () => {
   it("changes with the columns that a build adds, and no response mixes two versions", async () => {
     const { manifest, schema } = await changing();
     const service = await startManifest(manifest);
-    service.built(at("2026-03-01T00:00:00Z"));
+    service.recordBuilds(at("2026-03-01T00:00:00Z"));
     const before = await sendRequest(service.url, PATH, { key });
     await query(`ALTER TABLE "${schema}".numbers ADD COLUMN added int DEFAULT 7`);
-    service.built(at("2026-03-02T00:00:00Z"));
+    service.recordBuilds(at("2026-03-02T00:00:00Z"));
     const headers = { "if-none-match": before.headers["etag"] };
     const after = await sendRequest(service.url, PATH, { key, headers });
     expect(after.status).toBe(200);
@@ -148,11 +148,11 @@ describe("an endpoint whose builds are known", () => {
     const { manifest } = await changing();
     const service = await startManifest(manifest);
     const tagNow = async () => (await sendRequest(service.url, PATH, { key })).headers["etag"];
-    service.built(at("2026-03-01T00:00:00Z"));
+    service.recordBuilds(at("2026-03-01T00:00:00Z"));
     const first = await tagNow();
-    service.built(at("2026-03-02T00:00:00Z"));
+    service.recordBuilds(at("2026-03-02T00:00:00Z"));
     const second = await tagNow();
-    service.built(at("2026-03-01T00:00:00Z"));
+    service.recordBuilds(at("2026-03-01T00:00:00Z"));
     expect(second).not.toBe(first);
     expect(await tagNow()).toBe(second);
   });
@@ -160,7 +160,7 @@ describe("an endpoint whose builds are known", () => {
   it("still checks key, limit, tier and parameters first", async () => {
     const { manifest } = await changing();
     const service = await startManifest(manifest);
-    service.built(at("2026-03-01T00:00:00Z"));
+    service.recordBuilds(at("2026-03-01T00:00:00Z"));
     const headers = { "if-none-match": "*" };
     expect((await sendRequest(service.url, PATH, { key: "sk_live_nobody", headers })).status).toBe(403);
     expect((await sendRequest(service.url, `${PATH}?x=1`, { key, headers })).status).toBe(400);
@@ -192,12 +192,12 @@ describe("the answer cache", () => {
   it("keeps an answer until the next build where builds are known", async () => {
     const { manifest, change } = await changing();
     const service = await startManifest(manifest, { CACHE_TTL_SECONDS: "1" });
-    service.built(at("2026-03-01T00:00:00Z"));
+    service.recordBuilds(at("2026-03-01T00:00:00Z"));
     expect(await rowsOf(service.url)).toBe('[{"id":1}]');
     await change();
     await sleep(1200);
     expect(await rowsOf(service.url)).toBe('[{"id":1}]');
-    service.built(at("2026-03-02T00:00:00Z"));
+    service.recordBuilds(at("2026-03-02T00:00:00Z"));
     expect(await rowsOf(service.url)).toBe('[{"id":2}]');
   });
 

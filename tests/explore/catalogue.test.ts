@@ -77,7 +77,7 @@ it("refuses an unknown key, and answers 304 while nothing has changed", async ()
   const etag = (await fetch(address)).headers.get("etag") ?? "";
   const again = (): Promise<Response> => fetch(address, { headers: { "If-None-Match": etag } });
   expect((await again()).status).toBe(304);
-  service.built([{ node: "model.test.orders", completedAt: Date.UTC(2026, 0, 3), rows: 1 }]);
+  service.recordBuilds([{ node: "model.test.orders", completedAt: Date.UTC(2026, 0, 3), rows: 1 }]);
   expect((await again()).status).toBe(200);
 });
 
@@ -91,7 +91,7 @@ it("shows builds, tests and what an endpoint is made from, by name", async () =>
     { passed: 0, warned: 0, failed: 0, unknown: 2, completed_at: null, problems: [] },
   ]);
   const completedAt = Date.UTC(2026, 0, 3, 4, 5, 6);
-  service.built(
+  service.recordBuilds(
     [{ node: "model.test.orders", completedAt, rows: 1 }],
     [
       { test: "test.test.not_null_orders_day.abc123", status: "pass", completedAt, failures: 0 },

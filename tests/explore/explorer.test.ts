@@ -42,14 +42,14 @@ describe.skipIf(!isThere)("/explore", () => {
     await expect.poll(() => paths(page)).toEqual(["/shop/by_region", "/shop/sales/daily"]);
     await page.getByLabel("Last build").selectOption("7");
     await page.getByText("No endpoint matches.").waitFor();
-    service?.built([{ node: "model.test.sales", completedAt: Date.now() - 60_000, rows: 300 }]);
+    service?.recordBuilds([{ node: "model.test.sales", completedAt: Date.now() - 60_000, rows: 300 }]);
     await page.reload();
     await expect.poll(() => paths(page)).toEqual(["/shop/sales/daily"]);
     expect(problems).toEqual([]);
   });
 
   it("shows an endpoint with real rows, its columns, build and lineage, by keyboard alone", async () => {
-    service?.built([{ node: "model.test.sales", completedAt: Date.now() - 60_000, rows: 300 }]);
+    service?.recordBuilds([{ node: "model.test.sales", completedAt: Date.now() - 60_000, rows: 300 }]);
     const { page, problems } = await open("/explore");
     await page.getByRole("searchbox").press("ArrowDown");
     await page.keyboard.press("ArrowDown");

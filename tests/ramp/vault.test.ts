@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
-import { openLog } from "../../runtime/http/logger.js";
+import { createLogger } from "../../runtime/http/logger.js";
 import { clientAddress } from "../../runtime/http/headers.js";
 import { rotateVault, SEALED_COLUMNS, unreadableSecrets, Vault } from "../../runtime/ramp/vault.js";
 import { updateProject } from "../../runtime/ramp/setup/project-settings.js";
@@ -62,7 +62,7 @@ describe("the master key", () => {
       addressOf: clientAddress("false"),
       redisUrl: null,
       metricsPublic: false,
-      log: openLog("silent"),
+      log: createLogger("silent"),
       polling: FAST,
     });
     atEnd(() => ramp.stop());

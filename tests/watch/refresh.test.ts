@@ -49,6 +49,14 @@ describe("POST /v1/system/manifest/refresh", () => {
     expect(await get("/v1/flows/second")).toEqual([{ n: 2 }]);
   });
 
+  it("activates a release that SIGHUP does not replace, and the log says so", async () => {
+    const { command, refresh, get } = await following(serving(TWO, '"2"'));
+    expect(await (await refresh()).json()).toMatchObject({ status: "reloaded", endpoints: 2 });
+    command.child.kill("SIGHUP");
+    await command.until(/"msg":"reloaded, except the generated folder: the release of the manifest refresh/);
+    expect(await get("/v1/flows/second")).toEqual([{ n: 2 }]);
+  });
+
   it("swaps added, changed and removed endpoints into service, with their documentation", async () => {
     const { manifests, refresh, get } = await following(serving(TWO, '"2"'));
     expect(await get("/v1/flows/second")).toEqual({ detail: "Not Found" });
@@ -120,7 +128,7 @@ describe("POST /v1/system/manifest/refresh", () => {
     const { stdout, stderr } = command.printed();
     const logged = `${stdout}${stderr}`
       .split("\n")
-      .filter((line) => line.includes('"msg":"refresh"'))
+      .filter((line) => line.includes('"msg":"refresh warning"'))
       .map((line) => JSON.parse(line) as unknown);
     expect(logged).toMatchObject(expected);
     expect(await get("/health")).toEqual({

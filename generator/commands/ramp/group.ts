@@ -80,7 +80,7 @@ async function runCommand(
   const ramp = await import("@routewright/runtime/ramp");
   const reading = ramp.readEnvironment(process.env);
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
-  const log = ramp.openLog("warn");
+  const log = ramp.createLogger("warn");
   const session = await ramp.openAdminSession({
     environment: reading.environment,
     dataDir: DATA_DIR,

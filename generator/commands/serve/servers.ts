@@ -4,9 +4,9 @@ import { Worker } from "node:worker_threads";
 import type { Tier } from "@routewright/runtime/model";
 import {
   type Environment,
-  openLog,
+  createLogger,
   openSupervisor,
-  type Renderer,
+  type ManifestRenderer,
   type RunningService,
   startService,
   type Supervisor,
@@ -68,7 +68,8 @@ async function serveData(options: ServeOptions, environment: Environment): Promi
   const service = await startService({ environment, generated, dataDir: DATA_DIR, renderer });
   verifyInThread(generated, environment, service.databaseUrl);
   const unfollow = [followManifest(options, environment, service)];
-  if (runResults !== null) unfollow.push(runResults.follow((builds, tests) => service.built(builds, tests)));
+  if (runResults !== null)
+    unfollow.push(runResults.follow((builds, tests) => service.recordBuilds(builds, tests)));
   const stop = (): Promise<void> => Promise.all(unfollow.map((end) => end())).then(() => service.stop());
   return { stop, reload: () => service.reload() };
 }
@@ -76,7 +77,7 @@ async function serveData(options: ServeOptions, environment: Environment): Promi
 async function serveRamp(environment: Environment): Promise<() => Promise<void>> {
   // Loaded only where it is served: it brings a queue, signatures and more.
   const { startRampService } = await import("@routewright/runtime/ramp");
-  const log = openLog(environment.logLevel);
+  const log = createLogger(environment.logLevel);
   const server = await startRampService({ environment, dataDir: DATA_DIR, log });
   return () => server.stop();
 }
@@ -99,7 +100,7 @@ export async function serveWithWorkers(
     ramp: isRampServed(options, environment),
     dataDir: DATA_DIR,
     renderer: hasData ? rendererOf(options, environment) : null,
-    log: openLog(environment.logLevel),
+    log: createLogger(environment.logLevel),
   });
   const reload = (): void => void supervisor.reload();
   process.on("SIGHUP", reload);
@@ -108,7 +109,7 @@ export async function serveWithWorkers(
     const runResults = hasData ? await runResultsOf(environment) : null;
     // Before the workers start: their first responses carry data versions.
     if (runResults !== null)
-      unfollow.push(runResults.follow((builds, tests) => supervisor.built(builds, tests)));
+      unfollow.push(runResults.follow((builds, tests) => supervisor.recordBuilds(builds, tests)));
     const started = supervisor.start().then(() => true);
     if (!(await Promise.race([started, stopped.then(() => false)]))) return { exit: EXIT.ok };
     if (hasData) {
@@ -133,13 +134,13 @@ async function outcome(supervisor: Supervisor, stopped: Promise<void>): Promise<
  * The renderer of the manifest; null where none is configured. Endpoints without a tier tag keep the default tier that
  * the folder was reviewed with: another `DEFAULT_ENDPOINT_TIER` would open or close them at the next refresh.
  */
-function rendererOf(options: ServeOptions, environment: Environment): Renderer | null {
+function rendererOf(options: ServeOptions, environment: Environment): ManifestRenderer | null {
   const { generated, catalog, severities, accept, minimumNoticeDays } = options;
   const { manifest, apiTitle, defaultTier, logLevel, refreshGuard } = environment;
   if (manifest === null) return null;
   const recorded = recordedTier(generated);
   if (recorded !== null && recorded !== defaultTier)
-    openLog(logLevel).warn(
+    createLogger(logLevel).warn(
       { recorded, environment: defaultTier },
       "DEFAULT_ENDPOINT_TIER differs from that of the generated folder: refreshes keep the recorded one; run `routewright generate` to change it",
     );
@@ -170,7 +171,7 @@ function followManifest(
 async function runResultsOf(environment: Environment): Promise<RunResults | null> {
   const { runResults: source, refreshIntervalSeconds: intervalSeconds, logLevel } = environment;
   if (source === null) return null;
-  const log = openLog(logLevel);
+  const log = createLogger(logLevel);
   const onProblem = (detail: string): void => log.warn({ detail }, "run results not read");
   const onSaveFailed = (detail: string): void => log.warn({ detail }, "builds not stored for the next start");
   return openRunResults({
@@ -196,7 +197,7 @@ function verifyInThread(generated: string, environment: Environment, databaseUrl
   if (databaseUrl === null) return;
   const { logLevel, defaultTier } = environment;
   const served: ServedCatalogue = { generated, databaseUrl, logLevel, defaultTier };
-  const failed = (error: Error): void => openLog(logLevel).warn({ err: error }, "not verified");
+  const failed = (error: Error): void => createLogger(logLevel).warn({ err: error }, "not verified");
   new Worker(THREAD, { workerData: served }).once("error", failed).unref();
 }
 
@@ -209,6 +210,6 @@ function isRampServed({ only }: ServeOptions, environment: Environment): boolean
   const { databaseUrl, rampDatabaseUrl, rampSecretsKey, logLevel } = environment;
   const isServed = (rampDatabaseUrl ?? databaseUrl) === null || rampSecretsKey !== null;
   if (!isServed)
-    openLog(logLevel).info("the ramp is not served: set RAMP_SECRETS_KEY for it, or serve --only data");
+    createLogger(logLevel).info("the ramp is not served: set RAMP_SECRETS_KEY for it, or serve --only data");
   return isServed;
 }

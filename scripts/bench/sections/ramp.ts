@@ -129,7 +129,7 @@ function openSession(variables: Readonly<Record<string, string>>): Promise<ramp.
   return ramp.openAdminSession({
     environment: reading.environment,
     dataDir: ".data",
-    log: ramp.openLog("silent"),
+    log: ramp.createLogger("silent"),
   });
 }
 

@@ -1,6 +1,6 @@
 /** The ramp in a process of its own, which ends like a crash at the point that `RAMP_FAULT` names. Prints its address first. */
 import { clientAddress } from "../../../runtime/http/headers.js";
-import { openLog } from "../../../runtime/http/logger.js";
+import { createLogger } from "../../../runtime/http/logger.js";
 import { armFailpoint, type Failpoint } from "../../../runtime/ramp/failpoints.js";
 import { DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
 import { DEFAULT_DELIVERY_POLICY } from "../../../runtime/ramp/webhooks/deliver.js";
@@ -22,7 +22,7 @@ const ramp = await startRamp({
   addressOf: clientAddress("false"),
   redisUrl: null,
   metricsPublic: false,
-  log: openLog(process.env["RAMP_TEST_LOG"] ?? "silent"),
+  log: createLogger(process.env["RAMP_TEST_LOG"] ?? "silent"),
   polling: {
     ...DEFAULT_POLLING_POLICY,
     leaseMs: 2_500,

@@ -2,7 +2,7 @@ import { atEnd } from "../../support/at-end.js";
 import { DEFAULT_DELIVERY_POLICY } from "../../../runtime/ramp/webhooks/deliver.js";
 import { randomBytes } from "node:crypto";
 import pg from "pg";
-import { openLog } from "../../../runtime/http/logger.js";
+import { createLogger } from "../../../runtime/http/logger.js";
 import { clientAddress } from "../../../runtime/http/headers.js";
 import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "../../../runtime/ramp/intents/lease.js";
 import { SANDBOX_PROVIDERS } from "../../../runtime/ramp/sandbox/sandbox-server.js";
@@ -159,7 +159,7 @@ export async function ownWorld(options: Partial<RampOptions> = {}): Promise<Worl
     addressOf: clientAddress("false"),
     redisUrl: null,
     metricsPublic: false,
-    log: openLog(process.env["RAMP_TEST_LOG"] ?? "silent"),
+    log: createLogger(process.env["RAMP_TEST_LOG"] ?? "silent"),
     polling: FAST,
     providerCalls: { ...DEFAULT_CALL_POLICY, breakerPauseMs: 500 },
     deliveries: { ...DEFAULT_DELIVERY_POLICY, breakerPauseMs: 50 },
