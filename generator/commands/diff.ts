@@ -8,7 +8,7 @@ import {
   FAIL_ON,
   type FailOn,
   nearMiss,
-  parseAccept,
+  parseAcceptFile,
   prunedText,
   shouldFail,
 } from "../diff/accepted-changes.js";
@@ -93,19 +93,23 @@ export async function diff(options: DiffOptions): Promise<CommandResult> {
     const revisions = [base, head].flatMap((reading) => (reading.ok ? [] : [reading.problem]));
     return { exit: EXIT.error, errors: [...new Set([...revisions, ...(accept.ok ? [] : accept.problems)])] };
   }
-  const calendar = { today, minimumNoticeDays };
-  const changes = compareCatalogues(base.catalogue, head.catalogue, calendar, options.severities);
-  const verdict = applyAcceptFile(changes, accept.entries, today);
-  const failed = shouldFail(verdict, failOn);
+  const changes = compareCatalogues(
+    base.catalogue,
+    head.catalogue,
+    { today, minimumNoticeDays },
+    options.severities,
+  );
+  const result = applyAcceptFile(changes, accept.entries, today);
+  const failed = shouldFail(result, failOn);
   const names = {
     base: redactedLocation(options.base),
     head: redactedLocation(options.head),
     acceptFile: accept.file,
   };
-  const report = diffReport({ ...verdict, ...names, failed });
-  const pruned = options.prune ? prune(accept, verdict.merged) : [];
-  const misspelled = verdict.merged.flatMap((entry) => {
-    const hint = nearMiss(entry, verdict.open);
+  const report = diffReport({ ...result, ...names, failed });
+  const pruned = options.prune ? prune(accept, result.unused) : [];
+  const misspelled = result.unused.flatMap((entry) => {
+    const hint = nearMiss(entry, result.unaccepted);
     const subject = entry.subject === null ? "" : ` of ${visible(entry.subject)}`;
     return hint === null
       ? []
@@ -139,12 +143,12 @@ async function readAccept(
   }
   const source = await readSource(file);
   if (!source.ok) return { ok: false, problems: [source.problem] };
-  const reading = parseAccept(source.text, file);
+  const reading = parseAcceptFile(source.text, file);
   return reading.ok ? { ok: true, file, text: source.text, entries: reading.entries } : reading;
 }
 
-function prune({ file, text }: AcceptFile, merged: readonly AcceptEntry[]): readonly string[] {
-  if (text === null || merged.length === 0) return [`${file}: nothing to prune`];
-  writeFileSync(file, prunedText(text, merged));
-  return [`${file}: removed ${String(merged.length)} ${merged.length === 1 ? "entry" : "entries"}`];
+function prune({ file, text }: AcceptFile, unused: readonly AcceptEntry[]): readonly string[] {
+  if (text === null || unused.length === 0) return [`${file}: nothing to prune`];
+  writeFileSync(file, prunedText(text, unused));
+  return [`${file}: removed ${String(unused.length)} ${unused.length === 1 ? "entry" : "entries"}`];
 }

@@ -154,9 +154,9 @@ async function knownIn(base: string, head: ReadProject, options: LintOptions): P
   }
   const revision = await readRevision(base, { defaultTier, generated, cwd });
   if (!revision.ok) return revision;
-  const calendar = { today: "1970-01-01", minimumNoticeDays: DEFAULTS.minimumNoticeDays };
+  const sunsetPolicy = { today: "1970-01-01", minimumNoticeDays: DEFAULTS.minimumNoticeDays };
   const catalogue = catalogueOf(head.manifest, { defaultTier });
-  const changed = compareCatalogues(revision.catalogue, catalogue, calendar);
+  const changed = compareCatalogues(revision.catalogue, catalogue, sunsetPolicy);
   const paths = new Set(changed.flatMap(({ endpoint, after }) => [endpoint, after]));
   const skipped = new Set(
     revision.catalogue.skipped.flatMap(({ problems }) =>

@@ -9,7 +9,8 @@ import {
   SEVERITIES,
   type Severity,
 } from "./change.js";
-/** Read when it exists and neither flag nor config file names another. */
+
+/** The default accept file: it need not exist. */
 export const ACCEPT_FILE = ".routewright-accept.json";
 
 /** A change that its owner accepts: it is reported and does not fail the run. */
@@ -24,12 +25,12 @@ export interface AcceptEntry {
   readonly expires: string | null;
 }
 
-export type AcceptReading =
+export type ParsedAcceptFile =
   | { readonly ok: true; readonly entries: readonly AcceptEntry[] }
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /** Reads the text of an accept file and reports every problem. `location` is only for messages. */
-export function parseAccept(text: string, location: string): AcceptReading {
+export function parseAcceptFile(text: string, location: string): ParsedAcceptFile {
   const json = parseJson(text, location);
   if (!json.ok) return { ok: false, problems: [json.problem] };
   if (!Array.isArray(json.value)) return { ok: false, problems: [`${location} is not a list. ${EXAMPLE}`] };
@@ -39,8 +40,8 @@ export function parseAccept(text: string, location: string): AcceptReading {
   );
   if (problems.length > 0) return { ok: false, problems };
   const entries = items.filter(isObject).map(entryOf);
-  const repeated = repetitions(entries).map((problem) => `${location}, ${problem}`);
-  return repeated.length > 0 ? { ok: false, problems: repeated } : { ok: true, entries };
+  const duplicates = duplicatesOf(entries).map((problem) => `${location}, ${problem}`);
+  return duplicates.length > 0 ? { ok: false, problems: duplicates } : { ok: true, entries };
 }
 
 const EXAMPLE =
@@ -83,7 +84,7 @@ function unknownKind(kind: unknown): string {
   return `\`kind\` is ${given(kind)}; ${hint}`;
 }
 
-/** Whether it is a date of the calendar: `Date` reads the 30th of February as another day. */
+/** Whether it is a valid date as `YYYY-MM-DD`. `Date` accepts February 30 and makes it March. */
 function isDate(value: unknown): boolean {
   if (typeof value !== "string" || !/^\d{4}-\d\d-\d\d$/.test(value)) return false;
   const time = Date.parse(`${value}T00:00:00Z`);
@@ -100,22 +101,26 @@ function entryOf({ kind, endpoint, subject, reason, expires }: JsonObject): Acce
   };
 }
 
-function repetitions(entries: readonly AcceptEntry[]): readonly string[] {
-  const keys = entries.map(keyOf);
+function duplicatesOf(entries: readonly AcceptEntry[]): readonly string[] {
+  const keys = entries.map(changeKey);
   return keys.flatMap((key, i) => {
     const first = keys.indexOf(key);
-    return first === i ? [] : [`[${String(i)}]: it repeats [${String(first)}]; remove one of them.`];
+    return first === i ? [] : [`[${String(i)}]: duplicate of [${String(first)}]: remove one.`];
   });
 }
 
 /** Identity of a change across runs. */
-export function keyOf({ kind, endpoint, subject }: Pick<Change, "kind" | "endpoint" | "subject">): string {
+export function changeKey({
+  kind,
+  endpoint,
+  subject,
+}: Pick<Change, "kind" | "endpoint" | "subject">): string {
   return JSON.stringify([kind, endpoint, subject]);
 }
 
-/** For an entry that matches no change: the change that it may mean, of the same kind at a similar path or with another subject. */
-export function nearMiss(entry: AcceptEntry, open: readonly Change[]): string | null {
-  const sameKind = open.filter(({ kind }) => kind === entry.kind);
+/** For an unused entry: a question that names the change it probably means, of the same kind; null if there is none. */
+export function nearMiss(entry: AcceptEntry, unaccepted: readonly Change[]): string | null {
+  const sameKind = unaccepted.filter(({ kind }) => kind === entry.kind);
   const endpoint = closest(
     entry.endpoint,
     sameKind.map((change) => change.endpoint),
@@ -127,20 +132,21 @@ export function nearMiss(entry: AcceptEntry, open: readonly Change[]): string | 
   return subject == null ? null : `did you mean the subject ${formatValue(subject)}?`;
 }
 
-/** The text of an accept file without the entries that no longer match a change; those that stay keep their form. */
-export function prunedText(text: string, merged: readonly AcceptEntry[]): string {
-  const gone = new Set(merged.map(keyOf));
-  const kept = (JSON.parse(text) as JsonObject[]).filter((item) => !gone.has(keyOf(entryOf(item))));
+/** The text of an accept file without its unused entries; the others keep their keys. */
+export function prunedText(text: string, unused: readonly AcceptEntry[]): string {
+  const removed = new Set(unused.map(changeKey));
+  const kept = (JSON.parse(text) as JsonObject[]).filter((item) => !removed.has(changeKey(entryOf(item))));
   return `${JSON.stringify(kept, null, 2)}\n`;
 }
 
-/** The entry that accepts a change, for its owner to paste and give a reason. */
+/** The entry that accepts a change, as one line of JSON with an empty reason to fill in. */
 export function acceptEntryFor({ kind, endpoint, subject }: Change): string {
   const entry = { kind, endpoint, ...(subject !== null && { subject }), reason: "" };
-  return JSON.stringify(entry).replaceAll('":', '": ').replaceAll(',"', ', "');
+  const members = Object.entries(entry).map(([key, value]) => `"${key}": ${JSON.stringify(value)}`);
+  return `{${members.join(", ")}}`;
 }
 
-/** Changes that fail a run. */
+/** The values of `--fail-on`. */
 export const FAIL_ON = ["breaking", "any", "none"] as const;
 export type FailOn = (typeof FAIL_ON)[number];
 
@@ -150,14 +156,14 @@ export interface AcceptedChange {
   readonly entry: AcceptEntry;
 }
 
-/** The changes of a run after applying its accept file. */
-export interface Acceptance {
-  /** Not accepted, in order. */
-  readonly open: readonly Change[];
+/** What an accept file makes of the changes of a run. */
+export interface AcceptFileResult {
+  /** Changes that no valid entry accepts, in order. */
+  readonly unaccepted: readonly Change[];
   readonly accepted: readonly AcceptedChange[];
-  /** Entries whose change is not there: merged, or taken back. */
-  readonly merged: readonly AcceptEntry[];
-  /** Entries past their last day whose change is still there. */
+  /** Entries that match no change: it is already in the base, or was reverted. */
+  readonly unused: readonly AcceptEntry[];
+  /** Entries past their last day that match a change. */
   readonly expired: readonly AcceptEntry[];
 }
 
@@ -166,40 +172,43 @@ export function applyAcceptFile(
   changes: readonly Change[],
   entries: readonly AcceptEntry[],
   today: string,
-): Acceptance {
-  const isOver = ({ expires }: AcceptEntry): boolean => expires !== null && expires < today;
-  const found = new Set(changes.map(keyOf));
-  const needed = entries.filter((entry) => found.has(keyOf(entry)));
-  const valid = new Map(needed.filter((entry) => !isOver(entry)).map((entry) => [keyOf(entry), entry]));
+): AcceptFileResult {
+  const isExpired = ({ expires }: AcceptEntry): boolean => expires !== null && expires < today;
+  const found = new Set(changes.map(changeKey));
+  const matching = entries.filter((entry) => found.has(changeKey(entry)));
+  const valid = new Map(
+    matching.filter((entry) => !isExpired(entry)).map((entry) => [changeKey(entry), entry]),
+  );
   return {
-    open: changes.filter((change) => !valid.has(keyOf(change))),
+    unaccepted: changes.filter((change) => !valid.has(changeKey(change))),
     accepted: changes.flatMap((change) => {
-      const entry = valid.get(keyOf(change));
+      const entry = valid.get(changeKey(change));
       return entry === undefined ? [] : [{ change, entry }];
     }),
-    merged: entries.filter((entry) => !found.has(keyOf(entry))),
-    expired: needed.filter(isOver),
+    unused: entries.filter((entry) => !found.has(changeKey(entry))),
+    expired: matching.filter(isExpired),
   };
 }
 
-/** Whether the run fails. A merged entry never fails it: the default branch stays green after an accepted change. */
-export function shouldFail({ open, expired }: Acceptance, failOn: FailOn): boolean {
+/** Whether the run fails. Unused entries never fail it: the default branch passes after an accepted change is merged. */
+export function shouldFail({ unaccepted, expired }: AcceptFileResult, failOn: FailOn): boolean {
   switch (failOn) {
     case "breaking":
       return (
-        expired.length > 0 || open.some(({ severity }) => severity === "exposing" || severity === "breaking")
+        expired.length > 0 ||
+        unaccepted.some(({ severity }) => severity === "exposing" || severity === "breaking")
       );
     case "any":
-      return expired.length > 0 || open.length > 0;
+      return expired.length > 0 || unaccepted.length > 0;
     case "none":
       return false;
   }
 }
 
-/** How many open changes there are of each severity. */
-export function countsOf({ open }: Acceptance): Readonly<Record<Severity, number>> {
+/** The number of unaccepted changes of each severity. */
+export function changeCounts({ unaccepted }: AcceptFileResult): Readonly<Record<Severity, number>> {
   const counts = SEVERITIES.map(
-    (level) => [level, open.filter(({ severity }) => severity === level).length] as const,
+    (level) => [level, unaccepted.filter(({ severity }) => severity === level).length] as const,
   );
   return Object.fromEntries(counts) as Record<Severity, number>;
 }

@@ -67,8 +67,8 @@ function worst(outcomes: readonly TypeChange[]): TypeChange {
 }
 
 function compareInner(base: ColumnType, head: ColumnType): TypeChange {
-  const [was, is] = [isNullable(base), isNullable(head)];
-  return worst([compareTypes(base, head), was === is ? "same" : is ? "retyped" : "narrowed"]);
+  const [before, after] = [isNullable(base), isNullable(head)];
+  return worst([compareTypes(base, head), before === after ? "same" : after ? "retyped" : "narrowed"]);
 }
 
 function isNullable(type: ColumnType): boolean {
@@ -76,8 +76,10 @@ function isNullable(type: ColumnType): boolean {
 }
 
 function compareIntegers(base: IntegerType, head: IntegerType): TypeChange {
-  const [was, is] = [base, head].map((type) => JSON.stringify(jsonSchemaOf({ ...type, nullable: false })));
-  if (was === is) return "same";
+  const [before, after] = [base, head].map((type) =>
+    JSON.stringify(jsonSchemaOf({ ...type, nullable: false })),
+  );
+  if (before === after) return "same";
   if (contains(base, head)) return "narrowed";
   return contains(head, base) ? "widened" : "retyped";
 }
@@ -88,12 +90,12 @@ function contains(outer: IntegerType, inner: IntegerType): boolean {
 
 /** Open precision and scale hold any number of digits. */
 function compareDecimals(base: DecimalType, head: DecimalType): TypeChange {
-  const [was, is] = [base, head].map(({ precision = Infinity, scale = Infinity }) => {
+  const [before, after] = [base, head].map(({ precision = Infinity, scale = Infinity }) => {
     return { scale, whole: precision === Infinity ? Infinity : precision - scale };
   }) as [Digits, Digits];
-  if (is.scale < was.scale) return "scale-lowered";
-  if (is.scale > was.scale || is.whole > was.whole) return "widened";
-  return is.whole < was.whole ? "narrowed" : "same";
+  if (after.scale < before.scale) return "scale-lowered";
+  if (after.scale > before.scale || after.whole > before.whole) return "widened";
+  return after.whole < before.whole ? "narrowed" : "same";
 }
 
 interface Digits {
@@ -106,8 +108,8 @@ function compareStrings(base: StringType, head: Definite): TypeChange {
   if (head.kind === "enum" || head.kind === "date" || head.kind === "dateTime")
     return base.format === undefined && base.maxLength === undefined ? "narrowed" : "retyped";
   if (head.kind !== "string" || (base.format !== undefined && base.format !== head.format)) return "retyped";
-  const [was, is] = [base.maxLength ?? Infinity, head.maxLength ?? Infinity];
-  if (is !== was) return is > was ? "lengthened" : "narrowed";
+  const [before, after] = [base.maxLength ?? Infinity, head.maxLength ?? Infinity];
+  if (after !== before) return after > before ? "lengthened" : "narrowed";
   return base.format === head.format ? "same" : "narrowed";
 }
 

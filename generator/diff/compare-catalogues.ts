@@ -1,6 +1,7 @@
 import { type Catalogue, type CatalogueEntry, problemText, type Skipped } from "../catalogue/catalogue.js";
 import { type Change, type ChangeKind, type Difference, inOrder, KINDS, type Severity } from "./change.js";
-import { type Calendar, compareEndpoints, tierDetails } from "./compare-endpoints.js";
+import { type SunsetPolicy, compareEndpoints, tierDetails } from "./compare-endpoints.js";
+
 /** Severities that a repository chooses; `off` leaves a kind out of every report. */
 export type SeverityOverrides = Readonly<Partial<Record<ChangeKind, Severity | "off">>>;
 
@@ -8,15 +9,15 @@ export type SeverityOverrides = Readonly<Partial<Record<ChangeKind, Severity | "
 export function compareCatalogues(
   base: Catalogue,
   head: Catalogue,
-  calendar: Calendar,
+  sunsetPolicy: SunsetPolicy,
   severities: SeverityOverrides = {},
 ): readonly Change[] {
   const { pairs, removed, added } = matchEndpoints(base.entries, head.entries);
   const changes = [
-    ...pairs.flatMap(([was, is]) => changesOf(was, is, calendar)),
-    ...removed.map((entry) => removal(entry, head.skipped, calendar.today)),
+    ...pairs.flatMap((pair) => changesOf(...pair, sunsetPolicy)),
+    ...removed.map((entry) => removal(entry, head.skipped, sunsetPolicy.today)),
     ...added.map((entry) =>
-      // Reviewers see whom it is open to: endpoints of a tier are reported together.
+      // The tier tells reviewers who can read it; endpoints of one tier are grouped.
       withLocation(entry, {
         kind: "endpoint-added",
         after: entry.endpoint.tier,
@@ -35,10 +36,14 @@ export function compareCatalogues(
 type Unrated = Omit<Change, "severity">;
 type Pair = readonly [base: CatalogueEntry, head: CatalogueEntry];
 
-function changesOf(base: CatalogueEntry, head: CatalogueEntry, calendar: Calendar): readonly Unrated[] {
+function changesOf(
+  base: CatalogueEntry,
+  head: CatalogueEntry,
+  sunsetPolicy: SunsetPolicy,
+): readonly Unrated[] {
   const { path, tier, model } = base.endpoint;
   const file = head.facts.file || (model === head.endpoint.model ? base.facts.file : "") || null;
-  return compareEndpoints(base, head, calendar).map((difference) => {
+  return compareEndpoints(base, head, sunsetPolicy).map((difference) => {
     return { ...withLocation(head, difference), endpoint: path, tier, file };
   });
 }
@@ -95,9 +100,9 @@ function pairBy(
   keyOf: (entry: CatalogueEntry) => string,
 ): Matching {
   const [inBase, inHead] = [uniqueByKey(base, keyOf), uniqueByKey(head, keyOf)];
-  const pairs = [...inBase].flatMap(([key, was]): Pair[] => {
-    const is = inHead.get(key);
-    return is === undefined ? [] : [[was, is]];
+  const pairs = [...inBase].flatMap(([key, entry]): Pair[] => {
+    const other = inHead.get(key);
+    return other === undefined ? [] : [[entry, other]];
   });
   const paired = new Set(pairs.flat());
   const rest = (all: readonly CatalogueEntry[]) => all.filter((entry) => !paired.has(entry));

@@ -4,30 +4,30 @@ import { type ColumnType, isZoneless, parseColumnType } from "../catalogue/colum
 import type { ChangeKind, Difference } from "./change.js";
 import { compareTypes, type TypeChange } from "./column-compatibility.js";
 
-/** What differs in the rows. */
+/** The differences of the columns, their order, and what dbt tests guarantee of their values. */
 export function compareColumns(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
-  const [was, is] = [base, head].map(
-    ({ endpoint }) => new Map(endpoint.columns.map((column) => [column.name, column])),
-  );
-  if ((was?.size === 0) !== (is?.size === 0)) return [compareDeclaration(base.endpoint, head.endpoint)];
-  const added = head.endpoint.columns.filter(({ name }) => !was?.has(name));
+  const [baseColumns, headColumns] = [base.endpoint.columns, head.endpoint.columns];
+  if ((baseColumns.length === 0) !== (headColumns.length === 0))
+    return [compareDeclaration(baseColumns, headColumns)];
+  const [inBase, inHead] = [byName(baseColumns), byName(headColumns)];
+  const added = headColumns.filter(({ name }) => !inBase.has(name));
   const kind = isOverPrivateData(head.facts) ? "column-exposed" : "column-added";
   return [
-    ...base.endpoint.columns.flatMap((column) => compareColumn(column, is?.get(column.name), base)),
+    ...baseColumns.flatMap((column) => compareColumn(column, inHead.get(column.name), base)),
     ...compareNumbers(base.endpoint, head.endpoint),
     ...added.map((column) => ({ kind, subject: column.name, after: typeText(column) }) as const),
-    ...compareOrder(base.endpoint.columns, head.endpoint.columns),
+    ...compareOrder(baseColumns, headColumns),
     ...compareGuarantees(base, head),
   ];
 }
 
-/** A model that declares no columns is served whole, one that declares some with these alone. */
-function compareDeclaration(base: Endpoint, head: Endpoint): Difference {
-  if (head.columns.length > 0) return { kind: "columns-declared", before: WHOLE, after: names(head.columns) };
-  return { kind: "columns-undeclared", before: names(base.columns), after: WHOLE };
+/** A model without declared columns serves all columns of its relation, another one only those that it declares. */
+function compareDeclaration(base: readonly Column[], head: readonly Column[]): Difference {
+  if (head.length > 0) return { kind: "columns-declared", before: ALL_COLUMNS, after: names(head) };
+  return { kind: "columns-undeclared", before: names(base), after: ALL_COLUMNS };
 }
 
-const WHOLE = "all columns of the relation";
+const ALL_COLUMNS = "all columns of the relation";
 
 function isOverPrivateData({ isPrivate, columns }: ModelFacts): boolean {
   return isPrivate || [...columns.values()].some((column) => column.isPrivate);
@@ -38,27 +38,28 @@ function compareNumbers(base: Endpoint, head: Endpoint): readonly Difference[] {
   if (base.numbers === head.numbers) return [];
   const [before, after] = [base, head].map(({ numbers = "number" }) => numbers) as [string, string];
   const wide = head.columns.filter(
-    ({ name, wide: isWide }) => isWide && base.columns.some((was) => was.name === name),
+    ({ name, wide: isWide }) => isWide && base.columns.some((column) => column.name === name),
   );
   return wide.map(({ name: subject }) => ({ kind: "column-retyped", subject, before, after }));
 }
 
 function compareColumn(
-  was: Column,
-  is: Column | undefined,
+  base: Column,
+  head: Column | undefined,
   { facts }: CatalogueEntry,
 ): readonly Difference[] {
-  const subject = was.name;
-  if (is === undefined) return [{ kind: "column-removed", subject, before: typeText(was) }];
-  if (is.type === was.type) return [];
-  const text = { subject, before: typeText(was), after: typeText(is) };
-  const [before, after] = [typeOf(was), typeOf(is)];
+  const subject = base.name;
+  if (head === undefined) return [{ kind: "column-removed", subject, before: typeText(base) }];
+  if (head.type === base.type) return [];
+  const [baseType, headType] = [typeOf(base), typeOf(head)];
+  const isZoneChanged = isZoneless(base.type) !== isZoneless(head.type) && baseType.kind === headType.kind;
   const kinds = [
-    KIND_OF[compareTypes(before, after)],
-    isZoneless(was.type) === isZoneless(is.type) || before.kind !== after.kind ? null : "column-zone-changed",
-    nullKind(before, after, facts.columns.get(subject)?.notNull === "test"),
+    KIND_OF[compareTypes(baseType, headType)],
+    isZoneChanged ? "column-zone-changed" : null,
+    nullKind(baseType, headType, facts.columns.get(subject)?.notNull === "test"),
   ] as const;
-  return kinds.filter((kind) => kind !== null).map((kind) => ({ kind, ...text }));
+  const texts = { subject, before: typeText(base), after: typeText(head) };
+  return kinds.filter((kind) => kind !== null).map((kind) => ({ kind, ...texts }));
 }
 
 const KIND_OF: Readonly<Record<TypeChange, ChangeKind | null>> = {
@@ -71,7 +72,7 @@ const KIND_OF: Readonly<Record<TypeChange, ChangeKind | null>> = {
   retyped: "column-retyped",
 };
 
-/** Types that hold null among their values say nothing about it. */
+/** Null for types that are not nullable or non-null, such as JSON, where null is a value. */
 function nullKind(base: ColumnType, head: ColumnType, isOnlyTested: boolean): ChangeKind | null {
   if (!("nullable" in base) || !("nullable" in head) || base.nullable === head.nullable) return null;
   if (base.nullable) return "column-made-non-null";
@@ -86,7 +87,7 @@ function typeText({ type }: Column): string {
   return type ?? "no type";
 }
 
-/** JSON clients read fields by name; CSV clients may go by position. Columns added at the end move none. */
+/** JSON clients read fields by name, CSV clients may read them by position. Columns added at the end move no other. */
 function compareOrder(base: readonly Column[], head: readonly Column[]): readonly Difference[] {
   const kept = base.map(({ name }) => name).filter((name) => head.some((column) => column.name === name));
   const after = head.map(({ name }) => name).slice(0, kept.length);
@@ -94,29 +95,33 @@ function compareOrder(base: readonly Column[], head: readonly Column[]): readonl
   return [{ kind: "column-order-changed", before: names(base), after: names(head) }];
 }
 
+function byName(columns: readonly Column[]): ReadonlyMap<string, Column> {
+  return new Map(columns.map((column) => [column.name, column]));
+}
+
 function names(columns: readonly Column[]): string {
   return columns.map(({ name }) => name).join(", ");
 }
 
-/** What differs in what dbt tests guarantee of a column's values (generator/README.md, Tests). */
+/** The differences of what dbt tests guarantee of the values of columns (generator/README.md, Tests). */
 function compareGuarantees(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
   const kept = base.endpoint.columns.filter((column) =>
     head.endpoint.columns.some(({ name }) => name === column.name),
   );
   return kept.flatMap(({ name: subject }) => {
-    const [was, is] = [base, head].map(({ facts }) => facts.columns.get(subject) ?? {}) as [Facts, Facts];
+    const columnFacts = [base, head].map(({ facts }) => facts.columns.get(subject) ?? {}) as [Facts, Facts];
     const found = [compareAcceptedValues, compareRanges, compareUnique, compareReferences].flatMap(
-      (compare) => compare(was, is),
+      (compare) => compare(...columnFacts),
     );
     return found.map((difference) => ({ subject, ...difference }));
   });
 }
 
-/** A column without tests has none. */
+/** The facts of a column; it may have none. */
 type Facts = Partial<ColumnFacts>;
 
-function compareAcceptedValues(was: Facts, is: Facts): readonly Difference[] {
-  const [before, after] = [was.acceptedValues ?? null, is.acceptedValues ?? null];
+function compareAcceptedValues(base: Facts, head: Facts): readonly Difference[] {
+  const [before, after] = [base.acceptedValues ?? null, head.acceptedValues ?? null];
   const isWider = before !== null && (after === null || after.some((value) => !before.includes(value)));
   const isNarrower = after !== null && (before === null || before.some((value) => !after.includes(value)));
   if (!isWider && !isNarrower) return [];
@@ -128,18 +133,18 @@ function valuesText(values: readonly string[] | null): string {
   return values === null ? "any value" : values.join(", ");
 }
 
-function compareRanges(was: Facts, is: Facts): readonly Difference[] {
-  const [before, after] = [boundsOf(was), boundsOf(is)];
-  const isWider = exceeds(after, before);
-  if (!isWider && !exceeds(before, after)) return [];
+function compareRanges(base: Facts, head: Facts): readonly Difference[] {
+  const [baseBounds, headBounds] = [boundsOf(base), boundsOf(head)];
+  const isWider = exceeds(headBounds, baseBounds);
+  if (!isWider && !exceeds(baseBounds, headBounds)) return [];
   const kind = isWider ? "range-widened" : "range-narrowed";
-  return [{ kind, before: rangeText(was), after: rangeText(is) }];
+  return [{ kind, before: rangeText(base), after: rangeText(head) }];
 }
 
-/** A bound, and 1 where the range excludes it. */
+/** A bound; 1 if the range excludes it. */
 type Bound = readonly [value: number, excluded: 0 | 1];
 
-/** Both bounds, the upper one negated: in both, the smaller admits more values. */
+/** Both bounds, the upper one negated, so that a smaller value of either admits more values. */
 function boundsOf({ minimum, maximum, exclusive }: Facts): readonly [lower: Bound, upper: Bound] {
   const excluded = exclusive ? 1 : 0;
   return [
@@ -148,7 +153,7 @@ function boundsOf({ minimum, maximum, exclusive }: Facts): readonly [lower: Boun
   ];
 }
 
-/** Whether a range has values outside of another. */
+/** Whether one range has values outside of the other. */
 function exceeds(one: readonly [Bound, Bound], other: readonly [Bound, Bound]): boolean {
   return one.some(([value, excluded], i) => {
     const [otherValue, otherExcluded] = other[i] ?? [value, excluded];
@@ -156,7 +161,7 @@ function exceeds(one: readonly [Bound, Bound], other: readonly [Bound, Bound]): 
   });
 }
 
-/** `0 to 100`, `more than 0`, `any number`. */
+/** `at least 0, at most 100`, `more than 0`, `any number`. */
 function rangeText({ minimum, maximum, exclusive }: Facts): string {
   if (minimum === undefined && maximum === undefined) return "any number";
   const lower = minimum === undefined ? "" : `${exclusive ? "more than" : "at least"} ${String(minimum)}`;
@@ -164,15 +169,18 @@ function rangeText({ minimum, maximum, exclusive }: Facts): string {
   return [lower, upper].filter((text) => text !== "").join(", ");
 }
 
-function compareUnique(was: Facts, is: Facts): readonly Difference[] {
-  if (was.unique === is.unique) return [];
+function compareUnique(base: Facts, head: Facts): readonly Difference[] {
+  if (base.unique === head.unique) return [];
   const text = (isUnique: true | undefined) => (isUnique ? "unique" : "not known to be unique");
-  const kind = is.unique ? "unique-test-added" : "unique-test-removed";
-  return [{ kind, before: text(was.unique), after: text(is.unique) }];
+  const kind = head.unique ? "unique-test-added" : "unique-test-removed";
+  return [{ kind, before: text(base.unique), after: text(head.unique) }];
 }
 
-function compareReferences({ references: was }: Facts, { references: is }: Facts): readonly Difference[] {
-  if (was === is) return [];
-  const kind = was === undefined ? "reference-added" : "reference-changed";
-  return [{ kind, before: was ?? "any value", after: is ?? "any value" }];
+function compareReferences(
+  { references: before }: Facts,
+  { references: after }: Facts,
+): readonly Difference[] {
+  if (before === after) return [];
+  const kind = before === undefined ? "reference-added" : "reference-changed";
+  return [{ kind, before: before ?? "any value", after: after ?? "any value" }];
 }

@@ -4,54 +4,54 @@ import type { Difference } from "./change.js";
 import { compareColumns } from "./compare-columns.js";
 import { compareParameters, renamedParameters } from "./compare-parameters.js";
 
-/** The calendar of a comparison: removals and sunsets depend on the day. */
-export interface Calendar {
+/** Decides whether a removal or a sunset date leaves consumers enough time. */
+export interface SunsetPolicy {
   /** `YYYY-MM-DD`. */
   readonly today: string;
-  /** Days that consumers must have between the announcement of a sunset and the sunset. */
+  /** Days that consumers must have from today until a sunset. */
   readonly minimumNoticeDays: number;
 }
 
-/** What differs between two versions of an endpoint. */
+/** The differences between two revisions of an endpoint. */
 export function compareEndpoints(
   base: CatalogueEntry,
   head: CatalogueEntry,
-  calendar: Calendar,
+  sunsetPolicy: SunsetPolicy,
 ): readonly Difference[] {
-  const [was, is] = [base.endpoint, head.endpoint];
+  const endpoints = [base.endpoint, head.endpoint] as const;
   return [
-    ...compareSource(was, is),
+    ...compareSource(...endpoints),
     ...compareTiers(base, head),
-    ...compareNames("method", was.methods, is.methods),
-    ...compareParameters(was, is),
-    ...comparePagination(was, is),
+    ...compareNames("method", base.endpoint.methods, head.endpoint.methods),
+    ...compareParameters(...endpoints),
+    ...comparePagination(...endpoints),
     ...compareColumns(base, head),
-    ...compareFixedSort(was, is),
-    ...compareNames("sortable-field", was.sortableFields, is.sortableFields),
-    ...compareSunsets(was.deprecationDate, is.deprecationDate, calendar),
-    ...compareSuccessors(was.successor, is.successor),
+    ...compareFixedSort(...endpoints),
+    ...compareNames("sortable-field", base.endpoint.sortableFields, head.endpoint.sortableFields),
+    ...compareSunsets(...endpoints, sunsetPolicy),
+    ...compareSuccessors(...endpoints),
     ...compareDocumentation(base, head),
   ];
 }
 
-/** Path, model and relation. A model's relation bears its name: if both change, only the model is reported. */
+/** Path, model and relation. By default a relation has the name of its model: if both change, only the model is reported. */
 function compareSource(base: Endpoint, head: Endpoint): readonly Difference[] {
   const moved: Difference[] =
     base.path === head.path ? [] : [{ kind: "path-moved", before: base.path, after: head.path }];
-  const [was, is] = [relationText(base), relationText(head)];
+  const [before, after] = [relationText(base), relationText(head)];
   if (base.model !== head.model) {
     return [
       ...moved,
-      { kind: "model-changed", before: `${base.model} (${was})`, after: `${head.model} (${is})` },
+      { kind: "model-changed", before: `${base.model} (${before})`, after: `${head.model} (${after})` },
     ];
   }
-  if (was === is) return moved;
+  if (before === after) return moved;
   const [[schema, name], [newSchema, newName]] = [base.relation, head.relation];
   if (name === newName)
     return [...moved, { kind: "relation-changed", subject: "schema", before: schema, after: newSchema }];
   if (schema === newSchema)
     return [...moved, { kind: "relation-changed", subject: "name", before: name, after: newName }];
-  return [...moved, { kind: "relation-changed", before: was, after: is }];
+  return [...moved, { kind: "relation-changed", before, after }];
 }
 
 function relationText({ relation }: Endpoint): string {
@@ -68,7 +68,7 @@ function compareTiers(
   return [{ kind, before, after, details: tierDetails(head) }];
 }
 
-/** Says where an endpoint has the default tier. */
+/** A note for an endpoint that has the default tier. */
 export function tierDetails({ facts }: CatalogueEntry): readonly string[] {
   return facts.hasTierTag ? [] : ["No tag of the model names a tier: the default tier applies."];
 }
@@ -110,40 +110,47 @@ function pagesText({ defaultLimit, maxLimit, response }: NonNullable<Endpoint["p
   return `${String(defaultLimit)} rows, at most ${String(maxLimit)}, as ${response}`;
 }
 
-/** Keys added behind the old ones only decide ties: rows keep the order that consumers know. */
+/** Keys added at the end only order ties: otherwise rows keep the order that consumers know. */
 function compareFixedSort(base: Endpoint, head: Endpoint): readonly Difference[] {
-  const [was, is] = [sortKeys(base), sortKeys(head)];
-  const isKept = was.every((key, i) => key === is[i]);
-  if (isKept && was.length === is.length) return [];
+  const [before, after] = [sortKeys(base), sortKeys(head)];
+  const isKept = before.every((key, i) => key === after[i]);
+  if (isKept && before.length === after.length) return [];
   const kind = isKept ? "sort-extended" : "sort-changed";
-  return [{ kind, before: was.join(", ") || "no order", after: is.join(", ") || "no order" }];
+  return [{ kind, before: before.join(", ") || "no order", after: after.join(", ") || "no order" }];
 }
 
 function sortKeys({ sort }: Endpoint): readonly string[] {
   return sort.map(([column, direction]) => `${column} ${direction}`);
 }
 
+/**
+ * `deprecationDate` is dbt's `deprecation_date`: the day from which the endpoint may be removed, which responses announce
+ * as `Sunset`.
+ */
 function compareSunsets(
-  before: string | null,
-  after: string | null,
-  calendar: Calendar,
+  { deprecationDate: before }: Endpoint,
+  { deprecationDate: after }: Endpoint,
+  { today, minimumNoticeDays }: SunsetPolicy,
 ): readonly Difference[] {
   if (before === after) return [];
   if (after === null) return before === null ? [] : [{ kind: "deprecation-lifted", before }];
   if (before !== null && after > before) return [{ kind: "sunset-put-off", before, after }];
-  const was = before === null ? {} : { before };
-  const days = Math.floor((Date.parse(after) - Date.parse(`${calendar.today}T00:00:00Z`)) / DAY_MS);
-  if (days >= calendar.minimumNoticeDays)
-    return [{ kind: before === null ? "endpoint-deprecated" : "sunset-brought-forward", ...was, after }];
+  const dates = { ...(before !== null && { before }), after };
+  const days = Math.floor((Date.parse(after) - Date.parse(`${today}T00:00:00Z`)) / DAY_MS);
+  if (days >= minimumNoticeDays)
+    return [{ kind: before === null ? "endpoint-deprecated" : "sunset-brought-forward", ...dates }];
   const notice =
     days < 0 ? "The date has passed" : days === 1 ? "1 day from now" : `${String(days)} days from now`;
-  const details = [`${notice}; the minimum is ${String(calendar.minimumNoticeDays)} days.`];
-  return [{ kind: "sunset-too-soon", ...was, after, details }];
+  const details = [`${notice}; the minimum is ${String(minimumNoticeDays)} days.`];
+  return [{ kind: "sunset-too-soon", ...dates, details }];
 }
 
 const DAY_MS = 86_400_000;
 
-function compareSuccessors(before: string | null, after: string | null): readonly Difference[] {
+function compareSuccessors(
+  { successor: before }: Endpoint,
+  { successor: after }: Endpoint,
+): readonly Difference[] {
   if (before === after) return [];
   return [
     { kind: "successor-changed", ...(before !== null && { before }), ...(after !== null && { after }) },
@@ -152,7 +159,7 @@ function compareSuccessors(before: string | null, after: string | null): readonl
 
 /** Descriptions of the model, and of the columns and parameters that both revisions have. */
 function compareDocumentation(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
-  const [was, is] = [base.documentation, head.documentation];
+  const [baseTexts, headTexts] = [base.documentation, head.documentation];
   const renamed = renamedParameters(base.endpoint, head.endpoint);
   const nameInHead = (name: string): string => renamed.get(name) ?? name;
   const columns = base.endpoint.columns.filter(({ name }) =>
@@ -162,18 +169,22 @@ function compareDocumentation(base: CatalogueEntry, head: CatalogueEntry): reado
     head.endpoint.parameters.some((parameter) => parameter.name === nameInHead(name)),
   );
   return [
-    ...compareText(undefined, was.description, is.description),
+    ...compareText(undefined, baseTexts.description, headTexts.description),
     ...columns.flatMap(({ name }) =>
-      compareText(`column ${name}`, was.columns.get(name), is.columns.get(name)),
+      compareText(`column ${name}`, baseTexts.columns.get(name), headTexts.columns.get(name)),
     ),
     ...parameters.flatMap(({ name }) =>
-      compareText(`parameter ${name}`, was.parameters.get(name), is.parameters.get(nameInHead(name))),
+      compareText(
+        `parameter ${name}`,
+        baseTexts.parameters.get(name),
+        headTexts.parameters.get(nameInHead(name)),
+      ),
     ),
   ];
 }
 
-function compareText(subject: string | undefined, was = "", is = ""): readonly Difference[] {
-  const [before, after] = [was.trim(), is.trim()];
+function compareText(subject: string | undefined, base = "", head = ""): readonly Difference[] {
+  const [before, after] = [base.trim(), head.trim()];
   if (before === after) return [];
   return [
     {

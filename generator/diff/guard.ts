@@ -4,7 +4,7 @@ import type { HeldBackEndpoint } from "@routewright/runtime/server";
 import { inDocumentedOrder } from "../catalogue/build.js";
 import { contentKey, readCatalogue } from "../catalogue/catalogue-file.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
-import { ACCEPT_FILE, type AcceptEntry, applyAcceptFile, parseAccept } from "./accepted-changes.js";
+import { ACCEPT_FILE, type AcceptEntry, applyAcceptFile, parseAcceptFile } from "./accepted-changes.js";
 import { type Change, KINDS } from "./change.js";
 import { compareCatalogues, matchEndpoints, type SeverityOverrides } from "./compare-catalogues.js";
 
@@ -68,7 +68,7 @@ export function readReviewed(generated: string): Catalogue {
 
 function readAccepted(file: string): readonly AcceptEntry[] {
   if (!existsSync(file)) return [];
-  const reading = parseAccept(readFileSync(file, "utf8"), file);
+  const reading = parseAcceptFile(readFileSync(file, "utf8"), file);
   if (!reading.ok) throw new Error(reading.problems.join(" "));
   return reading.entries;
 }
@@ -85,19 +85,20 @@ export function holdBack(
   base: Catalogue,
   head: Catalogue,
   reviewed: Catalogue,
-  { severities, accepted, ...calendar }: GuardPolicy,
+  { severities, accepted, ...sunsetPolicy }: GuardPolicy,
 ): Guarded {
-  const changes = compareCatalogues(base, head, calendar, severities);
+  const changes = compareCatalogues(base, head, sunsetPolicy, severities);
   const isReviewed = reviewedIn(reviewed, head);
-  const open = applyAcceptFile(changes, accepted, calendar.today).open.filter(
+  const { unaccepted } = applyAcceptFile(changes, accepted, sunsetPolicy.today);
+  const failing = unaccepted.filter(
     ({ severity, endpoint }) => (severity === "exposing" || severity === "breaking") && !isReviewed(endpoint),
   );
   const byPath = new Map<string, readonly Change[]>();
-  for (const change of open) byPath.set(change.endpoint, [...(byPath.get(change.endpoint) ?? []), change]);
+  for (const change of failing) byPath.set(change.endpoint, [...(byPath.get(change.endpoint) ?? []), change]);
   const kept = base.entries.filter(({ endpoint }) => byPath.has(endpoint.path));
   const { pairs } = matchEndpoints(base.entries, head.entries);
   const dropped = new Set([
-    ...pairs.filter(([was]) => kept.includes(was)).map(([, is]) => is),
+    ...pairs.filter(([inBase]) => kept.includes(inBase)).map(([, inHead]) => inHead),
     ...head.entries.filter(({ endpoint }) => byPath.has(endpoint.path)),
   ]);
   const entries = [...head.entries.filter((entry) => !dropped.has(entry)), ...kept].sort(inDocumentedOrder);

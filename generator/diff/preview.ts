@@ -51,8 +51,10 @@ const WRAPPED: Readonly<Record<string, string>> = {
 function fieldLines({ kind, subject, before, after }: Change): readonly string[] {
   const field = (sign: "-" | "+", value: string): string => `${sign}  ${JSON.stringify(subject)}: ${value},`;
   if (kind === "column-made-nullable") return [field("-", example(before)), field("+", "null")];
-  const [was, is] = [example(before), example(after)];
-  return [...(before === null ? [] : [field("-", was)]), ...(after === null ? [] : [field("+", is)])];
+  return [
+    ...(before === null ? [] : [field("-", example(before))]),
+    ...(after === null ? [] : [field("+", example(after))]),
+  ];
 }
 
 function example(type: string | null): string {

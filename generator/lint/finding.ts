@@ -142,14 +142,14 @@ export function inOrder(a: Finding, b: Finding): number {
 }
 
 /** How many findings there are of each severity. */
-export function countsOf(findings: readonly Finding[]): Readonly<Record<FindingSeverity, number>> {
+export function findingCounts(findings: readonly Finding[]): Readonly<Record<FindingSeverity, number>> {
   const errors = findings.filter(({ severity }) => severity === "error").length;
   return { error: errors, warning: findings.length - errors };
 }
 
 /** Whether the findings fail a run. */
 export function shouldFail(findings: readonly Finding[], failOn: LintFailOn): boolean {
-  const { error, warning } = countsOf(findings);
+  const { error, warning } = findingCounts(findings);
   switch (failOn) {
     case "error":
       return error > 0;

@@ -1,9 +1,9 @@
 import {
-  type Acceptance,
+  type AcceptFileResult,
   type AcceptedChange,
   type AcceptEntry,
   acceptEntryFor,
-  countsOf,
+  changeCounts,
 } from "../diff/accepted-changes.js";
 import {
   type Change,
@@ -27,11 +27,11 @@ import {
 } from "./report.js";
 
 /** A comparison with its names. */
-export interface DiffResult extends Acceptance {
+export interface DiffResult extends AcceptFileResult {
   /** The revisions as they are shown: without the password of an address. */
   readonly base: string;
   readonly head: string;
-  /** Where the accept file is, or would be. */
+  /** The accept file; it need not exist. */
   readonly acceptFile: string;
   readonly failed: boolean;
 }
@@ -40,15 +40,15 @@ export interface DiffResult extends Acceptance {
 const OPEN_ITEMS = 10;
 
 export function diffReport(result: DiffResult): Report {
-  const { open, accepted, expired, merged, base, head } = result;
+  const { unaccepted, accepted, expired, unused, base, head } = result;
   return {
     title: "API changes",
     verdict: verdictText(result),
     summary: joined(plain(summaryText(result)), sentence`: from ${base} to ${head}`),
-    notes: merged.length === 0 ? [] : [mergedNote(merged, result.acceptFile)],
+    notes: unused.length === 0 ? [] : [unusedNote(unused, result.acceptFile)],
     sections: [
       ...SEVERITIES.map((severity): Section => {
-        const items = open
+        const items = unaccepted
           .filter((change) => change.severity === severity)
           .map((change) => changeItem(change));
         return {
@@ -84,7 +84,7 @@ const LEVELS = {
 } as const satisfies Record<Severity, Level>;
 
 function verdictText(result: DiffResult): string {
-  const { exposing, breaking, warning, compatible } = countsOf(result);
+  const { exposing, breaking, warning, compatible } = changeCounts(result);
   const all = exposing + breaking + warning + compatible;
   if (!result.failed)
     return all === 0
@@ -105,7 +105,7 @@ function verdictText(result: DiffResult): string {
 }
 
 function summaryText(result: DiffResult): string {
-  const { exposing, breaking, warning, compatible } = countsOf(result);
+  const { exposing, breaking, warning, compatible } = changeCounts(result);
   const { accepted, expired } = result;
   return [
     `${String(exposing)} exposing`,
@@ -117,8 +117,8 @@ function summaryText(result: DiffResult): string {
   ].join(", ");
 }
 
-function mergedNote(merged: readonly AcceptEntry[], file: string): Sentence {
-  const names = merged.map(({ kind, endpoint, subject }) =>
+function unusedNote(unused: readonly AcceptEntry[], file: string): Sentence {
+  const names = unused.map(({ kind, endpoint, subject }) =>
     [kind, endpoint, ...(subject === null ? [] : [subject])].join(" "),
   );
   return sentence`${file} has entries that match no change: ${list(names)}. \`routewright diff --prune\` removes them.`;
@@ -194,11 +194,11 @@ function fromWhereTheyDiffer(before: string, after: string): readonly [string, s
   return from <= 0 ? [before, after] : [`…${before.slice(from)}`, `…${after.slice(from)}`];
 }
 
-/** Open changes that an accept entry is offered for. */
+/** At most this many accept entries are offered. */
 const MAX_ENTRIES = 30;
 
-function blocksOf({ open, acceptFile }: DiffResult): readonly Block[] {
-  const previews = rowPreviews(open).map(({ endpoints, lines }): Block => {
+function blocksOf({ unaccepted, acceptFile }: DiffResult): readonly Block[] {
+  const previews = rowPreviews(unaccepted).map(({ endpoints, lines }): Block => {
     const subject = endpoints.length === 1 ? (endpoints[0] ?? "") : counted(endpoints.length, "endpoint");
     return {
       heading: `What consumers of ${subject} see`,
@@ -206,7 +206,7 @@ function blocksOf({ open, acceptFile }: DiffResult): readonly Block[] {
       text: lines.map(visible).join("\n"),
     };
   });
-  const failing = open.filter(({ severity }) => severity === "exposing" || severity === "breaking");
+  const failing = unaccepted.filter(({ severity }) => severity === "exposing" || severity === "breaking");
   if (failing.length === 0) return previews;
   const entries = failing.slice(0, MAX_ENTRIES).map((change) => `  ${visible(acceptEntryFor(change))}`);
   const left = failing.length - entries.length;
@@ -215,7 +215,7 @@ function blocksOf({ open, acceptFile }: DiffResult): readonly Block[] {
 }
 
 function jsonOf(result: DiffResult): unknown {
-  const { base, head, open, accepted, expired, merged, failed } = result;
+  const { base, head, unaccepted, accepted, expired, unused, failed } = result;
   const entryJson = ({ kind, endpoint, subject, reason, expires }: AcceptEntry) => ({
     kind,
     endpoint,
@@ -224,7 +224,7 @@ function jsonOf(result: DiffResult): unknown {
     expires,
   });
   const counts = CHANGE_KINDS.map(
-    (kind) => [kind, open.filter((change) => change.kind === kind).length] as const,
+    (kind) => [kind, unaccepted.filter((change) => change.kind === kind).length] as const,
   );
   return {
     version: 2,
@@ -232,19 +232,19 @@ function jsonOf(result: DiffResult): unknown {
     head,
     failed,
     summary: {
-      ...countsOf(result),
+      ...changeCounts(result),
       accepted: accepted.length,
       expired: expired.length,
-      merged: merged.length,
+      merged: unused.length,
     },
     kinds: Object.fromEntries(counts.filter(([, count]) => count > 0)),
-    changes: open,
+    changes: unaccepted,
     accepted: accepted.map(({ change, entry }) => ({
       ...change,
       reason: entry.reason,
       expires: entry.expires,
     })),
     expired: expired.map(entryJson),
-    merged: merged.map(entryJson),
+    merged: unused.map(entryJson),
   };
 }

@@ -1,5 +1,5 @@
 import {
-  countsOf,
+  findingCounts,
   type Finding,
   type FindingSeverity,
   RULE_IDS,
@@ -24,7 +24,7 @@ export interface LintOutcome extends LintResult {
 
 export function lintReport(result: LintOutcome): Report {
   const { findings, suppressed, failed } = result;
-  const { error, warning } = countsOf(findings);
+  const { error, warning } = findingCounts(findings);
   const causes = [
     ...(error === 0 ? [] : [counted(error, "error")]),
     ...(warning === 0 ? [] : [counted(warning, "warning")]),
@@ -47,7 +47,7 @@ export function lintReport(result: LintOutcome): Report {
 }
 
 function summaryText({ findings, suppressed, endpoints, known }: LintOutcome): string {
-  const { error, warning } = countsOf(findings);
+  const { error, warning } = findingCounts(findings);
   const isNew = known === null ? "" : "new ";
   const counts = `${counted(error, `${isNew}error`)}, ${counted(warning, `${isNew}warning`)} in ${counted(endpoints, "endpoint")}`;
   const more = [
@@ -90,7 +90,7 @@ function jsonOf({
   return {
     version: 2,
     failed,
-    summary: { ...countsOf(findings), suppressed: suppressed.length, known, endpoints, skipped },
+    summary: { ...findingCounts(findings), suppressed: suppressed.length, known, endpoints, skipped },
     rules: Object.fromEntries(counts.filter(([, count]) => count > 0)),
     findings: findings.map(findingJson),
     suppressed: suppressed.map((finding) => ({ ...findingJson(finding), reason: finding.reason })),

@@ -2,14 +2,14 @@ import { writeFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { diff, type DiffOptions } from "../../generator/commands/diff.js";
-import { parseAccept, applyAcceptFile, shouldFail } from "../../generator/diff/accepted-changes.js";
+import { parseAcceptFile, applyAcceptFile, shouldFail } from "../../generator/diff/accepted-changes.js";
 import type { Change } from "../../generator/diff/change.js";
 import { manifestOf } from "../support/manifest.js";
 import { ownFolder } from "../support/service.js";
 import { modelWith } from "./catalogues.js";
 
 function read(value: unknown) {
-  return parseAccept(typeof value === "string" ? value : JSON.stringify(value), "accept.json");
+  return parseAcceptFile(typeof value === "string" ? value : JSON.stringify(value), "accept.json");
 }
 
 const entry = { kind: "column-removed", endpoint: "/v1/a/b", subject: "x", reason: "Agreed." } as const;
@@ -55,7 +55,7 @@ describe("an accept file", () => {
     ["is not JSON", "[{]", "accept.json is not JSON"],
     ["is empty", "", "accept.json is not JSON: it is empty."],
     ["is not a list", { entries: [] }, "accept.json is not a list."],
-    ["has an entry twice", [entry, { ...entry, reason: "Again." }], "[1]: it repeats [0]"],
+    ["has an entry twice", [entry, { ...entry, reason: "Again." }], "[1]: duplicate of [0]: remove one."],
     ["has a name of every object for a kind", [{ ...entry, kind: "toString" }], '`kind` is "toString"'],
   ])("is refused where it %s", (_, value, problem) => {
     const reading = read(value);
@@ -84,21 +84,21 @@ describe("judging changes", () => {
       { ...removed, endpoint: "/v1/a/c" },
     ];
     const verdict = applyAcceptFile([removed, ...others], accepting(null), "2030-01-01");
-    expect(verdict.open).toEqual(others);
+    expect(verdict.unaccepted).toEqual(others);
     expect(verdict.accepted.map(({ change }) => change)).toEqual([removed]);
   });
 
   it("accepts through the last day and not a day longer", () => {
-    expect(applyAcceptFile([removed], accepting("2030-01-31"), "2030-01-31").open).toEqual([]);
+    expect(applyAcceptFile([removed], accepting("2030-01-31"), "2030-01-31").unaccepted).toEqual([]);
     const late = applyAcceptFile([removed], accepting("2030-01-31"), "2030-02-01");
-    expect(late.open).toEqual([removed]);
+    expect(late.unaccepted).toEqual([removed]);
     expect(late.expired).toEqual(accepting("2030-01-31"));
   });
 
-  it("calls an entry merged whose change is not there, past its last day or not", () => {
+  it("calls an entry unused that matches no change, past its last day or not", () => {
     for (const expires of [null, "2020-01-01"]) {
-      const { merged, expired } = applyAcceptFile([added], accepting(expires), "2030-01-01");
-      expect({ merged, expired }).toEqual({ merged: accepting(expires), expired: [] });
+      const { unused, expired } = applyAcceptFile([added], accepting(expires), "2030-01-01");
+      expect({ unused, expired }).toEqual({ unused: accepting(expires), expired: [] });
     }
   });
 
@@ -178,6 +178,19 @@ describe("the accept file of a run", () => {
     const offered = /```json\n(\[[^]*?\n\])\n```/.exec(output)?.[1] ?? "";
     const entries = (JSON.parse(offered) as object[]).map((one) => ({ ...one, reason: "Agreed." }));
     expect((await run({ accept: write("pasted.json", entries) })).exit).toBe(0);
+  });
+
+  it("is offered entries that name each subject exactly", async () => {
+    const subject = 'a":b,';
+    const before = write(
+      "quotes.json",
+      manifestOf([modelWith({ columns: { a: "text", [subject]: "text" } })]),
+    );
+    const { output = "" } = await run({ base: before, format: "markdown" });
+    const [entries = ""] = /^\[\n[^]*^\]$/m.exec(output) ?? [];
+    expect(JSON.parse(entries)).toEqual([
+      { kind: "column-removed", endpoint: "/v1/bridges/volume", subject, reason: "" },
+    ]);
   });
 
   it("passes once the change has merged, says so, and prunes what is not needed", async () => {
