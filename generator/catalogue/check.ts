@@ -8,7 +8,7 @@ import type { MetaApi } from "./meta-api/schema.js";
 import { unknownKeys, validateShape, type ValidationError } from "./meta-api/validate.js";
 import { pathOf, pathProblems } from "./path.js";
 import { type ApiSettings, LEGACY, settingsOf } from "./settings.js";
-import { isNearTier, type ModelTags, tierTags } from "./tags.js";
+import { isMisspelledTier, type ModelTags, tierTags } from "./tags.js";
 
 interface CheckedModel {
   /** Null where the tags give no valid path. */
@@ -55,7 +55,7 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
 
 /** Tags that are probably misspelled tiers: the model is skipped rather than served to everybody. */
 function nearTiers({ uniqueId, tags }: Model): Problem[] {
-  return tags.filter(isNearTier).map((tag) => ({
+  return tags.filter(isMisspelledTier).map((tag) => ({
     model: uniqueId,
     path: "$.tags",
     message: `The tag ${formatValue(tag)} is not a tier, but looks like one.`,

@@ -19,7 +19,7 @@ const SYSTEM_TAGS: ReadonlySet<string> = new Set([
   "all_time",
 ]);
 
-/** The parts of an endpoint that a model's tags decide. */
+/** The parts of an endpoint that its model's tags decide. */
 export interface ModelTags {
   readonly category: string;
   readonly resource: string;
@@ -38,7 +38,7 @@ export function hasResource(tags: readonly string[]): boolean {
   return tags.some((tag) => tag.startsWith("api:"));
 }
 
-/** Reads the tags of a published model: the first of each kind, of tiers the most restrictive. */
+/** Reads the tags of a published model: the first tag of each kind, but the most restrictive tier. */
 export function readTags(tags: readonly string[], category: string | null = null): ModelTags {
   return {
     category: category ?? tags.find(isCategory)?.toLowerCase() ?? "general",
@@ -49,23 +49,23 @@ export function readTags(tags: readonly string[], category: string | null = null
   };
 }
 
-/** The distinct tiers of the tags, lowest first. dbt puts the tags of folders before a model's own. */
+/** The distinct tiers among the tags, lowest first: a model has its folders' tags too. */
 export function tierTags(tags: readonly string[]): readonly Tier[] {
   return TIERS.filter((tier) => tags.includes(tier));
 }
 
 /**
- * Whether a tag is probably a misspelled tier: `Tier1`, `tier_1`, `tier4`, or one edit or swap away from a tier (`teir1`).
- * Ignoring it would open the endpoint to more callers than intended.
+ * Whether a tag is probably a misspelled tier: `Tier1`, `tier_1`, `tier4`, or one edit from a tier (`teir1`). Ignoring it
+ * would give more callers access than intended.
  */
-export function isNearTier(tag: string): boolean {
+export function isMisspelledTier(tag: string): boolean {
   if (isTier(tag)) return false;
   const text = tag.trim().toLowerCase();
-  return /^tier[\s_.-]*\d+$/.test(text) || TIERS.some((tier) => isOneEditAway(text, tier));
+  return /^tier[\s_.-]*\d+$/.test(text) || TIERS.some((tier) => isWithinOneEdit(text, tier));
 }
 
-/** Whether two texts are the same, or differ by one inserted, deleted, replaced or swapped character. */
-export function isOneEditAway(a: string, b: string): boolean {
+/** Whether two texts are equal or differ by one inserted, deleted or replaced character, or by two swapped ones. */
+export function isWithinOneEdit(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false;
   let start = 0;
   while (start < a.length && a[start] === b[start]) start++;
@@ -79,7 +79,7 @@ export function isOneEditAway(a: string, b: string): boolean {
 }
 
 function isCategory(tag: string): boolean {
-  return !tag.includes(":") && !SYSTEM_TAGS.has(tag.toLowerCase()) && !isTier(tag) && !isNearTier(tag);
+  return !tag.includes(":") && !SYSTEM_TAGS.has(tag.toLowerCase()) && !isTier(tag) && !isMisspelledTier(tag);
 }
 
 /** The value after the prefix, trimmed: some projects write `api: name`. */

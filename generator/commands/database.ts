@@ -6,8 +6,8 @@ import type { RunQuery } from "../verify/relations.js";
 import { DATA_DIR } from "./command.js";
 
 /**
- * Runs `work` with the address of a database: `url`, or the embedded one where that is null, started unless a server runs
- * it. Returns null where there is no embedded database either: starting one only to find it empty takes a while.
+ * Calls `work` with a database URL: `url`, or, if that is null, the embedded database's, which is started if it does not
+ * run yet. Returns null if no embedded database was ever created: a new one would be empty.
  */
 export async function withDatabase<Result>(
   url: string | null,
@@ -23,17 +23,15 @@ export async function withDatabase<Result>(
   }
 }
 
-type QueryResult<Value> =
-  | { readonly ok: true; readonly value: Value }
-  /** The database cannot be reached or read. */
-  | { readonly ok: false; readonly problem: string };
+type DatabaseOutcome<Value> =
+  { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly problem: string };
 
-/** Runs `work` on one connection to the same database, and reports a failure instead of throwing it. */
+/** Calls `work` with a connection to the database of `withDatabase`. A failure is a problem, not an exception. */
 export async function queryDatabase<Value>(
   url: string | null,
   work: (query: RunQuery) => Promise<Value>,
-): Promise<QueryResult<Value>> {
-  const result = await withDatabase(url, (address) => connected(address, work));
+): Promise<DatabaseOutcome<Value>> {
+  const result = await withDatabase(url, (databaseUrl) => withConnection(databaseUrl, work));
   return result ?? { ok: false, problem: NO_DATABASE };
 }
 
@@ -42,10 +40,13 @@ const NO_DATABASE =
 
 const TIMEOUT_MS = 30_000;
 
-async function connected<Value>(
+const REMEDY =
+  "Check DATABASE_URL, that the server runs, and that its user may connect and read the schemas.";
+
+async function withConnection<Value>(
   url: string,
   work: (query: RunQuery) => Promise<Value>,
-): Promise<QueryResult<Value>> {
+): Promise<DatabaseOutcome<Value>> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: TIMEOUT_MS,
@@ -59,8 +60,8 @@ async function connected<Value>(
       (await client.query(text, [...values])).rows as readonly unknown[];
     return { ok: true, value: await work(query) };
   } catch (error) {
-    // An address may hold a password: only the server's own words are shown.
-    return { ok: false, problem: `The database cannot be read: ${(error as Error).message}` };
+    // Without the URL, which may contain a password.
+    return { ok: false, problem: `Reading the database failed: ${(error as Error).message}. ${REMEDY}` };
   } finally {
     await client.end().catch(() => undefined);
   }

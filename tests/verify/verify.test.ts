@@ -206,7 +206,9 @@ describe("an error exits 2", () => {
       "postgres://a:secret@127.0.0.1:1/x",
     );
     expect(exit).toBe(2);
-    expect(errors.join()).toMatch(/^The database cannot be read: /);
+    expect(errors.join()).toMatch(
+      /^Reading the database failed: connect ECONNREFUSED .*\. Check DATABASE_URL/,
+    );
     expect(errors.join()).not.toContain("secret");
   });
 

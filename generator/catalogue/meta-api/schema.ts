@@ -1,4 +1,4 @@
-/** The shape of `meta.api`. Rules between values are in rules.ts. */
+/** A valid `meta.api`. rules.ts checks what depends on several values. */
 export interface MetaApi {
   readonly exclude_from_api?: boolean;
   readonly methods?: readonly ("GET" | "POST")[];
@@ -28,8 +28,8 @@ export interface MetaPagination {
   readonly response?: "list" | "envelope";
 }
 
-/** Largest page or list size that a PostgreSQL `integer` holds. */
-const positive = { type: "integer", minimum: 1, maximum: 2_147_483_647 } as const;
+/** From 1 to the maximum of a PostgreSQL `integer`. */
+const positiveInteger = { type: "integer", minimum: 1, maximum: 2_147_483_647 } as const;
 const name = { type: "string", minLength: 1 } as const;
 const names = { type: "array", items: name } as const;
 
@@ -43,8 +43,8 @@ const parameter = {
     type: { enum: ["string", "date", "string_list"] },
     description: { type: "string" },
     case: { enum: ["lower", "upper"] },
-    max_items: positive,
-    max_length: positive,
+    max_items: positiveInteger,
+    max_length: positiveInteger,
   },
 } as const;
 
@@ -53,8 +53,8 @@ const pagination = {
   required: ["enabled"],
   properties: {
     enabled: { type: "boolean" },
-    default_limit: positive,
-    max_limit: positive,
+    default_limit: positiveInteger,
+    max_limit: positiveInteger,
     response: { enum: ["list", "envelope"] },
   },
   if: { properties: { enabled: { const: true } }, required: ["enabled"] },
@@ -81,7 +81,7 @@ export const META_API_SCHEMA = {
   },
 } as const;
 
-/** The known keys of each object: others are probably misspelled. */
+/** The known keys of each object. Any other key is probably misspelled. */
 export const KNOWN_KEYS = {
   api: Object.keys(META_API_SCHEMA.properties),
   parameter: Object.keys(parameter.properties),

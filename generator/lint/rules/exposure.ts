@@ -1,5 +1,5 @@
 import { isTier, type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
-import { isOneEditAway, isPublished } from "../../catalogue/tags.js";
+import { isWithinOneEdit, isPublished } from "../../catalogue/tags.js";
 import { textOr } from "../../manifest/json.js";
 import { PRIVATE_TAG } from "../../manifest/model.js";
 import { chain, plain, sentence } from "../../manifest/strings.js";
@@ -207,5 +207,5 @@ export const categoryTypo: Check = {
 
 /** Whether two words of four letters or more differ by one letter that is added, left out, replaced or swapped. */
 function isTypoOf(a: string, b: string): boolean {
-  return a !== b && Math.min(a.length, b.length) >= 4 && isOneEditAway(a, b);
+  return a !== b && Math.min(a.length, b.length) >= 4 && isWithinOneEdit(a, b);
 }
