@@ -23,7 +23,7 @@ interface OutboundRequest {
 }
 
 /** The outcome. Redirects are not followed: they count as answers. */
-type OutboundResult =
+export type OutboundResult =
   | { readonly kind: "answered"; readonly status: number; readonly body: string }
   | { readonly kind: "failed"; readonly reason: string };
 

@@ -1,13 +1,13 @@
 import fc from "fast-check";
-import { getAddress, hashMessage, recoverMessageAddress, toHex } from "viem";
+import { getAddress, hashMessage as viemHash, recoverMessageAddress, toHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage } from "viem/siwe";
 import { describe, expect, it } from "vitest";
 import {
   checksumAddress,
-  messageHash,
-  signerOf,
-  readSignInMessage,
+  hashMessage,
+  recoverAddress,
+  parseSignInMessage,
 } from "../../runtime/ramp/tokens/ethereum.js";
 /** Private keys: any 32 bytes between 1 and the order of the curve. */
 const key = fc
@@ -21,10 +21,10 @@ describe("against viem", () => {
       fc.asyncProperty(key, fc.string({ unit: "grapheme" }), async (privateKey, message) => {
         const account = privateKeyToAccount(privateKey);
         const signature = await account.signMessage({ message });
-        expect(toHex(messageHash(message))).toBe(hashMessage(message));
-        expect(signerOf(messageHash(message), signature)).toBe(account.address);
+        expect(toHex(hashMessage(message))).toBe(viemHash(message));
+        expect(recoverAddress(hashMessage(message), signature)).toBe(account.address);
         const other = `${message}.`;
-        expect(signerOf(messageHash(other), signature)).toBe(
+        expect(recoverAddress(hashMessage(other), signature)).toBe(
           await recoverMessageAddress({ message: other, signature }),
         );
       }),
@@ -37,11 +37,11 @@ describe("against viem", () => {
     const signature = await account.signMessage({ message: "hello" });
     const start = signature.slice(0, -2);
     const low = (parseInt(signature.slice(-2), 16) - 27).toString(16).padStart(2, "0");
-    expect(signerOf(messageHash("hello"), `${start}${low}`)).toBe(account.address);
+    expect(recoverAddress(hashMessage("hello"), `${start}${low}`)).toBe(account.address);
     for (const bad of ["02", "1a", "1d", "ff"])
-      expect(signerOf(messageHash("hello"), start + bad)).toBeNull();
+      expect(recoverAddress(hashMessage("hello"), start + bad)).toBeNull();
     for (const bad of [`0x${"0".repeat(130)}`, `0x${"f".repeat(130)}`, "0x", signature.slice(0, -2), "x"])
-      expect(signerOf(messageHash("hello"), bad)).toBeNull();
+      expect(recoverAddress(hashMessage("hello"), bad)).toBeNull();
   });
 
   it("writes addresses with the same checksum", () => {
@@ -76,7 +76,7 @@ describe("against viem", () => {
           const domain = new URL(given.uri).host;
           const address = getAddress(`0x${"ab".repeat(20)}`);
           const text = createSiweMessage({ ...given, address, domain, version: "1" } as never);
-          expect(readSignInMessage(text), text).toMatchObject({
+          expect(parseSignInMessage(text), text).toMatchObject({
             address,
             domain,
             chainId: given.chainId,
@@ -111,7 +111,7 @@ Resources:
 
 describe("a sign-in message", () => {
   it("is read whole", () => {
-    expect(readSignInMessage(GOOD)).toMatchObject({ domain: "app.example.com", chainId: 100 });
+    expect(parseSignInMessage(GOOD)).toMatchObject({ domain: "app.example.com", chainId: 100 });
   });
 
   const bad: readonly (readonly [string, string, string])[] = [
@@ -146,8 +146,13 @@ describe("a sign-in message", () => {
     ["a time without a zone", "2026-01-02T03:04:05Z\nExp", "2026-01-02T03:04:05\nExp"],
     ["letters outside ASCII", "Sign in to the shop.", "Sign in to the shöp."],
   ];
+  it.each(["Issued At", "Expiration Time", "Not Before"])("is refused with 30 February as %s", (field) => {
+    const message = GOOD.replace(new RegExp(`${field}: \\d{4}-\\d{2}-\\d{2}`), `${field}: 2026-02-30`);
+    expect(parseSignInMessage(message)).toContain(`The message's ${field} does not exist`);
+  });
+
   it.each(bad)("is refused with %s", (_name, from, to) => {
     expect(GOOD).toContain(from);
-    expect(readSignInMessage(GOOD.replace(from, to))).toBeTypeOf("string");
+    expect(parseSignInMessage(GOOD.replace(from, to))).toBeTypeOf("string");
   });
 });

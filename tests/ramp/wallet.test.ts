@@ -128,7 +128,8 @@ describe("a wallet sign-in", () => {
       const reply = await challenge(message, await account.signMessage({ message }));
       expect(reply.json).toMatchObject({
         error: "INVALID_WALLET_SIGNATURE",
-        message: "The message is not in the form of EIP-4361.",
+        message:
+          "The message does not follow EIP-4361. Create it with a Sign-In with Ethereum library and send it unchanged.",
       });
     }
     expect((await challenge(inner, await account.signMessage({ message: inner }))).status).toBe(200);

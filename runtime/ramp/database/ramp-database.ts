@@ -41,6 +41,11 @@ export class PreconditionFailed extends Error {
  */
 export const OF_PROJECT = "project_id = ramp.current_project()";
 
+/** `OF_PROJECT` for a table with an alias. */
+export function ofProject(alias: string): string {
+  return `${alias}.${OF_PROJECT}`;
+}
+
 /** SQLSTATE of `ramp.require_row` (migrations/0002_insist.sql). */
 const PRECONDITION_FAILED = "RW003";
 

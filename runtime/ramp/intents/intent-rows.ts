@@ -1,5 +1,10 @@
 import type { Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
-import { OF_PROJECT, type OperatorTransaction, type ProjectTransaction } from "../database/ramp-database.js";
+import {
+  OF_PROJECT,
+  ofProject,
+  type OperatorTransaction,
+  type ProjectTransaction,
+} from "../database/ramp-database.js";
 import type { Intent, Price, Requirement, Transaction, IntentStatus, TransactionStatus } from "./intent.js";
 import type { PollingPolicy } from "./lease.js";
 import { recordIntentEvent } from "./transitions.js";
@@ -61,7 +66,7 @@ const SELECT = `SELECT i.*, c.capabilities ->> 'name' AS provider, ${CUSTOMER_CO
   LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id`;
 
 export async function readIntent(tx: ProjectTransaction, id: string): Promise<Intent | null> {
-  const row = await tx.row<IntentRow>(`${SELECT} WHERE i.${OF_PROJECT} AND i.id = $1`, [id]);
+  const row = await tx.row<IntentRow>(`${SELECT} WHERE ${ofProject("i")} AND i.id = $1`, [id]);
   return row && intentOf(row);
 }
 
@@ -72,7 +77,7 @@ export async function readOwnIntent(
   id: string,
 ): Promise<Intent | null> {
   const row = await tx.row<IntentRow>(
-    `${SELECT} WHERE i.${OF_PROJECT} AND i.id = $1 AND i.customer_id = $2`,
+    `${SELECT} WHERE ${ofProject("i")} AND i.id = $1 AND i.customer_id = $2`,
     [id, customerId],
   );
   return row && intentOf(row);
@@ -109,12 +114,12 @@ export async function listIntents(
 ): Promise<readonly Intent[] | null> {
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${String(values.push(value))}`;
-  const conditions = [`i.${OF_PROJECT}`];
+  const conditions = [ofProject("i")];
   if (startingAfter !== null) {
     const last = await readIntent(tx, startingAfter);
     if (last === null || (customerId !== undefined && last.customerId !== customerId)) return null;
     conditions.push(
-      `(i.created_at, i.id) < (SELECT a.created_at, a.id FROM ramp.intents a WHERE a.${OF_PROJECT} AND a.id = ${bind(startingAfter)})`,
+      `(i.created_at, i.id) < (SELECT a.created_at, a.id FROM ramp.intents a WHERE ${ofProject("a")} AND a.id = ${bind(startingAfter)})`,
     );
   }
   if (customerId !== undefined) conditions.push(`i.customer_id = ${bind(customerId)}`);

@@ -1,10 +1,11 @@
-import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
+import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/ramp-database.js";
 import { type Intent, isTerminal } from "./intent.js";
 import { ComputedValue, writeIntent } from "./transitions.js";
 
 /**
  * One process at a time talks to a provider about an intent: it holds the intent's lease. A crashed owner's lease expires;
- * its work is repeated under the same ids and idempotency keys.
+ * its work is repeated under the same ids and idempotency keys. Leases and polls are set by the clock of the process, and due
+ * polls are found by the clock of the database: the two may differ by seconds, much less than a lease lasts.
  */
 
 /** When intents are polled, in milliseconds. */
@@ -41,7 +42,10 @@ export const DEFAULT_POLLING_POLICY: PollingPolicy = {
   intentLifetimeMs: 24 * HOUR_MS,
 };
 
-/** Leases an intent if its lease is free and a poll is planned. Returns whether it did. */
+/**
+ * Leases an intent if its lease is free and a poll is planned. The next poll is then due when the lease expires, so that
+ * another process continues after a crash. Returns whether it leased the intent.
+ */
 export async function acquireLease(
   tx: ProjectTransaction,
   id: string,
@@ -76,12 +80,18 @@ export function assertLease(tx: ProjectTransaction, id: string, owner: string): 
   ]);
 }
 
+/**
+ * Extends the lease, and moves the next poll to its new expiry. Call `assertLease` in the same transaction first.
+ */
 export function renewLease(tx: ProjectTransaction, id: string, { leaseMs }: PollingPolicy): void {
   const expiresAt = new Date(Date.now() + leaseMs);
   writeIntent(tx, id, { lease_expires_at: expiresAt, next_poll_at: expiresAt });
 }
 
-/** Frees the lease and plans the next poll: at once if one was requested since the lease was acquired. */
+/**
+ * Frees the lease, writes the number of failed attempts and plans the next poll: at once if one was requested since the
+ * lease was acquired. Call `assertLease` in the same transaction first.
+ */
 export function releaseLease(tx: ProjectTransaction, intent: Intent, policy: PollingPolicy): void {
   writeIntent(tx, intent.id, {
     lease_owner: null,
@@ -94,7 +104,7 @@ export function releaseLease(tx: ProjectTransaction, intent: Intent, policy: Pol
   });
 }
 
-/** Null: never again, unless the provider calls back. */
+/** Null: no further poll unless a callback arrives. */
 function nextPollAt(intent: Intent, policy: PollingPolicy, now: number): Date | null {
   if (isTerminal(intent.status)) return nextRefundPollAt(intent, policy, now);
   const { failedAttempts } = intent;
@@ -124,19 +134,26 @@ function pollIntervalOf({ status, transaction }: Intent, policy: PollingPolicy):
   return status === "PENDING_PAYMENT" ? policy.intentLifetimeMs : policy.compliancePollMs;
 }
 
-/** The owner of a lease may have read the provider's state before the request: the poll is due when the lease ends. */
-const POLL_SOON =
+/**
+ * Plans a poll for now, or for the end of the lease: its owner may have read the provider's state before. `releaseLease` sees
+ * `poll_requested`, so the poll does not wait for the lease's expiry.
+ */
+const SET_POLL_REQUESTED =
   "poll_requested = true, next_poll_at = CASE WHEN lease_owner IS NULL THEN now() ELSE lease_expires_at END";
 
-/** Has a leased intent polled as soon as its lease ends. */
+/** For a process that could not get the lease of an intent: plans a poll for its end, if the intent is polled at all. */
 export async function pollAfterLease(tx: ProjectTransaction, id: string): Promise<void> {
   await tx.rows(
-    `UPDATE ramp.intents SET ${POLL_SOON} WHERE ${OF_PROJECT} AND id = $1 AND next_poll_at IS NOT NULL`,
+    `UPDATE ramp.intents SET ${SET_POLL_REQUESTED} WHERE ${OF_PROJECT} AND id = $1 AND next_poll_at IS NOT NULL`,
     [id],
   );
 }
 
-/** Has an intent of a connection polled soon. A terminal intent is polled too if it has a transaction. */
+/**
+ * For a provider's callback: plans a poll and enqueues it at once. Does nothing unless the intent belongs to the connection
+ * and one of the credential versions that verified the callback. A terminal intent with a transaction is polled too: its
+ * payment can still be refunded.
+ */
 export async function requestPoll(
   tx: ProjectTransaction,
   id: string,
@@ -144,8 +161,8 @@ export async function requestPoll(
   versions: readonly number[],
 ): Promise<void> {
   const found = await tx.row(
-    `UPDATE ramp.intents i SET ${POLL_SOON}
-     WHERE i.${OF_PROJECT} AND id = $1 AND connection_id = $2 AND connection_version = ANY($3::int[]) AND (next_poll_at IS NOT NULL OR EXISTS
+    `UPDATE ramp.intents i SET ${SET_POLL_REQUESTED}
+     WHERE ${ofProject("i")} AND id = $1 AND connection_id = $2 AND connection_version = ANY($3::int[]) AND (next_poll_at IS NOT NULL OR EXISTS
        (SELECT FROM ramp.transactions t WHERE t.project_id = i.project_id AND t.intent_id = i.id)) RETURNING id`,
     [id, connectionId, versions],
   );

@@ -1,7 +1,12 @@
 import type { Logger } from "../../http/logger.js";
 import type { ProjectId } from "../database/id.js";
 import type { Vault } from "../vault.js";
-import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
+import {
+  OF_PROJECT,
+  ofProject,
+  type ProjectTransaction,
+  type RampDatabase,
+} from "../database/ramp-database.js";
 import { type CallPolicy, HttpProvider, type Provider, reasonOf } from "./provider.js";
 import type { Capabilities } from "./protocol.js";
 
@@ -124,7 +129,7 @@ function readConnections(tx: ProjectTransaction): Promise<ConnectionRow[]> {
   return tx.rows<ConnectionRow>(
     `SELECT c.id, c.code, v.version, v.version = c.version AS is_current, v.url, v.key_id, v.secret, c.capabilities, c.enabled
      FROM ramp.provider_connections c
-     JOIN ramp.provider_credentials v ON v.project_id = c.project_id AND v.connection_id = c.id WHERE c.${OF_PROJECT} ORDER BY c.code, v.version`,
+     JOIN ramp.provider_credentials v ON v.project_id = c.project_id AND v.connection_id = c.id WHERE ${ofProject("c")} ORDER BY c.code, v.version`,
   );
 }
 

@@ -17,30 +17,31 @@ export function checksumAddress(text: string): Address | null {
   return `0x${mixed}`;
 }
 
-/** What a wallet signs for a text (EIP-191, version 0x45, `personal_sign`). */
-export function messageHash(message: string): Uint8Array {
+/** The hash that a wallet signs for a text (EIP-191, version 0x45, `personal_sign`). */
+export function hashMessage(message: string): Uint8Array {
   const text = Buffer.from(message, "utf8");
   const prefix = Buffer.from(`\x19Ethereum Signed Message:\n${String(text.length)}`, "latin1");
   return keccak_256(Buffer.concat([prefix, text]));
 }
 
-/** `r`, `s` and the recovery bit in 65 bytes. */
+/** 65 bytes: `r`, `s` and `v`. `v` is the recovery bit, or 27 plus the recovery bit. */
 const SIGNATURE = /^0x[0-9a-fA-F]{130}$/;
 
 /** The account whose key signed a hash; null when the bytes are not a signature of any key. */
-export function signerOf(hash: Uint8Array, signature: string): Address | null {
+export function recoverAddress(hash: Uint8Array, signature: string): Address | null {
   if (!SIGNATURE.test(signature)) return null;
   const bytes = Buffer.from(signature.slice(2), "hex");
-  const last = bytes[64] ?? 0;
-  const recovery = last >= 27 ? last - 27 : last;
-  if (recovery > 1) return null;
+  const v = bytes[64] ?? 0;
+  const recoveryBit = v >= 27 ? v - 27 : v;
+  if (recoveryBit > 1) return null;
   try {
-    const recovered = Buffer.concat([Buffer.of(recovery), bytes.subarray(0, 64)]);
-    const key = secp256k1.recoverPublicKey(recovered, hash, { prehash: false });
+    // The library expects the recovery bit before `r` and `s`; Ethereum has it last.
+    const recoverable = Buffer.concat([Buffer.of(recoveryBit), bytes.subarray(0, 64)]);
+    const key = secp256k1.recoverPublicKey(recoverable, hash, { prehash: false });
     const point = secp256k1.Point.fromBytes(key).toBytes(false).subarray(1);
     return checksumAddress(`0x${Buffer.from(keccak_256(point).subarray(12)).toString("hex")}`);
   } catch {
-    // The library throws for numbers that are no point of the curve.
+    // The library throws when `r` and `s` belong to no key.
     return null;
   }
 }
@@ -57,7 +58,7 @@ export interface SignInMessage {
   readonly notBefore: Date | null;
 }
 
-/** A host with or without a port; EIP-4361 allows credentials in front of it, a sign-in does not. */
+/** A host and an optional port. EIP-4361 also allows `user@` before it; refused here, since it can imitate another host. */
 const AUTHORITY = String.raw`(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?`;
 const URI = String.raw`[A-Za-z][A-Za-z0-9+.-]*:[!#$&-;=?-Z\[\]_a-z~%]*`;
 const DATE_TIME = String.raw`\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})`;
@@ -92,27 +93,35 @@ interface Groups {
   readonly notBefore?: string;
 }
 
-/** Reads a message; a text explains where it differs from EIP-4361 or names another site. */
-export function readSignInMessage(text: string): SignInMessage | string {
+/**
+ * Parses an EIP-4361 message. Also requires that `URI` has the host and scheme of the domain that signs in. Returns a text
+ * that says what to correct if the message is invalid.
+ */
+export function parseSignInMessage(text: string): SignInMessage | string {
   const groups = GRAMMAR.exec(text)?.groups as Groups | undefined;
-  if (!groups) return "The message is not in the form of EIP-4361.";
+  if (!groups)
+    return "The message does not follow EIP-4361. Create it with a Sign-In with Ethereum library and send it unchanged.";
   const address = checksumAddress(groups.address);
-  if (address !== groups.address) return "The address in the message is not in its EIP-55 checksum form.";
+  if (address !== groups.address)
+    return "The message's address is not in EIP-55 checksum form. Write it with the letter case of its checksum.";
   const uri = URL.canParse(groups.uri) ? new URL(groups.uri) : null;
   const domain = groups.domain.toLowerCase();
   if (uri?.host !== withoutDefaultPort(domain, uri?.protocol))
-    return "The URI in the message does not have the message's domain as its host.";
+    return "The host of the message's URI must be the domain at its beginning.";
   if (groups.scheme !== undefined && `${groups.scheme.toLowerCase()}:` !== uri.protocol)
-    return "The message's scheme is not that of its URI.";
-  const [issuedAt, expirationTime, notBefore] = [
-    groups.issuedAt,
-    groups.expirationTime,
-    groups.notBefore,
-  ].map((time) => (time === undefined ? null : dateOf(time)));
-  if (!issuedAt || expirationTime === undefined || notBefore === undefined)
-    return "A date-time in the message does not exist.";
+    return "The scheme before the message's domain must be that of its URI. Leave it out, or correct it.";
+  const issuedAt = dateOf(groups.issuedAt);
+  const expirationTime = groups.expirationTime === undefined ? null : dateOf(groups.expirationTime);
+  const notBefore = groups.notBefore === undefined ? null : dateOf(groups.notBefore);
+  if (issuedAt === undefined) return noSuchTime("Issued At");
+  if (expirationTime === undefined) return noSuchTime("Expiration Time");
+  if (notBefore === undefined) return noSuchTime("Not Before");
   const { nonce, chainId } = groups;
   return { domain, address, uri, nonce, chainId: Number(chainId), issuedAt, expirationTime, notBefore };
+}
+
+function noSuchTime(field: string): string {
+  return `The message's ${field} does not exist in the calendar. Write an existing date and time, such as 2026-01-31T12:00:00Z.`;
 }
 
 function withoutDefaultPort(domain: string, protocol: string | undefined): string {
@@ -120,7 +129,7 @@ function withoutDefaultPort(domain: string, protocol: string | undefined): strin
   return URL.canParse(base) ? new URL(base).host : domain;
 }
 
-/** Undefined for a day or an hour that no calendar and no clock has. */
+/** Undefined for a date-time that does not exist, such as 30 February. */
 function dateOf(text: string): Date | undefined {
   const local = text.slice(0, 19);
   const asUtc = new Date(`${local}Z`);

@@ -4,7 +4,13 @@ import { newId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import { isRampError, rampError, type RampError } from "../ramp-errors.js";
 import { SIGNING_ALGORITHM, type SigningKeys } from "./customer-token.js";
-import { messageHash, signerOf, readSignInMessage, type SignInMessage, type Address } from "./ethereum.js";
+import {
+  hashMessage,
+  recoverAddress,
+  parseSignInMessage,
+  type SignInMessage,
+  type Address,
+} from "./ethereum.js";
 import type { Vault } from "../vault.js";
 import { parseJson } from "../json-schema.js";
 import { sendRequest } from "../outbound-http.js";
@@ -61,7 +67,7 @@ export async function walletToken(
   challenge: Challenge,
   now: Date,
 ): Promise<string | RampError> {
-  const message = readSignInMessage(challenge.message);
+  const message = parseSignInMessage(challenge.message);
   const problem = typeof message === "string" ? message : timeProblem(message, now);
   if (typeof message === "string" || problem !== null) return invalid(problem ?? undefined);
   const signer = await findSigner(context, message, challenge);
@@ -101,9 +107,9 @@ async function findSigner(
   { address, chainId, domain }: SignInMessage,
   { message, signature, clientId }: Challenge,
 ): Promise<Signer | RampError> {
-  const hash = messageHash(message);
+  const hash = hashMessage(message);
   const account = (chain: number): string => `eip155:${String(chain)}:${address.toLowerCase()}`;
-  if (signerOf(hash, signature) === address) return { account: account(0), projectId: null };
+  if (recoverAddress(hash, signature) === address) return { account: account(0), projectId: null };
   if (clientId === null)
     return invalid(
       "The message is not signed by the key of its address. A contract wallet signs in with `clientId`, the client id of the project.",

@@ -3,7 +3,7 @@ import type { RampContext } from "../context.js";
 import { type ProjectId, projectId } from "../database/id.js";
 import type { OperatorTransaction } from "../database/ramp-database.js";
 import { failpoint } from "../failpoints.js";
-import { namesPrivateAddress, publicLookup, sendRequest } from "../outbound-http.js";
+import { namesPrivateAddress, type OutboundResult, publicLookup, sendRequest } from "../outbound-http.js";
 
 /** How events are delivered (runtime/ramp/README.md, Webhooks). */
 export interface DeliveryPolicy {
@@ -27,8 +27,8 @@ export const DEFAULT_DELIVERY_POLICY: DeliveryPolicy = {
 
 /** How often due deliveries are looked for. */
 const POLL_MS = 250;
-/** Added to the time limit of an attempt: after it a crashed process's attempt is repeated. */
-const GRACE_SECONDS = 10;
+/** A claim expires this long after the attempt's time limit; then another process repeats the attempt. */
+const CLAIM_GRACE_SECONDS = 10;
 /** Pauses before the next attempts, in seconds; then the delivery is exhausted. */
 export const RETRY_SECONDS = [60, 5 * 60, 30 * 60, 2 * 60 * 60, 24 * 60 * 60] as const;
 
@@ -53,7 +53,7 @@ interface Delivery {
 
 type DeliveryContext = Pick<RampContext, "database" | "vault" | "log" | "now">;
 
-/** Delivers events on its own, so that no receiver delays the processing of intents. */
+/** Claims due deliveries and sends them, apart from the processing of intents, which no receiver must delay. */
 export class DeliveryWorker {
   readonly #ramp: DeliveryContext;
   readonly #policy: DeliveryPolicy;
@@ -65,7 +65,7 @@ export class DeliveryWorker {
   constructor(ramp: DeliveryContext, policy: DeliveryPolicy) {
     this.#ramp = ramp;
     this.#policy = policy;
-    this.#timer = setInterval(() => this.#claimSoon(), POLL_MS);
+    this.#timer = setInterval(() => this.#claimIfIdle(), POLL_MS);
   }
 
   /** Finishes the attempts under way. */
@@ -76,10 +76,12 @@ export class DeliveryWorker {
     await Promise.all(this.#inFlight);
   }
 
-  #claimSoon(): void {
+  #claimIfIdle(): void {
     if (this.#isStopped || this.#claiming !== null) return;
     this.#claiming = this.#claim()
-      .catch((error: unknown) => this.#ramp.log.warn({ err: error }, "webhook deliveries not claimed"))
+      .catch((error: unknown) =>
+        this.#ramp.log.warn({ err: error }, "webhook deliveries not claimed: the next poll tries again"),
+      )
       .finally(() => (this.#claiming = null));
   }
 
@@ -89,10 +91,15 @@ export class DeliveryWorker {
     const claimed = await this.#ramp.database.asOperator((tx) => claimDue(tx, this.#policy, capacity));
     for (const delivery of claimed) {
       const attempt = this.#deliver(delivery)
-        .catch((error: unknown) => this.#ramp.log.warn({ err: error }, "webhook delivery not recorded"))
+        .catch((error: unknown) =>
+          this.#ramp.log.warn(
+            { err: error },
+            "webhook delivery not recorded: repeated when its claim expires",
+          ),
+        )
         .finally(() => {
           this.#inFlight.delete(attempt);
-          this.#claimSoon();
+          this.#claimIfIdle();
         });
       this.#inFlight.add(attempt);
     }
@@ -100,8 +107,9 @@ export class DeliveryWorker {
 
   async #deliver(delivery: Delivery): Promise<void> {
     const result = await send(this.#ramp, this.#policy, delivery);
+    // After a crash here the attempt is repeated: an event is delivered at least once.
     await failpoint("delivery.answered");
-    await this.#ramp.database.asOperator((tx) => record(tx, this.#policy, delivery, result));
+    await this.#ramp.database.asOperator((tx) => recordAttempt(tx, this.#policy, delivery, result));
   }
 }
 
@@ -122,7 +130,7 @@ async function claimDue(
      FOR NO KEY UPDATE OF e SKIP LOCKED`,
   );
   if (endpoints.length === 0) return [];
-  const until = `now() + interval '${String(Math.ceil(timeoutMs / 1000) + GRACE_SECONDS)} s'`;
+  const until = `now() + interval '${String(Math.ceil(timeoutMs / 1000) + CLAIM_GRACE_SECONDS)} s'`;
   return tx.rows<Delivery>(
     `WITH endpoint AS (
        SELECT e.*, CASE WHEN e.failures >= $2 THEN 1 ELSE $3 END - (
@@ -145,20 +153,21 @@ async function claimDue(
   );
 }
 
-/** The receiver's status, or why there was none. */
+/** Makes one attempt. Does not reject when the receiver fails. */
 async function send(
   { vault, now }: DeliveryContext,
   { timeoutMs }: DeliveryPolicy,
   delivery: Delivery,
-): Promise<string> {
+): Promise<OutboundResult> {
   const url = new URL(delivery.url);
-  if (!delivery.allow_private && namesPrivateAddress(url)) return "private address";
+  if (!delivery.allow_private && namesPrivateAddress(url))
+    return { kind: "failed", reason: "private address" };
   const at = now();
   const purpose = webhookPurpose(projectId(delivery.project_id), delivery.endpoint_id);
   const secrets = [delivery.secret, delivery.previous_secret].filter((secret) => secret !== null);
   const sign = (sealed: Buffer): string =>
     new Webhook(vault.open(purpose, sealed)).sign(delivery.event_id, at, delivery.body);
-  const result = await sendRequest({
+  return sendRequest({
     url,
     method: "POST",
     headers: {
@@ -172,29 +181,31 @@ async function send(
     timeoutMs,
     ...(delivery.allow_private ? {} : { lookup: publicLookup }),
   });
-  return result.kind === "answered" ? String(result.status) : result.reason;
 }
 
-async function record(
+async function recordAttempt(
   tx: OperatorTransaction,
   { breakerFailures, breakerPauseMs }: DeliveryPolicy,
   { project_id, id, attempts, endpoint_id }: Delivery,
-  result: string,
+  result: OutboundResult,
 ): Promise<void> {
-  const isDelivered = /^2\d\d$/.test(result);
+  const isDelivered = result.kind === "answered" && result.status >= 200 && result.status < 300;
+  const lastResult = result.kind === "answered" ? String(result.status) : result.reason;
   const pause = RETRY_SECONDS[attempts - 1];
   const status = isDelivered ? "DELIVERED" : pause === undefined ? "EXHAUSTED" : "PENDING";
-  // The endpoint first, as the claims lock them.
+  // Locks the endpoint before the delivery, as claims do: another order could deadlock. `write` does not wait, but the
+  // statements of a transaction run in the order in which they are sent.
   tx.write(
     `UPDATE ramp.webhook_endpoints SET failures = CASE WHEN $3 THEN 0 ELSE failures + 1 END,
        paused_until = CASE WHEN NOT $3 AND failures + 1 >= $4 THEN now() + make_interval(secs => $5) END
      WHERE project_id = $1 AND id = $2 AND NOT ($3 AND failures = 0)`,
     [project_id, endpoint_id, isDelivered, breakerFailures, breakerPauseMs / 1000],
   );
+  // Writes nothing if the claim has expired and another process has begun the next attempt.
   await tx.rows(
     `UPDATE ramp.webhook_deliveries SET status = $3, last_result = $4, attempted_until = NULL, updated_at = now(),
        attempt_at = CASE WHEN $3 = 'PENDING' THEN now() + make_interval(secs => $5) END
      WHERE project_id = $1 AND id = $2 AND status = 'PENDING' AND attempts = $6`,
-    [project_id, id, status, result.slice(0, 200), pause ?? 0, attempts],
+    [project_id, id, status, lastResult.slice(0, 200), pause ?? 0, attempts],
   );
 }

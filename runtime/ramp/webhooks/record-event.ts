@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Refund } from "../providers/protocol.js";
-import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
+import { ofProject, type ProjectTransaction } from "../database/ramp-database.js";
 import { newId } from "../database/id.js";
 
 const Id = Type.String({ format: "uuid" });
@@ -68,7 +68,7 @@ function writeEvents(tx: ProjectTransaction, events: readonly NewEvent[]): void 
        FROM (SELECT *, nextval('ramp.event_sequence') AS sequence
          FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) AS u (id, type, head, tail)) e RETURNING id)
      INSERT INTO ramp.webhook_deliveries (event_id, endpoint_id, attempt_at)
-     SELECT event.id, e.id, now() FROM event, ramp.webhook_endpoints e WHERE e.${OF_PROJECT} AND e.enabled`,
+     SELECT event.id, e.id, now() FROM event, ramp.webhook_endpoints e WHERE ${ofProject("e")} AND e.enabled`,
     [
       events.map(({ id }) => id),
       events.map(({ type }) => type),

@@ -1,7 +1,7 @@
 import type { Project } from "../../tokens/project-credentials.js";
 import { Type } from "@sinclair/typebox";
 import type { IdempotentOperation, IsReplay, PreparedOperation } from "../../idempotency.js";
-import { OF_PROJECT, type ProjectTransaction } from "../../database/ramp-database.js";
+import { OF_PROJECT, ofProject, type ProjectTransaction } from "../../database/ramp-database.js";
 import { tokenExpiry } from "../../tokens/customer-token.js";
 import type { Subject } from "../../tokens/subject-token.js";
 import {
@@ -146,7 +146,7 @@ async function listCustomers(
   if (startingAfter !== null && !(await exists(tx, startingAfter.toLowerCase()))) return null;
   return tx.rows<CustomerRecord>(
     `SELECT ${COLUMNS} FROM ramp.customers WHERE ${OF_PROJECT} AND ($3::text IS NULL OR external_id = $3) AND ($1::text IS NULL OR (created_at, id) <
-       (SELECT a.created_at, a.id FROM ramp.customers a WHERE a.${OF_PROJECT} AND a.id = $1))
+       (SELECT a.created_at, a.id FROM ramp.customers a WHERE ${ofProject("a")} AND a.id = $1))
      ORDER BY created_at DESC, id DESC LIMIT $2`,
     [startingAfter?.toLowerCase() ?? null, limit + 1, externalId],
   );

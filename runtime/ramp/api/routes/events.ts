@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { isUuid } from "../../database/id.js";
-import { OF_PROJECT, type ProjectTransaction } from "../../database/ramp-database.js";
+import { OF_PROJECT, ofProject, type ProjectTransaction } from "../../database/ramp-database.js";
 import type { PageRequest } from "../../intents/intent-rows.js";
 import { jsonResponse, rampError } from "../../ramp-errors.js";
 import { listResponse } from "../intent-view.js";
@@ -72,7 +72,7 @@ export const getDeliveries = route("project", {
         `SELECT d.endpoint_id AS "webhookId", e.url, d.status, d.attempts, d.last_result AS "lastResult",
            d.attempt_at AS "nextAttemptAt", d.updated_at AS "updatedAt"
          FROM ramp.webhook_deliveries d JOIN ramp.webhook_endpoints e ON e.project_id = d.project_id AND e.id = d.endpoint_id
-         WHERE d.${OF_PROJECT} AND d.event_id = $1 ORDER BY e.created_at, e.id`,
+         WHERE ${ofProject("d")} AND d.event_id = $1 ORDER BY e.created_at, e.id`,
         [id],
       );
     });

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { withUpperCountry } from "../../accounts/account-details.js";
 import type { Currency } from "../../accounts/currency.js";
 import { isUuid, newId } from "../../database/id.js";
-import { type ProjectTransaction, OF_PROJECT } from "../../database/ramp-database.js";
+import { type ProjectTransaction, OF_PROJECT, ofProject } from "../../database/ramp-database.js";
 import type { IdempotentOperation, PreparedOperation } from "../../idempotency.js";
 import { type Violation, violations } from "../../json-schema.js";
 import {
@@ -198,7 +198,7 @@ async function listExternalAccounts(
     return null;
   return tx.rows<ExternalAccount>(
     `SELECT ${COLUMNS} FROM ramp.external_accounts WHERE ${OF_PROJECT} AND customer_id = $1 AND deleted_at IS NULL AND ($2::uuid IS NULL OR
-       (created_at, id) < (SELECT a.created_at, a.id FROM ramp.external_accounts a WHERE a.${OF_PROJECT} AND a.id = $2))
+       (created_at, id) < (SELECT a.created_at, a.id FROM ramp.external_accounts a WHERE ${ofProject("a")} AND a.id = $2))
      ORDER BY created_at DESC, id DESC LIMIT $3`,
     [customerId, startingAfter, limit + 1],
   );
