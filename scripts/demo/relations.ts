@@ -4,29 +4,31 @@ import { type Index, readStarter, type Relation, type Starter, type Test } from 
 
 const { escapeIdentifier, escapeLiteral } = pg;
 
-/** The advisory lock that building holds; any number does, as long as nothing else takes it. */
+/** The advisory lock that a build holds: a number that nothing else locks. */
 const BUILD_LOCK = 7_246_839_511;
 
-/** Begins the schema comment that marks a schema as made here, and says from what. */
-const MARK = "Routewright demo data, sha256:";
+/** The schema comment begins with this and a fingerprint of the manifest and the seeds: it marks a schema as the demo's. */
+const FINGERPRINT_PREFIX = "Routewright demo data, sha256:";
 
-/** What a start found to do: how many relations were built, or that they were up to date. */
+/** The result of a start. */
 export interface DemoBuild {
+  /** Relations that were built; 0 if all were up to date. */
   readonly built: number;
-  readonly skipped: boolean;
   readonly results: BuildResults;
 }
 
-/** What dbt writes to `run_results.json`: when each relation was built, its rows, and how its tests went. */
+/** As in dbt's `run_results.json`: when each relation was built, its number of rows, and the test results. */
 export interface BuildResults {
   readonly builds: readonly NodeBuild[];
   readonly tests: readonly TestRun[];
 }
 
 /**
- * Builds the starter project's relations without dbt: seeds from their CSV files, models from the manifest's compiled SQL.
- * Then runs its dbt tests. All in one transaction, so that readers see the old relations or the new. Does nothing when the database already holds
- * what the same manifest and seeds made. Refuses a schema of the same name that it did not make itself.
+ * Builds the starter project's relations without dbt: seeds from their CSV files, models from the manifest's compiled SQL;
+ * then runs its dbt tests. One transaction: readers see either the old relations or the new ones. Builds nothing if the
+ * database has the relations of the same manifest and seeds.
+ *
+ * @throws if the schema has relations that the demo did not build
  */
 export async function buildDemoRelations(databaseUrl: string, starterDir: string): Promise<DemoBuild> {
   const starter = await readStarter(starterDir);
@@ -34,24 +36,24 @@ export async function buildDemoRelations(databaseUrl: string, starterDir: string
   await client.connect();
   try {
     await client.query("begin");
-    const build = await bringUpToDate(client, starter);
+    const build = await buildIfChanged(client, starter);
     await client.query("commit");
     return build;
   } finally {
-    // Ending the session rolls back whatever was not committed.
+    // Rolls back what is not committed.
     await client.end();
   }
 }
 
-async function bringUpToDate(client: pg.Client, starter: Starter): Promise<DemoBuild> {
+async function buildIfChanged(client: pg.Client, starter: Starter): Promise<DemoBuild> {
   await client.query("select pg_advisory_xact_lock($1)", [BUILD_LOCK]);
-  const mark = `${MARK}${starter.fingerprint}\n`;
+  const mark = `${FINGERPRINT_PREFIX}${starter.fingerprint}\n`;
   const present = await schemaState(client, starter.schema);
   if (present.comment?.startsWith(mark)) {
     const results = JSON.parse(present.comment.slice(mark.length)) as BuildResults;
-    return { built: 0, skipped: true, results };
+    return { built: 0, results };
   }
-  if (present.occupied && !present.comment?.startsWith(MARK)) {
+  if (present.hasRelations && !present.comment?.startsWith(FINGERPRINT_PREFIX)) {
     throw new Error(
       `Schema "${starter.schema}" already holds relations that the demo did not make. ` +
         "Use another database for the demo, or drop the schema.",
@@ -69,12 +71,12 @@ async function bringUpToDate(client: pg.Client, starter: Starter): Promise<DemoB
   const tests: TestRun[] = [];
   for (const test of starter.tests) tests.push(await runTest(client, test));
   const results = { builds, tests };
-  // The results belong to the relations: another clone that uses the same database shows them too.
+  // Stored in the database: another start on the same database, also of another clone, shows them too.
   await client.query(`comment on schema ${schema} is ${escapeLiteral(mark + JSON.stringify(results))}`);
-  return { built: starter.relations.length, skipped: false, results };
+  return { built: starter.relations.length, results };
 }
 
-/** As dbt does: each row that the test selects is a failure. */
+/** Each row that a dbt test selects is a failure. */
 async function runTest(client: pg.Client, { id, sql, severity }: Test): Promise<TestRun> {
   const { rows } = await client.query<{ failures: number }>(
     `select count(*)::integer as failures from (\n${sql}\n) as failed`,
@@ -87,17 +89,17 @@ async function runTest(client: pg.Client, { id, sql, severity }: Test): Promise<
 async function schemaState(
   client: pg.Client,
   schema: string,
-): Promise<{ comment: string | null; occupied: boolean }> {
-  const { rows } = await client.query<{ comment: string | null; occupied: boolean }>(
+): Promise<{ comment: string | null; hasRelations: boolean }> {
+  const { rows } = await client.query<{ comment: string | null; hasRelations: boolean }>(
     `select obj_description(oid, 'pg_namespace') as comment,
-       exists (select from pg_class where relnamespace = pg_namespace.oid) as occupied
+       exists (select from pg_class where relnamespace = pg_namespace.oid) as "hasRelations"
      from pg_namespace where nspname = $1`,
     [schema],
   );
-  return rows[0] ?? { comment: null, occupied: false };
+  return rows[0] ?? { comment: null, hasRelations: false };
 }
 
-/** Returns the rows of the relation; null for a view. */
+/** Builds a relation. Returns its number of rows; null for a view. */
 async function build(client: pg.Client, schema: string, relation: Relation): Promise<number | null> {
   const name = `${escapeIdentifier(schema)}.${escapeIdentifier(relation.name)}`;
   try {
@@ -130,33 +132,35 @@ async function createTable(
   return rowCount;
 }
 
-/** Sends one array of texts per column; PostgreSQL turns each text into the column's type. */
+/** Sends one array of texts per column; PostgreSQL casts each text to the column's type. */
 async function createSeed(
   client: pg.Client,
   name: string,
   seed: Relation & { kind: "seed" },
 ): Promise<number | null> {
-  const columns = seed.csv.header.map((column, at) => ({
+  const columns = seed.csv.header.map((column, i) => ({
     id: escapeIdentifier(column),
-    type: sqlType(seed.types[column]),
-    values: seed.csv.records.map((record) => record[at] ?? null),
+    type: sqlType(column, seed.types[column]),
+    values: seed.csv.records.map((record) => record[i] ?? null),
   }));
-  const list = (part: (column: (typeof columns)[number], at: number) => string) =>
+  const list = (part: (column: (typeof columns)[number], i: number) => string) =>
     columns.map(part).join(", ");
   await client.query(`create table ${name} (${list(({ id, type }) => `${id} ${type}`)})`);
   const { rowCount } = await client.query(
     `insert into ${name} select ${list(({ id, type }) => `${id}::${type}`)}
-     from unnest(${list((_, at) => `$${at + 1}::text[]`)}) as csv (${list(({ id }) => id)})`,
+     from unnest(${list((_, i) => `$${i + 1}::text[]`)}) as csv (${list(({ id }) => id)})`,
     columns.map(({ values }) => values),
   );
   await client.query(`analyze ${name}`);
   return rowCount;
 }
 
-/** A type name can't be a bind parameter: only words, sizes and `[]` pass. */
-function sqlType(type: string | undefined): string {
+/** A type name cannot be a bind parameter: only words, sizes and `[]` are accepted. */
+function sqlType(column: string, type: string | undefined): string {
   if (type === undefined || !/^[a-z][a-z0-9_ ]*(\(\d+(, ?\d+)?\))?(\[\])?$/i.test(type)) {
-    throw new Error(`"${type}" is not the name of a PostgreSQL type.`);
+    throw new Error(
+      `The type of "${column}", "${type}", is not the name of a PostgreSQL type: correct column_types in dbt_project.yml.`,
+    );
   }
   return type;
 }

@@ -1,13 +1,14 @@
 /**
- * The practical limit of a keyed intent: a request writes the rows that the ramp writes for one, in one transaction. No
- * token, checks, provider or row-level security.
+ * The baseline of `POST /v1/intent` with an idempotency key: each request writes the same rows as the ramp in one
+ * transaction, without authentication, checks, provider or row-level security.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import pg from "pg";
 
-const owners = JSON.parse(readFileSync(process.env.BENCH_OWNERS, "utf8"));
+/** Projects, each with a provider connection and a customer: requests take turns. */
+const accounts = JSON.parse(readFileSync(process.env.BENCH_ACCOUNTS, "utf8"));
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 20 });
 const RESPONSE = randomBytes(1_000);
 const DAY_MS = 24 * 60 * 60_000;
@@ -76,16 +77,20 @@ const STATEMENTS = [
   },
 ].map((statement, i) => ({ ...statement, name: `s${i}` }));
 
-async function writeIntent(owner) {
+async function writeIntent(account) {
   const id = randomUUID();
   const client = await pool.connect();
   try {
     await client.query("BEGIN");
+    // Named: prepared once per connection.
     for (const { name, text, values } of STATEMENTS)
-      await client.query({ name, text, values: values(owner, id) });
+      await client.query({ name, text, values: values(account, id) });
     await client.query("COMMIT");
-  } finally {
     client.release();
+  } catch (error) {
+    // Closes the connection, which rolls back: in the pool it would fail the next request.
+    client.release(error);
+    throw error;
   }
 }
 
@@ -93,7 +98,7 @@ let requests = 0;
 createServer((request, response) => {
   if (request.method !== "POST") return response.writeHead(404, { "Content-Length": 0 }).end();
   request.resume().on("end", () => {
-    writeIntent(owners[requests++ % owners.length]).then(
+    writeIntent(accounts[requests++ % accounts.length]).then(
       () => response.writeHead(201, { "Content-Length": RESPONSE.length }).end(RESPONSE),
       (error) => {
         console.error(error);

@@ -64,13 +64,16 @@ export async function rampIntents({ folder, effort, progress }: Setting): Promis
     });
     const tokens: string[] = [];
     for (const { authorization } of projects) tokens.push(await createCustomer(server, authorization));
-    const owners = join(folder, "ramp-owners.json");
-    writeFileSync(owners, JSON.stringify(projects.map(({ owner }) => ({ ...owner, customerId: CUSTOMER }))));
+    const accounts = join(folder, "ramp-accounts.json");
+    writeFileSync(
+      accounts,
+      JSON.stringify(projects.map(({ account }) => ({ ...account, customerId: CUSTOMER }))),
+    );
     const bare = await start({
       name: "ramp-bare",
       args: [resolve("scripts/bench/baselines/ramp.js")],
       folder,
-      environment: { DATABASE_URL: url, BENCH_OWNERS: owners },
+      environment: { DATABASE_URL: url, BENCH_ACCOUNTS: accounts },
     });
     await checkBaseline(bare);
     progress("ramp: creating intents");
@@ -120,7 +123,7 @@ interface Project {
   readonly id: Parameters<typeof ramp.connectProvider>[2];
   /** The project's credentials as an Authorization header. */
   readonly authorization: string;
-  readonly owner: { readonly projectId: string; readonly connectionId: string };
+  readonly account: { readonly projectId: string; readonly connectionId: string };
 }
 
 function openSession(variables: Readonly<Record<string, string>>): Promise<ramp.AdminSession> {
@@ -160,7 +163,7 @@ async function createProjects(
       ),
     );
     const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`;
-    projects.push({ id, authorization, owner: { projectId: id, connectionId: row?.id ?? "" } });
+    projects.push({ id, authorization, account: { projectId: id, connectionId: row?.id ?? "" } });
   }
   return projects;
 }
