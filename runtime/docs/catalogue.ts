@@ -57,7 +57,7 @@ async function catalogueBody(source: CatalogueSource, tier: Tier): Promise<Catal
   const file = await readCatalogue(source.catalogue);
   const records = new Map(file.endpoints?.map((record) => [record.path, record]));
   await setImmediate();
-  const lineage = (parsed(source.lineage) as LineageFile).nodes ?? {};
+  const lineage = (parseObject(source.lineage) as LineageFile).nodes ?? {};
   const all = [...source.endpoints];
   const visible = all.filter((endpoint) => allows(tier, endpoint.tier));
   const endpoints = await mapInSlices(visible, (endpoint) =>
@@ -74,7 +74,7 @@ async function catalogueBody(source: CatalogueSource, tier: Tier): Promise<Catal
       Object.entries(file.categories ?? {}).filter(([name]) => categories.has(name)),
     ),
     lineage: seesLineage
-      ? await nodesAbove(
+      ? await withAncestors(
           endpoints.map(({ node }) => node),
           lineage,
           source.results,
@@ -122,22 +122,22 @@ async function readCatalogue(text: string): Promise<CatalogueFile> {
   const [opening, closing] = ['"endpoints": [\n', "\n  ]"];
   const first = text.indexOf(opening) + opening.length;
   const last = text.indexOf(closing, first);
-  if (first < opening.length || last === -1) return parsed(text);
+  if (first < opening.length || last === -1) return parseObject(text);
   const endpoints: EndpointRecord[] = [];
   for (let start = first; start < last;) {
     const cut = text.indexOf("\n    },\n", start + PIECE_CHARS);
     const end = cut === -1 || cut > last ? last : cut + "\n    }".length;
-    const piece = parsed(`[${text.slice(start, end)}]`);
+    const piece = parseObject(`[${text.slice(start, end)}]`);
     if (!Array.isArray(piece)) return {};
     endpoints.push(...(piece as EndpointRecord[]));
     start = end + 1;
     await setImmediate();
   }
-  return { ...parsed(`${text.slice(0, first)}${text.slice(last)}`), endpoints };
+  return { ...parseObject(`${text.slice(0, first)}${text.slice(last)}`), endpoints };
 }
 
 /** A damaged file counts as empty. */
-function parsed(text: string): object {
+function parseObject(text: string): object {
   try {
     return JSON.parse(text) as object;
   } catch {
@@ -179,7 +179,7 @@ function endpointOf(
     successor: endpoint.successor,
     data_as_of: results.dataAsOf(upstreamNodes),
     last_build: buildOf(node, results),
-    tests: testsOf(own(lineage, node)?.tests, results),
+    tests: testsOf(ownValue(lineage, node)?.tests, results),
   };
 }
 
@@ -215,6 +215,7 @@ function requiredOf({ requireAnyOf, allowUnfiltered, parameters }: Endpoint): re
   return parameters.map(({ name }) => name);
 }
 
+/** Number of endpoints of each higher tier. */
 function lockedCounts(endpoints: readonly Endpoint[], tier: Tier): Partial<Record<Tier, number>> {
   const counts = TIERS.filter((each) => !allows(tier, each)).map((each) => [
     each,
@@ -223,17 +224,18 @@ function lockedCounts(endpoints: readonly Endpoint[], tier: Tier): Partial<Recor
   return Object.fromEntries(counts.filter(([, count]) => count !== 0)) as Partial<Record<Tier, number>>;
 }
 
-function nodesAbove(
+/** The models and all nodes that they depend on, with their builds and tests. */
+function withAncestors(
   models: readonly string[],
   lineage: LineageNodes,
   results: DbtResults,
 ): Promise<readonly LineageNode[]> {
   const reached = new Set(models);
-  // A set can be extended while it is walked.
-  for (const id of reached) for (const parent of own(lineage, id)?.parents ?? []) reached.add(parent);
+  // The iteration includes ids that are added during it.
+  for (const id of reached) for (const parent of ownValue(lineage, id)?.parents ?? []) reached.add(parent);
   return mapInSlices([...reached].sort(), (id) => {
     const [kind = "", , ...name] = id.split(".");
-    const { parents = [], tests } = own(lineage, id) ?? {};
+    const { parents = [], tests } = ownValue(lineage, id) ?? {};
     return {
       id,
       name: name.join(".") || id,
@@ -258,7 +260,8 @@ async function mapInSlices<T, U>(items: readonly T[], map: (item: T) => U): Prom
   return mapped;
 }
 
-function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
+/** The value of an own property: dbt ids could also name inherited ones, such as `constructor`. */
+function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
@@ -266,7 +269,7 @@ function buildOf(node: string, results: DbtResults): Build | null {
   const build = results.buildOf(node);
   if (build === null) return null;
   const { completedAt, rows = null, failed = false } = build;
-  return { completed_at: instant(completedAt), rows, failed };
+  return { completed_at: toRfc3339(completedAt), rows, failed };
 }
 
 function testsOf(tests: readonly string[] | undefined, results: DbtResults): TestSummary | null {
@@ -282,7 +285,8 @@ function testsOf(tests: readonly string[] | undefined, results: DbtResults): Tes
     warned: count("warn"),
     failed: count("fail", "error"),
     unknown: tests.length - runs.length,
-    completed_at: runs.length === 0 ? null : instant(Math.max(...runs.map(({ completedAt }) => completedAt))),
+    completed_at:
+      runs.length === 0 ? null : toRfc3339(Math.max(...runs.map(({ completedAt }) => completedAt))),
     problems: runs.flatMap(({ name, status, failures }) =>
       status === "pass" ? [] : [{ name, status, failures }],
     ),
@@ -294,6 +298,6 @@ function nameOfTest(test: string): string {
   return test.split(".")[2] ?? test;
 }
 
-function instant(milliseconds: number): string {
+function toRfc3339(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }

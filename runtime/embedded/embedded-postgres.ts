@@ -53,7 +53,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   try {
     const cluster = await openCluster(resolve(options.dataDir), log);
     const session = await startOrJoin(cluster);
-    log(`embedded PostgreSQL answers on 127.0.0.1:${String(session.port)}`);
+    log(`embedded PostgreSQL accepts connections on 127.0.0.1:${String(session.port)}`);
     const use = new ServerUse(cluster, session, options.warn ?? log);
     return { url: urlOf(cluster, session.port, DATABASE), stop: () => use.end() };
   } catch (error) {
@@ -79,18 +79,19 @@ const START_TIMEOUT_MS = 5 * 60_000;
 async function startOrJoin(cluster: Cluster): Promise<Session> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   let problem = "the server does not become ready";
-  for (let failed = 0; failed < MAX_STARTS && Date.now() < deadline;) {
+  for (let failedStarts = 0; failedStarts < MAX_STARTS && Date.now() < deadline;) {
     const joined = await joinServer(cluster);
     if (typeof joined === "object") return joined;
     if (joined !== "not ready") {
-      const why = await withStartLock(cluster, () => startServer(cluster));
-      if (why === undefined) continue;
-      if (why !== null) {
-        problem = `${joined}; ${why}`;
-        failed++;
+      // Undefined: started. Null: another process is starting it.
+      const startProblem = await withStartLock(cluster, () => startServer(cluster));
+      if (startProblem === undefined) continue;
+      if (startProblem !== null) {
+        problem = `${joined}; ${startProblem}`;
+        failedStarts++;
       }
     }
-    await sleep(RETRY_MS * 2 ** failed);
+    await sleep(RETRY_MS * 2 ** failedStarts);
   }
   throw new EmbeddedPostgresUnavailable(problem);
 }
@@ -103,7 +104,7 @@ interface Session {
 }
 
 /** Advisory lock in the database `postgres`: shared by every process that uses the server, exclusive to stop it. */
-const USERS = `${String(0x7277)}, 1`;
+const USERS_LOCK = `${String(0x7277)}, 1`;
 /** A listener that is not PostgreSQL would never respond. */
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Overrides timeouts set for the role, since the session waits and idles. Does not log its end at each shutdown. */
@@ -129,7 +130,7 @@ async function joinServer(cluster: Cluster): Promise<Session | string> {
     await client.connect();
     await assertServes(client, found.pid);
     // Blocks while another process stops the server, which ends this session.
-    await client.query(`SELECT pg_advisory_lock_shared(${USERS})`);
+    await client.query(`SELECT pg_advisory_lock_shared(${USERS_LOCK})`);
     await createDatabase(client);
     socket.unref();
     return { client, socket, port: found.port };
@@ -150,14 +151,15 @@ async function assertServes(client: pg.Client, pid: number): Promise<void> {
 /** Creates the database at the first start, or after it was dropped. */
 async function createDatabase(client: pg.Client): Promise<void> {
   const { rowCount } = await client.query("SELECT FROM pg_database WHERE datname = $1", [DATABASE]);
-  if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`).catch(unlessExists);
+  if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`).catch(ignoreExisting);
 }
 
 /** SQLSTATE: duplicate_database; unique_violation, when two processes create it at the same time. */
-function unlessExists(error: Error & { code?: string }): void {
+function ignoreExisting(error: Error & { code?: string }): void {
   if (error.code !== "42P04" && error.code !== "23505") throw error;
 }
 
+/** Pause before each attempt to join the server again after its connection is lost. */
 const REJOIN_MS = 1_000;
 
 /** Keeps the server running: while its session is open, no other process stops the server. */
@@ -182,8 +184,10 @@ class ServerUse {
     if (!client || !socket) return;
     socket.ref();
     // Two statements: of two processes that stop at once, the second must not see the first's shared lock.
-    await client.query(`SELECT pg_advisory_unlock_shared(${USERS})`);
-    const { rows } = await client.query<{ last: boolean }>(`SELECT pg_try_advisory_lock(${USERS}) AS last`);
+    await client.query(`SELECT pg_advisory_unlock_shared(${USERS_LOCK})`);
+    const { rows } = await client.query<{ last: boolean }>(
+      `SELECT pg_try_advisory_lock(${USERS_LOCK}) AS last`,
+    );
     if (rows[0]?.last === true) await stopServer(this.#cluster);
     await client.end();
   }
@@ -198,7 +202,9 @@ class ServerUse {
   #disconnected(): void {
     this.#session = null;
     if (this.#ended !== null) return;
-    this.#warn(`embedded PostgreSQL has closed a connection; the reason is in ${this.#cluster.log}`);
+    this.#warn(
+      `embedded PostgreSQL closed the connection; connecting again. The reason is in ${this.#cluster.log}`,
+    );
     void this.#rejoin();
   }
 

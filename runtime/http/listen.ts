@@ -12,7 +12,7 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** A source of connections; passes each to `accept`. */
+/** Opens a source of connections, which passes each to `accept`: a port, or the primary process of a worker. */
 export type ConnectionSource = (
   accept: (socket: Socket) => void,
   host: string,
@@ -31,11 +31,11 @@ export type EarlyErrorHeaders = (socket: Socket) => Promise<readonly string[]>;
 
 interface ListenOptions {
   readonly earlyErrorHeaders?: EarlyErrorHeaders | undefined;
-  /** Default: `listening`. */
+  /** Default: `acceptOnPort`. */
   readonly source?: ConnectionSource | undefined;
   /** Overrides of `SERVER_LIMITS`. */
   readonly limits?: Partial<ServerLimits>;
-  /** Gets the start-up warning of few file descriptors, and the error when none is left. */
+  /** Receives a warning at the start if there are few file descriptors, and an error when none is left. */
   readonly log?: Logger;
 }
 
@@ -44,7 +44,7 @@ export async function listen(
   listener: RequestListener,
   host: string,
   port: number,
-  { earlyErrorHeaders = () => Promise.resolve([]), source = listening, limits, log }: ListenOptions = {},
+  { earlyErrorHeaders = () => Promise.resolve([]), source = acceptOnPort, limits, log }: ListenOptions = {},
 ): Promise<RunningServer> {
   const reject = (status: number, socket: Socket): Promise<string> =>
     earlyError(status, socket, earlyErrorHeaders);
@@ -63,7 +63,7 @@ export async function listen(
  * Accepts connections on a port with a TCP server: closing an HTTP server would also close its idle connections at once and
  * lose requests in transit (tests/cluster/drain.test.ts).
  */
-export const listening: ConnectionSource = async (accept, host, port) => {
+export const acceptOnPort: ConnectionSource = async (accept, host, port) => {
   const server = createServer({ allowHalfOpen: true, noDelay: true }, accept);
   const url = await bind(server, host, port);
   return { url, close: () => void server.close() };
@@ -76,8 +76,8 @@ export async function bind(server: Server, host: string, port: number): Promise<
     throw new Error(bindProblem(error as NodeJS.ErrnoException, host, port));
   });
   const address = server.address();
-  const bound = typeof address === "object" && address !== null ? address.port : 0;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${String(bound)}`;
+  const boundPort = typeof address === "object" && address !== null ? address.port : 0;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${String(boundPort)}`;
 }
 
 /** Why a server cannot listen, and what to do. */
@@ -96,7 +96,7 @@ function bindProblem({ code, message }: NodeJS.ErrnoException, host: string, por
 }
 
 /** `Retry-After` of a server at its connection limit, in seconds. */
-const FULL_RETRY_SECONDS = 1;
+const RETRY_SECONDS = 1;
 
 /**
  * The response, head and body, to input that is not HTTP or arrives too late: an error body as every other, and the
@@ -107,7 +107,7 @@ async function earlyError(status: number, socket: Socket, headersOf: EarlyErrorH
   const body = JSON.stringify({ detail: reason });
   const headers = [
     ...(await headersOf(socket).catch(() => [])),
-    ...(status === 503 ? ["Retry-After", String(FULL_RETRY_SECONDS)] : []),
+    ...(status === 503 ? ["Retry-After", String(RETRY_SECONDS)] : []),
     ...["Content-Type", "application/json; charset=utf-8"],
     ...["Content-Length", String(body.length), "Connection", "close"],
   ];

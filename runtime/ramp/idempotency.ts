@@ -11,19 +11,23 @@ import {
 } from "./database/ramp-database.js";
 /** How long a concurrent duplicate waits for the response of the first (runtime/ramp/README.md, Limits). */
 const DUPLICATE_WAIT_MS = 5_000;
+
+/** Pauses between its look-ups: doubled up to the maximum. */
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;
 
+const IN_PROGRESS = rampError("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 });
+
 /** Stores the response in the transaction of the change that it reports, and returns it. */
-export type StoreResponse = (tx: ProjectTransaction, answer: RampResponse) => RampResponse;
+export type StoreResponse = (tx: ProjectTransaction, response: RampResponse) => RampResponse;
 
 /** What a request does first, once its fields are checked. */
 export interface PreparedOperation {
   /** Id of the resource that the request creates or changes; stored with the claim. */
   readonly resourceId: string;
   /**
-   * Records what is to be done, in one transaction with the claim, so that a claim always leads to its work. An answer given
-   * here is stored in that transaction too; null leaves it to `finish`. An error rolls everything back.
+   * Records what is to be done, in one transaction with the claim, so that any process that finds the claim can finish it.
+   * A response is stored in that transaction too; null leaves it to `finish`. An error rolls everything back.
    */
   begin(tx: ProjectTransaction): Promise<RampResponse | RampError | null>;
 }
@@ -34,18 +38,18 @@ export type IsReplay = () => Promise<boolean>;
 /** A request that may change something. */
 export interface IdempotentOperation {
   /**
-   * Checks the request and changes nothing: an error of it is not stored. Before it calls another server, it checks
-   * whether it is a replay and then returns "replay".
+   * Checks the request and changes nothing: its errors are not stored. Before it calls another server, it checks whether the
+   * request is a replay, and returns "replay" if so.
    */
   prepare(isReplay: IsReplay): Promise<PreparedOperation | RampError | "replay">;
   /**
-   * Carries out what is recorded, with calls to other servers, and ends by storing the response. It can be repeated at any time,
+   * Executes what is recorded, with calls to other servers, and ends by storing the response. It can be repeated at any time,
    * by another process too, and continues from the recorded state.
    */
   finish(resourceId: string, store: StoreResponse): Promise<RampResponse>;
 }
 
-/** Carries a request out at most once per key; without a key, once per request. */
+/** Executes a request at most once per key; without a key, once per request. */
 export async function runIdempotent(
   ramp: RampContext,
   projectId: ProjectId,
@@ -70,7 +74,7 @@ async function runUnkeyed(
   if (begun instanceof Rollback) return begun.value;
   if (begun !== null) return begun;
   await failpoint("request.recorded");
-  return work.finish(start.resourceId, (_tx, answer) => answer);
+  return work.finish(start.resourceId, (_tx, response) => response);
 }
 
 function rollbackOnError(begun: RampResponse | RampError | null): RampResponse | null | Rollback<RampError> {
@@ -94,15 +98,14 @@ class KeyedRun {
   }
 
   async run(): Promise<RampResponse | RampError> {
-    const inProgress = rampError("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 });
     const isReplay: IsReplay = async () => (await this.#readClaim()) !== "none";
     // Inserting the claim detects a replay. The key is looked up earlier only before costly or final work: the verification of a
     // token, the request of a quote, an error.
     const start = await this.#work.prepare(isReplay);
-    if (start === "replay") return this.#waitForResponse(inProgress);
-    if (isRampError(start)) return (await isReplay()) ? this.#waitForResponse(inProgress) : start;
+    if (start === "replay") return this.#waitForResponse();
+    if (isRampError(start)) return (await isReplay()) ? this.#waitForResponse() : start;
     const begun = await this.#begin(start);
-    if (begun === "claimed") return this.#waitForResponse(inProgress);
+    if (begun === "claimed") return this.#waitForResponse();
     if (begun instanceof Rollback) return begun.value;
     if (begun !== null) return begun;
     await failpoint("request.recorded");
@@ -123,16 +126,16 @@ class KeyedRun {
     }
   }
 
-  /** Waits for the response of the request that has the claim; `otherwise` when there is no claim. */
-  async #waitForResponse(otherwise: RampError): Promise<RampResponse | RampError> {
+  /** Waits for the response of the request that has the claim. Without a claim (it was rolled back or has expired) the client must retry. */
+  async #waitForResponse(): Promise<RampResponse | RampError> {
     const deadline = Date.now() + DUPLICATE_WAIT_MS;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       const claim = await this.#readClaim();
-      if (claim === "none") return otherwise;
+      if (claim === "none") return IN_PROGRESS;
       if (typeof claim !== "string") return claim;
       const taken = claim === "abandoned" ? await this.#takeOver() : null;
       if (taken) return taken;
-      if (Date.now() >= deadline) return rampError("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 });
+      if (Date.now() >= deadline) return IN_PROGRESS;
       await sleep(pause);
     }
   }
@@ -157,17 +160,15 @@ class KeyedRun {
   async #finish(resourceId: string): Promise<RampResponse | RampError> {
     let stored = Promise.resolve(false);
     try {
-      const answer = await this.#work.finish(resourceId, (tx, made) => {
-        stored = this.#store(tx, made);
+      const response = await this.#work.finish(resourceId, (tx, finished) => {
+        stored = this.#store(tx, finished);
         // Not awaited here: if it fails, so does the transaction.
         stored.catch(() => undefined);
-        return made;
+        return finished;
       });
       await failpoint("response.stored");
-      // Another request took the claim over meanwhile: its response is the one for all.
-      return (await stored)
-        ? answer
-        : await this.#waitForResponse(rampError("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 }));
+      // If another request has taken the claim over, its response is the only one.
+      return (await stored) ? response : await this.#waitForResponse();
     } catch (error) {
       await this.#abandon();
       throw error;
@@ -188,18 +189,19 @@ class KeyedRun {
       .catch(() => undefined);
   }
 
+  /** The purpose under which the response is sealed: stored responses open with this text only. */
   get #purpose(): string {
     return `answer:${this.#projectId}:${this.#key.key}`;
   }
 }
 
-/** How long a stored answer is replayed, in seconds (runtime/ramp/README.md, Limits). */
+/** How long a stored response is replayed, in seconds (runtime/ramp/README.md, Limits). */
 const LIFETIME_SECONDS = 24 * 60 * 60;
 
-/** After this a claim without an answer is taken to be a crashed owner's, in seconds (runtime/ramp/README.md, Limits). */
+/** The owner of a claim without a response counts as crashed after this, in seconds (runtime/ramp/README.md, Limits). */
 const TAKE_OVER_SECONDS = 90;
 
-/** A key as a request brings it. */
+/** The key of a request, and what it was sent with. */
 export interface IdempotencyKey {
   readonly key: string;
   /** SHA-256 over method, path, canonical body and customer. */
@@ -211,7 +213,7 @@ interface IdempotencyClaim {
   readonly fingerprint: Buffer;
   readonly resourceId: string;
   readonly isAbandoned: boolean;
-  /** The stored answer, sealed; null while the owner is at work. */
+  /** The stored response, sealed; null until there is one. */
   readonly response: { readonly status: number; readonly body: Buffer } | null;
 }
 
@@ -268,7 +270,7 @@ async function takeOverClaim(tx: ProjectTransaction, key: string, owner: string)
   return taken !== null;
 }
 
-/** Stores the answer of a claim that is still the owner's; whether it was. */
+/** Stores the response of a claim. False when the claim is no longer the owner's. */
 async function storeResponse(
   tx: ProjectTransaction,
   key: string,
@@ -283,7 +285,7 @@ async function storeResponse(
   return stored !== null;
 }
 
-/** Releases a claim after a fault, so that a repeated request continues at once. */
+/** Releases a claim after an exception, so that a repeated request continues at once. */
 async function releaseClaim(tx: ProjectTransaction, key: string, owner: string): Promise<void> {
   await tx.rows(
     `UPDATE ramp.idempotency_claims SET owned_until = now() WHERE ${OF_PROJECT} AND key = $1 AND owner = $2 AND response_status IS NULL`,

@@ -216,7 +216,7 @@ describe("the embedded PostgreSQL", () => {
     process.kill(await serverPid(), "SIGKILL");
     await vi.waitFor(() => expect(warnings).toHaveLength(1), PATIENCE);
     expect(warnings[0]).toMatch(
-      /^embedded PostgreSQL has closed a connection; the reason is in .*postgres\.log$/,
+      /^embedded PostgreSQL closed the connection; connecting again\. The reason is in .*postgres\.log$/,
     );
     expect(await ask(await start(), "SELECT 1 AS one")).toEqual({ one: 1 });
   });

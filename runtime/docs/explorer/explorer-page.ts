@@ -45,6 +45,7 @@ function change(changes: Partial<State>): void {
   if (state.endpoint !== before.endpoint) document.getElementById("endpoint-path")?.focus();
 }
 
+/** Path of the endpoint in the panel. */
 let shown = "";
 
 function render(next: State): void {
@@ -108,9 +109,9 @@ function missing(path: string): HTMLElement {
   );
 }
 
-function showProblem(words: string): void {
+function showProblem(message: string): void {
   const box = document.querySelector("#problem");
-  box?.replaceChildren(el("div", { class: "problem", role: "alert" }, words));
+  box?.replaceChildren(el("div", { class: "problem", role: "alert" }, message));
 }
 
 async function load(): Promise<void> {
@@ -119,17 +120,17 @@ async function load(): Promise<void> {
     catalogue = await fetchCatalogue();
     document.querySelector("#problem")?.replaceChildren();
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error);
+    const message = error instanceof Error ? error.message : String(error);
     const isRefused = error instanceof ServiceError && error.status === 403;
     root.querySelector(".waiting")?.remove();
     if (isRefused) keyInput?.focus();
-    return showProblem(isRefused ? `${words}. Correct the key, or remove it.` : words);
+    return showProblem(isRefused ? `${message}. Correct the key, or remove it.` : message);
   } finally {
     root.removeAttribute("aria-busy");
   }
   list = new EndpointList(catalogue, state, change);
   root.replaceChildren(list.element, el("div", { class: "panel" }));
-  [details, shown] = [null, "-"];
+  details = null;
   render(state);
   list.reveal();
 }

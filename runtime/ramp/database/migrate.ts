@@ -10,7 +10,7 @@ export const QUEUE_SCHEMA = "ramp_jobs";
 
 const SILENT_QUEUE_LOG = new QueueLogger(() => () => undefined);
 
-/** Held while migrating: of several replicas that start together one migrates, the others wait. Any constant will do. */
+/** Advisory lock of a migration: of several processes that start together one migrates, the others wait. Any constant. */
 const MIGRATION_LOCK = 7_262_001;
 
 /** The build does not copy the SQL files: the compiled program reads them from the source folder. */
@@ -51,10 +51,10 @@ export async function migrate(databaseUrl: string): Promise<readonly string[]> {
   }
 }
 
-/** Customers renamed in one statement. */
+/** Customers per statement. */
 const CUSTOMER_BATCH = 1_000;
 
-/** Gives customers of databases before 0023_customer_ids.sql their uuids; SQL has no UUIDv5. */
+/** Replaces customer ids from before 0023_customer_ids.sql by UUIDs, which SQL cannot compute (version 5). */
 async function assignCustomerIds(client: pg.Client): Promise<void> {
   await client.query("SET ramp.operator = 'on'");
   for (;;) {

@@ -11,8 +11,8 @@ import {
   type FormRequirement,
 } from "./stage.js";
 import { FIELD_PREFIX, type FormState, UNTOUCHED } from "./form-view.js";
-import { page, type PageAnswer, pageHeaders, problemPage } from "./layout.js";
-import { isSame, type OpenedPage, openLink, type PageKind, pageUrl } from "./link.js";
+import { page, type PageResponse, pageHeaders, problemPage } from "./layout.js";
+import { equalsInConstantTime, type OpenedPage, openLink, type PageKind, pageUrl } from "./link.js";
 import { confirmView, endView, formView, payView, type PageView, waitingView } from "./page-views.js";
 import { stealLease } from "../intents/lease.js";
 import { processIntent, processLeased } from "../intents/process-intent.js";
@@ -30,7 +30,7 @@ export async function showPage(
   kind: PageKind,
   token: string,
   isLeaving: boolean,
-): Promise<PageAnswer> {
+): Promise<PageResponse> {
   const opened = await openLink(ramp, kind, token);
   if ("status" in opened) return opened;
   const stage = stageOf(opened.intent);
@@ -41,7 +41,7 @@ export async function showPage(
 }
 
 /** `GET /{kind}/{token}/status`: JSON with a version that changes when the page does. */
-export async function pageStatus(ramp: RampContext, kind: PageKind, token: string): Promise<PageAnswer> {
+export async function pageStatus(ramp: RampContext, kind: PageKind, token: string): Promise<PageResponse> {
   const headers = { "Content-Type": "application/json; charset=utf-8", "Referrer-Policy": "no-referrer" };
   const opened = await openLink(ramp, kind, token);
   if ("status" in opened) {
@@ -67,14 +67,17 @@ export async function actOnPage(
   kind: PageKind,
   token: string,
   form: SentForm,
-): Promise<PageAnswer> {
+): Promise<PageResponse> {
   const opened = await openLink(ramp, kind, token);
   if ("status" in opened) return opened;
   const { pageOrigins, formToken, intent, target } = opened;
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(form.contentType))
     return problemPage(415, "That did not work", "The form was not sent as a form.", pageOrigins);
   const sent = new URLSearchParams(form.text);
-  if (!isOwnForm(ramp.publicUrl, form.site, form.origin) || !isSame(formToken, sent.get("form") ?? ""))
+  if (
+    !isOwnForm(ramp.publicUrl, form.site, form.origin) ||
+    !equalsInConstantTime(formToken, sent.get("form") ?? "")
+  )
     return problemPage(
       403,
       "That did not work",
@@ -104,7 +107,7 @@ async function submit(
   opened: OpenedPage,
   stage: Stage & { kind: "form" },
   sent: URLSearchParams,
-): Promise<PageAnswer> {
+): Promise<PageResponse> {
   const typed = new Map(
     [...sent]
       .filter(([name]) => name.startsWith(FIELD_PREFIX))
@@ -132,11 +135,16 @@ function checkoutPath(ramp: RampContext, { target, intent }: OpenedPage): string
   return pageUrl("..", ramp.vault, { ...target, kind: "checkout", expiresAt });
 }
 
-function redirect(location: string): PageAnswer {
+function redirect(location: string): PageResponse {
   return { status: 303, body: "", headers: { ...pageHeaders([]), Location: location } };
 }
 
-function stagePage(opened: OpenedPage, stage: Stage, state: FormState = UNTOUCHED, status = 200): PageAnswer {
+function stagePage(
+  opened: OpenedPage,
+  stage: Stage,
+  state: FormState = UNTOUCHED,
+  status = 200,
+): PageResponse {
   const { intent, token, pageOrigins } = opened;
   const headers = pageHeaders(pageOrigins);
   if (stage.kind === "end") {

@@ -71,7 +71,7 @@ function escapeText(text: string): string {
 }
 
 /** The response to a request for a page. */
-export interface PageAnswer {
+export interface PageResponse {
   readonly status: number;
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -104,7 +104,7 @@ export function problemPage(
   title: string,
   text: string,
   origins: readonly string[] = [],
-): PageAnswer {
+): PageResponse {
   const content = html`<h1>${title}</h1>
     <p>${text}</p>`;
   return { status, body: page({ title, content }), headers: pageHeaders(origins) };

@@ -4,7 +4,7 @@ import type { Vault } from "../vault.js";
 import { readIntent } from "../intents/intent-rows.js";
 import type { RampContext } from "../context.js";
 import { RAMP_ERRORS } from "../ramp-errors.js";
-import { type PageAnswer, problemPage } from "./layout.js";
+import { type PageResponse, problemPage } from "./layout.js";
 import type { PageContext } from "./page-views.js";
 
 /** The hosted pages of an intent. */
@@ -27,46 +27,46 @@ export function pageUrl(publicUrl: string, vault: Vault, target: PageTarget): st
   return `${publicUrl}/${target.kind}/${payload}.${signature(vault, payload)}`;
 }
 
-/** What the last part of a page's address stands for. */
+/** The last part of a page's address, verified. */
 type PageLink =
   | { readonly kind: "valid"; readonly target: PageTarget; readonly formToken: string }
   | { readonly kind: "expired" }
-  /** Not signed here, or for another kind of page. */
+  /** The signature is wrong, or it is for another kind of page. */
   | { readonly kind: "unknown" };
 
 function readPageLink(vault: Vault, kind: PageKind, token: string, now: Date): PageLink {
-  const [payload = "", given = "", ...rest] = token.split(".");
-  if (rest.length > 0 || !isSigned(vault, payload, given)) return { kind: "unknown" };
-  const [named, project = "", intentId = "", seconds = ""] = Buffer.from(payload, "base64url")
+  const [payload = "", signed = "", ...rest] = token.split(".");
+  if (rest.length > 0 || !isSigned(vault, payload, signed)) return { kind: "unknown" };
+  const [linkKind, project = "", intentId = "", seconds = ""] = Buffer.from(payload, "base64url")
     .toString()
     .split("|");
-  if (named !== kind) return { kind: "unknown" };
+  if (linkKind !== kind) return { kind: "unknown" };
   const expiresAt = new Date(Number(seconds) * 1000);
   if (expiresAt <= now) return { kind: "expired" };
   const target: PageTarget = { kind, projectId: projectId(project), intentId, expiresAt };
-  return { kind: "valid", target, formToken: mac(vault.derive("page-forms"), payload) };
+  return { kind: "valid", target, formToken: hmac(vault.derive("page-forms"), payload) };
 }
 
 /** Compares in constant time. */
-export function isSame(expected: string, given: string): boolean {
+export function equalsInConstantTime(expected: string, given: string): boolean {
   const [left, right] = [Buffer.from(expected), Buffer.from(given)];
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
 function signature(vault: Vault, payload: string): string {
-  return mac(vault.derive(LINK_PURPOSE), payload);
+  return hmac(vault.derive(LINK_PURPOSE), payload);
 }
 
 /** Links that were signed before the master key was rotated stay valid until they expire. */
 function isSigned(vault: Vault, payload: string, given: string): boolean {
-  return vault.deriveAll(LINK_PURPOSE).some((key) => isSame(mac(key, payload), given));
+  return vault.deriveAll(LINK_PURPOSE).some((key) => equalsInConstantTime(hmac(key, payload), given));
 }
 
-function mac(key: Buffer, text: string): string {
+function hmac(key: Buffer, text: string): string {
   return createHmac("sha256", key).update(text).digest("base64url");
 }
 
-/** An intent as its page needs it. */
+/** A page's target and all that it shows. */
 export interface OpenedPage extends PageContext {
   readonly target: PageTarget;
   readonly token: string;
@@ -78,7 +78,7 @@ export async function openLink(
   ramp: RampContext,
   kind: PageKind,
   token: string,
-): Promise<OpenedPage | PageAnswer> {
+): Promise<OpenedPage | PageResponse> {
   const link = readPageLink(ramp.vault, kind, token, ramp.now());
   switch (link.kind) {
     case "unknown":
@@ -114,7 +114,7 @@ const EXPIRED = problemPage(
   "Please go back to where you got it and start again. Nothing more can be done here, and no money should be sent.",
 );
 
-/** A valid origin for the policy; other text could change the policy. */
+/** Whether the text is an origin. Others could add directives to the Content-Security-Policy that names them. */
 function isFrameOrigin(text: string): boolean {
   return /^https?:\/\/[A-Za-z0-9.:[\]-]+$/.test(text);
 }

@@ -1,7 +1,7 @@
 import type { Express, Request } from "express";
 import { readBodyText } from "../api/handle-request.js";
 import type { PageKind } from "./link.js";
-import { type PageAnswer, problemPage } from "./layout.js";
+import { type PageResponse, problemPage } from "./layout.js";
 import { actOnPage, pageStatus, showPage } from "./hosted-page.js";
 import { SCRIPT, STYLE } from "./assets.js";
 import { authenticate } from "../api/authenticate.js";
@@ -44,7 +44,7 @@ async function act(
   { ramp }: ApiServices,
   kind: PageKind,
   request: Request,
-): Promise<PageAnswer | RampError | "gone"> {
+): Promise<PageResponse | RampError | "gone"> {
   const body = await readBodyText(request);
   if (body === "gone" || isRampError(body)) return body;
   return actOnPage(ramp, kind, token(request), {
@@ -116,7 +116,7 @@ function removeCorsHeaders(response: Express["response"]): void {
   response.removeHeader("Access-Control-Expose-Headers");
 }
 
-function errorPage(error: RampError): PageAnswer {
+function errorPage(error: RampError): PageResponse {
   const { status } = RAMP_ERRORS[error.error];
   const isOurs = status >= 500;
   const text = isOurs

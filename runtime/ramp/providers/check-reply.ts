@@ -1,11 +1,10 @@
-import { readAmount } from "../accounts/currency.js";
 import Big from "big.js";
-import type { Currency } from "../accounts/currency.js";
+import { type Currency, readAmount } from "../accounts/currency.js";
 import type { RampContext } from "../context.js";
 import type { ReplyField } from "../ramp-metrics.js";
 import type { Execution, Fees, Instruction, ProviderQuote, Rail, Receipt, Refund } from "./protocol.js";
 
-/** What a provider's answer is checked against. */
+/** The movement of money that was requested of a provider: its replies are checked against it. */
 export interface RequestedMovement {
   readonly src: Currency;
   readonly dest: Currency;
@@ -13,22 +12,22 @@ export interface RequestedMovement {
   readonly rails: readonly Rail[];
 }
 
-/** Reports that a part of an answer is left out, and why. */
+/** Reports that a part of a reply is left out, and why. */
 type Report = (field: ReplyField, problem: string) => void;
 
-/** Logs and counts what is wrong with a provider's answers (runtime/ramp/README.md, Checks of answers). */
+/** Logs and counts the invalid parts of a provider's replies (runtime/ramp/README.md, Checks of answers). */
 export function reporter(
   { log, metrics }: Pick<RampContext, "log" | "metrics">,
   about: Readonly<Record<string, string>>,
 ): Report {
   return (field, problem) => {
     metrics.countInvalidReply(field);
-    log.warn({ ...about, field, problem }, "invalid part of a provider answer left out");
+    log.warn({ ...about, field, problem }, "invalid part of a provider reply left out");
   };
 }
 
-/** Slack for rounding when a provider's amounts are recomputed. */
-const ROUNDING = "1.005";
+/** How much more than the computed amount a provider may report: it rounds. */
+const ROUNDING_FACTOR = "1.005";
 
 /** What is wrong with a quote, or null. */
 export function quoteProblem(quote: ProviderQuote, requested: RequestedMovement): string | null {
@@ -36,7 +35,7 @@ export function quoteProblem(quote: ProviderQuote, requested: RequestedMovement)
   if (!rails.includes(quote.rail)) return `rail ${quote.rail} was not requested`;
   if (!isAmountOf(quote.destAmount, dest)) return `destAmount is not an amount of ${dest.code}`;
   if (!new Big(quote.exchangeRate).gt(0)) return "exchangeRate is zero";
-  if (new Big(quote.destAmount).gt(new Big(srcAmount).times(quote.exchangeRate).times(ROUNDING)))
+  if (new Big(quote.destAmount).gt(new Big(srcAmount).times(quote.exchangeRate).times(ROUNDING_FACTOR)))
     return "destAmount is more than srcAmount at the exchange rate";
   return feesProblem(quote.fees, requested);
 }

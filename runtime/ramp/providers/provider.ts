@@ -38,7 +38,7 @@ export type ProviderReply<T> =
   | { readonly kind: "unknown" }
   | { readonly kind: "unavailable"; readonly reason: string };
 
-/** Why a call brought no answer, for the log. */
+/** Why a call has no result, for the log. */
 export function reasonOf(reply: Exclude<ProviderReply<unknown>, { readonly kind: "answer" }>): string {
   switch (reply.kind) {
     case "refused":
@@ -62,7 +62,7 @@ export interface CallOptions {
 export interface Provider {
   capabilities(): Promise<ProviderReply<Capabilities>>;
   /** Null: the provider does not offer the path. */
-  quote(request: QuoteRequest, limit?: CallOptions): Promise<ProviderReply<ProviderQuote | null>>;
+  quote(request: QuoteRequest, options?: CallOptions): Promise<ProviderReply<ProviderQuote | null>>;
   startOnboarding(order: OnboardingOrder): Promise<ProviderReply<Onboarding>>;
   onboarding(id: string): Promise<ProviderReply<Onboarding>>;
   /** Submits the form of a requirement. */
@@ -86,11 +86,11 @@ export interface HttpProviderOptions {
 export interface CallPolicy {
   /** Time limit of one attempt. */
   readonly timeoutMs: number;
-  /** How long a provider is not called after 8 failed attempts in a row. */
+  /** How long a provider is not called after `BREAKER_FAILURES` failed attempts in a row. */
   readonly breakerPauseMs: number;
 }
 
-/** The client of the request is still waiting after the time limit. */
+/** The time limit is short enough for a client that waits for the call. */
 export const DEFAULT_CALL_POLICY: CallPolicy = { timeoutMs: 8_000, breakerPauseMs: 5_000 };
 
 /** Pauses before the second and the third attempt; background processing repeats what still fails. */
@@ -132,8 +132,8 @@ export class HttpProvider implements Provider {
     return problem === null ? reply : { kind: "unavailable", reason: problem };
   };
 
-  quote: Provider["quote"] = async (request, limit?: CallOptions) => {
-    const reply = await this.#call("quote", { body: request, ...limit });
+  quote: Provider["quote"] = async (request, options?: CallOptions) => {
+    const reply = await this.#call("quote", { body: request, ...options });
     return reply.kind === "answer" ? { kind: "answer", value: reply.value.quote } : reply;
   };
 
@@ -158,15 +158,18 @@ export class HttpProvider implements Provider {
     return check(Callback, value) ? value : null;
   }
 
-  async #call<N extends OperationName>(name: N, given: Partial<Call>): Promise<ProviderReply<ResponseOf<N>>> {
+  async #call<N extends OperationName>(
+    name: N,
+    overrides: Partial<Call>,
+  ): Promise<ProviderReply<ResponseOf<N>>> {
     const call: Call = {
       target: OPERATIONS[name].path,
       body: null,
       idempotencyKey: "",
       timeoutMs: this.#policy.timeoutMs,
-      ...given,
+      ...overrides,
     };
-    const policy = given.timeoutMs === undefined ? this.#retries : this.#breaker;
+    const policy = overrides.timeoutMs === undefined ? this.#retries : this.#breaker;
     try {
       return await policy.execute(() => this.#attempt(name, call));
     } catch (error) {
@@ -187,10 +190,10 @@ export class HttpProvider implements Provider {
       timeoutMs: call.timeoutMs,
     });
     if (result.kind === "failed") return { kind: "unavailable", reason: result.reason };
-    const value = cleaned(parseJson(result.body));
+    const value = sanitized(parseJson(result.body));
     if (result.status >= 200 && result.status < 300) {
       if (check(answer, value)) return { kind: "answer", value };
-      return { kind: "unavailable", reason: "answer not of the protocol" };
+      return { kind: "unavailable", reason: "the response does not match the provider protocol" };
     }
     return errorReply(result.status, value);
   }
@@ -237,12 +240,12 @@ function capabilitiesProblem({ pairs, rails }: Capabilities): string | null {
 /** C0 and C1 controls except tab and line feed, and the controls of text direction. */
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
-/** A JSON value whose texts can be stored and shown: without control characters and lone surrogates. */
-function cleaned(value: unknown): unknown {
+/** Makes the texts of a JSON value safe to store and to show: removes control characters, replaces lone surrogates. */
+function sanitized(value: unknown): unknown {
   if (typeof value === "string") return value.toWellFormed().replace(CONTROLS, "");
-  if (Array.isArray(value)) return value.map(cleaned);
+  if (Array.isArray(value)) return value.map(sanitized);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [cleaned(key) as string, cleaned(item)]),
+    Object.entries(value).map(([key, item]) => [sanitized(key) as string, sanitized(item)]),
   );
 }

@@ -47,16 +47,17 @@ export interface ProjectCredentials {
 
 export async function createProject(
   database: RampDatabase,
-  given: NewProject,
+  project: NewProject,
 ): Promise<SetupResult<ProjectCredentials>> {
-  const { organizationId, ...settings } = given;
-  const wrong = settingsProblem(settings);
-  if (wrong !== null) return failed(wrong);
+  const { organizationId, ...settings } = project;
+  const problem = settingsProblem(settings);
+  if (problem !== null) return failed(problem);
   return database.asOperator(async (tx) => {
     const organization =
       isUuid(organizationId) &&
       (await tx.row("SELECT FROM ramp.organizations WHERE id = $1", [organizationId]));
-    if (!organization) return failed(`There is no organization ${organizationId}.`);
+    if (!organization)
+      return failed(`There is no organization ${organizationId}. \`routewright ramp org list\` shows all.`);
     const id = newId();
     const clientId = `ramp_${randomBytes(12).toString("hex")}`;
     await tx.rows(
@@ -105,7 +106,9 @@ export async function findProject(database: RampDatabase, id: string): Promise<S
   const found =
     isUuid(id) &&
     (await database.asOperator((tx) => tx.row("SELECT FROM ramp.projects WHERE id = $1", [id])));
-  return found ? succeeded(projectId(id.toLowerCase())) : failed(`There is no project ${id}.`);
+  return found
+    ? succeeded(projectId(id.toLowerCase()))
+    : failed(`There is no project ${id}. \`routewright ramp project list\` shows all.`);
 }
 
 /** Adds a second secret, so that clients can change over without an interruption (runtime/ramp/README.md, Set-up). */
@@ -116,7 +119,7 @@ export async function addSecret(
   try {
     return succeeded(await database.asOperator((tx) => insertSecret(tx, id)));
   } catch (error) {
-    // The database's own guard: two at most.
+    // A trigger allows two valid secrets (migrations/0028_secret_lock.sql).
     if ((error as { code?: string }).code === "RW002") return failed((error as Error).message);
     throw error;
   }
@@ -151,7 +154,9 @@ export async function revokeSecret(
         [id, secretId],
       ),
     ));
-  return revoked ? succeeded({ secretId }) : failed(`The project has no valid secret ${secretId}.`);
+  return revoked
+    ? succeeded({ secretId })
+    : failed(`The project has no valid secret ${secretId}. \`routewright ramp secret list\` shows all.`);
 }
 
 export interface SigningKeySummary {
@@ -160,7 +165,7 @@ export interface SigningKeySummary {
   readonly retiredAt: Date | null;
 }
 
-/** Signs new customer tokens with a new key; those before it go on verifying. */
+/** Creates a key that signs customer tokens from now on. Tokens of earlier keys stay valid. */
 export async function rotateKey(database: RampDatabase, vault: Vault): Promise<{ readonly kid: string }> {
   return { kid: await database.asOperator((tx) => rotateSigningKey(tx, vault)) };
 }
@@ -173,7 +178,7 @@ export function listKeys(database: RampDatabase): Promise<SigningKeySummary[]> {
   );
 }
 
-/** Refuses all tokens that a customer has now; the next `POST /v1/customers` issues a good one. */
+/** Revokes all tokens that a customer has now; `POST /v1/customers` issues a new one. */
 export async function revokeCustomerTokens(
   database: RampDatabase,
   id: ProjectId,

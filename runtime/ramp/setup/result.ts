@@ -8,11 +8,11 @@ export function succeeded<T>(value: T): SetupResult<T> {
   return { ok: true, value };
 }
 
-export function failed(text: string): { readonly ok: false; readonly problem: string } {
-  return { ok: false, problem: text };
+export function failed(problem: string): { readonly ok: false; readonly problem: string } {
+  return { ok: false, problem };
 }
 
 /** What is wrong with the address of a server, or null. */
 export function urlProblem(url: string): string | null {
-  return isHttpUrl(url) ? null : "The URL is not an http:// or https:// address without credentials.";
+  return isHttpUrl(url) ? null : "The URL must be an http:// or https:// address without credentials.";
 }

@@ -11,12 +11,16 @@ export interface WebhookAddress {
   readonly allowPrivate: boolean;
 }
 
-function problemOf({ url, allowPrivate }: WebhookAddress): string | null {
+function addressProblem({ url, allowPrivate }: WebhookAddress): string | null {
   const problem = urlProblem(url);
   if (problem !== null) return problem;
   if (!allowPrivate && namesPrivateAddress(new URL(url)))
     return "The URL names a private address. Use --allow-private to allow it.";
   return null;
+}
+
+function noWebhook(id: string): ReturnType<typeof failed> {
+  return failed(`The project has no webhook ${id}: \`routewright ramp webhook list\` shows its webhooks.`);
 }
 
 function newSecret(): string {
@@ -30,7 +34,7 @@ export async function addWebhook(
   projectId: ProjectId,
   address: WebhookAddress,
 ): Promise<SetupResult<{ webhookId: string; secret: string }>> {
-  const problem = problemOf(address);
+  const problem = addressProblem(address);
   if (problem !== null) return failed(problem);
   const webhookId = newId();
   const secret = newSecret();
@@ -47,7 +51,7 @@ export async function addWebhook(
 
 /**
  * Changes the address of an endpoint; pending deliveries go to the new one, and the secret stays. Without an id: the project's
- * only endpoint, which is added when there is none.
+ * only enabled endpoint, which is added when there is none.
  */
 export async function setWebhook(
   database: RampDatabase,
@@ -55,7 +59,7 @@ export async function setWebhook(
   projectId: ProjectId,
   address: WebhookAddress & { readonly webhookId?: string },
 ): Promise<SetupResult<{ webhookId: string; secret?: string }>> {
-  const problem = problemOf(address);
+  const problem = addressProblem(address);
   if (problem !== null) return failed(problem);
   const ids = await database.inProject(projectId, enabledIds);
   const { webhookId = ids[0] } = address;
@@ -69,7 +73,7 @@ export async function setWebhook(
       [webhookId.toLowerCase(), address.url, address.allowPrivate],
     ),
   );
-  return row === null ? failed(`The project has no webhook ${webhookId}.`) : succeeded({ webhookId });
+  return row === null ? noWebhook(webhookId) : succeeded({ webhookId });
 }
 
 async function enabledIds(tx: ProjectTransaction): Promise<readonly string[]> {
@@ -95,9 +99,7 @@ export async function rotateWebhookSecret(
       [id, vault.seal(webhookPurpose(projectId, id), secret), overlapHours],
     ),
   );
-  return row === null
-    ? failed(`The project has no webhook ${webhookId}.`)
-    : succeeded({ webhookId: id, secret });
+  return row === null ? noWebhook(webhookId) : succeeded({ webhookId: id, secret });
 }
 
 export interface WebhookSummary {
@@ -106,7 +108,7 @@ export interface WebhookSummary {
   readonly enabled: boolean;
   /** Failed attempts in a row. */
   readonly failures: number;
-  /** Deliveries that are still to be made. */
+  /** Number of pending deliveries. */
   readonly pending: number;
   readonly createdAt: Date;
 }
@@ -136,34 +138,33 @@ export async function enableWebhook(
       [id, isEnabled],
     ),
   );
-  return row === null
-    ? failed(`The project has no webhook ${webhookId}.`)
-    : succeeded({ webhookId: id, enabled: isEnabled });
+  return row === null ? noWebhook(webhookId) : succeeded({ webhookId: id, enabled: isEnabled });
 }
 
-/** Which deliveries are repeated; each field narrows them. */
+/** Which deliveries are repeated: those that match all fields. */
 export interface ReplayFilter {
   readonly event?: string;
+  /** When the event happened. */
   readonly since?: string;
   readonly until?: string;
-  /** Default: EXHAUSTED, or all of the event when one is named. */
+  /** Status of the delivery. Default: EXHAUSTED if no other field is given, else any. */
   readonly status?: string;
 }
 
 const STATUSES: ReadonlySet<string> = new Set(["PENDING", "DELIVERED", "EXHAUSTED"]);
 
-/** Delivers events again: by event, by the time they happened, by the status of their delivery. Returns how many. */
+/** Makes the deliveries that match the filter due again. Returns how many. */
 export async function replayWebhooks(
   database: RampDatabase,
   projectId: ProjectId,
   { event, since, until, status }: ReplayFilter,
 ): Promise<SetupResult<{ replayed: number }>> {
   if (event !== undefined && !isUuid(event)) return failed(`${event} is not an event id.`);
-  const bad = [since, until].find((time) => time !== undefined && Number.isNaN(Date.parse(time)));
-  if (bad !== undefined) return failed(`${bad} is not a time such as 2026-01-31T12:00:00Z.`);
+  const invalid = [since, until].find((time) => time !== undefined && Number.isNaN(Date.parse(time)));
+  if (invalid !== undefined) return failed(`${invalid} is not a time such as 2026-01-31T12:00:00Z.`);
   if (status !== undefined && !STATUSES.has(status))
     return failed(`The status must be one of ${[...STATUSES].join(", ")}.`);
-  const wanted =
+  const replayedStatus =
     status ?? (event === undefined && since === undefined && until === undefined ? "EXHAUSTED" : null);
   const rows = await database.inProject(projectId, (tx) =>
     tx.rows(
@@ -172,7 +173,7 @@ export async function replayWebhooks(
        WHERE e.project_id = d.project_id AND e.id = d.endpoint_id AND e.enabled AND v.project_id = d.project_id AND v.id = d.event_id
          AND ($1::uuid IS NULL OR v.id = $1) AND ($2::timestamptz IS NULL OR v.created_at >= $2)
          AND ($3::timestamptz IS NULL OR v.created_at <= $3) AND ($4::text IS NULL OR d.status = $4) RETURNING d.id`,
-      [event ?? null, since ?? null, until ?? null, wanted],
+      [event ?? null, since ?? null, until ?? null, replayedStatus],
     ),
   );
   return succeeded({ replayed: rows.length });
