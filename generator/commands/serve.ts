@@ -6,7 +6,7 @@ import type { Settings } from "../config.js";
 import { type CliCommand, EXIT, type CommandResult, withSettings } from "./command.js";
 import { serveAlone, type ServeOptions, serveWithWorkers } from "./serve/servers.js";
 
-/** Each takes some 100 MB and connections to the database. */
+/** Each worker takes about 100 MB and its own database connections. */
 const MAX_WORKERS = 64;
 
 interface Flags extends Pick<ServeOptions, "watch" | "workers"> {
@@ -21,8 +21,8 @@ interface Flags extends Pick<ServeOptions, "watch" | "workers"> {
 export function configureServe(command: CliCommand): void {
   command
     .option("--generated <folder>", "the generated folder (default: `out` of the config file, or generated)")
-    .option("--port <number>", "port of the data API (default: PORT or 8000)", port)
-    .option("--ramp-port <number>", "port of the ramp API (default: RAMP_PORT or 8001)", port)
+    .option("--port <number>", "port of the data API (default: PORT or 8000)", parsePort)
+    .option("--ramp-port <number>", "port of the ramp API (default: RAMP_PORT or 8001)", parsePort)
     .addOption(new Option("--only <api>", "serve one of the two APIs").choices(["data", "ramp"]))
     .option(
       "--watch",
@@ -34,7 +34,7 @@ export function configureServe(command: CliCommand): void {
       "dbt's catalog.json for --watch (default: `catalog` of the config file)",
     )
     .option("--guard", "at refresh, hold back what `diff` calls breaking or exposing (REFRESH_GUARD)", false)
-    .option("--workers <number>", "processes that serve the data API, or auto: one per core", workers, 1)
+    .option("--workers <number>", "processes that serve the data API, or auto: one per core", parseWorkers, 1)
     .runs((flags: Flags) =>
       withSettings(
         flags,
@@ -53,12 +53,12 @@ function problemsOf(variables: NodeJS.ProcessEnv): readonly string[] {
   return reading.ok ? [] : reading.problems;
 }
 
-function port(text: string): string {
+function parsePort(text: string): string {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return text;
   throw new InvalidArgumentError("It must be a whole number from 0 to 65535.");
 }
 
-function workers(text: string): number {
+function parseWorkers(text: string): number {
   if (text === "auto") return Math.min(availableParallelism(), MAX_WORKERS);
   const number = /^\d{1,2}$/.test(text) ? Number(text) : 0;
   if (number >= 1 && number <= MAX_WORKERS) return number;
@@ -71,17 +71,18 @@ async function serve(flags: Flags, settings: Settings): Promise<CommandResult> {
   const reading = readEnvironment(variables);
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
   const { environment, names } = reading;
-  for (const detail of misspelled(variables, [...names]))
+  for (const detail of misspelledSettings(variables, [...names]))
     createLogger(environment.logLevel).warn({ detail }, "environment");
-  if (flags.watch && environment.manifest === null) return { exit: EXIT.error, errors: [NOTHING_TO_WATCH] };
+  if (flags.watch && environment.manifest === null)
+    return { exit: EXIT.error, errors: [NO_MANIFEST_TO_WATCH] };
   const options = { ...flags, ...settings, generated: settings.out };
   return flags.workers === 1
     ? serveAlone(options, environment)
     : serveWithWorkers(options, environment, variables);
 }
 
-/** Variables that are no settings and nearly have the name of one. Short names are other programs'. */
-function misspelled(variables: NodeJS.ProcessEnv, names: readonly string[]): readonly string[] {
+/** Messages about variables with nearly the name of a setting. Short names are ignored: other programs use them. */
+function misspelledSettings(variables: NodeJS.ProcessEnv, names: readonly string[]): readonly string[] {
   return Object.keys(variables).flatMap((name) => {
     if (name.length < 8 || !name.includes("_") || names.includes(name)) return [];
     const near = closest(name, names, 3);
@@ -89,7 +90,7 @@ function misspelled(variables: NodeJS.ProcessEnv, names: readonly string[]): rea
   });
 }
 
-const NOTHING_TO_WATCH =
+const NO_MANIFEST_TO_WATCH =
   "--watch needs a manifest to follow: set DBT_MANIFEST_PATH or DBT_MANIFEST_URL, or `manifest` in routewright.config.json.";
 
 function withFlags(variables: NodeJS.ProcessEnv, { port, rampPort, guard }: Flags): NodeJS.ProcessEnv {

@@ -40,7 +40,7 @@ export const CHECKS = {
   ),
   "unstable-pagination": warning(
     "Pages without a total order",
-    "A caller who follows `offset` gets some rows twice and others never.",
+    "A caller that pages with `offset` can get some rows twice and miss others.",
   ),
   "unlimited-response": warning(
     "Whole table in one response",

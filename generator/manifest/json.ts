@@ -4,7 +4,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The value itself when it is an object, else an empty one: for reading optional parts of foreign JSON. */
+/** The value if it is an object, otherwise an empty object: to read optional parts of JSON. */
 export function objectOr(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
@@ -23,7 +23,7 @@ export function objectsOf(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** JSON that is printed already, with the margin of its place in the text around it. */
+/** JSON that is serialized already, indented for its place in a larger text. */
 export class JsonText {
   constructor(readonly text: string) {}
 }

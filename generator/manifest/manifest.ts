@@ -130,7 +130,7 @@ function otherNode(uniqueId: string, node: JsonObject): OtherNode {
   return { uniqueId, file, kind, tags, privateColumns: privateColumnsOf(node) };
 }
 
-/** From `meta.routewright.categories` of a model, else from the doc block `category_<name>`. */
+/** From `meta.routewright.categories` of a model, otherwise from the doc block `category_<name>`. */
 function categoriesOf(models: readonly Model[], docs: JsonObject): ReadonlyMap<string, string> {
   const blocks = Object.values(docs).map((value): [string, unknown] => {
     const { name, block_contents } = objectOr(value);
@@ -138,7 +138,7 @@ function categoriesOf(models: readonly Model[], docs: JsonObject): ReadonlyMap<s
   });
   const metas = models.flatMap(({ routewright }) => Object.entries(objectOr(routewright["categories"])));
   const found = new Map<string, string>();
-  // The first by `unique_id` wins.
+  // The first wins: models by `unique_id`, then blocks.
   for (const [name, text] of [...metas, ...blocks.sort(([a], [b]) => byText(a, b))]) {
     const words = textOr(text, "").trim();
     const category = name.toLowerCase();
@@ -161,7 +161,7 @@ function testsByNode(nodes: JsonObject): ReadonlyMap<string, readonly string[]> 
   return tests;
 }
 
-/** Guarantees of the project's binding tests, by `<model>\n<column>`. */
+/** What the binding tests (`isBindingTest`) guarantee, by `<model>\n<column>`. */
 function columnTests(nodes: JsonObject): ReadonlyMap<string, ColumnTests> {
   const found = new Map<string, ColumnTests>();
   for (const node of Object.values(nodes).map(objectOr)) {
@@ -178,7 +178,7 @@ function columnTests(nodes: JsonObject): ReadonlyMap<string, ColumnTests> {
 
 type ReadGuarantee = (kwargs: JsonObject, known: ColumnTests, node: JsonObject) => Partial<ColumnTests>;
 
-/** Tests by their names: dbt's own four, and the ranges of two packages. */
+/** By the name of the test: dbt's own four, and the range tests of two packages. */
 const GUARANTEES: Readonly<Record<string, ReadGuarantee | undefined>> = {
   not_null: () => ({ notNull: true }),
   unique: (_, { guarantees }) => ({ guarantees: { ...guarantees, unique: true } }),
@@ -191,20 +191,20 @@ const GUARANTEES: Readonly<Record<string, ReadGuarantee | undefined>> = {
     return model === undefined ? {} : { guarantees: { ...guarantees, references } };
   },
   accepted_range: ({ inclusive, ...range }, { guarantees }, node) =>
-    isOf(node, "dbt_utils") ? { guarantees: withRange(guarantees, range, inclusive === false) } : {},
+    isFromPackage(node, "dbt_utils") ? { guarantees: withRange(guarantees, range, inclusive === false) } : {},
   expect_column_values_to_be_between: ({ strictly, row_condition, ...range }, { guarantees }, node) =>
-    isOf(node, "dbt_expectations") && row_condition == null
+    isFromPackage(node, "dbt_expectations") && row_condition == null
       ? { guarantees: withRange(guarantees, range, strictly === true) }
       : {},
 };
 
-function isOf(test: JsonObject, namespace: string): boolean {
+function isFromPackage(test: JsonObject, namespace: string): boolean {
   return objectOr(test["test_metadata"])["namespace"] === namespace;
 }
 
 /**
- * The narrower bounds of several ranges. Where only some of them exclude their bounds, all bounds count as included: that is
- * true of each. A bound that is an SQL expression has no JSON Schema keyword.
+ * Intersects two ranges. If only one of them excludes its bounds, the result includes them: that holds for both. A bound
+ * that is an SQL expression is ignored, as it has no JSON Schema keyword.
  */
 function withRange(
   { minimum, maximum, exclusive, ...known }: ColumnGuarantees,
@@ -216,17 +216,17 @@ function withRange(
   const upper = [maximum, max_value].filter(isNumber);
   const hadRange = minimum !== undefined || maximum !== undefined;
   const hasRange = isNumber(min_value) || isNumber(max_value);
-  const isOpen = (!hadRange || exclusive === true) && (!hasRange || isExclusive);
+  const isEachExclusive = (!hadRange || exclusive === true) && (!hasRange || isExclusive);
   return {
     ...known,
     ...(lower.length > 0 && { minimum: Math.max(...lower) }),
     ...(upper.length > 0 && { maximum: Math.min(...upper) }),
-    ...(isOpen && (hadRange || hasRange) && { exclusive: true }),
+    ...(isEachExclusive && (hadRange || hasRange) && { exclusive: true }),
   };
 }
 
-/** `error_if` of a test that fails at its first row: dbt's default, and other spellings of it. */
-const FAILS_AT_FIRST = /^\s*(?:(?:!=|<>|>)\s*0|>=\s*1)\s*$/;
+/** `error_if` of a test that fails if any row fails: dbt's default, and other ways to write it. */
+const FAILS_AT_FIRST_ROW = /^\s*(?:(?:!=|<>|>)\s*0|>=\s*1)\s*$/;
 
 /**
  * Whether a node is a test of this name that holds for all rows: a test that reads some rows only, only warns, or
@@ -239,7 +239,7 @@ export function isBindingTest(node: JsonObject, name: string): boolean {
     objectOr(node["test_metadata"])["name"] === name &&
     where === null &&
     textOr(severity, "error").toLowerCase() === "error" &&
-    FAILS_AT_FIRST.test(textOr(error_if, "!= 0")) &&
+    FAILS_AT_FIRST_ROW.test(textOr(error_if, "!= 0")) &&
     textOr(fail_calc, "count(*)") === "count(*)"
   );
 }

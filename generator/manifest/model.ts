@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { type JsonObject, objectOr, textOr, textsOf } from "./json.js";
 
-/** A column as `schema.yml` or `catalog.json` declares it. */
+/** A column that `schema.yml` declares or `catalog.json` lists. */
 export interface ModelColumn {
   readonly name: string;
-  /** The warehouse's type text, or null when none is declared. */
+  /** Its type as the database writes it; null if none is declared. */
   readonly type: string | null;
   /** What guarantees that values are not null: a constraint, a dbt test that fails the build, or nothing. */
   readonly notNull: "constraint" | "test" | null;
@@ -21,18 +21,18 @@ export interface ModelColumn {
   readonly description: string;
 }
 
-/** Guarantees of a column's tests; a key without a test is absent. */
+/** What tests other than `not_null` and `accepted_values` guarantee; a key without such a test is absent. */
 export interface ColumnGuarantees {
   readonly unique?: true;
   readonly minimum?: number;
   readonly maximum?: number;
-  /** Whether `minimum` and `maximum` themselves are outside of the range. */
+  /** Whether the range excludes `minimum` and `maximum` themselves. */
   readonly exclusive?: true;
   /** `model.column` that has each value (a `relationships` test). */
   readonly references?: string;
 }
 
-/** All guarantees of a column's tests. */
+/** What the tests of a column guarantee. */
 export interface ColumnTests {
   readonly notNull: boolean;
   readonly acceptedValues: readonly string[] | null;
@@ -48,7 +48,7 @@ export interface Model {
   readonly description: string;
   readonly tags: readonly string[];
   readonly schema: string;
-  /** Name of the relation in the warehouse. */
+  /** Name of the relation in the database. */
   readonly alias: string;
   readonly columns: readonly ModelColumn[];
   /** Whether the project marks the whole model as private data. */
@@ -97,7 +97,7 @@ export function modelOf(
   };
 }
 
-/** Keys of a node and of its `config` that an endpoint depends on; none changes with an upstream model or dbt's version. */
+/** Keys of a node that an endpoint depends on; none changes with an upstream model or dbt's version. */
 const DECLARED = [
   "name",
   "alias",
@@ -109,6 +109,7 @@ const DECLARED = [
   "constraints",
   "deprecation_date",
 ];
+/** Keys of the node's `config`, likewise. */
 const CONFIGURED = ["tags", "meta", "contract", "materialized"];
 
 function digestOf(
@@ -119,11 +120,11 @@ function digestOf(
   const tests = Object.keys(objectOr(node["columns"])).map((column) => testsOf(uniqueId, column));
   const config = objectOr(node["config"]);
   const facts = [DECLARED.map((key) => node[key]), CONFIGURED.map((key) => config[key]), tests];
-  return createHash("sha256").update(textOf(facts)).digest("hex").slice(0, 16);
+  return createHash("sha256").update(jsonOrEmpty(facts)).digest("hex").slice(0, 16);
 }
 
-/** Empty where the nesting overflows the stack: only in a hostile manifest. */
-function textOf(facts: unknown): string {
+/** Empty if the nesting overflows the stack, as in a hostile manifest. */
+function jsonOrEmpty(facts: unknown): string {
   try {
     return JSON.stringify(facts);
   } catch {
@@ -131,7 +132,7 @@ function textOf(facts: unknown): string {
   }
 }
 
-/** dbt writes a date, or a date and time, in UTC unless it has a zone. Null for anything else. */
+/** dbt writes a date or a date and time, which is UTC without a zone. Null for anything else. */
 function timestampOf(value: unknown): string | null {
   const text = textOr(value, "").trim();
   const isZoned = /(?:Z|[+-]\d\d:?\d\d|GMT|UTC)$/i.test(text) || /^\d{4}-\d\d-\d\d$/.test(text);
@@ -190,20 +191,20 @@ function constraintsOf({ constraints }: JsonObject): readonly JsonObject[] {
   return constraints.map(objectOr).filter(({ type }) => type === "not_null" || type === "primary_key");
 }
 
-/** Shared, as most of tens of thousands of columns have none. */
+/** Shared: most columns have none, and there may be tens of thousands. */
 const NO_CONSTRAINTS: readonly JsonObject[] = [];
 
 /** `config.meta.api` wins over `meta.api`. */
 function apiOf(node: JsonObject, config: JsonObject): Model["api"] {
-  const places = [
+  const candidates = [
     { meta: objectOr(config["meta"]), path: "$.config.meta.api" },
     { meta: objectOr(node["meta"]), path: "$.meta.api" },
   ];
-  const place = places.find(({ meta }) => Object.hasOwn(meta, "api"));
-  return place ? { value: place.meta["api"], path: place.path } : null;
+  const found = candidates.find(({ meta }) => Object.hasOwn(meta, "api"));
+  return found ? { value: found.meta["api"], path: found.path } : null;
 }
 
-/** `meta.routewright`, from both places where dbt has `meta`. */
+/** `meta.routewright` and `config.meta.routewright`, merged; the latter wins. */
 function routewrightOf(node: JsonObject): JsonObject {
   const metas = [node["meta"], objectOr(node["config"])["meta"]].map(objectOr);
   return Object.assign({}, ...metas.map(({ routewright }) => objectOr(routewright))) as JsonObject;
@@ -214,11 +215,11 @@ function columnSettings(column: JsonObject): Pick<ModelColumn, "timezone" | "exa
   return { ...(timezone !== undefined && { timezone }), ...(example !== undefined && { example }) };
 }
 
-/** Keys of a `meta` and the tag that mark private data in dbt projects. */
+/** Keys of `meta`, and a tag, that mark private data in dbt projects. */
 export const PRIVATE_KEYS = ["pii", "contains_pii", "privacy_tier"] as const;
 export const PRIVATE_TAG = "pii";
 
-/** Whether a model or a column is marked as private: by a key of its `meta` whose value is not negative, or by the tag. */
+/** Whether a model or a column is marked as private: by the tag, or by a key of its `meta` whose value does not deny it. */
 function isPrivate(node: JsonObject): boolean {
   const config = objectOr(node["config"]);
   const tags = [...textsOf(node["tags"]), ...textsOf(config["tags"])];
@@ -229,20 +230,20 @@ function isPrivate(node: JsonObject): boolean {
   );
 }
 
-/** Names of the columns that a node declares and marks as private: all of them where it is private as a whole. */
+/** Names of a node's declared private columns: all of them if the node itself is private. */
 export function privateColumnsOf(node: JsonObject): readonly string[] {
-  const isWhole = isPrivate(node);
+  const isNodePrivate = isPrivate(node);
   return Object.entries(objectOr(node["columns"])).flatMap(([key, value]) => {
     const column = objectOr(value);
-    return isWhole || isPrivate(column) ? [textOr(column["name"], "") || key] : [];
+    return isNodePrivate || isPrivate(column) ? [textOr(column["name"], "") || key] : [];
   });
 }
 
-const NO: ReadonlySet<string> = new Set(["", "0", "false", "no", "none", "null", "public", "tier0"]);
+const NEGATIVE: ReadonlySet<string> = new Set(["", "0", "false", "no", "none", "null", "public", "tier0"]);
 
 /** Whether the value of a privacy key denies it: `pii: false`, `privacy_tier: public`. */
 function isNegative(mark: unknown): boolean {
   if (Array.isArray(mark)) return mark.length === 0;
-  if (typeof mark === "string") return NO.has(mark.trim().toLowerCase());
+  if (typeof mark === "string") return NEGATIVE.has(mark.trim().toLowerCase());
   return mark === null || mark === false || mark === 0;
 }

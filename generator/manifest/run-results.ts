@@ -8,7 +8,7 @@ export interface NodeBuild {
   readonly node: string;
   /** When it ended, in milliseconds since 1970. */
   readonly completedAt: number;
-  /** Its SQL failed, perhaps after the relation was replaced: a post-hook, a grant, an index. */
+  /** Its SQL failed. The relation may have been replaced before: a post-hook, a grant or an index can fail. */
   readonly failed?: true;
   /** Rows written: all of a table, the new ones of an incremental model; null where dbt does not report them. */
   readonly rows: number | null;
@@ -21,11 +21,11 @@ export interface TestRun {
   readonly status: "pass" | "warn" | "fail" | "error";
   /** When it ended, in milliseconds since 1970. */
   readonly completedAt: number;
-  /** Rows that break the rule. */
+  /** Rows that fail the test; null if not known. */
   readonly failures: number | null;
 }
 
-/** Builds and tests of one dbt invocation. */
+/** The results of one dbt invocation. */
 export type RunResultsReading =
   | {
       readonly ok: true;
@@ -42,19 +42,19 @@ export function parseRunResults(text: string, location: string): RunResultsReadi
   if (!json.ok) return json;
   const { metadata, results, args } = objectOr(json.value);
   const { dbt_schema_version: schema, generated_at } = objectOr(metadata);
-  const written = timestampOf(generated_at);
-  if (!textOr(schema, "").includes("/run-results/") || !Array.isArray(results) || written === null)
+  const generatedAt = timestampOf(generated_at);
+  if (!textOr(schema, "").includes("/run-results/") || !Array.isArray(results) || generatedAt === null)
     return fail(
       `${location} is not a dbt run_results.json. Give the one that \`dbt build\` writes to target/.`,
     );
   const command = textOr(objectOr(args)["which"], "") || null;
-  const tests = results.flatMap((result) => testOf(objectOr(result), written));
+  const tests = results.flatMap((result) => testOf(objectOr(result), generatedAt));
   if (BUILDS_NOTHING.has(command)) return { ok: true, builds: [], tests, command };
-  const builds = results.filter(isObject).flatMap((result) => buildOf(result, written));
+  const builds = results.filter(isObject).flatMap((result) => buildOf(result, generatedAt));
   return { ok: true, builds, tests, command };
 }
 
-/** Commands that report `success` for nodes that they did not build. */
+/** Commands that report `success` for nodes that they did not build; `generate` is that of `dbt docs generate`. */
 const BUILDS_NOTHING: ReadonlySet<string | null> = new Set([
   "compile",
   "generate",
@@ -63,13 +63,13 @@ const BUILDS_NOTHING: ReadonlySet<string | null> = new Set([
   "run-operation",
 ]);
 
-/** After `partial success` the batches before the failed one remain. `pass` and `warn` are statuses of tests. */
+/** Statuses of a built node. After `partial success` the batches before the failed one remain. */
 const BUILT: ReadonlySet<unknown> = new Set(["success", "partial success"]);
 
-/** Statuses of a failed node. A node that dbt could not compile is unchanged: it has no `execute` phase. */
+/** Statuses of a failed node. Without an `execute` phase dbt did not run its SQL, so the relation is unchanged. */
 const FAILED: ReadonlySet<unknown> = new Set(["error", "runtime error"]);
 
-function buildOf(result: JsonObject, written: number): readonly NodeBuild[] {
+function buildOf(result: JsonObject, generatedAt: number): readonly NodeBuild[] {
   const { unique_id, status, adapter_response } = result;
   const node = textOr(unique_id, "");
   const failed = FAILED.has(status) && executionOf(result) !== undefined;
@@ -78,26 +78,26 @@ function buildOf(result: JsonObject, written: number): readonly NodeBuild[] {
   return [
     {
       node,
-      completedAt: completedAt(result, written),
+      completedAt: completedAt(result, generatedAt),
       rows: isCount(rows) ? rows : null,
       ...(failed && { failed }),
     },
   ];
 }
 
-/** `skipped` is not a result: the one before it still holds. */
+/** `skipped` is not a result: the previous one remains the last. */
 const TEST_STATUSES = ["pass", "warn", "fail", "error"] as const;
 
-function testOf(result: JsonObject, written: number): readonly TestRun[] {
+function testOf(result: JsonObject, generatedAt: number): readonly TestRun[] {
   const { unique_id, failures } = result;
   const test = textOr(unique_id, "");
   const status = TEST_STATUSES.find((known) => known === result["status"]);
   if (status === undefined || !test.startsWith("test.")) return [];
   const count = isCount(failures) ? failures : null;
-  return [{ test, status, completedAt: completedAt(result, written), failures: count }];
+  return [{ test, status, completedAt: completedAt(result, generatedAt), failures: count }];
 }
 
-/** dbt writes -1 where the database did not report a count. */
+/** dbt writes -1 if the database reports no count. */
 function isCount(value: unknown): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
@@ -110,9 +110,9 @@ function executionOf(result: JsonObject): JsonObject | undefined {
   return phasesOf(result).find(({ name }) => name === "execute");
 }
 
-function completedAt(result: JsonObject, written: number): number {
+function completedAt(result: JsonObject, generatedAt: number): number {
   const phase = executionOf(result) ?? phasesOf(result).at(-1);
-  return timestampOf(phase?.["completed_at"]) ?? written;
+  return timestampOf(phase?.["completed_at"]) ?? generatedAt;
 }
 
 /** dbt writes times in UTC, with microseconds; older versions with a space, or without the `Z`. */

@@ -12,14 +12,14 @@ type PollResult =
       /** Redacted, for messages. */
       readonly location: string;
     }
-  /** The caller has this version already. */
+  /** The content has the hash that the caller knows. */
   | { readonly kind: "unchanged" }
   | { readonly kind: "error"; readonly detail: string };
 
 /** A file or address to poll: compared by hash, over HTTP with conditional requests. */
 export class PolledSource {
   readonly #location: string;
-  /** The version that was read last. */
+  /** The version that was read last, for a conditional request. */
   #last: { readonly hash: string; readonly validators: Validators } | null = null;
 
   constructor(location: string) {
@@ -39,17 +39,17 @@ export class PolledSource {
   }
 }
 
-/** Polls are spread by up to this share of the interval, so that replicas do not poll at the same time. */
+/** The share of the interval that is random, so that replicas do not poll at the same time. */
 const JITTER = 0.1;
 
-/** A file changes many times while it is written: it is polled this long after its last change. */
+/** Writing a file causes several events: it is polled this long after the last one. */
 const DEBOUNCE_MS = 200;
 
 interface PollingOptions {
   /** File or http(s) address; a file is also polled as soon as it changes. */
   readonly source: string;
   readonly intervalSeconds: number;
-  /** Polls the source; never called twice at a time. */
+  /** Polls the source. Calls do not overlap. It must not reject: that would end the polling. */
   readonly poll: () => Promise<unknown>;
 }
 
@@ -59,6 +59,7 @@ interface PollingOptions {
  */
 export function startPolling({ source, intervalSeconds, poll }: PollingOptions): () => Promise<void> {
   let stopped = false;
+  // A function, as TypeScript does not know that the variable changes while it waits.
   const isStopped = (): boolean => stopped;
   let polling: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
@@ -82,7 +83,7 @@ export function startPolling({ source, intervalSeconds, poll }: PollingOptions):
   };
 }
 
-/** Watches the file's folder: a watch on the file itself would end when a rename replaces the file. */
+/** Watches the file's folder: a watch on the file itself ends when a rename replaces the file. */
 function watchFile(file: string, changed: () => void): () => void {
   const path = resolve(file);
   let debounce: NodeJS.Timeout | undefined;

@@ -2,8 +2,8 @@ import { visible } from "../../manifest/strings.js";
 import type { ColumnType, EnumType, RecordType } from "./json-type.js";
 
 /**
- * TypeScript type of a column's values in a row, on one line: `string | null`, `Record<string, number>`. Integers of any
- * width are `number`, as `JSON.parse` returns them. Text of the manifest is only in string literals.
+ * The TypeScript type of a column's values in a row, on one line: `string | null`, `Record<string, number>`. All numbers
+ * are `number`, as `JSON.parse` returns them. Texts from the manifest become string literals or valid identifiers.
  */
 export function typeScriptOf(type: ColumnType): string {
   const text = withoutNull(type);
@@ -72,7 +72,7 @@ function literal(text: string): string {
   return visible(JSON.stringify(text));
 }
 
-/** Whether a value may have more digits than a JavaScript number holds exactly (generator/README.md, Large numbers). */
+/** Whether a value can have more digits than a JavaScript number represents exactly (generator/README.md, Large numbers). */
 export function isWide(type: ColumnType): boolean {
   switch (type.kind) {
     case "integer":
@@ -92,10 +92,10 @@ export function isWide(type: ColumnType): boolean {
   }
 }
 
-/** As `isWide`, for numbers only, not for structures that contain numbers. */
+/** As `isWide`, but false for arrays and other structures of numbers. */
 export function isWideNumber(type: ColumnType): boolean {
   return (type.kind === "integer" || type.kind === "decimal") && isWide(type);
 }
 
-/** Decimal digits that a double keeps exactly. */
+/** Decimal digits that a double represents exactly. */
 const SAFE_DIGITS = 15;

@@ -8,8 +8,8 @@ import type { ValidationError, ValidPart } from "./validate.js";
 type ValidParameter = ValidPart<MetaParameter>;
 
 /**
- * The rules between values (generator/README.md, meta.api). A value that is invalid by itself has its own error, and is
- * skipped here.
+ * The rules about several values of a `meta.api`, or about its model's columns (generator/README.md, meta.api). Invalid
+ * values are absent: `validateShape` reports them.
  */
 export function validateRules(api: ValidPart<MetaApi>, columns: readonly TypedColumn[]): ValidationError[] {
   const parameters = (api.parameters ?? []).map((parameter) => parameter ?? {});
@@ -20,9 +20,9 @@ export function validateRules(api: ValidPart<MetaApi>, columns: readonly TypedCo
     unorderedColumn(column, at, columns);
   return [
     ...parameters.flatMap(({ column }, i) => unknown(column, `parameters[${String(i)}].column`)),
-    ...parameters.flatMap(({ type, operator = ">=", column }, i) =>
-      type === "date" && TYPE_OF_OPERATOR[operator] === "date"
-        ? dateColumn(column, `parameters[${String(i)}].type`, columns)
+    ...parameters.flatMap(({ type, operator, column }, i) =>
+      type === "date" && (operator === undefined || TYPE_OF_OPERATOR[operator] === "date")
+        ? notADateColumn(column, `parameters[${String(i)}].type`, columns)
         : [],
     ),
     ...parameters.flatMap((parameter, i) => pairingErrors(parameter, `parameters[${String(i)}]`)),
@@ -34,14 +34,14 @@ export function validateRules(api: ValidPart<MetaApi>, columns: readonly TypedCo
     ...(api.sortable_fields ?? []).flatMap((column, i) => unordered(column, `sortable_fields[${String(i)}]`)),
     ...undeclaredFilters(api, parameters),
     ...missingFilters(api),
-    ...(api.pagination ? limitErrors(api.pagination) : []),
+    ...(api.pagination ? swappedLimits(api.pagination) : []),
   ];
 }
 
 type TypedColumn = Pick<ModelColumn, "name" | "type">;
 
-/** A filter compares in its column's type. Only the database can check a column without a declared type. */
-function dateColumn(
+/** A filter compares in its column's type, so a date needs a date or timestamp column. Undeclared types are not checked. */
+function notADateColumn(
   column: string | undefined,
   at: string,
   columns: readonly TypedColumn[],
@@ -186,7 +186,7 @@ function isInvalid(api: ValidPart<MetaApi>, key: keyof MetaApi): boolean {
   return Object.hasOwn(api, key) && api[key] === undefined;
 }
 
-function limitErrors({ enabled, default_limit, max_limit }: ValidPart<MetaPagination>): ValidationError[] {
+function swappedLimits({ enabled, default_limit, max_limit }: ValidPart<MetaPagination>): ValidationError[] {
   if (!enabled || default_limit === undefined || max_limit === undefined) return [];
   if (default_limit <= max_limit) return [];
   return [

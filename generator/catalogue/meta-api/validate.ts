@@ -3,6 +3,7 @@ import type { ErrorObject, ValidateFunction } from "ajv";
 import { isObject } from "../../manifest/json.js";
 import { closest, formatValue } from "../../manifest/strings.js";
 import { KNOWN_KEYS, type MetaApi } from "./schema.js";
+
 /** A value without its invalid parts; lists keep their length, with `undefined` for an invalid item. */
 export type ValidPart<T> = T extends readonly (infer Item)[]
   ? readonly (ValidPart<Item> | undefined)[]
@@ -23,23 +24,24 @@ export interface ValidationError {
   readonly hint: string;
 }
 
-/** Validates the shape of a `meta.api` and reports every error, not only the first. */
+/** Validates a `meta.api` against its schema and reports every error, not only the first. */
 export function validateShape(value: unknown): ShapeResult {
   if (validate(value)) return { valid: value, errors: [] };
   const errors = (validate.errors ?? []).filter(({ keyword }) => keyword !== "if");
   const invalid = errors.filter(({ keyword }) => keyword !== "required").map((error) => error.instancePath);
-  const valid = isObject(value) ? (prune(value, "", new Set(invalid)) as ValidPart<MetaApi>) : null;
+  const valid = isObject(value) ? (withoutInvalid(value, "", new Set(invalid)) as ValidPart<MetaApi>) : null;
   return { valid, errors: errors.map(errorOf) };
 }
 
-/** `meta.api` → `parameters` → a parameter → its keys: the rules read nothing deeper. */
+/** `meta.api` → `parameters` → a parameter → its keys: rules.ts reads nothing deeper. */
 const MAX_DEPTH = 3;
 
-function prune(value: unknown, pointer: string, invalid: ReadonlySet<string>, depth = 0): unknown {
+/** A value without the parts at the `invalid` JSON pointers; `pointer` is its own. */
+function withoutInvalid(value: unknown, pointer: string, invalid: ReadonlySet<string>, depth = 0): unknown {
   if (invalid.has(pointer)) return undefined;
   if (depth === MAX_DEPTH) return value;
   const part = (item: unknown, key: string | number): unknown =>
-    prune(item, `${pointer}/${String(key)}`, invalid, depth + 1);
+    withoutInvalid(item, `${pointer}/${String(key)}`, invalid, depth + 1);
   if (Array.isArray(value)) return value.map(part);
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, part(item, key)]));
@@ -49,9 +51,9 @@ function errorOf(error: ErrorObject): ValidationError {
   const at = jsonPath(error.instancePath);
   switch (error.keyword) {
     case "required":
-      return missing(at, String(error.params["missingProperty"]));
+      return missingKey(at, String(error.params["missingProperty"]));
     case "enum":
-      return oneOf(at, error.data, error.params["allowedValues"] as readonly string[]);
+      return notAllowed(at, error.data, error.params["allowedValues"] as readonly string[]);
     case "minItems":
       return { at, message: "The list is empty.", hint: "List at least one, or leave the key out." };
     case "minLength":
@@ -64,7 +66,7 @@ function errorOf(error: ErrorObject): ValidationError {
   }
 }
 
-function missing(at: string, key: string): ValidationError {
+function missingKey(at: string, key: string): ValidationError {
   return { at, message: `Missing required key \`${key}\`.`, hint: HINTS[key] ?? `Add \`${key}\`.` };
 }
 
@@ -80,7 +82,7 @@ const HINTS: Readonly<Record<string, string>> = {
   max_limit: "Give the largest `limit` that a request may send.",
 };
 
-function oneOf(at: string, data: unknown, allowed: readonly string[]): ValidationError {
+function notAllowed(at: string, data: unknown, allowed: readonly string[]): ValidationError {
   const near =
     typeof data === "string"
       ? allowed.find((value) => value.toLowerCase() === data.toLowerCase())
@@ -143,8 +145,8 @@ function unknownKeysOf(value: unknown, at: string, known: readonly string[]): Va
 }
 
 /**
- * The schema of `meta.api` as a function. It is compiled when Routewright is built, not when it runs: loading the
- * compiler takes longer than rendering a whole catalogue.
+ * Ajv's validator of the schema, compiled when Routewright is built: loading Ajv at run time takes longer than rendering a
+ * whole catalogue.
  */
 const validate = createRequire(import.meta.url)(
   "routewright/validators/meta-api.cjs",

@@ -5,7 +5,7 @@ import { splitList } from "../expression.js";
 import type { Check, LintedEndpoint } from "../finding.js";
 import type { Node, Project } from "../project.js";
 
-/** Pages whose order leaves ties: the database may order tied rows differently for each page. */
+/** A paginated endpoint whose sort keys are not unique: the database may order tied rows differently for each page. */
 export const unstablePagination: Check = {
   find(linted, { project }) {
     const { endpoint } = linted.entry;
@@ -20,8 +20,8 @@ export const unstablePagination: Check = {
 
 function messageFor(sorted: readonly string[]): Sentence {
   if (sorted.length === 0)
-    return sentence`Pages have no order: the database may return rows in another one for each page, so that a caller who follows \`offset\` gets some rows twice and others never.`;
-  return sentence`Rows are sorted by ${list(sorted)}, which nothing declares unique: where rows tie, each page may order them anew, so that a caller who follows \`offset\` gets some rows twice and others never.`;
+    return sentence`Rows have no fixed order: it may differ between pages, so a caller that pages with \`offset\` can get some rows twice and miss others.`;
+  return sentence`Rows are sorted by ${list(sorted)}, which nothing declares unique: the order of tied rows may differ between pages, so a caller that pages with \`offset\` can get some rows twice and miss others.`;
 }
 
 function hintFor({ entry }: LintedEndpoint, keys: readonly UniqueKey[], { engine }: Project): Sentence {
@@ -29,18 +29,20 @@ function hintFor({ entry }: LintedEndpoint, keys: readonly UniqueKey[], { engine
   const known = keys.find((key) => key.every((column) => columns.includes(column)));
   if (known) return sentence`End \`sort\` with the columns of a unique key: ${list(known)}.`;
   const sorting =
-    engine === "clickhouse" ? " (`order_by` and `primary_key` are not: ClickHouse lets rows share them)" : "";
+    engine === "clickhouse"
+      ? " (not `order_by` or `primary_key`, which ClickHouse does not keep unique)"
+      : "";
   return plain(
     `End \`sort\` with columns that identify a row, and declare them unique: a \`unique\` or \`dbt_utils.unique_combination_of_columns\` test, a constraint, or \`unique_key\`${sorting}.`,
   );
 }
 
-/** Columns of which no two rows have the same values. */
+/** Columns whose combined values are different in every row. */
 type UniqueKey = readonly string[];
 
 /**
- * The unique keys of a node: from constraints, tests, unique indexes or `unique_key`. A view over a single node has that
- * node's keys as well. ClickHouse's `order_by` and `primary_key` only sort: rows may share them.
+ * The unique keys of a node: from constraints, tests, unique indexes or `unique_key`. A view of a single node is assumed to
+ * keep that node's keys. ClickHouse's `order_by` and `primary_key` do not count: they only sort.
  */
 function uniqueKeysOf(start: Node, project: Project): readonly UniqueKey[] {
   const keys: UniqueKey[] = [];
@@ -64,10 +66,10 @@ function onlyParent(node: Node, { nodes }: Project): Node | undefined {
 function ownKeys(node: Node): readonly UniqueKey[] {
   const columns = [...node.columns.values()].filter(({ constraints }) => constraints.some(isUnique));
   const indexes = Array.isArray(node.config["indexes"]) ? node.config["indexes"] : [];
-  const together = [...node.constraints.filter(isUnique), ...indexes.filter(isUniqueIndex)];
+  const multiColumn = [...node.constraints.filter(isUnique), ...indexes.filter(isUniqueIndex)];
   return [
     ...columns.map(({ name }) => [name]),
-    ...together.map(({ columns }) => textsOf(columns)),
+    ...multiColumn.map(({ columns }) => textsOf(columns)),
     uniqueKeyOf(node),
   ].filter((key) => key.length > 0);
 }
@@ -83,7 +85,7 @@ function isUniqueIndex(index: unknown): index is { readonly columns?: unknown } 
 /** Strategies under which dbt keeps several rows of one `unique_key`. */
 const KEEP_DUPLICATES: readonly unknown[] = ["append", "insert_overwrite", "microbatch"];
 
-/** A snapshot has a row per version of each key. */
+/** The columns of `unique_key`. None for a snapshot, which has a row per version of each key. */
 function uniqueKeyOf({ kind, config }: Node): UniqueKey {
   if (kind !== "model" || KEEP_DUPLICATES.includes(config["incremental_strategy"])) return [];
   return splitList(config["unique_key"]);
