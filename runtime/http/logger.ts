@@ -7,11 +7,11 @@ export type { Logger };
 type Destination = InstanceType<typeof sonicBoom.SonicBoom>;
 
 /** Characters per write: each write has a fixed cost and wakes a thread. */
-const WRITE = 64 * 1024;
+const WRITE_CHARS = 64 * 1024;
 /** Longest time that a line is buffered. */
 const FLUSH_MS = 50;
 /** Characters buffered while the output is blocked (full disk, stopped reader). Further lines are dropped. */
-const MAX_WAITING = 1024 * 1024;
+const MAX_BUFFERED_CHARS = 1024 * 1024;
 
 /**
  * The log: one JSON object per line on standard output, written in the background, without keys, headers or bodies. A
@@ -28,30 +28,29 @@ export function createWorkerLogger(level: string, worker: number): Logger {
 }
 
 let output: Destination | null = null;
-let dropped = 0;
+let droppedCount = 0;
 
 /** Lines that this process has dropped. */
 export function droppedLogLines(): number {
-  return dropped;
+  return droppedCount;
 }
 
-/** Buffered lines. */
-let lines = "";
+let bufferedLines = "";
 
 function batchedOutput(): { write(line: string): void } {
   standardOutput();
   return {
     write(line) {
-      if (lines === "") setTimeout(writeLines, FLUSH_MS).unref();
-      lines += line;
-      if (lines.length >= WRITE) writeLines();
+      if (bufferedLines === "") setTimeout(writeLines, FLUSH_MS).unref();
+      bufferedLines += line;
+      if (bufferedLines.length >= WRITE_CHARS) writeLines();
     },
   };
 }
 
 function writeLines(): void {
-  if (lines !== "") standardOutput().write(lines);
-  lines = "";
+  if (bufferedLines !== "") standardOutput().write(bufferedLines);
+  bufferedLines = "";
 }
 
 /** One destination per process: two would mix their lines. */
@@ -62,14 +61,14 @@ function standardOutput(): Destination {
   const destination = new sonicBoom.SonicBoom({
     fd,
     sync: false,
-    maxWrite: WRITE,
-    maxLength: MAX_WAITING,
+    maxWrite: WRITE_CHARS,
+    maxLength: MAX_BUFFERED_CHARS,
     periodicFlush: FLUSH_MS,
     // The next flush retries. The library's own timer would keep the process alive.
     retryEAGAIN: () => false,
   });
   destination.on("drop", (text: string) => {
-    dropped += text.split("\n").length - 1;
+    droppedCount += text.split("\n").length - 1;
   });
   // Full disk, closed pipe, stopped reader: the next flush retries.
   destination.on("error", () => undefined);

@@ -4,8 +4,8 @@ import { type LookupFunction, isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import { lookup as resolve } from "node:dns";
 
-/** Most that is read of an answer, in bytes. */
-const MAX_ANSWER_BYTES = 256 * 1024;
+/** A longer response body fails the request. */
+const MAX_RESPONSE_BYTES = 256 * 1024;
 
 const OPTIONS = { keepAlive: true, maxSockets: 100, maxFreeSockets: 20 };
 const HTTP_AGENT = new http.Agent(OPTIONS);
@@ -22,7 +22,7 @@ interface OutboundRequest {
   readonly lookup?: LookupFunction;
 }
 
-/** The outcome. Redirects are not followed: they count as answers. */
+/** The outcome. Redirects are not followed: they are responses like any other. */
 export type OutboundResult =
   | { readonly kind: "answered"; readonly status: number; readonly body: string }
   | { readonly kind: "failed"; readonly reason: string };
@@ -36,7 +36,7 @@ export function sendRequest(request: OutboundRequest): Promise<OutboundResult> {
     outgoing.on("error", (error: NodeJS.ErrnoException) => fail(error.code ?? error.message));
     outgoing.on("close", () => clearTimeout(timer));
     outgoing.on("response", (response) => {
-      collect(response).then(
+      readBody(response).then(
         (body) => resolve({ kind: "answered", status: response.statusCode ?? 0, body }),
         (error: unknown) => {
           outgoing.destroy();
@@ -62,12 +62,12 @@ function open({ url, method, headers, body, lookup }: OutboundRequest): http.Cli
   return secure ? https.request(url, options) : http.request(url, options);
 }
 
-async function collect(response: http.IncomingMessage): Promise<string> {
+async function readBody(response: http.IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new Error("answer too large");
+    if (size > MAX_RESPONSE_BYTES) throw new Error("answer too large");
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
@@ -85,17 +85,17 @@ export function namesPrivateAddress(url: URL): boolean {
 }
 
 /**
- * Resolves names to public addresses only. The connection goes to the address that was checked: a name that changes in
- * between gains nothing.
+ * Resolves names to public addresses only. A name with a private address among its addresses is refused. The connection goes
+ * to the address that was checked, whatever the name resolves to later.
  */
 export const publicLookup: LookupFunction = (hostname, options, callback) => {
   resolve(hostname, { ...options, all: true }, (error, addresses) => {
     if (error) return callback(error, "", 0);
-    const open = addresses.filter(({ address }) => isPublicAddress(address));
-    const [first] = open;
-    if (first === undefined || open.length < addresses.length)
+    const allowed = addresses.filter(({ address }) => isPublicAddress(address));
+    const [first] = allowed;
+    if (first === undefined || allowed.length < addresses.length)
       return callback(Object.assign(new Error("private address"), { code: "EPRIVATE" }), "", 0);
-    if (options.all) callback(null, open);
+    if (options.all) callback(null, allowed);
     else callback(null, first.address, first.family);
   });
 };

@@ -10,7 +10,8 @@ import type { Frame } from "./content-negotiation.js";
  */
 const STALL_MS = 120_000;
 
-const CHECK_SHARE = 1 / 20;
+/** Interval of the check for stalled clients, as a share of the time after which one is disconnected; at most 1 s. */
+const CHECK_INTERVAL_SHARE = 1 / 20;
 
 interface SentStream extends StreamEnd {
   /** Bytes of the body, as sent. */
@@ -49,9 +50,9 @@ export async function sendStream(
 ): Promise<SentStream> {
   let end: StreamEnd = { returned: 0, hasMore: false, milliseconds: 0 };
   let bytes = 0;
-  const cut: { reason: Error | null } = { reason: null };
+  const abort: { reason: Error | null } = { reason: null };
   const fail = (error: Error): void => {
-    cut.reason ??= error;
+    abort.reason ??= error;
     reset(response);
   };
   async function* body(): AsyncGenerator<Buffer> {
@@ -85,7 +86,7 @@ export async function sendStream(
   } catch {
     const { value } = await chunks.return();
     const sent = { ...value, bytes };
-    if (cut.reason !== null) throw new StreamAborted(cut.reason, sent);
+    if (abort.reason !== null) throw new StreamAborted(abort.reason, sent);
     return sent;
   } finally {
     stopWatching();
@@ -99,23 +100,23 @@ interface ClientLimits {
   readonly fail: (error: Error) => void;
 }
 
-/** Fails a stream whose client stalls, or that exceeds its time limit. */
+/** Fails a stream whose client stalls, or that exceeds its time limit. Returns a function that ends the check. */
 function watchClient(response: ServerResponse, { timeLimitMs, stallMs, fail }: ClientLimits): () => void {
   const started = performance.now();
-  let taken = -1;
-  let takenAt = started;
+  let lastSent = -1;
+  let progressAt = started;
   const timer = setInterval(
     () => {
       const now = performance.now();
       const { socket } = response;
       const sent = (socket?.bytesWritten ?? 0) - (socket?.writableLength ?? 0);
-      if (sent !== taken || response.writableLength === 0) takenAt = now;
-      taken = sent;
-      if (now - takenAt > stallMs) fail(new Error("The client has stopped reading."));
+      if (sent !== lastSent || response.writableLength === 0) progressAt = now;
+      lastSent = sent;
+      if (now - progressAt > stallMs) fail(new Error("The client has stopped reading."));
       else if (timeLimitMs > 0 && now - started > timeLimitMs)
-        fail(new Error("The time limit of streams is up."));
+        fail(new Error("The stream exceeded its time limit."));
     },
-    Math.min(1000, stallMs * CHECK_SHARE),
+    Math.min(1000, stallMs * CHECK_INTERVAL_SHARE),
   ).unref();
   return () => clearInterval(timer);
 }

@@ -19,7 +19,7 @@ const PROJECT_ROLE = "routewright_ramp_project";
 /** A row as the driver gives it: `numeric` and `bigint` as text, `timestamptz` as `Date`. */
 type DatabaseRow = Readonly<Record<string, unknown>>;
 
-/** A result whose writes are to be rolled back: expected, so a value. */
+/** Returned by a transaction's work to roll its writes back: expected, so a value and not an exception. */
 export class Rollback<T> {
   readonly value: T;
 
@@ -46,7 +46,7 @@ export function ofProject(alias: string): string {
   return `${alias}.${OF_PROJECT}`;
 }
 
-/** SQLSTATE of `ramp.require_row` (migrations/0002_insist.sql). */
+/** SQLSTATE that `ramp.require_row` raises (migrations/0002_insist.sql, renamed by 0003_standard_names.sql). */
 const PRECONDITION_FAILED = "RW003";
 
 interface DbTransaction {
@@ -99,7 +99,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<RampDataba
     connectionString: options.url,
     max: options.maxConnections ?? MAX_CONNECTIONS,
     connectionTimeoutMillis: 10_000,
-    // A statement does not wait for the answer to the one before it: a transaction costs as many round trips as it has questions.
+    // A statement does not wait for the result of the one before it: only awaited results cost a round trip.
     pipeline: true,
     stream: () => batchingSocket(),
     application_name: "routewright-ramp",
@@ -154,7 +154,7 @@ class PooledDatabase implements RampDatabase {
     try {
       void session.send(begin);
       const result = await work(session.transaction);
-      if (result instanceof Rollback) await session.undo();
+      if (result instanceof Rollback) await session.rollback();
       else await session.commit();
       return result;
     } catch (error) {
@@ -182,7 +182,7 @@ class PooledDatabase implements RampDatabase {
 class DbSession {
   readonly #client: pg.PoolClient;
   readonly #names: StatementNames;
-  readonly #atEnd: (() => void)[] = [];
+  readonly #beforeCommit: (() => void)[] = [];
   /** The first failure; later statements fail because of it. */
   failure: Error | undefined;
 
@@ -204,14 +204,14 @@ class DbSession {
 
   /** COMMIT of a failed transaction rolls back; only its command tag shows that. */
   async commit(): Promise<void> {
-    for (const act of this.#atEnd) act();
+    for (const act of this.#beforeCommit) act();
     const { command } = await this.send("COMMIT");
     if (this.failure !== undefined) throw this.failure;
     if (command !== "COMMIT") throw new Error("The transaction was rolled back.");
   }
 
-  /** A missing required row is the reason of the rollback. */
-  async undo(): Promise<void> {
+  /** Rolls back. Rejects with `PreconditionFailed` if a required row was missing. */
+  async rollback(): Promise<void> {
     await this.send("ROLLBACK");
     if (this.failure instanceof PreconditionFailed) throw this.failure;
   }
@@ -224,7 +224,7 @@ class DbSession {
     write: (text, values = []) => void this.send(text, values),
     requireRow: (text, values = []) =>
       void this.send(`WITH found AS (${text}) SELECT ramp.require_row(count(*) > 0) FROM found`, values),
-    beforeCommit: (act) => void this.#atEnd.push(act),
+    beforeCommit: (act) => void this.#beforeCommit.push(act),
   };
 }
 
