@@ -14,7 +14,7 @@ export function pythonEndpoints({ entries }: Catalogue): string {
     "",
     "from collections.abc import Iterator, Mapping, Sequence",
     "from decimal import Decimal",
-    "from typing import Any, ClassVar, Literal, TypedDict, overload",
+    "from typing import Any, ClassVar, Literal, TypedDict, cast, overload",
     "",
     "from .client import BaseClient",
     "",
@@ -29,7 +29,7 @@ export function pythonEndpoints({ entries }: Catalogue): string {
   ].join("\n");
 }
 
-/** What each column holds, which its JSON does not say: the data frames and the decimals go by it. */
+/** The kind of each column, which JSON values do not show: data frames and decimals depend on it. */
 function columnLines(entries: readonly CatalogueEntry[]): string[] {
   const lines = entries.map(({ endpoint: { path, columns } }) => {
     const kinds = columns.map(
@@ -78,7 +78,7 @@ function typeLines(entry: CatalogueEntry, name: string): string[] {
   ];
 }
 
-/** One overload per path; `typing` wants two at least, so a single endpoint has its types on the method itself. */
+/** One overload per path. Type checkers require at least two: a single endpoint has its types on the method itself. */
 function methodLines(
   method: "rows" | "iterate",
   container: string,
@@ -86,21 +86,28 @@ function methodLines(
   entries: readonly CatalogueEntry[],
   nameOf: (entry: CatalogueEntry) => string,
 ): string[] {
-  const overloads = entries.flatMap((entry) => [
-    "",
-    "    @overload",
-    `    def ${method}(self, path: Literal[${literal(entry.endpoint.path)}], query: ${nameOf(entry)}Query | None = None) -> ${container}[${nameOf(entry)}Row]: ...`,
-  ]);
+  const resultOf = (entry: CatalogueEntry) => `${container}[${nameOf(entry)}Row]`;
+  const signatureOf = (entry: CatalogueEntry) =>
+    `    def ${method}(self, path: Literal[${literal(entry.endpoint.path)}], query: ${nameOf(entry)}Query | None = None) -> ${resultOf(entry)}:`;
+  const call = `self._${method}(path, query or {})`;
+  const [first, ...others] = entries;
+  if (first !== undefined && others.length === 0)
+    return [
+      "",
+      signatureOf(first),
+      `        """${doc}"""`,
+      `        return cast("${resultOf(first)}", ${call})`,
+    ];
   return [
-    ...(entries.length > 1 ? overloads : []),
+    ...entries.flatMap((entry) => ["", "    @overload", `${signatureOf(entry)} ...`]),
     "",
     `    def ${method}(self, path: str, query: Any = None) -> Any:`,
     `        """${doc}"""`,
-    `        return self._${method}(path, query or {})`,
+    `        return ${call}`,
   ];
 }
 
-/** A decimal has all its digits; one within a list or a document is a float. */
+/** A decimal column keeps all digits; a decimal in an array or a map is a float. */
 function columnType(type: ColumnType): string {
   return type.kind === "decimal" ? `Decimal${type.nullable ? " | None" : ""}` : pythonType(type);
 }
@@ -142,7 +149,7 @@ function fieldType({ type }: QueryField): string {
   return type === "integer" ? "int" : `Literal[${type.oneOf.map(literal).join(", ")}]`;
 }
 
-/** `/v1/bridges/volume/last_7d` → `BridgesVolumeLast7d`; of two paths that come to the same name the second gets a number. */
+/** `/v1/bridges/volume/last_7d` → `BridgesVolumeLast7d`; the second of two paths with the same name gets a number. */
 function classNames(entries: readonly CatalogueEntry[]): ReadonlyMap<CatalogueEntry, string> {
   const taken = new Set<string>();
   return new Map(
@@ -165,12 +172,12 @@ function comment(text: string): string[] {
   return line === "" ? [] : [`    # ${line}`];
 }
 
-/** A Python string literal: JSON's escapes are Python's, too. */
+/** A Python string literal: JSON's escapes are valid in Python. */
 function literal(text: string): string {
   return visible(JSON.stringify(text));
 }
 
-/** A type as a forward reference, which is read as text. */
+/** A type as a string annotation (forward reference). */
 function quoted(type: string): string {
   return `'${type.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }

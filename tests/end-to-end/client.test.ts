@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { routewright } from "../commands/run.js";
+import { manifestOf } from "../support/manifest.js";
 import { needs } from "../support/needs.js";
 import { generateInto, KEYS, ownFolder, serveManifest } from "../support/service.js";
 import { compiled } from "./compile.js";
@@ -160,6 +161,17 @@ print(json.dumps({"value": value, "page": len(page), "amounts": amounts, "status
     "shapes": [list(frame.shape) for frame in frames], "columns": [list(frame.columns) for frame in frames]}))
 `;
 
+const ONE_ENDPOINT = `
+from sales_api import Client
+
+client = Client("http://127.0.0.1:1")
+number: int | None = client.rows("/v1/general/sales")[0]["n"]
+numbers: list[int | None] = [row["n"] for row in client.iterate("/v1/general/sales", {})]
+text: str = client.rows("/v1/general/sales")[0]["n"]  # type: ignore[assignment]
+client.rows("/v1/general/none")  # type: ignore[arg-type]
+client.rows("/v1/general/sales", {"none": 1})  # type: ignore[arg-type]
+`;
+
 describe.skipIf(!needs("mypy"))("routewright client --language python", () => {
   const run = promisify(execFile);
 
@@ -181,5 +193,22 @@ describe.skipIf(!needs("mypy"))("routewright client --language python", () => {
     expect(shapes[0]?.[0]).toBeGreaterThan(300);
     expect(shapes[1]).toEqual(shapes[0]);
     expect(columns[1]).toEqual(columns[0]);
+  });
+
+  it("types the methods of an API with a single endpoint, too", async () => {
+    const own = ownFolder();
+    const model = {
+      name: "api_sales",
+      tags: ["production", "api:sales"],
+      columns: { n: "integer" },
+    };
+    generateInto(join(own, "generated"), manifestOf([model]));
+    expect(routewright(own, ["client", "--language", "python", "--out", "sales_api"]).exit).toBe(0);
+    writeFileSync(join(own, "program.py"), ONE_ENDPOINT);
+    // Strict: an ignored error that does not occur is an error.
+    const checked = run("mypy", ["--strict", "program.py", "sales_api"], { cwd: own, encoding: "utf8" });
+    expect(await checked.catch((error: { stdout: string }) => error)).toMatchObject({
+      stdout: expect.stringMatching(/^Success/),
+    });
   });
 });
