@@ -41,7 +41,7 @@ export function configureKeys(command: CliCommand): void {
   command.helpEnd();
 }
 
-/** Runs an action on the key file; a file system error names the file and the flag. */
+/** An action whose file system errors become a message that names the key file and the flag. */
 function onFile<Args extends readonly unknown[]>(
   action: (...args: Args) => CommandResult,
   fileOf: (...args: Args) => string,
@@ -59,7 +59,7 @@ function onFile<Args extends readonly unknown[]>(
   };
 }
 
-/** `routewright keys create`: the key on standard output, alone, so that a script can take it. */
+/** `routewright keys create`: prints only the key to standard output, so that a script can read it. */
 function createKey({ file, json, user, tier, org }: Flags): CommandResult {
   const added = addKey(file, { user, tier, org });
   if (!added.ok) return failed(added.problem);
@@ -69,7 +69,7 @@ function createKey({ file, json, user, tier, org }: Flags): CommandResult {
   return { exit: EXIT.ok, output: `${key}\n`, notes };
 }
 
-/** `routewright keys list`: who has which tier; the keys themselves are not in the file. */
+/** `routewright keys list`: id, tier and user of each key. The file has no keys, only their hashes. */
 function listKeys({ file, json }: Pick<Flags, "file" | "json">): CommandResult {
   const keys = storedKeys(file);
   if (!keys.ok) return failed(keys.problem);
@@ -79,7 +79,7 @@ function listKeys({ file, json }: Pick<Flags, "file" | "json">): CommandResult {
   return { exit: EXIT.ok, output: `${lines.join("\n")}\n` };
 }
 
-/** `routewright keys revoke`: removes the one key that the id names. */
+/** `routewright keys revoke`: removes a key by its id or the beginning of its id. */
 function revokeKey(id: string, { file }: Pick<Flags, "file">): CommandResult {
   const removed = removeKey(file, id);
   if (!removed.ok) return failed(removed.problem);

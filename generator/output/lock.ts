@@ -5,16 +5,16 @@ import { join, resolve } from "node:path";
 
 /** Pause between two attempts to acquire the lock. */
 const RETRY_MS = 20;
-/** A lock file without a process id is being written; past this age its process was killed. */
-const UNWRITTEN_MS = 10_000;
+/** A lock file is empty until its process has written its id; if it stays empty longer, the process was killed. */
+const MAX_EMPTY_MS = 10_000;
 
 /**
- * Runs `work` while no other process of this user on this machine writes the folder: two would mix their trees. The lock
- * is a file in the system's temporary folder, outside of the repository; a killed process loses it.
+ * Runs `work` while no other process of this user on this machine writes the folder: the files of two would mix. The lock
+ * is a file in the system's temporary folder, outside of the repository; that of a killed process is removed.
  */
 export function withLock<T>(folder: string, work: () => T): T {
   const lock = lockFile(folder);
-  while (!acquired(lock)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+  while (!tryAcquire(lock)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
   try {
     return work();
   } finally {
@@ -31,7 +31,7 @@ function lockFile(folder: string): string {
   return join(tmpdir(), `routewright-${name}.lock`);
 }
 
-function acquired(lock: string): boolean {
+function tryAcquire(lock: string): boolean {
   try {
     writeFileSync(lock, String(process.pid), { flag: "wx" });
     return true;
@@ -46,7 +46,7 @@ function acquired(lock: string): boolean {
 function isHeld(lock: string): boolean {
   try {
     const pid = Number(readFileSync(lock, "utf8"));
-    return pid > 0 ? isAlive(pid) : Date.now() - statSync(lock).mtimeMs < UNWRITTEN_MS;
+    return pid > 0 ? isAlive(pid) : Date.now() - statSync(lock).mtimeMs < MAX_EMPTY_MS;
   } catch {
     return false;
   }

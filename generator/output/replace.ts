@@ -18,8 +18,8 @@ import { type Drift, type Folder, isGenerated, temporaryName } from "./folder.js
 import { isAlive } from "./lock.js";
 
 /**
- * Updates a folder. One that contains only generated files is replaced in one step, so that a reader finds the old tree
- * or the new one; in any other, such as `--out .`, the files are written one by one.
+ * Updates a folder. If it contains only generated files, it is replaced in one step, so that a reader finds either the old
+ * files or the new ones. In any other folder, such as `--out .`, the files are written one by one.
  */
 export function writeFolder(folder: Folder, fresh: FileSet, drift: readonly Drift[]): void {
   const { path } = folder;
@@ -28,7 +28,7 @@ export function writeFolder(folder: Folder, fresh: FileSet, drift: readonly Drif
   writeDrift(path, fresh, drift);
 }
 
-/** Throws where a changed folder is not writable: renaming its parent would succeed all the same. */
+/** Throws if a changed folder is not writable: replacing the folder above it would succeed nevertheless. */
 function requireWritable(path: string, drift: readonly Drift[]): void {
   for (const folder of new Set(drift.map(({ file }) => dirname(join(path, file)))))
     if (existsSync(folder)) accessSync(folder, constants.W_OK);
@@ -52,8 +52,8 @@ function isFullyGenerated({ path, names, files, others }: Folder): boolean {
 
 /**
  * Builds the new tree beside the folder, with hard links to unchanged files, and renames it into place. Between the two
- * renames the folder is missing for some microseconds; `recoverFolder` repairs a process killed at that moment. Returns
- * false, with nothing changed, where the parent is not writable or the folder is a mount point.
+ * renames the folder is missing for some microseconds; `recoverFolder` restores it if the process is killed then. Returns
+ * false, with nothing changed, if the parent is not writable or the folder is a mount point.
  */
 function replaceFolder(path: string, fresh: FileSet, drift: readonly Drift[]): boolean {
   const { folder, next, previous } = besideOf(path);
@@ -87,7 +87,7 @@ function swap(folder: string, next: string, previous: string): void {
   remove(previous);
 }
 
-/** Restores the folder that a killed process had moved aside, and removes its unfinished one. */
+/** Restores the folder that a killed process had renamed, and removes its unfinished one. */
 export function recoverFolder(path: string): void {
   const folder = existsSync(path) ? realpathSync(path) : resolve(path);
   if (!existsSync(dirname(folder))) return;
@@ -102,7 +102,7 @@ export function recoverFolder(path: string): void {
 
 const LEFTOVER = /\.(next|previous)-(\d+)$/;
 
-/** Hidden names beside the folder: renaming must stay within one file system. Links are resolved. */
+/** Hidden names beside the folder: a rename works only within a file system. Links are resolved. */
 function besideOf(path: string): { folder: string; next: string; previous: string } {
   const folder = existsSync(path) ? realpathSync(path) : resolve(path);
   const beside = join(dirname(folder), `.${basename(folder)}`);

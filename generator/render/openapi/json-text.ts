@@ -12,8 +12,8 @@ export interface JsonRecord {
 export type JsonMap = ReadonlyMap<string, Json>;
 
 /**
- * The text of `JSON.stringify(value, null, 2)`, with `\u` escapes for invisible characters and those that change how the
- * text around them is displayed (bidirectional overrides, zero-width ones, controls): a reviewer sees what a consumer gets.
+ * As `JSON.stringify(value, null, 2)`, with `\u` escapes for control, zero-width and bidirectional characters, which would
+ * hide text or change how it is displayed. `margin` is the line break and the indentation of the value's first line.
  */
 export function jsonText(value: Json, margin = "\n"): string {
   const printer = new Printer();
@@ -21,20 +21,19 @@ export function jsonText(value: Json, margin = "\n"): string {
   return printer.text;
 }
 
-/** Printed texts of shared values, by margin. */
+/** Texts of shared values, by margin. */
 const sharedTexts = new WeakMap<object, Map<string, string>>();
 
-/** Marks a constant value that is used in many places: it is printed once per depth. */
+/** Marks a constant that is used in many places: its text is computed once per margin. */
 export function shared<Value extends Json & object>(value: Value): Value {
   sharedTexts.set(value, new Map());
   return value;
 }
 
-/** Appends to one text of a megabyte or more: joining texts level by level takes twice as long. */
+/** Appends to one text, of a megabyte or more: joining the texts of each level takes twice as long. */
 class Printer {
   text = "";
 
-  /** `margin` is the line break and the spaces in front of the value's closing bracket. */
   print(value: Json, margin: string): void {
     if (value === null || typeof value !== "object") {
       this.text += visibleJson(value);
@@ -56,23 +55,23 @@ class Printer {
   }
 
   #list(value: readonly Json[], margin: string): void {
-    let before = "[";
+    let prefix = "[";
     for (const item of value) {
-      this.text += before + margin + INDENT;
+      this.text += prefix + margin + INDENT;
       this.print(item, margin + INDENT);
-      before = ",";
+      prefix = ",";
     }
-    this.text += before === "[" ? "[]" : `${margin}]`;
+    this.text += prefix === "[" ? "[]" : `${margin}]`;
   }
 
   #members(members: Iterable<readonly [string, Json]>, margin: string): void {
-    let before = "{";
+    let prefix = "{";
     for (const [key, item] of members) {
-      this.text += `${before}${margin}${INDENT}${visibleJson(key)}: `;
+      this.text += `${prefix}${margin}${INDENT}${visibleJson(key)}: `;
       this.print(item, margin + INDENT);
-      before = ",";
+      prefix = ",";
     }
-    this.text += before === "{" ? "{}" : `${margin}}`;
+    this.text += prefix === "{" ? "{}" : `${margin}}`;
   }
 }
 
