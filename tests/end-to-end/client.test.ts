@@ -207,7 +207,7 @@ describe.skipIf(!needs("mypy"))("routewright client --language python", () => {
     writeFileSync(join(own, "program.py"), ONE_ENDPOINT);
     // Strict: an ignored error that does not occur is an error.
     const checked = run("mypy", ["--strict", "program.py", "sales_api"], { cwd: own, encoding: "utf8" });
-    expect(await checked.catch((error: { stdout: string }) => error)).toMatchObject({
+    expect(await checked.catch((error: unknown) => error)).toMatchObject({
       stdout: expect.stringMatching(/^Success/),
     });
   });

@@ -8,7 +8,7 @@ import { PAGINATION_SCHEMA, rowSchema } from "./rows.js";
 import { SYSTEM_SCHEMAS, SYSTEM_TAG, systemPaths } from "./system.js";
 
 export interface OpenApiOptions {
-  /** Title of the API (`API_TITLE`); null for the default. */
+  /** Title of the API (`API_TITLE`); null: the default. */
   readonly title?: string | null;
 }
 
@@ -26,8 +26,8 @@ type OpenApiDocument = Readonly<
 export const OPENAPI_MARKER = "Routewright. Do not edit: change the models, run `routewright generate`.";
 
 /**
- * The OpenAPI document of a catalogue: its entries in their order, then the system endpoints. `parts`: the parts of each
- * entry, if they are rendered already.
+ * The OpenAPI document of a catalogue: its entries in their order, then the system endpoints. `parts`: those of the
+ * entries, where they are rendered already.
  */
 export function openApiOf(
   catalogue: Catalogue,
