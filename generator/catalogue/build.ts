@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Endpoint, Parameter, Tier } from "@routewright/runtime/model";
 import type { Manifest, OtherNode } from "../manifest/manifest.js";
 import type { Model, ModelColumn } from "../manifest/model.js";
@@ -107,7 +107,7 @@ function readModel(model: Model, context: Context): Outcome {
   const entry = {
     ...segmentsOf(tags),
     uniqueId: model.uniqueId,
-    source: createHash("sha256").update(model.digest).digest("hex").slice(0, 16),
+    source: hash("sha256", model.digest).slice(0, 16),
     facts: factsOf(model, tags),
     documentation: documentationOf(model, descriptions),
   };

@@ -70,6 +70,7 @@ function indexOf({ index }: JsonObject): number {
 
 /** Adds the columns and types that no `schema.yml` declares; declared ones win. */
 export function withWarehouseColumns(manifest: Manifest, found: WarehouseColumns): Manifest {
+  if (found.size === 0) return manifest;
   return {
     ...manifest,
     models: manifest.models.map((model) => mergeColumns(model, found.get(model.uniqueId) ?? [])),

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type JsonObject, objectOr, textOr, textsOf } from "./json.js";
 
 /** A column that `schema.yml` declares or `catalog.json` lists. */
@@ -120,7 +120,7 @@ function digestOf(
   const tests = Object.keys(objectOr(node["columns"])).map((column) => testsOf(uniqueId, column));
   const config = objectOr(node["config"]);
   const facts = [DECLARED.map((key) => node[key]), CONFIGURED.map((key) => config[key]), tests];
-  return createHash("sha256").update(jsonOrEmpty(facts)).digest("hex").slice(0, 16);
+  return hash("sha256", jsonOrEmpty(facts)).slice(0, 16);
 }
 
 /** Empty if the nesting overflows the stack, as in a hostile manifest. */

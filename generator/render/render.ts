@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { JsonText } from "../manifest/json.js";
 import { byText } from "../manifest/strings.js";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
@@ -51,7 +51,7 @@ export function renderCached(
 ): RenderedFiles {
   const rendered = catalogue.entries.map((entry, i) => {
     onProgress?.(i, catalogue.entries.length);
-    const digest = createHash("sha256").update(contentKey(entry)).digest("base64");
+    const digest = hash("sha256", contentKey(entry), "base64");
     return { file: routeFile(entry), digest, texts: cache?.get(digest) ?? renderEndpoint(entry) };
   });
   const records = rendered.map(({ texts }) => texts.catalogueRecord);

@@ -117,7 +117,7 @@ const API_DESCRIPTION = [
   "|---|---|---|",
   ...TIERS.map((tier) => `| ${tier} | ${TIER_NAMES[tier]} | ${RATE_LIMITS[tier]} |`),
   "",
-  'Every error is a JSON object `{"detail": "…"}` that says what is wrong:',
+  'Every error is a JSON object `{"detail": "..."}` that says what is wrong:',
   "",
   ...ERROR_TABLE,
   "",

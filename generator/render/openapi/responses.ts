@@ -18,7 +18,7 @@ export const HEADERS = {
     type: "string",
     format: "date-time",
   }),
-  Link: header('The next page, `<…>; rel="next"`; absent on the last one.', { type: "string" }),
+  Link: header('The next page, `<...>; rel="next"`; absent on the last one.', { type: "string" }),
 } as const;
 
 type HeaderName = keyof typeof HEADERS;
