@@ -92,8 +92,8 @@ function upgradeChanges(out: string, head: Catalogue, files: FileSet): readonly 
   );
   const ids = new Set(unchanged.map(({ uniqueId }) => uniqueId));
   const entries = head.entries.filter(({ uniqueId }) => ids.has(uniqueId));
-  const calendar = { today: "1970-01-01", minimumNoticeDays: 0 };
-  return compareCatalogues({ ...head, entries: unchanged }, { ...head, entries }, calendar).filter(
+  const sunsetPolicy = { today: "1970-01-01", minimumNoticeDays: 0 };
+  return compareCatalogues({ ...head, entries: unchanged }, { ...head, entries }, sunsetPolicy).filter(
     // Another model's path decides it.
     ({ kind }) => kind !== "successor-changed",
   );
