@@ -251,6 +251,7 @@ describe("a replica that fails", () => {
         while (!(await rows.chunks.next()).done);
       })(),
     ).rejects.toThrow();
+    await rows.chunks.return();
     expect(await answeredBy(warehouse)).toBe(primary.port);
   });
 
