@@ -4,6 +4,7 @@ import { Vault } from "../../runtime/ramp/vault.js";
 import { addWebhook } from "../../runtime/ramp/setup/webhooks.js";
 import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
 import { migrate } from "../../runtime/ramp/database/migrate.js";
+import { withAtEnd } from "../support/at-end.js";
 import { freePort, type OwnProcess, startProcess } from "./support/processes.js";
 import { ownReceiver } from "./support/receiver.js";
 import {
@@ -135,10 +136,11 @@ async function crashAndRecover(
   expect(receivedEvents()).toEqual(new Set(events.map((event) => event["id"])));
 }
 
-it.concurrent.each(FAILPOINTS.filter((point) => !AFTER_TROUBLE.includes(point)))(
+it.concurrent.for(FAILPOINTS.filter((point) => !AFTER_TROUBLE.includes(point)))(
   "a crash at %s leaves no trace once the server is back: one execution, every event",
-  async (point) => {
-    const stage = await ownStage();
-    await crashAndRecover(stage, point).finally(() => stage.stop());
-  },
+  (point, { onTestFinished }) =>
+    withAtEnd(onTestFinished, async () => {
+      const stage = await ownStage();
+      await crashAndRecover(stage, point).finally(() => stage.stop());
+    }),
 );

@@ -15,6 +15,7 @@ import { FAILPOINTS } from "../../../runtime/ramp/failpoints.js";
 import { connectProvider } from "../../../runtime/ramp/setup/integrations.js";
 import { addWebhook } from "../../../runtime/ramp/setup/webhooks.js";
 import { createOrganization, createProject, findProject } from "../../../runtime/ramp/setup/projects.js";
+import { withAtEnd } from "../../support/at-end.js";
 import { freePort, startProcess } from "../support/processes.js";
 import { ownReceiver } from "../support/receiver.js";
 import { call, eventually, made, onramp, ownDatabase, type Reply, SECRETS_KEY } from "../support/world.js";
@@ -232,42 +233,45 @@ async function undelivered({ sql }: Stage): Promise<unknown[]> {
   );
 }
 
+/** Runs intents of every mode, with the ramp killed once at the step, and checks how they end. */
+async function checkEnds(failpoint: string): Promise<void> {
+  const stage = await ownStage();
+  const ramp = keepRunning(stage, failpoint);
+  try {
+    const customer = await persistently(() =>
+      call(stage.url, "POST", "/v1/customers", { auth: stage.basic, body: { id: "payer" } }),
+    );
+    const auth = `Bearer ${String(customer.json.accessToken)}`;
+    const ids = await createIntents(stage, auth);
+    await eventually(
+      () => wrongIntents(stage, ids),
+      (wrong) => Object.keys(wrong).length === 0,
+      PATIENCE_MS,
+      PAUSE_MS,
+    ).catch(() => undefined);
+    // What comes after an end (a refund, a contradiction) comes about a second later.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(await wrongIntents(stage, ids)).toEqual({});
+    expect(ramp.kills(), "the step was reached").toBe(failpoint === "" ? 0 : 1);
+    const { carriedOut } = await truthOf();
+    const executed = carriedOut.map(({ onboardingId }) => onboardingId);
+    expect(executed.length, "no order is carried out twice").toBe(new Set(executed).size);
+    expect(await undelivered(stage)).toEqual([]);
+    const received = stage.events();
+    const events = await stage.sql("SELECT id FROM ramp.events");
+    expect(events.filter(({ id }) => !received.has(String(id)))).toEqual([]);
+  } finally {
+    await ramp.stop();
+    await stage.close();
+  }
+}
+
 it("has at least 25 named ways to misbehave", () => {
   expect(MODE_NAMES.length).toBeGreaterThanOrEqual(25);
 });
 
-it.concurrent.each(["", ...FAILPOINTS])(
+it.concurrent.for(["", ...FAILPOINTS])(
   "comes to the right end in every mode, killed at step '%s'",
-  async (failpoint) => {
-    const stage = await ownStage();
-    const ramp = keepRunning(stage, failpoint);
-    try {
-      const customer = await persistently(() =>
-        call(stage.url, "POST", "/v1/customers", { auth: stage.basic, body: { id: "payer" } }),
-      );
-      const auth = `Bearer ${String(customer.json.accessToken)}`;
-      const ids = await createIntents(stage, auth);
-      await eventually(
-        () => wrongIntents(stage, ids),
-        (wrong) => Object.keys(wrong).length === 0,
-        PATIENCE_MS,
-        PAUSE_MS,
-      ).catch(() => undefined);
-      // What comes after an end (a refund, a contradiction) comes about a second later.
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
-      expect(await wrongIntents(stage, ids)).toEqual({});
-      expect(ramp.kills(), "the step was reached").toBe(failpoint === "" ? 0 : 1);
-      const { carriedOut } = await truthOf();
-      const executed = carriedOut.map(({ onboardingId }) => onboardingId);
-      expect(executed.length, "no order is carried out twice").toBe(new Set(executed).size);
-      expect(await undelivered(stage)).toEqual([]);
-      const received = stage.events();
-      const events = await stage.sql("SELECT id FROM ramp.events");
-      expect(events.filter(({ id }) => !received.has(String(id)))).toEqual([]);
-    } finally {
-      await ramp.stop();
-      await stage.close();
-    }
-  },
-  400_000,
+  { timeout: 400_000 },
+  (failpoint, { onTestFinished }) => withAtEnd(onTestFinished, () => checkEnds(failpoint)),
 );
