@@ -9,7 +9,9 @@ export const databaseUrl = process.env["TEST_DATABASE_URL"] ?? "";
 export async function ownSchema(sql: string): Promise<string> {
   const schema = `test_${randomBytes(6).toString("hex")}`;
   await query(`CREATE SCHEMA "${schema}"`);
-  atEnd(async () => void (await query(`DROP SCHEMA "${schema}" CASCADE`)));
+  atEnd(async () => {
+    await query(`DROP SCHEMA "${schema}" CASCADE`);
+  });
   await query(sql.replaceAll("@", `"${schema}"`));
   return schema;
 }
