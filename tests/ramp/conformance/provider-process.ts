@@ -62,15 +62,22 @@ async function callback(filed: Filed, type: "onboarding.updated" | "execution.up
   const { order, mode } = filed;
   if (mode.callbacks === "none") return;
   const body = JSON.stringify({ type, onboardingId: order.onboardingId ?? order.id });
-  const send = (secret: string): Promise<unknown> =>
-    fetch(order.callbackUrl, {
-      method: "POST",
-      body,
-      headers: {
+  // As providers do: again until it is received, as the ramp may be killed at that moment.
+  const send = async (secret: string): Promise<void> => {
+    for (let tries = 0; tries < 100; tries++) {
+      const headers = {
         "content-type": "application/json",
         ...callbackHeaders(secret, randomUUID(), new Date(), body),
-      },
-    }).catch(() => undefined);
+      };
+      const sent = fetch(order.callbackUrl, { method: "POST", body, headers });
+      const status = await sent.then(
+        (response) => response.status,
+        () => 503,
+      );
+      if (status < 500) return;
+      await sleep(200);
+    }
+  };
   if (mode.callbacks === "forged") await send("guessed");
   if (mode.callbacks === "reversed") await sleep(filed.status === "SUCCESS" ? 0 : 400);
   await Promise.all(Array.from({ length: mode.callbacks === "tenfold" ? 10 : 1 }, () => send(SECRET)));
