@@ -103,7 +103,7 @@ describe("an unreachable database", () => {
     count(kept, 5);
     await expect.poll(() => proxy.attempts()).toBeGreaterThan(3);
     count(kept, 5);
-    proxy.mend();
+    proxy.repair();
     await expect.poll(() => requestsRecorded(url)).toBe(10);
     await kept.usage.close();
     expect(kept.log.map(({ level, msg }) => [level, msg])).toEqual([
@@ -187,16 +187,16 @@ describe("a role that may not write", () => {
   });
 });
 
-/** Hangs up on everybody, until it is mended. */
-async function brokenProxy(url: string): Promise<DatabaseProxy & { attempts(): number; mend(): void }> {
+/** Hangs up on everybody, until it is repaired. */
+async function brokenProxy(url: string): Promise<DatabaseProxy & { attempts(): number; repair(): void }> {
   let attempts = 0;
-  let isMended = false;
+  let isRepaired = false;
   const proxy = await proxyOf(url, (client, open) => {
     attempts++;
-    if (isMended) client.pipe(open()).pipe(client);
+    if (isRepaired) client.pipe(open()).pipe(client);
     else client.destroy();
   });
-  return { ...proxy, attempts: () => attempts, mend: () => (isMended = true) };
+  return { ...proxy, attempts: () => attempts, repair: () => (isRepaired = true) };
 }
 
 /** Lets the first statement that writes through, and hangs up instead of its answer. */
