@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { CommanderError, Help, type Option } from "commander";
 import { CliCommand, EXIT, type Exit, print } from "./commands/command.js";
+import { messageOf } from "@routewright/runtime/model";
 
 /** Loads a command's code and gives the function that declares its options and action. */
 type Load = () => Promise<(command: CliCommand) => void>;
@@ -65,7 +66,7 @@ export async function run(argv: readonly string[]): Promise<Exit> {
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.error;
-    print({ exit: EXIT.error, errors: [error instanceof Error ? error.message : String(error)] });
+    print({ exit: EXIT.error, errors: [messageOf(error)] });
     return EXIT.error;
   }
   return program.exit;

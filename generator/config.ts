@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
-import { readGenerationEnvironment, type GenerationEnvironment, type Tier } from "@routewright/runtime/model";
+import { messageOf, readGenerationEnvironment, type GenerationEnvironment, type Tier } from "@routewright/runtime/model";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { closest, formatValue } from "./manifest/strings.js";
 import { ACCEPT_FILE } from "./diff/accepted-changes.js";
@@ -216,7 +216,7 @@ async function parsed(file: string, value: () => unknown): Promise<Parsed> {
   try {
     return { ok: true, value: await value() };
   } catch (error) {
-    const [reason = ""] = (error instanceof Error ? error.message : String(error)).trim().split("\n");
+    const [reason = ""] = messageOf(error).trim().split("\n");
     return fail(`${file} cannot be read: ${reason.replace(/^ParseError: /, "").trim()}`);
   }
 }

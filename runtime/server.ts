@@ -29,6 +29,7 @@ export {
   type UsageQuery,
   type UsageResult,
 } from "./observability/usage-table.js";
+import { messageOf } from "./model/error-message.js";
 export type { Supervisor } from "./cluster/supervisor.js";
 export { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded/embedded-postgres.js";
 
@@ -122,7 +123,7 @@ async function startDataApi(
       if (manifest === null) await service.activate(next);
       log.info(reloadMessage(manifest));
     } catch (error) {
-      log.error({ detail: (error as Error).message }, NOT_RELOADED);
+      log.error({ detail: messageOf(error) }, NOT_RELOADED);
     }
   };
   return { url, stop, refresh, reload, recordBuilds: (list, tests) => builds.record(list, tests) };

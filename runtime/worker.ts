@@ -10,6 +10,7 @@ import {
 import type { Assignment, ToWorker } from "./cluster/messages.js";
 import { setV8Flags } from "./data-api/service.js";
 import { flushLog } from "./http/logger.js";
+import { messageOf } from "./model/error-message.js";
 
 setV8Flags();
 const primary = new PrimaryLink();
@@ -40,7 +41,7 @@ async function start(assignment: Assignment): Promise<void> {
   try {
     service = await startWorkerService(assignment, cluster.worker?.id ?? 0, primary, startRamp);
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = messageOf(error);
     return primary.send({ kind: "failed", detail }, () => process.exit(1));
   }
   for (const message of pending) handle(service, message);

@@ -4,6 +4,7 @@ import pg from "pg";
 import { startEmbeddedPostgres } from "@routewright/runtime/server";
 import type { RunQuery } from "../verify/relations.js";
 import { DATA_DIR } from "./command.js";
+import { messageOf } from "@routewright/runtime/model";
 
 /**
  * Calls `work` with a database URL: `url`, or, if that is null, the embedded database's, which is started if it does not
@@ -61,7 +62,7 @@ async function withConnection<Value>(
     return { ok: true, value: await work(query) };
   } catch (error) {
     // Without the URL, which may contain a password.
-    return { ok: false, problem: `Reading the database failed: ${(error as Error).message}. ${REMEDY}` };
+    return { ok: false, problem: `Reading the database failed: ${messageOf(error)}. ${REMEDY}` };
   } finally {
     await client.end().catch(() => undefined);
   }

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import type { Tier } from "@routewright/runtime/model";
+import { messageOf, type Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import { parseModels } from "../manifest/catalog.js";
 import { redactedLocation } from "../manifest/source.js";
@@ -112,7 +112,7 @@ class Watcher {
       if (outcome.report !== undefined) this.#writtenHash = polled.hash;
       return outcome;
     } catch (error) {
-      return failed(error instanceof Error ? error.message : String(error));
+      return failed(messageOf(error));
     }
   }
 

@@ -16,6 +16,7 @@ import { type Release, readGeneratedRelease } from "../data-api/release.js";
 import { type Environment, readEnvironment } from "../environment/environment.js";
 import { withKeysInline } from "../environment/key-file-watcher.js";
 import type { EnvironmentVariables } from "./messages.js";
+import { messageOf } from "../model/error-message.js";
 
 export interface SupervisorOptions {
   readonly variables: NodeJS.ProcessEnv;
@@ -203,7 +204,7 @@ export class Supervisor {
 
   async #reload(): Promise<void> {
     const { log } = this.#options;
-    const problem = await this.#replaceAll().catch((error: unknown) => (error as Error).message);
+    const problem = await this.#replaceAll().catch(messageOf);
     if (this.#isStopping) return;
     if (problem === null) log.info(reloadMessage(this.#data?.status.manifest ?? null));
     else log.error({ detail: problem }, NOT_RELOADED);

@@ -17,6 +17,7 @@ import {
   PendingRequests,
 } from "./messages.js";
 import type { Socket } from "node:net";
+import { messageOf } from "../model/error-message.js";
 /** What a worker process serves. */
 export type WorkerService = DataWorkerService | RampWorkerService;
 
@@ -88,7 +89,7 @@ async function activationOf(service: DataService, release: Release): Promise<Act
   try {
     return { ok: true, result: await service.activate(release) };
   } catch (error) {
-    return { ok: false, detail: error instanceof Error ? error.message : String(error) };
+    return { ok: false, detail: messageOf(error) };
   }
 }
 

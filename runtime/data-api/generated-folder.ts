@@ -3,6 +3,7 @@ import { join, sep, dirname } from "node:path";
 import { Script } from "node:vm";
 import { createHash } from "node:crypto";
 import { defineEndpoint, type EndpointModule, requireSchema } from "./define.js";
+import { messageOf } from "../model/error-message.js";
 
 /** The one package that a generated module imports. */
 const PACKAGE = "@routewright/runtime";
@@ -92,7 +93,7 @@ export function evaluateModule({ file, digest, script }: CompiledModule): Loaded
   try {
     run(module, module.exports, requirePackage);
   } catch (error) {
-    throw new Error(`${file}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new Error(`${file}: ${messageOf(error)}`, { cause: error });
   }
   const { spec, get, post } = module.exports;
   if (!spec || !get) throw new Error(`${file} exports no endpoint: run \`routewright generate\` again.`);

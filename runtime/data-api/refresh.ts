@@ -9,6 +9,7 @@ import type {
   Release,
   SkippedModel,
 } from "./release.js";
+import { messageOf } from "../model/error-message.js";
 
 /** A rendered and compiled manifest. */
 export interface RenderedManifest {
@@ -91,7 +92,7 @@ export class Refresher {
           return failed(status, rendered.detail);
       }
     } catch (error) {
-      return failed(status, error instanceof Error ? error.message : String(error));
+      return failed(status, messageOf(error));
     }
   }
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
+import { messageOf } from "../model/error-message.js";
 
 /** Short, so that an unresponsive database does not delay the shutdown for long. */
 const CONNECT_TIMEOUT_MS = 3000;
@@ -257,7 +258,5 @@ export async function readUsage(url: string, { by, since, key }: UsageQuery): Pr
 function problemOf(error: unknown, url: string): string {
   if (isDenied(error))
     return `The role of DATABASE_URL may not read usage: let the database's owner run ${readGrantFor(url)}.`;
-  // For a host with several addresses `pg` reports an AggregateError without a message.
-  const { message, code } = error as { readonly message?: string; readonly code?: string };
-  return `Usage cannot be read from the database: ${message || (code ?? "no connection")}.`;
+  return `Usage cannot be read from the database: ${messageOf(error)}.`;
 }

@@ -8,6 +8,7 @@ import { columnsTable, overview } from "./overview.js";
 import { resultView } from "./results.js";
 import { type Language, LANGUAGES, samplesOf } from "./samples.js";
 import type { State } from "./state.js";
+import { messageOf } from "../../model/error-message.js";
 
 /** The page of one endpoint: overview, request form, result, columns and lineage. */
 export class EndpointDetails {
@@ -135,7 +136,7 @@ export class EndpointDetails {
 
   #fail(error: unknown): void {
     this.#result = null;
-    const words = error instanceof Error ? error.message : String(error);
+    const words = messageOf(error);
     const isKeyNeeded = error instanceof ServiceError && error.status === 403;
     this.#rows.replaceChildren(
       el(

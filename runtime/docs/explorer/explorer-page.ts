@@ -6,6 +6,7 @@ import { EndpointDetails } from "./details.js";
 import { button, count, el } from "./dom.js";
 import { EndpointList } from "./list.js";
 import { NO_REQUEST, readState, type State, writeState } from "./state.js";
+import { messageOf } from "../../model/error-message.js";
 
 const root = document.querySelector("main") ?? document.body;
 let state = readState(location.search);
@@ -15,7 +16,7 @@ let details: EndpointDetails | null = null;
 
 window.addEventListener("error", ({ message }) => showFailure(message));
 window.addEventListener("unhandledrejection", ({ reason }: PromiseRejectionEvent) =>
-  showFailure(reason instanceof Error ? reason.message : String(reason)),
+  showFailure(messageOf(reason)),
 );
 
 function showFailure(message: string): void {
@@ -120,7 +121,7 @@ async function load(): Promise<void> {
     catalogue = await fetchCatalogue();
     document.querySelector("#problem")?.replaceChildren();
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     const isRefused = error instanceof ServiceError && error.status === 403;
     root.querySelector(".waiting")?.remove();
     if (isRefused) keyInput?.focus();
