@@ -38,15 +38,27 @@ function tryAcquire(lock: string): boolean {
   } catch (error) {
     // Without a writable temporary folder there is no lock.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") return true;
-    if (!isHeld(lock)) rmSync(lock, { force: true });
+    if (isAbandoned(lock)) removeAbandoned(lock);
     return false;
   }
 }
 
-function isHeld(lock: string): boolean {
+/** One process at a time: the file that another has found abandoned may be the new lock of a third by now. */
+function removeAbandoned(lock: string): void {
+  const removal = `${lock}.removal`;
+  if (!tryAcquire(removal)) return;
+  try {
+    if (isAbandoned(lock)) rmSync(lock, { force: true });
+  } finally {
+    rmSync(removal, { force: true });
+  }
+}
+
+/** Whether the process that made the file has ended. False where there is no file: another may make one at any time. */
+function isAbandoned(lock: string): boolean {
   try {
     const pid = Number(readFileSync(lock, "utf8"));
-    return pid > 0 ? isAlive(pid) : Date.now() - statSync(lock).mtimeMs < MAX_EMPTY_MS;
+    return pid > 0 ? !isAlive(pid) : Date.now() - statSync(lock).mtimeMs > MAX_EMPTY_MS;
   } catch {
     return false;
   }
