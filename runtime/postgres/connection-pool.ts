@@ -1,16 +1,11 @@
 import pg from "pg";
 import { type IsStillNeeded, QueryTimeout } from "../query/warehouse.js";
 import type { Statement } from "../query/sql.js";
-import {
-  Connection,
-  type ConnectionOptions,
-  type QueryLimits,
-  type Texts,
-  connectionConfig,
-  prepareSession,
-} from "./connection.js";
+import { Connection, type ConnectionOptions, connectionConfig, prepareSession } from "./connection.js";
 import { isConnectionRefusal, isStatementError } from "./database-errors.js";
-import { FairQueue, type Lease, type QueryTicket } from "./fair-queue.js";
+import { FairQueue, type Lease, type QueryTicket, type Waiter } from "./fair-queue.js";
+import { type Done, preparedStatement, type QueryLimits, type Texts } from "./statement.js";
+import type { BatchedQuery } from "./statement-batch.js";
 
 /** How long a query may wait for a connection. */
 const ACQUIRE_TIMEOUT_MS = 10_000;
@@ -27,6 +22,9 @@ const LONGEST_BACKOFF_MS = 1000;
 
 /** Prepared statements per connection. Beyond it the connection is replaced, which frees their plans in the database. */
 const MAX_PREPARED = 500;
+
+/** Expected time of the queries that are sent together: each waits for those before it. */
+const BATCH_MS = 1;
 
 const OVERLOADED = {
   queueFull: "The queue for database connections, or the query's share of it, is full.",
@@ -55,6 +53,22 @@ export interface ConnectionPoolOptions extends ConnectionOptions {
   readonly onIdleError: (error: Error) => void;
 }
 
+/** Queries for one connection, and how long they will take. */
+interface Batch {
+  readonly connection: Connection;
+  readonly queries: BatchedQuery[];
+  expectedMs: number;
+}
+
+/** A statement that waits for a connection, or runs. */
+interface PoolQuery {
+  readonly statement: Statement;
+  readonly ticket: QueryTicket;
+  readonly limits: QueryLimits;
+  readonly resolve: (rows: readonly Texts[]) => void;
+  readonly reject: (error: Error) => void;
+}
+
 /**
  * Assigns the connections of a `pg` pool to the queries of a `FairQueue`. Connections stay checked out of the `pg` pool
  * between queries: checking them in and out takes longer than the rest of a small request.
@@ -66,6 +80,9 @@ export class ConnectionPool {
   /** A stack: the connection used last is reused first, so that the others become idle. */
   readonly #free: Connection[] = [];
   readonly #busy = new Set<Connection>();
+  /** Queries that are sent together once connections are assigned. */
+  #batch: Batch | null = null;
+  #assignment: NodeJS.Immediate | null = null;
   #opening = 0;
   #backoffMs = 0;
   #isBackingOff = false;
@@ -90,34 +107,70 @@ export class ConnectionPool {
 
   /** Waits for a connection. Rejects with `Overloaded`, or with the reason why none can be made. */
   acquire(ticket: QueryTicket, isStillNeeded: IsStillNeeded): Promise<Connection> {
-    return new Promise((resolve, reject) => this.#enqueue(ticket, isStillNeeded, resolve, reject));
+    return new Promise((resolve, reject) => {
+      const start = (lease: Lease): void => resolve(this.#takeFree().leasedTo(lease));
+      this.#enqueue({ ...ticket, isStillNeeded, start, fail: reject });
+    });
   }
 
   /** Runs a single statement. */
   run(statement: Statement, ticket: QueryTicket, limits: QueryLimits): Promise<readonly Texts[]> {
-    return new Promise((resolve, reject) => {
-      const start = (connection: Connection): void =>
-        connection.query(statement, limits, (error, rows) => {
-          const isBroken = error !== null && !isStatementError(error);
-          connection.release({ isBroken, timedOut: error instanceof QueryTimeout });
-          if (error) reject(error);
-          else resolve(rows);
-        });
-      this.#enqueue(ticket, limits.isStillNeeded, start, reject);
+    return new Promise((resolve, reject) => this.#submit({ statement, ticket, limits, resolve, reject }));
+  }
+
+  #submit(query: PoolQuery): void {
+    const { ticket, limits, reject: fail } = query;
+    const { callerId, tier, relation } = ticket;
+    const { isStillNeeded } = limits;
+    const start = (lease: Lease): void => this.#start(query, lease);
+    this.#enqueue({ callerId, tier, relation, isStillNeeded, start, fail });
+  }
+
+  #enqueue(waiter: Waiter): void {
+    if (this.#isClosed) return waiter.fail(new Error("The database connections are closed."));
+    if (!this.queue.add(waiter)) return waiter.fail(new Overloaded("queueFull"));
+    this.#dispatch();
+  }
+
+  #start(query: PoolQuery, lease: Lease): void {
+    const { statement, limits, resolve, reject } = query;
+    const prepared = preparedStatement(statement.text);
+    const done: Done = (error, rows) => {
+      lease.release(error instanceof QueryTimeout);
+      if (error) reject(error);
+      else resolve(rows);
+    };
+    const retry = (): void => {
+      lease.release();
+      this.#submit(query);
+    };
+    const mayShare = prepared !== null && !lease.isExpectedLong;
+    if (mayShare && this.#addToBatch({ statement, prepared, limits, done, retry })) return;
+    const connection = this.#takeFree();
+    connection.query(statement, prepared, limits, (error, rows) => {
+      connection.release({ isBroken: error !== null && !isStatementError(error) });
+      done(error, rows);
     });
   }
 
-  #enqueue(
-    { callerId, tier, relation }: QueryTicket,
-    isStillNeeded: IsStillNeeded,
-    onConnection: (connection: Connection) => void,
-    fail: (error: Error) => void,
-  ): void {
-    if (this.#isClosed) return fail(new Error("The database connections are closed."));
-    const start = (lease: Lease): void => onConnection(this.#leaseFree(lease));
-    if (!this.queue.add({ callerId, tier, relation, isStillNeeded, start, fail }))
-      return fail(new Overloaded("queueFull"));
-    this.#dispatch();
+  /** Adds a quick query to the batch, or to a new one. False if its statement is not prepared on their connections. */
+  #addToBatch(query: BatchedQuery): boolean {
+    const batch = this.#batch;
+    const { expectedMs } = query.prepared;
+    if (batch && batch.expectedMs + expectedMs <= BATCH_MS && batch.connection.hasPrepared(query.prepared)) {
+      batch.queries.push(query);
+      batch.expectedMs += expectedMs;
+      return true;
+    }
+    if (expectedMs > BATCH_MS || this.#free.at(-1)?.hasPrepared(query.prepared) !== true) return false;
+    this.#sendBatch();
+    this.#batch = { connection: this.#takeFree(), queries: [query], expectedMs };
+    return true;
+  }
+
+  #sendBatch(): void {
+    this.#batch?.connection.runBatch(this.#batch.queries);
+    this.#batch = null;
   }
 
   /** Closes the connections, busy ones once they are released. */
@@ -129,25 +182,33 @@ export class ConnectionPool {
     await this.#pool.end();
   }
 
-  /** Leases the free connection used last. There is one: `#dispatch` has checked it. */
-  #leaseFree(lease: Lease): Connection {
+  /** Takes the free connection used last. There is one: `#assign` has checked it. */
+  #takeFree(): Connection {
     const connection = this.#free.pop() as Connection;
     this.#busy.add(connection);
-    return connection.leasedTo(lease);
+    return connection;
   }
 
-  /** Gives free connections to waiting queries, and opens another if more of them may run. */
+  /** Assigns connections after the events that are being processed, so that queries which arrive together are sent together. */
   #dispatch(): void {
+    this.#assignment ??= setImmediate(() => {
+      this.#assignment = null;
+      this.#assign();
+    });
+  }
+
+  /** Gives free connections to waiting queries, and opens more if more queries may run. */
+  #assign(): void {
     if (this.queue.waitingCount === 0 || this.#options.hasMemory?.() === false) return;
-    while (this.#free.length > 0) {
-      const next = this.queue.next();
-      if (next === null) return;
+    for (let next; this.#free.length > 0 && (next = this.queue.next()) !== null;)
       next.waiter.start(next.lease);
-    }
-    const hasEnoughOpening = this.#opening >= this.queue.waitingCount;
-    if (this.#isBackingOff || hasEnoughOpening) return;
-    const held = this.#busy.size + this.#opening;
-    if (held < this.#options.size && this.queue.hasEligible()) this.#open();
+    this.#sendBatch();
+    while (this.#needsConnection()) this.#open();
+  }
+
+  #needsConnection(): boolean {
+    if (this.#free.length > 0 || this.#isBackingOff || this.#opening >= this.queue.waitingCount) return false;
+    return this.#busy.size + this.#opening < this.#options.size && this.queue.hasEligible();
   }
 
   #open(): void {
@@ -165,8 +226,6 @@ export class ConnectionPool {
         this.#failedToConnect(error as Error);
       },
     );
-    // Other waiting queries may need a connection too.
-    this.#dispatch();
   }
 
   async #connect(): Promise<Connection> {

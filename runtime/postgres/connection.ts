@@ -1,28 +1,18 @@
-import { hash } from "node:crypto";
-import { LRUCache } from "lru-cache";
 import type pg from "pg";
-import { type IsStillNeeded, QueryAbandoned, QueryTimeout } from "../query/warehouse.js";
+import { QueryAbandoned, QueryTimeout } from "../query/warehouse.js";
 import type { Statement } from "../query/sql.js";
 import type { Lease } from "./fair-queue.js";
+import type { Done, PreparedStatement, QueryLimits, Texts } from "./statement.js";
+import { type BatchedQuery, StatementBatch } from "./statement-batch.js";
 
 /** Time beyond `statement_timeout` after which the database counts as hanging. */
 const GRACE_MS = 2000;
 
+/** Time after which a running query counts as blocking the others of its batch (runtime/README.md, Limits). */
+const BLOCKING_MS = 50;
+
 /** SQLSTATE query_canceled: the query exceeded `statement_timeout`. */
 const CANCELED = "57014";
-
-/** How long a query may run, and whether its result is still needed. */
-export interface QueryLimits {
-  /** 0: only the session's limit. */
-  readonly timeoutMs: number;
-  readonly isStillNeeded: IsStillNeeded;
-}
-
-/** The columns of a row, as text. */
-export type Texts = readonly (string | null)[];
-
-/** Receives the rows of a statement, or its error. */
-export type Done = (error: Error | null, rows: readonly Texts[]) => void;
 
 export interface ConnectionOptions {
   /** The session's `statement_timeout`; 0: no limit. */
@@ -40,7 +30,9 @@ export class Connection {
   readonly #session: Session;
   readonly #options: ConnectionOptions;
   readonly #release: (isBroken: boolean) => void;
-  readonly #prepared = new Set<string>();
+  /** Names of statements; true once one has run. */
+  readonly #prepared = new Map<string, boolean>();
+  #batch: StatementBatch | null = null;
   #lease: Lease | null = null;
   #limits: QueryLimits | null = null;
   #startedAt = 0;
@@ -72,13 +64,17 @@ export class Connection {
     return this.#backendPid;
   }
 
+  hasPrepared(statement: PreparedStatement): boolean {
+    return this.#prepared.get(statement.name) === true;
+  }
+
   leasedTo(lease: Lease): this {
     this.#lease = lease;
     return this;
   }
 
   /** Returns the connection to the pool; a broken one is closed. `timedOut`: its query exceeded its time limit. */
-  release({ isBroken, timedOut }: { readonly isBroken: boolean; readonly timedOut: boolean }): void {
+  release({ isBroken, timedOut = false }: { readonly isBroken: boolean; readonly timedOut?: boolean }): void {
     const lease = this.#lease;
     this.#lease = null;
     lease?.release(timedOut);
@@ -95,13 +91,42 @@ export class Connection {
   }
 
   /** Runs a single statement. A callback, since a promise per step would cost more than a small query. */
-  query(statement: Statement, limits: QueryLimits, done: Done): void {
+  query(statement: Statement, prepared: PreparedStatement | null, limits: QueryLimits, done: Done): void {
     if (this.#session.isPooled)
       void this.#queryPooled(statement, limits).then(
         (rows) => done(null, rows),
         (error: unknown) => done(error as Error, []),
       );
-    else this.#send(prepared(statement, this.#prepared), limits, done);
+    else if (prepared === null) this.#send(queryOf(statement), limits, done);
+    else this.#prepare(statement, prepared, limits, done);
+  }
+
+  /** Runs a statement and keeps it prepared. */
+  #prepare(statement: Statement, prepared: PreparedStatement, limits: QueryLimits, done: Done): void {
+    const { name } = prepared;
+    if (!this.#prepared.has(name)) this.#prepared.set(name, false);
+    this.#send({ ...queryOf(statement), name }, limits, (error, rows) => {
+      if (error === null) {
+        this.#prepared.set(name, true);
+        prepared.noteDuration(performance.now() - this.#startedAt);
+      }
+      done(error, rows);
+    });
+  }
+
+  /** Runs statements that are prepared here, and returns the connection to the pool. */
+  runBatch(queries: readonly BatchedQuery[]): void {
+    this.#batch = new StatementBatch(queries, {
+      client: this.client,
+      onStart: (limits) => this.#start(limits),
+      errorOf: (error) => this.#errorOf(error),
+      onEnd: (isBroken) => {
+        this.#limits = null;
+        this.#batch = null;
+        this.#release(isBroken || this.#canceled !== null);
+      },
+    });
+    this.#batch.awaitNext();
   }
 
   async #queryPooled(statement: Statement, limits: QueryLimits): Promise<readonly Texts[]> {
@@ -134,23 +159,33 @@ export class Connection {
   }
 
   #send({ name, text, values }: pg.QueryConfig, limits: QueryLimits, done: Done): void {
-    this.#limits = limits;
-    this.#startedAt = performance.now();
+    this.#start(limits);
     const config = { name, text, values, rowMode: "array", types: AS_TEXT } as pg.QueryArrayConfig;
     this.client.query<(string | null)[]>(config, (error: Error | null, result) => {
       this.#limits = null;
-      if (error) done(this.#canceled ?? timeoutOf(error) ?? error, []);
+      if (error) done(this.#errorOf(error), []);
       // Several statements in one text give several results; none of them is used.
       else done(null, result.rows);
     });
   }
 
+  #start(limits: QueryLimits): void {
+    this.#limits = limits;
+    this.#startedAt = performance.now();
+  }
+
+  #errorOf(error: Error): Error {
+    return this.#canceled ?? timeoutOf(error) ?? error;
+  }
+
   /** Cancels a query that takes too long or whose result is no longer needed, and closes the connection. */
   check(now: number): void {
     if (this.#limits === null) return;
-    const isLate = now - this.#startedAt > this.#timeLimit(this.#limits);
-    if (!isLate && this.#limits.isStillNeeded()) return;
-    this.cancel(isLate ? new QueryTimeout() : new QueryAbandoned());
+    const milliseconds = now - this.#startedAt;
+    const isLate = milliseconds > this.#timeLimit(this.#limits);
+    if (isLate || !this.#limits.isStillNeeded())
+      this.cancel(isLate ? new QueryTimeout() : new QueryAbandoned());
+    else if (milliseconds > BLOCKING_MS) this.#batch?.unblock();
   }
 
   /** Closes the connection. Its query or transaction rejects with the reason. */
@@ -178,23 +213,6 @@ export function queryOf({ text, values }: Statement): pg.QueryConfig {
 
 function timeoutOf(error: Error): QueryTimeout | null {
   return (error as { code?: unknown }).code === CANCELED ? new QueryTimeout(error) : null;
-}
-
-/** Names of prepared statements by text. Bounded (LRU), since callers choose filters and order. */
-const NAMES = new LRUCache<string, string>({ max: 1000 });
-
-/** Statements are prepared from their second use on: unique ones would only fill the database's memory. */
-const USED_ONCE = "";
-
-/** The name is a hash of the text, so that a name means the same text on every connection. */
-function prepared(statement: Statement, onConnection: Set<string>): pg.QueryConfig {
-  const known = NAMES.get(statement.text);
-  if (known === undefined) NAMES.set(statement.text, USED_ONCE);
-  if (known === undefined) return queryOf(statement);
-  const name = known === USED_ONCE ? `rw_${hash("sha1", statement.text).slice(0, 24)}` : known;
-  if (known === USED_ONCE) NAMES.set(statement.text, name);
-  onConnection.add(name);
-  return { ...queryOf(statement), name };
 }
 
 /** Time limit for connecting, and for setting up the session. */

@@ -62,6 +62,8 @@ interface Entry {
 
 /** Counts a connection against the shares of its caller, table and tier. */
 export interface Lease {
+  /** Whether the query counts as long from its start, since its caller sent long queries before. */
+  readonly isExpectedLong: boolean;
   /** `timedOut`: the query exceeded its time limit. */
   release(timedOut?: boolean): void;
   /** Releases all but the caller's share: for a stream whose rows are in the spool. */
@@ -219,8 +221,7 @@ class QueueLease implements Lease {
   readonly #weight: number;
   readonly #ended: (lease: QueueLease) => void;
   readonly #startedAt = performance.now();
-  /** Whether its caller sent long queries before: then this query counts as long from its start. */
-  readonly #isExpectedLong: boolean;
+  readonly isExpectedLong: boolean;
   #holdsConnection = true;
   #isHeld = true;
 
@@ -234,12 +235,12 @@ class QueueLease implements Lease {
     this.tier = tier;
     this.#weight = weight;
     this.#ended = ended;
-    this.#isExpectedLong = caller.sendsLongQueries(this.#startedAt);
+    this.isExpectedLong = caller.sendsLongQueries(this.#startedAt);
   }
 
   /** Whether the query is long. Records it with the caller, so that its next queries count as long from their start. */
   checkLong(now: number): boolean {
-    return this.caller.noteDuration(this.#startedAt, now) || this.#isExpectedLong;
+    return this.caller.noteDuration(this.#startedAt, now) || this.isExpectedLong;
   }
 
   release(timedOut = false): void {

@@ -14,13 +14,14 @@ import {
   type Rows,
   type Warehouse,
 } from "../query/warehouse.js";
-import { type QueryLimits, type Texts, withoutClient } from "./connection.js";
+import { withoutClient } from "./connection.js";
 import { ConnectionPool, type ConnectionPoolOptions, Overloaded } from "./connection-pool.js";
 import { ControlConnection } from "./control-connection.js";
 import { isRelationChange, RelationMissing } from "./database-errors.js";
 import type { QueryTicket } from "./fair-queue.js";
 import { openRowStream, type StreamPool } from "./row-stream.js";
 import { SpoolBudget } from "./spool.js";
+import type { QueryLimits, Texts } from "./statement.js";
 
 /** Queue lengths for queries and for streams. */
 const MAX_WAITING = 1000;

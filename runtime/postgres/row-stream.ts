@@ -11,7 +11,8 @@ import {
 } from "../query/warehouse.js";
 import type { ConnectionPool } from "./connection-pool.js";
 import { Spool, type SpoolBudget } from "./spool.js";
-import { type Connection, queryOf, type QueryLimits } from "./connection.js";
+import { type Connection, queryOf } from "./connection.js";
+import type { QueryLimits } from "./statement.js";
 
 /** Resources that all streams of a warehouse share. */
 export interface StreamPool {
