@@ -1,7 +1,12 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
-import { messageOf, readGenerationEnvironment, type GenerationEnvironment, type Tier } from "@routewright/runtime/model";
+import {
+  messageOf,
+  readGenerationEnvironment,
+  type GenerationEnvironment,
+  type Tier,
+} from "@routewright/runtime/model";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { closest, formatValue } from "./manifest/strings.js";
 import { ACCEPT_FILE } from "./diff/accepted-changes.js";
