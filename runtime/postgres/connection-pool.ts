@@ -4,8 +4,13 @@ import type { Statement } from "../query/sql.js";
 import { Connection, type ConnectionOptions, connectionConfig, prepareSession } from "./connection.js";
 import { isConnectionRefusal, isStatementError } from "./database-errors.js";
 import { FairQueue, type Lease, type QueryTicket, type Waiter } from "./fair-queue.js";
-import { type Done, preparedStatement, type QueryLimits, type Texts } from "./statement.js";
-import type { BatchedQuery } from "./statement-batch.js";
+import {
+  type BatchedQuery,
+  type Done,
+  preparedStatement,
+  type QueryLimits,
+  type Texts,
+} from "./prepared-statements.js";
 
 /** How long a query may wait for a connection. */
 const ACQUIRE_TIMEOUT_MS = 10_000;

@@ -2,8 +2,14 @@ import type pg from "pg";
 import { QueryAbandoned, QueryTimeout } from "../query/warehouse.js";
 import type { Statement } from "../query/sql.js";
 import type { Lease } from "./fair-queue.js";
-import type { Done, PreparedStatement, QueryLimits, Texts } from "./statement.js";
-import { type BatchedQuery, StatementBatch } from "./statement-batch.js";
+import {
+  type BatchedQuery,
+  type Done,
+  type PreparedStatement,
+  type QueryLimits,
+  StatementBatch,
+  type Texts,
+} from "./prepared-statements.js";
 
 /** Time beyond `statement_timeout` after which the database counts as hanging. */
 const GRACE_MS = 2000;

@@ -21,7 +21,7 @@ import { isRelationChange, RelationMissing } from "./database-errors.js";
 import type { QueryTicket } from "./fair-queue.js";
 import { openRowStream, type StreamPool } from "./row-stream.js";
 import { SpoolBudget } from "./spool.js";
-import type { QueryLimits, Texts } from "./statement.js";
+import type { QueryLimits, Texts } from "./prepared-statements.js";
 
 /** Queue lengths for queries and for streams. */
 const MAX_WAITING = 1000;

@@ -12,7 +12,7 @@ import {
 import type { ConnectionPool } from "./connection-pool.js";
 import { Spool, type SpoolBudget } from "./spool.js";
 import { type Connection, queryOf } from "./connection.js";
-import type { QueryLimits } from "./statement.js";
+import type { QueryLimits } from "./prepared-statements.js";
 
 /** Resources that all streams of a warehouse share. */
 export interface StreamPool {

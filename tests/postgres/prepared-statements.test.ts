@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ConnectionPool } from "../../runtime/postgres/connection-pool.js";
-import type { Texts } from "../../runtime/postgres/statement.js";
+import type { Texts } from "../../runtime/postgres/prepared-statements.js";
 import { QueryAbandoned, QueryTimeout } from "../../runtime/query/warehouse.js";
 import { bind, type BindValue, plan, type Sql, sql, statement } from "../../runtime/query/sql.js";
 import { atEnd } from "../support/at-end.js";
