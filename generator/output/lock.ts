@@ -5,6 +5,8 @@ import { join, resolve } from "node:path";
 
 /** Pause between two attempts to acquire the lock. */
 const RETRY_MS = 20;
+/** How long to wait for it. Writing takes seconds: a process that holds it longer is likely another one of the same id. */
+const MAX_WAIT_MS = 120_000;
 /** A lock file is empty until its process has written its id; if it stays empty longer, the process was killed. */
 const MAX_EMPTY_MS = 10_000;
 
@@ -12,9 +14,16 @@ const MAX_EMPTY_MS = 10_000;
  * Runs `work` while no other process of this user on this machine writes the folder: the files of two would mix. The lock
  * is a file in the system's temporary folder, outside of the repository; that of a killed process is removed.
  */
-export function withLock<T>(folder: string, work: () => T): T {
+export function withLock<T>(folder: string, work: () => T, maxWaitMs = MAX_WAIT_MS): T {
   const lock = lockFile(folder);
-  while (!tryAcquire(lock)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+  const until = Date.now() + maxWaitMs;
+  while (!tryAcquire(lock)) {
+    if (Date.now() > until)
+      throw new Error(
+        `Another process is writing ${folder}. If there is none, delete ${lock} and try again.`,
+      );
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+  }
   try {
     return work();
   } finally {

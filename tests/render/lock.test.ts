@@ -1,8 +1,10 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import type { Readable } from "node:stream";
 import { expect, it } from "vitest";
+import { withLock } from "../../generator/output/lock.js";
 import { atEnd } from "../support/at-end.js";
 import { ownFolder } from "../support/service.js";
 
@@ -32,12 +34,16 @@ const WRITER = `${IMPORTS}
     });
   }`;
 
-async function runScript(script: string, args: readonly string[]): Promise<unknown> {
+function startScript(script: string, args: readonly string[]): ChildProcessByStdio<null, Readable, null> {
   const child = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", script, ...args], {
-    stdio: ["ignore", "inherit", "inherit"],
+    stdio: ["ignore", "pipe", "inherit"],
   });
   atEnd(() => void child.kill("SIGKILL"));
-  const [code, signal] = (await once(child, "exit")) as [number | null, string | null];
+  return child;
+}
+
+async function runScript(script: string, args: readonly string[]): Promise<unknown> {
+  const [code, signal] = (await once(startScript(script, args), "exit")) as [number | null, string | null];
   return signal ?? code;
 }
 
@@ -51,4 +57,20 @@ it("processes that find the lock of a killed one write one after the other", asy
   expect(new Set(await Promise.all(writers))).toEqual(new Set([0]));
   for (const folder of folders)
     expect(readFileSync(join(folder, "log"), "utf8")).toBe("begin end ".repeat(writers.length));
+});
+
+/** Holds the lock of a folder until it is killed. */
+const HOLDER = `${IMPORTS}
+  withLock(root, () => { console.log("held"); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); });`;
+
+it("a process that waits too long names the lock to delete", async () => {
+  const root = ownFolder();
+  const holder = startScript(HOLDER, [root]);
+  await once(holder.stdout, "data");
+  expect(() => withLock(root, () => "written", 50)).toThrow(
+    /^Another process is writing .*\. If there is none, delete .*routewright-.*\.lock and try again\.$/,
+  );
+  holder.kill("SIGKILL");
+  await once(holder, "exit");
+  expect(withLock(root, () => "written", 50)).toBe("written");
 });
