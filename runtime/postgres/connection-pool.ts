@@ -123,17 +123,17 @@ export class ConnectionPool {
     return new Promise((resolve, reject) => this.#submit({ statement, ticket, limits, resolve, reject }));
   }
 
-  #submit(query: PoolQuery): void {
+  #submit(query: PoolQuery, isAdmitted = false): void {
     const { ticket, limits, reject: fail } = query;
     const { callerId, tier, relation } = ticket;
     const { isStillNeeded } = limits;
     const start = (lease: Lease): void => this.#start(query, lease);
-    this.#enqueue({ callerId, tier, relation, isStillNeeded, start, fail });
+    this.#enqueue({ callerId, tier, relation, isStillNeeded, start, fail }, isAdmitted);
   }
 
-  #enqueue(waiter: Waiter): void {
+  #enqueue(waiter: Waiter, isAdmitted = false): void {
     if (this.#isClosed) return waiter.fail(new Error("The database connections are closed."));
-    if (!this.queue.add(waiter)) return waiter.fail(new Overloaded("queueFull"));
+    if (!this.queue.add(waiter, isAdmitted)) return waiter.fail(new Overloaded("queueFull"));
     this.#dispatch();
   }
 
@@ -147,7 +147,7 @@ export class ConnectionPool {
     };
     const retry = (): void => {
       lease.release();
-      this.#submit(query);
+      this.#submit(query, true);
     };
     const mayShare = prepared !== null && !lease.isExpectedLong;
     if (mayShare && this.#addToBatch({ statement, prepared, limits, done, retry })) return;

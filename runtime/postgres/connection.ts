@@ -198,6 +198,7 @@ export class Connection {
   cancel(reason: Error): void {
     this.#limits = null;
     this.#canceled = reason;
+    this.#batch?.endAfterRunning();
     if (!this.#session.isPooled) this.#options.cancelBackend(this.#backendPid);
     // During a query `client.end()` closes the socket.
     void this.client.end();

@@ -49,7 +49,7 @@ export function failureScopeOf(error: unknown): FailureScope {
 }
 
 /** SQLSTATEs after which the database closes the connection: shutdown, or end of the session. */
-const SESSION_OVER = /^(08...|57P0.|25P03)$/;
+const SESSION_OVER = /^(08...|57P0.|25P0[34])$/;
 
 /**
  * Whether only the statement failed and the connection is still usable. Decided by SQLSTATE, since messages are localized;

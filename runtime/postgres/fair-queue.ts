@@ -95,20 +95,24 @@ export class FairQueue {
     return this.#entries.length;
   }
 
-  /** False when the queue, or the caller's, table's or tier's share of it, is full. */
-  add(waiter: Waiter): boolean {
+  /** False when the queue, or the caller's, table's or tier's share of it, is full; `isAdmitted` skips these limits. */
+  add(waiter: Waiter, isAdmitted = false): boolean {
     const now = performance.now();
     const tier = TIERS.indexOf(waiter.tier);
     const caller = this.#callers.get(waiter.callerId, now);
     const table = this.#tableOf(waiter.relation);
-    const limits = this.#queueLimits;
-    if (sumUpTo(tier, this.#waitingByTier) >= (limits.tier[tier] ?? 0)) return false;
-    if (caller.waiting >= limits.caller || table.waiting >= (limits.table[tier] ?? 0)) return false;
+    if (!isAdmitted && !this.#hasPlace(caller, table, tier)) return false;
     this.#entries.push({ waiter, caller, table, tier, since: now });
     adjust(this.#waitingByTier, tier, 1);
     caller.waiting++;
     table.waiting++;
     return true;
+  }
+
+  #hasPlace(caller: Caller, table: Table, tier: number): boolean {
+    const limits = this.#queueLimits;
+    if (sumUpTo(tier, this.#waitingByTier) >= (limits.tier[tier] ?? 0)) return false;
+    return caller.waiting < limits.caller && table.waiting < (limits.table[tier] ?? 0);
   }
 
   /** Whether a waiting query may use a connection now. */

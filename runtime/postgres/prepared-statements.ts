@@ -90,6 +90,7 @@ export class StatementBatch implements pg.Submittable {
   readonly #pending: BatchedQuery[];
   readonly #sentAt = performance.now();
   #isSent = false;
+  #isEnding = false;
   #rows: Texts[] = [];
 
   constructor(queries: readonly BatchedQuery[], options: BatchOptions) {
@@ -130,7 +131,8 @@ export class StatementBatch implements pg.Submittable {
     const query = this.#pending.shift();
     const rows = this.#rows;
     this.#rows = [];
-    this.awaitNext();
+    if (this.#isEnding) this.#abort();
+    else this.awaitNext();
     query?.done(null, rows);
   }
 
@@ -138,12 +140,19 @@ export class StatementBatch implements pg.Submittable {
     const query = this.#pending.shift();
     this.#rows = [];
     const error = this.#options.errorOf(cause);
-    if (isStatementError(error)) this.awaitNext();
-    else {
-      this.#options.onEnd(true);
-      for (const other of this.#pending.splice(0)) other.retry();
-    }
+    if (isStatementError(error) && !this.#isEnding) this.awaitNext();
+    else this.#abort();
     query?.done(error, []);
+  }
+
+  /** The connection is being closed: the running query ends with it, the others run on other connections. */
+  endAfterRunning(): void {
+    this.#isEnding = true;
+  }
+
+  #abort(): void {
+    this.#options.onEnd(true);
+    for (const query of this.#pending.splice(0)) query.retry();
   }
 
   #end(): void {

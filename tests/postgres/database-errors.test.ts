@@ -13,7 +13,7 @@ it.each([
   expect(isStatementError(coded(code, severity))).toBe(true);
 });
 
-it.each(["57P01", "57P02", "57P05", "25P03", "08006", "ECONNRESET", "EPIPE"])(
+it.each(["57P01", "57P02", "57P05", "25P03", "25P04", "08006", "ECONNRESET", "EPIPE"])(
   "%s is the connection's",
   (code) => {
     expect(isStatementError(coded(code, "ERROR"))).toBe(false);

@@ -17,6 +17,7 @@ interface Options {
   readonly table?: string;
   readonly tier?: Tier;
   readonly isStillNeeded?: () => boolean;
+  readonly isAdmitted?: boolean;
 }
 
 /** A queue of so many connections, and what runs on them. */
@@ -26,16 +27,12 @@ function queueOf(capacity: number, options: { maxWaiting?: number; perCaller?: n
   const add = (
     name: string,
     callerId: string,
-    { table = "a", tier = "tier0", isStillNeeded = () => true }: Options = {},
-  ): boolean =>
-    queue.add({
-      callerId,
-      tier,
-      relation: ["s", table],
-      isStillNeeded,
-      start: (lease) => void running.push({ name, lease }),
-      fail: () => undefined,
-    });
+    { table = "a", tier = "tier0", isStillNeeded = () => true, isAdmitted = false }: Options = {},
+  ): boolean => {
+    const start = (lease: Lease): void => void running.push({ name, lease });
+    const fail = (): void => undefined;
+    return queue.add({ callerId, tier, relation: ["s", table], isStillNeeded, start, fail }, isAdmitted);
+  };
   /** Starts what may run on free connections. */
   const serve = (): string[] => {
     for (let next; running.length < capacity && (next = queue.next());) next.waiter.start(next.lease);
@@ -87,6 +84,7 @@ describe("shares of connections", () => {
     const { add } = queueOf(1, { maxWaiting: 100 });
     const taken = many(200).filter((i) => add(String(i), "ip:flood", { table: String(i) }));
     expect(taken).toHaveLength(50);
+    expect(add("moved to another connection", "ip:flood", { isAdmitted: true })).toBe(true);
     expect(add("other", "key:other", { tier: "tier3", table: "b" })).toBe(true);
   });
 });
