@@ -143,7 +143,10 @@ interface Request {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Moves user and password from the address to a header: `fetch` refuses them in the address. */
+/**
+ * Moves user and password from the address to a header: `fetch` refuses them in the address. Each request has its own
+ * connection: a server may close an idle one while the next request is on its way.
+ */
 function requestOf(address: string): Request | null {
   if (!URL.canParse(address)) return null;
   const url = new URL(address);
@@ -153,7 +156,7 @@ function requestOf(address: string): Request | null {
   return {
     url: url.href,
     location: redactedAddress(address),
-    headers: { accept: "application/json", ...(login !== ":" && { authorization }) },
+    headers: { accept: "application/json", connection: "close", ...(login !== ":" && { authorization }) },
   };
 }
 
@@ -192,7 +195,7 @@ function fetchErrorText({ name, message, cause }: Error, timeoutMs: number): str
   if (name === "TimeoutError") return `no complete response within ${String(timeoutMs / 1000)} s.`;
   if (code === "ECONNREFUSED") return "nothing listens there.";
   if (code === "ENOTFOUND") return "there is no such host.";
-  if (code === "UND_ERR_SOCKET" || code === "ECONNRESET")
+  if (["UND_ERR_SOCKET", "UND_ERR_RES_CONTENT_LENGTH_MISMATCH", "ECONNRESET"].includes(code))
     return "the connection ended before the file was complete.";
   if (/CERT|SIGNATURE|SELF_SIGNED/.test(code))
     return `its certificate is not trusted (${detail}). Name your own authority's in NODE_EXTRA_CA_CERTS.`;

@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readCatalog } from "../../generator/manifest/catalog.js";
@@ -10,6 +10,9 @@ import { manifestOf } from "../support/manifest.js";
 import { selfSigned } from "./self-signed.js";
 
 const MANIFEST = JSON.stringify(manifestOf([{ name: "a", tags: ["production", "api:a"] }]));
+
+/** Connections on which `/idle` has answered. */
+const USED = new WeakSet<Socket>();
 
 /** What the server answers by path. */
 const ANSWERS: Readonly<Record<string, RequestListener>> = {
@@ -28,6 +31,12 @@ const ANSWERS: Readonly<Record<string, RequestListener>> = {
   "/dropped": (_, response) => {
     response.writeHead(200, { "content-length": MANIFEST.length });
     response.write(MANIFEST.slice(0, 100), () => response.destroy());
+  },
+  "/idle": (request, response) => {
+    // As a server that closes an idle connection while the next request is on its way.
+    if (USED.has(request.socket)) return void request.socket.destroy();
+    USED.add(request.socket);
+    response.end(MANIFEST);
   },
   "/silent": () => undefined,
   "/slow": (_, response) => response.writeHead(200).write(MANIFEST.slice(0, 100)),
@@ -107,6 +116,11 @@ describe("a manifest at an address", () => {
     ["/empty", "http://<host>/empty is not JSON: it is empty."],
   ])("is refused in one line from %s", async (path, problem) => {
     expect(await problemOf(`http://${origin}${path}`)).toBe(problem);
+  });
+
+  it("is read again although the server closes the connection of the read before", async () => {
+    for (let i = 0; i < 3; i++)
+      expect(await readSource(`http://${origin}/idle`)).toMatchObject({ ok: true, text: MANIFEST });
   });
 
   it("is refused where it is cut off", async () => {
