@@ -79,8 +79,9 @@ function skippedModel({ model, problems }: Skipped) {
   return { model, errors: problems.map(problemText) };
 }
 
-// Requests have priority. On Linux a thread has its own priority, which esbuild inherits; elsewhere the process has.
-if (process.platform === "linux") setPriority(constants.priority.PRIORITY_LOW);
+// Requests have priority. On Linux a thread has its own priority, which esbuild inherits; elsewhere the process has. With the
+// lowest one the thread would hardly run while the processors are busy, and the server would not follow its manifest.
+if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const job = new RenderJob(workerData as RenderJobOptions);
 

@@ -1,4 +1,6 @@
+import { spawn } from "node:child_process";
 import { renameSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { getRequest, Load } from "../load/load.js";
@@ -21,8 +23,13 @@ const REFRESHES = 20;
 /** From one refresh to the next. */
 const INTERVAL_MS = 500;
 
-/** Limits: milliseconds of a refresh on an idle server, and p99 during refreshes to p99 without. */
+/** Refreshes while other programs keep all processors busy. */
+const BUSY_REFRESHES = 5;
+const BUSY_LOOP = "const end = Date.now() + 60_000; while (Date.now() < end);";
+
+/** Limits: milliseconds of a refresh on an idle server, its time on a busy machine to that, and p99 during refreshes to p99 without. */
 const REFRESH_MS = 150;
+const ON_BUSY_MACHINE = 15;
 const P99_DURING = 2;
 
 /** One changed model among 500: how long the refresh takes, and what it costs concurrent requests. */
@@ -50,6 +57,13 @@ export async function refresh({ folder, effort, progress }: Setting): Promise<Fi
       const spent = await changeModel(server, api, round + REFRESHES);
       await sleep(Math.max(0, INTERVAL_MS - spent));
     }
+    progress("refresh: beside busy loops");
+    const busyTimes = await besideBusyLoops(async () => {
+      const each: number[] = [];
+      for (let round = 1; round <= BUSY_REFRESHES; round++)
+        each.push(await changeModel(server, api, round + 2 * REFRESHES));
+      return each;
+    });
     const row = (name: string, { requests: count, p50, p99 }: Awaited<typeof during>) => ({
       name,
       count,
@@ -57,6 +71,7 @@ export async function refresh({ folder, effort, progress }: Setting): Promise<Fi
       p99,
     });
     const { median, lowest, highest } = spreadOf(times);
+    const busy = spreadOf(busyTimes.map((milliseconds) => milliseconds / median));
     return {
       tables: [
         {
@@ -68,7 +83,9 @@ export async function refresh({ folder, effort, progress }: Setting): Promise<Fi
             { key: "p99", head: "p99 ms", digits: 2 },
           ],
           rows: [row("without refreshes", without), row(`with ${String(REFRESHES)} refreshes`, await during)],
-          notes: [`A refresh on the idle server: ${median.toFixed(0)} ms.`],
+          notes: [
+            `A refresh on the idle server: ${median.toFixed(0)} ms; with a busy loop per processor: ${(busy.median * median).toFixed(0)} ms.`,
+          ],
         },
       ],
       bars: [
@@ -76,6 +93,11 @@ export async function refresh({ folder, effort, progress }: Setting): Promise<Fi
           name: `refresh of one model of ${String(ENDPOINTS)}, to ${String(REFRESH_MS)} ms`,
           ratio: { median: median / REFRESH_MS, lowest: lowest / REFRESH_MS, highest: highest / REFRESH_MS },
           limit: { atMost: 1 },
+        },
+        {
+          name: "refresh with a busy loop per processor, to one on the idle server",
+          ratio: busy,
+          limit: { atMost: ON_BUSY_MACHINE },
         },
         {
           name: "p99 during refreshes to p99 without",
@@ -88,6 +110,18 @@ export async function refresh({ folder, effort, progress }: Setting): Promise<Fi
     load.stop();
     await server.stop();
     await database.stop();
+  }
+}
+
+/** Calls a function while another program runs on each processor. */
+async function besideBusyLoops<T>(measure: () => Promise<T>): Promise<T> {
+  const loops = Array.from({ length: availableParallelism() }, () =>
+    spawn(process.execPath, ["-e", BUSY_LOOP], { stdio: "ignore" }),
+  );
+  try {
+    return await measure();
+  } finally {
+    for (const loop of loops) loop.kill();
   }
 }
 
