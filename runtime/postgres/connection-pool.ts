@@ -178,13 +178,13 @@ export class ConnectionPool {
     this.#batch = null;
   }
 
-  /** Closes the connections, busy ones once they are released. */
+  /** Closes the connections, busy ones once they are released: until then queries have their limits. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearInterval(this.#timer);
     for (const connection of this.#free.splice(0)) connection.client.release(true);
     for (const waiter of this.queue.drain()) waiter.fail(new Error("The database connections are closed."));
     await this.#pool.end();
+    clearInterval(this.#timer);
   }
 
   /** Takes the free connection used last. There is one: `#assign` has checked it. */

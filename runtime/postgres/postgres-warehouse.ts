@@ -214,7 +214,9 @@ class PostgresWarehouse implements Warehouse {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#queries.close(), this.#streams.connections.close(), this.#control.close()]);
+    await Promise.all([this.#queries.close(), this.#streams.connections.close()]);
+    // Until then it cancels their queries.
+    await this.#control.close();
   }
 }
 

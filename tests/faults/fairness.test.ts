@@ -1,10 +1,12 @@
 import { get, type IncomingMessage } from "node:http";
+import { join } from "node:path";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
+import { serve } from "../support/command.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
-import { KEYS, serveManifest } from "../support/service.js";
+import { generateInto, KEYS, ownFolder, serveManifest } from "../support/service.js";
 import { sendRequest } from "../data-api/http-client.js";
 
 /** Rows of a long answer: far more than socket buffers hold. */
@@ -76,6 +78,19 @@ describe("costly queries", () => {
     for (const key of [KEYS.tier1, KEYS.tier3])
       expect(await sendRequest(url, "/v1/shop/locked", { key })).toMatchObject({ status: 200 });
     expect(await running(`"${schema}"."costly"`)).toBe(3);
+  });
+
+  it("whose client has left delay no stop of the server", async () => {
+    const folder = ownFolder();
+    generateInto(join(folder, "generated"), manifest);
+    const variables = { DATABASE_URL: databaseUrl, STATEMENT_TIMEOUT_MS: "120000", USAGE_ENABLED: "false" };
+    const { url, stop } = await serve(folder, ["--only", "data"], variables);
+    const request = get(`${url}/v1/shop/costly?id=1`, { agent: false }).on("error", () => undefined);
+    const queries = () => running(`"${schema}"."costly"`);
+    await expect.poll(queries).toBe(1);
+    request.destroy();
+    expect((await stop()).code).toBe(0);
+    await expect.poll(queries).toBe(0);
   });
 });
 
