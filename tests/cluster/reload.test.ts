@@ -46,7 +46,9 @@ describe("SIGHUP", () => {
     for (let round = 0; round < 3; round++) {
       const before = servingPids(served);
       await reload(served);
-      expect(servingPids(served).filter((pid) => !before.includes(pid))).toHaveLength(2);
+      // The place of a worker that counted as frozen on a busy machine is filled again.
+      await until(served, 2, before);
+      expect(servingPids(served)).toHaveLength(2);
     }
     const { answered, answers, failed } = await callers.stop();
     console.log(`3 reloads of 2 workers under load: ${String(answered)} answered, failed:`, failed);
