@@ -1,4 +1,5 @@
 import { Agent, get } from "node:http";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { atEnd } from "../support/at-end.js";
 import { KEYS } from "../support/service.js";
@@ -7,14 +8,14 @@ import { KEYS } from "../support/service.js";
 const PATIENCE_MS = 8000;
 /** Between two requests of one caller. */
 const PAUSE_MS = 4;
-/** A worker that stops closes connections that are idle for 500 ms: a caller that was delayed for so long may find its own closed. */
-const DELAYED_MS = 400;
+/** A worker that stops closes connections without traffic for 500 ms: those of callers who stood still for so long, too. */
+const STANDSTILL_MS = 400;
 
 export interface Outcomes {
   readonly answered: number;
   /** The different answers, status and body. */
   readonly answers: ReadonlySet<string>;
-  /** How requests failed that got no answer, by code. */
+  /** How requests failed that got no answer, by code; no resets if the callers' own process stood still. */
   readonly failed: Readonly<Record<string, number>>;
 }
 
@@ -30,16 +31,17 @@ export interface LoadOptions {
   readonly url: string;
   /** Callers who make a connection for each request. */
   readonly fresh: number;
-  /** Callers that keep their connection; none retries, unless it was delayed so long that its connection counts as idle. */
+  /** Callers that keep their connection; none retries, as a client might whose connection was just closed. */
   readonly kept: number;
 }
 
 /** Starts callers, each of whom asks one after the other. */
 export function load({ url, fresh, kept }: LoadOptions): Load {
   let stopped = false;
+  const delay = monitorEventLoopDelay();
+  delay.enable();
   const counts = { answered: 0, answers: new Set<string>(), failed: {} as Record<string, number> };
   const call = async (agent: Agent | false): Promise<void> => {
-    let answeredAt = performance.now();
     while (!stopped) {
       await ask(url, agent).then(
         (answer) => {
@@ -48,12 +50,10 @@ export function load({ url, fresh, kept }: LoadOptions): Load {
         },
         (error: unknown) => {
           const { code = "unknown" } = error as NodeJS.ErrnoException;
-          const wasDelayed = performance.now() - answeredAt > DELAYED_MS;
-          if (agent && code === "ECONNRESET" && wasDelayed) return;
+          if (code === "ECONNRESET" && delay.max > STANDSTILL_MS * 1e6) return;
           counts.failed[code] = (counts.failed[code] ?? 0) + 1;
         },
       );
-      answeredAt = performance.now();
       await sleep(Math.random() * PAUSE_MS);
     }
     if (agent) agent.destroy();
@@ -63,6 +63,7 @@ export function load({ url, fresh, kept }: LoadOptions): Load {
   const stop = async (): Promise<Outcomes> => {
     stopped = true;
     await Promise.all(callers);
+    delay.disable();
     return counts;
   };
   atEnd(() => void (stopped = true));
