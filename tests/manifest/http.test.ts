@@ -32,6 +32,9 @@ const ANSWERS: Readonly<Record<string, RequestListener>> = {
     response.writeHead(200, { "content-length": MANIFEST.length });
     response.write(MANIFEST.slice(0, 100), () => response.destroy());
   },
+  "/dropped-chunk": (_, response) => {
+    response.write(MANIFEST.slice(0, 100), () => response.destroy());
+  },
   "/idle": (request, response) => {
     // As a server that closes an idle connection while the next request is on its way.
     if (USED.has(request.socket)) return void request.socket.destroy();
@@ -123,8 +126,9 @@ describe("a manifest at an address", () => {
       expect(await readSource(`http://${origin}/idle`)).toMatchObject({ ok: true, text: MANIFEST });
   });
 
-  it("is refused where it is cut off", async () => {
-    expect(await problemOf(`http://${origin}/cut`)).toMatch(/^http:\/\/<host>\/cut is not JSON: [^\n]+$/);
+  it.each(["/cut", "/dropped-chunk"])("is refused where it is cut off, from %s", async (path) => {
+    const problem = await problemOf(`http://${origin}${path}`);
+    expect(problem).toMatch(/^http:\/\/<host>\/[a-z-]+ is not JSON: [^\n]+$/);
   });
 
   it.each(["/silent", "/slow"])("is given up at the time limit, from %s", async (path) => {
