@@ -19,7 +19,7 @@ const LONGEST_PAUSE_MS = 250;
 const IN_PROGRESS = rampError("IDEMPOTENCY_IN_PROGRESS", { retryAfter: 1 });
 
 /** Stores the response in the transaction of the change that it reports, and returns it. */
-export type StoreResponse = (tx: ProjectTransaction, response: RampResponse) => RampResponse;
+export type StoreResponse = (tx: ProjectTransaction, response: RampResponse) => Promise<RampResponse>;
 
 /** What a request does first, once its fields are checked. */
 export interface PreparedOperation {
@@ -74,7 +74,7 @@ async function runUnkeyed(
   if (begun instanceof Rollback) return begun.value;
   if (begun !== null) return begun;
   await failpoint("request.recorded");
-  return work.finish(start.resourceId, (_tx, response) => response);
+  return work.finish(start.resourceId, (_tx, response) => Promise.resolve(response));
 }
 
 function rollbackOnError(begun: RampResponse | RampError | null): RampResponse | null | Rollback<RampError> {
@@ -158,17 +158,15 @@ class KeyedRun {
   }
 
   async #finish(resourceId: string): Promise<RampResponse | RampError> {
-    let stored = Promise.resolve(false);
+    let isStored = false;
     try {
-      const response = await this.#work.finish(resourceId, (tx, finished) => {
-        stored = this.#store(tx, finished);
-        // Not awaited here: if it fails, so does the transaction.
-        stored.catch(() => undefined);
+      const response = await this.#work.finish(resourceId, async (tx, finished) => {
+        isStored = await this.#store(tx, finished);
         return finished;
       });
       await failpoint("response.stored");
       // If another request has taken the claim over, its response is the only one.
-      return (await stored) ? response : await this.#waitForResponse();
+      return isStored ? response : await this.#waitForResponse();
     } catch (error) {
       await this.#abandon();
       throw error;

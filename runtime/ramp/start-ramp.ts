@@ -1,5 +1,4 @@
 import { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy, DeliveryWorker } from "./webhooks/deliver.js";
-import { createLocalJWKSet, exportJWK, type JWTVerifyGetKey } from "jose";
 import type { ClientAddress } from "../http/headers.js";
 import type { Logger } from "../http/logger.js";
 import { type ConnectionSource, listen, type RunningServer } from "../http/listen.js";
@@ -127,7 +126,7 @@ async function openRamp(
     currencies: await database.asOperator(readCurrencies),
     providers: new Providers(database, vault, publicUrl, providerCalls),
     customerTokens: new CustomerTokens(keys, publicUrl, new TokenRevocations(database)),
-    subjectTokens: new SubjectTokens(database, { issuer, keys: ownKeys(keys) }),
+    subjectTokens: new SubjectTokens(database, { issuer, keys }),
     walletTokens: { database, keys, vault, issuer },
     vault,
     log,
@@ -135,15 +134,6 @@ async function openRamp(
     polling,
     publicUrl,
     now: () => new Date(),
-  };
-}
-
-/** Our own signing keys in the form in which others publish theirs. */
-function ownKeys(keys: SigningKeys): JWTVerifyGetKey {
-  return async (header, token) => {
-    const key = header.kid === undefined ? null : await keys.find(header.kid);
-    const jwks = key === null ? [] : [{ ...(await exportJWK(key.publicKey)), kid: key.kid }];
-    return createLocalJWKSet({ keys: jwks })(header, token);
   };
 }
 

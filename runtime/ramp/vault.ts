@@ -7,8 +7,6 @@ import type { OperatorTransaction, RampDatabase } from "./database/ramp-database
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** First byte of a sealed value that names its key. */
-const FORMAT = 1;
 const KEY_ID_BYTES = 4;
 
 interface VaultKey {
@@ -29,7 +27,7 @@ function derived(master: Buffer, purpose: string): Buffer {
 /**
  * Encrypts what must not be readable in the database or its backups: provider credentials, webhook secrets, private
  * keys, stored responses. AES-256-GCM; `purpose` is bound to the text, so that no secret can be put in another's place. A sealed
- * value is a format byte, the id of its key, the nonce, the tag and the text; older values have no format byte and key id.
+ * value is the id of its key, the nonce, the tag and the text.
  */
 export class Vault {
   readonly #current: VaultKey;
@@ -44,14 +42,9 @@ export class Vault {
     this.#keys = [this.#current, ...others.map(vaultKey)];
   }
 
-  /** The id of the current key, in hexadecimal digits. */
-  get keyId(): string {
-    return this.#current.id.toString("hex");
-  }
-
-  /** What values start with that the current key sealed. */
-  get header(): Buffer {
-    return Buffer.concat([Buffer.of(FORMAT), this.#current.id]);
+  /** The id of the current key: values that it sealed begin with it. */
+  get keyId(): Buffer {
+    return this.#current.id;
   }
 
   /** A key of 32 bytes for one purpose of its own. */
@@ -68,7 +61,7 @@ export class Vault {
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv("aes-256-gcm", this.#current.key, iv).setAAD(Buffer.from(purpose));
     const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
-    return Buffer.concat([this.header, iv, cipher.getAuthTag(), sealed]);
+    return Buffer.concat([this.#current.id, iv, cipher.getAuthTag(), sealed]);
   }
 
   /** Throws when the bytes were sealed with a key that is not here or for another purpose. */
@@ -83,16 +76,8 @@ export class Vault {
   }
 
   #tryOpen(purpose: string, sealed: Buffer): string | null {
-    const body = 1 + KEY_ID_BYTES;
-    const named = this.#keys.find(({ id }) => sealed[0] === FORMAT && id.equals(sealed.subarray(1, body)));
-    const opened = named ? decrypted(named.key, purpose, sealed.subarray(body)) : null;
-    if (opened !== null) return opened;
-    // A value without a key id may begin with any bytes.
-    for (const { key } of this.#keys) {
-      const text = decrypted(key, purpose, sealed);
-      if (text !== null) return text;
-    }
-    return null;
+    const named = this.#keys.find(({ id }) => id.equals(sealed.subarray(0, KEY_ID_BYTES)));
+    return named ? decrypted(named.key, purpose, sealed.subarray(KEY_ID_BYTES)) : null;
   }
 }
 
@@ -174,7 +159,7 @@ export async function rotateVault(
       resealed += count;
       if (count < BATCH) break;
     }
-  return { keyId: vault.keyId, resealed };
+  return { keyId: vault.keyId.toString("hex"), resealed };
 }
 
 async function resealBatch(
@@ -186,7 +171,7 @@ async function resealBatch(
   const rows = await tx.rows<SealedRow>(
     `SELECT t.ctid::text AS ctid, t.${column} AS sealed, ${purpose} AS purpose FROM ramp.${table} t
      WHERE substring(t.${column} FROM 1 FOR $1) <> $2 LIMIT ${String(BATCH)} FOR NO KEY UPDATE OF t`,
-    [vault.header.length, vault.header],
+    [KEY_ID_BYTES, vault.keyId],
   );
   for (const row of rows)
     await tx.rows(`UPDATE ramp.${table} SET ${column} = $2 WHERE ctid = $1::tid`, [

@@ -18,6 +18,15 @@ describe("migrations", () => {
     expect(ran.flat().map((name) => `${name}.sql`)).toEqual(files);
     expect(await migrate(url)).toEqual([]);
   });
+
+  it("do not go back: an older Routewright changes nothing in a newer database", async () => {
+    const url = await ownDatabase();
+    await migrate(url);
+    await ownerRows(url, "INSERT INTO ramp.migrations (name, run_on) VALUES ('9999_future', now())");
+    const before = await ownerRows(url, "SELECT name FROM ramp.migrations ORDER BY name");
+    expect(await migrate(url)).toEqual([]);
+    expect(await ownerRows(url, "SELECT name FROM ramp.migrations ORDER BY name")).toEqual(before);
+  });
 });
 
 describe("moves", () => {

@@ -11,12 +11,12 @@ import type { Intent, AccountSide } from "../intents/intent.js";
 import { newId, type ProjectId, isUuid } from "../database/id.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import { type RampResponse, jsonResponse, isRampError, type RampError, rampError } from "../ramp-errors.js";
-import { routeIntent, type AccountSides } from "./route-intent.js";
+import { chooseProvider, type AccountSides } from "../providers/choose-provider.js";
 import { intentEnvelope } from "./intent-view.js";
 import type { CustomerRequest } from "./route.js";
 import { type CreateIntentBody, metadataError } from "./request-schemas.js";
 import type { Customer } from "../tokens/customer-token.js";
-import { type ExternalAccount, readExternalAccounts } from "./routes/external-accounts.js";
+import { type ExternalAccount, readExternalAccounts } from "../accounts/external-account.js";
 import type { RampContext } from "../context.js";
 import { acquireLease, stealLease } from "../intents/lease.js";
 
@@ -24,7 +24,7 @@ import { acquireLease, stealLease } from "../intents/lease.js";
 export class IntentCreation implements IdempotentOperation {
   readonly #call: CustomerRequest<CreateIntentBody>;
   readonly #leaseOwner = newId();
-  #begun: { readonly id: string; readonly intent: Promise<Intent> } | null = null;
+  #begun: Intent | null = null;
 
   constructor(call: CustomerRequest<CreateIntentBody>) {
     this.#call = call;
@@ -36,12 +36,12 @@ export class IntentCreation implements IdempotentOperation {
     if (error) return error;
     const sides = await readSides(ramp, caller, body);
     if (isRampError(sides)) return sides;
-    const paymentRoute = await routeIntent(ramp, caller.projectId, { ...body, ...sides }, isReplay);
-    if (paymentRoute === "replay" || isRampError(paymentRoute)) return paymentRoute;
+    const choice = await chooseProvider(ramp, caller.projectId, { ...body, ...sides }, isReplay);
+    if (choice === "replay" || isRampError(choice)) return choice;
     const intent: NewIntent = {
       id: newId(),
       customerId: caller.customerId,
-      ...paymentRoute,
+      ...choice,
       autoExecute: body.autoExecute ?? false,
       onboardingRedirectUrl: body.onboardingRedirectUrl ?? null,
       checkoutRedirectUrl: body.checkoutRedirectUrl ?? null,
@@ -50,20 +50,17 @@ export class IntentCreation implements IdempotentOperation {
     return { resourceId: intent.id, begin: (tx) => this.#begin(tx, intent) };
   }
 
-  #begin(tx: ProjectTransaction, given: NewIntent): Promise<null> {
-    const intent = recordIntent(tx, given, this.#leaseOwner, this.#call.ramp.polling);
-    // Not awaited here, so that COMMIT is sent with it: if it fails, so does the transaction.
-    intent.catch(() => undefined);
-    this.#begun = { id: given.id, intent };
-    return Promise.resolve(null);
+  async #begin(tx: ProjectTransaction, given: NewIntent): Promise<null> {
+    this.#begun = await recordIntent(tx, given, this.#leaseOwner, this.#call.ramp.polling);
+    return null;
   }
 
   async finish(id: string, store: StoreResponse): Promise<RampResponse> {
     const { ramp, caller } = this.#call;
     const settle: OnIdle<RampResponse> = (tx, intent) =>
       store(tx, jsonResponse(201, intentEnvelope(ramp, caller.projectId, intent)));
-    const begun = this.#begun?.id === id ? await this.#begun.intent : null;
-    if (begun) return processLeased(ramp, caller.projectId, begun, this.#leaseOwner, settle);
+    if (this.#begun?.id === id)
+      return processLeased(ramp, caller.projectId, this.#begun, this.#leaseOwner, settle);
     return continueIfFree(ramp, caller.projectId, id, this.#leaseOwner, settle);
   }
 }
@@ -193,7 +190,7 @@ async function continueIfFree<T>(
       readIntent(tx, id),
     ]);
     if (intent === null) throw new Error(`The intent ${id} does not exist.`);
-    return isLeased ? { intent } : { settled: settle(tx, intent) };
+    return isLeased ? { intent } : { settled: await settle(tx, intent) };
   });
   return "settled" in leased
     ? leased.settled

@@ -3,7 +3,6 @@ import { runner } from "node-pg-migrate";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { seedCurrencies } from "../accounts/currency.js";
-import { customerIdOf } from "./id.js";
 
 /** Where the queue keeps its tables. */
 export const QUEUE_SCHEMA = "ramp_jobs";
@@ -44,38 +43,8 @@ export async function migrate(databaseUrl: string): Promise<readonly string[]> {
       log: () => undefined,
     });
     await seedCurrencies(client);
-    await assignCustomerIds(client);
     return ran.map(({ name }) => name);
   } finally {
     await client.end();
   }
-}
-
-/** Customers per statement. */
-const CUSTOMER_BATCH = 1_000;
-
-/** Replaces customer ids from before 0023_customer_ids.sql by UUIDs, which SQL cannot compute (version 5). */
-async function assignCustomerIds(client: pg.Client): Promise<void> {
-  await client.query("SET ramp.operator = 'on'");
-  for (;;) {
-    const { rows } = await client.query<{ project_id: string; id: string }>(
-      "SELECT project_id, id FROM ramp.customers WHERE id !~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' LIMIT $1",
-      [CUSTOMER_BATCH],
-    );
-    if (rows.length === 0) break;
-    const values = [
-      rows.map((row) => row.project_id),
-      rows.map(({ id }) => id),
-      rows.map((row) => customerIdOf(row.project_id, row.id)),
-    ];
-    const renamed = "unnest($1::uuid[], $2::text[], $3::text[]) AS r (project_id, old, new)";
-    await client.query(
-      `WITH renamed AS (SELECT * FROM ${renamed}),
-       revoked AS (UPDATE ramp.token_revocations t SET customer_id = r.new FROM renamed r
-         WHERE t.project_id = r.project_id AND t.customer_id = r.old)
-       UPDATE ramp.customers c SET id = r.new FROM renamed r WHERE c.project_id = r.project_id AND c.id = r.old`,
-      values,
-    );
-  }
-  await client.query("RESET ramp.operator");
 }

@@ -1,6 +1,5 @@
 import pg from "pg";
 import type { ProjectId } from "./id.js";
-import { Socket } from "node:net";
 
 /** Connections of one process; a request holds one only while its short transaction runs. */
 const MAX_CONNECTIONS = 20;
@@ -13,7 +12,7 @@ const SESSION_SETTINGS =
   "SET timezone = 'UTC'; SET jit = off; SET plan_cache_mode = force_generic_plan; " +
   `SET statement_timeout = ${String(STATEMENT_TIMEOUT_MS)}`;
 
-/** The role that row-level security binds (migrations/0001_base.sql). */
+/** The role that row-level security binds (migrations/0001_schema.sql). */
 const PROJECT_ROLE = "routewright_ramp_project";
 
 /** A row as the driver gives it: `numeric` and `bigint` as text, `timestamptz` as `Date`. */
@@ -46,7 +45,7 @@ export function ofProject(alias: string): string {
   return `${alias}.${OF_PROJECT}`;
 }
 
-/** SQLSTATE that `ramp.require_row` raises (migrations/0002_insist.sql, renamed by 0003_standard_names.sql). */
+/** SQLSTATE that `ramp.require_row` raises. */
 const PRECONDITION_FAILED = "RW003";
 
 interface DbTransaction {
@@ -61,8 +60,6 @@ interface DbTransaction {
    * and no statement after it takes effect.
    */
   requireRow(text: string, values?: readonly unknown[]): void;
-  /** Calls `act` right before the commit. */
-  beforeCommit(act: () => void): void;
 }
 
 declare const scope: unique symbol;
@@ -76,6 +73,12 @@ export interface ProjectTransaction extends DbTransaction {
 /** A transaction across projects: set-up, sign-in, sweeps. */
 export interface OperatorTransaction extends DbTransaction {
   readonly [scope]: "operator";
+}
+
+export interface PageRequest {
+  readonly limit: number;
+  /** Id of the last item of the page before. */
+  readonly startingAfter: string | null;
 }
 
 /** The ramp's database. Every query runs either for one project or for the operator. */
@@ -101,7 +104,6 @@ export async function openDatabase(options: DatabaseOptions): Promise<RampDataba
     connectionTimeoutMillis: 10_000,
     // A statement does not wait for the result of the one before it: only awaited results cost a round trip.
     pipeline: true,
-    stream: () => batchingSocket(),
     application_name: "routewright-ramp",
     // The pool awaits it before the first use of the connection; the declared type omits that.
     onConnect: (client) => client.query(SESSION_SETTINGS) as unknown as undefined,
@@ -182,7 +184,6 @@ class PooledDatabase implements RampDatabase {
 class DbSession {
   readonly #client: pg.PoolClient;
   readonly #names: StatementNames;
-  readonly #beforeCommit: (() => void)[] = [];
   /** The first failure; later statements fail because of it. */
   failure: Error | undefined;
 
@@ -204,7 +205,6 @@ class DbSession {
 
   /** COMMIT of a failed transaction rolls back; only its command tag shows that. */
   async commit(): Promise<void> {
-    for (const act of this.#beforeCommit) act();
     const { command } = await this.send("COMMIT");
     if (this.failure !== undefined) throw this.failure;
     if (command !== "COMMIT") throw new Error("The transaction was rolled back.");
@@ -224,40 +224,11 @@ class DbSession {
     write: (text, values = []) => void this.send(text, values),
     requireRow: (text, values = []) =>
       void this.send(`WITH found AS (${text}) SELECT ramp.require_row(count(*) > 0) FROM found`, values),
-    beforeCommit: (act) => void this.#beforeCommit.push(act),
   };
 }
 
 function failureOf(error: pg.DatabaseError): Error {
   return error.code === PRECONDITION_FAILED ? new PreconditionFailed() : error;
-}
-
-/**
- * A socket that joins the writes of one event-loop turn into one buffer. The driver writes each part of each statement
- * separately: for many small statements those system calls, or one vectored write of them, cost more than the rest of the request.
- */
-function batchingSocket(): Socket {
-  const socket = new Socket();
-  // Replaced after `connect`, which restores the plain `write`.
-  socket.once("connect", () => {
-    const write = socket.write.bind(socket) as (...args: readonly unknown[]) => boolean;
-    let chunks: Uint8Array[] = [];
-    const flush = (): void => {
-      const batch = chunks;
-      chunks = [];
-      if (batch.length > 0) write(batch.length === 1 ? batch[0] : Buffer.concat(batch));
-    };
-    socket.write = (...args: readonly unknown[]) => {
-      const [chunk, ...others] = args;
-      if (others.length > 0 || !(chunk instanceof Uint8Array)) {
-        flush();
-        return write(...args);
-      }
-      if (chunks.push(chunk) === 1) process.nextTick(flush);
-      return true;
-    };
-  });
-  return socket;
 }
 
 /** Prepared statements held per connection at most: each keeps its plan in the database's memory. */

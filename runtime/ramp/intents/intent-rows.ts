@@ -3,6 +3,7 @@ import {
   OF_PROJECT,
   ofProject,
   type OperatorTransaction,
+  type PageRequest,
   type ProjectTransaction,
 } from "../database/ramp-database.js";
 import type { Intent, Price, Requirement, Transaction, IntentStatus, TransactionStatus } from "./intent.js";
@@ -90,12 +91,6 @@ export async function lockIntent(tx: ProjectTransaction, id: string): Promise<In
   const intent = await readIntent(tx, id);
   if (intent === null) throw new Error(`The intent ${id} does not exist.`);
   return intent;
-}
-
-export interface PageRequest {
-  readonly limit: number;
-  /** Id of the last item of the page before. */
-  readonly startingAfter: string | null;
 }
 
 /** Filter of a project's intents; omitted fields match all. */

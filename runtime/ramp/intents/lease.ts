@@ -1,6 +1,5 @@
 import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/ramp-database.js";
 import { type Intent, isTerminal } from "./intent.js";
-import { ComputedValue, writeIntent } from "./transitions.js";
 
 /**
  * One process at a time talks to a provider about an intent: it holds the intent's lease. A crashed owner's lease expires;
@@ -69,7 +68,10 @@ export function stealLease(
   { leaseMs }: PollingPolicy,
 ): void {
   const expiresAt = new Date(Date.now() + leaseMs);
-  writeIntent(tx, id, { lease_owner: owner, lease_expires_at: expiresAt, next_poll_at: expiresAt });
+  tx.write(
+    `UPDATE ramp.intents SET lease_owner = $2, lease_expires_at = $3, next_poll_at = $3 WHERE ${OF_PROJECT} AND id = $1`,
+    [id, owner, expiresAt],
+  );
 }
 
 /** Locks the intent for the transaction; the transaction fails when `owner` no longer holds the lease. */
@@ -85,7 +87,10 @@ export function assertLease(tx: ProjectTransaction, id: string, owner: string): 
  */
 export function renewLease(tx: ProjectTransaction, id: string, { leaseMs }: PollingPolicy): void {
   const expiresAt = new Date(Date.now() + leaseMs);
-  writeIntent(tx, id, { lease_expires_at: expiresAt, next_poll_at: expiresAt });
+  tx.write(
+    `UPDATE ramp.intents SET lease_expires_at = $2, next_poll_at = $2 WHERE ${OF_PROJECT} AND id = $1`,
+    [id, expiresAt],
+  );
 }
 
 /**
@@ -93,15 +98,11 @@ export function renewLease(tx: ProjectTransaction, id: string, { leaseMs }: Poll
  * lease was acquired. Call `assertLease` in the same transaction first.
  */
 export function releaseLease(tx: ProjectTransaction, intent: Intent, policy: PollingPolicy): void {
-  writeIntent(tx, intent.id, {
-    lease_owner: null,
-    lease_expires_at: null,
-    next_poll_at: new ComputedValue(
-      nextPollAt(intent, policy, Date.now()),
-      (planned) => `CASE WHEN poll_requested THEN now() ELSE ${planned}::timestamptz END`,
-    ),
-    failed_attempts: intent.failedAttempts,
-  });
+  tx.write(
+    `UPDATE ramp.intents SET lease_owner = NULL, lease_expires_at = NULL, failed_attempts = $3,
+       next_poll_at = CASE WHEN poll_requested THEN now() ELSE $2::timestamptz END WHERE ${OF_PROJECT} AND id = $1`,
+    [intent.id, nextPollAt(intent, policy, Date.now()), intent.failedAttempts],
+  );
 }
 
 /** Null: no further poll unless a callback arrives. */

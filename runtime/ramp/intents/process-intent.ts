@@ -11,7 +11,7 @@ import { acquireLease, assertLease, pollAfterLease, releaseLease, renewLease } f
 import { callProvider, type StepOutcome } from "./provider-steps.js";
 
 /** Called in the transaction in which an intent becomes idle, for example to store the answer to a request. */
-export type OnIdle<T> = (tx: ProjectTransaction, intent: Intent) => T;
+export type OnIdle<T> = (tx: ProjectTransaction, intent: Intent) => T | Promise<T>;
 
 /**
  * Processes an intent until it can only wait: calls the provider with no transaction open and records the outcome, step by
@@ -36,7 +36,7 @@ export async function processLeased<T>(
       .inProject(projectId, (tx) => {
         // Only the lease owner writes, so the intent in memory is the current one.
         assertLease(tx, intent.id, owner);
-        return Promise.resolve(recordOutcome(ramp, tx, intent, outcome, progress, onIdle));
+        return recordOutcome(ramp, tx, intent, outcome, progress, onIdle);
       })
       .catch((error: unknown) => afterLeaseLost(ramp, projectId, intent.id, onIdle, error));
     await recordedFailpoint(step);
@@ -51,14 +51,14 @@ interface Recorded<T> {
   readonly idle: { readonly value: T } | null;
 }
 
-function recordOutcome<T>(
+async function recordOutcome<T>(
   { now, polling }: RampContext,
   tx: ProjectTransaction,
   before: Intent,
   outcome: StepOutcome,
   progress: Progress,
   onIdle: OnIdle<T>,
-): Recorded<T> {
+): Promise<Recorded<T>> {
   const intent = outcome.apply(tx, before);
   if (intent.attentionReason !== before.attentionReason) recordAttention(tx, intent);
   if (nextStep(intent, now(), progress) !== "wait") {
@@ -66,7 +66,7 @@ function recordOutcome<T>(
     return { intent, idle: null };
   }
   releaseLease(tx, intent, polling);
-  return { intent, idle: { value: onIdle(tx, intent) } };
+  return { intent, idle: { value: await onIdle(tx, intent) } };
 }
 
 /** Another process has the lease: uses the intent as that process left it. Other errors are thrown on. */
@@ -80,7 +80,7 @@ async function afterLeaseLost<T>(
   if (!(error instanceof PreconditionFailed)) throw error;
   return database.inProject(projectId, async (tx) => {
     const intent = await lockIntent(tx, id);
-    return { intent, idle: { value: onIdle(tx, intent) } };
+    return { intent, idle: { value: await onIdle(tx, intent) } };
   });
 }
 

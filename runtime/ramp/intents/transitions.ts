@@ -3,7 +3,7 @@ import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.j
 import { newId } from "../database/id.js";
 import type { Intent, Requirement, Transaction, IntentStatus, RequirementStatus } from "./intent.js";
 
-/** State changes. Each writes the row and its event with the transaction's commit and returns the changed intent. */
+/** State changes. Each writes the row and its event and returns the changed intent. */
 
 export function moveIntent(
   tx: ProjectTransaction,
@@ -12,7 +12,10 @@ export function moveIntent(
   failureReason: string | null = null,
 ): Intent {
   const moved = { ...intent, status, failureReason, updatedAt: new Date() };
-  writeIntent(tx, intent.id, { failure_reason: failureReason, updated_at: moved.updatedAt }, status);
+  tx.write(
+    `UPDATE ramp.intents SET status = $2, failure_reason = $3, updated_at = $4 WHERE ${OF_PROJECT} AND id = $1`,
+    [intent.id, status, failureReason, moved.updatedAt],
+  );
   recordIntentEvent(tx, moved, intent.status);
   return moved;
 }
@@ -34,9 +37,11 @@ export function recordIntentEvent(
 }
 
 export function addRequirement(tx: ProjectTransaction, intent: Intent, requirement: Requirement): Intent {
-  const { code, status } = requirement;
-  const position = intent.requirements.length;
-  writeRequirement(tx, { intentId: intent.id, code }, status, { ...requirement, position });
+  const { code, status, title, form } = requirement;
+  tx.write(
+    "INSERT INTO ramp.requirements (intent_id, code, status, position, title, form) VALUES ($1, $2, $3, $4, $5, $6)",
+    [intent.id, code, status, intent.requirements.length, title, form],
+  );
   recordRequirementEvent(tx, intent, code, status);
   return { ...intent, requirements: [...intent.requirements, requirement] };
 }
@@ -47,7 +52,10 @@ export function moveRequirement(
   code: string,
   status: RequirementStatus,
 ): Intent {
-  writeRequirement(tx, { intentId: intent.id, code }, status);
+  tx.write(
+    `UPDATE ramp.requirements SET status = $3, updated_at = now() WHERE ${OF_PROJECT} AND intent_id = $1 AND code = $2`,
+    [intent.id, code, status],
+  );
   recordRequirementEvent(tx, intent, code, status);
   const requirements = intent.requirements.map((item) => (item.code === code ? { ...item, status } : item));
   return { ...intent, requirements };
@@ -151,107 +159,4 @@ export function recordAttention(tx: ProjectTransaction, { id, customerId, attent
     [id, attentionReason],
   );
   recordEvent(tx, "intent.attention", { intentId: id, customerId, reason: attentionReason });
-}
-
-/**
- * Changes of an intent and its requirements, written as one statement per row right before the commit: each version of a row
- * costs entries in all indexes and checks of all foreign keys.
- */
-interface PendingWrites {
-  readonly intents: Map<string, { readonly columns: Map<string, unknown>; readonly moves: IntentStatus[] }>;
-  readonly requirements: Map<string, PendingRequirement>;
-}
-
-interface PendingRequirement {
-  readonly intentId: string;
-  readonly code: string;
-  readonly moves: RequirementStatus[];
-  /** Null: the row exists. */
-  added: (Requirement & { readonly position: number }) | null;
-}
-
-const pending = new WeakMap<ProjectTransaction, PendingWrites>();
-
-function writesOf(tx: ProjectTransaction): PendingWrites {
-  const known = pending.get(tx);
-  if (known) return known;
-  const writes: PendingWrites = { intents: new Map(), requirements: new Map() };
-  pending.set(tx, writes);
-  tx.beforeCommit(() => flush(tx, writes));
-  return writes;
-}
-
-/** A column's new value that depends on the row. */
-export class ComputedValue {
-  readonly value: unknown;
-  /** The assigned expression, given the parameter of `value`. */
-  readonly sql: (parameter: string) => string;
-
-  constructor(value: unknown, sql: (parameter: string) => string) {
-    this.value = value;
-    this.sql = sql;
-  }
-}
-
-/** Sets columns of an intent's row, by their names in the database; a later value of the transaction counts. */
-export function writeIntent(
-  tx: ProjectTransaction,
-  id: string,
-  columns: Readonly<Record<string, unknown>>,
-  move: IntentStatus | null = null,
-): void {
-  const { intents } = writesOf(tx);
-  const write = intents.get(id) ?? { columns: new Map<string, unknown>(), moves: [] };
-  intents.set(id, write);
-  for (const [name, value] of Object.entries(columns)) write.columns.set(name, value);
-  if (move !== null) write.moves.push(move);
-}
-
-/** Moves a requirement; `added`: its row is new. */
-function writeRequirement(
-  tx: ProjectTransaction,
-  { intentId, code }: Pick<PendingRequirement, "intentId" | "code">,
-  status: RequirementStatus,
-  added: PendingRequirement["added"] = null,
-): void {
-  const { requirements } = writesOf(tx);
-  const key = `${intentId} ${code}`;
-  const write = requirements.get(key) ?? { intentId, code, moves: [], added };
-  requirements.set(key, write);
-  write.moves.push(status);
-}
-
-function flush(tx: ProjectTransaction, { intents, requirements }: PendingWrites): void {
-  for (const write of requirements.values()) flushRequirement(tx, write);
-  for (const [id, { columns, moves }] of intents) {
-    const status = moves.at(-1);
-    if (status !== undefined) columns.set("status", status).set("moves", moves);
-    const assignments = [...columns].map(([name, value], at) => {
-      const parameter = `$${String(at + 2)}`;
-      return `${name} = ${value instanceof ComputedValue ? value.sql(parameter) : parameter}`;
-    });
-    const values = [...columns.values()].map((value) =>
-      value instanceof ComputedValue ? value.value : value,
-    );
-    tx.write(`UPDATE ramp.intents SET ${assignments.join(", ")} WHERE ${OF_PROJECT} AND id = $1`, [
-      id,
-      ...values,
-    ]);
-  }
-}
-
-function flushRequirement(
-  tx: ProjectTransaction,
-  { intentId, code, moves, added }: PendingRequirement,
-): void {
-  const key = [intentId, code, moves.at(-1), moves];
-  if (added === null)
-    return tx.write(
-      `UPDATE ramp.requirements SET status = $3, moves = $4, updated_at = now() WHERE ${OF_PROJECT} AND intent_id = $1 AND code = $2`,
-      key,
-    );
-  tx.write(
-    "INSERT INTO ramp.requirements (intent_id, code, status, moves, position, title, form) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-    [...key, added.position, added.title, added.form],
-  );
 }

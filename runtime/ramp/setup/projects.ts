@@ -119,7 +119,7 @@ export async function addSecret(
   try {
     return succeeded(await database.asOperator((tx) => insertSecret(tx, id)));
   } catch (error) {
-    // A trigger allows two valid secrets (migrations/0028_secret_lock.sql).
+    // A trigger allows two valid secrets (migrations/0001_schema.sql).
     if ((error as { code?: string }).code === "RW002") return failed((error as Error).message);
     throw error;
   }

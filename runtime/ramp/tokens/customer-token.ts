@@ -99,10 +99,8 @@ export class CustomerTokens {
   }
 
   async #verify(token: string): Promise<Verified | null> {
-    const kid = decoded(token)?.header.kid;
-    const key = typeof kid === "string" ? await this.#keys.find(kid) : null;
-    const claims = key && verified(token, key.publicKey, this.#issuer);
-    const { sub, pid, iat, exp } = claims ?? {};
+    const { sub, pid, iat, exp, aud } = (await this.#keys.verify(token, this.#issuer)) ?? {};
+    if (aud !== AUDIENCE) return null;
     if (typeof sub !== "string" || typeof pid !== "string") return null;
     if (typeof iat !== "number" || typeof exp !== "number") return null;
     const expiresAt = Math.min(exp * 1000, Date.now() + CACHED_MS);
@@ -118,16 +116,6 @@ export class CustomerTokens {
 function decoded(token: string): jwt.Jwt | null {
   try {
     return jwt.decode(token, { complete: true });
-  } catch {
-    return null;
-  }
-}
-
-/** The claims, or null for a token that does not verify: the library throws for a malformed one. */
-function verified(token: string, key: KeyObject, issuer: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const claims = jwt.verify(token, key, { algorithms: [SIGNING_ALGORITHM], issuer, audience: AUDIENCE });
-    return typeof claims === "object" ? claims : null;
   } catch {
     return null;
   }
@@ -179,6 +167,20 @@ export class SigningKeys {
     const named = (keys: readonly SigningKey[]): SigningKey | undefined =>
       keys.find((key) => key.kid === kid);
     return named(await this.#read(FRESH_MS)) ?? named(await this.#read(UNKNOWN_KID_MS)) ?? null;
+  }
+
+  /** The claims of a token that one of the keys signed; null for any other token. */
+  async verify(token: string, issuer: string): Promise<jwt.JwtPayload | null> {
+    const kid = decoded(token)?.header.kid;
+    const key = typeof kid === "string" ? await this.find(kid) : null;
+    if (key === null) return null;
+    try {
+      const claims = jwt.verify(token, key.publicKey, { algorithms: [SIGNING_ALGORITHM], issuer });
+      return typeof claims === "object" ? claims : null;
+    } catch {
+      // The library throws for each token that does not verify.
+      return null;
+    }
   }
 
   #read(freshMs: number): Promise<readonly SigningKey[]> {

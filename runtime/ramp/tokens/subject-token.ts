@@ -3,7 +3,6 @@ import {
   customFetch,
   decodeJwt,
   errors,
-  type JWTPayload,
   type JWTVerifyGetKey,
   jwtVerify,
 } from "jose";
@@ -12,6 +11,7 @@ import type { ProjectId } from "../database/id.js";
 import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
 import { sendRequest } from "../outbound-http.js";
 import { parseJson } from "../json-schema.js";
+import type { SigningKeys } from "./customer-token.js";
 
 /** Algorithms of subject tokens: public keys only. */
 const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"];
@@ -41,25 +41,23 @@ interface IdentityProvider {
 /** Verifies the ID tokens of the identity providers that a project has registered. Keys come from them alone. */
 export class SubjectTokens {
   readonly #database: RampDatabase;
-  readonly #own: { readonly issuer: string; readonly keys: JWTVerifyGetKey };
+  readonly #wallets: { readonly issuer: string; readonly keys: SigningKeys };
   readonly #keySets = new Map<string, KeySet>();
 
-  /** @param own the issuer of our own wallet tokens and their keys, which need not be fetched */
-  constructor(database: RampDatabase, own: { readonly issuer: string; readonly keys: JWTVerifyGetKey }) {
+  /** @param wallets the issuer of our own wallet tokens, and the keys that signed them */
+  constructor(database: RampDatabase, wallets: { readonly issuer: string; readonly keys: SigningKeys }) {
     this.#database = database;
-    this.#own = own;
+    this.#wallets = wallets;
   }
 
   /** The subject of a token, or why it is refused: 401 for issuer and audience, 400 for all else (runtime/ramp/README.md, Errors). */
   async verify(projectId: ProjectId, token: string): Promise<Subject | RampError> {
     const issuer = issuerOf(token);
     if (issuer === null) return rampError("INVALID_SUBJECT_TOKEN");
-    const isWallet = issuer === this.#own.issuer;
-    const provider = await this.#database.inProject(projectId, (tx) =>
-      isWallet ? readWalletSignIn(tx, issuer) : readIdentityProvider(tx, issuer),
-    );
+    if (issuer === this.#wallets.issuer) return this.#verifyWallet(projectId, token);
+    const provider = await this.#database.inProject(projectId, (tx) => readIdentityProvider(tx, issuer));
     if (provider === null) return rampError("SUBJECT_TOKEN_REJECTED");
-    const keys = isWallet ? this.#own.keys : await this.#keysOf(issuer);
+    const keys = await this.#keysOf(issuer);
     if (isRampError(keys)) return keys;
     try {
       const { payload } = await jwtVerify(token, keys, {
@@ -69,13 +67,23 @@ export class SubjectTokens {
         clockTolerance: provider.clock_skew_seconds,
         requiredClaims: ["exp", "sub", "iat"],
       });
-      // A contract wallet was checked with one project's node: the token is for that project alone.
-      if (isWallet && payload["pid"] !== undefined && payload["pid"] !== projectId)
-        return rampError("SUBJECT_TOKEN_REJECTED");
-      return subjectOf(issuer, payload, isWallet);
+      return subjectOf(issuer, payload, false);
     } catch (error) {
       return verificationError(error);
     }
+  }
+
+  /** A wallet token is for a domain that the project registered. */
+  async #verifyWallet(projectId: ProjectId, token: string): Promise<Subject | RampError> {
+    const { issuer, keys } = this.#wallets;
+    const claims = await keys.verify(token, issuer);
+    if (claims === null) return rampError("INVALID_SUBJECT_TOKEN");
+    const domains = await this.#database.inProject(projectId, readWalletDomains);
+    // A contract wallet was checked with one project's node: the token is for that project alone.
+    const isForOther = claims["pid"] !== undefined && claims["pid"] !== projectId;
+    if (isForOther || typeof claims.aud !== "string" || !domains.includes(claims.aud))
+      return rampError("SUBJECT_TOKEN_REJECTED");
+    return subjectOf(issuer, claims, true);
   }
 
   async #keysOf(issuer: string): Promise<JWTVerifyGetKey | RampError> {
@@ -152,7 +160,11 @@ function issuerOf(token: string): string | null {
   }
 }
 
-function subjectOf(issuer: string, { sub, exp }: JWTPayload, isWallet: boolean): Subject | RampError {
+function subjectOf(
+  issuer: string,
+  { sub, exp }: { readonly sub?: string | undefined; readonly exp?: number | undefined },
+  isWallet: boolean,
+): Subject | RampError {
   const isUsable =
     sub !== undefined && sub !== "" && sub.length <= 256 && !sub.includes("\0") && exp !== undefined;
   return isUsable
@@ -176,11 +188,10 @@ function readIdentityProvider(tx: ProjectTransaction, issuer: string): Promise<I
   );
 }
 
-/** Wallet sign-in as an identity provider: its audiences are the domains that the project registered, if any. */
-async function readWalletSignIn(tx: ProjectTransaction, issuer: string): Promise<IdentityProvider | null> {
+/** Domains whose wallet sign-ins the project accepts. */
+async function readWalletDomains(tx: ProjectTransaction): Promise<readonly string[]> {
   const row = await tx.row<{ wallet_domains: readonly string[] }>(
     "SELECT wallet_domains FROM ramp.projects WHERE id = ramp.current_project()",
   );
-  if (row === null || row.wallet_domains.length === 0) return null;
-  return { issuer, audiences: row.wallet_domains, clock_skew_seconds: 0 };
+  return row?.wallet_domains ?? [];
 }

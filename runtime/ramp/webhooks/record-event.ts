@@ -31,20 +31,9 @@ export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
 
 export type EventType = keyof typeof EVENTS;
 
-interface NewEvent {
-  readonly id: string;
-  readonly type: EventType;
-  /** The body around its sequence number, which the database gives. */
-  readonly head: string;
-  readonly tail: string;
-}
-
-/** Events of open transactions. */
-const pending = new WeakMap<ProjectTransaction, NewEvent[]>();
-
 /**
  * Writes an event and its deliveries in the transaction of the state change that it reports: none is sent for a rollback, none
- * is lost for a commit. All events of a transaction are one statement at its end.
+ * is lost for a commit. The database gives the sequence number within the body.
  */
 export function recordEvent(
   tx: ProjectTransaction,
@@ -53,27 +42,12 @@ export function recordEvent(
 ): void {
   const head = JSON.stringify({ type, timestamp: new Date().toISOString() }).slice(0, -1);
   const tail = JSON.stringify({ projectId: tx.projectId, ...data });
-  const event = { id: newId(), type, head: `${head},"sequence":`, tail: `,"data":${tail}}` };
-  const events = pending.get(tx);
-  if (events) return void events.push(event);
-  const first = [event];
-  pending.set(tx, first);
-  tx.beforeCommit(() => writeEvents(tx, first));
-}
-
-function writeEvents(tx: ProjectTransaction, events: readonly NewEvent[]): void {
   tx.write(
     `WITH event AS (
-       INSERT INTO ramp.events (id, type, sequence, body) SELECT e.id, e.type, e.sequence, e.head || e.sequence || e.tail
-       FROM (SELECT *, nextval('ramp.event_sequence') AS sequence
-         FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) AS u (id, type, head, tail)) e RETURNING id)
+       INSERT INTO ramp.events (id, type, sequence, body) SELECT $1, $2, n, $3 || n || $4
+       FROM nextval('ramp.event_sequence') AS n RETURNING id)
      INSERT INTO ramp.webhook_deliveries (event_id, endpoint_id, attempt_at)
      SELECT event.id, e.id, now() FROM event, ramp.webhook_endpoints e WHERE ${ofProject("e")} AND e.enabled`,
-    [
-      events.map(({ id }) => id),
-      events.map(({ type }) => type),
-      events.map(({ head }) => head),
-      events.map(({ tail }) => tail),
-    ],
+    [newId(), type, `${head},"sequence":`, `,"data":${tail}}`],
   );
 }

@@ -1,7 +1,12 @@
 import type { Project } from "../../tokens/project-credentials.js";
 import { Type } from "@sinclair/typebox";
 import type { IdempotentOperation, IsReplay, PreparedOperation } from "../../idempotency.js";
-import { OF_PROJECT, ofProject, type ProjectTransaction } from "../../database/ramp-database.js";
+import {
+  OF_PROJECT,
+  ofProject,
+  type PageRequest,
+  type ProjectTransaction,
+} from "../../database/ramp-database.js";
 import { tokenExpiry } from "../../tokens/customer-token.js";
 import type { Subject } from "../../tokens/subject-token.js";
 import {
@@ -17,7 +22,6 @@ import { CreateCustomerBody, CustomersQuery, metadataError } from "../request-sc
 import { CustomerView } from "../response-schemas.js";
 import { customerIdOf } from "../../database/id.js";
 import { randomUUID } from "node:crypto";
-import type { PageRequest } from "../../intents/intent-rows.js";
 export const createCustomer = idempotentRoute("project", {
   method: "POST",
   path: "/v1/customers",

@@ -1,7 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { isUuid } from "../../database/id.js";
-import { OF_PROJECT, ofProject, type ProjectTransaction } from "../../database/ramp-database.js";
-import type { PageRequest } from "../../intents/intent-rows.js";
+import {
+  OF_PROJECT,
+  ofProject,
+  type PageRequest,
+  type ProjectTransaction,
+} from "../../database/ramp-database.js";
 import { jsonResponse, rampError } from "../../ramp-errors.js";
 import { listResponse } from "../intent-view.js";
 import { route } from "../route.js";

@@ -39,6 +39,14 @@ CREATE TABLE ramp.projects (
   token_ttl_seconds integer NOT NULL DEFAULT 0 CHECK (token_ttl_seconds BETWEEN 0 AND 31536000),
   -- Origins that may frame the hosted pages.
   page_origins text[] NOT NULL DEFAULT '{}',
+  -- Hosts of the sites whose wallet sign-ins the project accepts.
+  wallet_domains text[] NOT NULL DEFAULT '{}',
+  -- Addresses of Ethereum nodes by chain id, as sealed JSON: they often carry an API key.
+  wallet_rpc bytea,
+  -- Longest lifetime of a customer token.
+  max_token_seconds integer NOT NULL DEFAULT 86400 CHECK (max_token_seconds BETWEEN 60 AND 2592000),
+  -- Origins that redirect URLs may have; empty: any.
+  redirect_origins text[] NOT NULL DEFAULT '{}',
   created_at timestamptz NOT NULL DEFAULT now()
 );
 
@@ -54,7 +62,9 @@ CREATE INDEX ON ramp.client_secrets (project_id) WHERE revoked_at IS NULL;
 -- At most two valid secrets of a project: the old and the new one during a rotation.
 CREATE FUNCTION ramp.two_secrets() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM FROM ramp.projects WHERE id = NEW.project_id FOR UPDATE;
+  -- NO KEY UPDATE: two inserts at once both hold the foreign key's KEY SHARE lock on the project, and FOR UPDATE would wait for
+  -- the other's in a deadlock.
+  PERFORM FROM ramp.projects WHERE id = NEW.project_id FOR NO KEY UPDATE;
   IF (SELECT count(*) FROM ramp.client_secrets WHERE project_id = NEW.project_id AND revoked_at IS NULL) > 2 THEN
     RAISE EXCEPTION 'A project has at most two valid client secrets: revoke one first.' USING ERRCODE = 'RW002';
   END IF;
@@ -102,8 +112,10 @@ CREATE UNIQUE INDEX ON ramp.currencies (upper(code));
 
 CREATE TABLE ramp.customers (
   project_id uuid NOT NULL DEFAULT ramp.current_project() REFERENCES ramp.projects (id),
-  -- The caller's own id.
+  -- A UUID (README.md, Customers).
   id text NOT NULL CHECK (id <> '' AND length(id) <= 256),
+  -- The caller's own id.
+  external_id text NOT NULL CHECK (external_id <> '' AND length(external_id) <= 256),
   -- What providers know the customer by.
   reference uuid NOT NULL,
   metadata jsonb,
@@ -112,6 +124,15 @@ CREATE TABLE ramp.customers (
   PRIMARY KEY (project_id, id)
 );
 CREATE INDEX ON ramp.customers (project_id, created_at DESC, id DESC);
+CREATE INDEX ON ramp.customers (project_id, external_id);
+
+-- Tokens of a customer that were issued until `revoked_at` are refused. Kept for as long as such a token could live.
+CREATE TABLE ramp.token_revocations (
+  project_id uuid NOT NULL DEFAULT ramp.current_project() REFERENCES ramp.projects (id),
+  customer_id text NOT NULL,
+  revoked_at timestamptz NOT NULL,
+  PRIMARY KEY (project_id, customer_id)
+);
 
 CREATE TABLE ramp.identity_providers (
   project_id uuid NOT NULL DEFAULT ramp.current_project() REFERENCES ramp.projects (id),
@@ -142,10 +163,8 @@ CREATE TABLE ramp.provider_connections (
   project_id uuid NOT NULL DEFAULT ramp.current_project() REFERENCES ramp.projects (id),
   id uuid NOT NULL,
   code text NOT NULL,
-  url text NOT NULL,
-  key_id text NOT NULL,
-  -- Encrypted (vault.ts).
-  secret bytea NOT NULL,
+  -- Version of address and credentials for new intents.
+  version integer NOT NULL DEFAULT 1,
   -- The provider's latest capabilities (providers/protocol.ts).
   capabilities jsonb NOT NULL,
   capabilities_at timestamptz NOT NULL DEFAULT now(),
@@ -154,6 +173,40 @@ CREATE TABLE ramp.provider_connections (
   PRIMARY KEY (project_id, id),
   UNIQUE (project_id, code)
 );
+
+-- An intent keeps the address and the credentials that it was made with: each change of them is a version of the connection.
+CREATE TABLE ramp.provider_credentials (
+  project_id uuid NOT NULL DEFAULT ramp.current_project(),
+  connection_id uuid NOT NULL,
+  version integer NOT NULL,
+  url text NOT NULL,
+  key_id text NOT NULL,
+  -- Encrypted (vault.ts).
+  secret bytea NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (project_id, connection_id, version),
+  UNIQUE (project_id, connection_id, url, key_id),
+  FOREIGN KEY (project_id, connection_id) REFERENCES ramp.provider_connections (project_id, id)
+);
+
+-- Quotes whose price the provider holds until they expire.
+CREATE TABLE ramp.quotes (
+  project_id uuid NOT NULL DEFAULT ramp.current_project(),
+  id uuid NOT NULL,
+  connection_id uuid NOT NULL,
+  connection_version integer NOT NULL,
+  src_currency text NOT NULL REFERENCES ramp.currencies (code),
+  dest_currency text NOT NULL REFERENCES ramp.currencies (code),
+  src_amount numeric NOT NULL,
+  country_code text NOT NULL,
+  rail text NOT NULL,
+  -- What an intent keeps of it (intents/intent.ts, Price).
+  price jsonb NOT NULL,
+  expires_at timestamptz NOT NULL,
+  PRIMARY KEY (project_id, id),
+  FOREIGN KEY (project_id, connection_id) REFERENCES ramp.provider_connections (project_id, id)
+);
+CREATE INDEX ON ramp.quotes (expires_at);
 
 CREATE TABLE ramp.external_accounts (
   project_id uuid NOT NULL DEFAULT ramp.current_project(),
@@ -164,10 +217,13 @@ CREATE TABLE ramp.external_accounts (
   label text NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
+  -- Intents may name a deleted account, so its row stays.
+  deleted_at timestamptz,
   PRIMARY KEY (project_id, id),
   FOREIGN KEY (project_id, customer_id) REFERENCES ramp.customers (project_id, id)
 );
 CREATE INDEX ON ramp.external_accounts (project_id, customer_id);
+CREATE INDEX ON ramp.external_accounts (project_id, customer_id, created_at DESC, id DESC) WHERE deleted_at IS NULL;
 
 -- States and moves (README.md, States). intents/intent.ts has the same table; a test compares the two.
 CREATE FUNCTION ramp.intent_may_move(from_status text, to_status text) RETURNS boolean LANGUAGE sql IMMUTABLE
@@ -175,15 +231,16 @@ CREATE FUNCTION ramp.intent_may_move(from_status text, to_status text) RETURNS b
     WHEN 'PENDING' THEN to_status IN ('COMPLIANCE_IN_PROGRESS', 'COMPLIANCE_APPROVED', 'COMPLIANCE_FAILED', 'EXPIRED', 'CANCELLED')
     WHEN 'COMPLIANCE_IN_PROGRESS' THEN to_status IN ('COMPLIANCE_APPROVED', 'COMPLIANCE_FAILED', 'EXPIRED', 'CANCELLED')
     WHEN 'COMPLIANCE_APPROVED' THEN to_status IN ('PENDING_PAYMENT', 'EXPIRED', 'CANCELLED')
-    WHEN 'PENDING_PAYMENT' THEN to_status IN ('TRANSACTION_IN_PROGRESS', 'TRANSACTION_FAILED', 'EXPIRED', 'CANCELLED')
+    WHEN 'PENDING_PAYMENT' THEN to_status IN ('TRANSACTION_IN_PROGRESS', 'EXPIRED', 'CANCELLED')
     WHEN 'TRANSACTION_IN_PROGRESS' THEN to_status IN ('COMPLETED', 'TRANSACTION_FAILED', 'EXPIRED', 'CANCELLED')
     ELSE false
   END;
 
 CREATE FUNCTION ramp.transaction_may_move(from_status text, to_status text) RETURNS boolean LANGUAGE sql IMMUTABLE
   RETURN CASE from_status
-    WHEN 'PENDING' THEN to_status IN ('IN_PROGRESS', 'FAILED', 'CANCELLED')
+    WHEN 'PENDING' THEN to_status = 'IN_PROGRESS'
     WHEN 'IN_PROGRESS' THEN to_status IN ('SUCCESS', 'FAILED', 'CANCELLED')
+    WHEN 'SUCCESS' THEN to_status = 'REFUNDED'
     ELSE false
   END;
 
@@ -199,6 +256,7 @@ CREATE TABLE ramp.intents (
   id uuid NOT NULL,
   customer_id text NOT NULL,
   connection_id uuid NOT NULL,
+  connection_version integer NOT NULL,
   type text NOT NULL CHECK (type IN ('ONRAMP', 'OFFRAMP')),
   status text NOT NULL CHECK (status IN ('PENDING', 'COMPLIANCE_IN_PROGRESS', 'COMPLIANCE_APPROVED', 'PENDING_PAYMENT',
     'TRANSACTION_IN_PROGRESS', 'COMPLETED', 'COMPLIANCE_FAILED', 'TRANSACTION_FAILED', 'EXPIRED', 'CANCELLED')),
@@ -209,27 +267,43 @@ CREATE TABLE ramp.intents (
   -- Kept with exactly the currency's decimals.
   src_amount numeric NOT NULL CHECK (src_amount > 0),
   rail text NOT NULL,
+  -- The price that the intent was made at; null without a quote.
+  price jsonb,
+  -- The caller's own data.
+  metadata jsonb,
   auto_execute boolean NOT NULL,
   onboarding_redirect_url text,
   checkout_redirect_url text,
   failure_reason text,
   expires_at timestamptz NOT NULL,
-  -- When background work polls the intent next; null once nothing is left to do (background/scheduler.ts).
-  attend_at timestamptz,
-  -- One process at a time calls the provider about an intent; after a crash the claim expires.
-  attended_until timestamptz,
-  attended_by uuid,
+  -- The customer cancelled: as at expiry, an execution is cancelled at the provider first.
+  cancel_requested_at timestamptz,
+  -- When background work polls the intent next; null once nothing is left to do.
+  next_poll_at timestamptz,
+  -- Set while a lease is held: the provider is polled again as soon as the lease ends.
+  poll_requested boolean NOT NULL DEFAULT false,
+  -- One process at a time calls the provider about an intent: it holds a lease, which expires if the process crashes.
+  lease_owner uuid,
+  lease_expires_at timestamptz,
   -- Attempts in a row that the provider has not answered.
-  setbacks integer NOT NULL DEFAULT 0,
+  failed_attempts integer NOT NULL DEFAULT 0,
+  -- What stays unclear goes to the operator: why the intent needs attention, and since when.
+  attention_reason text,
+  attention_since timestamptz,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (project_id, id),
   FOREIGN KEY (project_id, customer_id) REFERENCES ramp.customers (project_id, id),
   FOREIGN KEY (project_id, connection_id) REFERENCES ramp.provider_connections (project_id, id),
-  CHECK ((status IN ('COMPLIANCE_FAILED', 'TRANSACTION_FAILED')) = (failure_reason IS NOT NULL))
+  CHECK ((status IN ('COMPLIANCE_FAILED', 'TRANSACTION_FAILED')) = (failure_reason IS NOT NULL)),
+  CHECK ((attention_reason IS NULL) = (attention_since IS NULL))
 );
 CREATE INDEX ON ramp.intents (project_id, customer_id, created_at DESC, id DESC);
-CREATE INDEX ON ramp.intents (attend_at) WHERE attend_at IS NOT NULL;
+CREATE INDEX ON ramp.intents (next_poll_at) WHERE next_poll_at IS NOT NULL;
+CREATE INDEX ON ramp.intents (attention_since) WHERE attention_since IS NOT NULL;
+-- A project reads its intents newest first, by status, or by what changed since.
+CREATE INDEX ON ramp.intents (project_id, created_at DESC, id DESC);
+CREATE INDEX ON ramp.intents (project_id, updated_at);
 
 CREATE TABLE ramp.requirements (
   project_id uuid NOT NULL DEFAULT ramp.current_project(),
@@ -250,10 +324,14 @@ CREATE TABLE ramp.transactions (
   project_id uuid NOT NULL DEFAULT ramp.current_project(),
   id uuid NOT NULL,
   intent_id uuid NOT NULL,
-  status text NOT NULL CHECK (status IN ('PENDING', 'IN_PROGRESS', 'SUCCESS', 'FAILED', 'CANCELLED')),
+  status text NOT NULL CHECK (status IN ('PENDING', 'IN_PROGRESS', 'SUCCESS', 'FAILED', 'CANCELLED', 'REFUNDED')),
   provider_reference text,
   instructions jsonb NOT NULL DEFAULT '[]',
   failure_reason text,
+  receipt jsonb,
+  refund jsonb,
+  -- Why the provider refused the order, recorded before the order is withdrawn; null once it is.
+  refusal_reason text,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (project_id, id),
@@ -267,12 +345,10 @@ DECLARE
   allowed boolean;
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    IF NEW.status <> 'PENDING' AND TG_TABLE_NAME <> 'requirements' THEN
+    IF NEW.status <> 'PENDING' THEN
       RAISE EXCEPTION '% starts as PENDING, not as %', TG_TABLE_NAME, NEW.status USING ERRCODE = 'RW001';
     END IF;
-    RETURN NEW;
-  END IF;
-  IF NEW.status IS DISTINCT FROM OLD.status THEN
+  ELSIF NEW.status <> OLD.status THEN
     allowed := CASE TG_TABLE_NAME
       WHEN 'intents' THEN ramp.intent_may_move(OLD.status, NEW.status)
       WHEN 'transactions' THEN ramp.transaction_may_move(OLD.status, NEW.status)
@@ -306,25 +382,37 @@ CREATE TABLE ramp.idempotency_claims (
 );
 CREATE INDEX ON ramp.idempotency_claims (expires_at);
 
+-- A number that grows with each event, so that receivers can order them.
+CREATE SEQUENCE ramp.event_sequence;
+
 CREATE TABLE ramp.events (
   project_id uuid NOT NULL DEFAULT ramp.current_project() REFERENCES ramp.projects (id),
   id uuid NOT NULL,
   type text NOT NULL,
+  sequence bigint NOT NULL,
   -- Text, so that every delivery sends the same bytes.
   body text NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (project_id, id)
 );
+CREATE UNIQUE INDEX ON ramp.events (project_id, sequence);
 
 CREATE TABLE ramp.webhook_endpoints (
   project_id uuid NOT NULL DEFAULT ramp.current_project() REFERENCES ramp.projects (id),
   id uuid NOT NULL,
   url text NOT NULL,
   secret bytea NOT NULL,
+  -- After a rotation both secrets sign for a while.
+  previous_secret bytea,
+  previous_secret_until timestamptz,
   allow_private boolean NOT NULL DEFAULT false,
   enabled boolean NOT NULL DEFAULT true,
+  -- Circuit breaker: failed attempts in a row, and until when nothing is sent.
+  failures integer NOT NULL DEFAULT 0,
+  paused_until timestamptz,
   created_at timestamptz NOT NULL DEFAULT now(),
-  PRIMARY KEY (project_id, id)
+  PRIMARY KEY (project_id, id),
+  CHECK ((previous_secret IS NULL) = (previous_secret_until IS NULL))
 );
 
 CREATE TABLE ramp.webhook_deliveries (
@@ -349,6 +437,17 @@ CREATE TABLE ramp.webhook_deliveries (
   CHECK ((status = 'PENDING') = (attempt_at IS NOT NULL))
 );
 CREATE INDEX ON ramp.webhook_deliveries (attempt_at) WHERE status = 'PENDING';
+CREATE INDEX ON ramp.webhook_deliveries (project_id, endpoint_id, attempt_at) WHERE status = 'PENDING';
+CREATE INDEX ON ramp.webhook_deliveries (project_id, endpoint_id) WHERE attempted_until IS NOT NULL;
+
+-- Fails a transaction whose statements were pipelined when a row that it requires is missing (database/ramp-database.ts, `requireRow`).
+CREATE FUNCTION ramp.require_row(is_found boolean) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT is_found THEN
+    RAISE EXCEPTION 'A required row is missing: the transaction is rolled back.' USING ERRCODE = 'RW003';
+  END IF;
+END
+$$;
 
 -- Row-level security, for a table's owner too: without a project no rows.
 ALTER TABLE ramp.projects ENABLE ROW LEVEL SECURITY;
@@ -385,9 +484,10 @@ BEGIN
     GRANT USAGE ON SCHEMA ramp TO routewright_ramp_project;
     GRANT SELECT ON ramp.projects, ramp.blockchains, ramp.currencies TO routewright_ramp_project;
     GRANT SELECT, INSERT, UPDATE ON ramp.customers, ramp.identity_providers, ramp.customer_identities,
-      ramp.provider_connections, ramp.external_accounts, ramp.intents, ramp.requirements, ramp.transactions,
+      ramp.provider_connections, ramp.provider_credentials, ramp.quotes, ramp.token_revocations, ramp.external_accounts, ramp.intents, ramp.requirements, ramp.transactions,
       ramp.idempotency_claims, ramp.events, ramp.webhook_endpoints, ramp.webhook_deliveries
       TO routewright_ramp_project;
+    GRANT USAGE ON SEQUENCE ramp.event_sequence TO routewright_ramp_project;
   END IF;
 END
 $$;
