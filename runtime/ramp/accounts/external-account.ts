@@ -1,0 +1,87 @@
+import { newId } from "../database/id.js";
+import {
+  type PageRequest,
+  type ProjectTransaction,
+  OF_PROJECT,
+  ofProject,
+} from "../database/ramp-database.js";
+
+/** An account that a customer registered, to be named in intents by its id (runtime/ramp/README.md, External accounts). */
+export interface ExternalAccount {
+  readonly id: string;
+  readonly customerId: string;
+  readonly currencyCode: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly label: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+const COLUMNS = `id, customer_id AS "customerId", currency_code AS "currencyCode", metadata, label,
+  created_at AS "createdAt", updated_at AS "updatedAt"`;
+
+export function addExternalAccount(
+  tx: ProjectTransaction,
+  { customerId, currencyCode, metadata }: Pick<ExternalAccount, "customerId" | "currencyCode" | "metadata">,
+): ExternalAccount {
+  const now = new Date();
+  const label = labelOf(metadata, currencyCode);
+  const id = newId();
+  tx.write(
+    `INSERT INTO ramp.external_accounts (id, customer_id, currency_code, metadata, label, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $6)`,
+    [id, customerId, currencyCode, JSON.stringify(metadata), label, now],
+  );
+  return { id, customerId, currencyCode, metadata, label, createdAt: now, updatedAt: now };
+}
+
+/** Default label of an account: enough to recognize it, too little to pay with. */
+function labelOf(metadata: Readonly<Record<string, unknown>>, currencyCode: string): string {
+  if (typeof metadata["label"] === "string") return metadata["label"];
+  const number = ["accountNumber", "iban", "key", "address"]
+    .map((name) => metadata[name])
+    .find((value) => typeof value === "string");
+  return number === undefined ? currencyCode : `${currencyCode} …${number.slice(-4)}`;
+}
+
+/** A customer's accounts with these ids; deleted ones and those of others are not found. */
+export async function readExternalAccounts(
+  tx: ProjectTransaction,
+  customerId: string,
+  ids: readonly string[],
+): Promise<readonly ExternalAccount[]> {
+  return tx.rows<ExternalAccount>(
+    `SELECT ${COLUMNS} FROM ramp.external_accounts WHERE ${OF_PROJECT} AND customer_id = $1 AND id = ANY($2::uuid[]) AND deleted_at IS NULL`,
+    [customerId, ids],
+  );
+}
+
+/** A customer's accounts, newest first; one more than `limit` when there are more. Null: `startingAfter` names none. */
+export async function listExternalAccounts(
+  tx: ProjectTransaction,
+  customerId: string,
+  { limit, startingAfter }: PageRequest,
+): Promise<readonly ExternalAccount[] | null> {
+  if (startingAfter !== null && (await readExternalAccounts(tx, customerId, [startingAfter])).length === 0)
+    return null;
+  return tx.rows<ExternalAccount>(
+    `SELECT ${COLUMNS} FROM ramp.external_accounts WHERE ${OF_PROJECT} AND customer_id = $1 AND deleted_at IS NULL AND ($2::uuid IS NULL OR
+       (created_at, id) < (SELECT a.created_at, a.id FROM ramp.external_accounts a WHERE ${ofProject("a")} AND a.id = $2))
+     ORDER BY created_at DESC, id DESC LIMIT $3`,
+    [customerId, startingAfter, limit + 1],
+  );
+}
+
+/** Deletes an account for its customer; intents keep the details that they were created with. False: there is none. */
+export async function deleteExternalAccount(
+  tx: ProjectTransaction,
+  customerId: string,
+  id: string,
+): Promise<boolean> {
+  const deleted = await tx.row(
+    `UPDATE ramp.external_accounts SET deleted_at = now(), metadata = '{}', label = ''
+     WHERE ${OF_PROJECT} AND customer_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING id`,
+    [customerId, id],
+  );
+  return deleted !== null;
+}

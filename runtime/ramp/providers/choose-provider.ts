@@ -1,0 +1,208 @@
+import { intentDetailsSchema, type Side, withUpperCountry } from "../accounts/account-details.js";
+import { readAmount } from "../accounts/currency.js";
+import type { IsReplay } from "../idempotency.js";
+import type { AccountSide, Price } from "../intents/intent.js";
+import type { NewIntent } from "../intents/intent-rows.js";
+import type { ProjectId } from "../database/id.js";
+import {
+  findQuote,
+  type HeldQuote,
+  priceOf,
+  candidatesFor,
+  type Candidate,
+  type PaymentPath,
+  fetchQuotes,
+} from "./quotes.js";
+import type { ProviderConnection } from "./provider-connections.js";
+import { Rail, type RailDescription } from "./protocol.js";
+import type { RampContext } from "../context.js";
+import { check, violations, type Violation } from "../json-schema.js";
+import { isRampError, rampError, type RampError } from "../ramp-errors.js";
+import { type CurrencyPair, hasIdOrCode, readCountry, readPair } from "./payment-path.js";
+import type { CreateIntentBody } from "../api/request-schemas.js";
+
+/** Both sides of an intent with all their details. */
+export interface AccountSides {
+  readonly src: AccountSide;
+  readonly dest: AccountSide;
+}
+
+type IntentRequest = Omit<CreateIntentBody, "src" | "dest"> & AccountSides;
+
+/** The part of an intent that names the provider, the rail and both accounts. */
+type ProviderChoice = Pick<
+  NewIntent,
+  "connectionId" | "connectionVersion" | "provider" | "type" | "src" | "dest" | "srcAmount" | "rail" | "price"
+>;
+
+/** Validates the payment and chooses the provider and rail, by quotes where several could carry it out. Changes nothing. */
+export async function chooseProvider(
+  ramp: RampContext,
+  projectId: ProjectId,
+  body: IntentRequest,
+  isReplay: IsReplay,
+): Promise<ProviderChoice | RampError | "replay"> {
+  const pair = readPair(ramp, body.src.currencyCode, body.dest.currencyCode, [
+    "/src/currencyCode",
+    "/dest/currencyCode",
+  ]);
+  if (isRampError(pair)) return pair;
+  const reading = readAmount(body.srcAmount, pair.src);
+  if (!reading.ok) return rampError("INVALID_AMOUNT", { message: reading.problem });
+  const path = readPath(pair, body, reading.amount);
+  if (isRampError(path)) return path;
+  const candidates = preferredCandidates(candidatesFor(await ramp.providers.list(projectId), path), body);
+  if (isRampError(candidates)) return candidates;
+  const quote = body.quoteId === undefined ? null : await readQuote(ramp, projectId, body.quoteId, path);
+  if (isRampError(quote)) return quote;
+  const payable = payableCandidates(candidates, pair, body);
+  if (isRampError(payable)) return payable;
+  if (quote !== null) return quotedChoice(payable, quote, pair, body, reading.amount);
+  if (payable.length > 1 && (await isReplay())) return "replay";
+  const chosen = await chooseCandidate(ramp, payable, path, pair);
+  if (isRampError(chosen)) return chosen;
+  return choiceOf(chosen, pair, body, reading.amount);
+}
+
+function choiceOf(
+  { connection, rail, price }: Chosen,
+  { type, src, dest }: CurrencyPair,
+  body: IntentRequest,
+  srcAmount: string,
+): ProviderChoice {
+  return {
+    connectionId: connection.id,
+    connectionVersion: connection.version,
+    provider: connection.capabilities.name,
+    type,
+    src: { currencyCode: src.code, details: withUpperCountry(body.src.details) },
+    dest: { currencyCode: dest.code, details: withUpperCountry(body.dest.details) },
+    srcAmount,
+    rail,
+    price,
+  };
+}
+
+async function readQuote(
+  { database }: RampContext,
+  projectId: ProjectId,
+  id: string,
+  path: PaymentPath,
+): Promise<HeldQuote | RampError> {
+  const quote = await database.inProject(projectId, (tx) => findQuote(tx, id, path));
+  if (quote === null) return rampError("INVALID_QUOTE");
+  return quote.isExpired ? rampError("QUOTE_EXPIRED") : quote;
+}
+
+/** The choice that the quote names, if the provider is still connected with the same address and credentials. */
+function quotedChoice(
+  candidates: readonly Candidate[],
+  { connectionId, connectionVersion, rail, price }: HeldQuote,
+  pair: CurrencyPair,
+  body: IntentRequest,
+  srcAmount: string,
+): ProviderChoice | RampError {
+  const quoted = candidates.find(
+    ({ connection: { id, version }, rails }) =>
+      id === connectionId && version === connectionVersion && rails[0].code === rail,
+  );
+  if (!quoted) return rampError("INVALID_QUOTE");
+  return choiceOf({ connection: quoted.connection, rail, price }, pair, body, srcAmount);
+}
+
+/** Rail and country are those of the bank account. */
+function readPath(
+  { src, dest, type }: CurrencyPair,
+  body: IntentRequest,
+  srcAmount: string,
+): (PaymentPath & { srcAmount: string }) | RampError {
+  const side: Side = type === "ONRAMP" ? "src" : "dest";
+  const { rail, countryCode } = body[side].details;
+  if (rail !== undefined && !check(Rail, rail))
+    return rampError("INVALID_ACCOUNT_DETAILS", {
+      details: [{ path: `/${side}/details/rail`, message: "must be the code of a rail, such as ACH" }],
+    });
+  const countryPath = `/${side}/details/countryCode`;
+  if (typeof countryCode !== "string") {
+    const message =
+      countryCode === undefined ? "is required: the country decides limits" : "must be a string";
+    return rampError("INVALID_ACCOUNT_DETAILS", { details: [{ path: countryPath, message }] });
+  }
+  const country = readCountry(countryCode, countryPath);
+  if (isRampError(country)) return country;
+  return {
+    srcCurrencyCode: src.code,
+    destCurrencyCode: dest.code,
+    srcAmount,
+    countryCode: country,
+    rail: rail ?? null,
+  };
+}
+
+/** The candidates that the caller accepts: `providerId`, or the provider that an account names. */
+function preferredCandidates(
+  candidates: readonly Candidate[],
+  { providerId, src, dest }: IntentRequest,
+): readonly Candidate[] | RampError {
+  if (candidates.length === 0) return rampError("UNSUPPORTED_PATH");
+  const names = [providerId, src.details["provider"], dest.details["provider"]].filter(
+    (name) => typeof name === "string",
+  );
+  const accepted = candidates.filter(({ connection }) =>
+    names.every((name) => hasIdOrCode(connection, name)),
+  );
+  return accepted.length === 0 ? rampError("PROVIDER_NOT_AVAILABLE") : accepted;
+}
+
+/** The rails of the candidates that the given details fit, each a candidate of its own. */
+function payableCandidates(
+  candidates: readonly Candidate[],
+  pair: CurrencyPair,
+  body: IntentRequest,
+): readonly Candidate[] | RampError {
+  const choices = candidates.flatMap(({ connection, rails }) =>
+    rails.map((rail) => {
+      const wrong = [
+        ...detailViolations("src", pair, body, rail),
+        ...detailViolations("dest", pair, body, rail),
+      ];
+      return { candidate: { connection, rails: [rail] as const }, wrong };
+    }),
+  );
+  const payable = choices.filter(({ wrong }) => wrong.length === 0);
+  if (payable.length > 0) return payable.map(({ candidate }) => candidate);
+  const [nearest] = choices.sort((left, right) => left.wrong.length - right.wrong.length);
+  return rampError("INVALID_ACCOUNT_DETAILS", { details: nearest?.wrong ?? [] });
+}
+
+interface Chosen {
+  readonly connection: ProviderConnection;
+  readonly rail: Rail;
+  readonly price: Price | null;
+}
+
+/** The only candidate, or the one with the best quote. */
+async function chooseCandidate(
+  ramp: RampContext,
+  candidates: readonly Candidate[],
+  path: PaymentPath & { readonly srcAmount: string },
+  pair: CurrencyPair,
+): Promise<Chosen | RampError> {
+  const [first, ...others] = candidates;
+  if (first && others.length === 0)
+    return { connection: first.connection, rail: first.rails[0].code, price: null };
+  const [best] = await fetchQuotes(ramp, candidates, path, pair);
+  return best ? { ...best, price: priceOf(best, null) } : rampError("PROVIDER_UNAVAILABLE");
+}
+
+function detailViolations(
+  side: Side,
+  pair: CurrencyPair,
+  body: IntentRequest,
+  rail: RailDescription,
+): readonly Violation[] {
+  return violations(intentDetailsSchema(pair[side], rail), body[side].details).map(({ path, message }) => ({
+    path: `/${side}/details${path}`,
+    message,
+  }));
+}
