@@ -158,7 +158,7 @@ class KeyedRun {
   }
 
   async #finish(resourceId: string): Promise<RampResponse | RampError> {
-    let isStored = false;
+    let isStored = false as boolean;
     try {
       const response = await this.#work.finish(resourceId, async (tx, finished) => {
         isStored = await this.#store(tx, finished);
