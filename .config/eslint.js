@@ -32,18 +32,18 @@ export default defineConfig(
     },
   },
   {
-    // Only query/ makes SQL: others see its types.
+    // Only warehouse/ makes SQL: others see its types.
     files: ["runtime/**/*.ts"],
-    ignores: ["runtime/query/**", "runtime/ramp/**", "runtime/embedded/**"],
+    ignores: ["runtime/warehouse/**", "runtime/ramp/**", "runtime/embedded/**"],
     rules: {
       "@typescript-eslint/no-restricted-imports": [
         "error",
         {
           patterns: [
             {
-              regex: "query/sql\\.js$",
+              regex: "warehouse/sql\\.js$",
               allowTypeImports: true,
-              message: "SQL is made in runtime/query/ only.",
+              message: "SQL is made in runtime/warehouse/ only.",
             },
           ],
         },

@@ -1,7 +1,7 @@
 /**
  * A lint rule: which folder may import which, and that no imports form a circle, type imports included. Imports run one
  * way. A file belongs to the longest listed folder that contains it; a folder may import itself and the folders listed
- * for it, nothing else.
+ * for it, nothing else, and each listed one is imported.
  */
 import { createRequire } from "node:module";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -10,14 +10,15 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** `part: what it may import besides itself`. Packages are free, except our own. */
+/** `part: what it may import besides itself`, in the order of the arrows. Packages are free, except our own. */
 export const BOUNDARIES = {
   "generator/manifest": [],
   "generator/catalogue": ["generator/manifest", "runtime (package)"],
   "generator/render": ["generator/manifest", "generator/catalogue", "runtime (package)"],
   "generator/output": ["generator/manifest", "generator/render"],
-  "generator/diff": ["generator/manifest", "generator/catalogue", "generator/render", "runtime (package)"],
-  "generator/lint": ["generator/manifest", "generator/catalogue", "generator/render", "runtime (package)"],
+  "generator/diff": ["generator/manifest", "generator/catalogue", "runtime (package)"],
+  "generator/lint": ["generator/manifest", "generator/catalogue", "runtime (package)"],
+  "generator/verify": ["generator/manifest", "generator/catalogue", "generator/diff", "runtime (package)"],
   "generator/report": [
     "generator/manifest",
     "generator/catalogue",
@@ -25,27 +26,16 @@ export const BOUNDARIES = {
     "generator/lint",
     "generator/output",
     "generator/verify",
-    "runtime (package)",
-  ],
-  "generator/verify": [
-    "generator/manifest",
-    "generator/catalogue",
-    "generator/diff",
-    "generator/lint",
-    "runtime (package)",
   ],
   "generator/watch": [
     "generator/manifest",
     "generator/catalogue",
     "generator/render",
-    "generator/output",
     "generator/diff",
     "runtime (package)",
   ],
   "generator/client": ["generator/manifest", "generator/catalogue", "runtime (package)"],
   "generator/commands": [
-    "generator/client",
-    "generator/verify",
     "generator",
     "generator/manifest",
     "generator/catalogue",
@@ -53,78 +43,68 @@ export const BOUNDARIES = {
     "generator/output",
     "generator/diff",
     "generator/lint",
+    "generator/verify",
     "generator/report",
     "generator/watch",
+    "generator/client",
     "runtime (package)",
   ],
   generator: [
-    "generator/client",
-    "generator/commands",
     "generator/manifest",
-    "generator/catalogue",
-    "generator/render",
-    "generator/output",
     "generator/diff",
     "generator/lint",
-    "generator/report",
-    "generator/verify",
-    "generator/watch",
+    "generator/commands",
     "runtime (package)",
   ],
   "runtime/model": [],
-  "runtime/http": [],
-  "runtime/access": ["runtime/model", "runtime/http", "runtime/access/rate-limit"],
-  "runtime/access/rate-limit": ["runtime/model", "runtime/http"],
-  "runtime/query": ["runtime/model"],
-  "runtime/postgres": ["runtime/model", "runtime/query"],
-  "runtime/results": ["runtime/model", "runtime/query"],
-  "runtime/observability": ["runtime/model", "runtime/http", "runtime/access"],
-  "runtime/docs": ["runtime/model", "runtime/http"],
-  "runtime/environment": ["runtime/model", "runtime/http", "runtime/access"],
+  "runtime/server": [],
+  "runtime/request": ["runtime/model", "runtime/server", "runtime/request/rate-limit"],
+  "runtime/request/rate-limit": ["runtime/model"],
+  "runtime/warehouse": ["runtime/model"],
+  "runtime/warehouse/postgres": ["runtime/model", "runtime/warehouse"],
+  "runtime/response": ["runtime/model", "runtime/server", "runtime/warehouse"],
+  "runtime/operations": ["runtime/model", "runtime/server", "runtime/request"],
+  "runtime/release": [
+    "runtime/model",
+    "runtime/server",
+    "runtime/request",
+    "runtime/request/rate-limit",
+    "runtime/warehouse",
+    "runtime/warehouse/postgres",
+    "runtime/response",
+    "runtime/operations",
+  ],
+  "runtime/pages": ["runtime/model", "runtime/warehouse", "runtime/response", "runtime/release"],
+  "runtime/mcp": [
+    "runtime/model",
+    "runtime/server",
+    "runtime/request",
+    "runtime/response",
+    "runtime/release",
+    "runtime/pages",
+  ],
+  "runtime/operations/workers": [
+    "runtime/model",
+    "runtime/server",
+    "runtime/warehouse",
+    "runtime/release",
+    "runtime/operations",
+  ],
   "runtime/embedded": [],
-  "runtime/data-api": [
-    "runtime/model",
-    "runtime/http",
-    "runtime/access",
-    "runtime/access/rate-limit",
-    "runtime/query",
-    "runtime/postgres",
-    "runtime/results",
-    "runtime/observability",
-    "runtime/docs",
-    "runtime/environment",
-  ],
-  "runtime/ramp": [
-    "runtime/http",
-    "runtime/access/rate-limit",
-    "runtime/postgres",
-    "runtime/docs",
-    "runtime/environment",
-  ],
-  "runtime/cluster": [
-    "runtime/model",
-    "runtime/http",
-    "runtime/access",
-    "runtime/observability",
-    "runtime/environment",
-    "runtime/data-api",
-    "runtime/ramp",
-  ],
+  "runtime/ramp": ["runtime/server", "runtime/request/rate-limit", "runtime/operations", "runtime/pages"],
   runtime: [
     "runtime/model",
-    "runtime/http",
-    "runtime/access",
-    "runtime/access/rate-limit",
-    "runtime/query",
-    "runtime/postgres",
-    "runtime/results",
-    "runtime/observability",
-    "runtime/docs",
-    "runtime/environment",
+    "runtime/server",
+    "runtime/request",
+    "runtime/warehouse",
+    "runtime/response",
+    "runtime/release",
+    "runtime/pages",
+    "runtime/mcp",
+    "runtime/operations",
+    "runtime/operations/workers",
     "runtime/embedded",
-    "runtime/data-api",
     "runtime/ramp",
-    "runtime/cluster",
   ],
 };
 
@@ -189,16 +169,39 @@ function leadsTo(from, to) {
   return visit(from);
 }
 
+/** Permissions that no import uses, as `from → to`. */
+function unusedPermissions() {
+  const used = new Set(
+    [...importGraph()].flatMap(([file, imports]) => [
+      ...imports.map((target) => `${partOf(file)} → ${partOf(target)}`),
+      ...(importsRuntimePackage(file) ? [`${partOf(file)} → runtime (package)`] : []),
+    ]),
+  );
+  return Object.entries(BOUNDARIES)
+    .flatMap(([from, targets]) => targets.map((to) => `${from} → ${to}`))
+    .filter((permission) => !used.has(permission));
+}
+
+function importsRuntimePackage(file) {
+  return readFileSync(file, "utf8").includes('"@routewright/runtime');
+}
+
 const rule = {
   meta: {
     type: "problem",
     schema: [],
     messages: {
       boundary: "{{from}}/ may not import {{to}}: see .config/import-boundaries.js.",
+      unused: "No import uses the permission {{permission}}: remove it.",
       circle: "{{specifier}} imports this file, directly or through others: imports may not form a circle.",
     },
   },
   create(context) {
+    if (context.filename === fileURLToPath(import.meta.url)) {
+      const report = (node) => (permission) =>
+        context.report({ node, messageId: "unused", data: { permission } });
+      return { Program: (node) => unusedPermissions().forEach(report(node)) };
+    }
     const from = partOf(context.filename);
     if (from === undefined) return {};
     const check = ({ source }) => {

@@ -1,5 +1,5 @@
 /** What generated modules import, and what mounts their handlers in an Express app. */
-export { Keyring, readKeyring } from "./access/authorize.js";
+export { Keyring, readKeyring } from "./request/authorize.js";
 export {
   defineEndpoint,
   type Declaration,
@@ -10,8 +10,8 @@ export {
   type GetHandler,
   type PostHandler,
   type ResponseBody,
-} from "./data-api/define.js";
+} from "./release/define.js";
 export type * from "./model/endpoint.js";
-export type { Gateway } from "./data-api/gateway.js";
-export { withGateway } from "./data-api/handler.js";
-export { openGateway, type GatewayOptions } from "./data-api/gateway.js";
+export type { Gateway } from "./release/gateway.js";
+export { withGateway } from "./release/handler.js";
+export { openGateway, type GatewayOptions } from "./release/gateway.js";

@@ -1,7 +1,7 @@
 /** The key file, for the command line. */
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { hashOf, HASH_PREFIX, KEY_ID_DIGITS, KEY_PREFIX, parseKeyring } from "./access/authorize.js";
+import { hashOf, HASH_PREFIX, KEY_ID_DIGITS, KEY_PREFIX, parseKeyring } from "./request/authorize.js";
 import type { Tier } from "./model/tier.js";
 
 /** Random bytes of a key: 256 bits cannot be guessed. */

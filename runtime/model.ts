@@ -4,4 +4,4 @@ export * from "./model/endpoint.js";
 export { messageOf } from "./model/error-message.js";
 export { ERRORS, type ErrorCode } from "./model/errors.js";
 export { RATE_LIMITS, RATE_WINDOW_SECONDS } from "./model/tier.js";
-export { readGenerationEnvironment, type GenerationEnvironment } from "./environment/variables.js";
+export { readGenerationEnvironment, type GenerationEnvironment } from "./operations/variables.js";

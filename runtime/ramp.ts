@@ -1,10 +1,10 @@
 /** The ramp, composed with the embedded database, for the command line and the worker processes. */
 import { startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
-import type { ConnectionSource, RunningServer } from "./http/listen.js";
+import type { ConnectionSource, RunningServer } from "./server/listen.js";
 import * as service from "./ramp/start-ramp.js";
 
-export { readEnvironment } from "./environment/environment.js";
-export { createLogger } from "./http/logger.js";
+export { readEnvironment } from "./operations/environment.js";
+export { createLogger } from "./server/logger.js";
 export { SANDBOX_PROVIDERS, startSandbox } from "./ramp/sandbox/sandbox-server.js";
 export type { AdminSession, RampServiceOptions } from "./ramp/start-ramp.js";
 export * from "./ramp/setup/integrations.js";

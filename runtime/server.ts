@@ -1,10 +1,10 @@
 import { fileURLToPath } from "node:url";
-import { Supervisor, type SupervisorOptions } from "./cluster/supervisor.js";
+import { Supervisor, type SupervisorOptions } from "./operations/workers/supervisor.js";
 import { startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
-import { type DataService, startDataService, setV8Flags } from "./data-api/service.js";
-import type { NodeBuild, TestRun } from "./data-api/data-versions.js";
-import { type ActiveRelease, loadRelease, type Release, readGeneratedRelease } from "./data-api/release.js";
-import { noManifest, type RefreshResult } from "./data-api/activate.js";
+import { type DataService, startDataService, setV8Flags } from "./data-service.js";
+import type { NodeBuild, TestRun } from "./warehouse/data-versions.js";
+import { type ActiveRelease, loadRelease, type Release, readGeneratedRelease } from "./release/release.js";
+import { noManifest, type RefreshResult } from "./release/activate.js";
 import {
   localTarget,
   type ManifestRenderer,
@@ -12,25 +12,25 @@ import {
   Refresher,
   RefreshLog,
   reloadMessage,
-} from "./data-api/refresh.js";
-import type { Environment } from "./environment/environment.js";
-import { type Logger, createLogger } from "./http/logger.js";
-import type { RunningServer } from "./http/listen.js";
-export { readEnvironment, type Environment, type EnvironmentResult } from "./environment/environment.js";
-export { createLogger } from "./http/logger.js";
-export type { RunningServer } from "./http/listen.js";
-export { type NodeBuild, BuildRecords, type TestRun } from "./data-api/data-versions.js";
-export type { RenderResult, ManifestRenderer, RenderedManifest } from "./data-api/refresh.js";
-export type { HeldBackEndpoint } from "./data-api/release.js";
+} from "./release/refresh.js";
+import type { Environment } from "./operations/environment.js";
+import { type Logger, createLogger } from "./server/logger.js";
+import type { RunningServer } from "./server/listen.js";
+export { readEnvironment, type Environment, type EnvironmentResult } from "./operations/environment.js";
+export { createLogger } from "./server/logger.js";
+export type { RunningServer } from "./server/listen.js";
+export { type NodeBuild, BuildRecords, type TestRun } from "./warehouse/data-versions.js";
+export type { RenderResult, ManifestRenderer, RenderedManifest } from "./release/refresh.js";
+export type { HeldBackEndpoint } from "./release/release.js";
 export {
   type Grouping,
   readUsage,
   type UsageLine,
   type UsageQuery,
   type UsageResult,
-} from "./observability/usage-table.js";
+} from "./operations/usage-table.js";
 import { messageOf } from "./model/error-message.js";
-export type { Supervisor } from "./cluster/supervisor.js";
+export type { Supervisor } from "./operations/workers/supervisor.js";
 export { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded/embedded-postgres.js";
 
 /** Script that a worker process runs. */

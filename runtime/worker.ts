@@ -1,15 +1,10 @@
 /** The script of a worker process of `serve --workers`: it serves what the primary assigns, and ends with the primary. */
 import cluster from "node:cluster";
 import type { Socket } from "node:net";
-import {
-  type StartRamp,
-  startWorkerService,
-  type WorkerService,
-  PrimaryLink,
-} from "./cluster/worker-service.js";
-import type { Assignment, ToWorker } from "./cluster/messages.js";
-import { setV8Flags } from "./data-api/service.js";
-import { flushLog } from "./http/logger.js";
+import { type StartRamp, startWorkerService, type WorkerService, PrimaryLink } from "./worker-service.js";
+import type { Assignment, ToWorker } from "./operations/workers/messages.js";
+import { setV8Flags } from "./data-service.js";
+import { flushLog } from "./server/logger.js";
 import { messageOf } from "./model/error-message.js";
 
 setV8Flags();

@@ -110,9 +110,9 @@ async function bundleMcpServer(): Promise<void> {
 async function bundlePages(): Promise<void> {
   await build({
     entryPoints: {
-      explore: inRoot("runtime/docs/explorer/explorer-page.ts"),
-      reference: inRoot("runtime/docs/reference/reference-page.ts"),
-      swagger: inRoot("runtime/docs/reference/swagger.css"),
+      explore: inRoot("runtime/pages/explorer/explorer-page.ts"),
+      reference: inRoot("runtime/pages/reference/reference-page.ts"),
+      swagger: inRoot("runtime/pages/reference/swagger.css"),
     },
     outdir: ASSETS,
     bundle: true,
@@ -127,7 +127,7 @@ async function bundlePages(): Promise<void> {
     stdin: {
       contents: '@import "uplot/dist/uPlot.min.css"; @import "./explore.css";',
       loader: "css",
-      resolveDir: inRoot("runtime/docs/explorer"),
+      resolveDir: inRoot("runtime/pages/explorer"),
     },
     outfile: `${ASSETS}/explore.css`,
     bundle: true,

@@ -2,7 +2,7 @@ import { QUEUE_SCHEMA } from "./database/migrate.js";
 import { Logger as QueueLogger, run, type Runner, type TaskList } from "graphile-worker";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import type { Logger } from "../http/logger.js";
+import type { Logger } from "../server/logger.js";
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { processIntent } from "./intents/process-intent.js";
 import { projectId } from "./database/id.js";

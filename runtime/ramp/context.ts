@@ -1,4 +1,4 @@
-import type { Logger } from "../http/logger.js";
+import type { Logger } from "../server/logger.js";
 import type { RampMetrics } from "./ramp-metrics.js";
 import type { Currencies } from "./accounts/currency.js";
 import type { PollingPolicy } from "./intents/lease.js";

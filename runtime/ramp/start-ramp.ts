@@ -1,8 +1,8 @@
 import { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy, DeliveryWorker } from "./webhooks/deliver.js";
-import type { ClientAddress } from "../http/headers.js";
-import type { Logger } from "../http/logger.js";
-import { type ConnectionSource, listen, type RunningServer } from "../http/listen.js";
-import { openRateLimitStore } from "../access/rate-limit/fallback-store.js";
+import type { ClientAddress } from "../server/headers.js";
+import type { Logger } from "../server/logger.js";
+import { type ConnectionSource, listen, type RunningServer } from "../server/listen.js";
+import { openRateLimitStore } from "../request/rate-limit/fallback-store.js";
 import { type RampLimits, RAMP_LIMITS } from "./api/authenticate.js";
 import { rampApp } from "./api/app.js";
 import { RampMetrics } from "./ramp-metrics.js";
@@ -20,7 +20,7 @@ import { TokenRevocations } from "./tokens/revocations.js";
 import { SubjectTokens } from "./tokens/subject-token.js";
 import { walletIssuer } from "./tokens/wallet-token.js";
 import { startQueue, taskList, startScheduler } from "./background-jobs.js";
-import type { Environment } from "../environment/environment.js";
+import type { Environment } from "../operations/environment.js";
 
 export interface RampOptions {
   readonly databaseUrl: string;

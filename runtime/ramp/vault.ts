@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { secretsKey } from "../environment/variables.js";
+import { secretsKey } from "../operations/variables.js";
 import type { OperatorTransaction, RampDatabase } from "./database/ramp-database.js";
 
 const IV_BYTES = 12;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { routesText } from "../../runtime/observability/metrics.js";
-import { RouteCounter } from "../../runtime/observability/request-counters.js";
+import { routesText } from "../../runtime/operations/metrics.js";
+import { RouteCounter } from "../../runtime/operations/request-counters.js";
 import { ANN, observation } from "../support/observation.js";
 import { KEYS } from "../support/service.js";
 import { sendRequest, post } from "./http-client.js";

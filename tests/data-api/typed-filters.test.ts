@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { postgresDialect } from "../../runtime/query/postgres.js";
-import type { ResultColumns } from "../../runtime/query/warehouse.js";
+import { postgresDialect } from "../../runtime/warehouse/postgres/postgres-select.js";
+import type { ResultColumns } from "../../runtime/warehouse/warehouse.js";
 import { ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest } from "../support/service.js";

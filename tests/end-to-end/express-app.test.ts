@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
-import { evaluateModule, readGenerated } from "../../runtime/data-api/generated-folder.js";
+import { evaluateModule, readGenerated } from "../../runtime/release/generated-folder.js";
 import { openGateway, readKeyring, withGateway } from "../../runtime/index.js";
 import { sendRequest, type RequestOptions, type Reply } from "../data-api/http-client.js";
 import { databaseUrl } from "../support/database.js";

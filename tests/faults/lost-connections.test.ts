@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
-import { openPostgres } from "../../runtime/postgres/postgres-warehouse.js";
+import { openPostgres } from "../../runtime/warehouse/postgres/postgres-warehouse.js";
 import { run } from "../support/command.js";
 import { databaseUrl } from "../support/database.js";
 import { proxyThatCloses } from "../support/database-proxy.js";

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
 import { type RequestListener } from "node:http";
 import { atEnd } from "../support/at-end.js";
-import { type ServerLimits } from "../../runtime/http/limits.js";
-import { listen } from "../../runtime/http/listen.js";
+import { type ServerLimits } from "../../runtime/server/limits.js";
+import { listen } from "../../runtime/server/listen.js";
 
 /** Limits that tests need not wait long for. */
 export const SHORT: Partial<ServerLimits> = { headersMs: 200, requestMs: 400, lingerMs: 200, checkMs: 20 };

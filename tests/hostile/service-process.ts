@@ -3,7 +3,7 @@
  * `read` is answered with a `Reading`. The environment is the service's; `GENERATED` and `DATA` are its folders.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { readEnvironment } from "../../runtime/environment/environment.js";
+import { readEnvironment } from "../../runtime/operations/environment.js";
 import { startService } from "../../runtime/server.js";
 
 /** What has happened since the last `reset`. */

@@ -1,5 +1,5 @@
 import { ESLint } from "eslint";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
@@ -23,14 +23,16 @@ async function messagesOf(file: string, code: string): Promise<string[]> {
 
 describe("import boundaries", () => {
   it.each([
-    ["runtime/data-api/x.ts", `import "../../generator/cli.js";`],
-    ["runtime/data-api/x.ts", `export * from "routewright";`],
-    ["runtime/data-api/x.ts", `import "../ramp/intent.js";`],
-    ["runtime/ramp/intent/x.ts", `import { refuse } from "../../model/errors.js";`],
-    ["runtime/ramp/x.ts", `await import("../query/page.js");`],
-    ["runtime/http/x.ts", `import type { Endpoint } from "../model/endpoint.js";`],
-    ["runtime/query/x.ts", `import "../postgres/pools.js";`],
-    ["runtime/postgres/x.ts", `import "../ramp/store.js";`],
+    ["runtime/release/x.ts", `import "../../generator/cli.js";`],
+    ["runtime/release/x.ts", `export * from "routewright";`],
+    ["runtime/release/x.ts", `import "../ramp/intent.js";`],
+    ["runtime/ramp/intent/x.ts", `import { httpError } from "../../model/errors.js";`],
+    ["runtime/ramp/x.ts", `await import("../release/handler.js");`],
+    ["runtime/server/x.ts", `import type { Endpoint } from "../model/endpoint.js";`],
+    ["runtime/request/x.ts", `import "../warehouse/sql.js";`],
+    ["runtime/warehouse/x.ts", `import "./postgres/connection.js";`],
+    ["runtime/warehouse/x.ts", `import "../request/authorize.js";`],
+    ["runtime/response/x.ts", `import "../request/authorize.js";`],
     ["generator/manifest/x.ts", `import "../catalogue/build.js";`],
     ["generator/catalogue/x.ts", `import "../render/render.js";`],
     ["generator/render/x.ts", `import "../output/replace.js";`],
@@ -41,22 +43,27 @@ describe("import boundaries", () => {
   });
 
   it.each([
-    ["runtime/data-api/x.ts", `import "../query/page.js"; import "../http/body.js"; import "pg";`],
-    [
-      "runtime/ramp/intent/x.ts",
-      `import "../../http/listen.js"; import "../auth/basic.js"; import "../../postgres/pools.js";`,
-    ],
+    ["runtime/release/x.ts", `import "../request/page.js"; import "../server/body.js"; import "pg";`],
+    ["runtime/ramp/intent/x.ts", `import "../../server/listen.js"; import "../auth/basic.js";`],
     ["generator/render/x.ts", `import "../catalogue/catalogue.js"; import "@routewright/runtime/model";`],
     ["tests/x.ts", `import "../generator/cli.js"; import "../runtime/server.js";`],
   ])("let %s through with %s", async (file, code) => {
     expect(await messagesOf(file, code)).toEqual([]);
   });
 
-  it("let only query/ make SQL", async () => {
-    const code = `import { sql } from "../query/sql.js"; export { sql };`;
-    expect(await messagesOf("runtime/postgres/x.ts", code)).toEqual([
-      expect.stringContaining("SQL is made in runtime/query/"),
+  it("let only warehouse/ make SQL", async () => {
+    const code = `import { sql } from "../warehouse/sql.js"; export { sql };`;
+    expect(await messagesOf("runtime/response/x.ts", code)).toEqual([
+      expect.stringContaining("SQL is made in runtime/warehouse/"),
     ]);
+  });
+
+  it("hold no permission that no import uses", async () => {
+    const file = ".config/import-boundaries.js";
+    expect(await messagesOf(file, readFileSync(`${root}/${file}`, "utf8"))).toEqual([]);
+    rule.BOUNDARIES["runtime/embedded"]?.push("runtime/mcp");
+    const found = await messagesOf(file, "").finally(() => rule.BOUNDARIES["runtime/embedded"]?.pop());
+    expect(found).toEqual(["No import uses the permission runtime/embedded → runtime/mcp: remove it."]);
   });
 
   it.each(["generator", "runtime"])("name every folder of %s/", (part) => {
@@ -68,8 +75,8 @@ describe("import boundaries", () => {
 
   it.each([
     ["runtime/model/tier.ts", `import type { Endpoint } from "./endpoint.js";`],
-    ["runtime/http/limits.ts", `export * from "./listen.js";`],
-    ["runtime/http/limits.ts", `export type Server = import("./listen.js").Listening;`],
+    ["runtime/server/limits.ts", `export * from "./listen.js";`],
+    ["runtime/server/limits.ts", `export type Server = import("./listen.js").Listening;`],
   ])("stop a circle that %s would close", async (file, code) => {
     expect(await messagesOf(file, code)).toEqual([expect.stringContaining("may not form a circle")]);
   });

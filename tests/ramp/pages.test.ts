@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openBrowser } from "../docs/browser.js";
-import { expectAccessible } from "../explore/page.js";
+import { openBrowser } from "../pages/browser.js";
+import { expectAccessible } from "../pages/explorer/page.js";
 import { needs } from "../support/needs.js";
 import { pageUrl } from "../../runtime/ramp/hosted-pages/link.js";
 import { fillIn, north, offramp, ownSite, inspect, type Site, titled } from "./support/page-site.js";

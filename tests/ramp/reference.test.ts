@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { INTENT_MOVES, isTerminal, type IntentStatus } from "../../runtime/ramp/intents/intent.js";
 import { RAMP_ERRORS } from "../../runtime/ramp/ramp-errors.js";
-import { readEnvironment } from "../../runtime/environment/environment.js";
+import { readEnvironment } from "../../runtime/operations/environment.js";
 import { MESSAGES, OPERATIONS } from "../../runtime/ramp/providers/protocol.js";
 import { EVENT_TYPES } from "../../runtime/ramp/webhooks/record-event.js";
 

@@ -1,5 +1,5 @@
-import type { KeyOwner } from "../../runtime/access/authorize.js";
-import type { RequestRecord } from "../../runtime/observability/request-counters.js";
+import type { KeyOwner } from "../../runtime/request/authorize.js";
+import type { RequestRecord } from "../../runtime/operations/request-counters.js";
 
 export const ANN: KeyOwner = { id: "0123456789ab", user: "ann", org: "Acme", tier: "tier1" };
 

@@ -1,4 +1,4 @@
-import type { QueryContext } from "../../runtime/query/warehouse.js";
+import type { QueryContext } from "../../runtime/warehouse/warehouse.js";
 
 /** The context of a query of a caller of the highest tier. */
 export function queryContext(context: Partial<QueryContext> = {}): QueryContext {

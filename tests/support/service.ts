@@ -6,7 +6,7 @@ import { compare, readFolder } from "../../generator/output/folder.js";
 import { render } from "../../generator/render/render.js";
 import { writeDrift } from "../../generator/output/replace.js";
 import { parseManifest } from "../../generator/manifest/manifest.js";
-import { readEnvironment } from "../../runtime/environment/environment.js";
+import { readEnvironment } from "../../runtime/operations/environment.js";
 import { type RunningService, startService } from "../../runtime/server.js";
 import { atEnd } from "./at-end.js";
 import { databaseUrl } from "./database.js";

@@ -22,7 +22,7 @@ import { countAttention } from "../intents/intent-rows.js";
 import type { RampContext } from "../context.js";
 import type { AuthenticationContext } from "./authenticate.js";
 import type { Request } from "express";
-import { isLocalCaller } from "../../http/headers.js";
+import { isLocalCaller } from "../../server/headers.js";
 import { type RampResponse, jsonResponse, rampError, type RampError } from "../ramp-errors.js";
 import { openApiDocument } from "./openapi.js";
 

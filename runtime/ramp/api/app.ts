@@ -1,6 +1,6 @@
 import express, { type Express, type Request, type Response } from "express";
-import { COMMON_HEADERS, NO_STORE, TEXT_POLICY, requestIdOf } from "../../http/headers.js";
-import { docsApp } from "../../docs/pages.js";
+import { COMMON_HEADERS, NO_STORE, TEXT_POLICY, requestIdOf } from "../../server/headers.js";
+import { docsApp } from "../../pages/pages.js";
 import {
   type RampResponse,
   RAMP_ERRORS,

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { type ClientAddress, networkOf } from "../../http/headers.js";
-import type { RateLimitStore } from "../../access/rate-limit/memory-store.js";
+import { type ClientAddress, networkOf } from "../../server/headers.js";
+import type { RateLimitStore } from "../../request/rate-limit/memory-store.js";
 import type { ProjectSignIn, Project } from "../tokens/project-credentials.js";
 import type { Customer, CustomerTokens } from "../tokens/customer-token.js";
 import { rampError, type RampError } from "../ramp-errors.js";

@@ -7,7 +7,7 @@ import { type RampResponse, isRampError, type RampError, rampError } from "../ra
 import type { RouteRequest, Route } from "./route.js";
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { readBody } from "../../http/body.js";
+import { readBody } from "../../server/body.js";
 import { isStorable, parseJson, type Violation, violations } from "../json-schema.js";
 
 /**

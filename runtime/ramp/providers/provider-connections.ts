@@ -1,4 +1,4 @@
-import type { Logger } from "../../http/logger.js";
+import type { Logger } from "../../server/logger.js";
 import type { ProjectId } from "../database/id.js";
 import type { Vault } from "../vault.js";
 import {

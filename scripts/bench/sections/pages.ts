@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { chromium } from "playwright-core";
-import { Search, type Searchable } from "../../../runtime/docs/search.js";
+import { Search, type Searchable } from "../../../runtime/pages/search.js";
 import { startServer, type Server } from "../process.js";
 import { type Findings, single, type Table } from "../report.js";
 import { KEYS, startRoutewright } from "../servers.js";

@@ -1,5 +1,5 @@
 import { atEnd } from "../../support/at-end.js";
-import { expectAccessible } from "../../explore/page.js";
+import { expectAccessible } from "../../pages/explorer/page.js";
 import { mkdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";

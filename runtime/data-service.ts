@@ -1,0 +1,229 @@
+import { BuildRecords } from "./warehouse/data-versions.js";
+import type { ActiveRelease, LoadedRelease, Release } from "./release/release.js";
+import { Metrics } from "./operations/metrics.js";
+import { openGateway, type Gateway } from "./release/gateway.js";
+import { activate, type RefreshResult } from "./release/activate.js";
+import { Documents } from "./pages/documents.js";
+import type { RequestRecord } from "./operations/request-counters.js";
+import { withoutFormat } from "./response/content-negotiation.js";
+import type { Environment } from "./operations/environment.js";
+import { KeyFileWatcher } from "./operations/key-file-watcher.js";
+import type { Logger } from "./server/logger.js";
+import {
+  type ConnectionSource,
+  listen,
+  type RunningServer,
+  type EarlyErrorHeaders,
+} from "./server/listen.js";
+import { Usage } from "./operations/usage.js";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { docsApp, explorerApp, isDocsPath } from "./pages/pages.js";
+import { callerHeaders, peek } from "./request/authorize.js";
+import type { LoadedEndpoint } from "./release/generated-folder.js";
+import {
+  isSystemPath,
+  REFRESH_PATH,
+  serveDocs,
+  serveRefresh,
+  serveSystem,
+  type Service,
+} from "./system-endpoints.js";
+import { MCP_PATH, serveMcp } from "./mcp/mcp-endpoint.js";
+import { handleRequest, setGateway } from "./release/handler.js";
+import { requestIdOf, COMMON_HEADERS } from "./server/headers.js";
+import { setFlagsFromString } from "node:v8";
+
+interface DataServiceOptions {
+  readonly environment: Environment;
+  readonly databaseUrl: string;
+  /** Of the API. */
+  readonly title: string;
+  readonly active: ActiveRelease;
+  /** Reads the manifest again. */
+  readonly refresh: () => Promise<RefreshResult>;
+  readonly log: Logger;
+  /** Source of connections; by default, the port of the environment. */
+  readonly connections?: ConnectionSource;
+  /** Text of `/metrics`; by default, of this process only. */
+  readonly metricsText?: () => Promise<string>;
+}
+
+/** The data API of one process. */
+export interface DataService extends RunningServer {
+  readonly builds: BuildRecords;
+  readonly metrics: Metrics;
+  /** Activates a release. Rejects when it does not load; the old one stays active. */
+  activate(release: Release): Promise<RefreshResult>;
+  /** Reads the key file if it has changed; this is also checked every 2 s. */
+  readonly readKeys: () => void;
+}
+
+/** Serves the data API. When it cannot, it closes everything and rejects with a message that says why. */
+export async function startDataService(options: DataServiceOptions): Promise<DataService> {
+  const { environment, databaseUrl, title, active, refresh, log, connections } = options;
+  const builds = new BuildRecords();
+  const usage = environment.usageEnabled ? new Usage({ databaseUrl, log }) : null;
+  const metrics: Metrics = new Metrics(() => ({
+    ...active.current,
+    missingRelations: gateway.warehouse.missingRelations,
+  }));
+  const gateway = openGateway({
+    ...environment,
+    databaseUrl,
+    builds,
+    log,
+    recordRequest(record) {
+      metrics.routes.count(record);
+      usage?.counter.count(record);
+      if (log.isLevelEnabled("info")) log.info(requestFields(record), "request");
+    },
+  });
+  const { contentType } = metrics;
+  const service = {
+    title,
+    documents: new Documents(title, active, builds, environment.lineageTier),
+    heldBack: () => active.current.manifest?.heldBack ?? [],
+    metrics: { contentType, text: options.metricsText ?? (() => metrics.text()) },
+    metricsPublic: environment.metricsPublic,
+  };
+  const listener = dataApiListener({ gateway, service, active, refresh });
+  const server = await listen(listener, environment.host, environment.port, {
+    earlyErrorHeaders: earlyErrorHeaders(gateway),
+    source: connections,
+    log,
+  }).catch(async (error: unknown) => {
+    await usage?.close();
+    await gateway.close();
+    throw error;
+  });
+  const { keys, keysFile } = environment;
+  const watcher = keysFile === null ? null : new KeyFileWatcher(keys, keysFile, log);
+  const stop = async (): Promise<void> => {
+    watcher?.close();
+    await server.stop();
+    await usage?.close();
+    await gateway.close();
+  };
+  return {
+    url: server.url,
+    stop,
+    builds,
+    metrics,
+    readKeys: () => watcher?.check(),
+    activate: (next) =>
+      activate(active, next, gateway.warehouse, connections ? "after the swap" : "before the swap"),
+  };
+}
+
+/** The fields of a request's log line. Keys appear by id; the trace fields have OpenTelemetry's names. */
+export function requestFields(record: RequestRecord): object {
+  const { requestId, method, route, status, milliseconds, rows, bytes, databaseMs, owner, tier, trace } =
+    record;
+  const fields = {
+    requestId,
+    method,
+    route,
+    status,
+    milliseconds: toMicroseconds(milliseconds),
+    rows,
+    bytes,
+    databaseMs: databaseMs === null ? null : toMicroseconds(databaseMs),
+    key: owner?.id ?? null,
+    tier,
+  };
+  if (trace === null) return fields;
+  return { ...fields, trace_id: trace.traceId, span_id: trace.spanId, parent_id: trace.parentId };
+}
+
+/** Rounds to microseconds: further digits of the clock are noise. */
+function toMicroseconds(milliseconds: number): number {
+  return Math.round(milliseconds * 1000) / 1000;
+}
+
+interface DataApi {
+  readonly gateway: Gateway;
+  readonly service: Service;
+  readonly active: ActiveRelease;
+  /** Re-reads the manifest. */
+  readonly refresh: () => Promise<RefreshResult>;
+}
+
+/** The data API as a listener. An endpoint runs the handler that its generated module exports. */
+function dataApiListener(api: DataApi): RequestListener {
+  const { gateway, service, active, refresh } = api;
+  const docs = docsApp(service.title).use(explorerApp(service.title));
+  const run: RequestListener = (request, response) => {
+    const endpoint = findEndpoint(active.current, pathOf(request.url ?? "/"));
+    if (endpoint === null) void handleRequest(gateway, null, request, response);
+    else runHandler(api, endpoint, request, response);
+  };
+  return (request, response) => {
+    const path = pathOf(request.url ?? "/");
+    const endpoint = findEndpoint(active.current, path);
+    if (endpoint !== null) runHandler(api, endpoint, request, response);
+    else if (isSystemPath(path)) void serveSystem(gateway, service, path, request, response);
+    else if (isDocsPath(path)) void serveDocs(gateway, docs, request, response);
+    else if (path === MCP_PATH) void serveMcp(gateway, service.documents, run, request, response);
+    else if (path === REFRESH_PATH) void serveRefresh(gateway, refresh, request, response);
+    else void handleRequest(gateway, null, request, response);
+  };
+}
+
+/** The endpoint at a path (without query string), or null. The time does not depend on the number of endpoints. */
+function findEndpoint({ endpoints }: LoadedRelease, path: string): LoadedEndpoint | null {
+  const endpoint = endpoints.get(path);
+  if (endpoint) return endpoint;
+  const plain = decoded(path);
+  return endpoints.get(plain) ?? endpoints.get(withoutFormat(plain) ?? plain) ?? null;
+}
+
+/** Clients may escape any character, but `%2F` is not the slash between segments. */
+function decoded(path: string): string {
+  if (!path.includes("%") || /%2f/i.test(path)) return path;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+function runHandler(
+  { gateway }: DataApi,
+  { get, post }: LoadedEndpoint,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  setGateway(request, gateway);
+  const handler = (request.method === "POST" ? post : get) as unknown as RequestListener;
+  handler(request, response);
+}
+
+/** Headers of an error on a connection without a parsed request: only the client's address is known. */
+function earlyErrorHeaders(gateway: Gateway): EarlyErrorHeaders {
+  return async (socket) => {
+    const request = { socket, headers: {} };
+    return [...callerHeaders(await peek(gateway, request), requestIdOf(request)), ...COMMON_HEADERS];
+  };
+}
+
+function pathOf(url: string): string {
+  if (!url.startsWith("/")) return absoluteFormPath(url);
+  const mark = url.indexOf("?");
+  return mark === -1 ? url : url.slice(0, mark);
+}
+
+/** A proxy may send an absolute address (RFC 9112 §3.2.2). */
+function absoluteFormPath(url: string): string {
+  return URL.canParse(url) ? new URL(url).pathname : url;
+}
+
+/**
+ * Disables V8's allocation-site pretenuring for the process. Call it before serving.
+ *
+ * V8 allocates objects in the old generation when earlier ones of the same code have lived long. The first requests to
+ * thousands of endpoints fill caches; later requests run the same code, and their short-lived objects would then wait for a
+ * full garbage collection. With 10,000 endpoints that took more time than the requests.
+ */
+export function setV8Flags(): void {
+  setFlagsFromString("--no-allocation-site-pretenuring");
+}

@@ -1,0 +1,74 @@
+import { hash } from "node:crypto";
+import type { Column, Filter, Relation, SortKey } from "./endpoint.js";
+
+/** One filter of a request: a declared parameter with its value. */
+export type Condition = Filter & {
+  /** The parameter's name. */
+  readonly name: string;
+  readonly column: string;
+  readonly value: string | readonly string[];
+};
+
+/** A range of the sorted rows. */
+export interface Page {
+  readonly limit: number;
+  readonly offset: number;
+  /** Whether to determine if rows follow the page. */
+  readonly lookAhead: boolean;
+  /** Whether JSON wraps the rows: `{items, pagination}`. */
+  readonly envelope?: boolean;
+}
+
+/** The rows of a relation that a request selects, in their order. */
+export interface Selection {
+  /** Declared columns. Rows have those that exist, in this order; without declared columns, all columns of the relation. */
+  readonly columns?: readonly Column[];
+  readonly conditions: readonly Condition[];
+  /** Without duplicate columns. */
+  readonly sort: readonly SortKey[];
+  readonly page: Page | null;
+}
+
+/**
+ * How the database writes rows: JSON objects separated by commas, JSON objects on lines (NDJSON), or CSV records
+ * (RFC 4180), `spreadsheet` with cells that cannot be formulas. `json-strings` is JSON with wide numbers as strings.
+ */
+export type RowFormat = "json" | "json-strings" | "ndjson" | "csv" | "spreadsheet";
+
+/** A request whose parameters are checked: what the warehouse runs. */
+export interface ResolvedQuery {
+  readonly relation: Relation;
+  readonly selection: Selection;
+  readonly format: RowFormat;
+  /** A query that runs longer is cancelled; 0: no limit. */
+  readonly timeoutMs: number;
+}
+
+const columnKeys = new WeakMap<readonly Column[], string>();
+
+/** The declared columns: a refresh may change them while the rows stay the same. */
+function columnsKey(columns: readonly Column[] = NO_COLUMNS): string {
+  const known = columnKeys.get(columns);
+  if (known !== undefined) return known;
+  const key = hash("sha1", JSON.stringify(columns), "base64");
+  columnKeys.set(columns, key);
+  return key;
+}
+
+const NO_COLUMNS: readonly Column[] = [];
+
+/** U+0000 separates the parts: no name or value of a query can contain it. */
+export function queryKey({ relation: [schema, name], selection, format, timeoutMs }: ResolvedQuery): string {
+  const { conditions, sort, page } = selection;
+  let key = `${schema}\0${name}\0${format}\0${String(timeoutMs)}\0${columnsKey(selection.columns)}`;
+  if (page !== null)
+    key += `\0${String(page.limit)} ${String(page.offset)}${page.envelope === true ? " +" : ""}`;
+  for (const { column, operator, value, ...filter } of conditions) {
+    const letterCase = "case" in filter ? (filter.case ?? "") : "";
+    // The number of values delimits the list.
+    const values = typeof value === "string" ? value : `${String(value.length)}\0${value.join("\0")}`;
+    key += `\0\0${column}\0${operator}\0${letterCase}\0${values}`;
+  }
+  for (const [column, direction] of sort) key += `\0\0\0${column}\0${direction}`;
+  return key;
+}

@@ -1,0 +1,89 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { Keyring, parseKeyring, type KeyringResult } from "../request/authorize.js";
+import type { Logger } from "../server/logger.js";
+import type { Variables } from "./variables.js";
+
+const DEFAULT_KEYS_FILE = "./api_keys.json";
+/** How often the file is checked. A change takes effect within twice this time. */
+const CHECK_MS = 2_000;
+
+/** The keys of `API_KEYS`, otherwise of the file. No keys is valid: tier0 endpoints need none. */
+export function readKeys(variables: Variables): Keyring {
+  const inline = variables.text("API_KEYS");
+  const reading = inline === null ? readFile(keysFileOf(variables)) : parseKeyring(inline, "API_KEYS");
+  if (reading.ok) return reading.keyring;
+  variables.problems.push(...reading.problems);
+  return new Keyring(new Map());
+}
+
+/** The key file that a server watches; null: the keys are in `API_KEYS`. */
+export function watchedKeysFile(variables: Variables): string | null {
+  return variables.text("API_KEYS") === null ? keysFileOf(variables) : null;
+}
+
+/** The variables with the current keys inline: a worker that starts while the file is invalid still gets them. */
+export function withKeysInline(source: NodeJS.ProcessEnv, file: string | null): NodeJS.ProcessEnv {
+  if (file === null) return source;
+  return { ...source, API_KEYS: existsSync(file) ? readFileSync(file, "utf8") : "{}" };
+}
+
+/** Watches a key file. A change replaces the keys in the keyring; an invalid file is logged and changes nothing. */
+export class KeyFileWatcher {
+  readonly #keys: Keyring;
+  readonly #file: string;
+  readonly #log: Logger;
+  readonly #timer: NodeJS.Timeout;
+  #version: string;
+
+  constructor(keys: Keyring, file: string, log: Logger) {
+    this.#keys = keys;
+    this.#file = file;
+    this.#log = log;
+    this.#version = "";
+    this.check();
+    this.#timer = setInterval(() => this.check(), CHECK_MS).unref();
+  }
+
+  /** Reads the file when it has changed. */
+  check(): void {
+    const version = versionOf(this.#file);
+    if (version === this.#version) return;
+    const isFirst = this.#version === "";
+    this.#version = version;
+    const reading = readFile(this.#file);
+    if (!reading.ok) {
+      this.#log.error(
+        { problems: reading.problems },
+        "the key file is invalid: the previous keys stay active",
+      );
+    } else {
+      this.#keys.replaceWith(reading.keyring);
+      if (!isFirst) this.#log.info({ keys: this.#keys.size }, "keys reloaded");
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+/** Changes with the file, also when another file of the same size and time replaces it. */
+function versionOf(file: string): string {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found ? `${String(found.ino)} ${String(found.size)} ${String(found.mtimeMs)}` : "absent";
+}
+
+function keysFileOf(variables: Variables): string {
+  return variables.text("API_KEYS_FILE") ?? DEFAULT_KEYS_FILE;
+}
+
+/** The default file may be absent. */
+function readFile(file: string): KeyringResult {
+  if (file === DEFAULT_KEYS_FILE && !existsSync(file)) return parseKeyring("{}", file);
+  try {
+    return parseKeyring(readFileSync(file, "utf8"), file);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? "error";
+    return { ok: false, problems: [`API_KEYS_FILE: cannot read ${file} (${code}).`] };
+  }
+}

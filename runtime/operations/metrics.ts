@@ -1,0 +1,229 @@
+import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
+import { droppedLogLines } from "../server/logger.js";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { TIERS } from "../model/tier.js";
+import {
+  BOUNDS,
+  type Durations,
+  METHODS,
+  RouteCounter,
+  type RouteCounts,
+  type RouteSnapshot,
+} from "./request-counters.js";
+
+/** The part of the active release that the metrics show. */
+export interface ServedRelease {
+  /** By path. */
+  readonly endpoints: ReadonlyMap<string, unknown>;
+  /** The manifest it was rendered from; null while the generated folder is served. */
+  readonly manifest: {
+    readonly hash: string;
+    readonly loadedAt: number;
+    readonly skipped: readonly unknown[];
+    readonly heldBack: readonly unknown[];
+  } | null;
+  /** Relations that endpoints need and the database does not have. */
+  readonly missingRelations: readonly string[];
+}
+
+/** Metrics of one process, fit for structured clone. */
+export interface MetricsSnapshot {
+  /** As prom-client's `getMetricsAsJSON` gives them. */
+  readonly process: readonly object[];
+  readonly routes: RouteSnapshot;
+}
+
+/** The metrics of `/metrics` (runtime/README.md, Operations). Label values are never text that a caller sends. */
+export class Metrics {
+  /** Counts of requests. */
+  readonly routes: RouteCounter;
+  readonly #registry = new Registry();
+
+  constructor(served: () => ServedRelease) {
+    collectDefaultMetrics({ register: this.#registry });
+    describeRelease(served, [this.#registry]);
+    describeLog([this.#registry]);
+    this.routes = new RouteCounter(() => served().endpoints);
+  }
+
+  async snapshot(): Promise<MetricsSnapshot> {
+    return { process: await this.#registry.getMetricsAsJSON(), routes: this.routes.snapshot() };
+  }
+
+  /** Prometheus text. */
+  async text(): Promise<string> {
+    return `${await this.#registry.metrics()}\n${await routesText(this.routes.snapshot())}`;
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+}
+
+export const LOG_LINES_DROPPED = {
+  name: "routewright_log_lines_dropped_total",
+  help: "Log lines lost because standard output took none: a full disk, a reader that stopped.",
+};
+
+function describeLog(registers: Registry[]): void {
+  new Counter({
+    ...LOG_LINES_DROPPED,
+    registers,
+    collect() {
+      this.reset();
+      this.inc(droppedLogLines());
+    },
+  });
+}
+
+/** Gauges of the active release. The hash shows which replicas serve different manifests. */
+function describeRelease(served: () => ServedRelease, registers: Registry[]): void {
+  const gauges: readonly (readonly [name: string, help: string, value: () => number])[] = [
+    ["routewright_endpoints", "Endpoints in service.", () => served().endpoints.size],
+    [
+      "routewright_missing_relations",
+      "Relations of endpoints that the database does not have.",
+      () => served().missingRelations.length,
+    ],
+    [
+      "routewright_skipped_models",
+      "Models tagged for the API that the manifest in service gives no endpoint.",
+      () => served().manifest?.skipped.length ?? 0,
+    ],
+    [
+      "routewright_held_back_endpoints",
+      "Endpoints whose changes the guard holds back.",
+      () => served().manifest?.heldBack.length ?? 0,
+    ],
+  ];
+  for (const [name, help, value] of gauges)
+    new Gauge({
+      name,
+      help,
+      // Workers serve the same release: a sum would count it several times.
+      aggregator: "max",
+      registers,
+      collect() {
+        this.set(value());
+      },
+    });
+  new Gauge({
+    name: "routewright_manifest_loaded_timestamp_seconds",
+    help: "When the manifest in service was loaded, by its hash; absent while the generated folder is served.",
+    labelNames: ["hash"],
+    aggregator: "max",
+    registers,
+    collect() {
+      const { manifest } = served();
+      this.reset();
+      if (manifest) this.set({ hash: manifest.hash }, manifest.loadedAt / 1000);
+    },
+  });
+}
+
+/** Prometheus text of the routes with requests. Yields to the event loop between chunks. */
+export async function routesText(snapshot: RouteSnapshot): Promise<string> {
+  const pieces = [];
+  for (const piece of chunksOf(snapshot)) {
+    pieces.push(piece);
+    await nextTurn();
+  }
+  return pieces.join("");
+}
+
+/** The text of the routes in chunks; each takes a few milliseconds. */
+function* chunksOf({ routes: counts, database }: RouteSnapshot): Generator<string> {
+  const routes = [...counts.values()];
+  const tiers = database.map((durations, tier) => ({ tier: String(TIERS[tier]), durations }));
+  yield* family(REQUESTS, "counter", "Requests to the data API.", routes, responsesText);
+  yield* family(DURATION, "histogram", "From a request to the end of its response.", routes, durationsText);
+  yield* family(DATABASE, "histogram", "Time that the database took.", tiers, databaseText);
+  yield* counter(
+    DATABASE_TOTAL,
+    "Time that the database took.",
+    routes,
+    (counts) => counts.databaseMs / 1000,
+  );
+  yield* counter(ROWS, "Rows sent.", routes, (counts) => counts.rows);
+  yield* counter(BYTES, "Bytes of the bodies sent.", routes, (counts) => counts.bytes);
+}
+
+const REQUESTS = "routewright_requests_total";
+const DURATION = "routewright_request_duration_seconds";
+const DATABASE = "routewright_database_duration_seconds";
+const DATABASE_TOTAL = "routewright_database_seconds_total";
+const ROWS = "routewright_rows_total";
+const BYTES = "routewright_response_bytes_total";
+
+/** Routes per chunk. */
+const PIECE = 200;
+
+/** Time that the database took for the requests of one tier. */
+interface TierDurations {
+  readonly tier: string;
+  readonly durations: Durations;
+}
+
+/** The header and the lines of one metric. */
+function* family<T>(
+  name: string,
+  type: "counter" | "histogram",
+  help: string,
+  parts: readonly T[],
+  lines: (part: T) => string,
+): Generator<string> {
+  yield `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+  for (let first = 0; first < parts.length; first += PIECE) {
+    const piece = parts.slice(first, first + PIECE);
+    yield piece.map(lines).join("");
+  }
+}
+
+function counter(
+  name: string,
+  help: string,
+  routes: readonly RouteCounts[],
+  value: (counts: RouteCounts) => number,
+): Generator<string> {
+  return family(name, "counter", help, routes, (counts) => `${name}{${counts.label}} ${value(counts)}\n`);
+}
+
+function responsesText({ label, responses }: RouteCounts): string {
+  return responses
+    .map(({ tier, method, status, number }) => {
+      const labels = `${label},${tierLabel(tier)},method="${METHODS[method] ?? "other"}",status="${status}"`;
+      return `${REQUESTS}{${labels}} ${number}\n`;
+    })
+    .join("");
+}
+
+function durationsText({ label, durations }: RouteCounts): string {
+  return durations
+    .map((each, tier) =>
+      each === undefined ? "" : histogramText(DURATION, `${label},${tierLabel(tier)}`, each),
+    )
+    .join("");
+}
+
+function databaseText({ tier, durations }: TierDurations): string {
+  return histogramText(DATABASE, `tier="${tier}"`, durations);
+}
+
+function tierLabel(tierIndex: number): string {
+  return `tier="${String(TIERS[tierIndex])}"`;
+}
+
+/** The end of each bucket's line, with the bound in seconds. */
+const LE = [...BOUNDS.map((bound) => `${bound / 1000}"} `), '+Inf"} '];
+
+/** The lines of a Prometheus histogram; `labels` are written out, such as `tier="tier0"`. */
+function histogramText(name: string, labels: string, { counts, milliseconds }: Durations): string {
+  const bucketOf = `${name}_bucket{${labels},le="`;
+  let text = "";
+  let count = 0;
+  for (let bucket = 0; bucket < LE.length; bucket++) {
+    count += counts[bucket] ?? 0;
+    text += bucketOf + String(LE[bucket]) + String(count) + "\n";
+  }
+  return `${text}${name}_sum{${labels}} ${milliseconds / 1000}\n${name}_count{${labels}} ${count}\n`;
+}

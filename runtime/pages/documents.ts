@@ -1,0 +1,95 @@
+import { Worker } from "node:worker_threads";
+import { catalogueFor } from "./catalogue.js";
+import type { CatalogueBody } from "./catalogue-body.js";
+import type { Tier } from "../model/tier.js";
+import { BufferedResult } from "../response/buffered-result.js";
+import type { BuildRecords } from "../warehouse/data-versions.js";
+import type { OpenApiJob, OpenApiResult } from "./openapi-thread.js";
+import type { ActiveRelease, LoadedRelease } from "../release/release.js";
+
+/** A rendered document and the state that it was rendered from. */
+interface CachedDocument<T> {
+  readonly release: LoadedRelease;
+  readonly results: string;
+  readonly value: Promise<T>;
+}
+
+interface CatalogueDocument {
+  readonly body: CatalogueBody;
+  readonly result: BufferedResult;
+}
+
+/** Documents that describe the active release. Each is rendered once per release and tier, at its first request. */
+export class Documents {
+  readonly #title: string;
+  readonly #active: ActiveRelease;
+  readonly #builds: BuildRecords;
+  readonly #lineageTier: Tier | null;
+  readonly #openApi = new Map<Tier | null, CachedDocument<BufferedResult>>();
+  readonly #catalogues = new Map<Tier, CachedDocument<CatalogueDocument>>();
+
+  constructor(title: string, active: ActiveRelease, builds: BuildRecords, lineageTier: Tier | null) {
+    this.#title = title;
+    this.#active = active;
+    this.#builds = builds;
+    this.#lineageTier = lineageTier;
+  }
+
+  /** The OpenAPI document; with a tier, only the endpoints that it may call. */
+  openApi(tier: Tier | null): Promise<BufferedResult> {
+    return this.#cached(this.#openApi, tier, "", async ({ openApi }) => {
+      const { text, tag } = await inThread({ openApi, tier });
+      const body = text ?? openApi;
+      return new BufferedResult(Buffer.from(body.buffer, body.byteOffset, body.length), 0, 0, false, tag);
+    });
+  }
+
+  /** The catalogue for callers of a tier. */
+  catalogue(tier: Tier): Promise<CatalogueDocument> {
+    const builds = this.#builds;
+    const results = `${String(builds.changes)} ${String(builds.testChanges)}`;
+    return this.#cached(this.#catalogues, tier, results, async ({ endpoints, documentation }) => {
+      const source = {
+        title: this.#title,
+        endpoints: [...endpoints.values()].map(({ spec }) => spec),
+        ...documentation,
+        results: builds,
+        lineageTier: this.#lineageTier,
+      };
+      const { body, text } = await catalogueFor(source, tier);
+      return { body, result: new BufferedResult(text, 0, 0) };
+    });
+  }
+
+  #cached<Key, T>(
+    cache: Map<Key, CachedDocument<T>>,
+    key: Key,
+    results: string,
+    make: (release: LoadedRelease) => Promise<T>,
+  ): Promise<T> {
+    const release = this.#active.current;
+    const known = cache.get(key);
+    if (known?.release === release && known.results === results) return known.value;
+    const value = make(release);
+    cache.set(key, { release, results, value });
+    // The next caller tries again.
+    value.catch(() => cache.get(key)?.value === value && cache.delete(key));
+    return value;
+  }
+}
+
+/** Compiled: seen from the sources, or from the package. */
+const THREAD = new URL(
+  import.meta.url.endsWith(".ts") ? "../dist/pages/openapi-thread.js" : "openapi-thread.js",
+  import.meta.url,
+);
+
+/** Hashes and filters the document in a thread: that of 15,000 endpoints has 90 MB. */
+function inThread(job: OpenApiJob): Promise<OpenApiResult> {
+  return new Promise((resolve, reject) => {
+    new Worker(THREAD, { workerData: job })
+      .once("message", resolve)
+      .once("error", reject)
+      .once("exit", (code) => reject(new Error(`The OpenAPI thread ended with code ${String(code)}.`)));
+  });
+}

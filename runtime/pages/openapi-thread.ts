@@ -1,0 +1,93 @@
+/** Entry of the thread that prepares the OpenAPI document (`Documents`). */
+import { parentPort, workerData } from "node:worker_threads";
+import { type Tier, allows, isTier } from "../model/tier.js";
+import { entityTag } from "../response/entity-tag.js";
+
+export interface OpenApiJob {
+  readonly openApi: Uint8Array;
+  /** Null: the whole document. */
+  readonly tier: Tier | null;
+}
+
+export interface OpenApiResult {
+  /** The tier's part; null: the document as it is. */
+  readonly text: Uint8Array | null;
+  readonly tag: string;
+}
+
+const { openApi, tier } = workerData as OpenApiJob;
+const bytes = Buffer.from(openApi.buffer, openApi.byteOffset, openApi.length);
+const text = tier === null ? null : new TextEncoder().encode(openApiForTier(bytes.toString(), tier));
+const tag = entityTag(text === null ? bytes : Buffer.from(text.buffer));
+const result: OpenApiResult = { text, tag };
+parentPort?.postMessage(result, text === null ? [] : [text.buffer]);
+
+interface OpenApi {
+  readonly tags: readonly { readonly name: string }[];
+  readonly "x-tagGroups": readonly { readonly name: string; readonly tags: readonly string[] }[];
+  readonly paths: Readonly<Record<string, PathItem>>;
+  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+type PathItem = Readonly<Record<string, Operation>>;
+
+interface Operation {
+  readonly tags: readonly string[];
+  readonly "x-tier"?: unknown;
+}
+
+/** The document with only the operations that a caller of this tier may call, and the components that they use. */
+function openApiForTier(text: string, tier: Tier): string {
+  const document = JSON.parse(text) as OpenApi;
+  const paths = Object.fromEntries(
+    Object.entries(document.paths).flatMap(([path, item]) => {
+      const kept = Object.entries(item).filter(([, operation]) => isOpen(operation, tier));
+      return kept.length === 0 ? [] : [[path, Object.fromEntries(kept)]];
+    }),
+  );
+  const used = new Set(
+    Object.values(paths).flatMap((item) => Object.values(item).flatMap(({ tags }) => tags)),
+  );
+  const groups = document["x-tagGroups"].map(({ name, tags }) => ({
+    name,
+    tags: tags.filter((tag) => used.has(tag)),
+  }));
+  const filtered = {
+    ...document,
+    tags: document.tags.filter(({ name }) => used.has(name)),
+    "x-tagGroups": groups.filter(({ tags }) => tags.length > 0),
+    paths,
+  };
+  return `${JSON.stringify({ ...filtered, components: usedComponents(paths, document.components) }, null, 2)}\n`;
+}
+
+function isOpen(operation: Operation, tier: Tier): boolean {
+  const required = operation["x-tier"];
+  return isTier(required) && allows(tier, required);
+}
+
+/** The components that the paths refer to, directly or through others; security schemes are referred to by name. */
+function usedComponents(paths: unknown, components: OpenApi["components"]): OpenApi["components"] {
+  const found = new Set(referencesIn(paths));
+  // A set can be extended while it is walked.
+  for (const reference of found) {
+    const [, , kind = "", name = ""] = reference.split("/");
+    for (const further of referencesIn(components[kind]?.[name])) found.add(further);
+  }
+  return Object.fromEntries(
+    Object.entries(components).map(([kind, members]) => [
+      kind,
+      kind === "securitySchemes"
+        ? members
+        : Object.fromEntries(
+            Object.entries(members).filter(([name]) => found.has(`#/components/${kind}/${name}`)),
+          ),
+    ]),
+  );
+}
+
+function referencesIn(value: unknown): readonly string[] {
+  return [
+    ...(value === undefined ? "" : JSON.stringify(value)).matchAll(/"\$ref":"(#\/components\/[^"]+)"/g),
+  ].map(([, reference = ""]) => reference);
+}

@@ -1,0 +1,148 @@
+import { Keyring, type AccessControl } from "../request/authorize.js";
+import { type PerTier, RATE_LIMITS } from "../model/tier.js";
+import { ResponseMemory } from "../response/buffered-result.js";
+import { ResultService, ResultCache } from "../response/result-service.js";
+import type { RequestRecord } from "../operations/request-counters.js";
+import type { Warehouse } from "../warehouse/warehouse.js";
+import { DataVersions, BuildRecords } from "../warehouse/data-versions.js";
+import { clientAddress, type ClientAddress } from "../server/headers.js";
+import { createLogger, type Logger } from "../server/logger.js";
+import { openRateLimitStore } from "../request/rate-limit/fallback-store.js";
+import { openPostgres, POOL_DEFAULTS } from "../warehouse/postgres/postgres-warehouse.js";
+import { routeToReplicas } from "../warehouse/postgres/replica-router.js";
+
+/** Everything that the handlers of a process share: keys, rate limits, the database. */
+export interface Gateway extends AccessControl {
+  readonly warehouse: Warehouse;
+  readonly results: ResultService;
+  readonly versions: DataVersions;
+  /** Time limit of a query by tier, in milliseconds; 0: no limit. */
+  readonly timeouts: Readonly<PerTier<number>>;
+  /** Time limit of a stream by tier, in milliseconds; 0: no limit. */
+  readonly streamTimeouts: Readonly<PerTier<number>>;
+  readonly responseMemory: ResponseMemory;
+  /** Exact CSV, or CSV whose cells cannot be formulas (`CSV_ESCAPE_FORMULAS`). */
+  readonly csvFormat: "csv" | "spreadsheet";
+  readonly log: Logger;
+  /** Called after each response. */
+  readonly recordRequest: (record: RequestRecord) => void;
+}
+
+export interface GatewayOptions {
+  /** A `postgres://` address. */
+  readonly databaseUrl: string;
+  /** Addresses of read replicas; none by default. */
+  readonly replicaUrls?: readonly string[];
+  /** A `redis://` or `rediss://` address for rate limits that all processes share. By default each process has its own. */
+  readonly redisUrl?: string | null;
+  /** Without keys only tier0 endpoints can be called. */
+  readonly keys?: Keyring;
+  readonly addressOf?: ClientAddress;
+  /** Requests per minute by the caller's tier. Default 100, 500, 1,000 and 10,000. */
+  readonly rateLimits?: Readonly<PerTier<number>>;
+  /** Time limit of a query, after which it is cancelled; one number, or one per tier. 0: no limit. Default 30,000. */
+  readonly statementTimeoutMs?: number | Readonly<PerTier<number>>;
+  /** Connections for small results. Default 10. */
+  readonly databasePoolSize?: number;
+  /** Connections for streams. Default 4. */
+  readonly databaseStreamPoolSize?: number;
+  /** Concurrent streams per caller. Default 2. */
+  readonly streamsPerCaller?: number;
+  /** Time limit of a stream; one number, or one per tier. 0: no limit. Default 3,600,000. */
+  readonly streamTimeoutMs?: number | Readonly<PerTier<number>>;
+  /** Disk space for rows that streams read ahead of slow clients. Default 1024. */
+  readonly streamSpoolMegabytes?: number;
+  /** Memory for responses that clients have not read yet. Default 256. */
+  readonly answerMemoryMegabytes?: number;
+  /** Lifetime of cached results without a data version. Default 0: no caching. */
+  readonly cacheTtlSeconds?: number;
+  /** Memory for cached results. Default 64. */
+  readonly cacheMaxMegabytes?: number;
+  /** Builds of dbt nodes: responses of models with known builds have a data version. */
+  readonly builds?: BuildRecords;
+  /** Whether CSV cells that look like a formula get an apostrophe. Default false: exact data. */
+  readonly csvEscapeFormulas?: boolean;
+  readonly log?: Logger;
+  readonly recordRequest?: (record: RequestRecord) => void;
+}
+
+/** Opens a gateway. Database connections open on demand. */
+export function openGateway(options: GatewayOptions): Gateway & { close(): Promise<void> } {
+  const log = options.log ?? createLogger("info");
+  const rates = openRateLimitStore(options.redisUrl ?? null, log);
+  const timeouts = timeoutsOf(options.statementTimeoutMs ?? 30_000);
+  const responseMemory = new ResponseMemory(options.answerMemoryMegabytes ?? 256);
+  const warehouse = openWarehouse(options, longestOf(timeouts), responseMemory, log);
+  const hasReplicas = (options.replicaUrls ?? []).length > 0;
+  return {
+    keys: options.keys ?? new Keyring(new Map()),
+    addressOf: options.addressOf ?? clientAddress("false"),
+    rates,
+    rateLimits: options.rateLimits ?? RATE_LIMITS,
+    warehouse,
+    timeouts,
+    streamTimeouts: timeoutsOf(options.streamTimeoutMs ?? 3_600_000),
+    responseMemory,
+    results: new ResultService(warehouse, openCache(options)),
+    versions: new DataVersions(options.builds ?? new BuildRecords(), hasReplicas),
+    csvFormat: options.csvEscapeFormulas === true ? "spreadsheet" : "csv",
+    log,
+    recordRequest: options.recordRequest ?? (() => undefined),
+    async close() {
+      rates.close();
+      await warehouse.close();
+    },
+  };
+}
+
+function openCache({ cacheTtlSeconds = 0, cacheMaxMegabytes = 64 }: GatewayOptions): ResultCache | null {
+  if (cacheTtlSeconds === 0) return null;
+  return new ResultCache({ ttlSeconds: cacheTtlSeconds, maxBytes: cacheMaxMegabytes * 1024 * 1024 });
+}
+
+function timeoutsOf(given: number | Readonly<PerTier<number>>): Readonly<PerTier<number>> {
+  return typeof given === "number" ? { tier0: given, tier1: given, tier2: given, tier3: given } : given;
+}
+
+/** 0 where a tier has no limit. */
+function longestOf(timeouts: Readonly<PerTier<number>>): number {
+  const all = Object.values(timeouts);
+  return all.includes(0) ? 0 : Math.max(...all);
+}
+
+function openWarehouse(
+  options: GatewayOptions,
+  statementTimeoutMs: number,
+  { hasRoom }: ResponseMemory,
+  log: Logger,
+): Warehouse {
+  const { databaseUrl, replicaUrls = [] } = options;
+  const shared = {
+    statementTimeoutMs,
+    poolSize: options.databasePoolSize ?? POOL_DEFAULTS.poolSize,
+    streamPoolSize: options.databaseStreamPoolSize ?? POOL_DEFAULTS.streamPoolSize,
+    streamsPerCaller: options.streamsPerCaller ?? POOL_DEFAULTS.streamsPerCaller,
+    spoolMegabytes: options.streamSpoolMegabytes ?? POOL_DEFAULTS.spoolMegabytes,
+    hasMemory: hasRoom,
+  };
+  const primary = openPostgres({
+    ...shared,
+    url: databaseUrl,
+    onIdleError: (error) => log.warn({ err: error }, "database connection lost"),
+  });
+  const replicas = replicaUrls.map((url) => {
+    // The router logs a lost replica once, not once per connection.
+    const warehouse = openPostgres({ ...shared, url, isReplica: true, onIdleError: () => undefined });
+    return { address: addressIn(url), warehouse };
+  });
+  return routeToReplicas(primary, replicas, ({ address, isInService, why }) => {
+    if (isInService) log.info({ replica: address }, "replica in service");
+    else log.warn({ replica: address, why }, "replica out of service");
+  });
+}
+
+/** Host and port: the rest of the address is secret. */
+function addressIn(url: string): string {
+  const { hostname, port } = new URL(url);
+  return `${hostname || "localhost"}:${port || "5432"}`;
+}

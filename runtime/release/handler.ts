@@ -1,0 +1,243 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { RequestHandler } from "express";
+import type { Endpoint } from "../model/endpoint.js";
+import { httpError, type HttpError } from "../model/errors.js";
+import type { ResolvedQuery } from "../model/query.js";
+import {
+  bodyFields,
+  nextPageLink,
+  NO_FIELDS,
+  objectFields,
+  queryFields,
+  type RawFields,
+} from "../request/request-fields.js";
+import {
+  type KeyedQuery,
+  readParameters,
+  resolveDefaultQuery,
+  resolveQuery,
+} from "../request/resolve-query.js";
+import { formatOf } from "../response/content-negotiation.js";
+import { versionTag } from "../response/entity-tag.js";
+import {
+  hasNextPage,
+  NO_ROWS,
+  type PendingResponse,
+  respond,
+  sendNotModified,
+  type Sent,
+} from "../response/respond.js";
+import { deprecationHeaders, readBodyText } from "../response/send.js";
+import { StreamAborted } from "../response/send-stream.js";
+import { traceOf, traceparent } from "../server/headers.js";
+import type { DataVersion } from "../warehouse/data-versions.js";
+import { QueryAbandoned } from "../warehouse/warehouse.js";
+import type { Gateway } from "./gateway.js";
+import { type RequestContext, type HttpRoute, serveRequest } from "./serve-request.js";
+
+/** `Retry-After` of an overloaded server, in seconds. */
+const OVERLOAD_RETRY_SECONDS = 1;
+
+/** Status of an aborted response in logs and metrics: the client had received a successful one. */
+const ABORTED_STATUS = 500;
+
+/** A request; `body` is set when middleware such as `express.json()` has already read it. */
+type DataRequest = IncomingMessage & { readonly body?: unknown };
+
+type DataContext = RequestContext<DataRequest>;
+
+/** The handler of an endpoint, for every method. It can be mounted alone in an Express 5 app. */
+export function handlerOf(endpoint: Endpoint): RequestHandler {
+  return (request, response) => handleRequest(gatewayOf(request), endpoint, request, response);
+}
+
+const GATEWAY = Symbol("gateway");
+
+/** A request with its gateway. */
+interface GatewayRequest {
+  [GATEWAY]?: Gateway;
+}
+
+/** Express middleware: the generated handlers after it use this gateway. */
+export function withGateway(gateway: Gateway): RequestHandler {
+  return (request, _response, next) => {
+    setGateway(request, gateway);
+    next();
+  };
+}
+
+export function setGateway(request: IncomingMessage, gateway: Gateway): void {
+  (request as GatewayRequest)[GATEWAY] = gateway;
+}
+
+/** The gateway of a request. */
+function gatewayOf(request: IncomingMessage): Gateway {
+  const gateway = (request as GatewayRequest)[GATEWAY];
+  if (gateway) return gateway;
+  throw new Error(
+    "No gateway for this request: put `app.use(withGateway(gateway))` before the generated handlers.",
+  );
+}
+
+type Outcome = Sent | HttpError;
+
+/** Serves one request to an endpoint, or to an unknown path (null), and records it. Never rejects. */
+export async function handleRequest(
+  gateway: Gateway,
+  endpoint: Endpoint | null,
+  request: DataRequest,
+  response: ServerResponse,
+): Promise<void> {
+  const started = performance.now();
+  const trace = traceOf(request);
+  if (trace !== null) response.setHeader("Traceparent", traceparent(trace));
+  const route = endpoint === null ? UNKNOWN_PATH : routeOf(endpoint);
+  const { caller, requestId, sent } = await serveRequest(gateway, route, request, response);
+  gateway.recordRequest({
+    requestId,
+    method: request.method ?? "",
+    route: endpoint?.path ?? null,
+    status: sent.isAborted === true ? ABORTED_STATUS : response.statusCode,
+    milliseconds: performance.now() - started,
+    rows: sent.rows,
+    bytes: sent.bytes,
+    databaseMs: sent.databaseMs,
+    owner: caller.owner,
+    tier: caller.tier,
+    trace,
+  });
+}
+
+const UNKNOWN_PATH: HttpRoute<DataRequest> = {
+  path: "",
+  allowed: null,
+  isLimited: true,
+  handle: () => httpError("notFound"),
+};
+
+const routes = new WeakMap<Endpoint, HttpRoute<DataRequest>>();
+
+function routeOf(endpoint: Endpoint): HttpRoute<DataRequest> {
+  const known = routes.get(endpoint);
+  if (known) return known;
+  const { path, tier, methods } = endpoint;
+  const allowed = methods.includes("POST") ? "GET, HEAD, POST, OPTIONS" : "GET, HEAD, OPTIONS";
+  const route: HttpRoute<DataRequest> = {
+    path,
+    allowed,
+    isLimited: true,
+    tier,
+    handle: (context) => answer(context, endpoint),
+  };
+  routes.set(endpoint, route);
+  return route;
+}
+
+async function answer(context: DataContext, endpoint: Endpoint): Promise<Outcome> {
+  const { gateway, request, caller } = context;
+  const fields = await readFields(request);
+  if (fields === null) return NO_ROWS;
+  if ("code" in fields) return fields;
+  const format = formatOf(request, endpoint);
+  const options = {
+    format: format === "csv" ? gateway.csvFormat : format,
+    timeoutMs: gateway.timeouts[caller.tier],
+  };
+  if (fields === NO_FIELDS)
+    return sendRows(context, endpoint, fields, resolveDefaultQuery(endpoint, options));
+  const selection = readParameters(endpoint, fields, request.method === "POST" ? "body" : "query");
+  if ("code" in selection) return selection;
+  return sendRows(context, endpoint, fields, resolveQuery(endpoint, selection, options));
+}
+
+/** The fields of the query string, or of the body of a POST. Null when the client disconnected while sending. */
+function readFields(request: DataRequest): RawFields | HttpError | Promise<RawFields | HttpError | null> {
+  const { url = "" } = request;
+  const mark = url.indexOf("?");
+  const query = mark === -1 ? "" : url.slice(mark + 1);
+  if (request.method !== "POST") return query === "" ? NO_FIELDS : queryFields(query);
+  return query === "" ? readBodyFields(request) : httpError("queryOnPost");
+}
+
+async function readBodyFields(request: DataRequest): Promise<RawFields | HttpError | null> {
+  if (request.body !== undefined) return objectFields(request.body);
+  const text = await readBodyText(request);
+  return typeof text === "string" ? bodyFields(text) : text;
+}
+
+async function sendRows(
+  context: DataContext,
+  endpoint: Endpoint,
+  fields: RawFields,
+  resolved: KeyedQuery | HttpError,
+): Promise<Outcome> {
+  if ("code" in resolved) return resolved;
+  const { gateway, requestId } = context;
+  try {
+    return await queryAndSend(context, endpoint, fields, resolved);
+  } catch (error) {
+    // Client disconnected; not an error.
+    if (error instanceof QueryAbandoned) return NO_ROWS;
+    gateway.log.error({ requestId, route: endpoint.path, err: error }, "query failed");
+    if (!(error instanceof StreamAborted)) return httpError("queryFailed");
+    const { returned, bytes, milliseconds } = error.sent;
+    return { rows: returned, bytes, databaseMs: milliseconds, isAborted: true };
+  }
+}
+
+async function queryAndSend(
+  context: DataContext,
+  endpoint: Endpoint,
+  fields: RawFields,
+  { query, key }: KeyedQuery,
+): Promise<Outcome> {
+  const { gateway, request, response, caller } = context;
+  const version = gateway.versions.of(endpoint.upstreamNodes);
+  const { conditions, page } = query.selection;
+  let tag: string | null = null;
+  if (version !== null || conditions.length > 0) {
+    const columns = await gateway.warehouse.columns(query.relation, version?.id ?? null);
+    const error = gateway.warehouse.check(conditions, columns);
+    if (error) return error;
+    if (version !== null) tag = versionTag(version, key, columns);
+  }
+  const pending = pendingResponse(context, endpoint, query, version, tag);
+  const notModified = tag === null ? null : sendNotModified(pending, tag);
+  if (notModified !== null) return notModified;
+  const isStillNeeded = (): boolean => !response.destroyed;
+  const { callerId, tier } = caller;
+  const queryContext = { callerId, tier, version: version?.id ?? null, isStillNeeded };
+  const result = await gateway.results.get(key, query, queryContext);
+  if (result === "overloaded") return httpError("overloaded", { n: OVERLOAD_RETRY_SECONDS });
+  try {
+    if (page !== null && (await hasNextPage(gateway.warehouse, result, query, queryContext)))
+      pending.headers.push(...nextPageLink(request, fields, page));
+    return await respond(pending, result);
+  } catch (error) {
+    // Otherwise its connection and its caller's share would stay in use.
+    if (result.result.kind === "stream") await result.result.stream.chunks.return();
+    throw error;
+  }
+}
+
+function pendingResponse(
+  { gateway, request, response, caller, headers: callersHeaders }: DataContext,
+  endpoint: Endpoint,
+  { format }: ResolvedQuery,
+  version: DataVersion | null,
+  tag: string | null,
+): PendingResponse {
+  const headers = [...callersHeaders];
+  if (endpoint.deprecationDate !== null || endpoint.successor !== null)
+    headers.push(...deprecationHeaders(endpoint));
+  return {
+    request,
+    response,
+    format,
+    headers,
+    version,
+    responseMemory: gateway.responseMemory,
+    streamTimeoutMs: gateway.streamTimeouts[caller.tier],
+    tag,
+  };
+}

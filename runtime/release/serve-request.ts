@@ -1,0 +1,99 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { httpError, type HttpError } from "../model/errors.js";
+import type { Tier } from "../model/tier.js";
+import { authorize, type Authorization, callerHeaders, peek, requireTier } from "../request/authorize.js";
+import { NO_ROWS, type Sent } from "../response/respond.js";
+import { type Reply, send, sendHttpError, sendOptions } from "../response/send.js";
+import { requestIdOf } from "../server/headers.js";
+import type { Gateway } from "./gateway.js";
+
+/** What a path serves. */
+export interface HttpRoute<Request extends IncomingMessage = IncomingMessage> {
+  /** For the log. */
+  readonly path: string;
+  /** Methods, as in `Allow`; null for an unknown path. */
+  readonly allowed: string | null;
+  /** Whether a request counts against its caller's window. */
+  readonly isLimited: boolean;
+  /** Tier that a caller needs; without one the path is public. */
+  readonly tier?: Tier;
+  /** The response, or what has been sent already. */
+  handle(context: RequestContext<Request>): Result | Promise<Result>;
+}
+
+type Result = Reply | HttpError | Sent;
+
+/** A request that has passed the key, the rate limit, the tier and the method. */
+export interface RequestContext<Request extends IncomingMessage = IncomingMessage> {
+  readonly gateway: Gateway;
+  readonly request: Request;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly caller: Authorization;
+  /** Headers of every response to this caller, as flat name and value pairs. */
+  readonly headers: readonly string[];
+}
+
+/** The caller and the outcome. */
+export interface ServedRequest {
+  readonly caller: Authorization;
+  readonly requestId: string;
+  readonly sent: Sent;
+}
+
+/**
+ * Serves a request of any path. Checks run in this order: key, rate limit, tier, method, then what the route itself checks
+ * (runtime/README.md, Requests). Never rejects.
+ */
+export async function serveRequest<Request extends IncomingMessage>(
+  gateway: Gateway,
+  route: HttpRoute<Request>,
+  request: Request,
+  response: ServerResponse,
+): Promise<ServedRequest> {
+  const requestId = requestIdOf(request);
+  const isCounted = route.isLimited && request.method !== "OPTIONS";
+  const caller = await (isCounted ? authorize : peek)(gateway, request);
+  const headers = callerHeaders(caller, requestId);
+  if (request.method === "OPTIONS") {
+    sendOptions(response, request, route.allowed, headers);
+    return { caller, requestId, sent: NO_ROWS };
+  }
+  const context = { gateway, request, response, requestId, caller, headers };
+  const result = refusal(route, context) ?? (await run(route, context));
+  if (!("status" in result)) return { caller, requestId, sent: result };
+  const bytes =
+    "code" in result
+      ? sendHttpError(response, result, route.allowed, headers)
+      : send(response, result, headers);
+  return { caller, requestId, sent: { ...NO_ROWS, bytes } };
+}
+
+function refusal<Request extends IncomingMessage>(
+  { allowed, tier = "tier0" }: HttpRoute<Request>,
+  { caller, request }: RequestContext<Request>,
+): HttpError | null {
+  if (caller.error) return caller.error;
+  if (allowed === null) return httpError("notFound");
+  return requireTier(tier, caller) ?? requireMethod(allowed, request);
+}
+
+function requireMethod(allowed: string, { method = "" }: IncomingMessage): HttpError | null {
+  return allowed.split(", ").includes(method) ? null : httpError("methodNotAllowed");
+}
+
+async function run<Request extends IncomingMessage>(
+  route: HttpRoute<Request>,
+  context: RequestContext<Request>,
+): Promise<Result> {
+  try {
+    return await route.handle(context);
+  } catch (error) {
+    const { gateway, requestId, request, response } = context;
+    const { method } = request;
+    gateway.log.error({ requestId, route: route.path, method, err: error }, "request failed");
+    if (!response.headersSent) return httpError("unexpected");
+    response.destroy();
+    return NO_ROWS;
+  }
+}

@@ -1,0 +1,231 @@
+import { allows, type PerTier, type Tier, isTier } from "../model/tier.js";
+import { type ClientAddress, type Origin, networkOf } from "../server/headers.js";
+import type { RateLimitStore, RateWindow } from "./rate-limit/memory-store.js";
+import { httpError, type HttpError } from "../model/errors.js";
+import { hash } from "node:crypto";
+
+/** What a request may do, decided from its headers and address alone. */
+export interface Authorization {
+  /** Null without a key. */
+  readonly owner: KeyOwner | null;
+  readonly tier: Tier;
+  /** Identifies the caller: the key's id, or the network address. */
+  readonly callerId: string;
+  /** Requests per window of the caller's own tier. */
+  readonly limit: number;
+  readonly window: RateWindow;
+  /** Set when the request is refused. */
+  readonly error: HttpError | null;
+}
+
+/** What authorization depends on. */
+export interface AccessControl {
+  readonly keys: Keyring;
+  readonly rates: RateLimitStore;
+  readonly addressOf: ClientAddress;
+  /** Requests per window by the caller's tier. */
+  readonly rateLimits: Readonly<PerTier<number>>;
+}
+
+/** Checks the key, then the rate limit (runtime/README.md, Requests). Every request counts, refused ones too. */
+export function authorize(access: AccessControl, request: Origin): Authorization | Promise<Authorization> {
+  const caller = identify(access, request);
+  const window = access.rates.hit(caller.counter);
+  return window instanceof Promise
+    ? window.then((counted) => checkLimit(access, caller, counted))
+    : checkLimit(access, caller, window);
+}
+
+/** As `authorize`, for paths without a limit: reports the window without counting. An unknown key still counts. */
+export async function peek(access: AccessControl, request: Origin): Promise<Authorization> {
+  const { rates, rateLimits } = access;
+  const caller = identify(access, request);
+  const window = await (caller.known ? rates.peek(caller.counter) : rates.hit(caller.counter));
+  return authorization(rateLimits, caller, window, caller.known ? null : httpError("unknownKey"));
+}
+
+interface Caller {
+  readonly owner: KeyOwner | null;
+  /** False for an unknown key: its requests count against the address. */
+  readonly known: boolean;
+  readonly tier: Tier;
+  readonly counter: string;
+}
+
+function identify({ keys, addressOf }: AccessControl, request: Origin): Caller {
+  const key = request.headers["x-api-key"];
+  if (typeof key === "string" && key !== "") {
+    const owner = keys.find(key);
+    if (owner) return { owner, known: true, tier: owner.tier, counter: `key:${owner.id}` };
+  }
+  return { owner: null, known: !key, tier: "tier0", counter: `ip:${networkOf(addressOf(request))}` };
+}
+
+function checkLimit({ rateLimits }: AccessControl, caller: Caller, window: RateWindow): Authorization {
+  if (window.count > rateLimits[caller.tier]) {
+    return authorization(rateLimits, caller, window, httpError("rateLimited", { n: secondsLeft(window) }));
+  }
+  return authorization(rateLimits, caller, window, caller.known ? null : httpError("unknownKey"));
+}
+
+function authorization(
+  rateLimits: Readonly<PerTier<number>>,
+  { owner, tier, counter }: Caller,
+  window: RateWindow,
+  error: HttpError | null,
+): Authorization {
+  return { owner, tier, callerId: counter, limit: rateLimits[tier], window, error };
+}
+
+/** Headers of every response: the caller's rate limit window and the request id, as flat name and value pairs. */
+export function callerHeaders({ limit, window }: Authorization, requestId: string): string[] {
+  return [
+    "X-RateLimit-Limit",
+    String(limit),
+    "X-RateLimit-Remaining",
+    String(Math.max(0, limit - window.count)),
+    "X-RateLimit-Reset",
+    String(Math.ceil(window.resetAt / 1000)),
+    "X-Request-Id",
+    requestId,
+  ];
+}
+
+/** Whole seconds until a window ends, at least one. */
+function secondsLeft({ resetAt }: RateWindow): number {
+  return Math.max(1, Math.ceil((resetAt - Date.now()) / 1000));
+}
+
+/** Whether the caller's tier is high enough. */
+export function requireTier(required: Tier, { owner, tier: held }: Authorization): HttpError | null {
+  if (allows(held, required)) return null;
+  if (owner === null) return httpError("missingKey");
+  return httpError("tierTooLow", { tier: required, user: owner.user, held });
+}
+
+/** Prefix of every key (runtime/README.md, Keys and tiers). */
+export const KEY_PREFIX = "sk_live_";
+/** Prefix of a key that is stored as its hash. */
+export const HASH_PREFIX = "sha256:";
+/** Length of a key's id: the first hex digits of its hash. */
+export const KEY_ID_DIGITS = 12;
+
+/** The owner of a key. */
+export interface KeyOwner {
+  /** First digits of the key's hash: safe in logs and metrics. */
+  readonly id: string;
+  readonly user: string;
+  readonly tier: Tier;
+  readonly org: string;
+}
+
+/** The keys of a server, by hash: the keys themselves are not kept in memory (runtime/README.md, Keys and tiers). */
+export class Keyring {
+  #owners: ReadonlyMap<string, KeyOwner>;
+
+  constructor(owners: ReadonlyMap<string, KeyOwner>) {
+    this.#owners = owners;
+  }
+
+  /** The owner of a key, or null when the key is not known. */
+  find(key: string): KeyOwner | null {
+    return this.#owners.get(hashOf(key)) ?? null;
+  }
+
+  /** Replaces the keys in place, so that every holder of this keyring sees the new ones. */
+  replaceWith({ owners }: Keyring): void {
+    this.#owners = owners;
+  }
+
+  get owners(): ReadonlyMap<string, KeyOwner> {
+    return this.#owners;
+  }
+
+  get size(): number {
+    return this.#owners.size;
+  }
+}
+
+/** SHA-256 without salt: keys are long and random, so a plain digest is enough. */
+export function hashOf(key: string): string {
+  return hash("sha256", key, "hex");
+}
+
+export type KeyringResult =
+  { readonly ok: true; readonly keyring: Keyring } | { readonly ok: false; readonly problems: string[] };
+
+/**
+ * Reads `{"sk_live_…": {"user", "tier", "org"}}`; the value may be the tier alone, the key may be `sha256:<hex>`
+ * (runtime/README.md, Keys and tiers). Problems name an entry by its position, never by its key.
+ */
+export function readKeyring(json: unknown, source: string): KeyringResult {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    return {
+      ok: false,
+      problems: [`${source} must hold a JSON object: {"sk_live_…": {"user", "tier", "org"}}.`],
+    };
+  }
+  const read = Object.entries(json).map(([key, entry], i) =>
+    readEntry(key, entry, `${source}, entry ${i + 1}`),
+  );
+  const owners = read.filter((item) => typeof item !== "string");
+  const problems = read.filter((item) => typeof item === "string");
+  problems.push(
+    ...duplicates(
+      owners.map(([digest]) => digest),
+      source,
+    ),
+  );
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, keyring: new Keyring(new Map(owners)) };
+}
+
+/** A duplicate is an error: one of its two tiers would be ignored. */
+function duplicates(keys: readonly string[], source: string): string[] {
+  const firsts = new Map<string, number>();
+  const problems: string[] = [];
+  keys.forEach((key, i) => {
+    const first = firsts.get(key);
+    if (first === undefined) firsts.set(key, i);
+    else problems.push(`${source}, entries ${first + 1} and ${i + 1}: the same key twice. Keep one of them.`);
+  });
+  return problems;
+}
+
+/** As `readKeyring`, for JSON text. A duplicate key is an error too: `JSON.parse` would keep the last one. */
+export function parseKeyring(text: string, source: string): KeyringResult {
+  const names = [...text.matchAll(/"((?:sk_live_|sha256:)(?:[^"\\]|\\.)*)"\s*:/g)].map(
+    ([, name = ""]) => name,
+  );
+  const problems = duplicates(names, source);
+  if (problems.length > 0) return { ok: false, problems };
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // The parser's message can contain a key.
+  }
+  return readKeyring(json, source);
+}
+
+function readEntry(key: string, entry: unknown, position: string): readonly [string, KeyOwner] | string {
+  const digest = digestOf(key);
+  if (digest === null)
+    return `${position}: a key begins with ${KEY_PREFIX}, or is ${HASH_PREFIX} and 64 hex digits.`;
+  const record = (typeof entry === "string" ? { tier: entry } : (entry ?? {})) as Record<string, unknown>;
+  if (!isTier(record["tier"])) return `${position}: its tier must be one of tier0, tier1, tier2, tier3.`;
+  const id = digest.slice(0, KEY_ID_DIGITS);
+  return [
+    digest,
+    { id, tier: record["tier"], user: textOr(record["user"], id), org: textOr(record["org"], "") },
+  ];
+}
+
+function digestOf(key: string): string | null {
+  if (key.startsWith(KEY_PREFIX) && key.length > KEY_PREFIX.length) return hashOf(key);
+  const stored = /^sha256:([0-9a-f]{64})$/i.exec(key)?.[1];
+  return stored?.toLowerCase() ?? null;
+}
+
+function textOr(value: unknown, fallback: string): string {
+  return typeof value === "string" && value !== "" ? value : fallback;
+}

@@ -1,0 +1,150 @@
+import type { IncomingMessage } from "node:http";
+import { httpError, type HttpError } from "../model/errors.js";
+import type { Page } from "../model/query.js";
+
+/** The parameters of a request, before they are checked: by name, in the order sent. */
+export type RawFields = ReadonlyMap<string, RawValue>;
+
+/** All values of one name of a query string, or one field of a JSON body. */
+export type RawValue =
+  | { readonly from: "query"; readonly texts: readonly string[] }
+  | { readonly from: "body"; readonly value: unknown };
+
+/** The fields of a request without parameters. */
+export const NO_FIELDS: RawFields = new Map();
+
+/** The fields of a query string (without its `?`). */
+export function queryFields(query: string): RawFields {
+  const fields = new Map<string, { from: "query"; texts: string[] }>();
+  for (const [name, text] of new URLSearchParams(query)) {
+    const known = fields.get(name);
+    if (known) known.texts.push(text);
+    else fields.set(name, { from: "query", texts: [text] });
+  }
+  return fields;
+}
+
+/** Maximum values and nesting of a JSON body: parsing more would block other requests. */
+const MAX_BODY_VALUES = 10_000;
+const MAX_BODY_DEPTH = 8;
+
+/** The fields of a JSON body; an empty body is `{}`. */
+export function bodyFields(text: string): RawFields | HttpError {
+  if (text.trim() === "") return NO_FIELDS;
+  if (isTooComplex(text)) return httpError("bodyTooComplex", { max: MAX_BODY_VALUES, depth: MAX_BODY_DEPTH });
+  const json = parse(text);
+  return json === undefined ? httpError("bodyNotJson") : objectFields(json);
+}
+
+/** Scans the text before it is parsed. Tracks quotes and escapes, so that strings do not count. */
+function isTooComplex(text: string): boolean {
+  let depth = 0;
+  let values = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === BACKSLASH) i++;
+      else if (code === QUOTE) inString = false;
+    } else if (code === QUOTE) inString = true;
+    else if (code === COMMA) values++;
+    else if (code === BRACKET || code === BRACE) depth++;
+    else if (code === BRACKET + 2 || code === BRACE + 2) depth--;
+    if (depth > MAX_BODY_DEPTH || values >= MAX_BODY_VALUES) return true;
+  }
+  return false;
+}
+
+const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b];
+
+/** The fields of a parsed body. */
+export function objectFields(json: unknown): RawFields | HttpError {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) return httpError("bodyNotObject");
+  const values = Object.entries(json as Record<string, unknown>);
+  return new Map(values.map(([name, value]) => [name, { from: "body", value }]));
+}
+
+/** A number with more digits than a double keeps exactly; strings are matched only to skip them. */
+const LONG_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]{15,}/g;
+
+/** Parses JSON. Long numbers become strings: filters take text, and must keep all digits. */
+function parse(text: string): unknown {
+  try {
+    const json = JSON.parse(text) as unknown;
+    if (!/\d[\d.eE+-]{15,}/.test(text)) return json;
+    return JSON.parse(text.replace(LONG_NUMBER, (token) => (token.startsWith('"') ? token : quoted(token))));
+  } catch {
+    return undefined;
+  }
+}
+
+/** `10.000000000000000000` is the integer 10, as JSON.parse would read it. */
+function quoted(number: string): string {
+  return `"${number.replace(/^(-?\d+)\.0+$/, "$1")}"`;
+}
+
+/** The text of a single value; null when it is absent. */
+export function readSingle(name: string, raw: RawValue): string | HttpError | null {
+  if (raw.from === "query") {
+    const texts = raw.texts.map((text) => text.trim()).filter((text) => text !== "");
+    return texts.length > 1 ? httpError("notSingle", { name }) : (texts[0] ?? null);
+  }
+  const text = scalarText(raw.value);
+  return text === undefined ? httpError("notSingle", { name }) : text || null;
+}
+
+/** The texts of a list: a repeated name, comma-separated text, or a JSON array; null when it is absent or empty. */
+export function readList(name: string, raw: RawValue): readonly string[] | HttpError | null {
+  const texts = raw.from === "query" ? raw.texts.flatMap(split) : bodyList(raw.value);
+  if (texts === undefined) return httpError("notSingle", { name });
+  return texts.length === 0 ? null : texts;
+}
+
+function bodyList(value: unknown): readonly string[] | undefined {
+  if (!Array.isArray(value)) {
+    const text = scalarText(value);
+    return text === undefined ? undefined : split(text);
+  }
+  const texts = value.map(scalarText);
+  return texts.includes(undefined) ? undefined : texts.filter((text): text is string => !!text);
+}
+
+/** A scalar of a JSON body as its text, empty for null; undefined for a list or an object. */
+function scalarText(value: unknown): string | undefined {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "string") return value.trim();
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
+}
+
+function split(text: string): string[] {
+  return text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}
+
+/**
+ * A `Link` to the next page, as a GET with the same parameters. A list in a body whose values contain commas cannot be
+ * written in an address: no link.
+ */
+export function nextPageLink(
+  request: IncomingMessage & { readonly originalUrl?: string },
+  fields: RawFields,
+  { limit, offset }: Page,
+): readonly string[] {
+  const parameters = new URLSearchParams();
+  for (const [name, raw] of fields) {
+    const texts = raw.from === "query" ? raw.texts : bodyTexts(raw.value);
+    if (raw.from === "body" && Array.isArray(raw.value) && texts.some((text) => text.includes(",")))
+      return [];
+    for (const text of texts) parameters.append(name, text);
+  }
+  parameters.set("limit", String(limit));
+  parameters.set("offset", String(offset + limit));
+  const path = (request.originalUrl ?? request.url ?? "").split("?", 1)[0] ?? "";
+  return ["Link", `<${path}?${parameters.toString()}>; rel="next"`];
+}
+
+function bodyTexts(value: unknown): readonly string[] {
+  return (Array.isArray(value) ? value : [value]).filter((each) => each !== null).map(String);
+}

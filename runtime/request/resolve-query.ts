@@ -1,0 +1,252 @@
+import {
+  type RowFormat,
+  type Selection,
+  type ResolvedQuery,
+  type Condition,
+  type Page,
+  queryKey,
+} from "../model/query.js";
+import {
+  type Endpoint,
+  PAGE_FIELDS,
+  SORT_FIELDS,
+  type Parameter,
+  type Pagination,
+  type Direction,
+  type SortKey,
+} from "../model/endpoint.js";
+import { type HttpError, httpError } from "../model/errors.js";
+import { NO_FIELDS, type RawFields, type RawValue, readSingle, readList } from "./request-fields.js";
+import { isDate } from "../model/calendar-date.js";
+
+/** A query with its key: queries with the same key have the same result. */
+export interface KeyedQuery {
+  readonly query: ResolvedQuery;
+  readonly key: string;
+}
+
+/** Options of a response besides the selected rows. */
+interface ResponseOptions {
+  readonly format: RowFormat;
+  readonly timeoutMs: number;
+}
+
+export function resolveQuery(
+  { relation }: Endpoint,
+  selection: Selection,
+  { format, timeoutMs }: ResponseOptions,
+): KeyedQuery {
+  const query = { relation, selection, format, timeoutMs };
+  return { query, key: queryKey(query) };
+}
+
+const defaultQueries = new WeakMap<Endpoint, Map<string, KeyedQuery | HttpError>>();
+
+/** The query of a request without parameters, made once per endpoint and options. */
+export function resolveDefaultQuery(endpoint: Endpoint, options: ResponseOptions): KeyedQuery | HttpError {
+  let queries = defaultQueries.get(endpoint);
+  if (!queries) defaultQueries.set(endpoint, (queries = new Map<string, KeyedQuery | HttpError>()));
+  const key = `${options.format} ${String(options.timeoutMs)}`;
+  const known = queries.get(key);
+  if (known) return known;
+  const selection = readParameters(endpoint, NO_FIELDS, "query");
+  const resolved = "code" in selection ? selection : resolveQuery(endpoint, selection, options);
+  queries.set(key, resolved);
+  return resolved;
+}
+
+/**
+ * Checks the parameters of a request in this order: names, values, required filters, page, sort. Returns the first
+ * error (runtime/README.md, Requests).
+ */
+export function readParameters(
+  endpoint: Endpoint,
+  fields: RawFields,
+  source: "query" | "body",
+): Selection | HttpError {
+  const unknown = unknownNames(endpoint, fields, source);
+  if (unknown) return unknown;
+  const conditions = readConditions(endpoint, fields);
+  if ("code" in conditions) return conditions;
+  const missing = missingFilter(endpoint, conditions);
+  if (missing) return missing;
+  const page = readPage(endpoint.pagination, fields);
+  if (page !== null && "code" in page) return page;
+  const sort = readSort(endpoint, fields);
+  if ("code" in sort) return sort;
+  return { columns: endpoint.columns, conditions: conditions.list, sort: sort.keys, page };
+}
+
+function unknownNames(endpoint: Endpoint, fields: RawFields, source: "query" | "body"): HttpError | null {
+  if (fields.size === 0) return null;
+  if (endpoint.legacy) return httpError("legacyParameters");
+  const unknown = [...fields.keys()].filter((name) => !isKnown(endpoint, name));
+  if (unknown.length === 0) return null;
+  const names = unknown.sort().join(", ");
+  return source === "query"
+    ? httpError("unsupportedQuery", { names })
+    : httpError("unsupportedBody", { names });
+}
+
+/** Sort fields are known everywhere: an endpoint that cannot sort has an error of its own for them. */
+function isKnown({ parameters, pagination }: Endpoint, name: string): boolean {
+  if (parameters.some((parameter) => parameter.name === name)) return true;
+  if ((SORT_FIELDS as readonly string[]).includes(name)) return true;
+  return pagination !== null && (PAGE_FIELDS as readonly string[]).includes(name);
+}
+
+interface Conditions {
+  readonly list: readonly Condition[];
+  /** Names of the parameters that are present. */
+  readonly present: readonly string[];
+}
+
+function readConditions({ parameters }: Endpoint, fields: RawFields): Conditions | HttpError {
+  const list: Condition[] = [];
+  const present: string[] = [];
+  for (const parameter of parameters) {
+    const raw = fields.get(parameter.name);
+    const condition = raw && readCondition(parameter, raw);
+    if (!condition) continue;
+    if ("code" in condition) return condition;
+    list.push(condition);
+    present.push(parameter.name);
+  }
+  return { list, present };
+}
+
+/** Longest value and longest list, where the parameter sets no `max_length` or `max_items`. */
+const DEFAULT_MAX_LENGTH = 1000;
+const DEFAULT_MAX_ITEMS = 1000;
+
+/** Null when the parameter is absent, or its value empty. */
+function readCondition(parameter: Parameter, raw: RawValue): Condition | HttpError | null {
+  const { name } = parameter;
+  const value = parameter.operator === "IN" ? readList(name, raw) : readSingle(name, raw);
+  if (value === null) return null;
+  if (typeof value === "object" && "code" in value) return value;
+  const error = checkTexts(parameter, typeof value === "string" ? [value] : value);
+  if (error) return error;
+  switch (parameter.operator) {
+    case "=":
+    case "IN":
+      return { ...parameter, value };
+    case "ILIKE":
+      return { ...parameter, value: likePattern(value as string) };
+    case ">=":
+    case "<=":
+      return isDate(value as string) ? { ...parameter, value } : httpError("notDate", { name });
+  }
+}
+
+function checkTexts(parameter: Parameter, texts: readonly string[]): HttpError | null {
+  const { name } = parameter;
+  const maxItems = "maxItems" in parameter ? (parameter.maxItems ?? DEFAULT_MAX_ITEMS) : DEFAULT_MAX_ITEMS;
+  const maxLength =
+    "maxLength" in parameter ? (parameter.maxLength ?? DEFAULT_MAX_LENGTH) : DEFAULT_MAX_LENGTH;
+  if (texts.length > maxItems) return httpError("tooManyValues", { name, max: maxItems });
+  if (texts.some((text) => text.length > maxLength))
+    return httpError("valueTooLong", { name, max: maxLength });
+  if (texts.some((text) => text.includes("\0"))) return httpError("nulCharacter", { name });
+  const values = "values" in parameter ? parameter.values : undefined;
+  if (values === undefined || texts.every((text) => isAccepted(text, values, parameter))) return null;
+  return httpError("valueNotAccepted", { name, values: values.join(", ") });
+}
+
+/** As the database compares: numbers by their value, with `case` in any letter case. */
+function isAccepted(text: string, values: readonly string[], parameter: Parameter): boolean {
+  if (values.includes(text)) return true;
+  if (/^[+-]?\d+$/.test(text))
+    return values.some(
+      (value) => /^[+-]?\d+$/.test(value) && BigInt(value) === BigInt(text.replace("+", "")),
+    );
+  if (!("case" in parameter)) return false;
+  const folds = [(each: string) => each.toLowerCase(), (each: string) => each.toUpperCase()];
+  return folds.some((fold) => values.some((value) => fold(value) === fold(text)));
+}
+
+/** `%` is the wildcard; `_` and `\` are literal; without `%` the text may occur anywhere. */
+function likePattern(value: string): string {
+  const escaped = value.replace(/[\\_]/g, "\\$&");
+  return value.includes("%") ? escaped : `%${escaped}%`;
+}
+
+function missingFilter(
+  { allowUnfiltered, requireAnyOf }: Endpoint,
+  { present }: Conditions,
+): HttpError | null {
+  if (!allowUnfiltered && present.length === 0) return httpError("filterRequired");
+  if (requireAnyOf.length === 0 || requireAnyOf.some((name) => present.includes(name))) return null;
+  return httpError("anyOfRequired", { names: requireAnyOf.join(", ") });
+}
+
+/** The largest exact integer of JSON. */
+const MAX_OFFSET = Number.MAX_SAFE_INTEGER;
+
+/** `limit` and `offset`; null for an endpoint without pagination. */
+function readPage(pagination: Pagination | null, fields: RawFields): Page | HttpError | null {
+  if (pagination === null) return null;
+  const { defaultLimit, maxLimit, response } = pagination;
+  const limit = readInteger("limit", fields.get("limit"), { min: 1, max: maxLimit }) ?? defaultLimit;
+  if (typeof limit === "object") return limit;
+  const offset = readInteger("offset", fields.get("offset"), { min: 0, max: MAX_OFFSET }) ?? 0;
+  if (typeof offset === "object") return offset;
+  return { limit, offset, lookAhead: true, envelope: response === "envelope" };
+}
+
+interface Range {
+  readonly min: number;
+  readonly max: number;
+}
+
+function readInteger(
+  field: string,
+  raw: RawValue | undefined,
+  { min, max }: Range,
+): number | HttpError | null {
+  const text = raw && integerText(raw);
+  if (!text) return null;
+  if (!/^[+-]?\d+$/.test(text)) return httpError("notInteger", { field });
+  const number = Number(text);
+  if (number < min) return httpError("belowMinimum", { field, min });
+  return number > max ? httpError("aboveMaximum", { field, max }) : number;
+}
+
+/** Joins repeated names with commas, which makes the integer invalid. */
+function integerText(raw: RawValue): string {
+  if (raw.from === "query")
+    return raw.texts
+      .map((text) => text.trim())
+      .filter((text) => text !== "")
+      .join(",");
+  const { value } = raw;
+  if (value === null || value === undefined) return "";
+  return typeof value === "number" || typeof value === "string" ? String(value).trim() : "not an integer";
+}
+
+/** The caller's sort, then the declared sort as tie-breaker. */
+function readSort(
+  { sort, sortableFields }: Endpoint,
+  fields: RawFields,
+): { keys: readonly SortKey[] } | HttpError {
+  const by = readField("sort_by", fields);
+  const direction = readField("sort_direction", fields);
+  if (typeof by === "object" && by !== null) return by;
+  if (typeof direction === "object" && direction !== null) return direction;
+  if (by === null && direction === null) return { keys: sort };
+  if (sortableFields.length === 0) return httpError("notSortable");
+  if (by === null) return httpError("sortDirectionAlone");
+  if (!sortableFields.includes(by)) return httpError("sortField", { names: sortableFields.join(", ") });
+  const upper = (direction ?? "ASC").toUpperCase();
+  if (!isDirection(upper)) return httpError("sortDirection");
+  return { keys: [[by, upper], ...sort.filter(([column]) => column !== by)] };
+}
+
+function readField(name: string, fields: RawFields): string | HttpError | null {
+  const raw = fields.get(name);
+  return raw ? readSingle(name, raw) : null;
+}
+
+function isDirection(text: string): text is Direction {
+  return text === "ASC" || text === "DESC";
+}

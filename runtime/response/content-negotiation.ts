@@ -1,0 +1,199 @@
+import type { IncomingMessage } from "node:http";
+import type { Transform } from "node:stream";
+import { promisify } from "node:util";
+import * as zlib from "node:zlib";
+import Negotiator from "negotiator";
+import type { Endpoint } from "../model/endpoint.js";
+import type { Page, RowFormat } from "../model/query.js";
+import type { ResultColumns, StreamEnd } from "../warehouse/warehouse.js";
+
+/** `Content-Type` of each format. */
+export const CONTENT_TYPES: Readonly<Record<RowFormat, string>> = {
+  json: "application/json; charset=utf-8",
+  "json-strings": "application/json; charset=utf-8; numbers=string",
+  csv: "text/csv; charset=utf-8; header=present",
+  spreadsheet: "text/csv; charset=utf-8; header=present",
+  ndjson: "application/x-ndjson; charset=utf-8",
+};
+
+const FORMATS: ReadonlyMap<string, RowFormat> = new Map([
+  ["application/json", "json"],
+  ["text/csv", "csv"],
+  ["application/x-ndjson", "ndjson"],
+]);
+
+const AVAILABLE = [...FORMATS.keys()];
+
+/**
+ * The preferred format of `Accept`; JSON if it has no supported one (RFC 9110 §12.5.1 allows it), so that clients with a
+ * fixed `Accept` header work.
+ */
+function acceptedFormat(
+  { headers }: Pick<IncomingMessage, "headers">,
+  numbers?: Endpoint["numbers"],
+): RowFormat {
+  const { accept } = headers;
+  const json = numbers === "string" ? "json-strings" : "json";
+  if (accept === undefined || accept === "*/*" || accept === "application/json") return json;
+  const [best = ""] = new Negotiator({ headers: { accept: withoutParameters(accept) } }).mediaTypes(
+    AVAILABLE,
+  );
+  const format = FORMATS.get(best) ?? "json";
+  return format === "json"
+    ? (NUMBERS.get(NUMBERS_PARAMETER.exec(accept)?.[1]?.toLowerCase() ?? "") ?? json)
+    : format;
+}
+
+/** `Accept: application/json; numbers=string`. */
+const NUMBERS_PARAMETER = /application\/json[^,]*;\s*numbers="?(string|number)"?\s*(?=[;,]|$)/i;
+const NUMBERS: ReadonlyMap<string, RowFormat> = new Map([
+  ["string", "json-strings"],
+  ["number", "json"],
+]);
+
+/** Removes parameters other than the weight: each format has one `charset` and one `header`. */
+function withoutParameters(accept: string): string {
+  return accept.replace(/;\s*(?!q=)[\w-]+=[^,;]*/gi, "");
+}
+
+/** Text before and after the rows of a response. */
+export interface Frame {
+  readonly head: string;
+  readonly tail: (end: Pick<StreamEnd, "returned" | "hasMore">) => string;
+}
+
+/** The frame of a format. Only JSON has an envelope. */
+export function frameOf(format: RowFormat, page: Page | null, columns: ResultColumns): Frame {
+  switch (format) {
+    case "json":
+    case "json-strings":
+      return page?.envelope === true ? envelope(page) : BARE_ARRAY;
+    case "ndjson":
+      return { head: "", tail: ({ returned }) => (returned > 0 ? "\n" : "") };
+    case "csv":
+    case "spreadsheet":
+      return {
+        head: `${columns.map(({ name }) => csvName(name)).join(",")}\r\n`,
+        tail: ({ returned }) => (returned > 0 ? "\r\n" : ""),
+      };
+  }
+}
+
+const BARE_ARRAY: Frame = { head: "[", tail: () => "]" };
+
+function envelope({ limit, offset }: Page): Frame {
+  return {
+    head: '{"items":[',
+    tail: ({ returned, hasMore }) =>
+      `],"pagination":${JSON.stringify({ limit, offset, returned, has_more: hasMore })}}`,
+  };
+}
+
+/** A field of the header record (RFC 4180). */
+function csvName(name: string): string {
+  return /[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
+}
+
+/** Suffix of a path that names the format. */
+const SUFFIX = /\.(json|csv|ndjson)$/;
+
+/** The format of a response: the suffix of the path (`.csv`), otherwise `Accept`. */
+export function formatOf(
+  request: IncomingMessage,
+  { path: endpointPath, numbers }: Pick<Endpoint, "path" | "numbers">,
+): RowFormat {
+  const { url = "" } = request;
+  if (url === endpointPath) return acceptedFormat(request, numbers);
+  const path = pathOf(url);
+  const suffix = SUFFIX.exec(path);
+  const hasSuffix = suffix !== null && endpointPath.endsWith(path.slice(0, suffix.index));
+  if (!hasSuffix) return acceptedFormat(request, numbers);
+  return suffix[1] === "json" && numbers === "string" ? "json-strings" : (suffix[1] as RowFormat);
+}
+
+/** A path without its format suffix; null when it has none. */
+export function withoutFormat(path: string): string | null {
+  return SUFFIX.test(path) ? path.replace(SUFFIX, "") : null;
+}
+
+function pathOf(url: string): string {
+  const path = url.split("?", 1)[0] ?? "";
+  try {
+    return path.includes("%") ? decodeURIComponent(path) : path;
+  } catch {
+    return path;
+  }
+}
+
+/** A content coding (RFC 9110 §8.4.1). */
+export type Encoding = "br" | "gzip" | "zstd";
+
+/**
+ * Shorter bodies are not compressed: they fit into the initial congestion window (RFC 6928), so compression saves no round
+ * trip.
+ */
+export const COMPRESSED_FROM_BYTES = 14 * 1024;
+
+/** Functions of `node:zlib` from Node 22.15 on. */
+interface Zstd {
+  readonly zstdCompress?: (data: Buffer, callback: (error: Error | null, result: Buffer) => void) => void;
+  readonly createZstdCompress?: () => Transform;
+}
+
+/** Unreachable: `encodingOf` does not choose zstd there. */
+const NO_ZSTD = "This version of Node.js has no zstd.";
+
+const { zstdCompress, createZstdCompress } = zlib as Zstd;
+
+/** Levels at which compression is as fast as the database writes JSON. */
+const BROTLI: zlib.BrotliOptions = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
+const GZIP: zlib.ZlibOptions = { level: 5 };
+
+const brotli: (body: Buffer, options: zlib.BrotliOptions) => Promise<Buffer> = promisify(zlib.brotliCompress);
+const gzip: (body: Buffer, options: zlib.ZlibOptions) => Promise<Buffer> = promisify(zlib.gzip);
+const zstd = zstdCompress && promisify(zstdCompress);
+
+/** In order of speed, which decides between equally preferred codings. */
+const ENCODINGS: readonly Encoding[] = zstdCompress ? ["zstd", "br", "gzip"] : ["br", "gzip"];
+
+interface Encodings {
+  encodings(available: readonly string[], options: { readonly preferred: readonly string[] }): string[];
+}
+
+/** The client's preferred coding; null: none. */
+export function encodingOf({ headers }: Pick<IncomingMessage, "headers">): Encoding | null {
+  const accepted = headers["accept-encoding"];
+  if (accepted === undefined) return null;
+  // The types of `negotiator` lack the second argument.
+  const negotiator = new Negotiator({ headers: { "accept-encoding": accepted } }) as unknown as Encodings;
+  const [best] = negotiator.encodings([...ENCODINGS, "identity"], { preferred: ENCODINGS });
+  return ENCODINGS.find((encoding) => encoding === best) ?? null;
+}
+
+/** Compresses off the event loop. */
+export async function compress(encoding: Encoding, body: Buffer): Promise<Buffer> {
+  switch (encoding) {
+    case "br":
+      return brotli(body, {
+        params: { ...BROTLI.params, [zlib.constants.BROTLI_PARAM_SIZE_HINT]: body.length },
+      });
+    case "gzip":
+      return gzip(body, GZIP);
+    case "zstd":
+      if (zstd) return zstd(body);
+      throw new Error(NO_ZSTD);
+  }
+}
+
+/** A compressing stream. */
+export function compressor(encoding: Encoding): Transform {
+  switch (encoding) {
+    case "br":
+      return zlib.createBrotliCompress(BROTLI);
+    case "gzip":
+      return zlib.createGzip(GZIP);
+    case "zstd":
+      if (createZstdCompress) return createZstdCompress();
+      throw new Error(NO_ZSTD);
+  }
+}

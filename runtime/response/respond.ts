@@ -1,0 +1,195 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ResponseMemory, BufferedResult } from "./buffered-result.js";
+import { matchesTag } from "./entity-tag.js";
+import type { QueryResult, StreamedResult } from "./result-service.js";
+import { COMPRESSED_FROM_BYTES, compressor, encodingOf, CONTENT_TYPES } from "./content-negotiation.js";
+import { sendStream } from "./send-stream.js";
+import { resetConnection } from "../server/client-connection.js";
+import { COMMON_HEADERS, TEXT_POLICY } from "../server/headers.js";
+import type { ResolvedQuery, RowFormat } from "../model/query.js";
+import type { QueryContext, Warehouse } from "../warehouse/warehouse.js";
+import type { DataVersion } from "../warehouse/data-versions.js";
+
+/** The outcome of a request, for logs and metrics. */
+export interface Sent {
+  /** Whether the response was aborted after a successful status was sent. */
+  readonly isAborted?: boolean;
+  /** Null for a response without rows. */
+  readonly rows: number | null;
+  /** Bytes of the body, as sent. */
+  readonly bytes: number;
+  /** Null when no query ran. */
+  readonly databaseMs: number | null;
+}
+
+export const NO_ROWS: Sent = { rows: null, bytes: 0, databaseMs: null };
+
+/** A response with rows before its headers are sent. */
+export interface PendingResponse {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly format: RowFormat;
+  /** Headers so far, as flat name and value pairs; the others are appended to this list. */
+  readonly headers: string[];
+  readonly version: DataVersion | null;
+  readonly responseMemory: ResponseMemory;
+  /** Time limit of a stream; 0: no limit. */
+  readonly streamTimeoutMs: number;
+  /** The entity tag, if the data version determines it. */
+  readonly tag: string | null;
+}
+
+/** Headers of responses with rows: only the client may store them, and must revalidate. */
+const ROW_HEADERS: readonly string[] = [
+  ...COMMON_HEADERS,
+  ...TEXT_POLICY,
+  "Cache-Control",
+  "private, no-cache",
+  "Vary",
+  "Accept, Accept-Encoding",
+];
+
+/** Sends 304 if the client has the version with this tag; otherwise sends nothing and returns null. */
+export function sendNotModified(pending: PendingResponse, tag: string): Sent | null {
+  const { request, response } = pending;
+  const isRead = request.method === "GET" || request.method === "HEAD";
+  if (!isRead || !matchesTag(tag, request.headers["if-none-match"])) return null;
+  response.writeHead(304, headersOf(pending, tag));
+  response.end();
+  return NO_ROWS;
+}
+
+/** Sends a result, compressed if the client accepts that. For a stream it resolves at its end. */
+export function respond(
+  pending: PendingResponse,
+  { result, hasRunQuery }: QueryResult,
+): Sent | Promise<Sent> {
+  if (result.kind === "stream") return respondWithStream(pending, result);
+  const tag = pending.tag ?? result.tag;
+  const databaseMs = hasRunQuery ? result.databaseMs : null;
+  const notModified = sendNotModified(pending, tag);
+  return notModified ? { ...notModified, databaseMs } : sendBuffered(pending, result, tag, databaseMs);
+}
+
+function sendBuffered(
+  pending: PendingResponse,
+  result: BufferedResult,
+  tag: string,
+  databaseMs: number | null,
+): Sent | Promise<Sent> {
+  const { rows, body, bytes } = result;
+  const headers = headersOf(pending, tag);
+  headers.push("Content-Type", CONTENT_TYPES[pending.format], "Content-Length");
+  if (pending.request.headers.range !== undefined) {
+    const range = rangeOf(pending.request, bytes);
+    if (range !== null) return { rows, bytes: sendRange(pending, headers, result, range), databaseMs };
+  }
+  const encoding = bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(pending.request);
+  if (encoding === null) {
+    headers.push(String(bytes));
+    return { rows, bytes: sendBody(pending, headers, body, bytes), databaseMs };
+  }
+  return result.compressed(encoding).then((compressed) => {
+    headers.push(String(compressed.length), "Content-Encoding", encoding);
+    return { rows, bytes: sendBody(pending, headers, compressed, compressed.length), databaseMs };
+  });
+}
+
+/** A range of a body; `last` is inclusive. */
+interface ByteRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** A satisfiable single range; null for all other requests, which get the whole body (RFC 9110 §14.2). */
+function rangeOf({ method, headers }: IncomingMessage, bytes: number): ByteRange | null {
+  // `If-Range` needs a strong tag; ours are weak.
+  if (method !== "GET" || headers["if-range"] !== undefined) return null;
+  const [, from = "", to = ""] = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? "") ?? [];
+  if (from === "" && to === "") return null;
+  const first = from === "" ? Math.max(0, bytes - Number(to)) : Number(from);
+  const last = from === "" || to === "" ? bytes - 1 : Math.min(Number(to), bytes - 1);
+  return first <= last ? { first, last } : null;
+}
+
+/** Clients such as polars fetch a file in ranges, which refer to the uncompressed body. */
+function sendRange(
+  { response, responseMemory }: PendingResponse,
+  headers: string[],
+  { body, bytes }: BufferedResult,
+  { first, last }: ByteRange,
+): number {
+  if (response.destroyed) return 0;
+  const part = (typeof body === "string" ? Buffer.from(body) : body).subarray(first, last + 1);
+  const range = `bytes ${String(first)}-${String(last)}/${String(bytes)}`;
+  headers.push(String(part.length), "Content-Range", range);
+  response.writeHead(206, headers);
+  response.end(part);
+  responseMemory.reserve(response, part.length);
+  return part.length;
+}
+
+/** Returns the bytes that were sent. */
+function sendBody(
+  { request, response, responseMemory }: PendingResponse,
+  headers: string[],
+  body: string | Buffer,
+  bytes: number,
+): number {
+  if (response.destroyed) return 0;
+  response.writeHead(200, headers);
+  if (request.method === "HEAD") {
+    response.end();
+    return 0;
+  }
+  response.end(body);
+  responseMemory.reserve(response, bytes);
+  return bytes;
+}
+
+async function respondWithStream(pending: PendingResponse, { frame, stream }: StreamedResult): Promise<Sent> {
+  const { request, response, format, tag } = pending;
+  const encoding = encodingOf(request);
+  const headers = headersOf(pending, tag);
+  headers.push("Content-Type", CONTENT_TYPES[format]);
+  if (encoding !== null) headers.push("Content-Encoding", encoding);
+  response.writeHead(200, headers);
+  if (request.method === "HEAD") {
+    const { value } = await stream.chunks.return();
+    response.end();
+    return { rows: null, bytes: 0, databaseMs: value.milliseconds };
+  }
+  const end = await sendStream(response, frame, stream, {
+    compressor: encoding === null ? null : compressor(encoding),
+    timeLimitMs: pending.streamTimeoutMs,
+    reset: resetConnection,
+  });
+  return { rows: end.returned, bytes: end.bytes, databaseMs: end.milliseconds };
+}
+
+/** Appends the headers of responses with rows to the pending list, which is used once. */
+function headersOf({ headers, version }: PendingResponse, tag: string | null): string[] {
+  for (const text of ROW_HEADERS) headers.push(text);
+  if (version !== null) headers.push("X-Data-As-Of", version.asOf);
+  if (tag !== null) headers.push("ETag", tag);
+  return headers;
+}
+
+/** Headers precede a stream, so its length is unknown then: queries for the first row of the next page. */
+export async function hasNextPage(
+  warehouse: Warehouse,
+  { result }: QueryResult,
+  query: ResolvedQuery,
+  queryContext: QueryContext,
+): Promise<boolean> {
+  const { selection } = query;
+  if (selection.page === null) return false;
+  if (result.kind === "buffered") return result.hasMore;
+  const page = { limit: 1, offset: selection.page.offset + selection.page.limit, lookAhead: false };
+  const rows = await warehouse.rows({ ...query, selection: { ...selection, page } }, queryContext);
+  if (rows === "overloaded") return false;
+  if (rows.kind === "buffered") return rows.returned > 0;
+  // A row too large for a buffer.
+  await rows.chunks.return();
+  return true;
+}

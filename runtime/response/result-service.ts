@@ -1,0 +1,187 @@
+import type { ResolvedQuery } from "../model/query.js";
+import {
+  type IsStillNeeded,
+  type QueryContext,
+  QueryTimeout,
+  type RowStream,
+  type Warehouse,
+} from "../warehouse/warehouse.js";
+import { BufferedResult } from "./buffered-result.js";
+import { type Frame, frameOf } from "./content-negotiation.js";
+import { LRUCache } from "lru-cache";
+
+/** A result that is sent while it is read from the database. */
+export interface StreamedResult {
+  readonly kind: "stream";
+  readonly frame: Frame;
+  readonly stream: RowStream;
+}
+
+export interface QueryResult {
+  readonly result: BufferedResult | StreamedResult;
+  /** Whether this request ran the query itself. */
+  readonly hasRunQuery: boolean;
+}
+
+type RunResult = BufferedResult | StreamedResult | "overloaded";
+
+/**
+ * An in-flight query and the callers that wait for it. Cleared when it ends, because V8's maps can retain deleted entries
+ * until they are rehashed.
+ */
+interface InFlightQuery {
+  /** Null before the query starts, and once it has ended or was abandoned. */
+  promise: Promise<RunResult> | null;
+  callers: IsStillNeeded[];
+}
+
+/** After a timeout, a waiter that has used less than this share of its own time limit runs the query again. */
+const WAITED_SHARE = 0.9;
+
+/** Returns query results: from the cache, from an in-flight query, or by running one. */
+export class ResultService {
+  readonly #warehouse: Warehouse;
+  readonly #cache: ResultCache | null;
+  readonly #inFlight = new Map<string, InFlightQuery>();
+
+  /** Without a cache, results are only shared between concurrent callers. */
+  constructor(warehouse: Warehouse, cache: ResultCache | null) {
+    this.#warehouse = warehouse;
+    this.#cache = cache;
+  }
+
+  /** `key`: `queryKey(query)`. Rejects when the database fails. */
+  get(key: string, query: ResolvedQuery, context: QueryContext): Promise<QueryResult | "overloaded"> {
+    const cached = this.#cache?.get(key, context.version);
+    if (cached) return Promise.resolve({ result: cached, hasRunQuery: false });
+    // Callers share a query only within one version of the rows.
+    const inFlightKey = `${context.version ?? ""}\0${key}`;
+    const inFlight = this.#inFlight.get(inFlightKey);
+    if (!inFlight?.promise) return this.#runFirst(inFlightKey, key, query, context);
+    inFlight.callers.push(context.isStillNeeded);
+    return this.#wait(inFlight.promise, key, query, context);
+  }
+
+  /**
+   * Waits for another caller's query. Runs its own if that one became a stream, which has one reader, or if only the other
+   * caller's time limit was reached.
+   */
+  async #wait(
+    promise: Promise<RunResult>,
+    key: string,
+    query: ResolvedQuery,
+    context: QueryContext,
+  ): Promise<QueryResult | "overloaded"> {
+    const started = performance.now();
+    try {
+      const result = await promise;
+      if (result === "overloaded") return result;
+      if (result.kind === "buffered") return { result, hasRunQuery: false };
+    } catch (error) {
+      const waitedMs = performance.now() - started;
+      if (!(error instanceof QueryTimeout) || waitedMs > WAITED_SHARE * query.timeoutMs) throw error;
+      return this.get(key, query, context);
+    }
+    const result = await this.#run(query, context);
+    return result === "overloaded" ? result : { result, hasRunQuery: true };
+  }
+
+  async #runFirst(
+    inFlightKey: string,
+    key: string,
+    query: ResolvedQuery,
+    context: QueryContext,
+  ): Promise<QueryResult | "overloaded"> {
+    // A stream needs the callers after `inFlight` is cleared.
+    const callers = [context.isStillNeeded];
+    const inFlight: InFlightQuery = { promise: null, callers };
+    this.#inFlight.set(inFlightKey, inFlight);
+    try {
+      const isStillNeeded = (): boolean => !abandonIfUnneeded(inFlight, callers);
+      inFlight.promise = this.#run(query, { ...context, isStillNeeded });
+      const result = await inFlight.promise;
+      if (result === "overloaded") return result;
+      if (result.kind === "buffered") this.#cache?.set(key, result, context.version);
+      return { result, hasRunQuery: true };
+    } finally {
+      if (this.#inFlight.get(inFlightKey) === inFlight) this.#inFlight.delete(inFlightKey);
+      inFlight.promise = null;
+      inFlight.callers = [];
+    }
+  }
+
+  async #run(query: ResolvedQuery, context: QueryContext): Promise<RunResult> {
+    const rows = await this.#warehouse.rows(query, context);
+    if (rows === "overloaded") return rows;
+    const frame = frameOf(query.format, query.selection.page, rows.columns);
+    if (rows.kind === "stream") return { kind: "stream", frame, stream: rows };
+    return new BufferedResult(
+      frame.head + rows.text + frame.tail(rows),
+      rows.returned,
+      rows.milliseconds,
+      rows.hasMore,
+    );
+  }
+}
+
+/**
+ * Whether no caller needs the query any more. If so it is abandoned: the warehouse cancels it, and a later caller runs it
+ * again.
+ */
+function abandonIfUnneeded(inFlight: InFlightQuery, callers: readonly IsStillNeeded[]): boolean {
+  const isUnneeded = !callers.some((isStillNeeded) => isStillNeeded());
+  if (isUnneeded) inFlight.promise = null;
+  return isUnneeded;
+}
+
+/** Approximate size of an entry without its body. */
+const ENTRY_BYTES = 1000;
+
+/** Maximum share of the cache for one result: a larger one would evict too many others. */
+const MAX_ENTRY_SHARE = 1 / 16;
+
+interface Entry {
+  readonly result: BufferedResult;
+  /** Version of the rows; null if unknown. */
+  readonly version: string | null;
+}
+
+interface CacheOptions {
+  /** Lifetime of results without a known version. */
+  readonly ttlSeconds: number;
+  /** Memory for all entries. */
+  readonly maxBytes: number;
+}
+
+/**
+ * LRU cache of complete results. A result with a known version is valid until the version changes, others expire
+ * (runtime/README.md, Caching and freshness).
+ */
+export class ResultCache {
+  readonly #entries: LRUCache<string, Entry>;
+  readonly #ttlMs: number;
+
+  constructor({ ttlSeconds, maxBytes }: CacheOptions) {
+    this.#ttlMs = ttlSeconds * 1000;
+    this.#entries = new LRUCache<string, Entry>({
+      maxSize: maxBytes,
+      maxEntrySize: Math.floor(maxBytes * MAX_ENTRY_SHARE),
+      // Doubled: entries hold compressed copies, and a character of a string may take two bytes.
+      sizeCalculation: ({ result }, key) => 2 * (result.bytes + key.length) + ENTRY_BYTES,
+    });
+  }
+
+  get(key: string, version: string | null): BufferedResult | undefined {
+    const entry = this.#entries.get(key);
+    return entry?.version === version ? entry.result : undefined;
+  }
+
+  set(key: string, result: BufferedResult, version: string | null): void {
+    this.#entries.set(key, { result, version }, { ttl: version === null ? this.#ttlMs : 0 });
+  }
+
+  /** Approximate size in bytes. */
+  get bytes(): number {
+    return this.#entries.calculatedSize;
+  }
+}

@@ -1,0 +1,122 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { MAX_BODY_BYTES, readBody } from "../server/body.js";
+import { COMMON_HEADERS, NO_STORE, TEXT_POLICY } from "../server/headers.js";
+import type { Endpoint } from "../model/endpoint.js";
+import { httpError, type HttpError } from "../model/errors.js";
+
+/** A complete response; by default uncached JSON. */
+export interface Reply {
+  readonly status: number;
+  readonly body: string | Buffer;
+  readonly contentType?: string;
+  /** Caching and encoding headers, as flat name and value pairs. */
+  readonly caching?: readonly string[];
+}
+
+/** Sends a response in one write; returns the bytes of its body. `headers`: of the caller, and others. */
+export function send(
+  response: ServerResponse,
+  { status, body, contentType = "application/json; charset=utf-8", caching = NO_STORE }: Reply,
+  headers: readonly string[],
+): number {
+  if (response.destroyed) return 0;
+  const bytes = Buffer.byteLength(body);
+  const content = ["Content-Type", contentType, "Content-Length", String(bytes)];
+  response.writeHead(status, [
+    ...headers,
+    ...COMMON_HEADERS,
+    ...TEXT_POLICY,
+    ...caching,
+    ...(status === 304 ? [] : content),
+  ]);
+  response.end(body);
+  return bytes;
+}
+
+/**
+ * Sends an error: `{"detail": …}` with its headers (runtime/README.md, Errors). Returns the bytes of its body. `allowed`: the
+ * path's methods, as in `Allow`.
+ */
+export function sendHttpError(
+  response: ServerResponse,
+  error: HttpError,
+  allowed: string | null,
+  headers: readonly string[],
+): number {
+  const reply = { status: error.status, body: JSON.stringify({ detail: error.detail }) };
+  return send(response, reply, [...headers, ...errorHeaders(error, allowed)]);
+}
+
+function errorHeaders({ code, retryAfter }: HttpError, allowed: string | null): readonly string[] {
+  if (retryAfter !== null) return ["Retry-After", String(retryAfter)];
+  if (code === "methodNotAllowed" && allowed !== null) return ["Allow", allowed];
+  // The rest of the body is not read: the connection closes after the response.
+  return code === "bodyTooLarge" ? ["Connection", "close"] : [];
+}
+
+/** Browsers cache a preflight for at most two hours. */
+const PREFLIGHT = [
+  "Access-Control-Allow-Methods",
+  "GET, HEAD, POST, OPTIONS",
+  "Access-Control-Allow-Headers",
+  "X-API-Key, Content-Type, If-None-Match, X-Request-Id, Traceparent, Tracestate",
+  "Access-Control-Max-Age",
+  "7200",
+];
+
+/** Responds to `OPTIONS`. A preflight succeeds for unknown paths too, so that the page can read the actual error. */
+export function sendOptions(
+  response: ServerResponse,
+  request: IncomingMessage,
+  allowed: string | null,
+  headers: readonly string[],
+): void {
+  const isPreflight = request.headers["access-control-request-method"] !== undefined;
+  if (!isPreflight && allowed === null)
+    return void sendHttpError(response, httpError("notFound"), null, headers);
+  const allow = allowed === null ? [] : ["Allow", allowed];
+  response.writeHead(204, [...headers, ...COMMON_HEADERS, ...PREFLIGHT, ...allow]);
+  response.end();
+}
+
+const deprecationHeadersByEndpoint = new WeakMap<Endpoint, readonly string[]>();
+
+/**
+ * Headers of a deprecated endpoint, as flat name and value pairs: `Deprecation` (RFC 9745), `Sunset` (RFC 8594), and a
+ * link to its successor (RFC 5829). dbt has one date for both: when the model may be removed.
+ */
+export function deprecationHeaders(endpoint: Endpoint): readonly string[] {
+  const headers = deprecationHeadersByEndpoint.get(endpoint) ?? makeDeprecationHeaders(endpoint);
+  deprecationHeadersByEndpoint.set(endpoint, headers);
+  return headers;
+}
+
+function makeDeprecationHeaders({ deprecationDate, successor }: Endpoint): readonly string[] {
+  const headers: string[] = [];
+  if (deprecationDate !== null) {
+    const date = new Date(deprecationDate);
+    headers.push(
+      "Deprecation",
+      `@${String(Math.floor(date.getTime() / 1000))}`,
+      "Sunset",
+      date.toUTCString(),
+    );
+  }
+  if (successor !== null) headers.push("Link", `<${successor}>; rel="successor-version"`);
+  return headers;
+}
+
+/** The text of a body; null when the client disconnected while sending. */
+export async function readBodyText(request: IncomingMessage): Promise<string | HttpError | null> {
+  const body = await readBody(request);
+  switch (body.kind) {
+    case "text":
+      return body.text;
+    case "not-text":
+      return httpError("bodyNotJson");
+    case "too-large":
+      return httpError("bodyTooLarge", { max: MAX_BODY_BYTES });
+    case "gone":
+      return null;
+  }
+}

@@ -1,0 +1,166 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import proxyaddr from "proxy-addr";
+import ipaddr from "ipaddr.js";
+
+/**
+ * The caller's `X-Request-Id` if it is safe to log, otherwise a new one (runtime/README.md, Errors). An API key sent in the
+ * wrong header is not logged.
+ */
+export function requestIdOf(request: Pick<IncomingMessage, "headers">): string {
+  const given = request.headers["x-request-id"];
+  return typeof given === "string" && /^(?!.*sk_live_)[\w.-]{1,128}$/.test(given) ? given : randomUUID();
+}
+
+/** A request's span in its caller's trace (W3C Trace Context). */
+export interface Trace {
+  /** 32 hex digits, the caller's. */
+  readonly traceId: string;
+  /** 16 hex digits: the span of this request. */
+  readonly spanId: string;
+  /** The caller's span. */
+  readonly parentId: string;
+  /** Two hex digits: the caller's flags, without undefined ones. */
+  readonly flags: string;
+}
+
+/** Version, trace, parent, flags. Later versions may append fields after a hyphen (W3C Trace Context §3.2). */
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+
+/** Sampled, and random trace id. Undefined flags are not propagated. */
+const KNOWN_FLAGS = 0b11;
+
+/**
+ * The trace that a request belongs to; null without a valid `traceparent`: callers who do not trace cost nothing.
+ * `tracestate` is ignored.
+ */
+export function traceOf(request: Pick<IncomingMessage, "headers">): Trace | null {
+  const header = request.headers["traceparent"];
+  return typeof header === "string" ? parseTraceparent(header) : null;
+}
+
+function parseTraceparent(header: string): Trace | null {
+  const [whole, version, traceId = "", parentId = "", flags = "", more] = TRACEPARENT.exec(header) ?? [];
+  if (whole === undefined || version === "ff" || (version === "00" && more !== undefined)) return null;
+  if (/^0+$/.test(traceId) || /^0+$/.test(parentId)) return null;
+  const known = (parseInt(flags, 16) & KNOWN_FLAGS).toString(16).padStart(2, "0");
+  return { traceId, spanId: newSpanId(), parentId, flags: known };
+}
+
+/** Random digits of a UUID: Node caches entropy for UUIDs, while `randomBytes` takes ten times as long. */
+function newSpanId(): string {
+  const uuid = randomUUID();
+  return uuid.slice(0, 8) + uuid.slice(-8);
+}
+
+/** The response's `traceparent`: the caller's trace and this request's span. */
+export function traceparent({ traceId, spanId, flags }: Trace): string {
+  return `00-${traceId}-${spanId}-${flags}`;
+}
+
+/** Headers of every response, as the flat list that `writeHead` takes: any origin may read it, without MIME sniffing. */
+export const COMMON_HEADERS: readonly string[] = [
+  "Access-Control-Allow-Origin",
+  "*",
+  "Access-Control-Expose-Headers",
+  "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Request-Id, ETag, X-Data-As-Of, Deprecation, Sunset, Link, Traceparent",
+  "X-Content-Type-Options",
+  "nosniff",
+];
+
+/** Responses depend on the key and change with each dbt build: caches must not store them. */
+export const NO_STORE: readonly string[] = ["Cache-Control", "no-store"];
+
+/** Responses are data, not pages: a browser that displays one must not run anything in it. */
+export const TEXT_POLICY: readonly string[] = [
+  "Content-Security-Policy",
+  "default-src 'none'; frame-ancestors 'none'",
+];
+
+/** The parts of a request that identify its client. */
+export type Origin = Pick<IncomingMessage, "headers" | "socket">;
+
+/** Returns a caller's IP address. */
+export interface ClientAddress {
+  (request: Origin): string;
+  /** Whether a proxy is configured: a loopback connection may then come from another machine. */
+  readonly isBehindProxy?: boolean;
+}
+
+/**
+ * Reads `TRUST_PROXY` as Express does: empty or `false` trusts no proxy, a number is the hop count, a list holds addresses
+ * or networks. Throws for anything else.
+ */
+export function clientAddress(trustProxy: string): ClientAddress {
+  if (trustProxy === "" || trustProxy === "false" || trustProxy === "0") return socketAddress;
+  const trust = trustOf(trustProxy);
+  const address = (request: Origin): string => plain(proxyaddr(request as IncomingMessage, trust));
+  return Object.assign(address, { isBehindProxy: true });
+}
+
+function trustOf(trustProxy: string): (address: string, hop: number) => boolean {
+  if (trustProxy === "true") return () => true;
+  if (/^\d+$/.test(trustProxy)) return (_, hop) => hop < Number(trustProxy);
+  return proxyaddr.compile(trustProxy.split(",").map((network) => network.trim()));
+}
+
+function socketAddress(request: Origin): string {
+  return plain(request.socket.remoteAddress ?? "");
+}
+
+/** A dual-stack socket reports an IPv4 caller as an IPv4-mapped address. */
+function plain(address: string): string {
+  return address.startsWith("::ffff:") ? address.slice(7) : address;
+}
+
+/** Headers that proxies and content delivery networks add. */
+const FORWARDING =
+  /^(forwarded|via|x-forwarded(-.*)?|x-real-ip|x-client-ip|x-original-.*|cf-connecting-ip|true-client-ip)$/;
+
+/**
+ * Whether a request comes from this machine: over the loopback interface, without headers of a proxy, and without a proxy
+ * in `TRUST_PROXY` (runtime/README.md, System endpoints).
+ */
+export function isLocalCaller(addressOf: ClientAddress, request: Origin): boolean {
+  const address = socketAddress(request);
+  if (addressOf.isBehindProxy || !(address === "::1" || address.startsWith("127."))) return false;
+  return !Object.keys(request.headers).some((name) => FORWARDING.test(name));
+}
+
+/** An IPv6 address whose first four groups are not abbreviated: no parsing is needed. */
+const UNABBREVIATED = /^([1-9a-f][0-9a-f]{0,3}):((0|[1-9a-f][0-9a-f]{0,3}):){3}/;
+
+/** Longest IPv4 address. */
+const IPV4_LENGTH = "255.255.255.255".length;
+
+/** Callers with an invalid address share one window: forged text cannot open new ones. */
+const INVALID_ADDRESS = "no-address";
+
+/**
+ * The network that counts as one caller: the IPv4 address, or the /64 of an IPv6 address. A /64 is the smallest block a
+ * customer gets (RFC 6177): with a window per address each customer would have 2^64 windows.
+ */
+export function networkOf(address: string): string {
+  if (!address.includes(":")) return address.length <= IPV4_LENGTH ? address : INVALID_ADDRESS;
+  const first = UNABBREVIATED.exec(address)?.[0];
+  return first === undefined ? parsed(withoutPort(address)) : `${first}:/64`;
+}
+
+/** Some proxies append the caller's port to the address. */
+function withoutPort(address: string): string {
+  return address.replace(/^\[(.*)\](:\d+)?$/, "$1").replace(/^([\d.]+):\d+$/, "$1");
+}
+
+function parsed(text: string): string {
+  if (!ipaddr.isValid(text)) return INVALID_ADDRESS;
+  // IPv4-mapped addresses are all in one /64: count each as its IPv4 address.
+  const address = ipaddr.process(text);
+  if (address instanceof ipaddr.IPv4) return address.toString();
+  const groups = address.parts.slice(0, 4).map((group) => group.toString(16));
+  return `${groups.join(":")}::/64`;
+}
+
+/** Sets headers for a response that other code writes. `headers`: flat name and value pairs. */
+export function setHeaders(response: ServerResponse, headers: readonly string[]): void {
+  for (let i = 0; i < headers.length; i += 2) response.setHeader(headers[i] ?? "", headers[i + 1] ?? "");
+}

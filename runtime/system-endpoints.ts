@@ -1,0 +1,186 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Express, Request, Response } from "express";
+import { httpError, type HttpError } from "./model/errors.js";
+import { isTier, TIERS } from "./model/tier.js";
+import type { Documents } from "./pages/documents.js";
+import type { RefreshResult } from "./release/activate.js";
+import type { Gateway } from "./release/gateway.js";
+import type { HeldBackEndpoint } from "./release/release.js";
+import { type HttpRoute, serveRequest } from "./release/serve-request.js";
+import type { Authorization } from "./request/authorize.js";
+import type { BufferedResult } from "./response/buffered-result.js";
+import { COMPRESSED_FROM_BYTES, encodingOf } from "./response/content-negotiation.js";
+import { matchesTag } from "./response/entity-tag.js";
+import { NO_ROWS } from "./response/respond.js";
+import type { Reply } from "./response/send.js";
+import { COMMON_HEADERS, isLocalCaller, setHeaders } from "./server/headers.js";
+
+/** State that the system endpoints report. */
+export interface Service {
+  readonly title: string;
+  readonly documents: Documents;
+  /** Endpoints whose changes the guard holds back. */
+  readonly heldBack: () => readonly HeldBackEndpoint[];
+  readonly metrics: MetricsText;
+  /** Whether `/metrics` is public. */
+  readonly metricsPublic: boolean;
+}
+
+/** The content of `/metrics`. */
+interface MetricsText {
+  readonly contentType: string;
+  text(): Promise<string>;
+}
+
+type SystemHandler = (context: Context) => Reply | HttpError | Promise<Reply | HttpError>;
+
+interface Context {
+  readonly gateway: Gateway;
+  readonly service: Service;
+  readonly request: IncomingMessage;
+  readonly caller: Authorization;
+}
+
+const CATALOGUE_PATH = "/v1/system/catalogue";
+
+/** The public endpoints, except the documentation pages (runtime/README.md, System endpoints). */
+const HANDLERS: ReadonlyMap<string, SystemHandler> = new Map<string, SystemHandler>([
+  ["/", status],
+  ["/health", health],
+  ["/openapi.json", openApi],
+  [CATALOGUE_PATH, catalogue],
+  ["/metrics", metrics],
+]);
+
+export function isSystemPath(path: string): boolean {
+  return HANDLERS.has(path);
+}
+
+const SYSTEM_METHODS = "GET, HEAD, OPTIONS";
+
+/** Serves a system endpoint: without a rate limit, but an unknown key is refused. */
+export async function serveSystem(
+  gateway: Gateway,
+  service: Service,
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const handler = HANDLERS.get(path);
+  const route: HttpRoute = {
+    path,
+    allowed: SYSTEM_METHODS,
+    isLimited: false,
+    handle: ({ caller }) => handler?.({ gateway, service, request, caller }) ?? httpError("notFound"),
+  };
+  await serveRequest(gateway, route, request, response);
+}
+
+function json(status: number, value: unknown): Reply {
+  return { status, body: JSON.stringify(value) };
+}
+
+function status({ service }: Context): Reply {
+  return json(200, { status: "online", service: service.title, docs: "/docs" });
+}
+
+async function health({ gateway, service }: Context): Promise<Reply> {
+  const connected = await gateway.warehouse.isReachable();
+  const details = [gateway.rates.degraded, gateway.warehouse.degraded].filter((text) => text !== null);
+  const { missingRelations } = gateway.warehouse;
+  const heldBack = service.heldBack();
+  return json(connected ? 200 : 503, {
+    status: connected ? (missingRelations.length > 0 ? "degraded" : "ok") : "unavailable",
+    database_connected: connected,
+    ...(missingRelations.length > 0 && { missing_relations: missingRelations }),
+    ...(heldBack.length > 0 && { held_back: heldBack }),
+    ...(details.length > 0 && { detail: details.join(" ") }),
+  });
+}
+
+/** The OpenAPI document; with `?tier=` or a key, only the endpoints that this tier may call. */
+async function openApi({ service, request, caller }: Context): Promise<Reply | HttpError> {
+  const tier = queryOf(request).get("tier")?.trim() ?? "";
+  if (tier === "" && caller.owner !== null)
+    return documentReply(await service.documents.openApi(caller.tier), request, "private, no-cache");
+  if (tier !== "" && !isTier(tier)) return httpError("unknownTier", { names: TIERS.join(", ") });
+  return documentReply(await service.documents.openApi(tier === "" ? null : tier), request, "no-cache");
+}
+
+/** The endpoints that the caller may call (runtime/README.md, Catalogue). It depends on the key: no shared caching. */
+async function catalogue({ service, request, caller }: Context): Promise<Reply> {
+  const { result } = await service.documents.catalogue(caller.tier);
+  return documentReply(result, request, "private, no-cache");
+}
+
+function queryOf({ url = "/" }: IncomingMessage): URLSearchParams {
+  const mark = url.indexOf("?");
+  return new URLSearchParams(mark === -1 ? "" : url.slice(mark + 1));
+}
+
+async function documentReply(
+  result: BufferedResult,
+  request: IncomingMessage,
+  cacheControl: string,
+): Promise<Reply> {
+  const vary = "Accept-Encoding, X-API-Key";
+  const caching = ["Cache-Control", cacheControl, "Vary", vary, "ETag", result.tag];
+  if (matchesTag(result.tag, request.headers["if-none-match"])) return { status: 304, body: "", caching };
+  const encoding = result.bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(request);
+  if (encoding === null) return { status: 200, body: result.body, caching };
+  const body = await result.compressed(encoding);
+  return { status: 200, body, caching: [...caching, "Content-Encoding", encoding] };
+}
+
+/** For loopback callers and tier3 keys (runtime/README.md, Operations). */
+async function metrics({ gateway, service, request, caller }: Context): Promise<Reply | HttpError> {
+  const isLocal = isLocalCaller(gateway.addressOf, request);
+  if (!service.metricsPublic && !isLocal && caller.tier !== "tier3") return httpError("metricsForbidden");
+  return { status: 200, body: await service.metrics.text(), contentType: service.metrics.contentType };
+}
+
+export const REFRESH_PATH = "/v1/system/manifest/refresh";
+
+/** Serves `POST /v1/system/manifest/refresh`, for tier3 only. */
+export async function serveRefresh(
+  gateway: Gateway,
+  refresh: () => Promise<RefreshResult>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const route: HttpRoute = {
+    path: REFRESH_PATH,
+    allowed: "POST, OPTIONS",
+    isLimited: true,
+    tier: "tier3",
+    handle: async () => json(200, await refresh()),
+  };
+  // A body is ignored; unread, it would block the next request of the connection.
+  request.resume();
+  await serveRequest(gateway, route, request, response);
+}
+
+/** Serves a documentation page with the headers of every response. */
+export async function serveDocs(
+  gateway: Gateway,
+  docs: Express,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const route: HttpRoute = {
+    path: "/docs",
+    allowed: SYSTEM_METHODS,
+    isLimited: false,
+    handle: ({ headers }) => {
+      setHeaders(response, [...headers, ...COMMON_HEADERS]);
+      return new Promise((resolve, reject) => {
+        response.once("close", () => resolve(NO_ROWS));
+        docs(request as Request, response as Response, (error?: unknown) => {
+          if (error) reject(new Error("A documentation page failed.", { cause: error }));
+          else resolve(httpError("notFound"));
+        });
+      });
+    },
+  };
+  await serveRequest(gateway, route, request, response);
+}

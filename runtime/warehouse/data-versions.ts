@@ -1,0 +1,148 @@
+import { hash } from "node:crypto";
+
+/** The version of an endpoint's rows, known before any query. */
+export interface DataVersion {
+  /** Changes with each build that changes the rows. */
+  readonly id: string;
+  /** When the last of those builds ended, RFC 3339 in UTC. */
+  readonly asOf: string;
+}
+
+/** Maximum lag of read replicas: for this time after a build they may still return the earlier rows. */
+const REPLICA_LAG_MS = 60_000;
+
+interface CachedVersion {
+  readonly changes: number;
+  readonly version: DataVersion | null;
+}
+
+/** Derives the data versions of endpoints from dbt's builds. */
+export class DataVersions {
+  readonly #builds: BuildRecords;
+  readonly #hasReplicas: boolean;
+  readonly #known = new WeakMap<readonly string[], CachedVersion>();
+
+  constructor(builds: BuildRecords, hasReplicas = false) {
+    this.#builds = builds;
+    this.#hasReplicas = hasReplicas;
+  }
+
+  /** The version of an endpoint with these upstream nodes. Null if something else may change the rows, or a build is unknown. */
+  of(upstreamNodes: readonly string[] | null): DataVersion | null {
+    if (upstreamNodes === null || this.#builds.changes === 0) return null;
+    if (this.#hasReplicas && Date.now() < this.#builds.changedAt + REPLICA_LAG_MS) return null;
+    const known = this.#known.get(upstreamNodes);
+    if (known?.changes === this.#builds.changes) return known.version;
+    const version = this.#derive(upstreamNodes, known?.version ?? null);
+    this.#known.set(upstreamNodes, { changes: this.#builds.changes, version });
+    return version;
+  }
+
+  /** Returns the previous object for an unchanged version: entity tags are cached by it. */
+  #derive(upstreamNodes: readonly string[], before: DataVersion | null): DataVersion | null {
+    const times = upstreamNodes.map((node) => this.#builds.completedAt(node));
+    if (times.length === 0 || !times.every((time) => time !== null)) return null;
+    const id = hash("sha1", upstreamNodes.map((node, i) => `${node} ${String(times[i])}`).join("\n"));
+    return before?.id === id ? before : { id, asOf: new Date(Math.max(...times)).toISOString() };
+  }
+}
+
+/** A dbt build of a node. */
+export interface NodeBuild {
+  /** The node's `unique_id`. */
+  readonly node: string;
+  /** When it ended, in milliseconds since 1970. */
+  readonly completedAt: number;
+  /** It failed: the relation may have the earlier rows or new ones. */
+  readonly failed?: true;
+  /** Rows written; null or absent where dbt does not report them. */
+  readonly rows?: number | null;
+}
+
+/** The last result of a dbt test. */
+export interface TestRun {
+  /** The test's `unique_id`. */
+  readonly test: string;
+  readonly status: "pass" | "warn" | "fail" | "error";
+  /** When it ended, in milliseconds since 1970. */
+  readonly completedAt: number;
+  /** Rows that break the rule; null where dbt does not report them. */
+  readonly failures: number | null;
+}
+
+/**
+ * The last known build of each node and result of each test. A `run_results.json` reports one invocation, perhaps of a part
+ * of the project: results of other nodes remain.
+ */
+export class BuildRecords {
+  readonly #builds = new Map<string, NodeBuild>();
+  readonly #tests = new Map<string, TestRun>();
+  #changes = 0;
+  #testChanges = 0;
+  #changedAt = -Infinity;
+
+  /** Records results; one that is not newer than the known one is ignored. */
+  record(builds: readonly NodeBuild[], tests: readonly TestRun[] = []): void {
+    for (const build of builds) {
+      if (build.completedAt <= (this.#builds.get(build.node)?.completedAt ?? -Infinity)) continue;
+      this.#builds.set(build.node, build);
+      this.#changes++;
+      this.#changedAt = Date.now();
+    }
+    for (const run of tests) {
+      if (run.completedAt <= (this.#tests.get(run.test)?.completedAt ?? -Infinity)) continue;
+      this.#tests.set(run.test, run);
+      this.#testChanges++;
+    }
+  }
+
+  /** The last known build of each node. */
+  get allBuilds(): readonly NodeBuild[] {
+    return [...this.#builds.values()];
+  }
+
+  /** The last known result of each test. */
+  get allTests(): readonly TestRun[] {
+    return [...this.#tests.values()];
+  }
+
+  /** The last known build of a node. */
+  buildOf(node: string): NodeBuild | null {
+    return this.#builds.get(node) ?? null;
+  }
+
+  /** The last known result of a test. */
+  testRun(test: string): TestRun | null {
+    return this.#tests.get(test) ?? null;
+  }
+
+  /** Number of recorded test results: changes with each new one. */
+  get testChanges(): number {
+    return this.#testChanges;
+  }
+
+  /** When a node was last built, in milliseconds since 1970; null if unknown, or if the last build failed. */
+  completedAt(node: string): number | null {
+    const build = this.#builds.get(node);
+    return build === undefined || build.failed ? null : build.completedAt;
+  }
+
+  /** When the rows of an endpoint were last built, RFC 3339 in UTC; null if a build is unknown. */
+  dataAsOf(upstreamNodes: readonly string[] | null): string | null {
+    const times = (upstreamNodes ?? []).map((node) => this.completedAt(node));
+    const known = times.filter((time) => time !== null);
+    return known.length === 0 || known.length < times.length
+      ? null
+      : new Date(Math.max(...known)).toISOString();
+  }
+
+  /** When a build was last recorded, in milliseconds since 1970. */
+  get changedAt(): number {
+    return this.#changedAt;
+  }
+
+  /** Number of recorded builds: changes with each new one. */
+  get changes(): number {
+    return this.#changes;
+  }
+}

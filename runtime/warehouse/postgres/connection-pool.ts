@@ -1,0 +1,300 @@
+import pg from "pg";
+import { type IsStillNeeded, QueryTimeout } from "../warehouse.js";
+import type { Statement } from "../sql.js";
+import { Connection, type ConnectionOptions, connectionConfig, prepareSession } from "./connection.js";
+import { isConnectionRefusal, isStatementError } from "./database-errors.js";
+import { FairQueue, type Lease, type QueryTicket, type Waiter } from "../fair-queue.js";
+import {
+  type BatchedQuery,
+  type Done,
+  preparedStatement,
+  type QueryLimits,
+  type Texts,
+} from "./prepared-statements.js";
+
+/** How long a query may wait for a connection. */
+const ACQUIRE_TIMEOUT_MS = 10_000;
+
+/** How long an idle connection is kept. */
+const IDLE_MS = 10_000;
+
+/** Interval of the check for time limits, abandoned queries and idle connections. */
+const CHECK_MS = 100;
+
+/** Exponential backoff after a failed attempt to connect. */
+const FIRST_BACKOFF_MS = 50;
+const LONGEST_BACKOFF_MS = 1000;
+
+/** Prepared statements per connection. Beyond it the connection is replaced, which frees their plans in the database. */
+const MAX_PREPARED = 500;
+
+/** Expected time of the queries that are sent together: each waits for those before it. */
+const BATCH_MS = 1;
+
+const OVERLOADED = {
+  queueFull: "The queue for database connections, or the query's share of it, is full.",
+  timeout: `No database connection became available within ${String(ACQUIRE_TIMEOUT_MS / 1000)} seconds.`,
+};
+
+/** A query gets no connection, since more queries arrive than the database can serve. */
+export class Overloaded extends Error {
+  constructor(reason: keyof typeof OVERLOADED) {
+    super(OVERLOADED[reason]);
+  }
+}
+
+export interface ConnectionPoolOptions extends ConnectionOptions {
+  /** A `postgres://` address. */
+  readonly url: string;
+  /** Connections held at most. */
+  readonly size: number;
+  /** Queries that may wait for one. */
+  readonly maxWaiting: number;
+  /** Connections for one caller. Default: its share of the pool. */
+  readonly perCaller?: number;
+  /** Whether there is memory for another result. */
+  readonly hasMemory?: () => boolean;
+  /** Receives the error of a connection that broke while idle. */
+  readonly onIdleError: (error: Error) => void;
+}
+
+/** Queries for one connection, and how long they will take. */
+interface Batch {
+  readonly connection: Connection;
+  readonly queries: BatchedQuery[];
+  expectedMs: number;
+}
+
+/** A statement that waits for a connection, or runs. */
+interface PoolQuery {
+  readonly statement: Statement;
+  readonly ticket: QueryTicket;
+  readonly limits: QueryLimits;
+  readonly resolve: (rows: readonly Texts[]) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * Assigns the connections of a `pg` pool to the queries of a `FairQueue`. Connections stay checked out of the `pg` pool
+ * between queries: checking them in and out takes longer than the rest of a small request.
+ */
+export class ConnectionPool {
+  readonly queue: FairQueue;
+  readonly #options: ConnectionPoolOptions;
+  readonly #pool: pg.Pool;
+  /** A stack: the connection used last is reused first, so that the others become idle. */
+  readonly #free: Connection[] = [];
+  readonly #busy = new Set<Connection>();
+  /** Queries that are sent together once connections are assigned. */
+  #batch: Batch | null = null;
+  #assignment: NodeJS.Immediate | null = null;
+  #opening = 0;
+  #backoffMs = 0;
+  #isBackingOff = false;
+  #lastError: Error | null = null;
+  #isClosed = false;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(options: ConnectionPoolOptions) {
+    this.#options = options;
+    this.queue = new FairQueue({
+      capacity: options.size,
+      maxWaiting: options.maxWaiting,
+      ...(options.perCaller !== undefined && { perCaller: options.perCaller }),
+    });
+    this.#pool = new pg.Pool({ ...connectionConfig(options.url), max: options.size });
+    this.#pool.on("error", options.onIdleError);
+    // A connection that is lost while it is set up rejects the attempt; without a listener the process would end.
+    this.#pool.on("connect", (client) => client.on("error", () => undefined));
+    // Results that arrived while the event loop was blocked are read before timeouts are checked.
+    this.#timer = setInterval(() => setImmediate(() => this.#check()), CHECK_MS).unref();
+  }
+
+  /** Waits for a connection. Rejects with `Overloaded`, or with the reason why none can be made. */
+  acquire(ticket: QueryTicket, isStillNeeded: IsStillNeeded): Promise<Connection> {
+    return new Promise((resolve, reject) => {
+      const start = (lease: Lease): void => resolve(this.#takeFree().leasedTo(lease));
+      this.#enqueue({ ...ticket, isStillNeeded, start, fail: reject });
+    });
+  }
+
+  /** Runs a single statement. */
+  run(statement: Statement, ticket: QueryTicket, limits: QueryLimits): Promise<readonly Texts[]> {
+    return new Promise((resolve, reject) => this.#submit({ statement, ticket, limits, resolve, reject }));
+  }
+
+  #submit(query: PoolQuery, isAdmitted = false): void {
+    const { ticket, limits, reject: fail } = query;
+    const { callerId, tier, relation } = ticket;
+    const { isStillNeeded } = limits;
+    const start = (lease: Lease): void => this.#start(query, lease);
+    this.#enqueue({ callerId, tier, relation, isStillNeeded, start, fail }, isAdmitted);
+  }
+
+  #enqueue(waiter: Waiter, isAdmitted = false): void {
+    if (this.#isClosed) return waiter.fail(new Error("The database connections are closed."));
+    if (!this.queue.add(waiter, isAdmitted)) return waiter.fail(new Overloaded("queueFull"));
+    this.#dispatch();
+  }
+
+  #start(query: PoolQuery, lease: Lease): void {
+    const { statement, limits, resolve, reject } = query;
+    const prepared = preparedStatement(statement.text);
+    const done: Done = (error, rows) => {
+      lease.release(error instanceof QueryTimeout);
+      if (error) reject(error);
+      else resolve(rows);
+    };
+    const retry = (): void => {
+      lease.release();
+      this.#submit(query, true);
+    };
+    const mayShare = prepared !== null && !lease.isExpectedLong;
+    if (mayShare && this.#addToBatch({ statement, prepared, limits, done, retry })) return;
+    const connection = this.#takeFree();
+    connection.query(statement, prepared, limits, (error, rows) => {
+      connection.release({ isBroken: error !== null && !isStatementError(error) });
+      done(error, rows);
+    });
+  }
+
+  /** Adds a quick query to the batch, or to a new one. False if its statement is not prepared on their connections. */
+  #addToBatch(query: BatchedQuery): boolean {
+    const batch = this.#batch;
+    const { expectedMs } = query.prepared;
+    if (batch && batch.expectedMs + expectedMs <= BATCH_MS && batch.connection.hasPrepared(query.prepared)) {
+      batch.queries.push(query);
+      batch.expectedMs += expectedMs;
+      return true;
+    }
+    if (expectedMs > BATCH_MS || this.#free.at(-1)?.hasPrepared(query.prepared) !== true) return false;
+    this.#sendBatch();
+    this.#batch = { connection: this.#takeFree(), queries: [query], expectedMs };
+    return true;
+  }
+
+  #sendBatch(): void {
+    this.#batch?.connection.runBatch(this.#batch.queries);
+    this.#batch = null;
+  }
+
+  /** Closes the connections, busy ones once they are released: until then queries have their limits. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const connection of this.#free.splice(0)) connection.client.release(true);
+    for (const waiter of this.queue.drain()) waiter.fail(new Error("The database connections are closed."));
+    await this.#pool.end();
+    clearInterval(this.#timer);
+  }
+
+  /** Takes the free connection used last. There is one: `#assign` has checked it. */
+  #takeFree(): Connection {
+    const connection = this.#free.pop() as Connection;
+    this.#busy.add(connection);
+    return connection;
+  }
+
+  /** Assigns connections after the events that are being processed, so that queries which arrive together are sent together. */
+  #dispatch(): void {
+    this.#assignment ??= setImmediate(() => {
+      this.#assignment = null;
+      this.#assign();
+    });
+  }
+
+  /** Gives free connections to waiting queries, and opens more if more queries may run. */
+  #assign(): void {
+    if (this.queue.waitingCount === 0 || this.#options.hasMemory?.() === false) return;
+    for (let next; this.#free.length > 0 && (next = this.queue.next()) !== null;)
+      next.waiter.start(next.lease);
+    this.#sendBatch();
+    while (this.#needsConnection()) this.#open();
+  }
+
+  #needsConnection(): boolean {
+    if (this.#free.length > 0 || this.#isBackingOff || this.#opening >= this.queue.waitingCount) return false;
+    return this.#busy.size + this.#opening < this.#options.size && this.queue.hasEligible();
+  }
+
+  #open(): void {
+    this.#opening++;
+    this.#connect().then(
+      (connection) => {
+        this.#opening--;
+        this.#backoffMs = 0;
+        this.#free.push(connection);
+        if (this.#isClosed) return this.#discard(connection);
+        this.#dispatch();
+      },
+      (error: unknown) => {
+        this.#opening--;
+        this.#failedToConnect(error as Error);
+      },
+    );
+  }
+
+  async #connect(): Promise<Connection> {
+    const client = await this.#pool.connect();
+    try {
+      const session = await prepareSession(client, this.#options.statementTimeoutMs);
+      const connection = new Connection(client, session, this.#options, (isBroken) =>
+        this.#release(connection, isBroken),
+      );
+      client.on("error", (error) => this.#onError(connection, error));
+      return connection;
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  }
+
+  /** Fails the waiting queries, unless a held connection or a later attempt can still serve them. */
+  #failedToConnect(error: Error): void {
+    this.#lastError = error;
+    const mayRecover = this.#busy.size + this.#free.length + this.#opening > 0 || isConnectionRefusal(error);
+    if (!mayRecover) for (const waiter of this.queue.drain()) waiter.fail(error);
+    if (this.#isBackingOff) return;
+    this.#isBackingOff = true;
+    this.#backoffMs = Math.min(LONGEST_BACKOFF_MS, Math.max(FIRST_BACKOFF_MS, 2 * this.#backoffMs));
+    setTimeout(() => {
+      this.#isBackingOff = false;
+      this.#dispatch();
+    }, this.#backoffMs).unref();
+  }
+
+  #release(connection: Connection, isBroken: boolean): void {
+    this.#busy.delete(connection);
+    if (isBroken || this.#isClosed || connection.preparedCount > MAX_PREPARED)
+      connection.client.release(true);
+    else {
+      connection.freeSince = performance.now();
+      this.#free.push(connection);
+    }
+    this.#dispatch();
+  }
+
+  #discard(connection: Connection): void {
+    const index = this.#free.indexOf(connection);
+    if (index >= 0) this.#free.splice(index, 1);
+    connection.client.release(true);
+  }
+
+  /** Reports errors of idle connections only: a busy connection's error rejects its query. */
+  #onError(connection: Connection, error: Error): void {
+    if (!this.#free.includes(connection)) return;
+    this.#discard(connection);
+    this.#options.onIdleError(error);
+  }
+
+  #check(): void {
+    const now = performance.now();
+    for (const connection of this.#busy) connection.check(now);
+    while (this.#free[0] && now - this.#free[0].freeSince > IDLE_MS) this.#discard(this.#free[0]);
+    for (const waiter of this.queue.removeExpired(ACQUIRE_TIMEOUT_MS))
+      waiter.fail(
+        this.#busy.size > 0 || this.#lastError === null ? new Overloaded("timeout") : this.#lastError,
+      );
+    // A caller's delay after a timeout may have ended.
+    this.#dispatch();
+  }
+}

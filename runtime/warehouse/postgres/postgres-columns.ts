@@ -1,0 +1,264 @@
+import type { Relation } from "../../model/endpoint.js";
+import {
+  bind,
+  EMPTY,
+  identifier,
+  join,
+  literal,
+  plan,
+  sql,
+  type Sql,
+  statement,
+  type Statement,
+} from "../sql.js";
+import type { RowFormat } from "../../model/query.js";
+import type { OutputStyle, ResultColumn, ResultColumns } from "../warehouse.js";
+
+/** The columns of a relation `s` in the API's format, under their own names. */
+export function outputColumns(columns: ResultColumns, style: OutputStyle): Sql {
+  const write = style === "plain" ? plainOutput : output;
+  return join(
+    columns.map(
+      (column) => sql`${write(sql`s.${identifier(column.name)}`, column)} AS ${identifier(column.name)}`,
+    ),
+    ", ",
+  );
+}
+
+/** Whether the two styles differ for these columns. */
+export function hasPlainStyle(columns: ResultColumns): boolean {
+  return columns.some(({ type }) => SCALARS.has(type));
+}
+
+/** Whether the plain style is correct for the row `t` of `outputColumns`. */
+export function isPlain(columns: ResultColumns): Sql {
+  const checks = columns.flatMap(({ name, type }) =>
+    SCALARS.has(type) ? [isPlainValue(sql`t.${identifier(name)}`, type)] : [],
+  );
+  return sql`(${join(checks, " AND ")}) IS NOT FALSE`;
+}
+
+/** Dates need no rewriting: `row_to_json` writes them as the API does. */
+function plainOutput(value: Sql, column: ResultColumn): Sql {
+  switch (column.type) {
+    case "timestamp":
+      return sql`replace(${inUtc(value, column)}::text, ' ', 'T') || 'Z'`;
+    case "timestamptz":
+      return sql`replace(replace(${value}::timestamptz::text, ' ', 'T'), '+00', 'Z')`;
+    default:
+      return SCALARS.has(column.type) ? value : output(value, column);
+  }
+}
+
+/** False for years without four digits, NaN and infinities. */
+function isPlainValue(value: Sql, type: string): Sql {
+  switch (type) {
+    case "date":
+      return sql`${value} >= date '0001-01-01' AND ${value} < date '10000-01-01'`;
+    case "timestamp":
+      return sql`${value} LIKE '____-%' AND ${value} NOT LIKE '%BCZ'`;
+    case "timestamptz":
+      return sql`${value} LIKE '____-%Z'`;
+    case "numeric":
+      return sql`${value} < 'Infinity' AND ${value} > '-Infinity'`;
+    default:
+      return sql`${value} - ${value} = 0`;
+  }
+}
+
+/** A `timestamp` column in UTC. The cast is for a column that became a `timestamptz` after its type was looked up. */
+function inUtc(value: Sql, { timezone = "UTC" }: Omit<ResultColumn, "name">): Sql {
+  return timezone === "UTC"
+    ? sql`${value}::timestamp`
+    : sql`(${value}::timestamp AT TIME ZONE ${literal(timezone)} AT TIME ZONE 'UTC')`;
+}
+
+/** One row `t` of `outputColumns`, as text. */
+export function record(columns: ResultColumns, format: RowFormat): Sql {
+  switch (format) {
+    case "json":
+      return ROW_AS_JSON;
+    case "json-strings":
+      return columns.some(isString) ? rowWithStrings(columns) : ROW_AS_JSON;
+    case "ndjson":
+      // JSON escapes line breaks in strings: the others are white space of a `json` column.
+      return columns.some(({ type }) => /^_?json$/.test(type))
+        ? sql`translate(${ROW_AS_JSON}, E'\\r\\n', '  ')`
+        : ROW_AS_JSON;
+    case "csv":
+    case "spreadsheet":
+      return join(
+        columns.map((column) => csvField(column, format === "spreadsheet")),
+        " || ',' || ",
+      );
+  }
+}
+
+/** A row whose wide numbers are strings of all their digits. */
+function rowWithStrings(columns: ResultColumns): Sql {
+  const items = columns.map((column) => {
+    const name = identifier(column.name);
+    return isString(column) ? sql`t.${name}::text AS ${name}` : sql`t.${name}`;
+  });
+  return sql`(SELECT row_to_json(w.*) FROM (SELECT ${join(items, ", ")}) AS w)::text`;
+}
+
+function isString({ type, wide }: ResultColumn): boolean {
+  return wide === undefined ? WIDE.has(type) : wide && NUMBERS.has(type);
+}
+
+const WIDE: ReadonlySet<string> = new Set(["int8", "numeric"]);
+const NUMBERS: ReadonlySet<string> = new Set(["int2", "int4", "int8", "numeric"]);
+
+/** `t.*` is the row whatever its columns are called; `t` alone could be a column of that name. */
+const ROW_AS_JSON = sql`row_to_json(t.*)::text`;
+
+/** A value in the API's format (runtime/README.md, Responses). */
+function output(value: Sql, type: Omit<ResultColumn, "name">): Sql {
+  if (!isRewritten(type)) return value;
+  if (type.type.startsWith("_")) return outputArray(value, { ...type, type: type.type.slice(1) });
+  return type.fields ? outputComposite(value, type.fields) : outputScalar(value, type);
+}
+
+const SCALARS: ReadonlySet<string> = new Set([
+  "float4",
+  "float8",
+  "numeric",
+  "date",
+  "timestamp",
+  "timestamptz",
+]);
+
+function isRewritten({ type, fields }: Omit<ResultColumn, "name">): boolean {
+  return fields ? fields.some(isRewritten) : SCALARS.has(type.replace(/^_/, ""));
+}
+
+/** JSON has no NaN and no infinity: they are null. Times are RFC 3339 in UTC. */
+function outputScalar(value: Sql, column: Omit<ResultColumn, "name">): Sql {
+  switch (column.type) {
+    case "float4":
+    case "float8":
+      // False for NaN and for an infinity, whose difference from itself is NaN: one comparison instead of three.
+      return sql`CASE WHEN ${value} - ${value} = 0 THEN ${value} END`;
+    case "numeric":
+      return sql`nullif(nullif(nullif(${value}, 'NaN'), 'Infinity'), '-Infinity')`;
+    case "date":
+      return outputTime(value, sql`date`, EMPTY);
+    case "timestamp":
+      return outputTime(inUtc(value, column), sql`timestamp`, sql` || 'Z'`);
+    default:
+      return outputTime(sql`(${value} AT TIME ZONE 'UTC')`, sql`timestamp`, sql` || 'Z'`);
+  }
+}
+
+/**
+ * Writes a year outside 0001 to 9999 in the expanded form of ISO 8601, which JavaScript parses: a sign and at least six
+ * digits, `-000043` for 44 BC.
+ */
+function outputTime(time: Sql, type: Sql, zone: Sql): Sql {
+  const year = sql`CASE extract(year FROM ${time}) WHEN -1 THEN '0000' ELSE to_char(extract(year FROM ${time})::int + (${time} < ${type} '0001-01-01')::int, 'FMSG9999000000') END`;
+  const rest = sql`replace(regexp_replace(${time}::text, '^[0-9]+| BC$', '', 'g'), ' ', 'T')`;
+  return sql`CASE WHEN ${time} >= ${type} '0001-01-01' AND ${time} < ${type} '10000-01-01' THEN replace(${time}::text, ' ', 'T')${zone} WHEN isfinite(${time}) THEN ${year} || ${rest}${zone} END`;
+}
+
+function outputComposite(value: Sql, fields: readonly ResultColumn[]): Sql {
+  const items = fields.map(
+    (field) => sql`${output(sql`(${value}).${identifier(field.name)}`, field)} AS ${identifier(field.name)}`,
+  );
+  return sql`CASE WHEN ${value} IS DISTINCT FROM NULL THEN (SELECT row_to_json(c) FROM (SELECT ${join(items, ", ")}) AS c) END`;
+}
+
+/** Multidimensional arrays keep their dimensions: their JSON is rewritten as text, for years of four digits. */
+function outputArray(array: Sql, element: Omit<ResultColumn, "name">): Sql {
+  const item = output(sql`(${array})[i]`, element);
+  const items = sql`SELECT json_agg(${item} ORDER BY i) FROM generate_subscripts(${array}, 1) AS i`;
+  return sql`CASE WHEN array_ndims(${array}) > 1 THEN ${outputNested(array, element)} WHEN ${array} IS NOT NULL THEN coalesce((${items}), '[]') END`;
+}
+
+function outputNested(array: Sql, { type, timezone = "UTC" }: Omit<ResultColumn, "name">): Sql {
+  const finite = (json: Sql): Sql => sql`regexp_replace(${json}::text, '"-?(NaN|[Ii]nfinity)"', 'null', 'g')`;
+  switch (type) {
+    case "float4":
+    case "float8":
+    case "numeric":
+    case "date":
+      return sql`${finite(sql`to_json(${array})`)}::json`;
+    case "timestamp":
+      return timezone === "UTC"
+        ? sql`regexp_replace(${finite(sql`to_json(${array})`)}, '([0-9])"', '\\1Z"', 'g')::json`
+        : sql`NULL::json`;
+    case "timestamptz":
+      return sql`regexp_replace(${finite(sql`to_json(${array})`)}, '[+]00:00"', 'Z"', 'g')::json`;
+    default:
+      return sql`to_json(${array})`;
+  }
+}
+
+/** Types whose text never contains a comma, a quote, a line break or the start of a formula. */
+const BARE: ReadonlySet<string> = new Set([
+  ...["int2", "int4", "int8", "oid", "float4", "float8", "numeric", "bool"],
+  ...["date", "timestamp", "timestamptz", "uuid"],
+]);
+
+/** A field of CSV (RFC 4180): null is empty, the empty text `""`. Lists and objects are their JSON. */
+function csvField({ name, type }: ResultColumn, isSpreadsheet: boolean): Sql {
+  const value = sql`t.${identifier(name)}`;
+  if (BARE.has(type)) return sql`coalesce(${value}::text, '')`;
+  const text = csvText(value, type);
+  const cell = isSpreadsheet ? sql`regexp_replace(${text}, E'^([=+@\\t\\r-])', E'''\\\\1')` : text;
+  return sql`coalesce('"' || replace(${cell}, '"', '""') || '"', '')`;
+}
+
+/** Strings of a `json` column with `\u0000`, which PostgreSQL's `text` cannot store, stay JSON. */
+function csvText(value: Sql, type: string): Sql {
+  const unquoted = sql`to_json(${value}) #>> '{}'`;
+  return type === "json"
+    ? sql`CASE WHEN ${value}::text LIKE '%\\\\u0000%' THEN ${value}::text ELSE ${unquoted} END`
+    : unquoted;
+}
+
+export const placeholder = (position: number): string => `$${position}`;
+
+/** Composite types nested deeper are served as PostgreSQL writes them. */
+const COMPOSITE_DEPTH = 3;
+
+/** The type at the bottom of a chain of domains. */
+function baseType(oid: Sql): Sql {
+  return sql`(WITH RECURSIVE below AS (
+      SELECT ${oid} AS oid, 0 AS depth
+      UNION ALL SELECT d.typbasetype, below.depth + 1
+      FROM below JOIN pg_catalog.pg_type d ON d.oid = below.oid AND d.typtype = 'd'
+    ) SELECT below.oid FROM below ORDER BY depth DESC LIMIT 1)`;
+}
+
+/** Name and fields of the type of attribute `a`. */
+function typeOf(a: Sql, depth: number): Sql {
+  const f = identifier(`f${String(depth)}`);
+  const fields =
+    depth === 0
+      ? sql`NULL::json`
+      : sql`CASE WHEN coalesce(e.typtype, b.typtype) = 'c' THEN (
+          SELECT json_agg(json_build_object('name', ${f}.attname, 'type', t.name, 'fields', t.fields) ORDER BY ${f}.attnum)
+          FROM pg_catalog.pg_attribute ${f}, LATERAL (${typeOf(f, depth - 1)}) t
+          WHERE ${f}.attrelid = coalesce(e.typrelid, b.typrelid) AND ${f}.attnum > 0 AND NOT ${f}.attisdropped) END`;
+  return sql`SELECT coalesce('_' || e.typname, b.typname) AS name, ${fields} AS fields
+    FROM pg_catalog.pg_type b
+    LEFT JOIN pg_catalog.pg_type e ON b.typcategory = 'A' AND e.oid = ${baseType(sql`b.typelem`)}
+    WHERE b.oid = ${baseType(sql`${a}.atttypid`)}`;
+}
+
+const TYPE_OF_A = typeOf(sql`a`, COMPOSITE_DEPTH);
+
+/**
+ * `storage` changes when the relation is replaced or rewritten. `type` is the base type of a domain; a leading `_` means an
+ * array of it. `fields` are those of a composite type, down to `COMPOSITE_DEPTH`.
+ */
+export function describe([schema, name]: Relation): Statement {
+  const body = sql`SELECT json_agg(json_strip_nulls(json_build_object('name', a.attname, 'type', t.name, 'fields', t.fields, 'storage', c.oid || '.' || c.relfilenode)) ORDER BY a.attnum)::text AS columns
+    FROM pg_catalog.pg_attribute a
+    JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace,
+    LATERAL (${TYPE_OF_A}) t
+    WHERE n.nspname = ${bind(() => schema)} AND c.relname = ${bind(() => name)} AND a.attnum > 0 AND NOT a.attisdropped`;
+  return statement(plan(body, placeholder), undefined);
+}

@@ -1,0 +1,226 @@
+import { postgresDialect, servedColumns } from "./postgres-select.js";
+import type { ResolvedQuery } from "../../model/query.js";
+import {
+  ROW_SEPARATORS,
+  type QueryContext,
+  QueryTimeout,
+  type ResultColumns,
+  type RowChunks,
+  type RowStream,
+  type StreamEnd,
+} from "../warehouse.js";
+import type { ConnectionPool } from "./connection-pool.js";
+import { Spool, type SpoolBudget } from "./spool.js";
+import { type Connection, queryOf } from "./connection.js";
+import type { QueryLimits } from "./prepared-statements.js";
+
+/** Resources that all streams of a warehouse share. */
+export interface StreamPool {
+  readonly connections: ConnectionPool;
+  readonly budget: SpoolBudget;
+  /** Cursors whose transactions are open. */
+  readonly cursors: Set<Cursor>;
+}
+
+/** Opens a stream. Resolves with the first rows; from then on the stream itself returns its connection. */
+export async function openRowStream(
+  { connections, budget, cursors }: StreamPool,
+  query: ResolvedQuery,
+  columns: ResultColumns,
+  context: QueryContext,
+): Promise<RowStream> {
+  const connection = await connections.acquire(
+    { ...context, relation: query.relation },
+    context.isStillNeeded,
+  );
+  const cursor = new Cursor(connection, { timeoutMs: query.timeoutMs, isStillNeeded: context.isStillNeeded });
+  let first: readonly string[];
+  try {
+    cursors.add(cursor);
+    first = await cursor.open(query, columns);
+  } catch (error) {
+    cursors.delete(cursor);
+    connection.release({ isBroken: true, timedOut: error instanceof QueryTimeout });
+    throw error;
+  }
+  return {
+    kind: "stream",
+    columns: servedColumns(columns, query.selection.columns),
+    chunks: new SpooledRows(cursor, first, query, new Spool(budget), cursors),
+  };
+}
+
+/** Reads a cursor at the database's pace into a spool, and returns the rows at the client's pace. */
+class SpooledRows implements RowChunks {
+  readonly #cursor: Cursor;
+  readonly #spool: Spool;
+  readonly #separator: string;
+  readonly #limit: number;
+  readonly #reading: Promise<void>;
+  #returned = 0;
+  #hasMore = false;
+  #isReading = true;
+  #isClosed = false;
+  #error: Error | null = null;
+  /** Resolves the pause of `next`, which waits for rows; null when it does not wait. */
+  #wakeReader: (() => void) | null = null;
+  /** Releases the caller's lease. Set once the cursor is closed. */
+  #releaseLease: () => void = () => undefined;
+
+  constructor(
+    cursor: Cursor,
+    first: readonly string[],
+    query: ResolvedQuery,
+    spool: Spool,
+    cursors: Set<Cursor>,
+  ) {
+    this.#cursor = cursor;
+    this.#spool = spool;
+    this.#separator = ROW_SEPARATORS[query.format];
+    this.#limit = query.selection.page?.limit ?? Infinity;
+    this.#reading = this.#read(first, cursors);
+  }
+
+  async next(): Promise<IteratorResult<string, StreamEnd>> {
+    for (;;) {
+      const text = await this.#spool.shift();
+      if (text !== null) return { done: false, value: text };
+      if (this.#error !== null) throw this.#error;
+      if (!this.#isReading) return this.return();
+      await new Promise<void>((resolve) => (this.#wakeReader = resolve));
+    }
+  }
+
+  async return(): Promise<IteratorReturnResult<StreamEnd>> {
+    this.#isClosed = true;
+    await this.#spool.close();
+    await this.#reading;
+    this.#releaseLease();
+    const { milliseconds } = this.#cursor;
+    return { done: true, value: { returned: this.#returned, hasMore: this.#hasMore, milliseconds } };
+  }
+
+  async #read(first: readonly string[], cursors: Set<Cursor>): Promise<void> {
+    try {
+      for (let rows = first; rows.length > 0 && !this.#isClosed; rows = await this.#cursor.next()) {
+        await this.#store(rows);
+        if (this.#hasMore) break;
+      }
+    } catch (error) {
+      this.#error = error as Error;
+    } finally {
+      this.#releaseLease = await this.#cursor.close();
+      cursors.delete(this.#cursor);
+      this.#isReading = false;
+      this.#signal();
+    }
+  }
+
+  async #store(rows: readonly string[]): Promise<void> {
+    const left = this.#limit - this.#returned;
+    this.#hasMore ||= rows.length > left;
+    const kept = rows.length > left ? rows.slice(0, left) : rows;
+    if (kept.length === 0) return;
+    const before = this.#returned > 0 ? this.#separator : "";
+    this.#returned += kept.length;
+    await this.#spool.push(before + kept.join(this.#separator));
+    this.#signal();
+  }
+
+  #signal(): void {
+    const wakeReader = this.#wakeReader;
+    this.#wakeReader = null;
+    wakeReader?.();
+  }
+}
+
+/** Target size of a fetch, in characters: large enough to amortize its round trip. */
+const FETCH_CHARACTERS = 64 * 1024;
+
+/** Rows of the first fetch, when the length of a row is still unknown, and maximum rows of a fetch. */
+const FIRST_FETCH_ROWS = 8;
+const MAX_FETCH_ROWS = 2048;
+
+/** Reads the rows of a query as text, in its own transaction, which `close` ends. */
+export class Cursor {
+  readonly #connection: Connection;
+  readonly #limits: QueryLimits;
+  #fetchSize = FIRST_FETCH_ROWS;
+  #hasMoreRows = true;
+  #hasFailed = false;
+  #milliseconds = 0;
+
+  constructor(connection: Connection, limits: QueryLimits) {
+    this.#connection = connection;
+    this.#limits = limits;
+  }
+
+  /** Time in the database so far. */
+  get milliseconds(): number {
+    return this.#milliseconds;
+  }
+
+  get backendPid(): number {
+    return this.#connection.backendPid;
+  }
+
+  /** Resolves with the first rows, so that a failing query fails before anything is sent. */
+  async open(query: ResolvedQuery, columns: ResultColumns): Promise<readonly string[]> {
+    const { relation, selection, format } = query;
+    const { text, values } = queryOf(postgresDialect.selectEach(relation, columns, selection, format));
+    return this.#timed(async () => {
+      await this.#connection.begin(this.#limits);
+      await this.#connection.fetchBackendPid(this.#limits);
+      const declare = { text: `DECLARE row_cursor NO SCROLL CURSOR FOR ${text}`, values: values ?? [] };
+      await this.#connection.run(declare, this.#limits);
+      return this.#fetch();
+    });
+  }
+
+  /** The next rows; none when there are no more. */
+  next(): Promise<readonly string[]> {
+    return this.#hasMoreRows ? this.#timed(() => this.#fetch()) : Promise.resolve([]);
+  }
+
+  /** Cancels the transaction and its query, which rejects with the reason. */
+  cancel(reason: Error): void {
+    this.#connection.cancel(reason);
+  }
+
+  /** Ends the transaction and returns the connection to the pool. The result releases the caller's lease. */
+  async close(): Promise<() => void> {
+    let isBroken = this.#hasFailed;
+    if (!isBroken)
+      isBroken = await this.#connection
+        .run({ text: "ROLLBACK" }, { ...this.#limits, isStillNeeded: () => true })
+        .then(
+          () => false,
+          () => true,
+        );
+    return this.#connection.releaseKeepingLease(isBroken);
+  }
+
+  async #fetch(): Promise<readonly string[]> {
+    const size = this.#fetchSize;
+    const rows = await this.#connection.run({ text: `FETCH ${String(size)} FROM row_cursor` }, this.#limits);
+    const texts = rows.map(([text]) => text ?? "");
+    const characters = texts.reduce((sum, text) => sum + text.length, 0);
+    const fitting = Math.ceil((FETCH_CHARACTERS * texts.length) / Math.max(1, characters));
+    // Grows slowly, since long rows may follow short ones.
+    this.#fetchSize = Math.max(1, Math.min(fitting, 4 * size, MAX_FETCH_ROWS));
+    if (texts.length < size) this.#hasMoreRows = false;
+    return texts;
+  }
+
+  async #timed<T>(work: () => Promise<T>): Promise<T> {
+    const started = performance.now();
+    try {
+      return await work();
+    } catch (error) {
+      this.#hasFailed = true;
+      throw error;
+    } finally {
+      this.#milliseconds += performance.now() - started;
+    }
+  }
+}

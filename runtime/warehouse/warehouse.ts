@@ -1,0 +1,156 @@
+import type { Relation } from "../model/endpoint.js";
+import type { HttpError } from "../model/errors.js";
+import type { Condition, ResolvedQuery, RowFormat, Selection } from "../model/query.js";
+import type { Tier } from "../model/tier.js";
+import type { Statement } from "./sql.js";
+
+/** Separator between two rows. */
+export const ROW_SEPARATORS = {
+  json: ",",
+  "json-strings": ",",
+  ndjson: "\n",
+  csv: "\r\n",
+  spreadsheet: "\r\n",
+} as const satisfies Record<RowFormat, string>;
+
+/** A column of a relation in the database. */
+export interface ResultColumn {
+  readonly name: string;
+  /** The engine's name of the type; a leading `_` means an array. */
+  readonly type: string;
+  /** The fields of a composite type, or of an array of one. */
+  readonly fields?: readonly ResultColumn[];
+  /** Identifies the relation's storage: a relation that replaces it has another. */
+  readonly storage?: string;
+  /** IANA time zone of a `timestamp` without zone; UTC when absent. */
+  readonly timezone?: string;
+  /** Whether its numbers are strings in `json-strings`; where no type is declared, the engine's type decides. */
+  readonly wide?: boolean;
+}
+
+export type ResultColumns = readonly ResultColumn[];
+
+/** A complete result in memory. */
+export interface BufferedRows {
+  readonly kind: "buffered";
+  readonly columns: ResultColumns;
+  /** The rows with the format's separator between them; empty without rows. */
+  readonly text: string;
+  readonly returned: number;
+  /** Whether rows follow this page; false where the query did not look ahead. */
+  readonly hasMore: boolean;
+  /** Time in the database, waiting for a connection included. */
+  readonly milliseconds: number;
+}
+
+/** A result in chunks, in bounded memory. Read it to its end or call `return()`: it may hold a connection until then. */
+export interface RowStream {
+  readonly kind: "stream";
+  readonly columns: ResultColumns;
+  /** Chunks of the text of the rows, none of them empty. Rejects when the database fails. */
+  readonly chunks: RowChunks;
+}
+
+export interface RowChunks {
+  next(): Promise<IteratorResult<string, StreamEnd>>;
+  /** Ends the stream early; may be called again. */
+  return(): Promise<IteratorReturnResult<StreamEnd>>;
+}
+
+/** Totals of a stream that has ended. */
+export interface StreamEnd {
+  readonly returned: number;
+  readonly hasMore: boolean;
+  /** Time in the database, without waiting for the reader. */
+  readonly milliseconds: number;
+}
+
+export type Rows = BufferedRows | RowStream;
+
+/** Whether a client still waits for the result. */
+export type IsStillNeeded = () => boolean;
+
+/** A query was cancelled because it exceeded its time limit. */
+export class QueryTimeout extends Error {
+  constructor(cause?: unknown) {
+    super("The query exceeded its time limit and was cancelled.", { cause });
+  }
+}
+
+/** A query was cancelled, or not run, because its client has disconnected. */
+export class QueryAbandoned extends Error {
+  constructor() {
+    super("The client has disconnected; its query was cancelled.");
+  }
+}
+
+/** The database has no such relation. */
+export class RelationMissing extends Error {
+  constructor(name: string) {
+    super(`The relation ${name} does not exist in the database, or has no columns.`);
+  }
+}
+
+/** The caller of a query (runtime/README.md, Limits). */
+export interface QueryContext {
+  /** Key id or network address: callers have shares of the connections. */
+  readonly callerId: string;
+  readonly tier: Tier;
+  /** Version of the rows and of their columns; null if unknown. */
+  readonly version: string | null;
+  readonly isStillNeeded: IsStillNeeded;
+}
+
+/** A database that runs queries. Every engine passes the same contract suite (tests/warehouse/). */
+export interface Warehouse {
+  /**
+   * The selected rows, or "overloaded" when the queue, or the caller's share of it, is full. Rejects when the database
+   * fails, and when the result is no longer needed.
+   */
+  rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded">;
+  /**
+   * The columns of a relation, without a promise when they are cached for this version. Rejects when the relation does not
+   * exist or the database fails.
+   */
+  columns(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns>;
+  /** The first value that is not of its column's type, as an error. */
+  check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null;
+  /** Why the warehouse is degraded while queries still succeed; null while it is not. */
+  readonly degraded: string | null;
+  /** Relations, as `schema.name`, whose latest query failed because the database does not have them. */
+  readonly missingRelations: readonly string[];
+  /** Whether the database responds within a short time. */
+  isReachable(): Promise<boolean>;
+  /** Closes the connections after the running queries. */
+  close(): Promise<void>;
+}
+
+/** How values are written: `exact` is correct for every value, `plain` is faster and correct for nearly all. */
+export type OutputStyle = "plain" | "exact";
+
+/** The SQL of an engine. */
+export interface Dialect {
+  /** Selects the columns of a relation: one row with a JSON list of `ResultColumn`, or null without the relation. */
+  describe(relation: Relation): Statement;
+  /**
+   * Selects one row with these columns. `rows`: the selected rows as text with separators (null for none, or for too many
+   * or too large ones). `found`: the number of rows, at most one past the page and one past `BUFFERED_ROWS`. `beyond`, if
+   * the page looks ahead: how many bytes at the end of `rows` belong to the row past the page. With `style: "plain"` `rows`
+   * is also null if a value needs the exact style.
+   */
+  selectBuffered(
+    relation: Relation,
+    columns: ResultColumns,
+    selection: Selection,
+    format: RowFormat,
+    style: OutputStyle,
+  ): Statement;
+  /** Whether the two styles differ for these columns. */
+  hasPlainStyle(columns: ResultColumns): boolean;
+  /** Selects the rows in one text column: at most one past the page if it looks ahead. */
+  selectEach(relation: Relation, columns: ResultColumns, selection: Selection, format: RowFormat): Statement;
+}
+
+/** Maximum rows and bytes of a buffered result; larger results are streamed. */
+export const BUFFERED_ROWS = 1000;
+export const BUFFERED_BYTES = 2 * 1024 * 1024;

@@ -1,0 +1,194 @@
+import { describe, expect, it } from "vitest";
+import { run } from "../../generator/cli.js";
+import { UsageTable } from "../../runtime/operations/usage-table.js";
+import type { UsageRow } from "../../runtime/operations/usage-table.js";
+import { databaseUrl } from "../support/database.js";
+import { ownFolder } from "../support/service.js";
+import { run as runBuilt } from "../support/command.js";
+import { inDatabase, ownDatabase } from "./own-database.js";
+
+const url = await ownDatabase();
+
+function row(day: string, key: string, route: string, given: Partial<UsageRow> = {}): UsageRow {
+  const owner = key === "none" ? { user: "", org: "", tier: "tier0" } : { user: "ann", org: "Acme" };
+  const lastSeen = Date.parse(`${day}T10:11:12.345Z`);
+  const counts = { requests: 10, refused: 1, errors: 2, rows: 30, bytes: 400 };
+  return { day, key, route, tier: "tier1", ...owner, ...counts, lastSeen, ...given };
+}
+
+const table = new UsageTable(url);
+await table.add({
+  number: 1,
+  rows: [
+    row("2026-01-30", "aaaa00000000", "/v1/a", { user: "ann before", tier: "tier3" }),
+    row("2026-01-31", "aaaa00000000", "/v1/a", { requests: 5 }),
+    row("2026-01-31", "aaaa00000000", "/v1/b"),
+    row("2026-01-31", "aabb00000000", "/v1/b", { user: "bob\u001b[2J", org: "", requests: 1234 }),
+    row("2026-02-01", "none", "none", { rows: 2 ** 51 }),
+  ],
+});
+await table.close(true);
+
+interface Printed {
+  readonly exit: number;
+  readonly out: string;
+  readonly error: string;
+}
+
+/** Runs the command in this process and takes what it prints. */
+async function usage(address: string, ...argv: readonly string[]): Promise<Printed> {
+  const taken = { out: "", error: "" };
+  const streams = { out: process.stdout, error: process.stderr };
+  const writes = { out: streams.out.write.bind(streams.out), error: streams.error.write.bind(streams.error) };
+  for (const name of ["out", "error"] as const)
+    streams[name].write = (text: string | Uint8Array) => ((taken[name] += String(text)), true);
+  const before = process.env["DATABASE_URL"];
+  process.env["DATABASE_URL"] = address;
+  try {
+    return { exit: await run(["usage", ...argv]), ...taken };
+  } finally {
+    if (before === undefined) delete process.env["DATABASE_URL"];
+    else process.env["DATABASE_URL"] = before;
+    for (const name of ["out", "error"] as const) streams[name].write = writes[name];
+  }
+}
+
+describe("routewright usage", () => {
+  it("lists the owner, the sums and the last request of each key, the busiest first", async () => {
+    expect(await usage(url)).toEqual({
+      exit: 0,
+      error: "",
+      out: [
+        "key           user          org   tier   requests  refused  errors              rows  bytes  last seen",
+        "aabb00000000  bob\\u001b[2J        tier1      1234        1       2                30    400  2026-01-31T10:11:12Z",
+        "aaaa00000000  ann           Acme  tier1        25        3       6                90   1200  2026-01-31T10:11:12Z",
+        "none                              tier0        10        1       2  2251799813685248    400  2026-02-01T10:11:12Z",
+        "",
+      ].join("\n"),
+    });
+  });
+
+  it("lists the number of keys of each route", async () => {
+    expect(
+      (await usage(url, "--by", "route")).out.split("\n").map((line) => line.split(/ +/).slice(0, 3)),
+    ).toEqual([
+      ["route", "keys", "requests"],
+      ["/v1/b", "2", "1244"],
+      ["/v1/a", "1", "15"],
+      ["none", "1", "10"],
+      [""],
+    ]);
+  });
+
+  it("lists the days in order", async () => {
+    expect(
+      (await usage(url, "--by", "day")).out.split("\n").map((line) => line.split(/ +/).slice(0, 3)),
+    ).toEqual([
+      ["day", "keys", "requests"],
+      ["2026-01-30", "1", "10"],
+      ["2026-01-31", "2", "1249"],
+      ["2026-02-01", "1", "10"],
+      [""],
+    ]);
+  });
+
+  it.each([
+    [
+      ["--since", "2026-01-31"],
+      [1234, 15, 10],
+    ],
+    [["--since", "2026-02-01"], [10]],
+    [["--key", "aaaa00000000"], [25]],
+    [
+      ["--key", "AA"],
+      [1234, 25],
+    ],
+    [["--key", "none"], [10]],
+    [["--key", "aabb", "--since", "2026-01-01", "--by", "day"], [1234]],
+  ])("is narrowed down by %j", async (flags, requests) => {
+    const { out } = await usage(url, ...flags, "--json");
+    expect((JSON.parse(out) as { requests: number }[]).map((line) => line.requests)).toEqual(requests);
+  });
+
+  it("prints JSON with numbers and times", async () => {
+    expect(JSON.parse((await usage(url, "--key", "none", "--json")).out)).toEqual([
+      {
+        key: "none",
+        user: "",
+        org: "",
+        tier: "tier0",
+        requests: 10,
+        refused: 1,
+        errors: 2,
+        rows: 2 ** 51,
+        bytes: 400,
+        lastSeen: "2026-02-01T10:11:12Z",
+      },
+    ]);
+  });
+
+  it("reports that there is no usage yet, or none that matches", async () => {
+    const nothing = "A server writes it within ten seconds, unless USAGE_ENABLED is false.\n";
+    expect(await usage(await ownDatabase())).toEqual({ exit: 0, out: "", error: `No usage yet. ${nothing}` });
+    expect(await usage(url, "--key", "ffff", "--since", "2026-01-01", "--json")).toEqual({
+      exit: 0,
+      out: "[]\n",
+      error: `No usage of the key ffff since 2026-01-01 yet. ${nothing}`,
+    });
+  });
+
+  it("reports no usage in a folder without a database, and creates none", async () => {
+    const { code, stdout, stderr } = await runBuilt(ownFolder(), ["usage"]);
+    expect([code, stdout]).toEqual([0, ""]);
+    expect(stderr).toContain("No usage yet.");
+  });
+
+  it.each([
+    ["--since", "2026-02-30", "error: --since must be a day in UTC, such as 2026-01-31.\n"],
+    ["--since", "yesterday", "error: --since must be a day in UTC, such as 2026-01-31.\n"],
+    ["--since", "2026-1-1", "error: --since must be a day in UTC, such as 2026-01-31.\n"],
+    ["--since", "+010000-01-01", "error: --since must be a day in UTC, such as 2026-01-31.\n"],
+    [
+      "--key",
+      "sk_live_confidential",
+      "error: --key must be a key's id, as `routewright keys list` shows it, or none for callers without a key.\n",
+    ],
+    [
+      "--key",
+      "",
+      "error: --key must be a key's id, as `routewright keys list` shows it, or none for callers without a key.\n",
+    ],
+    [
+      "--by",
+      "hour",
+      "error: option '--by <subject>' argument 'hour' is invalid. Allowed choices are key, route, day.\n",
+    ],
+  ])("refuses %s %s", async (flag, value, error) => {
+    expect(await usage(url, flag, value)).toEqual({ exit: 2, out: "", error });
+  });
+
+  it("reports in one line why a database cannot be read, without its password", async () => {
+    const away = await usage("postgres://ann:hush-Password@127.0.0.1:1/none");
+    expect([away.exit, away.out]).toEqual([2, ""]);
+    expect(away.error).toMatch(/^error: Usage cannot be read from the database: .*ECONNREFUSED.*\n$/);
+    expect(away.error).not.toContain("hush");
+  });
+
+  it("prints the grant for a role that may not read", async () => {
+    const role = `usage_reader_${String(process.pid)}`;
+    await inDatabase(databaseUrl, `CREATE ROLE ${role} LOGIN PASSWORD 'hush-Password'`);
+    const address = new URL(url);
+    address.username = role;
+    address.password = "hush-Password";
+    try {
+      const refused = await usage(address.href);
+      expect([refused.exit, refused.out]).toEqual([2, ""]);
+      const [, grants = ""] = /let the database's owner run (.*)\.\n$/.exec(refused.error) ?? [];
+      await inDatabase(url, grants);
+      expect((await usage(address.href)).exit).toBe(0);
+    } finally {
+      await inDatabase(url, `DROP OWNED BY ${role}`);
+      await inDatabase(databaseUrl, `DROP ROLE ${role}`);
+    }
+  });
+});

@@ -1,0 +1,160 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { hashOf } from "../../runtime/request/authorize.js";
+import { sendRequest } from "../data-api/http-client.js";
+import { run, serve, type Served } from "../support/command.js";
+import { manifestOf } from "../support/manifest.js";
+import { generateInto, ownFolder } from "../support/service.js";
+import { inDatabase, ownDatabase, recorded, requestsRecorded } from "./own-database.js";
+
+const KEY = "sk_live_confidential_Zq7";
+const WRONG_KEY = "sk_live_attempted_Xw3";
+const ID = hashOf(KEY).slice(0, 12);
+const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+const MODELS = [
+  { name: "api_a", tags: ["production", "s", "api:a"], columns: { id: "int" } },
+  { name: "api_b", tags: ["production", "s", "api:b", "tier1"], columns: { id: "int" } },
+];
+
+/** A folder to serve from, with one key. */
+function ownService(): string {
+  const folder = ownFolder();
+  generateInto(join(folder, "generated"), manifestOf(MODELS));
+  writeFileSync(
+    join(folder, "api_keys.json"),
+    JSON.stringify({ [KEY]: { user: "ann", org: "Acme", tier: "tier2" } }),
+  );
+  return folder;
+}
+
+async function filledDatabase(): Promise<string> {
+  const url = await ownDatabase();
+  const select = "AS SELECT generate_series(1, 3) AS id";
+  await inDatabase(
+    url,
+    `CREATE SCHEMA analytics; CREATE TABLE analytics.api_a ${select}; CREATE TABLE analytics.api_b ${select}`,
+  );
+  return url;
+}
+
+/** Fifty requests: with the key, with a wrong one, without one, and to a path that nothing has. */
+async function fifty({ url }: Served, headers: Record<string, string> = {}): Promise<void> {
+  const one = [
+    () => sendRequest(url, "/v1/s/a", { key: KEY, headers }),
+    () => sendRequest(url, "/v1/s/b", { key: KEY, headers }),
+    () => sendRequest(url, "/v1/s/b", { key: WRONG_KEY, headers }),
+    () => sendRequest(url, "/v1/s/b", { headers }),
+    () => sendRequest(url, `/v1/${KEY}`, { key: KEY, headers }),
+  ];
+  for (let i = 0; i < 10; i++) await Promise.all(one.map((send) => send()));
+}
+
+/** What fifty of them are in the database; three rows are `[{"id":1},{"id":2},{"id":3}]`. */
+const FIFTY = [
+  { key: ID, route: "/v1/s/a", requests: 10, refused: 0, errors: 0, rows: 30 },
+  { key: ID, route: "/v1/s/b", requests: 10, refused: 0, errors: 0, rows: 30 },
+  { key: ID, route: "none", requests: 10, refused: 0, errors: 10, rows: 0 },
+  { key: "none", route: "/v1/s/b", requests: 20, refused: 20, errors: 0, rows: 0 },
+];
+
+const byText = (a: { key?: unknown; route?: unknown }, b: typeof a): number =>
+  `${String(a.key)} ${String(a.route)}` < `${String(b.key)} ${String(b.route)}` ? -1 : 1;
+
+interface Line {
+  readonly msg?: string;
+  readonly route?: string | null;
+  readonly status?: number;
+  readonly [field: string]: unknown;
+}
+
+function requestLines(stdout: string): Line[] {
+  const lines = stdout.split("\n").filter((line) => line.startsWith("{"));
+  return lines.map((line) => JSON.parse(line) as Line).filter(({ msg }) => msg === "request");
+}
+
+describe("a server that is stopped", () => {
+  it("has recorded every request for `routewright usage`", async () => {
+    const folder = ownService();
+    const DATABASE_URL = await filledDatabase();
+    const served = await serve(folder, ["--only", "data"], { DATABASE_URL });
+    await fifty(served);
+    expect((await served.stop()).code).toBe(0);
+    expect((await recorded(DATABASE_URL)).toSorted(byText)).toMatchObject(FIFTY.toSorted(byText));
+    const { stdout } = await run(folder, ["usage", "--json"], { DATABASE_URL });
+    expect(JSON.parse(stdout)).toMatchObject([
+      { key: ID, user: "ann", org: "Acme", tier: "tier2", requests: 30, refused: 0, errors: 10 },
+      { key: "none", user: "", org: "", requests: 20, refused: 20, errors: 0 },
+    ]);
+  });
+
+  it("has logged every request with key, route, sizes, durations and trace", async () => {
+    const served = await serve(ownService(), ["--only", "data"], { DATABASE_URL: await filledDatabase() });
+    await fifty(served, { traceparent: `00-${TRACE}-00f067aa0ba902b7-01`, tracestate: "vendor=secretive" });
+    const { stdout, stderr } = await served.stop();
+    const lines = requestLines(stdout);
+    expect(lines).toHaveLength(50);
+    const [rows] = lines.filter(({ route, status }) => route === "/v1/s/a" && status === 200);
+    expect(rows).toMatchObject({
+      method: "GET",
+      key: ID,
+      tier: "tier2",
+      rows: 3,
+      databaseMs: expect.any(Number),
+      milliseconds: expect.any(Number),
+      trace_id: TRACE,
+      parent_id: "00f067aa0ba902b7",
+    });
+    expect(rows?.["bytes"]).toBeGreaterThanOrEqual(28);
+    expect(new Set(lines.map((line) => line["span_id"])).size).toBe(50);
+    expect(stdout + stderr).not.toMatch(/vendor|secretive/);
+  });
+
+  it("writes nothing with USAGE_ENABLED=false", async () => {
+    const DATABASE_URL = await filledDatabase();
+    const served = await serve(ownService(), ["--only", "data"], { DATABASE_URL, USAGE_ENABLED: "false" });
+    await fifty(served);
+    await served.stop();
+    expect(await requestsRecorded(DATABASE_URL)).toBe(0);
+  });
+});
+
+it("a killed server has recorded all but the last seconds", async () => {
+  const DATABASE_URL = await filledDatabase();
+  const served = await serve(ownService(), ["--only", "data"], { DATABASE_URL });
+  await fifty(served);
+  await expect.poll(() => requestsRecorded(DATABASE_URL)).toBe(50);
+  await fifty(served);
+  await served.stop("SIGKILL");
+  const written = await requestsRecorded(DATABASE_URL);
+  expect(written).toBeGreaterThanOrEqual(50);
+  expect(written).toBeLessThanOrEqual(100);
+});
+
+it("no key appears in the log, the metrics, the usage table or the usage report", async () => {
+  const folder = ownService();
+  const DATABASE_URL = await filledDatabase();
+  const served = await serve(folder, ["--only", "data"], { DATABASE_URL, LOG_LEVEL: "trace" });
+  await fifty(served, { traceparent: KEY, tracestate: KEY, "x-request-id": KEY });
+  const { text: metrics } = await sendRequest(served.url, "/metrics", { key: KEY });
+  const { stdout: log, stderr } = await served.stop();
+  const table = JSON.stringify(await inDatabase(DATABASE_URL, "SELECT * FROM routewright.usage"));
+  const { stdout: told } = await run(folder, ["usage", "--by", "route"], { DATABASE_URL });
+  expect(metrics).toContain("/v1/s/a");
+  expect(table).toContain(ID);
+  expect(told).toContain("/v1/s/a");
+  for (const text of [log, stderr, metrics, table, told]) expect(text).not.toMatch(/confidential|attempted/);
+});
+
+it("with the embedded database, usage is there for the command while the server runs and after it", async () => {
+  const folder = ownService();
+  const served = await serve(folder, ["--only", "data"], {});
+  await Promise.all(Array.from({ length: 7 }, () => sendRequest(served.url, "/v1/none", { key: KEY })));
+  // What it finds by now depends on the clock; that it finds the database does not.
+  expect((await run(folder, ["usage"])).code).toBe(0);
+  expect((await sendRequest(served.url, "/v1/none", { key: KEY })).status).toBe(404);
+  await served.stop();
+  const { stdout } = await run(folder, ["usage", "--json"]);
+  expect(JSON.parse(stdout)).toMatchObject([{ key: ID, requests: 8, errors: 8 }]);
+});

@@ -1,0 +1,222 @@
+import { pino } from "pino";
+import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
+import { Usage } from "../../runtime/operations/usage.js";
+import { query } from "../support/database.js";
+import { type DatabaseProxy, proxyOf } from "../support/database-proxy.js";
+import { ANN, observation } from "../support/observation.js";
+import { inDatabase, ownDatabase, recorded, requestsRecorded } from "./own-database.js";
+
+interface Kept {
+  readonly usage: Usage;
+  /** Lines of the log. */
+  readonly log: Record<string, unknown>[];
+}
+
+/** Closed by the test itself, or at its end. */
+function keep(url: string, intervalMs = 60_000): Kept {
+  const log: Record<string, unknown>[] = [];
+  const write = (line: string): void => void log.push(JSON.parse(line) as Record<string, unknown>);
+  const usage = new Usage({ databaseUrl: url, log: pino({ level: "debug" }, { write }), intervalMs });
+  return { usage, log };
+}
+
+function count({ usage }: Kept, times: number): void {
+  for (let i = 0; i < times; i++) usage.counter.count(observation({ owner: ANN }));
+}
+
+describe("usage", () => {
+  it("is written on close, into a table that it creates", async () => {
+    const url = await ownDatabase();
+    const kept = keep(url);
+    count(kept, 3);
+    kept.usage.counter.count(observation({ status: 429, rows: null, bytes: 7 }));
+    await kept.usage.close();
+    expect(await recorded(url)).toEqual([
+      { key: ANN.id, route: "/v1/shop/legacy", requests: 3, refused: 0, errors: 0, rows: 3, bytes: 300 },
+      { key: "none", route: "/v1/shop/legacy", requests: 1, refused: 1, errors: 0, rows: 0, bytes: 7 },
+    ]);
+    expect(await inDatabase(url, "SELECT * FROM routewright.usage_writer")).toEqual([]);
+    expect(kept.log).toEqual([]);
+  });
+
+  it("is written in the background, and added to existing rows", async () => {
+    const url = await ownDatabase();
+    const kept = keep(url, 20);
+    count(kept, 3);
+    await expect.poll(() => requestsRecorded(url)).toBe(3);
+    count(kept, 4);
+    await expect.poll(() => requestsRecorded(url)).toBe(7);
+    await kept.usage.close();
+    expect(await recorded(url)).toMatchObject([{ key: ANN.id, requests: 7, rows: 7 }]);
+  });
+
+  it("drops characters that PostgreSQL cannot store", async () => {
+    const url = await ownDatabase();
+    const { usage } = keep(url);
+    usage.counter.count(observation({ owner: { ...ANN, user: "a\0b\ud800", org: "ö😀" } }));
+    await usage.close();
+    expect(await inDatabase(url, "SELECT user_name, org FROM routewright.usage")).toEqual([
+      { user_name: "ab\ufffd", org: "ö😀" },
+    ]);
+  });
+
+  it("does not connect when there is nothing to write", async () => {
+    const url = await ownDatabase();
+    const { usage } = keep(url, 10);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await usage.close();
+    expect(await inDatabase(url, "SELECT to_regnamespace('routewright') AS made")).toEqual([{ made: null }]);
+  });
+
+  it("of several replicas that start together adds up", async () => {
+    const url = await ownDatabase();
+    const replicas = Array.from({ length: 4 }, () => keep(url, 5));
+    const routes = Array.from({ length: 1000 }, (_, i) => `/v1/${String(i)}`);
+    for (let round = 0; round < 5; round++) {
+      for (const { usage } of replicas) {
+        for (const route of routes) usage.counter.count(observation({ owner: ANN, route }));
+        // The next one has them in another order.
+        routes.reverse();
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await Promise.all(replicas.map(({ usage }) => usage.close()));
+    expect(await requestsRecorded(url)).toBe(4 * 5 * 1000);
+    expect(replicas.flatMap(({ log }) => log)).toEqual([]);
+  });
+
+  it("of more rows than one statement takes is complete", async () => {
+    const url = await ownDatabase();
+    const kept = keep(url);
+    for (let i = 0; i < 2500; i++) kept.usage.counter.count(observation({ route: `/v1/${String(i)}` }));
+    await kept.usage.close();
+    expect(await recorded(url)).toHaveLength(2500);
+  });
+});
+
+describe("an unreachable database", () => {
+  it("loses no count, delays no request, and is logged once", async () => {
+    const url = await ownDatabase();
+    const proxy = await brokenProxy(url);
+    const kept = keep(proxy.url, 10);
+    count(kept, 5);
+    await expect.poll(() => proxy.attempts()).toBeGreaterThan(3);
+    count(kept, 5);
+    proxy.repair();
+    await expect.poll(() => requestsRecorded(url)).toBe(10);
+    await kept.usage.close();
+    expect(kept.log.map(({ level, msg }) => [level, msg])).toEqual([
+      [40, "usage is not written: counts stay in memory until the database is reachable"],
+      [30, "usage is recorded"],
+    ]);
+  });
+
+  it("on close loses the counts, and the log has their number", async () => {
+    const proxy = await brokenProxy(await ownDatabase());
+    const kept = keep(proxy.url);
+    count(kept, 12);
+    await kept.usage.close();
+    expect(kept.log).toMatchObject([
+      { msg: "usage is not written: counts stay in memory until the database is reachable" },
+      { msg: "usage of these requests was not written", requests: 12 },
+    ]);
+  });
+
+  it("that fails after the commit gets the batch again, and adds it once", async () => {
+    const url = await ownDatabase();
+    const first = keep(url);
+    count(first, 1);
+    await first.usage.close();
+    const proxy = await forgetfulProxy(url);
+    const kept = keep(proxy.url, 10);
+    count(kept, 4);
+    await expect.poll(() => proxy.forgotten()).toBe(1);
+    count(kept, 2);
+    await kept.usage.close();
+    expect(await requestsRecorded(url)).toBe(7);
+    expect(kept.log.map(({ msg }) => msg)).toEqual([
+      "usage is not written: counts stay in memory until the database is reachable",
+      "usage is recorded",
+    ]);
+  });
+});
+
+describe("a role that may not write", () => {
+  async function ownRole(url: string): Promise<string> {
+    const role = `usage_"${Math.random().toString(36).slice(2)}`;
+    const quoted = `"${role.replaceAll('"', '""')}"`;
+    await query(`CREATE ROLE ${quoted} LOGIN PASSWORD 'hush-Password'`);
+    atEnd(async () => {
+      await inDatabase(url, `DROP OWNED BY ${quoted}`);
+      await query(`DROP ROLE ${quoted}`);
+    });
+    const address = new URL(url);
+    address.username = encodeURIComponent(role);
+    address.password = "hush-Password";
+    return address.href;
+  }
+
+  it("is logged once, with a sufficient grant", async () => {
+    const url = await ownDatabase();
+    const address = await ownRole(url);
+    const kept = keep(address, 10);
+    count(kept, 3);
+    await expect.poll(() => kept.log.length).toBe(1);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(kept.log).toHaveLength(1);
+    const [{ msg, grant } = {}] = kept.log;
+    expect(msg).toContain("USAGE_ENABLED=false");
+    expect(JSON.stringify(kept.log)).not.toContain("hush-Password");
+    await inDatabase(url, grant as string);
+    await kept.usage.close();
+    expect(await requestsRecorded(url)).toBe(3);
+    expect(kept.log.at(-1)).toMatchObject({ msg: "usage is recorded" });
+  });
+
+  it("is retried after minutes, not at each interval", async () => {
+    const url = await ownDatabase();
+    const address = await ownRole(url);
+    const kept = keep(address, 10);
+    count(kept, 3);
+    await expect.poll(() => kept.log.length).toBe(1);
+    await inDatabase(url, kept.log[0]?.["grant"] as string);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await requestsRecorded(url)).toBe(0);
+    await kept.usage.close();
+  });
+});
+
+/** Hangs up on everybody, until it is repaired. */
+async function brokenProxy(url: string): Promise<DatabaseProxy & { attempts(): number; repair(): void }> {
+  let attempts = 0;
+  let isRepaired = false;
+  const proxy = await proxyOf(url, (client, open) => {
+    attempts++;
+    if (isRepaired) client.pipe(open()).pipe(client);
+    else client.destroy();
+  });
+  return { ...proxy, attempts: () => attempts, repair: () => (isRepaired = true) };
+}
+
+/** Lets the first statement that writes through, and hangs up instead of its answer. */
+async function forgetfulProxy(url: string): Promise<DatabaseProxy & { forgotten(): number }> {
+  let forgotten = 0;
+  const proxy = await proxyOf(url, (client, open) => {
+    const server = open();
+    let isWriting = false;
+    client.on("data", (bytes) => {
+      isWriting ||= bytes.includes("INSERT INTO");
+      server.write(bytes);
+    });
+    client.on("close", () => server.end());
+    server.on("data", (bytes: Buffer) => {
+      // `C`, the statement is complete; `INSERT 0 1`.
+      if (forgotten === 0 && isWriting && bytes.includes("INSERT 0")) {
+        forgotten++;
+        client.destroy();
+      } else client.write(bytes);
+    });
+  });
+  return { ...proxy, forgotten: () => forgotten };
+}

@@ -1,0 +1,250 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { promisify } from "node:util";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openBrowser } from "../browser.js";
+import { KEYS } from "../../support/service.js";
+import { expectAccessible, visit } from "./page.js";
+import { HOSTILE, isThere, service, url } from "./shop.js";
+
+/** What a program prints. The service runs in this process, which must not wait for it. */
+async function output(file: string, ...args: readonly string[]): Promise<string> {
+  return (await promisify(execFile)(file, args)).stdout;
+}
+const SALES = "/explore?endpoint=%2Fv1%2Fshop%2Fsales%2Fdaily";
+
+describe.skipIf(!isThere)("/explore", () => {
+  let browser: Awaited<ReturnType<typeof openBrowser>>;
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser.close());
+  const open = (path: string, key?: string) => visit(browser.context, url, path, key);
+  const rows = (page: Page) => page.locator(".rowsview tbody tr");
+  const paths = async (page: Page): Promise<string[]> => page.locator(".rows .path").allInnerTexts();
+
+  it("finds endpoints by words in paths, columns and descriptions, and by filter", async () => {
+    const { page, problems } = await open("/explore", KEYS.tier3);
+    await page.getByText("5 endpoints").first().waitFor();
+    const search = page.getByRole("searchbox");
+    await page.keyboard.press("/");
+    await page.keyboard.type("REGION sales");
+    await expect.poll(() => paths(page)).toEqual(["/shop/sales/daily"]);
+    await search.fill("nothing like it");
+    await page.getByText("No endpoint matches.").waitFor();
+    await search.fill("");
+    await page.getByLabel("Tier").selectOption("tier2");
+    await expect.poll(() => paths(page)).toEqual(["/staff/wages"]);
+    expect(new URL(page.url()).search).toBe("?tier=tier2");
+    await page.getByLabel("Tier").selectOption("");
+    await page.getByLabel("Category").selectOption("shop");
+    await expect.poll(() => paths(page)).toEqual(["/shop/by_region", "/shop/sales/daily"]);
+    await page.getByLabel("Last build").selectOption("7");
+    await page.getByText("No endpoint matches.").waitFor();
+    service?.recordBuilds([{ node: "model.test.sales", completedAt: Date.now() - 60_000, rows: 300 }]);
+    await page.reload();
+    await expect.poll(() => paths(page)).toEqual(["/shop/sales/daily"]);
+    expect(problems).toEqual([]);
+  });
+
+  it("shows an endpoint with real rows, its columns, build and lineage, by keyboard alone", async () => {
+    service?.recordBuilds([{ node: "model.test.sales", completedAt: Date.now() - 60_000, rows: 300 }]);
+    const { page, problems } = await open("/explore");
+    await page.getByRole("searchbox").press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "/v1/shop/sales/daily" }).waitFor();
+    await expect.poll(() => rows(page).count()).toBe(30);
+    expect(await rows(page).first().innerText()).toBe("2026-01-01\tnorth\t10.5\t9007199254740993");
+    expect(await page.locator("dl.facts").innerText()).toMatch(/Last build\s+1 minute ago, 300 rows/);
+    const lineage = page.getByRole("img", { name: /What sales is made from: 2 nodes/ });
+    expect(await lineage.locator("text:not(.kind)").allTextContents()).toEqual([
+      "regions",
+      "shop.orders",
+      "sales",
+    ]);
+    await page.goBack();
+    await page.getByRole("heading", { name: "Routewright Data API" }).last().waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it("sets code in a description apart", async () => {
+    const { page } = await open(SALES);
+    await page.locator("#parameter-region-about").waitFor();
+    expect(await page.locator("#parameter-region-about").innerHTML()).toBe(
+      "Regions, such as <code>north</code>. Separate values by commas.",
+    );
+  });
+
+  it("tries a request with filters, as code, as JSON, as CSV, and shows the limits left", async () => {
+    const { page, problems } = await open(SALES);
+    await page.getByLabel("region", { exact: true }).fill("south,west");
+    await page.getByLabel("start", { exact: true }).fill("2026-01-05");
+    await page.getByLabel("limit", { exact: true }).fill("4");
+    await page.getByRole("button", { name: "Run" }).click();
+    await expect.poll(() => rows(page).count()).toBe(4);
+    expect(await rows(page).first().innerText()).toMatch(/^2026-01-05\tsouth/);
+    expect(await page.locator(".answer").innerText()).toMatch(/[\d,]+ of 10,000 requests left/);
+    const request = "/v1/shop/sales/daily?region=south&region=west&start=2026-01-05&limit=4";
+    expect(await page.locator(".samples .code").innerText()).toBe(`curl '${url}${request}'`);
+    await page.getByRole("button", { name: "Python" }).click();
+    expect(await page.locator(".samples .code").innerText()).toContain("requests.get(");
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download CSV" }).click();
+    const file = readFileSync(await (await download).path(), "utf8");
+    expect(file.split("\r\n")[0]).toBe("day,region,amount,id");
+    expect(file.split("\r\n")[1]).toBe('2026-01-05,"south",73.5,9007199254741006');
+    await page.getByRole("button", { name: "Next page" }).click();
+    await expect.poll(() => rows(page).first().innerText()).toMatch(/^2026-01-07/);
+    await page.getByRole("button", { name: "JSON" }).click();
+    expect(await page.getByRole("region", { name: "Rows as JSON" }).innerText()).toMatch(
+      /^\[\n\{"day":"2026-01-07"/,
+    );
+    expect(problems).toEqual([]);
+  });
+
+  it("sends a POST, whose lists hold values with commas, and shows it as code that runs", async () => {
+    const { page, problems } = await open("/explore?endpoint=%2Fv1%2Fgeo%2Fplaces&p.city=Paris,Rome");
+    await expect.poll(() => rows(page).allInnerTexts()).toEqual(["Paris\t1", "Rome\t4"]);
+    expect(await page.getByLabel("city", { exact: true }).getAttribute("placeholder")).toBe("e.g. Rome");
+    await page.getByRole("button", { name: "POST" }).click();
+    const cities = page.getByLabel("city", { exact: true });
+    await expect.poll(() => cities.inputValue()).toBe("Paris\nRome");
+    await cities.fill(`Paris, Texas\nit's "there"\n`);
+    await page.getByLabel("limit", { exact: true }).fill("1");
+    await page.getByRole("button", { name: "Run" }).click();
+    await expect.poll(() => rows(page).allInnerTexts()).toEqual(["Paris, Texas\t2"]);
+    const code = page.locator(".samples .code");
+    const curl = await code.innerText();
+    expect(curl).toContain("-H 'Content-Type: application/json'");
+    expect(await output("sh", "-c", `${curl} -s`)).toBe('[{"city":"Paris, Texas","n":2}]');
+    await page.getByRole("button", { name: "JavaScript" }).click();
+    const script = `${await code.innerText()}\nconsole.log(JSON.stringify(rows));`;
+    const printed = await output(process.execPath, "--input-type=module", "-e", script);
+    expect(JSON.parse(printed)).toEqual([{ city: "Paris, Texas", n: 2 }]);
+    await page.getByRole("button", { name: "Python" }).click();
+    expect(await code.innerText()).toMatch(/requests\.post\(\n {4}"http.*",\n {4}json=\{\n {6}"city": \[/);
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download CSV" }).click();
+    expect(readFileSync(await (await download).path(), "utf8")).toBe('city,n\r\n"Paris, Texas",2\r\n');
+    // The next page has no link, because no GET can say what it is.
+    await page.getByRole("button", { name: "Next page" }).click();
+    await expect.poll(() => rows(page).allInnerTexts()).toEqual([`it's "there"\t3`]);
+    expect(new URL(page.url()).searchParams.getAll("p.city")).toEqual(["Paris, Texas", `it's "there"`]);
+    const { page: second } = await open(page.url().slice(url.length));
+    await expect.poll(() => rows(second).allInnerTexts()).toEqual([`it's "there"\t3`]);
+    await second.getByLabel("n", { exact: true }).fill("soon");
+    await second.getByRole("button", { name: "Run" }).click();
+    await second.getByRole("alert").waitFor();
+    await expectAccessible(second);
+    expect(problems).toEqual([]);
+  });
+
+  it("offers the values that a dbt test accepts, and waits for a parameter that is required", async () => {
+    const { page, problems } = await open("/explore?endpoint=%2Fv1%2Fshop%2Fby_region", KEYS.tier3);
+    await page.getByText("Fill in a parameter, then run it.").waitFor();
+    expect(await page.getByLabel("region", { exact: true }).locator("option").allInnerTexts()).toEqual([
+      "(any)",
+      "north",
+      "south",
+      "west",
+    ]);
+    await page.getByLabel("regions", { exact: true }).selectOption(["north", "west"]);
+    await page.getByRole("button", { name: "Run" }).click();
+    await expect.poll(() => rows(page).count()).toBeGreaterThan(10);
+    expect(new URL(page.url()).searchParams.getAll("p.regions")).toEqual(["north", "west"]);
+    await expectAccessible(page);
+    expect(problems).toEqual([]);
+  });
+
+  it("opens a link to a chart as it was, and draws each kind", async () => {
+    const { page, problems } = await open(
+      `${SALES}&p.limit=300&view=chart&chart=area&y=amount&series=region`,
+    );
+    const chart = page.getByRole("img", {
+      name: /^area chart of amount by day, split by region: 100 points/,
+    });
+    await chart.waitFor();
+    const legend = await chart.locator(".u-legend .u-label").allInnerTexts();
+    expect(legend.sort()).toEqual(["north", "south", "time", "west"]);
+    await page.getByRole("button", { name: "Bar" }).click();
+    await page.getByRole("img", { name: /^bar chart/ }).waitFor();
+    await page.locator(".controls select").last().selectOption("-");
+    await page.getByRole("img", { name: /^bar chart of amount by day: 100 points/ }).waitFor();
+    const address = page.url();
+    expect(address).toContain("view=chart&chart=bar");
+    const { page: second } = await open(address.slice(url.length));
+    await second.getByRole("img", { name: /^bar chart of amount by day: 100 points/ }).waitFor();
+    // Something is drawn: the canvas is not of one colour.
+    const colours = await second.evaluate<number>(`(() => {
+      const canvas = document.querySelector("canvas");
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      return new Set(new Uint32Array(data.buffer)).size;
+    })()`);
+    expect(colours).toBeGreaterThan(5);
+    expect(problems).toEqual([]);
+  });
+
+  it("takes a key for this tab alone, and shows what it opens", async () => {
+    const { page } = await open("/explore");
+    await page.getByText("With a key of a higher tier: 1 Premium, 1 Internal.").waitFor();
+    expect(await page.content()).not.toContain("wages");
+    await page.getByLabel("API key").fill(KEYS.tier2);
+    await page.getByRole("button", { name: "Use key" }).click();
+    await page.getByText("4 endpoints").first().waitFor();
+    expect(await page.evaluate("Object.keys(localStorage).length")).toBe(0);
+    const { page: other } = await open("/explore");
+    await other.getByText("With a key of a higher tier: 1 Premium, 1 Internal.").waitFor();
+  });
+
+  it("runs nothing that a manifest says", async () => {
+    const { page, problems } = await open("/explore?endpoint=%2Fv1%2Fstaff%2Fhostile");
+    await page.getByText(HOSTILE).first().waitFor();
+    await expect.poll(() => rows(page).count()).toBe(1);
+    expect(await page.locator("img, svg[onload], main script").count()).toBe(0);
+    expect(await page.locator(".lineage title").first().textContent()).toContain(HOSTILE);
+    expect(problems).toEqual([]);
+  });
+
+  it.each([
+    ["the catalogue", "/explore"],
+    ["an endpoint", SALES],
+    ["a chart", `${SALES}&view=chart`],
+    ["rows as JSON", `${SALES}&view=json`],
+  ])("has no accessibility violation: %s, light and dark, wide and narrow", async (_, path) => {
+    const { page, problems } = await open(path, KEYS.tier3);
+    await page.locator(path === "/explore" ? ".welcome" : ".result").waitFor();
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Dark" }).click();
+    // Colours change over some frames.
+    await page.waitForTimeout(300);
+    await expectAccessible(page);
+    expect(await page.evaluate("document.documentElement.dataset.theme")).toBe("dark");
+    // All tests share the browser's profile.
+    await page.evaluate("localStorage.clear()");
+    await page.setViewportSize({ width: 390, height: 844 });
+    await expectAccessible(page);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+    expect(problems).toEqual([]);
+  });
+
+  it("goes from list to endpoint and back on a phone", async () => {
+    const { page } = await open("/explore");
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.getByText("/shop/sales/daily").click();
+    await page.getByRole("heading", { name: "/v1/shop/sales/daily" }).waitFor();
+    expect(await page.getByRole("searchbox").isVisible()).toBe(false);
+    await page.getByRole("button", { name: "All endpoints" }).click();
+    await page.getByRole("searchbox").waitFor();
+  });
+
+  it("sends less than 300 kB before it can be used", async () => {
+    const { page } = await open("/explore");
+    const sizes = await page.evaluate<number>(
+      `performance.getEntriesByType("resource").concat(performance.getEntriesByType("navigation")).reduce((sum, each) => sum + each.encodedBodySize, 0)`,
+    );
+    expect(sizes).toBeGreaterThan(10_000);
+    expect(sizes).toBeLessThan(300_000);
+  });
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { openBrowser } from "../browser.js";
+import { manifestOf } from "../../support/manifest.js";
+import { needs } from "../../support/needs.js";
+import { serveManifest } from "../../support/service.js";
+import { visit } from "./page.js";
+
+const isThere = needs("chromium");
+
+describe.skipIf(!isThere)("/explore with 10,000 endpoints", () => {
+  it("keeps few rows in the document, and finds any of them", async () => {
+    const names = Array.from({ length: 10_000 }, (_, i) => `metric_${String(i)}`);
+    const many = manifestOf(
+      names.map((name) => ({
+        name,
+        tags: ["production", "many", `api:${name}`],
+        columns: { day: "date", value: "numeric" },
+        description: `Metric ${name}.`,
+      })),
+    );
+    const address = await serveManifest(many, { RATE_LIMITS: "10000" });
+    const browser = await openBrowser();
+    try {
+      const { page, problems } = await visit(browser.context, address, "/explore");
+      await page.getByText("10,000 endpoints").first().waitFor();
+      expect(await page.locator(".rows li").count()).toBeLessThan(60);
+      await page.getByRole("searchbox").fill("metric_9999");
+      await expect.poll(() => page.locator(".rows .path").allInnerTexts()).toEqual(["/many/metric_9999"]);
+      await page.getByRole("searchbox").fill("");
+      await page.getByRole("searchbox").press("ArrowDown");
+      await page.keyboard.press("End");
+      await expect
+        .poll(() => page.evaluate("document.activeElement.innerText"))
+        .toContain("/many/metric_9999");
+      expect(await page.locator(".rows li").count()).toBeLessThan(60);
+      expect(problems).toEqual([]);
+    } finally {
+      await browser.close();
+    }
+  }, 180_000);
+});

@@ -1,0 +1,117 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openBrowser } from "../browser.js";
+import { ownSchema } from "../../support/database.js";
+import { manifestOf } from "../../support/manifest.js";
+import { needs } from "../../support/needs.js";
+import { serveManifest } from "../../support/service.js";
+import { visit } from "./page.js";
+
+const isThere = needs("chromium");
+const schema = isThere ? await ownSchema("CREATE TABLE @.places AS SELECT 'Rome' AS city") : "";
+const url = isThere
+  ? await serveManifest(
+      manifestOf([
+        {
+          name: "places",
+          schema,
+          tags: ["production", "constructor", "api:places"],
+          columns: { city: "text" },
+          api: {
+            methods: ["GET", "POST"],
+            allow_unfiltered: true,
+            parameters: [
+              { name: "constructor", column: "city", operator: "=", type: "string" },
+              { name: "toString", column: "city", operator: "IN", type: "string_list" },
+            ],
+          },
+        },
+      ]),
+    )
+  : "";
+const PLACES = "/explore?endpoint=%2Fv1%2Fconstructor%2Fplaces";
+
+describe.skipIf(!isThere)("/explore in trouble", () => {
+  let browser: Awaited<ReturnType<typeof openBrowser>>;
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser.close());
+  const open = (path: string, key?: string) => visit(browser.context, url, path, key);
+  const alert = (page: Page) => page.getByRole("alert");
+
+  it.each(["GET", "POST"])("takes names of an object's own members for names, by %s", async (method) => {
+    const { page } = await open(`${PLACES}&method=${method}&p.__proto__=1`);
+    await alert(page)
+      .getByText(/^Unsupported (query parameters|body fields): __proto__$/)
+      .waitFor();
+    const { page: second, problems } = await open(
+      `${PLACES}&method=${method}&p.constructor=Rome&p.toString=Rome`,
+    );
+    await second.locator(".rowsview").getByText("Rome").waitFor();
+    expect(await second.getByLabel("constructor", { exact: true }).inputValue()).toBe("Rome");
+    const { page: third } = await open(`${PLACES}&method=${method}`);
+    await third.locator(".rowsview").getByText("Rome").waitFor();
+    expect(await third.getByLabel("toString", { exact: true }).inputValue()).toBe("");
+    const { page: start } = await open("/explore");
+    expect(await start.locator(".cards").innerText()).toBe("constructor\n1 endpoint");
+    expect(problems).toEqual([]);
+  });
+
+  it("says in words what the service refuses", async () => {
+    const { page } = await open(`${PLACES}&p.constructor=a&p.constructor=b`);
+    await alert(page).getByText("Parameter 'constructor' expects a single value.").waitFor();
+    await page.getByLabel("API key").fill("sk_live_wrong");
+    await page.getByRole("button", { name: "Use key" }).click();
+    await alert(page).getByText("Invalid API Key. Correct the key, or remove it.").waitFor();
+  });
+
+  it.each(["ключ", "two\nlines"])("refuses a key that no header can hold: %j", async (key) => {
+    const { page } = await open("/explore", key);
+    await alert(page).getByText("Invalid API Key. Correct the key, or remove it.").waitFor();
+    expect(await page.getByText("Loading the catalogue").count()).toBe(0);
+    expect(await page.evaluate("document.activeElement.id")).toBe("key");
+  });
+
+  it.each([
+    ["**/v1/system/catalogue", "{", "/explore"],
+    ["**/places.ndjson", '{"city":"Rome"}\n{"ci', PLACES],
+  ])("says that a response is cut off: %s", async (address, body, path) => {
+    const page = await browser.context.newPage();
+    await page.route(address, (route) => route.fulfill({ status: 200, body }));
+    await page.goto(url + path);
+    await alert(page).getByText("The response is incomplete or is not JSON. Try again.").waitFor();
+  });
+
+  it("says that nothing answers, and works again when it does", async () => {
+    const { page } = await open(PLACES);
+    await page.locator(".rowsview").waitFor();
+    await page.route("**/places.ndjson", (route) => route.abort());
+    await page.getByRole("button", { name: "Run" }).click();
+    await alert(page)
+      .getByText("The service does not answer. Check the connection, then try again.")
+      .waitFor();
+    await page.unroute("**/places.ndjson");
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.locator(".rowsview").getByText("Rome").waitFor();
+  });
+
+  it("works where the browser forbids storage", async () => {
+    const page = await browser.context.newPage();
+    for (const kind of ["localStorage", "sessionStorage"])
+      await page.addInitScript(
+        `Object.defineProperty(window, "${kind}", { get() { throw new DOMException("", "SecurityError"); } })`,
+      );
+    await page.goto(url + PLACES);
+    await page.locator(".rowsview").getByText("Rome").waitFor();
+    await page.getByRole("button", { name: "Dark" }).click();
+    expect(await page.evaluate("document.documentElement.dataset.theme")).toBe("dark");
+  });
+
+  it("says what to do where its script cannot be loaded", async () => {
+    const page = await browser.context.newPage();
+    await page.route("**/explore.js", (route) => route.abort());
+    await page.goto(`${url}/explore`);
+    await page.getByText("If nothing appears, reload the page.").waitFor();
+  });
+});

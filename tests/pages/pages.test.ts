@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { starterManifest } from "../end-to-end/starter.js";
+import { KEYS, serveManifest } from "../support/service.js";
+import { manifestOf } from "../support/manifest.js";
+import { needs } from "../support/needs.js";
+import { expectAccessible, visit as visitPage } from "./explorer/page.js";
+import { openBrowser } from "./browser.js";
+
+const isThere = needs("chromium");
+const url = isThere ? await serveManifest(starterManifest()) : "";
+
+describe.skipIf(!isThere)("in a browser", () => {
+  let browser: Awaited<ReturnType<typeof openBrowser>>;
+
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser.close());
+
+  const visit = (path: string) => visitPage(browser.context, url, path);
+
+  it("/docs shows every operation and asks no other host for anything", async () => {
+    const { page, problems } = await visit("/docs");
+    await page.locator(".opblock-tag").first().waitFor();
+    for (const tag of ["bridges", "cards", "altchain"])
+      expect(await page.locator(`#operations-tag-${tag}`).count()).toBe(1);
+    expect(await page.title()).not.toBe("");
+    await page.locator("#operations-bridges-get_bridges_volume_last_7d").waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(problems).toEqual([]);
+  });
+
+  it("/docs tries a public endpoint out and shows its rows", async () => {
+    const { page, problems } = await visit("/docs");
+    const operation = page.locator("#operations-bridges-get_bridges_volume_last_7d");
+    await operation.locator(".opblock-summary-control").click();
+    await operation.getByRole("button", { name: "Try it out" }).click();
+    await operation.getByRole("button", { name: "Execute" }).click();
+    const answer = operation.locator(".live-responses-table");
+    await answer.waitFor();
+    expect(await answer.locator(".response-col_status").last().innerText()).toContain("200");
+    expect(await answer.innerText()).toMatch(/"prev_value": -?\d/);
+    expect(await answer.innerText()).toContain("x-ratelimit-remaining");
+    expect(problems).toEqual([]);
+  });
+
+  it("/docs takes a key and sends it", async () => {
+    const { page } = await visit("/docs");
+    await page.locator("button.authorize").click();
+    await page.locator(".modal-ux input[type=text]").fill(KEYS.tier3);
+    await page.locator(".modal-ux button.authorize").click();
+    await page.locator(".modal-ux .btn-done").click();
+    const operation = page.locator("#operations-altchain-get_altchain_altchain_card_active_users_last_7d");
+    await operation.locator(".opblock-summary-control").click();
+    await operation.getByRole("button", { name: "Try it out" }).click();
+    await operation.getByRole("button", { name: "Execute" }).click();
+    const answer = operation.locator(".live-responses-table");
+    await answer.waitFor();
+    expect(await answer.locator(".response-col_status").last().innerText()).toContain("200");
+    expect(await answer.innerText()).toContain("as_of_date");
+  });
+
+  it("/redoc shows every operation and asks no other host for anything", async () => {
+    const { page, problems } = await visit("/redoc");
+    await page.locator("#redoc h1").first().waitFor();
+    const text = await page.locator("#redoc").innerText();
+    expect(text).toContain("/v1/bridges/volume/last_7d");
+    expect(text).toContain("/v1/altchain/altchain_card_activity_by_action/daily");
+    await page.waitForLoadState("networkidle");
+    expect(problems).toEqual([]);
+  });
+
+  it("/redoc finds what is searched for", async () => {
+    const { page, problems } = await visit("/redoc");
+    await page.locator("input[type=text]").fill("merchants");
+    await page.locator("[role=search] ul li, [data-role='search:results'] li").first().waitFor();
+    expect(await page.locator("[data-role='search:results']").innerText()).toMatch(/merchants/i);
+    expect(problems).toEqual([]);
+  });
+
+  it("/docs shows the tier of each operation, and a padlock on those that need a key alone", async () => {
+    const { page } = await visit("/docs");
+    const operation = (id: string) => page.locator(`#operations-${id}`);
+    const open = operation("bridges-get_bridges_volume_last_7d");
+    await open.locator(".tier").waitFor();
+    expect(await open.locator(".tier").innerText()).toBe("Public");
+    expect(await open.locator(".authorization__btn").isVisible()).toBe(false);
+    const closed = operation("cards-get_cards_merchants");
+    expect(await closed.locator(".tier").innerText()).toBe("Partner");
+    expect(await closed.locator(".authorization__btn").isVisible()).toBe(true);
+  });
+
+  it("/redoc shows the tier of each operation", async () => {
+    const { page } = await visit("/redoc");
+    const operation = page.locator(
+      "[id='tag/cards/operation/get_cards_merchants'], [id='operation/get_cards_merchants']",
+    );
+    await operation.first().waitFor();
+    expect(await operation.first().innerText()).toContain("Partner");
+  });
+
+  it.each([
+    ["/docs", 650_000],
+    ["/redoc", 450_000],
+  ])("%s is sent compressed, less than %d bytes", async (path, most) => {
+    const { page } = await visit(path);
+    await page.waitForLoadState("networkidle");
+    const bytes = await page.evaluate<number>(
+      `performance.getEntriesByType("resource").reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`,
+    );
+    expect(bytes).toBeGreaterThan(100_000);
+    expect(bytes).toBeLessThan(most);
+  });
+
+  it.each([
+    ["/docs", "#operations-bridges-get_bridges_volume_daily"],
+    ["/redoc", "[id='tag/bridges/operation/get_bridges_volume_daily']"],
+  ])("%s shows the example of each column in the sample of a response", async (path, operation) => {
+    const { page } = await visit(path);
+    const block = page.locator(operation);
+    await block.waitFor();
+    if (path === "/docs") await block.locator(".opblock-summary-control").click();
+    await expect.poll(() => block.innerText()).toMatch(/"?volume_usd"?:\s*5793503\.44/);
+  });
+
+  it("/docs names the errors of an operation, and shows their common body and headers nowhere but at the top", async () => {
+    const { page } = await visit("/docs");
+    const block = page.locator("#operations-bridges-get_bridges_volume_daily");
+    await block.locator(".opblock-summary-control").click();
+    const response = (status: string) => block.locator(`.responses-table .response[data-code="${status}"]`);
+    await response("404").waitFor();
+    expect(await response("404").innerText()).toMatch(/^404\s+The path no longer exists\.$/);
+    expect(await response("200").locator("pre").isVisible()).toBe(true);
+    expect(await page.locator(".info").innerText()).toContain("The path no longer exists.");
+  });
+
+  it.each([
+    ["/docs", ".opblock", "light", 1280],
+    ["/docs", ".opblock", "dark", 390],
+    ["/redoc", "#redoc h1", "light", 1280],
+    ["/redoc", "#redoc h1", "dark", 390],
+  ] as const)(
+    "%s has no accessibility violation: %s, %s, %d wide",
+    async (path, part, colorScheme, width) => {
+      // Axe looks at every pair of colours: a large page takes it a minute.
+      const models = ["one", "two"].map((name) => ({
+        name,
+        tags: ["production", "shop", "tier1", `api:${name}`],
+      }));
+      const { page } = await visitPage(browser.context, await serveManifest(manifestOf(models)), path);
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 844 });
+      await page.locator(part).first().waitFor();
+      await page.waitForLoadState("networkidle");
+      // The page's script applies its fixes in the next frame.
+      await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+      await expectAccessible(page);
+    },
+  );
+});

@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { addKey, removeKey, storedKeys } from "../../runtime/keys.js";
+import { readKeyring } from "../../runtime/request/authorize.js";
+import { ownFolder } from "../support/service.js";
+
+const OWNER = { tier: "tier2", user: "ann", org: "acme" } as const;
+let files = 0;
+const folder = ownFolder();
+const newFile = (): string => join(folder, `keys-${String(++files)}.json`);
+
+function added(file: string, owner: Parameters<typeof addKey>[1] = OWNER): { key: string; id: string } {
+  const result = addKey(file, owner);
+  if (!result.ok) throw new Error(result.problem);
+  return result.value;
+}
+
+describe("a key file", () => {
+  it("is readable by its owner only, and holds the hash, never the key", () => {
+    const file = newFile();
+    const { key, id } = added(file);
+    const text = readFileSync(file, "utf8");
+    expect(key).toMatch(/^sk_live_[\w-]{43}$/);
+    expect(text).not.toContain(key.slice(8));
+    expect(JSON.parse(text)).toEqual({ [Object.keys(JSON.parse(text) as object)[0] ?? ""]: OWNER });
+    expect(Object.keys(JSON.parse(text) as object)[0]).toMatch(new RegExp(`^sha256:${id}[0-9a-f]{52}$`));
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it("is read by the server", () => {
+    const file = newFile();
+    const { key, id } = added(file);
+    const reading = readKeyring(JSON.parse(readFileSync(file, "utf8")), file);
+    expect(reading.ok && reading.keyring.find(key)).toEqual({ id, ...OWNER });
+  });
+
+  it("keeps its other entries and its mode when it is changed", () => {
+    const file = newFile();
+    writeFileSync(file, '{"sk_live_by_hand": "tier1"}', { mode: 0o600 });
+    added(file);
+    expect(storedKeys(file)).toMatchObject({ ok: true, value: [{ tier: "tier1", user: "" }, OWNER] });
+    expect(readFileSync(file, "utf8")).toContain("sk_live_by_hand");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+  });
+
+  it("removes the key that a prefix of its id identifies", () => {
+    const file = newFile();
+    const first = added(file);
+    const second = added(file, { ...OWNER, user: "bob" });
+    expect(removeKey(file, first.id)).toEqual({ ok: true, value: [first.id] });
+    expect(storedKeys(file)).toEqual({ ok: true, value: [{ id: second.id, ...OWNER, user: "bob" }] });
+  });
+
+  it("removes nothing when an id matches no key or several", () => {
+    const file = newFile();
+    const ids = [added(file).id, added(file).id];
+    expect(removeKey(file, "zzz")).toEqual({ ok: true, value: [] });
+    expect(removeKey(file, "")).toEqual({ ok: true, value: ids });
+    expect(storedKeys(file)).toMatchObject({ ok: true, value: [{}, {}] });
+  });
+
+  it("that is missing holds no keys", () => {
+    expect(storedKeys(newFile())).toEqual({ ok: true, value: [] });
+  });
+
+  it.each(["", "{", "[]", '{"sk_live_x": "tier9"}'])(
+    "that is broken is told and left as it is: %j",
+    (text) => {
+      const file = newFile();
+      writeFileSync(file, text);
+      expect(addKey(file, OWNER)).toEqual({ ok: false, problem: expect.stringContaining(file) });
+      expect(removeKey(file, "a").ok).toBe(false);
+      expect(storedKeys(file).ok).toBe(false);
+      expect(readFileSync(file, "utf8")).toBe(text);
+    },
+  );
+});

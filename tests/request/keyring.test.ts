@@ -1,0 +1,110 @@
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { hashOf, readKeyring } from "../../runtime/request/authorize.js";
+import { allows, isTier, TIERS } from "../../runtime/model/tier.js";
+
+const digestOf = (key: string): string => createHash("sha256").update(key).digest("hex");
+
+function read(json: unknown): ReturnType<typeof readKeyring> {
+  return readKeyring(json, "keys.json");
+}
+
+describe("a key ring", () => {
+  it("finds keys stored in full form, in short form and as a hash", () => {
+    const reading = read({
+      sk_live_full: { user: "ann", tier: "tier1", org: "acme" },
+      sk_live_short: "tier2",
+      [`sha256:${digestOf("sk_live_hashed").toUpperCase()}`]: { user: "bob", tier: "tier3", org: "" },
+    });
+    if (!reading.ok) throw new Error(reading.problems.join());
+    const { keyring } = reading;
+    const id = (key: string): string => digestOf(key).slice(0, 12);
+    expect(keyring.size).toBe(3);
+    expect(keyring.find("sk_live_full")).toEqual({
+      id: id("sk_live_full"),
+      user: "ann",
+      tier: "tier1",
+      org: "acme",
+    });
+    expect(keyring.find("sk_live_short")).toEqual({
+      id: id("sk_live_short"),
+      user: id("sk_live_short"),
+      tier: "tier2",
+      org: "",
+    });
+    expect(keyring.find("sk_live_hashed")).toMatchObject({ user: "bob", tier: "tier3" });
+  });
+
+  it("does not hold the keys themselves", async () => {
+    const { inspect } = await import("node:util");
+    const reading = read({ sk_live_confidential: "tier1" });
+    expect(inspect(reading, { depth: null, showHidden: true })).not.toContain("sk_live_confidential");
+  });
+
+  it("does not find other keys", () => {
+    const reading = read({ sk_live_full: "tier1" });
+    if (!reading.ok) throw new Error(reading.problems.join());
+    for (const key of [
+      "",
+      "sk_live_",
+      "sk_live_FULL",
+      "sk_live_full ",
+      "__proto__",
+      digestOf("sk_live_full"),
+    ])
+      expect(reading.keyring.find(key)).toBeNull();
+  });
+
+  it("may be empty", () => {
+    expect(read({})).toMatchObject({ ok: true, keyring: { size: 0 } });
+  });
+
+  it.each([null, undefined, [], "sk_live_x", 1])("is an object and not %j", (json) => {
+    expect(read(json)).toEqual({
+      ok: false,
+      problems: ['keys.json must hold a JSON object: {"sk_live_…": {"user", "tier", "org"}}.'],
+    });
+  });
+
+  it("reports every invalid entry, without the keys", () => {
+    const reading = read({
+      sk_live_good: "tier1",
+      sk_test_prefix: "tier1",
+      sk_live_: "tier1",
+      "sha256:abc": "tier1",
+      sk_live_tier: "tier4",
+      sk_live_none: { user: "x" },
+      sk_live_null: null,
+      sk_live_case: "Tier1",
+    });
+    const begins = "a key begins with sk_live_, or is sha256: and 64 hex digits.";
+    const tier = "its tier must be one of tier0, tier1, tier2, tier3.";
+    expect(reading).toEqual({
+      ok: false,
+      problems: [
+        `keys.json, entry 2: ${begins}`,
+        `keys.json, entry 3: ${begins}`,
+        `keys.json, entry 4: ${begins}`,
+        `keys.json, entry 5: ${tier}`,
+        `keys.json, entry 6: ${tier}`,
+        `keys.json, entry 7: ${tier}`,
+        `keys.json, entry 8: ${tier}`,
+      ],
+    });
+  });
+
+  it("uses SHA-256", () => {
+    expect(hashOf("sk_live_x")).toBe(digestOf("sk_live_x"));
+  });
+});
+
+describe("a tier", () => {
+  it("allows itself and every lower tier", () => {
+    const open = TIERS.map((held) => TIERS.filter((required) => allows(held, required)));
+    expect(open).toEqual([["tier0"], ["tier0", "tier1"], ["tier0", "tier1", "tier2"], [...TIERS]]);
+  });
+
+  it.each(["tier4", "TIER1", "", null, 1, "__proto__", "toString"])("is not %j", (text) => {
+    expect(isTier(text)).toBe(false);
+  });
+});

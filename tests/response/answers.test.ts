@@ -1,0 +1,221 @@
+import { once } from "node:events";
+import { createServer, get, type ServerResponse } from "node:http";
+import { connect, type AddressInfo } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
+import { openPostgres } from "../../runtime/warehouse/postgres/postgres-warehouse.js";
+import type { ResolvedQuery } from "../../runtime/model/query.js";
+import type { RowStream } from "../../runtime/warehouse/warehouse.js";
+import { ResultService } from "../../runtime/response/result-service.js";
+import { sendStream, StreamAborted } from "../../runtime/response/send-stream.js";
+import { sendRequest } from "../data-api/http-client.js";
+import { databaseUrl, ownSchema, query } from "../support/database.js";
+import { manifestOf } from "../support/manifest.js";
+import { queryContext } from "../support/query-context.js";
+import { KEYS, serveManifest } from "../support/service.js";
+
+/** Much more together than one piece, or the memory that an answer may take. */
+const HEAVY = { rows: 250, characters: 640_000 };
+
+const schema = await ownSchema(`
+  CREATE TABLE @.heavy AS SELECT i AS id, repeat('x', ${String(HEAVY.characters)}) AS filling FROM generate_series(1, ${String(HEAVY.rows)}) i;
+  CREATE TABLE @.many AS SELECT i AS id FROM generate_series(1, 50000) i;
+  CREATE VIEW @.failing AS SELECT id, 1 / (id - 40000) AS v FROM @.many;
+  CREATE TABLE @.small AS SELECT 1 AS id`);
+
+const paged = {
+  allow_unfiltered: true,
+  sort: [{ column: "id", direction: "ASC" }],
+  pagination: { enabled: true, default_limit: 10, max_limit: 50_000 },
+};
+const model = (name: string, columns: Record<string, string>, api?: unknown) => ({
+  name,
+  schema,
+  tags: ["production", "shop", `api:${name}`],
+  columns,
+  ...(api !== undefined && { api }),
+});
+const manifest = manifestOf([
+  model("heavy", { id: "integer", filling: "text" }),
+  model("many", { id: "integer" }, paged),
+  model("failing", { id: "integer", v: "integer" }),
+  model("small", { id: "integer" }),
+  model("gone", { id: "integer" }),
+]);
+
+describe("few rows that are large", () => {
+  it("are streamed, in bounded memory", async () => {
+    const url = await serveManifest(manifest);
+    const before = process.memoryUsage().rss;
+    let peak = before;
+    let bytes = 0;
+    await new Promise<void>((resolve, reject) => {
+      const headers = { "X-API-Key": KEYS.tier3 };
+      get(`${url}/v1/shop/heavy`, { headers, agent: false }, (response) => {
+        response.on("data", (chunk: Buffer) => {
+          bytes += chunk.length;
+          peak = Math.max(peak, process.memoryUsage().rss);
+        });
+        response.on("error", reject).on("end", () => resolve());
+      }).on("error", reject);
+    });
+    expect(bytes).toBeGreaterThan(HEAVY.rows * HEAVY.characters);
+    expect((peak - before) / 1024 / 1024).toBeLessThan(150);
+  });
+});
+
+describe("a page", () => {
+  it("keeps its length and entity tag whatever other pages of its endpoint contain", async () => {
+    const url = await serveManifest(manifest);
+    const small = await sendRequest(url, "/v1/shop/many?limit=20&offset=5");
+    for (const limit of [50_000, 20_000, 5000])
+      expect((await sendRequest(url, `/v1/shop/many?limit=${String(limit)}`)).headers.etag).toBeUndefined();
+    for (let i = 0; i < 25; i++) {
+      const { headers } = await sendRequest(url, "/v1/shop/many?limit=20&offset=5");
+      expect([headers.etag, headers["content-length"]]).toEqual([
+        small.headers.etag,
+        small.headers["content-length"],
+      ]);
+    }
+    expect(small.headers.etag).toMatch(/^W\//);
+  });
+});
+
+it("a relation that is missing is named by /health, which stays 200", async () => {
+  const url = await serveManifest(manifest);
+  expect((await sendRequest(url, "/v1/shop/gone")).status).toBe(500);
+  const { status, text } = await sendRequest(url, "/health");
+  expect([status, JSON.parse(text)]).toEqual([
+    200,
+    { status: "degraded", database_connected: true, missing_relations: [`${schema}.gone`] },
+  ]);
+});
+
+describe("requests are counted", () => {
+  /** Value of a counter of an endpoint; null while it has none. */
+  const counter = async (url: string, name: string, endpoint: string): Promise<number | null> => {
+    const { text } = await sendRequest(url, "/metrics", { key: KEYS.tier3 });
+    const lines = text.split("\n").filter((line) => line.startsWith(name) && line.includes(`/${endpoint}"`));
+    return lines.length === 0 ? null : lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+  };
+  const failures = async (url: string): Promise<string[]> => {
+    const { text } = await sendRequest(url, "/metrics", { key: KEYS.tier3 });
+    return text.split("\n").filter((line) => line.includes('/failing"') && line.includes('"5'));
+  };
+
+  it("as failed when their stream was aborted, with the bytes that were sent", async () => {
+    const url = await serveManifest(manifest);
+    await expect(sendRequest(url, "/v1/shop/failing")).rejects.toThrow();
+    await expect.poll(() => failures(url)).not.toHaveLength(0);
+    expect(await counter(url, "routewright_response_bytes_total", "failing")).toBeGreaterThan(0);
+  });
+
+  it("without the body that HEAD does not have", async () => {
+    const url = await serveManifest(manifest);
+    expect((await sendRequest(url, "/v1/shop/small", { method: "HEAD" })).headers["content-length"]).toBe(
+      "10",
+    );
+    await expect.poll(() => counter(url, "routewright_response_bytes_total", "small")).toBe(0);
+    expect((await sendRequest(url, "/v1/shop/small")).text).toBe('[{"id":1}]');
+    await expect.poll(() => counter(url, "routewright_response_bytes_total", "small")).toBe(10);
+  });
+});
+
+it("a caller that joins a shared query late does not share its elapsed time limit", async () => {
+  await query(`CREATE SEQUENCE "${schema}".turns;
+    CREATE FUNCTION "${schema}".first_is_slow() RETURNS int LANGUAGE plpgsql AS
+      'BEGIN IF (SELECT count(*) FROM "${schema}".turn) = 0 THEN PERFORM pg_sleep(60); END IF; RETURN 1; END';
+    CREATE TABLE "${schema}".turn (id int);
+    CREATE VIEW "${schema}".turning AS SELECT "${schema}".first_is_slow() AS v`);
+  const warehouse = openPostgres({
+    url: databaseUrl,
+    statementTimeoutMs: 30_000,
+    onIdleError: () => undefined,
+  });
+  atEnd(() => warehouse.close());
+  const results = new ResultService(warehouse, null);
+  const selection = { conditions: [], sort: [], page: null };
+  const slow: ResolvedQuery = { relation: [schema, "turning"], selection, format: "json", timeoutMs: 4000 };
+  const first = results.get("key", slow, queryContext({ callerId: "key:first" }));
+  first.catch(() => undefined);
+  await pause(2000);
+  const second = results.get("key", slow, queryContext({ callerId: "key:second" }));
+  await query(`INSERT INTO "${schema}".turn VALUES (1)`);
+  await expect(first).rejects.toThrow("time limit");
+  expect(await second).toMatchObject({ hasRunQuery: true });
+});
+
+it("callers share a query only within one version of the rows", async () => {
+  let asked = 0;
+  const warehouse = openPostgres({
+    url: databaseUrl,
+    statementTimeoutMs: 30_000,
+    onIdleError: () => undefined,
+  });
+  atEnd(() => warehouse.close());
+  const counted = new Proxy(warehouse, {
+    get: (target, name) => {
+      if (name === "rows") asked++;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  const results = new ResultService(counted, null);
+  const selection = { conditions: [], sort: [], page: null };
+  const small: ResolvedQuery = { relation: [schema, "small"], selection, format: "json", timeoutMs: 0 };
+  await Promise.all(["1", "1", "2"].map((version) => results.get("key", small, queryContext({ version }))));
+  expect(asked).toBe(2);
+});
+
+/** A stream of so many pieces, sent to a client over a socket. */
+async function sendTo(pieces: number, stallMs: number) {
+  let outcome: Promise<unknown> = Promise.resolve();
+  const text = "x".repeat(64 * 1024);
+  let left = pieces;
+  const end = { returned: pieces, hasMore: false, milliseconds: 0 };
+  const stream: RowStream = {
+    kind: "stream",
+    columns: [],
+    chunks: {
+      next: () => Promise.resolve(left-- > 0 ? { done: false, value: text } : { done: true, value: end }),
+      return: () => Promise.resolve({ done: true, value: end }),
+    },
+  };
+  const server = createServer((_, response: ServerResponse) => {
+    const options = { compressor: null, timeLimitMs: 0, stallMs, reset: () => void response.destroy() };
+    outcome = sendStream(response, { head: "", tail: () => "" }, stream, options).catch(
+      (error: unknown) => error,
+    );
+  }).listen(0, "127.0.0.1");
+  atEnd(() => void server.close());
+  await once(server, "listening");
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  socket.on("error", () => undefined);
+  socket.write("GET / HTTP/1.1\r\nHost: any\r\nConnection: close\r\n\r\n");
+  return { socket, outcome: () => outcome };
+}
+
+describe("a client", () => {
+  it("that reads slowly but steadily gets everything", async () => {
+    const { socket, outcome } = await sendTo(400, 3000);
+    // Longer than it may stall, altogether.
+    socket.on("data", () => {
+      socket.pause();
+      setTimeout(() => socket.resume(), 12);
+    });
+    await once(socket, "close");
+    expect(await outcome()).toMatchObject({ returned: 400 });
+  });
+
+  it("that stops reading is disconnected", async () => {
+    const { socket, outcome } = await sendTo(4000, 500);
+    socket.pause();
+    await once(socket, "readable");
+    await expect
+      .poll(async () => (await Promise.race([outcome(), pause(100)])) instanceof StreamAborted, {
+        timeout: 20_000,
+      })
+      .toBe(true);
+  });
+});

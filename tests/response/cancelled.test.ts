@@ -1,0 +1,62 @@
+import { expect, it } from "vitest";
+import { ResultService } from "../../runtime/response/result-service.js";
+import type { ResolvedQuery } from "../../runtime/model/query.js";
+import type { IsStillNeeded, QueryContext, Rows, Warehouse } from "../../runtime/warehouse/warehouse.js";
+
+const QUERY: ResolvedQuery = {
+  relation: ["any", "any"],
+  selection: { conditions: [], sort: [], page: null },
+  format: "ndjson",
+  timeoutMs: 0,
+};
+
+const context = (isStillNeeded: IsStillNeeded): QueryContext => ({
+  callerId: "key:any",
+  tier: "tier0",
+  version: null,
+  isStillNeeded,
+});
+
+interface Query {
+  readonly isStillNeeded: IsStillNeeded;
+  readonly fail: (error: Error) => void;
+  readonly give: (rows: Rows) => void;
+}
+
+it("runs a query again that is being cancelled for its earlier callers", async () => {
+  const queries: Query[] = [];
+  const rows: Warehouse["rows"] = (_, { isStillNeeded }) =>
+    new Promise((give, fail) => void queries.push({ isStillNeeded, give, fail }));
+  const results = new ResultService({ rows } as Warehouse, null);
+
+  const gone = results.get(
+    "key",
+    QUERY,
+    context(() => false),
+  );
+  expect(queries[0]?.isStillNeeded()).toBe(false);
+  const here = results.get(
+    "key",
+    QUERY,
+    context(() => true),
+  );
+  queries[0]?.fail(new Error("Connection terminated"));
+  await expect(gone).rejects.toThrow("Connection terminated");
+
+  const shared = results.get(
+    "key",
+    QUERY,
+    context(() => true),
+  );
+  expect(queries).toHaveLength(2);
+  queries[1]?.give({
+    kind: "buffered",
+    columns: [],
+    text: "{}",
+    returned: 1,
+    hasMore: false,
+    milliseconds: 1,
+  });
+  expect(await here).toMatchObject({ hasRunQuery: true, result: { body: "{}\n" } });
+  expect(await shared).toMatchObject({ hasRunQuery: false, result: { body: "{}\n" } });
+});

@@ -1,0 +1,142 @@
+import { describe, expect, it } from "vitest";
+import { ConnectionPool } from "../../runtime/warehouse/postgres/connection-pool.js";
+import type { Texts } from "../../runtime/warehouse/postgres/prepared-statements.js";
+import { QueryAbandoned, QueryTimeout } from "../../runtime/warehouse/warehouse.js";
+import { bind, type BindValue, plan, type Sql, sql, statement } from "../../runtime/warehouse/sql.js";
+import { atEnd } from "../support/at-end.js";
+import { databaseUrl, query } from "../support/database.js";
+
+/** Queries that run at a time, of as many callers and tables. */
+const TOGETHER = 6;
+
+/** More than one test may take. */
+const FOREVER_SECONDS = 600;
+
+type Body = Sql<BindValue>;
+const value = bind<BindValue>((given) => given);
+
+/** Each answers with its backend first. */
+const ECHO: Body = sql`SELECT pg_backend_pid(), ${value}::text`;
+const DIVIDE: Body = sql`SELECT pg_backend_pid(), 1 / ${value}::int`;
+const SLEEP: Body = sql`SELECT pg_backend_pid(), pg_sleep(${value}::float8)::text`;
+const END_BACKEND: Body = sql`SELECT pg_backend_pid(),
+  CASE WHEN ${value}::int > 0 THEN pg_terminate_backend(pg_backend_pid()) END`;
+const ELEMENTS: Body = sql`SELECT pg_backend_pid(), array_to_json(${value}::text[])::text`;
+
+function openPool(statementTimeoutMs = 0): ConnectionPool {
+  const pool = new ConnectionPool({
+    url: databaseUrl,
+    size: 8,
+    maxWaiting: 100,
+    statementTimeoutMs,
+    cancelBackend: (pid) => void query("SELECT pg_cancel_backend($1)", [pid]),
+    onIdleError: () => undefined,
+  });
+  atEnd(() => pool.close());
+  return pool;
+}
+
+let nextCaller = 0;
+
+function ask(
+  pool: ConnectionPool,
+  body: Body,
+  given: BindValue,
+  isStillNeeded = (): boolean => true,
+): Promise<readonly Texts[]> {
+  const caller = String(nextCaller++);
+  const ticket = { callerId: caller, tier: "tier3", relation: ["", caller] } as const;
+  const text = plan(body, (position) => `$${String(position)}`);
+  return pool.run(statement(text, given), ticket, { timeoutMs: 0, isStillNeeded });
+}
+
+/** Prepares the statements on one connection, and lets the pool know that they are quick. */
+async function prepare(pool: ConnectionPool, ...bodies: readonly Body[]): Promise<void> {
+  for (const body of bodies)
+    for (let i = 0; i < 20; i++) await ask(pool, body, body === ELEMENTS ? [] : body === DIVIDE ? 1 : 0);
+}
+
+/** Sends a query, and others together with it. Resolves to the others' results. */
+async function askWith(pool: ConnectionPool, first: Promise<unknown>): Promise<(readonly Texts[])[]> {
+  first.catch(() => undefined);
+  return Promise.all(Array.from({ length: TOGETHER - 1 }, (_, i) => ask(pool, ECHO, i)));
+}
+
+const ECHOES = Array.from({ length: TOGETHER - 1 }, (_, i) => [[expect.any(String), String(i)]]);
+
+const backendsOf = (results: readonly (readonly Texts[])[]): Set<unknown> =>
+  new Set(results.map(([row]) => row?.[0]));
+
+describe("queries that arrive together", () => {
+  it("share connections once they are quick, and each gets its own rows", async () => {
+    const pool = openPool();
+    await prepare(pool, ECHO);
+    const texts = ["", "é😀", `'"\\`, "{1,2}", "NULL", "a".repeat(20_000), null];
+    await expect
+      .poll(async () => {
+        const results = await Promise.all(texts.map((text) => ask(pool, ECHO, text)));
+        expect(results.map(([row]) => row?.[1])).toEqual(texts);
+        return backendsOf(results).size;
+      })
+      .toBeLessThan(texts.length);
+  });
+
+  it("take arrays with every character", async () => {
+    const pool = openPool();
+    await prepare(pool, ELEMENTS);
+    const elements = ["", `'"\\`, "{a,b}", "NULL", null, " é\n"];
+    const [row] = await ask(pool, ELEMENTS, elements);
+    expect(JSON.parse(row?.[1] ?? "")).toEqual(elements);
+  });
+
+  it("do not fail when one of them fails", async () => {
+    const pool = openPool();
+    await prepare(pool, ECHO, DIVIDE);
+    for (let i = 0; i < 20; i++) {
+      const failing = ask(pool, DIVIDE, 0);
+      expect(await askWith(pool, failing)).toEqual(ECHOES);
+      await expect(failing).rejects.toThrow("division by zero");
+    }
+  });
+
+  it("do not wait for one of them that takes long", async () => {
+    const pool = openPool();
+    for (let i = 0; i < 5; i++) {
+      await prepare(pool, SLEEP, ECHO);
+      let isNeeded = true;
+      const slow = ask(pool, SLEEP, FOREVER_SECONDS, () => isNeeded);
+      expect(await askWith(pool, slow)).toEqual(ECHOES);
+      isNeeded = false;
+      await expect(slow).rejects.toThrow(QueryAbandoned);
+    }
+  });
+
+  it("are answered when the result of one is no longer needed", async () => {
+    const pool = openPool();
+    await prepare(pool, SLEEP, ECHO);
+    let isNeeded = true;
+    const abandoned = ask(pool, SLEEP, FOREVER_SECONDS, () => isNeeded);
+    const others = askWith(pool, abandoned);
+    setImmediate(() => (isNeeded = false));
+    expect(await others).toEqual(ECHOES);
+    await expect(abandoned).rejects.toThrow(QueryAbandoned);
+  });
+
+  it("are answered when one exceeds its time limit", async () => {
+    const pool = openPool(20);
+    await prepare(pool, SLEEP, ECHO);
+    const late = ask(pool, SLEEP, FOREVER_SECONDS);
+    expect(await askWith(pool, late)).toEqual(ECHOES);
+    await expect(late).rejects.toThrow(QueryTimeout);
+  });
+
+  it("are answered when their connection ends", async () => {
+    const pool = openPool();
+    for (let i = 0; i < 5; i++) {
+      await prepare(pool, END_BACKEND, ECHO);
+      const ended = ask(pool, END_BACKEND, 1);
+      expect(await askWith(pool, ended)).toEqual(ECHOES);
+      await expect(ended).rejects.toThrow("terminating connection");
+    }
+  });
+});

@@ -1,0 +1,364 @@
+import { describe, expect, it } from "vitest";
+import type { Condition, Selection } from "../../runtime/model/query.js";
+import type { OutputStyle, ResultColumns } from "../../runtime/warehouse/warehouse.js";
+import { postgresDialect } from "../../runtime/warehouse/postgres/postgres-select.js";
+import { ownSchema, query } from "../support/database.js";
+
+const SHAPE: ResultColumns = [
+  { name: "id", type: "int4" },
+  { name: "name", type: "text" },
+  { name: "day", type: "date" },
+  { name: "at", type: "timestamptz" },
+  { name: "local", type: "timestamp" },
+];
+
+const schema = await ownSchema(`
+  CREATE TABLE @.plain (id int, name text, day date, at timestamptz, local timestamp);
+  INSERT INTO @.plain VALUES
+    (1, 'Ann', '2024-01-01', '2024-01-01 12:00Z', '2024-01-01 12:00'),
+    (2, 'bob', '2024-01-02', '2024-01-02 23:59:59.5Z', '2024-01-02 23:59'),
+    (3, NULL, 'infinity', '-infinity', NULL);`);
+
+const NOTHING: Selection = { conditions: [], sort: [], page: null };
+const ID_SHAPE = SHAPE.slice(0, 1);
+/** What goes around every selection of the column `id`. */
+const wholeJson = (shape: ResultColumns, selection: Selection) =>
+  postgresDialect.selectBuffered(["sch", "rel"], shape, selection, "json", "exact");
+
+/** The statement around the selected rows. `limit`: the largest number of rows, where it is a bind parameter. */
+const around = (rows: string, { limit = " AND count(*) <= 1000", row = 32_768 } = {}): string =>
+  `SELECT CASE WHEN count(j) = count(*) AND sum(octet_length(j)) <= 2097152${limit} THEN string_agg(j, ',') END AS rows, count(*)::int AS found FROM (SELECT CASE WHEN octet_length(j) <= ${String(row)} THEN j END AS j FROM (SELECT row_to_json(t.*)::text AS j FROM (${rows}) t OFFSET 0) e) r`;
+
+const selectId = (tail: string): string => `SELECT s."id" AS "id" FROM "sch"."rel" AS s${tail}`;
+
+interface Found {
+  readonly rows: unknown;
+  readonly found: number;
+}
+
+/** The same statement on the real relation. */
+async function found(selection: Partial<Selection>, shape: ResultColumns = SHAPE): Promise<Found> {
+  const { text, values } = postgresDialect.selectBuffered(
+    [schema, "plain"],
+    shape,
+    { ...NOTHING, ...selection },
+    "json",
+    "exact",
+  );
+  const [row] = await query(`SET timezone = 'UTC'; SET datestyle = 'ISO'`).then(() => query(text, values));
+  return { rows: JSON.parse(`[${String(row?.["rows"] ?? "")}]`), found: Number(row?.["found"]) };
+}
+
+async function idsWhere(...conditions: Condition[]): Promise<unknown> {
+  const { rows } = await found(
+    { conditions, sort: [["id", "ASC"]] },
+    SHAPE.slice(0, 1).concat(SHAPE.slice(1)),
+  );
+  return (rows as { id: number }[]).map(({ id }) => id);
+}
+
+const FILTERS: readonly (readonly [
+  what: string,
+  condition: Condition,
+  where: string,
+  value: unknown,
+  ids: number[],
+])[] = [
+  [
+    "= on text",
+    { name: "p", column: "name", operator: "=", type: "string", value: "Ann" },
+    `s."name" = $1`,
+    "Ann",
+    [1],
+  ],
+  [
+    "= on an integer",
+    { name: "p", column: "id", operator: "=", type: "string", value: "2" },
+    `s."id" = $1::bigint`,
+    "2",
+    [2],
+  ],
+  [
+    "= in lower case",
+    { name: "p", column: "name", operator: "=", type: "string", case: "lower", value: "ann" },
+    `lower(s."name") = lower($1)`,
+    "ann",
+    [1],
+  ],
+  [
+    "= in upper case",
+    { name: "p", column: "name", operator: "=", type: "string", case: "upper", value: "BOB" },
+    `upper(s."name") = upper($1)`,
+    "BOB",
+    [2],
+  ],
+  [
+    "ILIKE",
+    { name: "p", column: "name", operator: "ILIKE", type: "string", value: "%O%" },
+    `s."name" ILIKE $1`,
+    "%O%",
+    [2],
+  ],
+  [
+    "IN",
+    { name: "p", column: "name", operator: "IN", type: "string_list", value: ["Ann", "bob"] },
+    `s."name" = ANY($1::text[])`,
+    ["Ann", "bob"],
+    [1, 2],
+  ],
+  [
+    "IN in a case",
+    { name: "p", column: "name", operator: "IN", type: "string_list", case: "upper", value: ["BOB"] },
+    `upper(s."name") = ANY(ARRAY(SELECT upper(v) FROM unnest($1::text[]) AS v))`,
+    ["BOB"],
+    [2],
+  ],
+  [
+    ">= on a date",
+    { name: "p", column: "day", operator: ">=", type: "date", value: "2024-01-02" },
+    `s."day" >= $1::date`,
+    "2024-01-02",
+    [2, 3],
+  ],
+  [
+    "<= on a date",
+    { name: "p", column: "day", operator: "<=", type: "date", value: "2024-01-01" },
+    `s."day" <= $1::date`,
+    "2024-01-01",
+    [1],
+  ],
+  [
+    ">= on a time",
+    { name: "p", column: "at", operator: ">=", type: "date", value: "2024-01-02" },
+    `s."at" >= $1::date`,
+    "2024-01-02",
+    [2],
+  ],
+  [
+    "<= on a time",
+    { name: "p", column: "at", operator: "<=", type: "date", value: "2024-01-02" },
+    `s."at" < $1::date + 1`,
+    "2024-01-02",
+    [1, 2, 3],
+  ],
+  [
+    "<= on a time without a zone",
+    { name: "p", column: "local", operator: "<=", type: "date", value: "2024-01-02" },
+    `s."local" < $1::date + 1`,
+    "2024-01-02",
+    [1, 2],
+  ],
+  [
+    ">= on text",
+    { name: "p", column: "name", operator: ">=", type: "date", value: "2024-01-01" },
+    `s."name" >= $1`,
+    "2024-01-01",
+    [1, 2],
+  ],
+  [
+    "<= on a number",
+    { name: "p", column: "id", operator: "<=", type: "date", value: "2024-01-01" },
+    `s."id"::text <= $1`,
+    "2024-01-01",
+    [1, 2],
+  ],
+];
+
+describe("a filter", () => {
+  it.each(FILTERS)("is written with its value beside it: %s", (_, condition, where, value) => {
+    const { text, values } = wholeJson(SHAPE, { ...NOTHING, conditions: [condition] });
+    expect(text).toContain(` FROM "sch"."rel" AS s WHERE ${where} LIMIT 1001) t`);
+    expect(values).toEqual([value]);
+  });
+
+  it.each(FILTERS)("finds its rows: %s", async (_, condition, _where, _value, ids) => {
+    expect(await idsWhere(condition)).toEqual(ids);
+  });
+
+  it("beside others is joined by AND, with the values in order", () => {
+    const { text, values } = wholeJson(ID_SHAPE, {
+      ...NOTHING,
+      conditions: [
+        { name: "p", column: "id", operator: "=", type: "string", value: "1" },
+        { name: "p", column: "id", operator: "IN", type: "string_list", value: ["1", "2"] },
+      ],
+    });
+    expect(text).toBe(
+      around(selectId(` WHERE s."id" = $1::bigint AND s."id" = ANY($2::bigint[]) LIMIT 1001`)),
+    );
+    expect(values).toEqual(["1", ["1", "2"]]);
+  });
+});
+
+describe("a selection", () => {
+  it("of everything asks for one row more than is answered in one piece", () => {
+    expect(wholeJson(ID_SHAPE, NOTHING)).toMatchObject({
+      text: around(selectId(" LIMIT 1001")),
+      values: [],
+    });
+  });
+
+  it("is sorted", async () => {
+    const sort = [
+      ["name", "DESC"],
+      ["id", "ASC"],
+    ] as const;
+    expect(wholeJson(ID_SHAPE, { ...NOTHING, sort }).text).toBe(
+      around(selectId(` ORDER BY s."name" DESC, s."id" ASC LIMIT 1001`)),
+    );
+    expect((await found({ sort: [["id", "DESC"]] }, ID_SHAPE)).rows).toEqual([
+      { id: 3 },
+      { id: 2 },
+      { id: 1 },
+    ]);
+  });
+
+  it.each([
+    ["a common limit in its text", { limit: 2, offset: 0 }, " LIMIT 2", [], 1_048_576],
+    ["an offset as a value", { limit: 2, offset: 1 }, " LIMIT 2 OFFSET $1", [1], 1_048_576],
+    ["another limit as a value", { limit: 17, offset: 1 }, " LIMIT $1 OFFSET $2", [17, 1], 32_768],
+  ])("of a page has %s", async (_, range, tail, bound, row) => {
+    const page = { ...range, lookAhead: false };
+    const { text, values } = wholeJson(ID_SHAPE, { ...NOTHING, page });
+    expect(text).toBe(around(selectId(tail), { limit: "", row }));
+    expect(values).toEqual(bound);
+    const { rows } = await found({ sort: [["id", "ASC"]], page }, ID_SHAPE);
+    expect(rows).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }].slice(range.offset, range.offset + range.limit));
+  });
+
+  it("that looks ahead asks for one row more and says how many bytes that takes", async () => {
+    const page = { limit: 2, offset: 0, lookAhead: true };
+    const { text, values } = postgresDialect.selectBuffered(
+      [schema, "plain"],
+      ID_SHAPE,
+      { ...NOTHING, sort: [["id", "ASC"]], page },
+      "json",
+      "exact",
+    );
+    expect(text).toContain(" LIMIT 3) t OFFSET 0");
+    const [row] = await query(text, values);
+    expect(row).toEqual({ rows: '{"id":1},{"id":2},{"id":3}', found: 3, beyond: ',{"id":3}'.length });
+  });
+
+  it("of no rows has none", async () => {
+    const conditions: Condition[] = [{ name: "p", column: "id", operator: "=", type: "string", value: "x" }];
+    expect(await found({ conditions })).toEqual({ rows: [], found: 0 });
+  });
+
+  it("shows times in UTC and infinite ones as null", async () => {
+    expect((await found({ sort: [["id", "ASC"]] })).rows).toEqual([
+      { id: 1, name: "Ann", day: "2024-01-01", at: "2024-01-01T12:00:00Z", local: "2024-01-01T12:00:00Z" },
+      { id: 2, name: "bob", day: "2024-01-02", at: "2024-01-02T23:59:59.5Z", local: "2024-01-02T23:59:00Z" },
+      { id: 3, name: null, day: null, at: null, local: null },
+    ]);
+  });
+
+  it.each([
+    ["int4", `s."v"`],
+    ["float8", `CASE WHEN s."v" - s."v" = 0 THEN s."v" END`],
+    ["_text", `s."v"`],
+  ])("writes a column of type %s as %s", (type, expression) => {
+    const { text } = wholeJson([{ name: "v", type }], NOTHING);
+    expect(text).toContain(`(SELECT ${expression} AS "v" FROM`);
+  });
+
+  it("quotes every name", () => {
+    const hostile = 'a"b; DROP TABLE x; --';
+    const { text, values } = postgresDialect.selectBuffered(
+      [hostile, hostile],
+      [{ name: hostile, type: "text" }],
+      {
+        conditions: [{ name: "p", column: hostile, operator: "=", type: "string", value: hostile }],
+        sort: [[hostile, "DESC"]],
+        page: null,
+      },
+      "json",
+      "exact",
+    );
+    expect(text.replaceAll('"a""b; DROP TABLE x; --"', "Q")).toBe(
+      around("SELECT s.Q AS Q FROM Q.Q AS s WHERE s.Q = $1 ORDER BY s.Q DESC LIMIT 1001"),
+    );
+    expect(values).toEqual([hostile]);
+  });
+});
+
+describe("the question for a relation's columns", () => {
+  it("names the relation in its values only and is answered in the relation's order", async () => {
+    const { text, values } = postgresDialect.describe([schema, "plain"]);
+    expect(values).toEqual([schema, "plain"]);
+    expect(text).not.toContain(schema);
+    const [row] = await query(text, values);
+    const storage: unknown = expect.stringMatching(/^\d+\.\d+$/);
+    expect(JSON.parse(String(row?.["columns"]))).toEqual(SHAPE.map((column) => ({ ...column, storage })));
+  });
+
+  it("finds nothing for a relation that is not there", async () => {
+    const { text, values } = postgresDialect.describe([schema, "none'; DROP TABLE plain; --"]);
+    expect(await query(text, values)).toEqual([{ columns: null }]);
+  });
+
+  it("of a page longer than one piece asks for one row more than that", () => {
+    const page = { limit: 5000, offset: 0, lookAhead: true };
+    expect(wholeJson(ID_SHAPE, { ...NOTHING, page }).text).toContain(" LIMIT 1001) t OFFSET 0");
+  });
+
+  it("row by row has all of the page, and one row that shows whether more follow", () => {
+    const page = { limit: 5000, offset: 3, lookAhead: true };
+    const { text, values } = postgresDialect.selectEach(
+      ["sch", "rel"],
+      ID_SHAPE,
+      { ...NOTHING, page },
+      "json",
+    );
+    expect(text).toBe(
+      'SELECT row_to_json(t.*)::text FROM (SELECT s."id" AS "id" FROM "sch"."rel" AS s LIMIT $1 OFFSET $2) t',
+    );
+    expect(values).toEqual([5001, 3]);
+  });
+});
+
+describe("the plain style", () => {
+  const write = async (type: string, value: string, style: OutputStyle): Promise<unknown> => {
+    const columns = [{ name: "v", type }];
+    const selection: Selection = { ...NOTHING, conditions: [] };
+    const { text } = postgresDialect.selectBuffered(["sch", "rel"], columns, selection, "json", style);
+    const relation = `(SELECT '${value}'::${type} AS v)`;
+    await query("SET timezone = 'UTC'; SET datestyle = 'ISO'");
+    const [row] = await query(text.replace('"sch"."rel"', relation));
+    return row?.["rows"];
+  };
+
+  it.each([
+    ["date", "2026-02-28"],
+    ["date", "0001-01-01"],
+    ["date", "9999-12-31"],
+    ["timestamp", "2026-02-28 23:59:59.123456"],
+    ["timestamptz", "2026-02-28 23:59:59.5-07"],
+    ["timestamptz", "0001-01-01 00:00:00Z"],
+    ["float8", "-1.5e-300"],
+    ["float4", "0.1"],
+    ["numeric", "123456789012345678901234567890.000"],
+  ])("writes %s %s as the exact style does", async (type, value) => {
+    const exact = await write(type, value, "exact");
+    expect(exact).toEqual(expect.stringContaining("v"));
+    expect(await write(type, value, "plain")).toBe(exact);
+  });
+
+  it.each([
+    ["date", "infinity"],
+    ["date", "10000-01-01"],
+    ["date", "0044-03-15 BC"],
+    ["timestamp", "-infinity"],
+    ["timestamp", "12026-01-01 00:00:00"],
+    ["timestamp", "0044-03-15 12:00:00.5 BC"],
+    ["timestamptz", "0044-03-15 12:00:00 BC"],
+    ["timestamptz", "0001-01-01 00:00:00+01"],
+    ["float8", "NaN"],
+    ["float4", "-Infinity"],
+    ["numeric", "NaN"],
+    ["numeric", "Infinity"],
+  ])("leaves %s %s to the exact style", async (type, value) => {
+    expect(await write(type, value, "plain")).toBeNull();
+    expect(await write(type, value, "exact")).toEqual(expect.stringContaining("v"));
+  });
+});

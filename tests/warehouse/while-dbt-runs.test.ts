@@ -1,0 +1,83 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
+import { openPostgres } from "../../runtime/warehouse/postgres/postgres-warehouse.js";
+import type { Rows, Warehouse } from "../../runtime/warehouse/warehouse.js";
+import { databaseUrl, ownSchema, query } from "../support/database.js";
+import { queryContext } from "../support/query-context.js";
+
+const schema = await ownSchema(
+  "CREATE TABLE @.base AS SELECT 1 AS id; CREATE VIEW @.above AS SELECT * FROM @.base",
+);
+
+function open(url = databaseUrl): Warehouse {
+  const warehouse = openPostgres({ url, statementTimeoutMs: 30_000, onIdleError: () => undefined });
+  atEnd(() => warehouse.close());
+  return warehouse;
+}
+
+function ask(
+  warehouse: Warehouse,
+  name: string,
+  version: string | null = null,
+): Promise<Rows | "overloaded"> {
+  const selection = { conditions: [], sort: [], page: null };
+  const context = queryContext({ version });
+  return warehouse.rows({ relation: [schema, name], selection, format: "json", timeoutMs: 0 }, context);
+}
+
+it("a view that is dropped and made again is answered, never failed", async () => {
+  const warehouse = open();
+  await ask(warehouse, "above");
+  await query(`DROP VIEW "${schema}".above`);
+  const asked = ask(warehouse, "above");
+  await pause(200);
+  await query(`CREATE VIEW "${schema}".above AS SELECT * FROM "${schema}".base`);
+  expect(await asked).toMatchObject({ text: '{"id":1}' });
+  expect(warehouse.missingRelations).toEqual([]);
+});
+
+it("a relation that stays away is named until it is back", async () => {
+  const warehouse = open();
+  await expect(ask(warehouse, "later")).rejects.toThrow(`${schema}.later does not exist`);
+  expect(warehouse.missingRelations).toEqual([`${schema}.later`]);
+  await query(`CREATE TABLE "${schema}".later AS SELECT 2 AS id`);
+  expect(await ask(warehouse, "later")).toMatchObject({ text: '{"id":2}' });
+  expect(warehouse.missingRelations).toEqual([]);
+});
+
+it("the first answer after a build has the columns of that build", async () => {
+  const warehouse = open();
+  await query(`CREATE TABLE "${schema}".grows AS SELECT 1 AS id`);
+  expect(await ask(warehouse, "grows", "build 1")).toMatchObject({ text: '{"id":1}' });
+  await query(`ALTER TABLE "${schema}".grows ADD COLUMN added int DEFAULT 7`);
+  expect(await ask(warehouse, "grows", "build 2")).toMatchObject({ text: '{"id":1,"added":7}' });
+});
+
+it("forty callers share four connections where the role may have no more", async () => {
+  const role = `limited_${schema}`;
+  await query(`CREATE ROLE "${role}" LOGIN PASSWORD 'secret' CONNECTION LIMIT 4;
+    GRANT USAGE ON SCHEMA "${schema}" TO "${role}"; GRANT SELECT ON "${schema}".base TO "${role}"`);
+  const url = new URL(databaseUrl);
+  url.username = role;
+  url.password = "secret";
+  const warehouse = openPostgres({ url: url.href, statementTimeoutMs: 30_000, onIdleError: () => undefined });
+  const selection = { conditions: [], sort: [], page: null };
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, (_, i) =>
+      warehouse.rows(
+        { relation: [schema, "base"], selection, format: "json", timeoutMs: 0 },
+        queryContext({ callerId: `key:${String(i)}` }),
+      ),
+    ),
+  );
+  for (const answer of answers) expect(answer).toMatchObject({ text: '{"id":1}' });
+  await warehouse.close();
+  await query(`DROP OWNED BY "${role}"; DROP ROLE "${role}"`);
+});
+
+it("a database that is not there fails its callers at once, with the reason", async () => {
+  const nowhere = open("postgres://nobody@127.0.0.1:1/none");
+  for (const outcome of await Promise.allSettled(Array.from({ length: 5 }, () => ask(nowhere, "base"))))
+    expect(outcome).toMatchObject({ status: "rejected", reason: { code: "ECONNREFUSED" } });
+});
