@@ -1,5 +1,6 @@
 import type { ResolvedQuery } from "../model/query.js";
 import {
+  type BufferedRows,
   type IsStillNeeded,
   type QueryContext,
   QueryTimeout,
@@ -115,13 +116,15 @@ export class ResultService {
     if (rows === "overloaded") return rows;
     const frame = frameOf(query.format, query.selection.page, rows.columns);
     if (rows.kind === "stream") return { kind: "stream", frame, stream: rows };
-    return new BufferedResult(
-      frame.head + rows.text + frame.tail(rows),
-      rows.returned,
-      rows.milliseconds,
-      rows.hasMore,
-    );
+    return new BufferedResult(framed(frame, rows), rows.returned, rows.milliseconds, rows.hasMore);
   }
+}
+
+function framed({ head, tail }: Frame, rows: BufferedRows): string | Buffer {
+  const { text } = rows;
+  return typeof text === "string"
+    ? head + text + tail(rows)
+    : Buffer.concat([Buffer.from(head), text, Buffer.from(tail(rows))]);
 }
 
 /**

@@ -67,8 +67,9 @@ export async function sendStream(
         yield Buffer.from(before + frame.tail(end));
         return;
       }
-      yield Buffer.from(before + chunk.value);
+      if (before !== "") yield Buffer.from(before);
       before = "";
+      yield typeof chunk.value === "string" ? Buffer.from(chunk.value) : chunk.value;
     }
   }
   async function* count(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

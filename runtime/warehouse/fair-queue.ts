@@ -3,6 +3,22 @@ import { type Tier, TIERS } from "../model/tier.js";
 import { QueryAbandoned } from "./warehouse.js";
 import { type Caller, Callers } from "./callers.js";
 
+/** How long a query may wait for a connection. */
+export const ACQUIRE_TIMEOUT_MS = 10_000;
+
+const OVERLOADED = {
+  queueFull: "The queue for database connections, or the query's share of it, is full.",
+  timeout: `No database connection became available within ${String(ACQUIRE_TIMEOUT_MS / 1000)} seconds.`,
+  refused: "The database refuses further queries for now.",
+};
+
+/** A query gets no connection, since more queries arrive than the database can serve. */
+export class Overloaded extends Error {
+  constructor(reason: keyof typeof OVERLOADED) {
+    super(OVERLOADED[reason]);
+  }
+}
+
 /** Caller and table of a query: the fair shares depend on them (runtime/README.md, Limits). */
 export interface QueryTicket {
   /** Key id or network address. */

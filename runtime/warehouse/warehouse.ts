@@ -34,8 +34,8 @@ export type ResultColumns = readonly ResultColumn[];
 export interface BufferedRows {
   readonly kind: "buffered";
   readonly columns: ResultColumns;
-  /** The rows with the format's separator between them; empty without rows. */
-  readonly text: string;
+  /** The rows with the format's separator between them, as text or as its bytes in UTF-8; empty without rows. */
+  readonly text: string | Buffer;
   readonly returned: number;
   /** Whether rows follow this page; false where the query did not look ahead. */
   readonly hasMore: boolean;
@@ -47,12 +47,12 @@ export interface BufferedRows {
 export interface RowStream {
   readonly kind: "stream";
   readonly columns: ResultColumns;
-  /** Chunks of the text of the rows, none of them empty. Rejects when the database fails. */
+  /** Chunks of the text of the rows, or of its bytes in UTF-8, none of them empty. Rejects when the database fails. */
   readonly chunks: RowChunks;
 }
 
 export interface RowChunks {
-  next(): Promise<IteratorResult<string, StreamEnd>>;
+  next(): Promise<IteratorResult<string | Buffer, StreamEnd>>;
   /** Ends the stream early; may be called again. */
   return(): Promise<IteratorReturnResult<StreamEnd>>;
 }

@@ -101,7 +101,7 @@ describeWith("pgbouncer", "behind a pooler in transaction mode", () => {
     if (rows === "overloaded" || rows.kind !== "stream") throw new Error("It is no stream.");
     const texts: string[] = [];
     for (let piece = await rows.chunks.next(); !piece.done; piece = await rows.chunks.next())
-      texts.push(piece.value);
+      texts.push(String(piece.value));
     expect((JSON.parse(`[${texts.join("")}]`) as { i: number }[]).map(({ i }) => i)).toEqual(
       Array.from({ length: 20_000 }, (_, i) => i + 1),
     );

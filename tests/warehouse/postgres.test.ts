@@ -139,7 +139,7 @@ async function readAll({ chunks }: RowStream) {
   const texts: string[] = [];
   try {
     let piece = await chunks.next();
-    for (; !piece.done; piece = await chunks.next()) texts.push(piece.value);
+    for (; !piece.done; piece = await chunks.next()) texts.push(String(piece.value));
     return { texts, ...piece.value };
   } finally {
     await chunks.return();
@@ -196,7 +196,7 @@ describe("a result that is too large to buffer", () => {
       rows.kind === "buffered"
         ? rows
         : await readAll(rows).then((read) => ({ text: read.texts.join(""), ...read }));
-    expect(numbersIn(text)).toEqual(upTo(Math.min(limit, 50_000)));
+    expect(numbersIn(String(text))).toEqual(upTo(Math.min(limit, 50_000)));
     expect(end).toMatchObject({ returned: Math.min(limit, 50_000), hasMore });
   });
 

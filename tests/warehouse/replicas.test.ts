@@ -73,7 +73,7 @@ async function ask(warehouse: Warehouse, relation: string): Promise<Rows> {
 /** The port of the server that answers. */
 async function answeredBy(warehouse: Warehouse, relation = "server"): Promise<number> {
   const rows = await ask(warehouse, relation);
-  return Number(/"port":(\d+)/.exec(rows.kind === "buffered" ? rows.text : "")?.[1]);
+  return Number(/"port":(\d+)/.exec(rows.kind === "buffered" ? String(rows.text) : "")?.[1]);
 }
 
 /** A server as from far away: each byte takes so many milliseconds, either way. */

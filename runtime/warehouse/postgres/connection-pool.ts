@@ -3,7 +3,14 @@ import { type IsStillNeeded, QueryTimeout } from "../warehouse.js";
 import type { Statement } from "../sql.js";
 import { Connection, type ConnectionOptions, connectionConfig, prepareSession } from "./connection.js";
 import { isConnectionRefusal, isStatementError } from "./database-errors.js";
-import { FairQueue, type Lease, type QueryTicket, type Waiter } from "../fair-queue.js";
+import {
+  ACQUIRE_TIMEOUT_MS,
+  FairQueue,
+  type Lease,
+  Overloaded,
+  type QueryTicket,
+  type Waiter,
+} from "../fair-queue.js";
 import {
   type BatchedQuery,
   type Done,
@@ -11,9 +18,6 @@ import {
   type QueryLimits,
   type Texts,
 } from "./prepared-statements.js";
-
-/** How long a query may wait for a connection. */
-const ACQUIRE_TIMEOUT_MS = 10_000;
 
 /** How long an idle connection is kept. */
 const IDLE_MS = 10_000;
@@ -30,18 +34,6 @@ const MAX_PREPARED = 500;
 
 /** Expected time of the queries that are sent together: each waits for those before it. */
 const BATCH_MS = 1;
-
-const OVERLOADED = {
-  queueFull: "The queue for database connections, or the query's share of it, is full.",
-  timeout: `No database connection became available within ${String(ACQUIRE_TIMEOUT_MS / 1000)} seconds.`,
-};
-
-/** A query gets no connection, since more queries arrive than the database can serve. */
-export class Overloaded extends Error {
-  constructor(reason: keyof typeof OVERLOADED) {
-    super(OVERLOADED[reason]);
-  }
-}
 
 export interface ConnectionPoolOptions extends ConnectionOptions {
   /** A `postgres://` address. */

@@ -1,8 +1,8 @@
-import type { Column, Relation, SortKey } from "../../model/endpoint.js";
+import { servedColumns } from "../relations.js";
+import type { Relation, SortKey } from "../../model/endpoint.js";
 import type { Page, RowFormat, Selection } from "../../model/query.js";
 import {
   type Dialect,
-  type ResultColumn,
   type ResultColumns,
   BUFFERED_BYTES,
   BUFFERED_ROWS,
@@ -25,25 +25,6 @@ import {
   type Sql,
   type Statement,
 } from "../sql.js";
-
-const served = new WeakMap<ResultColumns, WeakMap<readonly Column[], ResultColumns>>();
-
-/** The declared columns that exist, in declared order; all columns if none is declared. */
-export function servedColumns(existing: ResultColumns, declared: readonly Column[] = []): ResultColumns {
-  if (declared.length === 0) return existing;
-  let known = served.get(existing);
-  if (!known) served.set(existing, (known = new WeakMap<readonly Column[], ResultColumns>()));
-  const columns = known.get(declared) ?? declared.flatMap((column) => servedColumn(existing, column));
-  known.set(declared, columns);
-  return columns;
-}
-
-function servedColumn(existing: ResultColumns, declared: Column): readonly ResultColumn[] {
-  const { name, type, timezone, wide = false } = declared;
-  const column = existing.find((each) => each.name === name);
-  if (!column) return [];
-  return [{ ...column, ...(timezone !== undefined && { timezone }), ...(type !== null && { wide }) }];
-}
 
 /** Cached plans per relation. Bounded, since callers choose the filters. */
 const MAX_PLANS = 200;

@@ -1,7 +1,7 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import type { Relation } from "../../model/endpoint.js";
-import { postgresDialect, servedColumns } from "./postgres-select.js";
+import { postgresDialect } from "./postgres-select.js";
+import { relationKey, Relations, servedColumns } from "../relations.js";
 import { type Condition, queryKey, type ResolvedQuery } from "../../model/query.js";
 import {
   BUFFERED_ROWS,
@@ -16,11 +16,11 @@ import {
 import { checkConditions } from "./postgres-filters.js";
 import type { HttpError } from "../../model/errors.js";
 import { withoutClient } from "./connection.js";
-import { ConnectionPool, type ConnectionPoolOptions, Overloaded } from "./connection-pool.js";
+import { ConnectionPool, type ConnectionPoolOptions } from "./connection-pool.js";
 import { ControlConnection } from "./control-connection.js";
 import { RelationMissing } from "../warehouse.js";
 import { isRelationChange } from "./database-errors.js";
-import type { QueryTicket } from "../fair-queue.js";
+import { Overloaded, type QueryTicket } from "../fair-queue.js";
 import { openRowStream, type StreamPool } from "./row-stream.js";
 import { SpoolBudget } from "./spool.js";
 import type { QueryLimits, Texts } from "./prepared-statements.js";
@@ -28,10 +28,6 @@ import type { QueryLimits, Texts } from "./prepared-statements.js";
 /** Queue lengths for queries and for streams. */
 const MAX_WAITING = 1000;
 const MAX_WAITING_STREAMS = 100;
-
-/** A query whose relation or column is missing is retried for this time, with exponential backoff. */
-const RETRY_MS = 2000;
-const FIRST_RETRY_PAUSE_MS = 25;
 
 /** How many pages are remembered as too large for a buffered result, and for how long. */
 const MAX_LARGE_PAGES = 1000;
@@ -86,13 +82,12 @@ class PostgresWarehouse implements Warehouse {
   readonly #largePages = new LRUCache<string, true>({ max: MAX_LARGE_PAGES, ttl: LARGE_PAGE_MS });
   /** Relations with values that the plain style cannot write (`OutputStyle`). */
   readonly #unplain = new LRUCache<string, true>({ max: MAX_UNPLAIN, ttl: UNPLAIN_MS });
-  readonly #columns = new ColumnCache((relation) => this.#describe(relation));
-  readonly #retryMs: number;
-  readonly #missing = new Set<string>();
+  readonly #relations: Relations;
 
   constructor(options: Required<PostgresOptions>) {
     const { url, statementTimeoutMs, onIdleError } = options;
-    this.#retryMs = options.isReplica ? 0 : RETRY_MS;
+    const describe = (relation: Relation): Promise<ResultColumns> => this.#describe(relation);
+    this.#relations = new Relations({ describe, isRelationChange, isReplica: options.isReplica });
     const shared: Omit<ConnectionPoolOptions, "size" | "maxWaiting"> = {
       url,
       statementTimeoutMs,
@@ -117,14 +112,14 @@ class PostgresWarehouse implements Warehouse {
   }
 
   get missingRelations(): readonly string[] {
-    return [...this.#missing];
+    return this.#relations.missing;
   }
 
   async rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded"> {
     try {
       const { relation } = query;
       const run = (columns: ResultColumns): Promise<Rows> => this.#select(query, columns, context);
-      return await this.#retrying(relation, context, run);
+      return await this.#relations.query(relation, context, run);
     } catch (error) {
       if (error instanceof Overloaded) return "overloaded";
       throw error;
@@ -132,41 +127,11 @@ class PostgresWarehouse implements Warehouse {
   }
 
   columns(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns> {
-    const columns = this.#columns.get(relation, version);
-    if (!(columns instanceof Promise)) return columns;
-    return this.#retrying(relation, { version, isStillNeeded: () => true }, (found) =>
-      Promise.resolve(found),
-    );
+    return this.#relations.columns(relation, version);
   }
 
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {
     return checkConditions(conditions, columns);
-  }
-
-  /** Retries while dbt replaces a table or its views (runtime/README.md, Caching and freshness). */
-  async #retrying<T>(
-    relation: Relation,
-    context: Pick<QueryContext, "version" | "isStillNeeded">,
-    run: (columns: ResultColumns) => Promise<T>,
-  ): Promise<T> {
-    const until = performance.now() + this.#retryMs;
-    let columns = this.#columns.get(relation, context.version);
-    for (let pauseMs = FIRST_RETRY_PAUSE_MS; ; pauseMs *= 2) {
-      try {
-        const result = await run(columns instanceof Promise ? await columns : columns);
-        if (this.#missing.size > 0) this.#missing.delete(relation.join("."));
-        return result;
-      } catch (error) {
-        if (!isRelationChange(error)) throw error;
-        const left = until - performance.now();
-        if (left <= 0 || !context.isStillNeeded()) {
-          this.#missing.add(relation.join("."));
-          throw error;
-        }
-        await pause(Math.min(pauseMs, left));
-        columns = this.#columns.renew(relation, context.version);
-      }
-    }
   }
 
   /** Buffers the result; streams it if it is too large. */
@@ -248,62 +213,4 @@ function withoutEnd(text: string, bytes: number): string {
   const length = Buffer.byteLength(text);
   if (length === text.length) return text.slice(0, -bytes);
   return Buffer.from(text).toString("utf8", 0, length - bytes);
-}
-
-/** Columns without a known version are looked up again after this time. */
-const FRESH_MS = 60_000;
-
-interface Entry {
-  readonly columns: ResultColumns;
-  /** Version of the rows at the lookup; null if unknown. */
-  readonly version: string | null;
-  freshUntil: number;
-}
-
-/**
- * Caches the columns of relations per version of the rows: after a build they are looked up before the next result.
- * Without a known version, stale columns are used while they are looked up again.
- */
-class ColumnCache {
-  readonly #entries = new Map<string, Entry>();
-  readonly #pending = new Map<string, Promise<ResultColumns>>();
-  readonly #describe: (relation: Relation) => Promise<ResultColumns>;
-
-  constructor(describe: (relation: Relation) => Promise<ResultColumns>) {
-    this.#describe = describe;
-  }
-
-  /** The columns, or a promise of them when they are not cached. */
-  get(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns> {
-    const entry = this.#entries.get(relationKey(relation));
-    if (entry?.version !== version) return this.renew(relation, version);
-    if (entry.freshUntil < Date.now()) {
-      // After a failure the stale columns stay: the query itself fails if they are wrong.
-      this.renew(relation, version).catch(() => (entry.freshUntil = Date.now() + FRESH_MS));
-    }
-    return entry.columns;
-  }
-
-  /** Looks the columns up; concurrent callers share one lookup. */
-  renew(relation: Relation, version: string | null): Promise<ResultColumns> {
-    const key = `${relationKey(relation)}\0${version ?? ""}`;
-    const pending = this.#pending.get(key) ?? this.#lookUp(key, relation, version);
-    this.#pending.set(key, pending);
-    return pending;
-  }
-
-  async #lookUp(key: string, relation: Relation, version: string | null): Promise<ResultColumns> {
-    try {
-      const columns = await this.#describe(relation);
-      this.#entries.set(relationKey(relation), { columns, version, freshUntil: Date.now() + FRESH_MS });
-      return columns;
-    } finally {
-      this.#pending.delete(key);
-    }
-  }
-}
-
-/** U+0000 separates the parts: PostgreSQL names cannot contain it. */
-function relationKey([schema, name]: Relation): string {
-  return `${schema}\0${name}`;
 }

@@ -169,7 +169,7 @@ class ObservedRows implements RowChunks {
     this.#observer = observer;
   }
 
-  async next(): Promise<IteratorResult<string, StreamEnd>> {
+  async next(): Promise<IteratorResult<string | Buffer, StreamEnd>> {
     try {
       const result = await this.#chunks.next();
       this.#observer.progress();

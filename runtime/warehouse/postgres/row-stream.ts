@@ -1,4 +1,5 @@
-import { postgresDialect, servedColumns } from "./postgres-select.js";
+import { postgresDialect } from "./postgres-select.js";
+import { servedColumns } from "../relations.js";
 import type { ResolvedQuery } from "../../model/query.js";
 import {
   ROW_SEPARATORS,

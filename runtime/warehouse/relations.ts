@@ -1,0 +1,144 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Column, Relation } from "../model/endpoint.js";
+import type { QueryContext, ResultColumn, ResultColumns } from "./warehouse.js";
+
+const served = new WeakMap<ResultColumns, WeakMap<readonly Column[], ResultColumns>>();
+
+/** The declared columns that exist, in declared order; all columns if none is declared. */
+export function servedColumns(existing: ResultColumns, declared: readonly Column[] = []): ResultColumns {
+  if (declared.length === 0) return existing;
+  let known = served.get(existing);
+  if (!known) served.set(existing, (known = new WeakMap<readonly Column[], ResultColumns>()));
+  const columns = known.get(declared) ?? declared.flatMap((column) => servedColumn(existing, column));
+  known.set(declared, columns);
+  return columns;
+}
+
+function servedColumn(existing: ResultColumns, declared: Column): readonly ResultColumn[] {
+  const { name, type, timezone, wide = false } = declared;
+  const column = existing.find((each) => each.name === name);
+  if (!column) return [];
+  return [{ ...column, ...(timezone !== undefined && { timezone }), ...(type !== null && { wide }) }];
+}
+
+/** A query whose relation or column is missing is retried for this time, with exponential backoff. */
+const RETRY_MS = 2000;
+const FIRST_RETRY_PAUSE_MS = 25;
+
+interface RelationsOptions {
+  /** Looks the columns up. Rejects when the relation does not exist. */
+  readonly describe: (relation: Relation) => Promise<ResultColumns>;
+  /** Whether a query failed because its relation or columns have changed since its statement was built. */
+  readonly isRelationChange: (error: unknown) => boolean;
+  /** A replica does not retry a missing relation: the primary may have it. */
+  readonly isReplica?: boolean;
+}
+
+/** The relations of a database: their columns, and which of them are missing. */
+export class Relations {
+  readonly #options: RelationsOptions;
+  readonly #columns: ColumnCache;
+  readonly #missing = new Set<string>();
+
+  constructor(options: RelationsOptions) {
+    this.#options = options;
+    this.#columns = new ColumnCache(options.describe);
+  }
+
+  /** Relations, as `schema.name`, whose latest query failed because the database does not have them. */
+  get missing(): readonly string[] {
+    return [...this.#missing];
+  }
+
+  /** The columns of a relation, without a promise when they are cached for this version. */
+  columns(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns> {
+    const columns = this.#columns.get(relation, version);
+    if (!(columns instanceof Promise)) return columns;
+    return this.query(relation, { version, isStillNeeded: () => true }, (found) => Promise.resolve(found));
+  }
+
+  /** Runs a query; retries it while dbt replaces a table or its views (runtime/README.md, Caching and freshness). */
+  async query<T>(
+    relation: Relation,
+    context: Pick<QueryContext, "version" | "isStillNeeded">,
+    run: (columns: ResultColumns) => Promise<T>,
+  ): Promise<T> {
+    const { isRelationChange, isReplica = false } = this.#options;
+    const until = performance.now() + (isReplica ? 0 : RETRY_MS);
+    let columns = this.#columns.get(relation, context.version);
+    for (let pauseMs = FIRST_RETRY_PAUSE_MS; ; pauseMs *= 2) {
+      try {
+        const result = await run(columns instanceof Promise ? await columns : columns);
+        if (this.#missing.size > 0) this.#missing.delete(relation.join("."));
+        return result;
+      } catch (error) {
+        if (!isRelationChange(error)) throw error;
+        const left = until - performance.now();
+        if (left <= 0 || !context.isStillNeeded()) {
+          this.#missing.add(relation.join("."));
+          throw error;
+        }
+        await pause(Math.min(pauseMs, left));
+        columns = this.#columns.renew(relation, context.version);
+      }
+    }
+  }
+}
+
+/** Columns without a known version are looked up again after this time. */
+const FRESH_MS = 60_000;
+
+interface Entry {
+  readonly columns: ResultColumns;
+  /** Version of the rows at the lookup; null if unknown. */
+  readonly version: string | null;
+  freshUntil: number;
+}
+
+/**
+ * Caches the columns of relations per version of the rows: after a build they are looked up before the next result.
+ * Without a known version, stale columns are used while they are looked up again.
+ */
+class ColumnCache {
+  readonly #entries = new Map<string, Entry>();
+  readonly #pending = new Map<string, Promise<ResultColumns>>();
+  readonly #describe: (relation: Relation) => Promise<ResultColumns>;
+
+  constructor(describe: (relation: Relation) => Promise<ResultColumns>) {
+    this.#describe = describe;
+  }
+
+  /** The columns, or a promise of them when they are not cached. */
+  get(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns> {
+    const entry = this.#entries.get(relationKey(relation));
+    if (entry?.version !== version) return this.renew(relation, version);
+    if (entry.freshUntil < Date.now()) {
+      // After a failure the stale columns stay: the query itself fails if they are wrong.
+      this.renew(relation, version).catch(() => (entry.freshUntil = Date.now() + FRESH_MS));
+    }
+    return entry.columns;
+  }
+
+  /** Looks the columns up; concurrent callers share one lookup. */
+  renew(relation: Relation, version: string | null): Promise<ResultColumns> {
+    const key = `${relationKey(relation)}\0${version ?? ""}`;
+    const pending = this.#pending.get(key) ?? this.#lookUp(key, relation, version);
+    this.#pending.set(key, pending);
+    return pending;
+  }
+
+  async #lookUp(key: string, relation: Relation, version: string | null): Promise<ResultColumns> {
+    try {
+      const columns = await this.#describe(relation);
+      this.#entries.set(relationKey(relation), { columns, version, freshUntil: Date.now() + FRESH_MS });
+      return columns;
+    } finally {
+      this.#pending.delete(key);
+    }
+  }
+}
+
+/** U+0000 separates the parts: no name of a database contains it. */
+export function relationKey([schema, name]: Relation): string {
+  return `${schema}\0${name}`;
+}
