@@ -62,7 +62,7 @@ export interface DataService extends RunningServer {
 export async function startDataService(options: DataServiceOptions): Promise<DataService> {
   const { environment, databaseUrl, title, active, refresh, log, connections } = options;
   const builds = new BuildRecords();
-  const usage = environment.usageEnabled ? new Usage({ databaseUrl, log }) : null;
+  const usage = openUsage(environment, databaseUrl, log);
   const metrics: Metrics = new Metrics(() => ({
     ...active.current,
     missingRelations: gateway.warehouse.missingRelations,
@@ -113,6 +113,21 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     activate: (next) =>
       activate(active, next, gateway.warehouse, connections ? "after the swap" : "before the swap"),
   };
+}
+
+/** Usage is stored in PostgreSQL. */
+function openUsage(
+  { usageEnabled, clickhouseUrl, ...named }: Environment,
+  url: string,
+  log: Logger,
+): Usage | null {
+  const databaseUrl = clickhouseUrl === null ? url : named.databaseUrl;
+  if (usageEnabled && databaseUrl !== null) return new Usage({ databaseUrl, log });
+  if (usageEnabled)
+    log.info(
+      "usage is not recorded: it is stored in PostgreSQL. Set DATABASE_URL to one, and CLICKHOUSE_URL to ClickHouse",
+    );
+  return null;
 }
 
 /** The fields of a request's log line. Keys appear by id; the trace fields have OpenTelemetry's names. */

@@ -87,8 +87,8 @@ interface Database {
 }
 
 async function openDatabase({ environment, dataDir }: ServiceOptions, log: Logger): Promise<Database> {
-  const { databaseUrl } = environment;
-  if (databaseUrl !== null) return { url: databaseUrl, stop: () => Promise.resolve() };
+  const url = environment.clickhouseUrl ?? environment.databaseUrl;
+  if (url !== null) return { url, stop: () => Promise.resolve() };
   return startEmbeddedPostgres({ dataDir, log: (line) => log.info(line), warn: (line) => log.warn(line) });
 }
 

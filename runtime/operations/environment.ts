@@ -1,4 +1,5 @@
 import type { Keyring } from "../request/authorize.js";
+import { clickhouseAddress } from "../model/clickhouse-address.js";
 import { type PerTier, type Tier, RATE_LIMITS, TIERS } from "../model/tier.js";
 import { clientAddress, type ClientAddress } from "../server/headers.js";
 import {
@@ -14,8 +15,10 @@ const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"
 
 /** The validated settings of the environment variables (runtime/README.md, Environment). */
 export interface Environment extends GenerationEnvironment {
-  /** Null: the embedded PostgreSQL. */
+  /** PostgreSQL; null: the embedded one, where one is needed. */
   readonly databaseUrl: string | null;
+  /** The ClickHouse that the data API reads; null: it reads PostgreSQL. */
+  readonly clickhouseUrl: string | null;
   /** Replicas of `databaseUrl`. */
   readonly replicaUrls: readonly string[];
   /** Redis in which all processes count rate limits; null: each process counts its own. */
@@ -91,7 +94,7 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
   const variables = new Variables(source);
   const environment: Environment = {
     ...generationOf(variables),
-    databaseUrl: variables.parsed("DATABASE_URL", null, "a postgres:// address", postgresAddress),
+    ...databaseUrls(variables),
     replicaUrls: replicaUrls(variables),
     redisUrl: variables.parsed("REDIS_URL", null, "a redis:// or rediss:// address", redisAddress),
     refreshGuard: variables.oneOf("REFRESH_GUARD", "false", ["true", "false"]) === "true",
@@ -150,12 +153,37 @@ function noneOr(tier: Tier | "none"): Tier | null {
   return tier === "none" ? null : tier;
 }
 
+const DATABASE_EXPECTED =
+  "a postgres://, clickhouse:// or clickhouses:// address; a password with special characters must be percent-encoded";
+
+/** `DATABASE_URL` is the database of the models; `CLICKHOUSE_URL` is theirs where `DATABASE_URL` is PostgreSQL for the rest. */
+function databaseUrls(variables: Variables): Pick<Environment, "databaseUrl" | "clickhouseUrl"> {
+  const parse = (text: string): string | null => postgresAddress(text) ?? clickhouseUrl(text);
+  const url = variables.parsed("DATABASE_URL", null, DATABASE_EXPECTED, parse);
+  const own = variables.parsed(
+    "CLICKHOUSE_URL",
+    null,
+    "a clickhouse:// or clickhouses:// address",
+    clickhouseUrl,
+  );
+  if (url === null || postgresAddress(url) !== null) return { databaseUrl: url, clickhouseUrl: own };
+  if (own !== null)
+    variables.problems.push(
+      "DATABASE_URL and CLICKHOUSE_URL are both ClickHouse addresses: set one of them.",
+    );
+  return { databaseUrl: null, clickhouseUrl: url };
+}
+
 /** The embedded database has no replicas. */
 function replicaUrls(variables: Variables): readonly string[] {
   const urls = variables.parsedList("DATABASE_REPLICA_URLS", "a postgres:// address", postgresAddress);
-  if (urls.length > 0 && variables.text("DATABASE_URL") === null)
+  if (urls.length > 0 && postgresAddress(variables.text("DATABASE_URL") ?? "") === null)
     variables.problems.push("DATABASE_REPLICA_URLS needs DATABASE_URL, the primary of these replicas.");
   return urls;
+}
+
+function clickhouseUrl(text: string): string | null {
+  return clickhouseAddress(text) === null ? null : text;
 }
 
 function postgresAddress(text: string): string | null {

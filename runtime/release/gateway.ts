@@ -8,7 +8,13 @@ import { DataVersions, BuildRecords } from "../warehouse/data-versions.js";
 import { clientAddress, type ClientAddress } from "../server/headers.js";
 import { createLogger, type Logger } from "../server/logger.js";
 import { openRateLimitStore } from "../request/rate-limit/fallback-store.js";
-import { openPostgres, POOL_DEFAULTS } from "../warehouse/postgres/postgres-warehouse.js";
+import { clickhouseAddress } from "../model/clickhouse-address.js";
+import { openClickhouse } from "../warehouse/clickhouse/clickhouse-warehouse.js";
+import {
+  openPostgres,
+  POOL_DEFAULTS,
+  type PostgresOptions,
+} from "../warehouse/postgres/postgres-warehouse.js";
 import { routeToReplicas } from "../warehouse/postgres/replica-router.js";
 
 /** Everything that the handlers of a process share: keys, rate limits, the database. */
@@ -29,7 +35,7 @@ export interface Gateway extends AccessControl {
 }
 
 export interface GatewayOptions {
-  /** A `postgres://` address. */
+  /** A `postgres://`, `clickhouse://` or `clickhouses://` address. */
   readonly databaseUrl: string;
   /** Addresses of read replicas; none by default. */
   readonly replicaUrls?: readonly string[];
@@ -72,8 +78,25 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
   const rates = openRateLimitStore(options.redisUrl ?? null, log);
   const timeouts = timeoutsOf(options.statementTimeoutMs ?? 30_000);
   const responseMemory = new ResponseMemory(options.answerMemoryMegabytes ?? 256);
-  const warehouse = openWarehouse(options, longestOf(timeouts), responseMemory, log);
-  const hasReplicas = (options.replicaUrls ?? []).length > 0;
+  const streamTimeouts = timeoutsOf(options.streamTimeoutMs ?? 3_600_000);
+  const clickhouse = clickhouseAddress(options.databaseUrl);
+  const shared = {
+    statementTimeoutMs: longestOf(timeouts),
+    poolSize: options.databasePoolSize ?? POOL_DEFAULTS.poolSize,
+    streamPoolSize: options.databaseStreamPoolSize ?? POOL_DEFAULTS.streamPoolSize,
+    streamsPerCaller: options.streamsPerCaller ?? POOL_DEFAULTS.streamsPerCaller,
+    hasMemory: responseMemory.hasRoom,
+  };
+  const warehouse =
+    clickhouse === null
+      ? openReplicatedPostgres(options, shared, log)
+      : openClickhouse({
+          ...shared,
+          address: clickhouse,
+          streamTimeoutMs: streamTimeouts,
+          warn: (error, message) => log.warn({ err: error }, message),
+        });
+  const hasReplicas = (options.replicaUrls ?? []).length > 0 || (clickhouse?.hosts.length ?? 1) > 1;
   return {
     keys: options.keys ?? new Keyring(new Map()),
     addressOf: options.addressOf ?? clientAddress("false"),
@@ -81,7 +104,7 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
     rateLimits: options.rateLimits ?? RATE_LIMITS,
     warehouse,
     timeouts,
-    streamTimeouts: timeoutsOf(options.streamTimeoutMs ?? 3_600_000),
+    streamTimeouts,
     responseMemory,
     results: new ResultService(warehouse, openCache(options)),
     versions: new DataVersions(options.builds ?? new BuildRecords(), hasReplicas),
@@ -110,21 +133,12 @@ function longestOf(timeouts: Readonly<PerTier<number>>): number {
   return all.includes(0) ? 0 : Math.max(...all);
 }
 
-function openWarehouse(
-  options: GatewayOptions,
-  statementTimeoutMs: number,
-  { hasRoom }: ResponseMemory,
+function openReplicatedPostgres(
+  { databaseUrl, replicaUrls = [], streamSpoolMegabytes }: GatewayOptions,
+  limits: Omit<PostgresOptions, "url" | "onIdleError">,
   log: Logger,
 ): Warehouse {
-  const { databaseUrl, replicaUrls = [] } = options;
-  const shared = {
-    statementTimeoutMs,
-    poolSize: options.databasePoolSize ?? POOL_DEFAULTS.poolSize,
-    streamPoolSize: options.databaseStreamPoolSize ?? POOL_DEFAULTS.streamPoolSize,
-    streamsPerCaller: options.streamsPerCaller ?? POOL_DEFAULTS.streamsPerCaller,
-    spoolMegabytes: options.streamSpoolMegabytes ?? POOL_DEFAULTS.spoolMegabytes,
-    hasMemory: hasRoom,
-  };
+  const shared = { ...limits, spoolMegabytes: streamSpoolMegabytes ?? POOL_DEFAULTS.spoolMegabytes };
   const primary = openPostgres({
     ...shared,
     url: databaseUrl,

@@ -46,9 +46,9 @@ export function literal(text: string): Sql {
   return fragment([`E'${text.replace(/[\\']/g, "\\$&")}'`], []);
 }
 
-/** The name of a built-in type, from the source code. */
+/** The name of a built-in type, with its sizes. */
 export function typeName(name: string): Sql {
-  if (!/^[a-z0-9 ]+$/.test(name)) throw new Error(`Not the name of a built-in type: ${name}`);
+  if (!/^[A-Za-z0-9 (),]+$/.test(name)) throw new Error(`Not the name of a built-in type: ${name}`);
   return fragment([name], []);
 }
 
@@ -57,10 +57,15 @@ export function identifier(...names: readonly string[]): Sql {
   return fragment([names.map((name) => `"${name.replaceAll('"', '""')}"`).join(".")], []);
 }
 
+/** A quoted identifier of an engine that takes a backslash as an escape inside it. */
+export function escapedIdentifier(...names: readonly string[]): Sql {
+  return fragment([names.map((name) => `"${name.replace(/["\\]/g, "\\$&")}"`).join(".")], []);
+}
+
 /** Fragments with a separator between them. */
 export function join<From>(
   parts: readonly Sql<From>[],
-  separator: " AND " | ", " | " || ',' || ",
+  separator: " AND " | " OR " | ", " | " || ',' || ",
 ): Sql<From> {
   if (parts.length === 0) return fragment([""], []);
   const between = Array.from({ length: parts.length - 1 }, () => separator);

@@ -1,12 +1,17 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildDemoRelations } from "../../scripts/demo/relations.js";
+import { clickhouseLibrary, ClickhouseServer } from "../../scripts/clickhouse/start-clickhouse.js";
 import { startEmbeddedPostgres } from "../../runtime/embedded/embedded-postgres.js";
 
 const inRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 /**
- * Brings up the real PostgreSQL that tests run against, with the starter's relations in it: the embedded one, kept in
- * `.data/test` so that only the first run pays for it, or the one that `TEST_DATABASE_URL` names.
+ * Starts the real databases that tests run against. PostgreSQL, with the starter's relations in it: the embedded one, kept
+ * in `.data/test` so that only the first run pays for it, or the one that `TEST_DATABASE_URL` names. ClickHouse, where it is
+ * installed: a new one each time.
  */
 export default async function setup(): Promise<() => Promise<void>> {
   const named = process.env["TEST_DATABASE_URL"];
@@ -15,5 +20,22 @@ export default async function setup(): Promise<() => Promise<void>> {
   const url = named ?? embedded?.url ?? "";
   process.env["TEST_DATABASE_URL"] = url;
   await buildDemoRelations(url, inRoot("templates/starter"));
-  return async () => embedded?.stop();
+  const clickhouse = await startClickhouse();
+  return async () => {
+    await clickhouse?.stop();
+    await embedded?.stop();
+  };
+}
+
+async function startClickhouse(): Promise<{ stop(): Promise<void> } | null> {
+  if (clickhouseLibrary() === null) return null;
+  const folder = await mkdtemp(join(tmpdir(), "clickhouse-"));
+  const server = await ClickhouseServer.start({ folder });
+  process.env["TEST_CLICKHOUSE_URL"] = server.url();
+  return {
+    async stop() {
+      await server.kill();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
 }

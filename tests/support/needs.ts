@@ -1,5 +1,6 @@
 import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
+import { CLICKHOUSE_INSTALL, CLICKHOUSE_LIBRARY } from "../../scripts/clickhouse/start-clickhouse.js";
 
 /** Programs that some tests run, and how to install each. `.ci/run` installs all of them. */
 const INSTALL = {
@@ -15,11 +16,17 @@ const INSTALL = {
   mypy: "pip install mypy httpx pandas polars",
   schemathesis: "pip install schemathesis==4.32.5",
   python3: "apt-get install python3",
+  "libchdb.so": CLICKHOUSE_INSTALL,
 } as const;
 export type Program = keyof typeof INSTALL;
 
 /** Debian keeps servers where a user's PATH does not lead. */
-const FOLDERS = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/usr/local/sbin"];
+const FOLDERS = [
+  ...(process.env["PATH"] ?? "").split(delimiter),
+  "/usr/sbin",
+  "/usr/local/sbin",
+  dirname(CLICKHOUSE_LIBRARY),
+];
 
 /**
  * Whether programs are installed: `describe.skipIf(!needs("nginx"))`. A missing one skips the tests with a warning, and is
@@ -49,7 +56,7 @@ function find(program: Program): string | null {
 
 /** `REDIS_SERVER_PATH` of `redis-server`. */
 function variable(program: Program): string {
-  return `${program.toUpperCase().replaceAll("-", "_")}_PATH`;
+  return `${program.toUpperCase().replace(/\W/g, "_")}_PATH`;
 }
 
 function isExecutable(path: string): boolean {

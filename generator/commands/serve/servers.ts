@@ -207,9 +207,16 @@ function verifyInThread(generated: string, environment: Environment, databaseUrl
  */
 function isRampServed({ only }: ServeOptions, environment: Environment): boolean {
   if (only !== undefined) return only === "ramp";
-  const { databaseUrl, rampDatabaseUrl, rampSecretsKey, logLevel } = environment;
-  const isServed = (rampDatabaseUrl ?? databaseUrl) === null || rampSecretsKey !== null;
-  if (!isServed)
-    createLogger(logLevel).info("the ramp is not served: set RAMP_SECRETS_KEY for it, or serve --only data");
+  const { databaseUrl, clickhouseUrl, rampDatabaseUrl, rampSecretsKey, logLevel } = environment;
+  const isNamed = (rampDatabaseUrl ?? databaseUrl) !== null;
+  const log = createLogger(logLevel);
+  if (!isNamed && clickhouseUrl !== null) {
+    log.info(
+      "the ramp is not served: it stores in PostgreSQL. Set RAMP_DATABASE_URL for it, or serve --only data",
+    );
+    return false;
+  }
+  const isServed = !isNamed || rampSecretsKey !== null;
+  if (!isServed) log.info("the ramp is not served: set RAMP_SECRETS_KEY for it, or serve --only data");
   return isServed;
 }

@@ -117,7 +117,8 @@ export class Supervisor {
     const { ramp } = this.#options;
     const config = await this.#readConfig();
     const embedded = await this.#openEmbedded(config);
-    this.#databaseUrl = config.environment.databaseUrl ?? embedded;
+    const { clickhouseUrl, databaseUrl } = config.environment;
+    this.#databaseUrl = clickhouseUrl ?? databaseUrl ?? embedded;
     if (config.data !== null) await this.#startData(config, config.data, this.#databaseUrl ?? "");
     if (ramp) await this.#startRamp(config);
   }
@@ -129,8 +130,9 @@ export class Supervisor {
   /** Address of the embedded database, or null where none is needed. The ramp's process opens it too. */
   async #openEmbedded({ environment, data }: WorkerConfig): Promise<string | null> {
     const { dataDir, ramp, log, startEmbedded } = this.#options;
-    const { databaseUrl, rampDatabaseUrl } = environment;
-    const isNeeded = databaseUrl === null && (data !== null || (ramp && rampDatabaseUrl === null));
+    const { clickhouseUrl, databaseUrl, rampDatabaseUrl } = environment;
+    const isForData = data !== null && clickhouseUrl === null;
+    const isNeeded = databaseUrl === null && (isForData || (ramp && rampDatabaseUrl === null));
     if (!isNeeded) return null;
     const database = await startEmbedded({
       dataDir,

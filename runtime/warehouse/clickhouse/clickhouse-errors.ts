@@ -1,0 +1,45 @@
+import { RelationMissing } from "../warehouse.js";
+
+/** An error that ClickHouse reports. Its message holds SQL and the server's version: it is for the log only. */
+export class ClickhouseError extends Error {
+  /** https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp */
+  readonly code: number;
+
+  constructor(text: string, code = Number(/Code: (\d+)/.exec(text)?.[1] ?? 0)) {
+    super(text.trim());
+    this.code = code;
+  }
+}
+
+/** Errors of a statement whose relation or columns have changed since it was built: dbt replaces tables while it runs. */
+const RELATION_CHANGED: ReadonlySet<number> = new Set([
+  8, // THERE_IS_NO_COLUMN
+  10, // NOT_FOUND_COLUMN_IN_BLOCK
+  16, // NO_SUCH_COLUMN_IN_TABLE
+  47, // UNKNOWN_IDENTIFIER
+  60, // UNKNOWN_TABLE
+  81, // UNKNOWN_DATABASE
+  218, // TABLE_IS_DROPPED
+  43, // ILLEGAL_TYPE_OF_ARGUMENT: a value for the type of before
+  53, // TYPE_MISMATCH
+  386, // NO_COMMON_TYPE
+]);
+
+/** Errors of a server that runs as many queries as it may, or whose quota for the role is used up. */
+const REFUSALS: ReadonlySet<number> = new Set([
+  201, // QUOTA_EXCEEDED
+  202, // TOO_MANY_SIMULTANEOUS_QUERIES
+]);
+
+const TIMEOUTS: ReadonlySet<number> = new Set([
+  159, // TIMEOUT_EXCEEDED
+  160, // TOO_SLOW
+]);
+
+const isOneOf = (codes: ReadonlySet<number>, error: unknown): boolean =>
+  error instanceof ClickhouseError && codes.has(error.code);
+
+export const isRelationChange = (error: unknown): boolean =>
+  error instanceof RelationMissing || isOneOf(RELATION_CHANGED, error);
+export const isRefusal = (error: unknown): boolean => isOneOf(REFUSALS, error);
+export const isTimeout = (error: unknown): boolean => isOneOf(TIMEOUTS, error);

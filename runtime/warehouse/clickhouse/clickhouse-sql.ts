@@ -1,0 +1,304 @@
+import type { LetterCase, Relation, SortKey } from "../../model/endpoint.js";
+import type { Condition, RowFormat, Selection } from "../../model/query.js";
+import {
+  bind,
+  constant,
+  DIRECTIONS,
+  EMPTY,
+  escapedIdentifier,
+  join,
+  plan,
+  sql,
+  type Sql,
+  statement,
+  type Statement,
+  typeName,
+} from "../sql.js";
+import type { ResultColumn, ResultColumns } from "../warehouse.js";
+import {
+  DATES,
+  datetime64Range,
+  epochSeconds,
+  epochText,
+  filterType,
+  nextDaySeconds,
+  parseType,
+  type FilterType,
+} from "./clickhouse-values.js";
+
+/** The columns of a relation with their types, and what identifies its storage. */
+export function describeRelation([database, table]: Relation): Statement {
+  const [of, named] = [parameter(database, "String"), parameter(table, "String")];
+  return finished(sql`SELECT name, type, storage FROM system.columns,
+    (SELECT any(toString(uuid)) AS storage FROM system.tables WHERE database = ${of} AND name = ${named}) AS t
+    WHERE database = ${of} AND table = ${named} AND default_kind <> 'EPHEMERAL'
+    ORDER BY position FORMAT JSONEachRow`);
+}
+
+export const PING: Statement = finished(sql`SELECT 1`);
+
+/** Does not wait for the query's end. */
+export function killQuery(id: string): Statement {
+  return finished(sql`KILL QUERY WHERE query_id = ${parameter(id, "String")} ASYNC`);
+}
+
+/** Selects at most `maxRows` of the selected rows. `served`: the columns of a row. */
+export function selectRows(
+  relation: Relation,
+  columns: ResultColumns,
+  served: ResultColumns,
+  { conditions, sort, page }: Selection,
+  format: RowFormat,
+  maxRows: number,
+): Statement {
+  const output = served.map((column) => sql`${write(column, format)} AS ${escapedIdentifier(column.name)}`);
+  const wheres = conditions.map((condition) => where(condition, columns));
+  const filter = wheres.length > 0 ? sql` WHERE ${join(wheres, " AND ")}` : EMPTY;
+  const order =
+    sort.length > 0
+      ? sql` ORDER BY ${join(
+          sort.map((key) => orderBy(key, columns)),
+          ", ",
+        )}`
+      : EMPTY;
+  const limit = maxRows === Infinity ? EMPTY : sql` LIMIT ${constant(maxRows)}`;
+  const offset = page === null || page.offset === 0 ? EMPTY : sql` OFFSET ${constant(page.offset)}`;
+  return finished(
+    sql`SELECT ${join(output, ", ")} FROM ${escapedIdentifier(...relation)} AS s${filter}${order}${limit}${offset} FORMAT ${FORMATS[format]}`,
+  );
+}
+
+const FORMATS: Readonly<Record<RowFormat, Sql>> = {
+  json: sql`JSONEachRow`,
+  "json-strings": sql`JSONEachRow`,
+  ndjson: sql`JSONEachRow`,
+  csv: sql`CSV`,
+  spreadsheet: sql`CSV`,
+};
+
+function finished(body: Sql): Statement {
+  return statement(
+    plan(body, (position) => `p${String(position)}`),
+    undefined,
+  );
+}
+
+/** A value in the text form of its type. */
+function parameter(value: string, type: string): Sql {
+  return sql`{${bind(() => (type === "String" ? escaped(value) : value))}:${typeName(type)}}`;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
+
+function escaped(text: string): string {
+  return text.replace(/[\\'\t\n\r]/g, (character) => ESCAPES[character] ?? `\\${character}`);
+}
+
+function columnOf(name: string): Sql {
+  return sql`s.${escapedIdentifier(name)}`;
+}
+
+/** A value in the API's format (runtime/README.md, Responses). The settings of the connection do the rest. */
+function write(column: ResultColumn, format: RowFormat): Sql {
+  switch (format) {
+    case "json":
+    case "ndjson":
+      return writeJson(column);
+    case "json-strings":
+      return isString(column) ? writeDigits(column) : writeJson(column);
+    case "csv":
+      return writeCsv(column);
+    case "spreadsheet":
+      return isText(column)
+        ? sql`replaceRegexpOne(toString(${columnOf(column.name)}), '^([=+@\\\\t\\\\r-])', '\\'\\\\1')`
+        : writeCsv(column);
+  }
+}
+
+/** `toString` removes the zero bytes at the end of a `FixedString`. */
+function writeJson({ name, type }: ResultColumn): Sql {
+  return parseType(type).name === "FixedString" ? sql`toString(${columnOf(name)})` : columnOf(name);
+}
+
+const NUMBERS = /^(U?Int\d+|Decimal)$/;
+const WIDE = /^(U?Int(64|128|256)|Decimal)$/;
+
+function isString({ type, wide }: ResultColumn): boolean {
+  const { name } = parseType(type);
+  return wide === undefined ? WIDE.test(name) : wide && NUMBERS.test(name);
+}
+
+/** `toString` drops the zeros at the end of a decimal. */
+function writeDigits({ name, type }: ResultColumn): Sql {
+  const { name: base, arguments: sizes } = parseType(type);
+  return base === "Decimal"
+    ? sql`toDecimalString(${columnOf(name)}, ${constant(Number(sizes[1]))})`
+    : sql`toString(${columnOf(name)})`;
+}
+
+const TEXTS = /^(String|FixedString|Enum\d+)$/;
+
+function isText({ type }: ResultColumn): boolean {
+  return TEXTS.test(parseType(type).name);
+}
+
+/** Types whose text in CSV is the one in JSON. */
+const SCALARS =
+  /^(U?Int\d+|Decimal|Bool|UUID|Date|Date32|DateTime|DateTime64|Time|Time64|IPv4|IPv6|Interval\w+|String|Enum\d+)$/;
+
+/** Lists and objects are their JSON. */
+function writeCsv(column: ResultColumn): Sql {
+  const value = columnOf(column.name);
+  const { name } = parseType(column.type);
+  if (SCALARS.test(name)) return value;
+  if (name === "FixedString") return sql`toString(${value})`;
+  if (/Float/.test(name)) return sql`if(isFinite(${value}), ${value}, NULL)`;
+  return sql`if(isNull(${value}), NULL, toJSONString(${value}))`;
+}
+
+/** Nulls are last ascending and first descending; ClickHouse sorts NaN with them. */
+function orderBy([column, direction]: SortKey, columns: ResultColumns): Sql {
+  const { name, isNullable } = parseType(columns.find((each) => each.name === column)?.type ?? "String");
+  const nulls = direction === "DESC" && (isNullable || /Float/.test(name)) ? sql` NULLS FIRST` : EMPTY;
+  return sql`${columnOf(column)} ${DIRECTIONS[direction]}${nulls}`;
+}
+
+const NO_ROW = sql`0`;
+
+/** One filter (runtime/README.md, Requests). The value has the column's type, so that the primary key serves it. */
+function where(condition: Condition, columns: ResultColumns): Sql {
+  const { column, operator, value } = condition;
+  const type = columns.find((each) => each.name === column)?.type ?? "String";
+  const values = typeof value === "string" ? [value] : value;
+  const letterCase = "case" in condition ? condition.case : undefined;
+  switch (operator) {
+    case "=":
+    case "IN":
+      return equals(column, type, values, letterCase);
+    case "ILIKE":
+      return sql`lowerUTF8(${textOf(column, type)}) LIKE lowerUTF8(${parameter(values[0] ?? "", "String")})`;
+    case ">=":
+      return fromDay(column, type, values[0] ?? "");
+    case "<=":
+      return upToDay(column, type, values[0] ?? "");
+  }
+}
+
+/** The column as text; `FixedString` without the zero bytes at its end. */
+function textOf(column: string, type: string): Sql {
+  return parseType(type).name === "String" ? columnOf(column) : sql`toString(${columnOf(column)})`;
+}
+
+function equals(
+  column: string,
+  type: string,
+  values: readonly string[],
+  letterCase: LetterCase | undefined,
+): Sql {
+  const filter = letterCase === undefined ? filterType(parseType(type)) : null;
+  if (filter !== null) return isAnyOf(columnOf(column), filter, values);
+  return letterCase === undefined
+    ? isAnyOf(textOf(column, type), null, values)
+    : isAnyFolded(textOf(column, type), letterCase, values);
+}
+
+/** ClickHouse refuses a parameter of more than 128 KiB. */
+const MAX_PARAMETER_LENGTH = 30_000;
+
+/** Parameters whose texts stand in quotes inside of an array. */
+const QUOTED = /^(UUID|Date|Date32|DateTime|DateTime64.*)$/;
+
+function isAnyOf(column: Sql, type: FilterType | null, values: readonly string[]): Sql {
+  const read = values.map((text) => (type === null ? text : (type.parse(text) ?? null)));
+  const known = read.filter((text) => text !== null);
+  const cast = type?.cast ?? "String";
+  const [first] = known;
+  if (first === undefined) return NO_ROW;
+  if (values.length === 1) return sql`${column} = ${parameter(first, cast)}`;
+  return sql`(${join(
+    lists(known).map((list) => sql`${column} IN ${array(list, cast)}`),
+    " OR ",
+  )})`;
+}
+
+function array(values: readonly string[], type: string): Sql {
+  const isQuoted = type === "String" || QUOTED.test(type);
+  const items = values.map((text) => (isQuoted ? `'${escaped(text)}'` : text));
+  return parameter(`[${items.join(",")}]`, `Array(${type})`);
+}
+
+/** ClickHouse folds both sides: its case rules differ from JavaScript's. */
+function isAnyFolded(text: Sql, letterCase: LetterCase, values: readonly string[]): Sql {
+  const fold = letterCase === "lower" ? sql`lowerUTF8` : sql`upperUTF8`;
+  const folded = lists(values).map(
+    (list) => sql`has(arrayMap(v -> ${fold}(v), ${array(list, "String")}), ${fold}(${text}))`,
+  );
+  return sql`(${join(folded, " OR ")})`;
+}
+
+/** Cuts a list so that each part fits into a parameter. */
+function lists(values: readonly string[]): readonly (readonly string[])[] {
+  const parts: string[][] = [];
+  let length = Infinity;
+  for (const value of values) {
+    if (length + value.length > MAX_PARAMETER_LENGTH) {
+      parts.push([]);
+      length = 0;
+    }
+    parts.at(-1)?.push(value);
+    length += value.length;
+  }
+  return parts;
+}
+
+/** Days before the first of the type become its first day: ClickHouse would wrap them around. */
+function fromDay(column: string, type: string, day: string): Sql {
+  const { name, arguments: sizes } = parseType(type);
+  switch (name) {
+    case "Date":
+    case "Date32": {
+      const [first, last] = DATES[name];
+      if (day > last) return NO_ROW;
+      return sql`${columnOf(column)} >= ${parameter(day < first ? first : day, name)}`;
+    }
+    case "DateTime":
+    case "DateTime64": {
+      const { cast, scale, min, max } = timeRange(name, sizes);
+      const from = epochSeconds(day) * 10n ** BigInt(scale);
+      if (from > max) return NO_ROW;
+      return sql`${columnOf(column)} >= ${parameter(epochText(from < min ? min : from, scale), cast)}`;
+    }
+    default:
+      return sql`${textOf(column, type)} >= ${parameter(day, "String")}`;
+  }
+}
+
+/** Includes the whole last day, also for columns with a time of day. */
+function upToDay(column: string, type: string, day: string): Sql {
+  const { name, arguments: sizes } = parseType(type);
+  switch (name) {
+    case "Date":
+    case "Date32": {
+      const [first, last] = DATES[name];
+      if (day < first) return NO_ROW;
+      return sql`${columnOf(column)} <= ${parameter(day > last ? last : day, name)}`;
+    }
+    case "DateTime":
+    case "DateTime64": {
+      const { cast, scale, min, max } = timeRange(name, sizes);
+      const last = nextDaySeconds(day) * 10n ** BigInt(scale) - 1n;
+      if (last < min) return NO_ROW;
+      return sql`${columnOf(column)} <= ${parameter(epochText(last > max ? max : last, scale), cast)}`;
+    }
+    default:
+      return sql`${textOf(column, type)} <= ${parameter(day, "String")}`;
+  }
+}
+
+/** The type of a parameter, the digits of its fraction, and its range in units of them. */
+function timeRange(name: "DateTime" | "DateTime64", [size]: readonly string[]) {
+  if (name === "DateTime") return { cast: name, scale: 0, min: 0n, max: 2n ** 32n - 1n };
+  const scale = Number(size);
+  const [min, max] = datetime64Range(scale);
+  return { cast: `DateTime64(${String(scale)})`, scale, min, max };
+}

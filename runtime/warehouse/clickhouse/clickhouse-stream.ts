@@ -1,0 +1,74 @@
+import type { RowChunks, StreamEnd } from "../warehouse.js";
+import { QueryTimeout } from "../warehouse.js";
+import { isTimeout } from "./clickhouse-errors.js";
+import type { RowReader } from "./row-reader.js";
+import type { RunningQuery } from "./running-query.js";
+
+/** Resolves with the first rows there, so that a query that fails before them fails before anything is sent. */
+export async function openStream(
+  running: RunningQuery,
+  reader: RowReader,
+  release: (timedOut: boolean) => void,
+): Promise<RowChunks> {
+  const stream = new StreamedRows(running, reader, release);
+  await stream.readAhead();
+  return stream;
+}
+
+/** The rows of a running query, at the pace of the client: ClickHouse waits while nobody reads. */
+class StreamedRows implements RowChunks {
+  readonly #running: RunningQuery;
+  readonly #reader: RowReader;
+  readonly #release: (timedOut: boolean) => void;
+  #ahead: Buffer | null = null;
+  #hasEnded = false;
+
+  constructor(running: RunningQuery, reader: RowReader, release: (timedOut: boolean) => void) {
+    this.#running = running;
+    this.#reader = reader;
+    this.#release = release;
+  }
+
+  async readAhead(): Promise<void> {
+    this.#ahead = await this.#read();
+  }
+
+  async next(): Promise<IteratorResult<Buffer, StreamEnd>> {
+    const value = this.#ahead ?? (await this.#read());
+    this.#ahead = null;
+    return value === null ? this.return() : { done: false, value };
+  }
+
+  return(): Promise<IteratorReturnResult<StreamEnd>> {
+    this.#end();
+    const { returned, hasMore } = this.#reader;
+    return Promise.resolve({
+      done: true,
+      value: { returned, hasMore, milliseconds: this.#running.milliseconds },
+    });
+  }
+
+  /** The next bytes that are not empty; null at the end. */
+  async #read(): Promise<Buffer | null> {
+    if (this.#hasEnded) return null;
+    try {
+      for (let chunk; (chunk = await this.#running.next()) !== null;) {
+        const bytes = this.#reader.push(chunk);
+        if (bytes.length > 0) return bytes;
+      }
+      const rest = this.#reader.end();
+      this.#end();
+      return rest.length > 0 ? rest : null;
+    } catch (error) {
+      this.#end(error instanceof QueryTimeout || isTimeout(error));
+      throw error;
+    }
+  }
+
+  #end(timedOut = false): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#running.cancel();
+    this.#release(timedOut);
+  }
+}

@@ -1,0 +1,217 @@
+import { isDayOf } from "../../model/calendar-date.js";
+
+/** A type without `Nullable` and `LowCardinality`: `Decimal(38, 18)` has the name `Decimal` and two arguments. */
+export interface ClickhouseType {
+  readonly name: string;
+  readonly arguments: readonly string[];
+  readonly isNullable: boolean;
+}
+
+/** Wrappers that do not change how a value is written. */
+const WRAPPERS: ReadonlySet<string> = new Set(["Nullable", "LowCardinality", "SimpleAggregateFunction"]);
+
+const types = new Map<string, ClickhouseType>();
+
+/** Types per text: bounded by the columns of the relations. */
+export function parseType(text: string): ClickhouseType {
+  const known = types.get(text) ?? parse(text);
+  types.set(text, known);
+  return known;
+}
+
+function parse(text: string): ClickhouseType {
+  const [, name = text, inside = ""] = /^(\w+)(?:\((.*)\))?$/s.exec(text.trim()) ?? [];
+  const parts = inside === "" ? [] : splitArguments(inside);
+  if (!WRAPPERS.has(name)) return { name, arguments: parts, isNullable: false };
+  const inner = parse(parts.at(-1) ?? "");
+  return { ...inner, isNullable: inner.isNullable || name === "Nullable" };
+}
+
+/** Splits at the commas that are neither quoted nor in parentheses. */
+function splitArguments(text: string): readonly string[] {
+  const parts = text.match(
+    /(?:'(?:[^'\\]|\\.|'')*'|\((?:[^()']|'(?:[^'\\]|\\.|'')*'|\([^()]*\))*\)|[^,])+/gs,
+  );
+  return (parts ?? []).map((part) => part.trim());
+}
+
+/** How a filter compares, by the type of its column (runtime/README.md, Requests). */
+export interface FilterType {
+  /** Type of the query parameter. */
+  readonly cast: string;
+  /** The error for a value that is not of the type. */
+  readonly error: "notDate" | `valueNot${"Integer" | "Number" | "Boolean" | "Uuid" | "DateTime"}`;
+  /**
+   * The value in ClickHouse's syntax. Undefined: not a value of the type. Null: outside the type's range, so no row can
+   * match: ClickHouse would wrap it around without an error.
+   */
+  readonly parse: (text: string) => string | null | undefined;
+}
+
+/** Null where values compare as text. */
+export function filterType({ name, arguments: [first, second] }: ClickhouseType): FilterType | null {
+  const integer = /^(U?)Int(\d+)$/.exec(name);
+  if (integer) return integerType(name, integer[1] === "U", BigInt(integer[2] ?? 0));
+  switch (name) {
+    case "Float32":
+    case "BFloat16":
+      return { cast: "Float32", error: "valueNotNumber", parse: (text) => parseFloat(text, Math.fround) };
+    case "Float64":
+      return { cast: "Float64", error: "valueNotNumber", parse: (text) => parseFloat(text, Number) };
+    case "Decimal":
+      return decimalType(Number(first), Number(second));
+    case "Bool":
+      return { cast: "Bool", error: "valueNotBoolean", parse: parseBoolean };
+    case "UUID":
+      return { cast: "UUID", error: "valueNotUuid", parse: parseUuid };
+    case "Date":
+    case "Date32":
+      return { cast: name, error: "notDate", parse: (text) => parseDate(text, DATES[name]) };
+    case "DateTime":
+      return timeType("DateTime", 0, [0n, 2n ** 32n - 1n]);
+    case "DateTime64":
+      return timeType(`DateTime64(${String(Number(first))})`, Number(first), datetime64Range(Number(first)));
+    default:
+      return null;
+  }
+}
+
+function integerType(cast: string, isUnsigned: boolean, bits: bigint): FilterType {
+  const [min, max] = isUnsigned ? [0n, 2n ** bits - 1n] : [-(2n ** (bits - 1n)), 2n ** (bits - 1n) - 1n];
+  const parse = (text: string): string | null | undefined => {
+    if (!/^[+-]?\d+$/.test(text)) return undefined;
+    const integer = BigInt(text.replace("+", ""));
+    return integer < min || integer > max ? null : String(integer);
+  };
+  return { cast, error: "valueNotInteger", parse };
+}
+
+const NUMBER = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i;
+
+/** No type has numbers with a larger exponent. */
+const MAX_EXPONENT = 1000;
+
+/** Sign, digits and scale: the number is `digits / 10^scale`. */
+interface Digits {
+  readonly isNegative: boolean;
+  readonly digits: bigint;
+  readonly scale: number;
+}
+
+function parseDigits(text: string): Digits | null | undefined {
+  const [whole, sign, integer = "", fraction = "", exponent = "0"] = NUMBER.exec(text) ?? [];
+  if (whole === undefined || integer + fraction === "") return undefined;
+  const digits = BigInt(integer + fraction);
+  if (digits === 0n) return { isNegative: false, digits, scale: 0 };
+  if (Math.abs(Number(exponent)) > MAX_EXPONENT) return null;
+  return { isNegative: sign === "-", digits, scale: fraction.length - Number(exponent) };
+}
+
+/** ClickHouse cuts digits behind the scale: a value with more of them equals no row. */
+function decimalType(precision: number, scale: number): FilterType {
+  const parse = (text: string): string | null | undefined => {
+    const number = parseDigits(text);
+    if (!number) return number;
+    const ticks = ticksOf(number, scale);
+    if (ticks === null || ticks >= 10n ** BigInt(precision)) return null;
+    return (number.isNegative ? "-" : "") + withScale(ticks, scale);
+  };
+  return { cast: `Decimal(${String(precision)}, ${String(scale)})`, error: "valueNotNumber", parse };
+}
+
+/** The number in units of `10^-scale`, without its sign; null when it is not a whole number of them. */
+function ticksOf({ digits, scale: own }: Omit<Digits, "isNegative">, scale: number): bigint | null {
+  if (own <= scale) return digits * 10n ** BigInt(scale - own);
+  const divisor = 10n ** BigInt(own - scale);
+  return digits % divisor === 0n ? digits / divisor : null;
+}
+
+function withScale(ticks: bigint, scale: number): string {
+  const digits = String(ticks).padStart(scale + 1, "0");
+  return scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+}
+
+/** A number that rounds to infinity or to zero equals no row. */
+function parseFloat(text: string, round: (number: number) => number): string | null | undefined {
+  const digits = parseDigits(text);
+  if (!digits) return digits;
+  const number = round(Number(text));
+  return Number.isFinite(number) && (number !== 0 || digits.digits === 0n) ? String(Number(text)) : null;
+}
+
+function parseBoolean(text: string): string | undefined {
+  if (/^(true|t|yes|on|1)$/i.test(text)) return "true";
+  return /^(false|f|no|off|0)$/i.test(text) ? "false" : undefined;
+}
+
+function parseUuid(text: string): string | undefined {
+  const digits = text.replaceAll("-", "").toLowerCase();
+  if (!/^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i.test(text)) return undefined;
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+/** First and last day of the types. */
+export const DATES = {
+  Date: ["1970-01-01", "2149-06-06"],
+  Date32: ["1900-01-01", "2299-12-31"],
+} as const;
+
+/** A date of the four-digit years, or of an expanded year as the API prints it elsewhere. */
+const DATE = /^(\d{4}|[+-]\d{6,7})-(\d{2})-(\d{2})$/;
+
+/** Texts of four-digit years compare as dates do. */
+function parseDate(text: string, [first, last]: readonly [string, string]): string | null | undefined {
+  const [, year = "", month, day] = DATE.exec(text) ?? [];
+  if (year === "" || year === "-000000" || !isDayOf(Number(year), Number(month), Number(day)))
+    return undefined;
+  return year.length === 4 && text >= first && text <= last ? text : null;
+}
+
+const TIME = /^([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?(Z|[+-](?:0\d|1[0-4]):[0-5]\d)?$/i;
+
+const DAY_MS = 86_400_000;
+
+/** Range of `DateTime64`, in units of its scale; with nine digits 64 bits end before the type's last year. */
+export function datetime64Range(scale: number): readonly [bigint, bigint] {
+  const unit = 10n ** BigInt(scale);
+  const last = (epochSeconds("2299-12-31") + 86_400n) * unit - 1n;
+  const max = 2n ** 63n - 1n;
+  return [epochSeconds("1900-01-01") * unit, last > max ? max : last];
+}
+
+/** Midnight in UTC of a four-digit year's day, in seconds since 1970. */
+export function epochSeconds(date: string): bigint {
+  return BigInt(Date.parse(`${date}T00:00:00Z`) / 1000);
+}
+
+/** Midnight in UTC after the day. */
+export function nextDaySeconds(date: string): bigint {
+  return epochSeconds(date) + BigInt(DAY_MS / 1000);
+}
+
+/** A time is sent as seconds since 1970: the zone of neither the column nor the session matters. */
+function timeType(cast: string, scale: number, [min, max]: readonly [bigint, bigint]): FilterType {
+  const parse = (text: string): string | null | undefined => {
+    const [date = "", time = "", ...more] = text.split(/[Tt ]/);
+    const [whole, hours, minutes, seconds, fraction = "", zone = "Z"] = TIME.exec(time) ?? [];
+    const day = parseDate(date, ["0000-01-01", "9999-12-31"]);
+    if (whole === undefined || day === undefined || more.length > 0) return undefined;
+    if (day === null) return null;
+    const ofDay = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds) - offsetSeconds(zone);
+    const parts = ticksOf({ digits: BigInt(fraction || "0"), scale: fraction.length }, scale);
+    if (parts === null) return null;
+    const ticks = (epochSeconds(day) + BigInt(ofDay)) * 10n ** BigInt(scale) + parts;
+    return ticks < min || ticks > max ? null : epochText(ticks, scale);
+  };
+  return { cast, error: "valueNotDateTime", parse };
+}
+
+/** Seconds since 1970 from units of `10^-scale` seconds. */
+export function epochText(ticks: bigint, scale: number): string {
+  return ticks < 0n ? `-${withScale(-ticks, scale)}` : withScale(ticks, scale);
+}
+
+function offsetSeconds(zone: string): number {
+  const [, sign, hours = "0", minutes = "0"] = /^([+-])(\d\d):(\d\d)$/.exec(zone) ?? [];
+  return (sign === "-" ? -1 : 1) * (Number(hours) * 3600 + Number(minutes) * 60);
+}

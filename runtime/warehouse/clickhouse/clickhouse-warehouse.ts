@@ -1,0 +1,256 @@
+import { LRUCache } from "lru-cache";
+import type { Relation } from "../../model/endpoint.js";
+import { type HttpError, httpError } from "../../model/errors.js";
+import { type Condition, queryKey, type ResolvedQuery } from "../../model/query.js";
+import type { PerTier, Tier } from "../../model/tier.js";
+import { type Lease, Overloaded } from "../fair-queue.js";
+import { QuerySlots } from "../query-slots.js";
+import { Relations, servedColumns } from "../relations.js";
+import {
+  BUFFERED_BYTES,
+  BUFFERED_ROWS,
+  type BufferedRows,
+  type QueryContext,
+  QueryTimeout,
+  RelationMissing,
+  type ResultColumn,
+  type ResultColumns,
+  type Rows,
+  type RowStream,
+  type Warehouse,
+} from "../warehouse.js";
+import type { ClickhouseAddress } from "../../model/clickhouse-address.js";
+import { ClickhouseConnection } from "./clickhouse-connection.js";
+import { isRefusal, isRelationChange, isTimeout } from "./clickhouse-errors.js";
+import { describeRelation, selectRows } from "./clickhouse-sql.js";
+import { filterType, parseType } from "./clickhouse-values.js";
+import { RowReader } from "./row-reader.js";
+import { openStream } from "./clickhouse-stream.js";
+import type { RunningQuery } from "./running-query.js";
+
+/** Queue lengths for queries and for streams. */
+const MAX_WAITING = 1000;
+const MAX_WAITING_STREAMS = 100;
+
+/** How many pages are remembered as too large for a buffered result, and for how long. */
+const MAX_LARGE_PAGES = 1000;
+const LARGE_PAGE_MS = 60_000;
+
+/** Processors of the server for one query: the queries of higher tiers are fewer. */
+const MAX_THREADS: PerTier<number> = { tier0: 1, tier1: 2, tier2: 4, tier3: 4 };
+
+export interface ClickhouseOptions {
+  readonly address: ClickhouseAddress;
+  /** Upper bound of every query's time limit; 0: none. */
+  readonly statementTimeoutMs: number;
+  /** Time limit of a stream; 0: none. */
+  readonly streamTimeoutMs: Readonly<PerTier<number>>;
+  /** Queries with buffered results that run at a time. */
+  readonly poolSize: number;
+  /** Streams that run at a time. */
+  readonly streamPoolSize: number;
+  /** Streams that one caller may read at a time. */
+  readonly streamsPerCaller: number;
+  /** Whether there is memory for another result. */
+  readonly hasMemory: () => boolean;
+  /** Receives what an operator should know although queries succeed. */
+  readonly warn: (error: Error, message: string) => void;
+}
+
+/** The ClickHouse warehouse. Rows go to the client as the bytes that ClickHouse prints. */
+export function openClickhouse(options: ClickhouseOptions): Warehouse {
+  return new ClickhouseWarehouse(options);
+}
+
+class ClickhouseWarehouse implements Warehouse {
+  readonly degraded = null;
+  readonly #options: ClickhouseOptions;
+  readonly #connection: ClickhouseConnection;
+  readonly #queries: QuerySlots;
+  readonly #streams: QuerySlots;
+  readonly #relations: Relations;
+  readonly #largePages = new LRUCache<string, true>({ max: MAX_LARGE_PAGES, ttl: LARGE_PAGE_MS });
+
+  constructor(options: ClickhouseOptions) {
+    const { address, warn, poolSize, hasMemory, streamPoolSize, streamsPerCaller } = options;
+    this.#options = options;
+    this.#connection = new ClickhouseConnection(address, warn);
+    this.#queries = new QuerySlots({ capacity: poolSize, maxWaiting: MAX_WAITING, hasMemory });
+    this.#streams = new QuerySlots({
+      capacity: streamPoolSize,
+      maxWaiting: MAX_WAITING_STREAMS,
+      perCaller: streamsPerCaller,
+    });
+    const describe = (relation: Relation): Promise<ResultColumns> => this.#describe(relation);
+    this.#relations = new Relations({ describe, isRelationChange });
+  }
+
+  get missingRelations(): readonly string[] {
+    return this.#relations.missing;
+  }
+
+  async rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded"> {
+    try {
+      const run = (columns: ResultColumns): Promise<Rows> => this.#select(query, columns, context);
+      return await this.#relations.query(query.relation, context, run);
+    } catch (error) {
+      if (error instanceof Overloaded || isRefusal(error)) return "overloaded";
+      throw error;
+    }
+  }
+
+  columns(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns> {
+    return this.#relations.columns(relation, version);
+  }
+
+  check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {
+    for (const { name, column, operator, value } of conditions) {
+      if (operator !== "=" && operator !== "IN") continue;
+      const found = columns.find((each) => each.name === column);
+      const type = found ? filterType(parseType(found.type)) : null;
+      const values = typeof value === "string" ? [value] : value;
+      if (type !== null && values.some((text) => type.parse(text) === undefined))
+        return httpError(type.error, { name });
+    }
+    return null;
+  }
+
+  isReachable(): Promise<boolean> {
+    return this.#connection.ping();
+  }
+
+  async close(): Promise<void> {
+    this.#queries.close();
+    this.#streams.close();
+    await this.#connection.close();
+  }
+
+  /** Buffers the result; streams it if it is too large. */
+  async #select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
+    const key = this.#largePages.size > 0 ? queryKey(query) : null;
+    if (key === null || !this.#largePages.has(key)) {
+      const rows = await this.#selectBuffered(query, columns, context);
+      if (rows !== null) return rows;
+      this.#largePages.set(key ?? queryKey(query), true);
+    }
+    return this.#selectStream(query, columns, context);
+  }
+
+  /** Null when the rows exceed the limits of a buffered result. */
+  async #selectBuffered(
+    query: ResolvedQuery,
+    columns: ResultColumns,
+    context: QueryContext,
+  ): Promise<BufferedRows | null> {
+    const { page } = query.selection;
+    const limit = page?.limit ?? Infinity;
+    const maxRows = Math.min(limit + (page?.lookAhead === true ? 1 : 0), BUFFERED_ROWS + 1);
+    const started = performance.now();
+    const lease = await this.#queries.acquire(ticketOf(query, context), context.isStillNeeded);
+    return this.#holding(lease, async () => {
+      const running = await this.#run(query, columns, context, maxRows, query.timeoutMs);
+      const reader = new RowReader(query.format, limit, running.exceptionTag);
+      const text = await readAll(running, reader);
+      if (text === null || reader.returned > BUFFERED_ROWS) return null;
+      const { returned, hasMore } = reader;
+      const served = servedColumns(columns, query.selection.columns);
+      const milliseconds = performance.now() - started;
+      return { kind: "buffered", columns: served, text, returned, hasMore, milliseconds };
+    });
+  }
+
+  async #selectStream(
+    query: ResolvedQuery,
+    columns: ResultColumns,
+    context: QueryContext,
+  ): Promise<RowStream> {
+    const { page, columns: declared } = query.selection;
+    const limit = page?.limit ?? Infinity;
+    const maxRows = limit + (page?.lookAhead === true ? 1 : 0);
+    const lease = await this.#streams.acquire(ticketOf(query, context), context.isStillNeeded);
+    try {
+      const timeoutMs = this.#options.streamTimeoutMs[context.tier];
+      const running = await this.#run(query, columns, context, maxRows, timeoutMs);
+      const reader = new RowReader(query.format, limit, running.exceptionTag);
+      const chunks = await openStream(running, reader, (timedOut) => lease.release(timedOut));
+      return { kind: "stream", columns: servedColumns(columns, declared), chunks };
+    } catch (error) {
+      lease.release(error instanceof QueryTimeout);
+      throw error;
+    }
+  }
+
+  /** `timeoutMs`: for the server, which counts the time in which the client does not read too. */
+  #run(
+    { relation, selection, format, timeoutMs: databaseMs }: ResolvedQuery,
+    columns: ResultColumns,
+    { callerId, tier, isStillNeeded }: QueryContext,
+    maxRows: number,
+    timeoutMs: number,
+  ): Promise<RunningQuery> {
+    const served = servedColumns(columns, selection.columns);
+    const statement = selectRows(relation, columns, served, selection, format, maxRows);
+    const isArray = format === "json" || format === "json-strings";
+    const settings = {
+      ...limitSettings(tier, timeoutMs),
+      output_format_json_array_of_rows: isArray ? "1" : "0",
+    };
+    const limits = { timeoutMs: databaseMs || this.#options.statementTimeoutMs, isStillNeeded };
+    return this.#connection.run({ statement, settings, callerId, limits });
+  }
+
+  async #holding<T>(lease: Lease, run: () => Promise<T>): Promise<T> {
+    let timedOut = false;
+    try {
+      return await run();
+    } catch (error) {
+      timedOut = error instanceof QueryTimeout || isTimeout(error);
+      throw timedOut && !(error instanceof QueryTimeout) ? new QueryTimeout(error) : error;
+    } finally {
+      lease.release(timedOut);
+    }
+  }
+
+  async #describe(relation: Relation): Promise<ResultColumns> {
+    const ticket = { callerId: "columns", tier: "tier3", relation: ["system", "columns"] } as const;
+    const isStillNeeded = (): boolean => true;
+    const lease = await this.#queries.acquire(ticket, isStillNeeded);
+    const text = await this.#holding(lease, () =>
+      this.#connection.text({
+        statement: describeRelation(relation),
+        settings: limitSettings("tier3", this.#options.statementTimeoutMs),
+        callerId: "columns",
+        limits: { timeoutMs: this.#options.statementTimeoutMs, isStillNeeded },
+      }),
+    );
+    if (text === "") throw new RelationMissing(relation.join("."));
+    return text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as ResultColumn);
+  }
+}
+
+function ticketOf({ relation }: ResolvedQuery, { callerId, tier }: QueryContext) {
+  return { callerId, tier, relation };
+}
+
+function limitSettings(tier: Tier, timeoutMs: number): Readonly<Record<string, string>> {
+  return { max_threads: String(MAX_THREADS[tier]), max_execution_time: String(timeoutMs / 1000) };
+}
+
+/** Null when the rows are too large for a buffer. */
+async function readAll(running: RunningQuery, reader: RowReader): Promise<Buffer | null> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for (let chunk; (chunk = await running.next()) !== null;) {
+    const part = reader.push(chunk);
+    parts.push(part);
+    bytes += part.length;
+    if (bytes <= BUFFERED_BYTES) continue;
+    running.cancel();
+    return null;
+  }
+  parts.push(reader.end());
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,162 @@
+import type { RowFormat } from "../../model/query.js";
+import { ClickhouseError } from "./clickhouse-errors.js";
+
+/** How ClickHouse writes rows in a format. */
+interface Layout {
+  readonly prefix: string;
+  readonly separator: string;
+  readonly suffix: string;
+}
+
+const LINES: Layout = { prefix: "", separator: "\n", suffix: "\n" };
+const ARRAY: Layout = { prefix: "[\n", separator: ",\n", suffix: "\n]\n" };
+const CSV: Layout = { prefix: "", separator: "\r\n", suffix: "\r\n" };
+
+const LAYOUTS: Readonly<Record<RowFormat, Layout>> = {
+  json: ARRAY,
+  "json-strings": ARRAY,
+  ndjson: LINES,
+  csv: CSV,
+  spreadsheet: CSV,
+};
+
+/** Bytes held back: more than the mark of an error, which may arrive in parts, and than any suffix. */
+const HELD_BYTES = 64;
+
+/** Bytes of an error's text that are kept for the log. */
+const MAX_ERROR_BYTES = 16 * 1024;
+
+const [NEWLINE, QUOTE, BRACE, BRACKET] = [0x0a, 0x22, 0x7b, 0x5d];
+
+/** First bytes of a record: ClickHouse quotes all texts, so that a letter of an error's text is none of them. */
+const CSV_STARTS: ReadonlySet<number> = new Set(Buffer.from('",\r-+.0123456789tf'));
+
+/**
+ * Passes the bytes of the rows on as ClickHouse writes them, without its frame. Counts the rows, cuts what follows the
+ * page, and finds the error that ClickHouse writes into a body when a query fails in the middle: SQL and the server's
+ * version must not reach a client. Servers from 25.11 on mark it with a tag; the text of older ones begins a line that
+ * cannot be a row.
+ */
+export class RowReader {
+  readonly #layout: Layout;
+  readonly #isCsv: boolean;
+  readonly #limit: number;
+  readonly #mark: string | null;
+  #held: Buffer = Buffer.alloc(0);
+  #error: Buffer | null = null;
+  #returned = 0;
+  #hasStarted = false;
+  #isCut = false;
+  #isAtRow = true;
+  #isQuoted = false;
+
+  /** `limit`: rows to pass on. `tag`: of the header `X-ClickHouse-Exception-Tag`. */
+  constructor(format: RowFormat, limit: number, tag: string | null) {
+    this.#layout = LAYOUTS[format];
+    this.#isCsv = this.#layout === CSV;
+    this.#limit = limit;
+    this.#mark = tag === null ? null : `\r\n__exception__\r\n${tag}`;
+  }
+
+  get returned(): number {
+    return this.#returned;
+  }
+
+  /** Whether rows follow the limit. */
+  get hasMore(): boolean {
+    return this.#isCut;
+  }
+
+  /** The bytes that may be sent now; perhaps none. */
+  push(chunk: Buffer): Buffer {
+    if (this.#error !== null) return this.#collectError(chunk);
+    if (this.#isCut) return NOTHING;
+    const scanned = this.#held.length;
+    const data = scanned === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    const found = this.#mark === null ? -1 : data.indexOf(this.#mark);
+    if (found >= 0) return this.#collectError(data.subarray(found));
+    if (!this.#hasStarted) return this.#start(data);
+    return this.#pass(data, scanned);
+  }
+
+  /** The last bytes. Throws the error in the body, or when the body is incomplete. */
+  end(): Buffer {
+    if (this.#error !== null) throw new ClickhouseError(this.#error.toString());
+    if (this.#isCut) return NOTHING;
+    if (!this.#hasStarted && this.#layout !== ARRAY && this.#held.length === 0) return NOTHING;
+    const { suffix } = this.#layout;
+    if (!this.#hasStarted || !this.#held.subarray(-suffix.length).equals(Buffer.from(suffix)))
+      throw new ClickhouseError("The response of ClickHouse is incomplete.");
+    return this.#held.subarray(0, -suffix.length);
+  }
+
+  /** Removes the prefix once it is there. */
+  #start(data: Buffer): Buffer {
+    const { prefix } = this.#layout;
+    this.#held = data;
+    if (data.length < Math.max(1, prefix.length)) return NOTHING;
+    if (data.toString("latin1", 0, prefix.length) !== prefix) return this.#collectError(data);
+    this.#hasStarted = true;
+    return this.#pass(data.subarray(prefix.length), 0);
+  }
+
+  #pass(data: Buffer, scanned: number): Buffer {
+    const end = this.#isCsv ? this.#scanCsv(data, scanned) : this.#scanJson(data, scanned);
+    if (this.#error !== null) return NOTHING;
+    if (this.#isCut) return data.subarray(0, end);
+    const safe = Math.max(0, data.length - HELD_BYTES);
+    this.#held = data.subarray(safe);
+    return data.subarray(0, safe);
+  }
+
+  /** Returns where to cut. JSON escapes line breaks: each one ends a row. */
+  #scanJson(data: Buffer, from: number): number {
+    for (let at = from; at < data.length;) {
+      if (this.#isAtRow && !this.#beginRow(data, at, data[at] === BRACE)) return this.#cutAt(at);
+      const newline = data.indexOf(NEWLINE, at);
+      if (newline === -1) break;
+      this.#isAtRow = true;
+      at = newline + 1;
+    }
+    return data.length;
+  }
+
+  #scanCsv(data: Buffer, from: number): number {
+    for (let at = from; at < data.length; at++) {
+      const byte = data[at] as number;
+      if (this.#isAtRow && !this.#beginRow(data, at, CSV_STARTS.has(byte))) return this.#cutAt(at);
+      if (byte === QUOTE) this.#isQuoted = !this.#isQuoted;
+      else if (byte === NEWLINE && !this.#isQuoted) this.#isAtRow = true;
+    }
+    return data.length;
+  }
+
+  /** False where the rows end: at the limit, or at an error. */
+  #beginRow(data: Buffer, at: number, isRow: boolean): boolean {
+    this.#isAtRow = false;
+    const byte = data[at];
+    if (!isRow) {
+      if (this.#layout === ARRAY && (byte === BRACKET || byte === NEWLINE)) return true;
+      this.#collectError(data.subarray(at));
+      return false;
+    }
+    if (this.#returned === this.#limit) {
+      this.#isCut = true;
+      return false;
+    }
+    this.#returned++;
+    return true;
+  }
+
+  #cutAt(row: number): number {
+    return Math.max(0, row - this.#layout.separator.length);
+  }
+
+  #collectError(text: Buffer): Buffer {
+    const known = this.#error ?? NOTHING;
+    if (known.length < MAX_ERROR_BYTES) this.#error = Buffer.concat([known, text]);
+    return NOTHING;
+  }
+}
+
+const NOTHING = Buffer.alloc(0);

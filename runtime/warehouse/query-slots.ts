@@ -1,0 +1,87 @@
+import {
+  ACQUIRE_TIMEOUT_MS,
+  FairQueue,
+  type Lease,
+  Overloaded,
+  type QueryTicket,
+  type Waiter,
+} from "./fair-queue.js";
+import type { IsStillNeeded } from "./warehouse.js";
+
+/** Interval of the check for queries that wait too long, or whose caller may run one again. */
+const CHECK_MS = 100;
+
+interface QuerySlotsOptions {
+  /** Queries that run at a time. */
+  readonly capacity: number;
+  /** Queries that may wait. */
+  readonly maxWaiting: number;
+  /** Slots for one caller. Default: its share of them. */
+  readonly perCaller?: number;
+  /** Whether there is memory for another result. */
+  readonly hasMemory?: () => boolean;
+}
+
+/** Limits the queries of a database whose connections need no pool, with the shares of a `FairQueue`. */
+export class QuerySlots {
+  readonly #queue: FairQueue;
+  readonly #hasMemory: () => boolean;
+  readonly #timer: NodeJS.Timeout;
+  #free: number;
+  #isClosed = false;
+
+  constructor({ hasMemory = () => true, ...options }: QuerySlotsOptions) {
+    this.#queue = new FairQueue(options);
+    this.#free = options.capacity;
+    this.#hasMemory = hasMemory;
+    this.#timer = setInterval(() => this.#check(), CHECK_MS).unref();
+  }
+
+  /** Waits for a slot. Rejects with `Overloaded`. */
+  acquire(ticket: QueryTicket, isStillNeeded: IsStillNeeded): Promise<Lease> {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) return reject(CLOSED());
+      const start = (lease: Lease): void => resolve(this.#take(lease));
+      const waiter: Waiter = { ...ticket, isStillNeeded, start, fail: reject };
+      if (!this.#queue.add(waiter)) return reject(new Overloaded("queueFull"));
+      this.#assign();
+    });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    for (const waiter of this.#queue.drain()) waiter.fail(CLOSED());
+  }
+
+  #take(lease: Lease): Lease {
+    let isHeld = true;
+    const release = (timedOut?: boolean): void => {
+      lease.release(timedOut);
+      if (!isHeld) return;
+      isHeld = false;
+      this.#free++;
+      this.#assign();
+    };
+    return {
+      isExpectedLong: lease.isExpectedLong,
+      release,
+      releaseConnection: () => lease.releaseConnection(),
+    };
+  }
+
+  #assign(): void {
+    for (let next; this.#free > 0 && this.#hasMemory() && (next = this.#queue.next()) !== null;) {
+      this.#free--;
+      next.waiter.start(next.lease);
+    }
+  }
+
+  #check(): void {
+    for (const waiter of this.#queue.removeExpired(ACQUIRE_TIMEOUT_MS))
+      waiter.fail(new Overloaded("timeout"));
+    this.#assign();
+  }
+}
+
+const CLOSED = (): Error => new Error("The database connections are closed.");

@@ -1,0 +1,180 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile, open } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const inRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+
+/** Installs the server: `npm install --prefix .data/clickhouse chdb@3.4.0`. Its entry point is internal: the version is pinned. */
+export const CLICKHOUSE_INSTALL = "npm install --prefix .data/clickhouse chdb@3.4.0";
+
+/** Where that puts the library with the server. */
+export const CLICKHOUSE_LIBRARY = inRoot(".data/clickhouse/node_modules/@chdb/lib-linux-x64-gnu/libchdb.so");
+
+/** The library, or the one that `LIBCHDB_SO_PATH` names; null where it is not installed. */
+export function clickhouseLibrary(): string | null {
+  const path = process.env["LIBCHDB_SO_PATH"] ?? CLICKHOUSE_LIBRARY;
+  return existsSync(path) ? path : null;
+}
+
+export interface ClickhouseOptions {
+  /** Data of the server; one server per folder. */
+  readonly folder: string;
+  readonly httpPort?: number;
+  readonly tcpPort?: number;
+  /** TCP ports of the servers of the cluster `shards`. */
+  readonly shards?: readonly number[];
+}
+
+/** A ClickHouse server of the npm package chdb: a child of this process, on the loopback address. Linux only. */
+export class ClickhouseServer {
+  readonly httpPort: number;
+  readonly tcpPort: number;
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess, httpPort: number, tcpPort: number) {
+    this.#child = child;
+    this.httpPort = httpPort;
+    this.tcpPort = tcpPort;
+  }
+
+  static async start(options: ClickhouseOptions): Promise<ClickhouseServer> {
+    const library = clickhouseLibrary();
+    if (library === null) throw new Error(`ClickHouse is not installed: run ${CLICKHOUSE_INSTALL}.`);
+    const { folder, httpPort = await freePort(), tcpPort = await freePort(), shards = [] } = options;
+    await mkdir(folder, { recursive: true });
+    const config = join(folder, "config.xml");
+    await writeFile(config, configOf(shards));
+    const log = await open(join(folder, "server.log"), "a");
+    const child = spawn(
+      "python3",
+      [
+        inRoot("scripts/clickhouse/server.py"),
+        library,
+        ...serverArguments(folder, config, httpPort, tcpPort),
+      ],
+      {
+        stdio: ["ignore", log.fd, log.fd],
+        detached: true,
+      },
+    );
+    await log.close();
+    const server = new ClickhouseServer(child, httpPort, tcpPort);
+    await server.#waitUntilReady(join(folder, "server.log"));
+    return server;
+  }
+
+  /** Address of a user; by default of the one that owns everything. */
+  url(database = "default", user = "default:"): string {
+    return `clickhouse://${user}@127.0.0.1:${String(this.httpPort)}/${database}`;
+  }
+
+  /** Runs SQL as the owner. Resolves with the text of the result. */
+  query(sql: string, settings: Readonly<Record<string, string>> = {}): Promise<string> {
+    return queryClickhouse(this.url(), sql, settings);
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Stops its threads: it neither answers nor closes a connection. */
+  freeze(): void {
+    this.#child.kill("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.#child.kill("SIGCONT");
+  }
+
+  /** Ends it as a power failure does. May be called again. */
+  async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = once(this.#child, "exit");
+    this.#child.kill("SIGKILL");
+    await ended;
+  }
+
+  async #waitUntilReady(log: string): Promise<void> {
+    for (let tries = 0; this.#child.exitCode === null && tries < 600; tries++) {
+      if (
+        await this.query("SELECT 1").then(
+          () => true,
+          () => false,
+        )
+      )
+        return;
+      await pause(50);
+    }
+    await this.kill();
+    throw new Error(`ClickHouse did not start: ${(await readFile(log, "utf8")).slice(-1000)}`);
+  }
+}
+
+/** Runs SQL through the HTTP interface. Rejects with the server's message. */
+export async function queryClickhouse(
+  url: string,
+  sql: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const { host, pathname, username, password } = new URL(url);
+  const parameters = new URLSearchParams({ database: pathname.slice(1) || "default", ...settings });
+  const response = await fetch(`http://${host}/?${parameters.toString()}`, {
+    method: "POST",
+    body: sql,
+    headers: {
+      "X-ClickHouse-User": decodeURIComponent(username),
+      "X-ClickHouse-Key": decodeURIComponent(password),
+    },
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${text.trim()} in ${sql.slice(0, 500)}`);
+  return text;
+}
+
+/** The server runs until this query ends: chdb's entry point is the one of `clickhouse-local`. */
+const SERVE =
+  "SYSTEM START LISTEN HTTP; SYSTEM START LISTEN TCP; SELECT sleepEachRow(1) FROM numbers(31536000) SETTINGS max_block_size=1 FORMAT Null";
+
+function serverArguments(
+  folder: string,
+  config: string,
+  httpPort: number,
+  tcpPort: number,
+): readonly string[] {
+  return [
+    `--path=${join(folder, "data")}`,
+    "--listen_host=127.0.0.1",
+    `--http_port=${String(httpPort)}`,
+    `--tcp_port=${String(tcpPort)}`,
+    `--config-file=${config}`,
+    `--query=${SERVE}`,
+  ];
+}
+
+function configOf(shards: readonly number[]): string {
+  const replicas = shards.map(
+    (port) => `<shard><replica><host>127.0.0.1</host><port>${String(port)}</port></replica></shard>`,
+  );
+  const cluster =
+    shards.length > 0 ? `<remote_servers><shards>${replicas.join("")}</shards></remote_servers>` : "";
+  return `<clickhouse>
+  <logger><level>warning</level><console>0</console></logger>
+  <users_config>${inRoot("scripts/clickhouse/users.xml")}</users_config>
+  ${cluster}
+  <query_log><database>system</database><table>query_log</table><flush_interval_milliseconds>500</flush_interval_milliseconds></query_log>
+</clickhouse>`;
+}
+
+/** A port of the loopback address that nothing listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
