@@ -86,7 +86,8 @@ function addWebhooks({ addForProject }: Group): void {
     SHOWN_ONCE,
   )
     .requiredOption("--url <url>", "the receiver's address")
-    .option("--allow-private", "allow private addresses", false);
+    .option("--allow-private", "allow private addresses", false)
+    .option(...CONCURRENCY);
   addForProject(
     "set",
     "change a receiver's address; pending events go to the new one",
@@ -99,7 +100,8 @@ function addWebhooks({ addForProject }: Group): void {
   )
     .requiredOption("--url <url>", "the receiver's address")
     .option("--webhook <id>", "the webhook's id; default: the project's only one, added if there is none")
-    .option("--allow-private", "allow private addresses", false);
+    .option("--allow-private", "allow private addresses", false)
+    .option(...CONCURRENCY);
   addForProject("list", "list receivers", "", ({ ramp, database }, id) => ramp.listWebhooks(database, id));
   for (const [usage, description] of [
     ["enable", "deliver events to a receiver again, pending ones first"],
@@ -144,7 +146,14 @@ function addWebhooks({ addForProject }: Group): void {
 const addressOf = (flags: Flags) => ({
   url: text(flags, "url"),
   allowPrivate: flags["allowPrivate"] === true,
+  concurrency: flags["concurrency"] as number | undefined,
 });
+
+const CONCURRENCY = [
+  "--concurrency <number>",
+  "deliveries at a time; 10 unless set",
+  integerBetween(1, 100),
+] as const;
 
 /** The flags that were given, under the names that the set-up uses. */
 function givenFlags(flags: Flags, names: Readonly<Record<string, string>>): Record<string, string> {

@@ -1,3 +1,4 @@
+import type { EventEmitter } from "node:events";
 import type { Logger } from "../server/logger.js";
 import type { RampMetrics } from "./ramp-metrics.js";
 import type { Currencies } from "./accounts/currency.js";
@@ -25,4 +26,8 @@ export interface RampContext {
   /** Address under which callers and customers reach the service, without a trailing slash. */
   readonly publicUrl: string;
   readonly now: () => Date;
+  /** `due`: an intent has become due. */
+  readonly signals: EventEmitter<{ due: [] }>;
+  /** Processing that goes on behind an answered request. */
+  readonly continued: Set<Promise<unknown>>;
 }

@@ -1,10 +1,11 @@
-import { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy, DeliveryWorker } from "./webhooks/deliver.js";
+import { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy, startDeliveryWorker } from "./webhooks/deliver.js";
 import type { ClientAddress } from "../server/headers.js";
 import type { Logger } from "../server/logger.js";
 import { type ConnectionSource, listen, type RunningServer } from "../server/listen.js";
 import { openRateLimitStore } from "../request/rate-limit/fallback-store.js";
 import { type RampLimits, RAMP_LIMITS } from "./api/authenticate.js";
 import { rampApp } from "./api/app.js";
+import { EventEmitter } from "node:events";
 import { RampMetrics } from "./ramp-metrics.js";
 import { readCurrencies } from "./accounts/currency.js";
 import { type PollingPolicy, DEFAULT_POLLING_POLICY } from "./intents/lease.js";
@@ -19,7 +20,8 @@ import { CustomerTokens, ensureSigningKey, SigningKeys } from "./tokens/customer
 import { TokenRevocations } from "./tokens/revocations.js";
 import { SubjectTokens } from "./tokens/subject-token.js";
 import { walletIssuer } from "./tokens/wallet-token.js";
-import { startQueue, taskList, startScheduler } from "./background-jobs.js";
+import { startHousekeeping } from "./housekeeping.js";
+import { startIntentWorker } from "./intents/intent-worker.js";
 import type { Environment } from "../operations/environment.js";
 
 export interface RampOptions {
@@ -60,7 +62,7 @@ export async function startRamp(options: RampOptions): Promise<RunningServer> {
 }
 
 async function serve(options: RampOptions, database: RampDatabase): Promise<RunningServer> {
-  const { host, port, addressOf, log, metricsPublic, databaseUrl, connectionSource } = options;
+  const { host, port, addressOf, log, metricsPublic, connectionSource } = options;
   const rates = openRateLimitStore(options.redisUrl, log);
   // The handler needs the server's address, which is known once the port is bound.
   let handler: ReturnType<typeof rampApp> | null = null;
@@ -83,17 +85,17 @@ async function serve(options: RampOptions, database: RampDatabase): Promise<Runn
       limits: options.limits ?? RAMP_LIMITS,
     };
     handler = rampApp({ ramp, authentication, metricsPublic });
-    const queue = startQueue(databaseUrl, taskList(ramp), log);
-    const scheduler = startScheduler(ramp);
-    const deliveries = new DeliveryWorker(ramp, options.deliveries ?? DEFAULT_DELIVERY_POLICY);
+    const intents = startIntentWorker(ramp);
+    ramp.signals.on("due", () => intents.wake());
+    const deliveries = startDeliveryWorker(ramp, options.deliveries ?? DEFAULT_DELIVERY_POLICY);
+    const housekeeping = startHousekeeping(ramp);
     log.info({ url: server.url }, "ramp listening");
     return {
       url: server.url,
       async stop() {
         await server.stop();
-        await scheduler.stop();
-        await deliveries.stop();
-        await queue.stop();
+        await Promise.all([intents, deliveries, housekeeping].map((worker) => worker.stop()));
+        await Promise.all(ramp.continued);
         rates.close();
         await database.close();
       },
@@ -134,6 +136,8 @@ async function openRamp(
     polling,
     publicUrl,
     now: () => new Date(),
+    signals: new EventEmitter(),
+    continued: new Set(),
   };
 }
 

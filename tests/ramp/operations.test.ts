@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
-import { deleteExpired } from "../../runtime/ramp/background-jobs.js";
+import { deleteExpired } from "../../runtime/ramp/housekeeping.js";
 import { check, compiledSchemas, violations } from "../../runtime/ramp/json-schema.js";
 import { diagnose, listIntentSummaries, showIntent } from "../../runtime/ramp/setup/diagnostics.js";
 import { connectProvider } from "../../runtime/ramp/setup/integrations.js";

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { IdempotentOperation, IsReplay, PreparedOperation, StoreResponse } from "../idempotency.js";
 import {
   type NewIntent,
@@ -6,7 +7,7 @@ import {
   readIntent,
   readOwnIntent,
 } from "../intents/intent-rows.js";
-import { processLeased, type OnIdle } from "../intents/process-intent.js";
+import { processIfFree, processLeased, type OnIdle } from "../intents/process-intent.js";
 import type { Intent, AccountSide } from "../intents/intent.js";
 import { newId, type ProjectId, isUuid } from "../database/id.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
@@ -18,7 +19,7 @@ import { type CreateIntentBody, metadataError } from "./request-schemas.js";
 import type { Customer } from "../tokens/customer-token.js";
 import { type ExternalAccount, readExternalAccounts } from "../accounts/external-account.js";
 import type { RampContext } from "../context.js";
-import { acquireLease, stealLease } from "../intents/lease.js";
+import { stealLease } from "../intents/lease.js";
 
 /** Records the intent, onboards it and, with `autoExecute` and no outstanding requirement, executes it. */
 export class IntentCreation implements IdempotentOperation {
@@ -59,9 +60,12 @@ export class IntentCreation implements IdempotentOperation {
     const { ramp, caller } = this.#call;
     const settle: OnIdle<RampResponse> = (tx, intent) =>
       store(tx, jsonResponse(201, intentEnvelope(ramp, caller.projectId, intent)));
-    if (this.#begun?.id === id)
-      return processLeased(ramp, caller.projectId, this.#begun, this.#leaseOwner, settle);
-    return continueIfFree(ramp, caller.projectId, id, this.#leaseOwner, settle);
+    const begun = this.#begun?.id === id ? this.#begun : null;
+    return answerInTime(ramp, caller.projectId, id, settle, () =>
+      begun
+        ? processLeased(ramp, caller.projectId, begun, this.#leaseOwner, settle)
+        : processIfFree(ramp, caller.projectId, id, this.#leaseOwner, settle),
+    );
   }
 }
 
@@ -171,28 +175,40 @@ export class IntentAction implements IdempotentOperation {
     const { ramp, caller } = this.#call;
     const settle: OnIdle<RampResponse> = (tx, intent) => store(tx, this.#change.answer(intent));
     await this.#change.recorded?.();
-    if (this.#begun) return processLeased(ramp, caller.projectId, this.#begun, this.#leaseOwner, settle);
-    return continueIfFree(ramp, caller.projectId, id, this.#leaseOwner, settle);
+    const begun = this.#begun;
+    return answerInTime(ramp, caller.projectId, id, settle, () =>
+      begun
+        ? processLeased(ramp, caller.projectId, begun, this.#leaseOwner, settle)
+        : processIfFree(ramp, caller.projectId, id, this.#leaseOwner, settle),
+    );
   }
 }
 
-/** Processes an intent if its lease is free; settles with its present state otherwise. */
-async function continueIfFree<T>(
+/** The answer once the intent is idle; after `answerWithinMs` the one for the recorded state, while the processing goes on. */
+async function answerInTime<T>(
   ramp: RampContext,
   projectId: ProjectId,
   id: string,
-  leaseOwner: string,
   settle: OnIdle<T>,
+  process: () => Promise<T>,
 ): Promise<T> {
-  const leased = await ramp.database.inProject(projectId, async (tx) => {
-    const [isLeased, intent] = await Promise.all([
-      acquireLease(tx, id, leaseOwner, ramp.polling),
-      readIntent(tx, id),
-    ]);
-    if (intent === null) throw new Error(`The intent ${id} does not exist.`);
-    return isLeased ? { intent } : { settled: await settle(tx, intent) };
+  const processing = process();
+  const late = new AbortController();
+  const deadline = sleep(ramp.polling.answerWithinMs, "late" as const, { signal: late.signal });
+  const first = await Promise.race([processing.then((answer) => ({ answer })), deadline]).finally(() => {
+    deadline.catch(() => undefined);
+    late.abort();
   });
-  return "settled" in leased
-    ? leased.settled
-    : processLeased(ramp, projectId, leased.intent, leaseOwner, settle);
+  if (first !== "late") return first.answer;
+  const continued = processing
+    .catch((error: unknown) =>
+      ramp.log.warn({ intent: id, err: error }, "intent not processed: polled later"),
+    )
+    .finally(() => ramp.continued.delete(continued));
+  ramp.continued.add(continued);
+  return ramp.database.inProject(projectId, async (tx) => {
+    const intent = await readIntent(tx, id);
+    if (intent === null) throw new Error(`The intent ${id} does not exist.`);
+    return settle(tx, intent);
+  });
 }

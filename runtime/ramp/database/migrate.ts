@@ -1,13 +1,7 @@
-import { Logger as QueueLogger, runMigrations as migrateQueue } from "graphile-worker";
 import { runner } from "node-pg-migrate";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { seedCurrencies } from "../accounts/currency.js";
-
-/** Where the queue keeps its tables. */
-export const QUEUE_SCHEMA = "ramp_jobs";
-
-const SILENT_QUEUE_LOG = new QueueLogger(() => () => undefined);
 
 /** Advisory lock of a migration: of several processes that start together one migrates, the others wait. Any constant. */
 const MIGRATION_LOCK = 7_262_001;
@@ -29,7 +23,6 @@ export async function migrate(databaseUrl: string): Promise<readonly string[]> {
   await client.connect();
   try {
     await client.query("SELECT pg_advisory_lock($1)", [MIGRATION_LOCK]);
-    await migrateQueue({ connectionString: databaseUrl, schema: QUEUE_SCHEMA, logger: SILENT_QUEUE_LOG });
     const ran = await runner({
       dbClient: client,
       dir: MIGRATIONS,

@@ -14,8 +14,8 @@ import { FIELD_PREFIX, type FormState, UNTOUCHED } from "./form-view.js";
 import { page, type PageResponse, pageHeaders, problemPage } from "./layout.js";
 import { equalsInConstantTime, type OpenedPage, openLink, type PageKind, pageUrl } from "./link.js";
 import { confirmView, endView, formView, payView, type PageView, waitingView } from "./page-views.js";
-import { stealLease } from "../intents/lease.js";
-import { processIntent, processLeased } from "../intents/process-intent.js";
+import { planPoll, stealLease } from "../intents/lease.js";
+import { processIfFree, processLeased } from "../intents/process-intent.js";
 import type { Intent } from "../intents/intent.js";
 import { createPayment } from "../intents/transitions.js";
 import { lockIntent } from "../intents/intent-rows.js";
@@ -193,7 +193,8 @@ async function submitForm(
   const reply = await provider.submit(id, code, { fields: values });
   switch (reply.kind) {
     case "answer":
-      await processIntent(ramp, projectId, id);
+      await ramp.database.inProject(projectId, (tx) => planPoll(tx, id));
+      await processIfFree(ramp, projectId, id, newId(), () => undefined);
       return { kind: "taken" };
     case "refused":
       return { kind: "invalid", errors: new Map([["", reply.message]]) };

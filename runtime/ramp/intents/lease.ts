@@ -11,19 +11,29 @@ import { type Intent, isTerminal } from "./intent.js";
 export interface PollingPolicy {
   /** Lifetime of a lease: longer than the provider calls of one step may take. */
   readonly leaseMs: number;
-  /** Interval of look-ups while the provider sends no callback. */
+  /**
+   * First interval of look-ups while the provider sends no callback. It grows to a quarter of the time since the last change,
+   * up to `maxPollMs`.
+   */
   readonly compliancePollMs: number;
   readonly executionPollMs: number;
+  readonly maxPollMs: number;
   /** Pause after the first failed attempt; doubles up to the maximum. */
   readonly firstBackoffMs: number;
   readonly maxBackoffMs: number;
   /** Failed attempts in a row after which an intent needs the operator's attention. */
   readonly attentionAfter: number;
-  /** Returns and refunds are looked for at this interval, for this long after SUCCESS. */
-  readonly refundPollMs: number;
-  readonly refundWindowMs: number;
+  /** An ended order is looked up for this long: money can move after its end. The interval grows from the first to the longest. */
+  readonly followUpMs: number;
+  readonly followUpPollMs: number;
+  readonly maxFollowUpPollMs: number;
   /** Lifetime of an intent (runtime/ramp/README.md, States). */
   readonly intentLifetimeMs: number;
+  /** Intents of one connection that a process works on at a time, and intents of all. */
+  readonly perConnection: number;
+  readonly maxInFlight: number;
+  /** A request that waits for a provider is answered with the recorded state after this; the work goes on. */
+  readonly answerWithinMs: number;
 }
 
 const HOUR_MS = 60 * 60_000;
@@ -32,13 +42,18 @@ export const DEFAULT_POLLING_POLICY: PollingPolicy = {
   leaseMs: 120_000,
   compliancePollMs: 60_000,
   executionPollMs: 15_000,
+  maxPollMs: 10 * 60_000,
   firstBackoffMs: 1_000,
   maxBackoffMs: 60_000,
   attentionAfter: 10,
-  refundPollMs: 6 * HOUR_MS,
   // Bank debits can be returned for two months after they settled.
-  refundWindowMs: 60 * 24 * HOUR_MS,
+  followUpMs: 60 * 24 * HOUR_MS,
+  followUpPollMs: 60_000,
+  maxFollowUpPollMs: 24 * HOUR_MS,
   intentLifetimeMs: 24 * HOUR_MS,
+  perConnection: 10,
+  maxInFlight: 200,
+  answerWithinMs: 4_000,
 };
 
 /**
@@ -107,32 +122,36 @@ export function releaseLease(tx: ProjectTransaction, intent: Intent, policy: Pol
 
 /** Null: no further poll unless a callback arrives. */
 function nextPollAt(intent: Intent, policy: PollingPolicy, now: number): Date | null {
-  if (isTerminal(intent.status)) return nextRefundPollAt(intent, policy, now);
-  const { failedAttempts } = intent;
+  const { failedAttempts, status, transaction, expiresAt, updatedAt } = intent;
   const { firstBackoffMs, maxBackoffMs } = policy;
+  if (isTerminal(status)) return nextFollowUpAt(intent, policy, now);
   if (failedAttempts > 0)
     return new Date(now + Math.min(firstBackoffMs * 2 ** Math.min(failedAttempts - 1, 20), maxBackoffMs));
-  const interval = pollIntervalOf(intent, policy);
+  const changedAt = transaction?.updatedAt ?? updatedAt;
+  const first = transaction === null ? policy.compliancePollMs : policy.executionPollMs;
+  // A customer who does not pay causes no change at the provider: no poll until the intent expires.
+  const isIdle = transaction === null && status === "PENDING_PAYMENT";
+  const interval = isIdle ? policy.intentLifetimeMs : grownInterval(now, changedAt, first, policy.maxPollMs);
   // After its expiry an intent is open only because the provider has the money: it is polled as before.
-  const expiry = intent.expiresAt.getTime();
+  const expiry = expiresAt.getTime();
   return new Date(expiry > now ? Math.min(now + interval, expiry) : now + interval);
 }
 
-function nextRefundPollAt(
+/** A quarter of the time since the last change, within bounds: 200 unpaid intents of an hour cause 20 look-ups a minute. */
+function grownInterval(now: number, changedAt: Date, first: number, longest: number): number {
+  return Math.min(Math.max((now - changedAt.getTime()) / 4, first), longest);
+}
+
+/** The order of an ended intent is looked up until the window closes, and after it while the intent needs attention. */
+function nextFollowUpAt(
   { transaction, attentionReason }: Intent,
-  { refundPollMs, refundWindowMs }: PollingPolicy,
+  { followUpMs, followUpPollMs, maxFollowUpPollMs }: PollingPolicy,
   now: number,
 ): Date | null {
   if (transaction === null) return null;
-  const canRefund =
-    transaction.status === "SUCCESS" && now < transaction.updatedAt.getTime() + refundWindowMs;
-  return canRefund || attentionReason !== null ? new Date(now + refundPollMs) : null;
-}
-
-/** A customer who does not pay causes no change at the provider: no poll until the intent expires. */
-function pollIntervalOf({ status, transaction }: Intent, policy: PollingPolicy): number {
-  if (transaction !== null) return policy.executionPollMs;
-  return status === "PENDING_PAYMENT" ? policy.intentLifetimeMs : policy.compliancePollMs;
+  const { updatedAt } = transaction;
+  if (attentionReason === null && now >= updatedAt.getTime() + followUpMs) return null;
+  return new Date(now + grownInterval(now, updatedAt, followUpPollMs, maxFollowUpPollMs));
 }
 
 /**
@@ -142,8 +161,8 @@ function pollIntervalOf({ status, transaction }: Intent, policy: PollingPolicy):
 const SET_POLL_REQUESTED =
   "poll_requested = true, next_poll_at = CASE WHEN lease_owner IS NULL THEN now() ELSE lease_expires_at END";
 
-/** For a process that could not get the lease of an intent: plans a poll for its end, if the intent is polled at all. */
-export async function pollAfterLease(tx: ProjectTransaction, id: string): Promise<void> {
+/** Plans a poll for now, or for the end of the lease, if the intent is polled at all. */
+export async function planPoll(tx: ProjectTransaction, id: string): Promise<void> {
   await tx.rows(
     `UPDATE ramp.intents SET ${SET_POLL_REQUESTED} WHERE ${OF_PROJECT} AND id = $1 AND next_poll_at IS NOT NULL`,
     [id],
@@ -151,25 +170,20 @@ export async function pollAfterLease(tx: ProjectTransaction, id: string): Promis
 }
 
 /**
- * For a provider's callback: plans a poll and enqueues it at once. Does nothing unless the intent belongs to the connection
- * and one of the credential versions that verified the callback. A terminal intent with a transaction is polled too: its
- * payment can still be refunded.
+ * For a provider's callback: plans a poll. False unless the intent belongs to the connection and one of the credential
+ * versions that verified the callback. A terminal intent with a transaction is polled too: its payment can still be refunded.
  */
 export async function requestPoll(
   tx: ProjectTransaction,
   id: string,
   connectionId: string,
   versions: readonly number[],
-): Promise<void> {
+): Promise<boolean> {
   const found = await tx.row(
     `UPDATE ramp.intents i SET ${SET_POLL_REQUESTED}
      WHERE ${ofProject("i")} AND id = $1 AND connection_id = $2 AND connection_version = ANY($3::int[]) AND (next_poll_at IS NOT NULL OR EXISTS
        (SELECT FROM ramp.transactions t WHERE t.project_id = i.project_id AND t.intent_id = i.id)) RETURNING id`,
     [id, connectionId, versions],
   );
-  if (found !== null)
-    tx.write(
-      `SELECT ramp.enqueue('process_intent', json_build_object('projectId', $1::text, 'intentId', $2::text), 'process_intent:' || $2)`,
-      [tx.projectId, id],
-    );
+  return found !== null;
 }

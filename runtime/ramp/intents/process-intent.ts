@@ -1,13 +1,12 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { RampContext } from "../context.js";
-import { newId, type ProjectId } from "../database/id.js";
+import type { ProjectId } from "../database/id.js";
 import { PreconditionFailed, type ProjectTransaction } from "../database/ramp-database.js";
 import { failpoint } from "../failpoints.js";
 import { applyEnd } from "./apply-reply.js";
 import { createPayment, recordAttention } from "./transitions.js";
 import { type Intent, nextStep, type Progress, type Step } from "./intent.js";
 import { lockIntent, readIntent } from "./intent-rows.js";
-import { acquireLease, assertLease, pollAfterLease, releaseLease, renewLease } from "./lease.js";
+import { acquireLease, assertLease, releaseLease, renewLease } from "./lease.js";
 import { callProvider, type StepOutcome } from "./provider-steps.js";
 
 /** Called in the transaction in which an intent becomes idle, for example to store the answer to a request. */
@@ -114,22 +113,19 @@ function recordedFailpoint(step: Step): Promise<void> | undefined {
   return undefined;
 }
 
-/** Most leases end within this time. */
-const LEASE_RETRY_MS = 250;
-const LEASE_ATTEMPTS = 8;
-
-/** Processes an intent as soon as its lease is free; one that stays leased is polled when its lease ends. */
-export async function processIntent(ramp: RampContext, projectId: ProjectId, id: string): Promise<void> {
-  const owner = newId();
-  for (let attempt = 0; attempt < LEASE_ATTEMPTS; attempt++) {
-    const [isLeased, intent] = await ramp.database.inProject(projectId, (tx) =>
-      Promise.all([acquireLease(tx, id, owner, ramp.polling), readIntent(tx, id)]),
-    );
-    if (intent === null) return;
-    if (isLeased) return processLeased(ramp, projectId, intent, owner, () => undefined);
-    // Not leased, but no poll is planned: nothing is left to do.
-    if (intent.leaseOwner === null) return;
-    await sleep(LEASE_RETRY_MS);
-  }
-  await ramp.database.inProject(projectId, (tx) => pollAfterLease(tx, id));
+/** Processes an intent if its lease is free; calls `onIdle` with its present state otherwise. */
+export async function processIfFree<T>(
+  ramp: RampContext,
+  projectId: ProjectId,
+  id: string,
+  owner: string,
+  onIdle: OnIdle<T>,
+): Promise<T> {
+  const leased = await ramp.database.inProject(projectId, async (tx) => {
+    const isLeased = await acquireLease(tx, id, owner, ramp.polling);
+    const intent = await readIntent(tx, id);
+    if (intent === null) throw new Error(`The intent ${id} does not exist.`);
+    return isLeased ? { intent } : { settled: await onIdle(tx, intent) };
+  });
+  return "settled" in leased ? leased.settled : processLeased(ramp, projectId, leased.intent, owner, onIdle);
 }

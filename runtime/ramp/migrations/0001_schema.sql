@@ -256,7 +256,7 @@ CREATE TABLE ramp.intents (
   id uuid NOT NULL,
   customer_id text NOT NULL,
   connection_id uuid NOT NULL,
-  connection_version integer NOT NULL,
+  connection_version integer NOT NULL DEFAULT 1,
   type text NOT NULL CHECK (type IN ('ONRAMP', 'OFFRAMP')),
   status text NOT NULL CHECK (status IN ('PENDING', 'COMPLIANCE_IN_PROGRESS', 'COMPLIANCE_APPROVED', 'PENDING_PAYMENT',
     'TRANSACTION_IN_PROGRESS', 'COMPLETED', 'COMPLIANCE_FAILED', 'TRANSACTION_FAILED', 'EXPIRED', 'CANCELLED')),
@@ -299,7 +299,8 @@ CREATE TABLE ramp.intents (
   CHECK ((attention_reason IS NULL) = (attention_since IS NULL))
 );
 CREATE INDEX ON ramp.intents (project_id, customer_id, created_at DESC, id DESC);
-CREATE INDEX ON ramp.intents (next_poll_at) WHERE next_poll_at IS NOT NULL;
+-- Due intents are found per connection: one with many must not hide those of others.
+CREATE INDEX ON ramp.intents (project_id, connection_id, next_poll_at) WHERE next_poll_at IS NOT NULL;
 CREATE INDEX ON ramp.intents (attention_since) WHERE attention_since IS NOT NULL;
 -- A project reads its intents newest first, by status, or by what changed since.
 CREATE INDEX ON ramp.intents (project_id, created_at DESC, id DESC);
@@ -406,6 +407,8 @@ CREATE TABLE ramp.webhook_endpoints (
   previous_secret bytea,
   previous_secret_until timestamptz,
   allow_private boolean NOT NULL DEFAULT false,
+  -- Deliveries at a time, over all processes.
+  concurrency integer NOT NULL DEFAULT 10 CHECK (concurrency BETWEEN 1 AND 100),
   enabled boolean NOT NULL DEFAULT true,
   -- Circuit breaker: failed attempts in a row, and until when nothing is sent.
   failures integer NOT NULL DEFAULT 0,
@@ -469,12 +472,6 @@ BEGIN
   END LOOP;
 END
 $$;
-
--- Puts a job into the queue in the transaction that makes it necessary; the role of a project has no way into the queue's
--- own tables.
-CREATE FUNCTION ramp.enqueue(task text, payload json, key text) RETURNS void LANGUAGE sql SECURITY DEFINER
-  SET search_path = pg_catalog, pg_temp
-  AS $$ SELECT ramp_jobs.add_job(task, payload => payload, job_key => key, max_attempts => 1) $$;
 
 -- What the role of a project may do; nothing is ever deleted by it.
 DO $$

@@ -9,6 +9,8 @@ import { failed, type SetupResult, succeeded, urlProblem } from "./result.js";
 export interface WebhookAddress {
   readonly url: string;
   readonly allowPrivate: boolean;
+  /** Deliveries at a time, over all processes, 1 to 100. Default: 10, or as before. */
+  readonly concurrency?: number | undefined;
 }
 
 function addressProblem({ url, allowPrivate }: WebhookAddress): string | null {
@@ -39,12 +41,16 @@ export async function addWebhook(
   const webhookId = newId();
   const secret = newSecret();
   await database.inProject(projectId, (tx) =>
-    tx.rows("INSERT INTO ramp.webhook_endpoints (id, url, secret, allow_private) VALUES ($1, $2, $3, $4)", [
-      webhookId,
-      address.url,
-      vault.seal(webhookPurpose(projectId, webhookId), secret),
-      address.allowPrivate,
-    ]),
+    tx.rows(
+      "INSERT INTO ramp.webhook_endpoints (id, url, secret, allow_private, concurrency) VALUES ($1, $2, $3, $4, $5)",
+      [
+        webhookId,
+        address.url,
+        vault.seal(webhookPurpose(projectId, webhookId), secret),
+        address.allowPrivate,
+        address.concurrency ?? 10,
+      ],
+    ),
   );
   return succeeded({ webhookId, secret });
 }
@@ -68,9 +74,9 @@ export async function setWebhook(
     return failed("The project has several endpoints: name one with --webhook.");
   const row = await database.inProject(projectId, (tx) =>
     tx.row(
-      `UPDATE ramp.webhook_endpoints SET url = $2, allow_private = $3, failures = 0, paused_until = NULL
+      `UPDATE ramp.webhook_endpoints SET url = $2, allow_private = $3, concurrency = COALESCE($4, concurrency), failures = 0, paused_until = NULL
        WHERE id::text = $1 RETURNING id`,
-      [webhookId.toLowerCase(), address.url, address.allowPrivate],
+      [webhookId.toLowerCase(), address.url, address.allowPrivate, address.concurrency ?? null],
     ),
   );
   return row === null ? noWebhook(webhookId) : succeeded({ webhookId });
@@ -106,6 +112,7 @@ export interface WebhookSummary {
   readonly webhookId: string;
   readonly url: string;
   readonly enabled: boolean;
+  readonly concurrency: number;
   /** Failed attempts in a row. */
   readonly failures: number;
   /** Number of pending deliveries. */
@@ -116,7 +123,7 @@ export interface WebhookSummary {
 export function listWebhooks(database: RampDatabase, projectId: ProjectId): Promise<WebhookSummary[]> {
   return database.inProject(projectId, (tx) =>
     tx.rows<WebhookSummary>(
-      `SELECT id AS "webhookId", url, enabled, failures, created_at AS "createdAt", (SELECT count(*)::int FROM ramp.webhook_deliveries d
+      `SELECT id AS "webhookId", url, enabled, concurrency, failures, created_at AS "createdAt", (SELECT count(*)::int FROM ramp.webhook_deliveries d
          WHERE d.project_id = e.project_id AND d.endpoint_id = e.id AND d.status = 'PENDING') AS pending
        FROM ramp.webhook_endpoints e ORDER BY created_at, id`,
     ),

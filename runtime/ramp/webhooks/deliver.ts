@@ -1,4 +1,5 @@
 import { Webhook } from "standardwebhooks";
+import { ClaimWorker } from "../claim-worker.js";
 import type { RampContext } from "../context.js";
 import { type ProjectId, projectId } from "../database/id.js";
 import type { OperatorTransaction } from "../database/ramp-database.js";
@@ -8,8 +9,6 @@ import { namesPrivateAddress, type OutboundResult, publicLookup, sendRequest } f
 /** How events are delivered (runtime/ramp/README.md, Webhooks). */
 export interface DeliveryPolicy {
   readonly timeoutMs: number;
-  /** Deliveries to one endpoint at a time, over all processes. */
-  readonly perEndpoint: number;
   /** Deliveries of this process at a time. */
   readonly maxInFlight: number;
   /** After this many failed attempts in a row an endpoint is paused for `breakerPauseMs`, then gets one attempt at a time. */
@@ -19,8 +18,7 @@ export interface DeliveryPolicy {
 
 export const DEFAULT_DELIVERY_POLICY: DeliveryPolicy = {
   timeoutMs: 10_000,
-  perEndpoint: 2,
-  maxInFlight: 100,
+  maxInFlight: 500,
   breakerFailures: 5,
   breakerPauseMs: 30_000,
 };
@@ -53,64 +51,24 @@ interface Delivery {
 
 type DeliveryContext = Pick<RampContext, "database" | "vault" | "log" | "now">;
 
-/** Claims due deliveries and sends them, apart from the processing of intents, which no receiver must delay. */
-export class DeliveryWorker {
-  readonly #ramp: DeliveryContext;
-  readonly #policy: DeliveryPolicy;
-  readonly #inFlight = new Set<Promise<void>>();
-  readonly #timer: NodeJS.Timeout;
-  #claiming: Promise<void> | null = null;
-  #isStopped = false;
-
-  constructor(ramp: DeliveryContext, policy: DeliveryPolicy) {
-    this.#ramp = ramp;
-    this.#policy = policy;
-    this.#timer = setInterval(() => this.#claimIfIdle(), POLL_MS);
-  }
-
-  /** Finishes the attempts under way. */
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearInterval(this.#timer);
-    await this.#claiming;
-    await Promise.all(this.#inFlight);
-  }
-
-  #claimIfIdle(): void {
-    if (this.#isStopped || this.#claiming !== null) return;
-    this.#claiming = this.#claim()
-      .catch((error: unknown) =>
-        this.#ramp.log.warn({ err: error }, "webhook deliveries not claimed: the next poll tries again"),
-      )
-      .finally(() => (this.#claiming = null));
-  }
-
-  async #claim(): Promise<void> {
-    const capacity = this.#policy.maxInFlight - this.#inFlight.size;
-    if (capacity <= 0) return;
-    const claimed = await this.#ramp.database.asOperator((tx) => claimDue(tx, this.#policy, capacity));
-    for (const delivery of claimed) {
-      const attempt = this.#deliver(delivery)
-        .catch((error: unknown) =>
-          this.#ramp.log.warn(
-            { err: error },
-            "webhook delivery not recorded: repeated when its claim expires",
-          ),
-        )
-        .finally(() => {
-          this.#inFlight.delete(attempt);
-          this.#claimIfIdle();
-        });
-      this.#inFlight.add(attempt);
-    }
-  }
-
-  async #deliver(delivery: Delivery): Promise<void> {
-    const result = await send(this.#ramp, this.#policy, delivery);
-    // After a crash here the attempt is repeated: an event is delivered at least once.
-    await failpoint("delivery.answered");
-    await this.#ramp.database.asOperator((tx) => recordAttempt(tx, this.#policy, delivery, result));
-  }
+/** Delivers due events, apart from the processing of intents, which no receiver must delay. */
+export function startDeliveryWorker(ramp: DeliveryContext, policy: DeliveryPolicy): ClaimWorker<Delivery> {
+  const { database, log } = ramp;
+  return new ClaimWorker<Delivery>(
+    {
+      name: "webhook deliveries",
+      pollMs: POLL_MS,
+      maxInFlight: policy.maxInFlight,
+      claim: (capacity) => database.asOperator((tx) => claimDue(tx, policy, capacity)),
+      async run(delivery) {
+        const result = await send(ramp, policy, delivery);
+        // After a crash here the attempt is repeated: an event is delivered at least once.
+        await failpoint("delivery.answered");
+        await database.asOperator((tx) => recordAttempt(tx, policy, delivery, result));
+      },
+    },
+    log,
+  );
 }
 
 /**
@@ -120,7 +78,7 @@ export class DeliveryWorker {
  */
 async function claimDue(
   tx: OperatorTransaction,
-  { perEndpoint, breakerFailures, timeoutMs }: DeliveryPolicy,
+  { breakerFailures, timeoutMs }: DeliveryPolicy,
   capacity: number,
 ): Promise<readonly Delivery[]> {
   const endpoints = await tx.rows<{ id: string }>(
@@ -133,7 +91,7 @@ async function claimDue(
   const until = `now() + interval '${String(Math.ceil(timeoutMs / 1000) + CLAIM_GRACE_SECONDS)} s'`;
   return tx.rows<Delivery>(
     `WITH endpoint AS (
-       SELECT e.*, CASE WHEN e.failures >= $2 THEN 1 ELSE $3 END - (
+       SELECT e.*, CASE WHEN e.failures >= $2 THEN 1 ELSE e.concurrency END - (
          SELECT count(*) FROM ramp.webhook_deliveries b
          WHERE b.project_id = e.project_id AND b.endpoint_id = e.id AND b.attempted_until > now()) AS free
        FROM ramp.webhook_endpoints e WHERE e.id = ANY($1::uuid[])),
@@ -142,14 +100,14 @@ async function claimDue(
          SELECT d.project_id, d.id, d.attempt_at FROM ramp.webhook_deliveries d
          WHERE d.project_id = e.project_id AND d.endpoint_id = e.id AND d.status = 'PENDING' AND d.attempt_at <= now()
          ORDER BY d.attempt_at, d.event_id LIMIT GREATEST(e.free, 0) FOR NO KEY UPDATE SKIP LOCKED) d
-       ORDER BY d.attempt_at LIMIT $4)
+       ORDER BY d.attempt_at LIMIT $3)
      UPDATE ramp.webhook_deliveries d SET attempts = attempts + 1, attempted_until = ${until}, attempt_at = ${until}, updated_at = now()
      FROM due, ramp.events v, endpoint e
      WHERE d.project_id = due.project_id AND d.id = due.id AND v.project_id = d.project_id AND v.id = d.event_id
        AND e.project_id = d.project_id AND e.id = d.endpoint_id
      RETURNING d.project_id, d.id, d.attempts, d.event_id, v.body, d.endpoint_id, e.url, e.secret, e.allow_private,
        CASE WHEN e.previous_secret_until > now() THEN e.previous_secret END AS previous_secret`,
-    [endpoints.map(({ id }) => id), breakerFailures, perEndpoint, capacity],
+    [endpoints.map(({ id }) => id), breakerFailures, capacity],
   );
 }
 

@@ -62,6 +62,12 @@ export interface CardProvider {
   status: Execution["status"];
   /** Awaited between the reading of an execution's state and its answer. */
   answerLookUp: () => Promise<void>;
+  /** Awaited before an order is answered. */
+  answerOrder: () => Promise<void>;
+  /** What answers about executions say beside id, reference and status. */
+  execution: Partial<Execution>;
+  /** The bodies of the requests with an idempotency key, by key. */
+  readonly bodies: Map<string, string[]>;
   connect(world: World, project: TestProject): Promise<SetupResult<{ readonly providerId: string }>>;
 }
 
@@ -94,15 +100,18 @@ export async function ownCardProvider(): Promise<CardProvider> {
     if (order?.movement) provider.ordered.push(order.movement);
     const id = order?.id ?? named;
     if (resource === "onboardings") return { id, requirements: [] };
-    return { id, reference: "r", status: provider.status, failureReason: null, instructions: [] };
+    const { status, execution } = provider;
+    return { id, reference: "r", status, failureReason: null, instructions: [], ...execution };
   };
   const server = createServer((request, response) => {
     let text = "";
     request.on("data", (chunk: Buffer) => (text += chunk.toString()));
     request.on("end", () => {
       const body = JSON.stringify(answer(request.url ?? "", text === "" ? null : JSON.parse(text)));
+      const key = String(request.headers["idempotency-key"] ?? "");
+      if (key !== "") provider.bodies.set(key, [...(provider.bodies.get(key) ?? []), text]);
       const isLookUp = request.method === "GET" && request.url?.startsWith("/executions/") === true;
-      void (isLookUp ? provider.answerLookUp() : Promise.resolve()).then(() =>
+      void (isLookUp ? provider.answerLookUp() : key ? provider.answerOrder() : Promise.resolve()).then(() =>
         response.writeHead(200, { "content-type": "application/json" }).end(body),
       );
     });
@@ -118,8 +127,22 @@ export async function ownCardProvider(): Promise<CardProvider> {
     ordered: [],
     status: "PROCESSING",
     answerLookUp: () => Promise.resolve(),
+    answerOrder: () => Promise.resolve(),
+    execution: {},
+    bodies: new Map(),
     connect: ({ database, vault }, { id }) =>
       connectProvider(database, vault, id, { provider: "cards", url, keyId: "key", secret: "secret" }),
   };
   return provider;
+}
+
+/** The body of an on-ramp over a card. */
+export function cardOnramp(more: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  return {
+    src: { currencyCode: "USD", details: { countryCode: "US", rail: "CARD", cardToken: "tok_abcd" } },
+    dest: { currencyCode: "USDC_POLYGON", details: { address: `0x${"12".repeat(20)}` } },
+    srcAmount: "100.00",
+    autoExecute: true,
+    ...more,
+  };
 }

@@ -34,9 +34,11 @@ export const FAST: PollingPolicy = {
   leaseMs: 3_000,
   compliancePollMs: 500,
   executionPollMs: 300,
+  maxPollMs: 500,
   firstBackoffMs: 100,
   maxBackoffMs: 500,
-  refundPollMs: 500,
+  followUpPollMs: 500,
+  maxFollowUpPollMs: 500,
 };
 
 /** A database of a test file's own on the real server, dropped at the end; a copy of `template` where one is given. */

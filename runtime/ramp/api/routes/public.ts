@@ -53,7 +53,7 @@ export const receiveCallback = route("provider", {
     });
     const [first] = verified;
     if (!first) return rampError("INVALID_SIGNATURE");
-    await ramp.database.inProject(id, (tx) =>
+    const isPlanned = await ramp.database.inProject(id, (tx) =>
       requestPoll(
         tx,
         first.intentId,
@@ -61,6 +61,7 @@ export const receiveCallback = route("provider", {
         verified.map(({ version }) => version),
       ),
     );
+    if (isPlanned) ramp.signals.emit("due");
     await failpoint("callback.recorded");
     return jsonResponse(200, { received: true });
   },

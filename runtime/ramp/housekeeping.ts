@@ -1,0 +1,62 @@
+import { projectId } from "./database/id.js";
+import type { RampContext } from "./context.js";
+import type { RampDatabase } from "./database/ramp-database.js";
+import { refreshCapabilities } from "./providers/provider-connections.js";
+
+/** Interval of housekeeping. Each process does it; no row is deleted twice. */
+const INTERVAL_MS = 60_000;
+
+/** Deletes expired rows and refreshes capabilities until stopped. */
+export function startHousekeeping(ramp: RampContext): { stop(): Promise<void> } {
+  let running: Promise<void> | null = null;
+  const run = (): void => {
+    running ??= housekeep(ramp)
+      .catch((error: unknown) => ramp.log.warn({ err: error }, "housekeeping failed"))
+      .finally(() => (running = null));
+  };
+  const timer = setInterval(run, INTERVAL_MS);
+  run();
+  return {
+    async stop() {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
+
+/** Deletes expired rows and refreshes the capabilities of providers. */
+async function housekeep(ramp: RampContext): Promise<void> {
+  await deleteExpired(ramp.database);
+  const projects = await ramp.database.asOperator((tx) =>
+    tx.rows<{ project_id: string }>(
+      "SELECT DISTINCT project_id FROM ramp.provider_connections WHERE enabled AND capabilities_at < now() - interval '5 min'",
+    ),
+  );
+  for (const { project_id } of projects) await refreshCapabilities(ramp, projectId(project_id));
+}
+
+/** Rows deleted in one transaction: a large backlog must not hold locks or fill the write-ahead log at once. */
+const DELETE_BATCH = 1_000;
+
+/** Tables with rows that expire. Revocations are kept for as long as a token can live, 30 days (`max_token_seconds`). */
+const EXPIRED = [
+  { table: "idempotency_claims", where: "expires_at < now()" },
+  { table: "wallet_nonces", where: "expires_at < now()" },
+  // For a day an expired quote gets another error than an unknown one.
+  { table: "quotes", where: "expires_at < now() - interval '1 day'" },
+  { table: "token_revocations", where: "revoked_at < now() - interval '31 days'" },
+] as const;
+
+/** Deletes expired rows in batches. */
+export async function deleteExpired(database: RampDatabase, batch = DELETE_BATCH): Promise<void> {
+  for (const { table, where } of EXPIRED)
+    for (;;) {
+      const deleted = await database.asOperator((tx) =>
+        tx.rows(
+          `DELETE FROM ramp.${table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ramp.${table} WHERE ${where} LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING 1`,
+          [batch],
+        ),
+      );
+      if (deleted.length < batch) break;
+    }
+}
