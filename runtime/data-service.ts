@@ -130,24 +130,29 @@ function openUsage(
   return null;
 }
 
-/** The fields of a request's log line. Keys appear by id; the trace fields have OpenTelemetry's names. */
+/**
+ * The fields of a request's log line. Keys appear by id, callers without one by their network address; a refusal has the
+ * error's code and the parameter's name, never its value; the trace fields have OpenTelemetry's names.
+ */
 export function requestFields(record: RequestRecord): object {
-  const { requestId, method, route, status, milliseconds, rows, bytes, databaseMs, owner, tier, trace } =
-    record;
-  const fields = {
+  const { requestId, method, route, status, rows, bytes, owner, tier, trace, error, unknownPath } = record;
+  const { milliseconds, databaseMs, callerId } = record;
+  return {
     requestId,
     method,
     route,
+    ...(unknownPath !== null && { path: unknownPath }),
     status,
+    ...(error !== null && { error: error.code, parameter: error.parameter ?? undefined }),
     milliseconds: toMicroseconds(milliseconds),
     rows,
     bytes,
     databaseMs: databaseMs === null ? null : toMicroseconds(databaseMs),
     key: owner?.id ?? null,
+    caller: callerId,
     tier,
+    ...(trace !== null && { trace_id: trace.traceId, span_id: trace.spanId, parent_id: trace.parentId }),
   };
-  if (trace === null) return fields;
-  return { ...fields, trace_id: trace.traceId, span_id: trace.spanId, parent_id: trace.parentId };
 }
 
 /** Rounds to microseconds: further digits of the clock are noise. */

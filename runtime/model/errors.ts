@@ -201,6 +201,8 @@ export interface HttpError {
   readonly code: ErrorCode;
   readonly status: number;
   readonly detail: string;
+  /** The parameter or field that it is about, for the log; null where there is none. Never a value. */
+  readonly parameter: string | null;
   /** Seconds to wait before a retry, also sent as `Retry-After`; null when a retry does not help. */
   readonly retryAfter: number | null;
 }
@@ -213,5 +215,7 @@ export function httpError<C extends ErrorCode>(
   const { status, detail } = ERRORS[code];
   const values: Readonly<Record<string, string | number>> = fill ?? {};
   const text = detail.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
-  return { code, status, detail: text, retryAfter: detail.includes("{n}") ? Number(values["n"]) : null };
+  const parameter = values["name"] ?? values["field"] ?? null;
+  const retryAfter = detail.includes("{n}") ? Number(values["n"]) : null;
+  return { code, status, detail: text, parameter: parameter === null ? null : String(parameter), retryAfter };
 }

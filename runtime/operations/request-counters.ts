@@ -1,5 +1,6 @@
 import type { KeyOwner } from "../request/authorize.js";
 import type { Trace } from "../server/headers.js";
+import type { HttpError } from "../model/errors.js";
 import { type Tier, TIERS } from "../model/tier.js";
 import type { UsageRow } from "./usage-table.js";
 
@@ -20,6 +21,12 @@ export interface RequestRecord {
   readonly databaseMs: number | null;
   /** Null without a key. */
   readonly owner: KeyOwner | null;
+  /** The key's id, `key:<id>`, or the caller's network address, `ip:<address>`. */
+  readonly callerId: string;
+  /** Why the request was refused or failed; null for a success. */
+  readonly error: Pick<HttpError, "code" | "parameter"> | null;
+  /** The path as sent, where no endpoint has it; null elsewhere. */
+  readonly unknownPath: string | null;
   readonly tier: Tier;
   /** Null where the caller sent none. */
   readonly trace: Trace | null;

@@ -92,7 +92,7 @@ export async function handleRequest(
   const trace = traceOf(request);
   if (trace !== null) response.setHeader("Traceparent", traceparent(trace));
   const route = endpoint === null ? UNKNOWN_PATH : routeOf(endpoint);
-  const { caller, requestId, sent } = await serveRequest(gateway, route, request, response);
+  const { caller, requestId, sent, error } = await serveRequest(gateway, route, request, response);
   gateway.recordRequest({
     requestId,
     method: request.method ?? "",
@@ -103,9 +103,21 @@ export async function handleRequest(
     bytes: sent.bytes,
     databaseMs: sent.databaseMs,
     owner: caller.owner,
+    callerId: caller.callerId,
+    error,
+    unknownPath: endpoint === null ? unknownPathOf(request) : null,
     tier: caller.tier,
     trace,
   });
+}
+
+/** Longest part of an unknown path in the log. */
+const MAX_LOGGED_PATH = 200;
+
+/** The path as sent, without the query string and without what looks like a key. */
+function unknownPathOf({ url = "" }: DataRequest): string {
+  const path = url.split("?", 1)[0] ?? "";
+  return path.replace(/sk_live_[^/]*/g, "sk_live_…").slice(0, MAX_LOGGED_PATH);
 }
 
 const UNKNOWN_PATH: HttpRoute<DataRequest> = {

@@ -39,6 +39,8 @@ export interface ServedRequest {
   readonly caller: Authorization;
   readonly requestId: string;
   readonly sent: Sent;
+  /** Why the request was refused or failed; null for a success. */
+  readonly error: HttpError | null;
 }
 
 /**
@@ -57,16 +59,17 @@ export async function serveRequest<Request extends IncomingMessage>(
   const headers = callerHeaders(caller, requestId);
   if (request.method === "OPTIONS") {
     sendOptions(response, request, route.allowed, headers);
-    return { caller, requestId, sent: NO_ROWS };
+    return { caller, requestId, sent: NO_ROWS, error: null };
   }
   const context = { gateway, request, response, requestId, caller, headers };
   const result = refusal(route, context) ?? (await run(route, context));
-  if (!("status" in result)) return { caller, requestId, sent: result };
+  if (!("status" in result)) return { caller, requestId, sent: result, error: null };
+  const error = "code" in result ? result : null;
   const bytes =
     "code" in result
       ? sendHttpError(response, result, route.allowed, headers)
       : send(response, result, headers);
-  return { caller, requestId, sent: { ...NO_ROWS, bytes } };
+  return { caller, requestId, sent: { ...NO_ROWS, bytes }, error };
 }
 
 function refusal<Request extends IncomingMessage>(

@@ -86,6 +86,7 @@ describe("the log line of a request", () => {
       "bytes",
       "databaseMs",
       "key",
+      "caller",
       "tier",
     ]);
   });

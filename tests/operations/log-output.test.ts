@@ -42,8 +42,8 @@ async function serveTo(output: "pipe" | number, workers: number): Promise<Served
   return { child, url };
 }
 
-const statusOf = (url: string): Promise<number> =>
-  fetch(url).then(
+const statusOf = (url: string, headers: Record<string, string> = {}): Promise<number> =>
+  fetch(url, { headers }).then(
     ({ status, body }) => body?.cancel().then(() => status) ?? status,
     () => 0,
   );
@@ -95,5 +95,35 @@ describe.skipIf(process.platform !== "linux")("a blocked standard output", () =>
     child.kill("SIGTERM");
     expect(await exit).toEqual([0, null]);
     await expect.poll(() => children.filter(isRunning), STARTED).toEqual([]);
+  });
+});
+
+describe("the log line of a request", () => {
+  it("says why a request was refused, by its request id, without any value", async () => {
+    const file = join(ownFolder(), "log");
+    const { child, url } = await serveTo(openSync(file, "w"), 1);
+    const send = (path: string, id: string, key?: string) =>
+      statusOf(`${url}${path}`, { "X-Request-Id": id, ...(key !== undefined && { "X-API-Key": key }) });
+    expect(await send("/v1/s/a?secretive=value", "undeclared")).toBe(400);
+    expect(await send("/v1/none/sk_live_abc?x=1", "unknown-path")).toBe(404);
+    expect(await send("/v1/s/a", "unknown-key", "sk_live_unknown")).toBe(403);
+    const exit = once(child, "exit");
+    child.kill("SIGTERM");
+    await exit;
+    const text = readFileSync(file, "utf8");
+    const lineOf = (id: string): unknown => {
+      const line = text.split("\n").find((each) => each.includes(`"requestId":"${id}"`));
+      return JSON.parse(line ?? "null");
+    };
+    const caller = "ip:127.0.0.1";
+    expect(lineOf("undeclared")).toMatchObject({ status: 400, error: "legacyParameters", caller });
+    expect(lineOf("unknown-path")).toMatchObject({
+      status: 404,
+      error: "notFound",
+      path: "/v1/none/sk_live_…",
+      caller,
+    });
+    expect(lineOf("unknown-key")).toMatchObject({ status: 403, error: "unknownKey", key: null, caller });
+    expect(text).not.toMatch(/secretive=|value|sk_live_[a-z]/);
   });
 });
