@@ -123,7 +123,7 @@ async function documentReply(
   request: IncomingMessage,
   cacheControl: string,
 ): Promise<Reply> {
-  const vary = "Accept-Encoding, X-API-Key";
+  const vary = "Accept-Encoding, X-API-Key, Authorization";
   const caching = ["Cache-Control", cacheControl, "Vary", vary, "ETag", result.tag];
   if (matchesTag(result.tag, request.headers["if-none-match"])) return { status: 304, body: "", caching };
   const encoding = result.bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(request);

@@ -3,7 +3,7 @@ import { TIERS } from "@routewright/runtime/model";
 import { Option } from "commander";
 import { type CliCommand, EXIT, type CommandResult } from "./command.js";
 
-const RESTART = "Keys are read when the server starts: restart it.";
+const TAKES_EFFECT = "A running server reads the file within 5 seconds.";
 
 interface Flags extends Omit<StoredKey, "id"> {
   readonly file: string;
@@ -65,7 +65,7 @@ function createKey({ file, json, user, tier, org }: Flags): CommandResult {
   if (!added.ok) return failed(added.problem);
   const { key, id } = added.value;
   if (json) return { exit: EXIT.ok, output: `${JSON.stringify({ key })}\n` };
-  const notes = [`Stored hashed in ${file} as ${id}. The key is shown once: store it now.`, RESTART];
+  const notes = [`Stored hashed in ${file} as ${id}. The key is shown once: store it now.`, TAKES_EFFECT];
   return { exit: EXIT.ok, output: `${key}\n`, notes };
 }
 
@@ -88,7 +88,7 @@ function revokeKey(id: string, { file }: Pick<Flags, "file">): CommandResult {
     return failed(`No key in ${file} has the id ${id}. \`routewright keys list\` shows the ids.`);
   if (others.length > 0)
     return failed(`The id ${id} matches ${String(removed.value.length)} keys: give more characters.`);
-  return { exit: EXIT.ok, output: `Revoked ${match}.\n`, notes: [RESTART] };
+  return { exit: EXIT.ok, output: `Revoked ${match}.\n`, notes: [TAKES_EFFECT] };
 }
 
 function failed(problem: string): CommandResult {

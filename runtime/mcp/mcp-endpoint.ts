@@ -65,7 +65,7 @@ async function messageOf(request: IncomingMessage): Promise<{ readonly json: unk
 }
 
 /** Headers that identify the caller and the trace. */
-const CALLER_HEADERS = ["x-api-key", "x-forwarded-for", "x-request-id", "traceparent"];
+const CALLER_HEADERS = ["x-api-key", "authorization", "x-forwarded-for", "x-request-id", "traceparent"];
 
 /** Longer responses are cut: language models read far less. */
 const MAX_BYTES = 256 * 1024;

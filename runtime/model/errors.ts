@@ -9,6 +9,11 @@ export const ERRORS = {
     when: "the endpoint needs a key and none is sent",
   },
   unknownKey: { status: 403, detail: "Invalid API Key", when: "the key sent is not known" },
+  differentKeys: {
+    status: 400,
+    detail: "X-API-Key and Authorization hold different keys. Send one of them.",
+    when: "both headers are sent and differ",
+  },
   tierTooLow: {
     status: 403,
     detail: "Access denied. This endpoint requires {tier} access. User '{user}' has {held} access.",

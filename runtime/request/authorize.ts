@@ -40,32 +40,40 @@ export function authorize(access: AccessControl, request: Origin): Authorization
 export async function peek(access: AccessControl, request: Origin): Promise<Authorization> {
   const { rates, rateLimits } = access;
   const caller = identify(access, request);
-  const window = await (caller.known ? rates.peek(caller.counter) : rates.hit(caller.counter));
-  return authorization(rateLimits, caller, window, caller.known ? null : httpError("unknownKey"));
+  const window = await (caller.refusal ? rates.hit(caller.counter) : rates.peek(caller.counter));
+  return authorization(rateLimits, caller, window, caller.refusal);
 }
 
 interface Caller {
   readonly owner: KeyOwner | null;
-  /** False for an unknown key: its requests count against the address. */
-  readonly known: boolean;
+  /** For a key that is not known: its requests count against the address. */
+  readonly refusal: HttpError | null;
   readonly tier: Tier;
   readonly counter: string;
 }
 
 function identify({ keys, addressOf }: AccessControl, request: Origin): Caller {
-  const key = request.headers["x-api-key"];
-  if (typeof key === "string" && key !== "") {
-    const owner = keys.find(key);
-    if (owner) return { owner, known: true, tier: owner.tier, counter: `key:${owner.id}` };
-  }
-  return { owner: null, known: !key, tier: "tier0", counter: `ip:${networkOf(addressOf(request))}` };
+  const sent = sentKeys(request);
+  const [key] = sent;
+  const owner = sent.length === 1 && key !== undefined ? keys.find(key) : null;
+  if (owner) return { owner, refusal: null, tier: owner.tier, counter: `key:${owner.id}` };
+  const refusal =
+    sent.length > 1 ? httpError("differentKeys") : key === undefined ? null : httpError("unknownKey");
+  return { owner: null, refusal, tier: "tier0", counter: `ip:${networkOf(addressOf(request))}` };
+}
+
+/** The keys in `X-API-Key` and `Authorization: Bearer`, without duplicates. Other schemes are not ours. */
+function sentKeys({ headers }: Origin): readonly string[] {
+  const bearer = /^Bearer +(.+)$/i.exec(headers.authorization ?? "")?.[1]?.trim();
+  const keys = [headers["x-api-key"], bearer].filter((key) => typeof key === "string" && key !== "");
+  return [...new Set(keys as string[])];
 }
 
 function checkLimit({ rateLimits }: AccessControl, caller: Caller, window: RateWindow): Authorization {
   if (window.count > rateLimits[caller.tier]) {
     return authorization(rateLimits, caller, window, httpError("rateLimited", { n: secondsLeft(window) }));
   }
-  return authorization(rateLimits, caller, window, caller.known ? null : httpError("unknownKey"));
+  return authorization(rateLimits, caller, window, caller.refusal);
 }
 
 function authorization(

@@ -51,9 +51,27 @@ describe("an endpoint", () => {
     );
   });
 
-  it("does not look at Authorization", async () => {
-    const headers = { authorization: `Bearer ${KEYS.tier3}` };
-    expect(statusAndBody(await sendRequest(url, "/v1/shop/tier1", { headers }))).toEqual(MISSING);
+  it("takes a key from Authorization: Bearer too, and no other scheme", async () => {
+    const statusOf = async (authorization: string, key?: string): Promise<number> =>
+      (await sendRequest(url, "/v1/shop/tier3", { headers: { authorization }, ...(key && { key }) })).status;
+    expect(await statusOf(`Bearer ${KEYS.tier3}`)).toBe(200);
+    expect(await statusOf(`bearer  ${KEYS.tier3}`, KEYS.tier3)).toBe(200);
+    expect(await statusOf(`Bearer ${KEYS.tier1}`)).toBe(403);
+    expect(await statusOf("Bearer sk_live_unknown")).toBe(403);
+    expect(await statusOf(`Basic ${btoa(`user:${KEYS.tier3}`)}`)).toBe(403);
+  });
+
+  it("refuses two different keys, whichever header holds the better one", async () => {
+    const detail = "X-API-Key and Authorization hold different keys. Send one of them.";
+    for (const [key, other] of [
+      [KEYS.tier3, KEYS.tier0],
+      [KEYS.tier0, KEYS.tier3],
+    ] as const) {
+      const headers = { authorization: `Bearer ${other}` };
+      expect(statusAndBody(await sendRequest(url, "/v1/shop/tier0", { key, headers }))).toEqual(
+        refusal(400, detail),
+      );
+    }
   });
 });
 

@@ -40,7 +40,7 @@ const WITH_COMMANDS = FILES.flatMap((file) =>
 
 /** Commands that cannot run here. */
 const NOT_RUN: Readonly<Record<string, string>> = {
-  "docker compose up --build": "no container engine",
+  "docker compose --file": "no container engine",
   "kubectl create": "no cluster",
   "kubectl apply": "no cluster",
   "dbt build --profiles-dir .": "builds 90 nodes; the manifest that it gives is committed",
@@ -205,8 +205,11 @@ const SCENARIOS: Readonly<Record<string, (commands: readonly string[]) => Promis
   "templates/docker/README.md ## Compose": async (commands) => {
     const folder = repository();
     for (const command of commands.filter(canRun)) await shell(command, folder);
-    expect(readFileSync(join(folder, ".env"), "utf8")).toMatch(/^RAMP_SECRETS_KEY=[0-9a-f]{64}$/m);
-    expect(readFileSync(join(folder, "compose.yml"), "utf8")).toBe(textOf("templates/docker/compose.yml"));
+    expect(readFileSync(join(folder, "deploy/.env"), "utf8")).toMatch(/^RAMP_SECRETS_KEY=[0-9a-f]{64}$/m);
+    expect(readFileSync(join(folder, "deploy/compose.yml"), "utf8")).toBe(
+      textOf("templates/docker/compose.yml"),
+    );
+    expect(readFileSync(join(folder, "deploy/keys/api_keys.json"), "utf8")).toContain('"tier": "tier3"');
   },
 };
 
@@ -221,6 +224,25 @@ describe("the commands of", () => {
     if (scenario === undefined) expect(commands.filter(canRun)).toEqual([]);
     else await scenario(commands);
   });
+});
+
+it("the example of runtime/README.md serves a handler in an Express app, with the keys of a file", async () => {
+  const folder = repository();
+  await shell("npx routewright generate --manifest target/manifest.json", folder);
+  const key = (await shell("npx routewright keys create --user ann --tier tier3", folder)).trim();
+  const example = /```ts\n([\s\S]*?)```/.exec(textOf("runtime/README.md"))?.[1] ?? "";
+  const printed = 'server.on("listening", () => console.log(JSON.stringify(server.address())));';
+  writeFileSync(
+    join(folder, "app.ts"),
+    `${example.replace("listen(8000)", 'listen(0, "127.0.0.1")')}${printed}`,
+  );
+  const env = { DATABASE_URL: databaseUrl };
+  const [, port = ""] = await startUntil("npx tsx app.ts", folder, env, /"port":(\d+)/);
+  const url = `http://127.0.0.1:${port}/v1/bridges/volume/last_7d`;
+  const statusOf = async (headers: Record<string, string>): Promise<number> =>
+    (await fetch(url, { headers })).status;
+  expect(await statusOf({ "X-API-Key": key })).toBe(200);
+  expect(await statusOf({ "X-API-Key": "sk_live_unknown" })).toBe(403);
 });
 
 describe("commands in the text", () => {
