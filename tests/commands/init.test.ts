@@ -80,14 +80,13 @@ Next:
     const template = (name: string): string => readFileSync(join(root, "templates", name), "utf8");
     expect(files[".github/workflows/regenerate-api.yml"]).toBe(template("ci/github-actions.yml"));
     expect(files["ci/routewright.gitlab-ci.yml"]).toBe(template("ci/gitlab-ci.yml"));
-    expect(files[".dockerignore"]).toBe(template("docker/dockerignore"));
-    expect(files["kubernetes/ramp.yml"]).toBe(template("docker/kubernetes/ramp.yml"));
+    expect(files["deploy/kubernetes/ramp.yml"]).toBe(template("docker/kubernetes/ramp.yml"));
     expect(files["README.md"]).toBe(undefined);
     expect(statSync(join(repo, "ci/regenerate.sh")).mode & 0o111).toBe(0o111);
     const shipped = Object.keys(filesIn(join(root, "templates/docker"))).filter(
       (file) => file !== "README.md",
     );
-    for (const file of shipped) expect(files, file).toHaveProperty([file.replace(/^docker/, ".docker")]);
+    for (const file of shipped) expect(files, file).toHaveProperty([`deploy/${file}`]);
   });
 
   it("keeps what is there: it adds to files line by line and overwrites none", () => {
@@ -99,12 +98,15 @@ Next:
     );
     writeFileSync(join(repo, ".gitignore"), "node_modules\nnotes");
     writeFileSync(join(repo, ".prettierignore"), "dist/\n");
-    writeFileSync(join(repo, "Dockerfile"), "FROM mine\n");
+    mkdirSync(join(repo, "deploy"));
+    writeFileSync(join(repo, "deploy/Dockerfile"), "FROM mine\n");
     const { out } = routewright(repo, ["init", "--yes", "--docker"]);
-    expect(out).toContain("kept     Dockerfile (differs from the template)\n");
+    expect(out).toContain("kept     deploy/Dockerfile (differs from the template)\n");
     const files = ownFiles(repo);
-    expect(files["Dockerfile"]).toBe("FROM mine\n");
-    expect(files[".gitignore"]).toBe("node_modules\nnotes\n.data/\napi_keys.json\n");
+    expect(files["deploy/Dockerfile"]).toBe("FROM mine\n");
+    expect(files[".gitignore"]).toBe(
+      "node_modules\nnotes\n.data/\napi_keys.json\ndeploy/keys/\ndeploy/.env\n",
+    );
     expect(files[".prettierignore"]).toBe("dist/\ngenerated/\n");
     expect(files["package.json"]).toMatch(/^\{\n\t"name": "shop"/);
     expect(JSON.parse(files["package.json"] ?? "").scripts).toMatchObject({

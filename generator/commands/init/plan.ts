@@ -32,21 +32,21 @@ const CI_FILES = {
   ],
 } as const;
 
+/** Written into `deploy/`. */
 const DOCKER_FILES = [
-  ["Dockerfile", "Dockerfile"],
-  ["dockerignore", ".dockerignore"],
-  ...[
-    "compose.yml",
-    "nginx.conf",
-    "prometheus.yml",
-    "alerts.yml",
-    "grafana-dashboard.json",
-    "grafana-dashboards.yml",
-    "grafana-provisioning.yml",
-    "kubernetes/data-api.yml",
-    "kubernetes/ramp.yml",
-  ].map((file) => [file, file] as const),
-] as const;
+  "Dockerfile",
+  "Dockerfile.dockerignore",
+  "compose.yml",
+  "nginx.conf",
+  "prometheus.yml",
+  "alerts.yml",
+  "grafana-dashboard.json",
+  "grafana-dashboards.yml",
+  "grafana-provisioning.yml",
+  "kubernetes/data-api.yml",
+  "kubernetes/ramp.yml",
+  "kubernetes/prometheus-scrape.yml",
+];
 
 /** The npm scripts that `init` adds. */
 export const SCRIPTS = {
@@ -67,13 +67,16 @@ export function planOf({ config, out, ci, docker }: Choices, configFile: string 
       : { file: configFile, text: "", action: "keep", why: "as it is" },
     packageStep(out),
     linesStep(".gitattributes", [`${out}/** text eol=lf`]),
-    linesStep(".gitignore", ["node_modules/", ".data/", "api_keys.json"]),
+    linesStep(".gitignore", [
+      ...["node_modules/", ".data/", "api_keys.json"],
+      ...(docker ? ["deploy/keys/", "deploy/.env"] : []),
+    ]),
     // Another formatter would make every file differ from what is generated.
     ...[".prettierignore", ".eslintignore"]
       .filter((file) => existsSync(file))
       .map((file) => linesStep(file, [`${out}/`])),
     ...(ci === null ? [] : CI_FILES[ci].map(([from, to]) => templateStep(`ci/${from}`, to))),
-    ...(docker ? DOCKER_FILES.map(([from, to]) => templateStep(`docker/${from}`, to)) : []),
+    ...(docker ? DOCKER_FILES.map((file) => templateStep(`docker/${file}`, `deploy/${file}`)) : []),
   ];
 }
 
