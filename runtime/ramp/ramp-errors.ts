@@ -60,6 +60,11 @@ export const RAMP_ERRORS = {
     message: "The quote has expired. Ask for a new one.",
     when: "`quoteId` names a quote after its `expiresAt`",
   },
+  QUOTE_USED: {
+    status: 400,
+    message: "Another intent was made with this quote. Request a new quote.",
+    when: "`quoteId` names a quote that another intent was made with",
+  },
   COMPLIANCE_NOT_COMPLETE: {
     status: 400,
     message: "The customer has to complete compliance first.",

@@ -205,6 +205,7 @@ export async function startRampService(
       polling: {
         ...DEFAULT_POLLING_POLICY,
         intentLifetimeMs: options.environment.rampIntentLifetimeSeconds * 1_000,
+        followUpMs: options.environment.rampFollowUpDays * 24 * 60 * 60_000,
       },
     };
     const server = await startRamp({ ...ramp, ...(connectionSource && { connectionSource }) });

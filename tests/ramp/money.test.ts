@@ -71,12 +71,12 @@ it.concurrent(
     const intent = await started("refund after success");
     const done = await until(intent, ({ transaction }) => transaction?.status === "REFUNDED");
     expect(done.json.intent.status).toBe("COMPLETED");
-    const refund = { amount: amountOf("refund after success"), reason: "ACH return R01" };
-    expect(done.json.transaction.context.refund).toEqual(refund);
+    const refunds = [{ id: "r1", amount: amountOf("refund after success"), reason: "ACH return R01" }];
+    expect(done.json.transaction.context.refunds).toEqual(refunds);
     expect((await events(intent.id)).at(-1)).toMatchObject({
       type: "transaction.updated",
       status: "REFUNDED",
-      refund,
+      refunds,
     });
   },
 );

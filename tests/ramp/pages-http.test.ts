@@ -165,7 +165,7 @@ describe("the checkout page", () => {
     await world.sandbox.set({ execution: "settle" });
     expect(text).toContain("Sandbox North says: The transfer was returned.");
     expect(ending(text)).toEqual({
-      message: { type: "INTENT_DISMISSED", payload: { intentId: made.id } },
+      message: { type: "INTENT_DISMISSED", payload: { intentId: made.id, status: "TRANSACTION_FAILED" } },
       origins: ["https://shop.example.com"],
       url: `https://shop.example.com/paid?intentId=${made.id}&status=TRANSACTION_FAILED`,
     });

@@ -156,7 +156,10 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
       (text) => text !== "",
     );
     expect(await heard.innerText()).toBe(
-      JSON.stringify([ramp.url, { type: "INTENT_COMPLETED", payload: { intentId: intent.id } }]),
+      JSON.stringify([
+        ramp.url,
+        { type: "INTENT_COMPLETED", payload: { intentId: intent.id, status: "PENDING_PAYMENT" } },
+      ]),
     );
   });
 
@@ -176,7 +179,10 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
         (text) => text !== "",
       );
       expect(await heard.innerText()).toBe(
-        JSON.stringify([ramp.url, { type: "INTENT_DISMISSED", payload: { intentId: intent.id } }]),
+        JSON.stringify([
+          ramp.url,
+          { type: "INTENT_DISMISSED", payload: { intentId: intent.id, status: "PENDING_PAYMENT" } },
+        ]),
       );
       expect(await statusOf(intent)).toBe("COMPLIANCE_IN_PROGRESS");
       await frame.getByRole("button", { name: "Return to the payment" }).click();
@@ -261,10 +267,10 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     await page.goto(refunded.url);
     await fillIn(page, "Approve");
     await titled(page, "Payment complete");
-    const refund = JSON.stringify({ amount: "100.00", reason: "ACH return R01" });
+    const refund = JSON.stringify([{ id: "r1", amount: "100.00", reason: "ACH return R01" }]);
     await ownerRows(
       ramp.databaseUrl,
-      "UPDATE ramp.transactions SET status = 'REFUNDED', refund = $2 WHERE intent_id = $1",
+      "UPDATE ramp.transactions SET status = 'REFUNDED', refunds = $2 WHERE intent_id = $1",
       [refunded.id, refund],
     );
     await page.reload();

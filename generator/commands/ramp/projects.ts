@@ -31,6 +31,10 @@ function withSettings(command: CliCommand): CliCommand {
       "longest lifetime of a customer token; 86400 unless set",
       integerBetween(60, 2_592_000),
     )
+    .option(
+      "--amount-tolerance <percent>",
+      "how far a received amount may be from a held price; 0.5 unless set",
+    )
     .option("--page-origin <origin>", "origin that may frame the hosted pages; repeatable", collect)
     .option("--redirect-origin <origin>", "origin that redirect URLs may have; repeatable", collect)
     .option("--wallet-domain <host>", "host whose wallet sign-ins are accepted; repeatable", collect);
@@ -46,6 +50,7 @@ function settingsOf(flags: Flags): Partial<ProjectSettings> {
   const given = Object.entries(lists).filter(([, value]) => value !== undefined);
   return {
     ...Object.fromEntries(given.map(([name, value]) => [name, (value as string[]).filter(Boolean)])),
+    ...(flags["amountTolerance"] === undefined ? {} : { amountTolerance: text(flags, "amountTolerance") }),
     ...(flags["ttlSeconds"] === undefined ? {} : { tokenTtlSeconds: Number(flags["ttlSeconds"]) }),
     ...(flags["maxTokenSeconds"] === undefined ? {} : { maxTokenSeconds: Number(flags["maxTokenSeconds"]) }),
   };

@@ -154,7 +154,7 @@ const EVENT_DATA: { readonly [T in EventType]: Static<(typeof EVENTS)[T]> } = {
     transactionId: TRANSACTION,
     status: "REFUNDED",
     failureReason: null,
-    refund: { amount: "100.00", reason: "The bank returned the transfer." },
+    refunds: [{ id: "refund-1", amount: "100.00", reason: "The bank returned the transfer." }],
   },
   "intent.attention": { ...ABOUT, reason: "execute has failed 10 times in a row: status 503" },
 };

@@ -12,6 +12,7 @@ import type { Intent, AccountSide } from "../intents/intent.js";
 import { newId, type ProjectId, isUuid } from "../database/id.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import { type RampResponse, jsonResponse, isRampError, type RampError, rampError } from "../ramp-errors.js";
+import { useQuote } from "../providers/quotes.js";
 import { chooseProvider, type AccountSides } from "../providers/choose-provider.js";
 import { intentEnvelope } from "./intent-view.js";
 import type { CustomerRequest } from "./route.js";
@@ -39,20 +40,23 @@ export class IntentCreation implements IdempotentOperation {
     if (isRampError(sides)) return sides;
     const choice = await chooseProvider(ramp, caller.projectId, { ...body, ...sides }, isReplay);
     if (choice === "replay" || isRampError(choice)) return choice;
+    const { callbackUrl, ...chosen } = choice;
     const intent: NewIntent = {
       id: newId(),
       customerId: caller.customerId,
-      ...choice,
+      ...chosen,
       autoExecute: body.autoExecute ?? false,
       onboardingRedirectUrl: body.onboardingRedirectUrl ?? null,
       checkoutRedirectUrl: body.checkoutRedirectUrl ?? null,
       metadata: body.metadata ?? null,
     };
-    return { resourceId: intent.id, begin: (tx) => this.#begin(tx, intent) };
+    return { resourceId: intent.id, begin: (tx) => this.#begin(tx, intent, callbackUrl) };
   }
 
-  async #begin(tx: ProjectTransaction, given: NewIntent): Promise<null> {
-    this.#begun = await recordIntent(tx, given, this.#leaseOwner, this.#call.ramp.polling);
+  async #begin(tx: ProjectTransaction, given: NewIntent, callbackUrl: string): Promise<RampError | null> {
+    const quoteId = given.price?.quoteId;
+    if (quoteId !== undefined && !(await useQuote(tx, quoteId, given.id))) return rampError("QUOTE_USED");
+    this.#begun = await recordIntent(tx, given, this.#leaseOwner, this.#call.ramp.polling, callbackUrl);
     return null;
   }
 

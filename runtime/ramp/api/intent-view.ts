@@ -76,7 +76,7 @@ export function accountType(type: Currency["type"]): "BANK_ACCOUNT" | "CRYPTO_AD
 
 export function transactionView(transaction: Transaction): TransactionView {
   const { id, status, createdAt, updatedAt, instructions, providerReference, failureReason } = transaction;
-  const { receipt, refund } = transaction;
+  const { receipt, refunds } = transaction;
   return {
     id,
     status,
@@ -87,7 +87,7 @@ export function transactionView(transaction: Transaction): TransactionView {
       ...(providerReference === null ? {} : { providerReference }),
       ...(failureReason === null ? {} : { failureReason }),
       ...(receipt === null ? {} : { receipt }),
-      ...(refund === null ? {} : { refund }),
+      ...(refunds.length === 0 ? {} : { refunds: [...refunds] }),
     },
   };
 }

@@ -80,7 +80,7 @@ export const TransactionView = Type.Object(
       providerReference: Type.Optional(Type.String()),
       failureReason: Type.Optional(Type.String()),
       receipt: Type.Optional(Receipt),
-      refund: Type.Optional(Refund),
+      refunds: Type.Optional(Type.Array(Refund)),
     }),
   },
   { $id: "Transaction" },

@@ -55,6 +55,10 @@ const WAITING = {
     "Checking your details",
     "This usually takes a moment. You can leave this page open or come back later.",
   ],
+  review: [
+    "We are reviewing your payment",
+    "The payment was carried out with another amount than expected. We clear it up with the provider.",
+  ],
   payment: ["Preparing your payment", "The payment details are on their way."],
 } as const;
 

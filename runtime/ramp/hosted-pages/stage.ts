@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import type { Intent, Requirement, Transaction } from "../intents/intent.js";
+import type { Intent, IntentStatus, Requirement, Transaction } from "../intents/intent.js";
 
 /** What the page shows, and what the customer can do on it. */
 export type Stage =
   | { readonly kind: "form"; readonly requirement: FormRequirement }
-  | { readonly kind: "waiting"; readonly for: "provider" | "check" | "payment" }
+  | { readonly kind: "waiting"; readonly for: "provider" | "check" | "payment" | "review" }
   /** Compliance is complete; the customer starts the payment. */
   | { readonly kind: "confirm" }
   | { readonly kind: "pay"; readonly transaction: Transaction }
@@ -35,6 +35,8 @@ export function stageOf(intent: Intent): Stage {
     case "PENDING_PAYMENT":
     case "TRANSACTION_IN_PROGRESS":
       return hasCheckout(intent) ? paymentStage(intent) : { kind: "end", outcome: "APPROVED" };
+    case "AMOUNT_MISMATCH":
+      return { kind: "waiting", for: "review" };
     case "COMPLETED":
       return { kind: "end", outcome: intent.transaction?.status === "REFUNDED" ? "REFUNDED" : "COMPLETED" };
     case "COMPLIANCE_FAILED":
@@ -85,7 +87,7 @@ export function versionOf(intent: Intent, stage: Stage): string {
 export interface PageExit {
   readonly message: {
     readonly type: "INTENT_COMPLETED" | "INTENT_DISMISSED";
-    readonly payload: { readonly intentId: string };
+    readonly payload: { readonly intentId: string; readonly status: IntentStatus };
   };
   /** Origins that receive the message. */
   readonly origins: readonly string[];
@@ -99,7 +101,10 @@ export function exitOf(intent: Intent, outcome: StageOutcome, pageOrigins: reado
   const origins = new Set(pageOrigins);
   if (redirectUrl !== null) origins.add(redirectUrl.origin);
   return {
-    message: { type: isDone ? "INTENT_COMPLETED" : "INTENT_DISMISSED", payload: { intentId: intent.id } },
+    message: {
+      type: isDone ? "INTENT_COMPLETED" : "INTENT_DISMISSED",
+      payload: { intentId: intent.id, status: intent.status },
+    },
     origins: [...origins],
     url: redirectUrl?.href ?? null,
   };

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ProjectTransaction } from "../database/ramp-database.js";
-import type { Execution, Onboarding, ProviderRequirement } from "../providers/protocol.js";
+import type { CheckedExecution } from "../providers/check-reply.js";
+import type { Execution, Onboarding, ProviderRequirement, Receipt } from "../providers/protocol.js";
 import {
   canMove,
   type Intent,
@@ -83,25 +84,42 @@ const EXECUTION_PATH: Readonly<Record<Execution["status"], readonly TransactionS
   REFUNDED: ["IN_PROGRESS", "SUCCESS", "REFUNDED"],
 };
 
-/** SUCCESS completes the intent, FAILED fails it; a refund leaves it COMPLETED. */
-export function applyExecution(tx: ProjectTransaction, intent: Intent, reported: Execution): Intent {
+/**
+ * SUCCESS completes the intent if the amounts fit, FAILED fails it; a refund leaves it COMPLETED. Amounts that do not fit leave it
+ * in AMOUNT_MISMATCH until the provider corrects them or the operator settles it.
+ */
+export function applyExecution(tx: ProjectTransaction, intent: Intent, reported: CheckedExecution): Intent {
   if (intent.transaction === null) return intent;
-  const details = detailsOf(intent.transaction, reported);
+  const details = detailsOf(intent, intent.transaction, reported);
   let current = intent;
   for (const status of EXECUTION_PATH[reported.status])
     current = moveTransaction(tx, current, status, { ...details, status }, reported);
   if (current.transaction === intent.transaction) current = updateDetails(tx, current, details);
-  return { ...current, attentionReason: contradiction(current, reported) };
+  if (current.status === "AMOUNT_MISMATCH" && reported.amountProblem === null)
+    current = moveIntent(tx, current, "COMPLETED");
+  const attentionReason = attentionOf(current, reported);
+  return { ...current, attentionReason: attentionReason === current.resolvedReason ? null : attentionReason };
 }
 
 /** The answer's details beside the status. Instructions are kept when the provider no longer repeats them. */
-function detailsOf(known: Transaction, reported: Execution): TransactionChange {
+function detailsOf({ status }: Intent, known: Transaction, reported: CheckedExecution): TransactionChange {
+  // After COMPLETED the recorded receipt stays: one that says something else needs attention.
+  const isSettled = status === "COMPLETED" && changedPart(known.receipt, reported.receipt) !== null;
+
   return {
     providerReference: reported.reference === "" ? known.providerReference : reported.reference,
     instructions: reported.instructions.length > 0 ? reported.instructions : known.instructions,
-    receipt: reported.receipt ?? known.receipt,
-    refund: reported.refund ?? known.refund,
+    receipt: isSettled ? known.receipt : (reported.receipt ?? known.receipt),
+    refunds:
+      reported.refundProblem === null && reported.refunds ? mergedRefunds(known, reported) : known.refunds,
   };
+}
+
+/** Refunds that the provider no longer lists are kept. */
+function mergedRefunds({ refunds }: Transaction, reported: CheckedExecution): Transaction["refunds"] {
+  return [
+    ...new Map([...refunds, ...(reported.refunds ?? [])].map((refund) => [refund.id, refund])).values(),
+  ];
 }
 
 function moveTransaction(
@@ -109,14 +127,14 @@ function moveTransaction(
   intent: Intent,
   status: TransactionStatus,
   change: TransactionChange,
-  reported: Execution,
+  reported: CheckedExecution,
 ): Intent {
   const { transaction } = intent;
   if (transaction === null || !canMove(TRANSACTION_MOVES, transaction.status, status)) return intent;
   const failureReason =
     status === "FAILED" ? (reported.failureReason ?? "The provider gave no reason.") : null;
   const moved = updateTransaction(tx, intent, transaction, { ...change, failureReason });
-  return followTransaction(tx, moved, status, failureReason);
+  return followTransaction(tx, moved, status, failureReason, reported.amountProblem);
 }
 
 function followTransaction(
@@ -124,12 +142,13 @@ function followTransaction(
   intent: Intent,
   status: TransactionStatus,
   failureReason: string | null,
+  amountProblem: string | null,
 ): Intent {
   switch (status) {
     case "IN_PROGRESS":
       return moveIntent(tx, intent, "TRANSACTION_IN_PROGRESS");
     case "SUCCESS":
-      return moveIntent(tx, intent, "COMPLETED");
+      return moveIntent(tx, intent, amountProblem === null ? "COMPLETED" : "AMOUNT_MISMATCH");
     case "FAILED":
       return moveIntent(tx, intent, "TRANSACTION_FAILED", failureReason);
     case "CANCELLED":
@@ -156,12 +175,36 @@ function updateDetails(tx: ProjectTransaction, intent: Intent, details: Transact
 /** Statuses after which no money has moved. */
 const WITHOUT_MONEY: ReadonlySet<string> = new Set(["FAILED", "CANCELLED"]);
 
-/** What the operator must look into: the provider reports something else than an end that is recorded. */
-function contradiction({ transaction }: Intent, { status }: Execution): string | null {
+/** What the operator must look into, after a code. */
+function attentionOf(intent: Intent, reported: CheckedExecution): string | null {
+  const { transaction } = intent;
+  const { amountProblem, refundProblem, instructionProblem } = reported;
+  const contradicts = contradiction(transaction, reported);
+  if (contradicts !== null) return `CONTRADICTION: ${contradicts}`;
+  if (amountProblem !== null) return `AMOUNT_MISMATCH: ${amountProblem}.`;
+  const changed = intent.status === "COMPLETED" ? changedPart(transaction?.receipt, reported.receipt) : null;
+  if (changed !== null) return `RECEIPT_CHANGED: ${changed}.`;
+  if (refundProblem !== null) return `REFUND_MISMATCH: ${refundProblem}.`;
+  if (instructionProblem !== null && transaction?.instructions.length === 0)
+    return `INVALID_INSTRUCTIONS: the customer cannot pay: ${instructionProblem}.`;
+  return null;
+}
+
+/** The provider reports something else than an end that is recorded. */
+function contradiction(transaction: Transaction | null, { status }: Execution): string | null {
   const expected = EXECUTION_PATH[status].at(-1) ?? "";
   const recorded = transaction?.status ?? "";
   if (recorded === expected || (WITHOUT_MONEY.has(recorded) && WITHOUT_MONEY.has(expected))) return null;
   return `The provider reports ${status}, but the transaction is recorded as ${recorded}.`;
+}
+
+/** The first part of a receipt that says something else than before; parts may be added. */
+function changedPart(recorded: Receipt | null | undefined, reported: Receipt | undefined): string | null {
+  if (!recorded || !reported) return null;
+  for (const [part, value] of Object.entries(recorded) as [keyof Receipt, unknown][])
+    if (reported[part] !== undefined && !isDeepStrictEqual(reported[part], value))
+      return `${part} was ${JSON.stringify(value)} and is now ${JSON.stringify(reported[part])}`;
+  return null;
 }
 
 /** A refused onboarding ends the intent; a refused order is recorded and withdrawn before it does. */
@@ -171,11 +214,13 @@ export function applyRefusal(tx: ProjectTransaction, intent: Intent, reason: str
   return recordRefusal(tx, intent, reason);
 }
 
+const NO_PROBLEMS = { amountProblem: null, refundProblem: null, instructionProblem: null };
+
 /** A refused order that is withdrawn fails the intent. */
 export function applyWithdrawal(tx: ProjectTransaction, intent: Intent): Intent {
   const { id = "", refusalReason = null } = intent.transaction ?? {};
   const refused = { id, reference: "", failureReason: refusalReason, instructions: [] };
-  return applyExecution(tx, intent, { ...refused, status: "FAILED" });
+  return applyExecution(tx, intent, { ...refused, status: "FAILED", ...NO_PROBLEMS });
 }
 
 /** Ends an intent that was not paid in time. */

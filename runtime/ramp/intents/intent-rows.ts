@@ -8,6 +8,7 @@ import {
 } from "../database/ramp-database.js";
 import type { Intent, Price, Requirement, Transaction, IntentStatus, TransactionStatus } from "./intent.js";
 import type { PollingPolicy } from "./lease.js";
+import { onboardingOrderOf } from "./orders.js";
 import { recordIntentEvent } from "./transitions.js";
 
 interface IntentRow {
@@ -16,8 +17,6 @@ interface IntentRow {
   readonly connection_id: string;
   readonly connection_version: number;
   readonly provider: string;
-  readonly customer_reference: string;
-  readonly wallets: readonly string[];
   readonly type: "ONRAMP" | "OFFRAMP";
   readonly status: IntentStatus;
   readonly src_currency: string;
@@ -35,6 +34,9 @@ interface IntentRow {
   readonly lease_owner: string | null;
   readonly failed_attempts: number;
   readonly attention_reason: string | null;
+  readonly resolved_reason: string | null;
+  readonly sandbox: boolean;
+  readonly onboarding_order: string | null;
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly metadata: Readonly<Record<string, unknown>> | null;
@@ -46,22 +48,23 @@ interface IntentRow {
   readonly t_instructions: readonly Instruction[];
   readonly t_failure_reason: string | null;
   readonly t_receipt: Receipt | null;
-  readonly t_refund: Refund | null;
+  readonly t_refunds: readonly Refund[];
+  readonly t_order_body: string | null;
   readonly t_refusal_reason: string | null;
   readonly t_created_at: Date;
   readonly t_updated_at: Date;
 }
 
-/** What providers receive about the customer of `i`. */
+/** What providers receive about the customer of `i`: wallets as CAIP-10 accounts. */
 const CUSTOMER_COLUMNS = `(SELECT reference FROM ramp.customers u WHERE u.project_id = i.project_id AND u.id = i.customer_id) AS customer_reference,
     ARRAY(SELECT w.subject FROM ramp.customer_identities w
       WHERE w.project_id = i.project_id AND w.customer_id = i.customer_id AND w.is_wallet) AS wallets`;
 
-const SELECT = `SELECT i.*, c.capabilities ->> 'name' AS provider, ${CUSTOMER_COLUMNS},
+const SELECT = `SELECT i.*, c.capabilities ->> 'name' AS provider,
     (SELECT jsonb_agg(jsonb_build_object('code', r.code, 'status', r.status, 'title', r.title, 'form', r.form) ORDER BY r.position)
      FROM ramp.requirements r WHERE r.project_id = i.project_id AND r.intent_id = i.id) AS requirements,
     t.id AS t_id, t.status AS t_status, t.provider_reference AS t_provider_reference, t.instructions AS t_instructions,
-    t.failure_reason AS t_failure_reason, t.receipt AS t_receipt, t.refund AS t_refund, t.refusal_reason AS t_refusal_reason,
+    t.failure_reason AS t_failure_reason, t.receipt AS t_receipt, t.refunds AS t_refunds, t.order_body AS t_order_body, t.refusal_reason AS t_refusal_reason,
     t.created_at AS t_created_at, t.updated_at AS t_updated_at
   FROM ramp.intents i JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id
   LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id`;
@@ -147,8 +150,6 @@ function intentOf(row: IntentRow): Intent {
   return {
     id: row.id,
     customerId: row.customer_id,
-    customerReference: row.customer_reference,
-    wallets: row.wallets,
     connectionId: row.connection_id,
     connectionVersion: row.connection_version,
     provider: row.provider,
@@ -169,6 +170,9 @@ function intentOf(row: IntentRow): Intent {
     leaseOwner: row.lease_owner,
     failedAttempts: row.failed_attempts,
     attentionReason: row.attention_reason,
+    resolvedReason: row.resolved_reason,
+    sandbox: row.sandbox,
+    onboardingOrder: row.onboarding_order,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     requirements: row.requirements ?? [],
@@ -185,7 +189,8 @@ function transactionOf(row: IntentRow): Transaction | null {
     instructions: row.t_instructions,
     failureReason: row.t_failure_reason,
     receipt: row.t_receipt,
-    refund: row.t_refund,
+    refunds: row.t_refunds,
+    orderBody: row.t_order_body,
     refusalReason: row.t_refusal_reason,
     createdAt: row.t_created_at,
     updatedAt: row.t_updated_at,
@@ -209,17 +214,19 @@ export type NewIntent = Pick<
   | "onboardingRedirectUrl"
   | "checkoutRedirectUrl"
   | "metadata"
+  | "sandbox"
 >;
 
-/** Records an intent, leased to `leaseOwner`, which onboards it next. All statements are sent before it waits. */
+/** Records an intent with its onboarding order, leased to `leaseOwner`, which onboards it next. */
 export async function recordIntent(
   tx: ProjectTransaction,
   given: NewIntent,
   leaseOwner: string,
   { leaseMs, intentLifetimeMs }: PollingPolicy,
+  callbackUrl: string,
 ): Promise<Intent> {
   const createdAt = new Date();
-  const intent: Omit<Intent, "customerReference" | "wallets"> = {
+  const intent: Intent = {
     ...given,
     status: "PENDING",
     failureReason: null,
@@ -228,6 +235,8 @@ export async function recordIntent(
     leaseOwner,
     failedAttempts: 0,
     attentionReason: null,
+    resolvedReason: null,
+    onboardingOrder: null,
     createdAt,
     updatedAt: createdAt,
     requirements: [],
@@ -237,8 +246,8 @@ export async function recordIntent(
   const customer = await tx.row<{ customer_reference: string; wallets: readonly string[] }>(
     `INSERT INTO ramp.intents AS i (id, customer_id, connection_id, type, status, src_currency, src_details, dest_currency, dest_details,
        src_amount, rail, auto_execute, onboarding_redirect_url, checkout_redirect_url, expires_at, lease_owner, lease_expires_at,
-       next_poll_at, created_at, updated_at, connection_version, metadata, price)
-     VALUES ($1, $2, $3, $4, 'PENDING', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $17, $17, $18, $19, $20)
+       next_poll_at, created_at, updated_at, connection_version, metadata, price, sandbox)
+     VALUES ($1, $2, $3, $4, 'PENDING', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $17, $17, $18, $19, $20, $21)
      RETURNING ${CUSTOMER_COLUMNS}`,
     [
       intent.id,
@@ -261,10 +270,21 @@ export async function recordIntent(
       intent.connectionVersion,
       intent.metadata === null ? null : JSON.stringify(intent.metadata),
       intent.price === null ? null : JSON.stringify(intent.price),
+      intent.sandbox,
     ],
   );
   if (customer === null) throw new Error("The intent was not stored.");
-  return { ...intent, customerReference: customer.customer_reference, wallets: customer.wallets };
+  const { customer_reference: customerReference, wallets } = customer;
+  const onboardingOrder = onboardingOrderOf(intent, {
+    customerReference,
+    wallets: [...wallets],
+    callbackUrl,
+  });
+  tx.write(`UPDATE ramp.intents SET onboarding_order = $2 WHERE ${OF_PROJECT} AND id = $1`, [
+    intent.id,
+    onboardingOrder,
+  ]);
+  return { ...intent, onboardingOrder };
 }
 
 /** An intent that needs the operator's attention, as `routewright ramp intents --stuck` shows it. */

@@ -22,7 +22,9 @@ export interface Transaction {
   readonly instructions: readonly Instruction[];
   readonly failureReason: string | null;
   readonly receipt: Receipt | null;
-  readonly refund: Refund | null;
+  readonly refunds: readonly Refund[];
+  /** The bytes of the order; null once the customer's data is deleted. */
+  readonly orderBody: string | null;
   /** Why the provider refused the order, until the order is withdrawn; null otherwise. */
   readonly refusalReason: string | null;
   readonly createdAt: Date;
@@ -44,10 +46,6 @@ export interface Price {
 export interface Intent {
   readonly id: string;
   readonly customerId: string;
-  /** The customer's id towards providers. */
-  readonly customerReference: string;
-  /** Wallets that the customer has proven to hold, as CAIP-10 accounts. */
-  readonly wallets: readonly string[];
   readonly connectionId: string;
   /** Version of the connection's address and credentials that the intent was created with. */
   readonly connectionVersion: number;
@@ -72,8 +70,14 @@ export interface Intent {
   readonly isCancelRequested: boolean;
   readonly leaseOwner: string | null;
   readonly failedAttempts: number;
-  /** Why the intent needs the operator's attention; null when it does not. */
+  /** Why the intent needs the operator's attention, after a code and a colon; null when it does not. */
   readonly attentionReason: string | null;
+  /** The reason that the operator has resolved. */
+  readonly resolvedReason: string | null;
+  /** Whether the provider moves no real money. */
+  readonly sandbox: boolean;
+  /** The bytes of the onboarding order; null once the customer's data is deleted. */
+  readonly onboardingOrder: string | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
   readonly requirements: readonly Requirement[];
@@ -94,7 +98,9 @@ export const INTENT_MOVES = {
   COMPLIANCE_IN_PROGRESS: ["COMPLIANCE_APPROVED", "COMPLIANCE_FAILED", "EXPIRED", "CANCELLED"],
   COMPLIANCE_APPROVED: ["PENDING_PAYMENT", "EXPIRED", "CANCELLED"],
   PENDING_PAYMENT: ["TRANSACTION_IN_PROGRESS", "EXPIRED", "CANCELLED"],
-  TRANSACTION_IN_PROGRESS: ["COMPLETED", "TRANSACTION_FAILED", "EXPIRED", "CANCELLED"],
+  TRANSACTION_IN_PROGRESS: ["COMPLETED", "AMOUNT_MISMATCH", "TRANSACTION_FAILED", "EXPIRED", "CANCELLED"],
+  /** The provider has carried the payment out, but with other amounts: the provider or the operator settles it. */
+  AMOUNT_MISMATCH: ["COMPLETED", "TRANSACTION_FAILED"],
   COMPLETED: [],
   COMPLIANCE_FAILED: [],
   TRANSACTION_FAILED: [],
@@ -181,6 +187,8 @@ export function nextStep(intent: Intent, now: Date, progress: Progress): Step {
     case "TRANSACTION_IN_PROGRESS":
       if (progress === "answered") return "wait";
       return isOver ? "cancelExecution" : "checkExecution";
+    case "AMOUNT_MISMATCH":
+      return progress === "fresh" ? "checkExecution" : "wait";
     case "COMPLETED":
     case "COMPLIANCE_FAILED":
     case "TRANSACTION_FAILED":

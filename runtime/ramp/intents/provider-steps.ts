@@ -1,13 +1,14 @@
+import Big from "big.js";
 import type { RampContext } from "../context.js";
 import type { ProjectId } from "../database/id.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import { failpoint } from "../failpoints.js";
-import { checkedExecution, reporter } from "../providers/check-reply.js";
-import type { Execution, Movement } from "../providers/protocol.js";
+import { checkedExecution, type ReferencePrice, reporter } from "../providers/check-reply.js";
+import type { Execution } from "../providers/protocol.js";
 import { type ProviderReply, reasonOf } from "../providers/provider.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
 import { applyExecution, applyOnboarding, applyRefusal, applyWithdrawal } from "./apply-reply.js";
-import type { Intent, Progress, Step } from "./intent.js";
+import { type Intent, isTerminal, type Progress, type Step } from "./intent.js";
 
 /** The result of a step, ready to be recorded. */
 export interface StepOutcome {
@@ -32,39 +33,34 @@ export async function callProvider(
     case "checkOnboarding":
       return onboardingOutcome(ramp, intent, step, await connection.provider.onboarding(intent.id));
     case "execute":
-      return executionOutcome(ramp, intent, step, await execute(intent, connection));
+      return executionOutcome(ramp, intent, step, connection, await execute(intent, connection));
     case "withdrawOrder":
-      return withdrawalOutcome(ramp, intent, await withdraw(intent, connection));
+      return withdrawalOutcome(ramp, intent, connection, await withdraw(intent, connection));
     case "checkExecution":
-      return executionOutcome(ramp, intent, step, await connection.provider.execution(transactionId(intent)));
+      return executionOutcome(
+        ramp,
+        intent,
+        step,
+        connection,
+        await connection.provider.execution(transactionId(intent)),
+      );
     case "cancelExecution":
-      return executionOutcome(ramp, intent, step, await cancel(intent, connection));
+      return executionOutcome(ramp, intent, step, connection, await cancel(intent, connection));
   }
 }
 
-async function startOnboarding(intent: Intent, { provider, callbackUrl }: ProviderConnection) {
-  const { id, customerReference, wallets } = intent;
-  const reply = await provider.startOnboarding({
-    id,
-    customerReference,
-    wallets: [...wallets],
-    movement: movementOf(intent),
-    callbackUrl,
-  });
+async function startOnboarding({ id, onboardingOrder }: Intent, { provider }: ProviderConnection) {
+  if (onboardingOrder === null) throw new Error("The intent has no onboarding order.");
+  const reply = await provider.startOnboarding(id, onboardingOrder);
   await failpoint("onboarding.answered");
   if (reply.kind === "answer") return reply;
   return confirmed(reply, await provider.onboarding(id));
 }
 
-async function execute(intent: Intent, { provider, callbackUrl }: ProviderConnection) {
-  const id = transactionId(intent);
-  const reply = await provider.execute({
-    id,
-    onboardingId: intent.id,
-    customerReference: intent.customerReference,
-    movement: movementOf(intent),
-    callbackUrl,
-  });
+async function execute({ transaction }: Intent, { provider }: ProviderConnection) {
+  if (!transaction?.orderBody) throw new Error("The intent has no order.");
+  const { id, orderBody } = transaction;
+  const reply = await provider.execute(id, orderBody);
   await failpoint("execution.answered");
   if (reply.kind === "answer") return reply;
   const final = confirmed(reply, await provider.execution(id));
@@ -130,12 +126,15 @@ function onboardingOutcome(
   return answered((tx, current) => applyOnboarding(tx, current, reply.value));
 }
 
-function executionOutcome(
+async function executionOutcome(
   ramp: RampContext,
   intent: Intent,
   step: ProviderStep,
+  connection: ProviderConnection,
   reply: ProviderReply<Execution>,
-): StepOutcome {
+): Promise<StepOutcome> {
+  // An order that ended without money may be forgotten.
+  if (reply.kind === "unknown" && endedWithoutMoney(intent)) return answered((_tx, current) => current);
   if (reply.kind !== "answer") return unanswered(ramp, intent, step, reply);
   if (reply.value.id !== transactionId(intent)) return otherOrder(ramp, intent, step);
   const requested = {
@@ -144,17 +143,64 @@ function executionOutcome(
     srcAmount: intent.srcAmount,
     rails: [intent.rail],
   };
-  const execution = checkedExecution(reply.value, requested, reporter(ramp, { intent: intent.id }));
+  const reference = await referencePrice(intent, connection, reply.value);
+  const execution = checkedExecution(
+    reply.value,
+    requested,
+    reference,
+    reporter(ramp, { intent: intent.id }),
+  );
   return answered((tx, current) => applyExecution(tx, current, execution));
 }
 
-function withdrawalOutcome(ramp: RampContext, intent: Intent, reply: ProviderReply<Execution>): StepOutcome {
+/** How far the market may move between an indicative price and the payment, in percent. */
+const INDICATIVE_TOLERANCE = "5";
+const QUOTE_TIMEOUT_MS = 3_000;
+
+/** What the received amount is compared with: the price, or for an intent without one a quote of now. */
+async function referencePrice(
+  { price, src, dest, srcAmount, rail, status, transaction }: Intent,
+  { amountTolerance, provider }: ProviderConnection,
+  { receipt }: Execution,
+): Promise<ReferencePrice | null> {
+  const indicative = new Big(amountTolerance).gt(INDICATIVE_TOLERANCE)
+    ? amountTolerance
+    : INDICATIVE_TOLERANCE;
+  if (price !== null)
+    return {
+      destAmount: price.destAmount,
+      tolerance: price.hasIndicativePrice ? indicative : amountTolerance,
+    };
+  // The market moves on after the payment: what was compared once is not compared with later quotes.
+  const isCompared = transaction?.receipt?.amountReceived !== undefined && status !== "AMOUNT_MISMATCH";
+  if (receipt?.amountReceived === undefined || isCompared) return null;
+  const { countryCode = null } = { ...src.details, ...dest.details } as { countryCode?: string };
+  const reply = await provider.quote(
+    { srcCurrencyCode: src.currencyCode, destCurrencyCode: dest.currencyCode, srcAmount, countryCode, rail },
+    { timeoutMs: QUOTE_TIMEOUT_MS },
+  );
+  if (reply.kind !== "answer" || reply.value === null) return null;
+  return { destAmount: reply.value.destAmount, tolerance: indicative };
+}
+
+function endedWithoutMoney({ status, transaction }: Intent): boolean {
+  return isTerminal(status) && transaction?.status !== "SUCCESS" && transaction?.status !== "REFUNDED";
+}
+
+function withdrawalOutcome(
+  ramp: RampContext,
+  intent: Intent,
+  connection: ProviderConnection,
+  reply: ProviderReply<Execution>,
+): StepOutcome | Promise<StepOutcome> {
   const isWithdrawn =
     reply.kind === "unknown" ||
     (reply.kind === "answer" &&
       reply.value.id === transactionId(intent) &&
       reply.value.status === "CANCELLED");
-  return isWithdrawn ? answered(applyWithdrawal) : executionOutcome(ramp, intent, "withdrawOrder", reply);
+  return isWithdrawn
+    ? answered(applyWithdrawal)
+    : executionOutcome(ramp, intent, "withdrawOrder", connection, reply);
 }
 
 /** An answer ends a series of failed attempts, and the operator's attention unless it contradicts what is recorded. */
@@ -185,17 +231,13 @@ function unanswered(
     apply: (_tx, current) => {
       const failedAttempts = current.failedAttempts + 1;
       const isStuck = failedAttempts >= polling.attentionAfter;
-      const stuck = `${step} has failed ${String(polling.attentionAfter)} times in a row: ${reason}`;
-      const attentionReason = current.attentionReason ?? (isStuck ? stuck : null);
+      const stuck = `PROVIDER_FAILS: ${step} has failed ${String(polling.attentionAfter)} times in a row: ${reason}`;
+      const attentionReason =
+        current.attentionReason ?? (isStuck && stuck !== current.resolvedReason ? stuck : null);
       return { ...current, failedAttempts, attentionReason };
     },
     progress: "unanswered",
   };
-}
-
-function movementOf({ type, src, dest, srcAmount, rail, price }: Intent): Movement {
-  const quoteId = price?.providerQuoteId;
-  return { type, src, dest, srcAmount, rail, ...(quoteId === undefined ? {} : { quoteId }) };
 }
 
 function transactionId({ transaction }: Intent): string {

@@ -1,6 +1,7 @@
 import { recordEvent } from "../webhooks/record-event.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
 import { newId } from "../database/id.js";
+import { executionOrderOf } from "./orders.js";
 import type { Intent, Requirement, Transaction, IntentStatus, RequirementStatus } from "./intent.js";
 
 /** State changes. Each writes the row and its event and returns the changed intent. */
@@ -23,7 +24,7 @@ export function moveIntent(
 /** `previous` is null for a new intent. */
 export function recordIntentEvent(
   tx: ProjectTransaction,
-  { id, customerId, type, status, failureReason }: Omit<Intent, "customerReference" | "wallets">,
+  { id, customerId, type, status, failureReason }: Intent,
   previous: IntentStatus | null,
 ): void {
   recordEvent(tx, "intent.status_changed", {
@@ -73,21 +74,23 @@ function recordRequirementEvent(
 /** Creates the intent's only transaction. Fails in the database when it has one. */
 export function createPayment(tx: ProjectTransaction, intent: Intent): Intent {
   const now = new Date();
+  const id = newId();
   const transaction: Transaction = {
-    id: newId(),
+    id,
     status: "PENDING",
     providerReference: null,
     instructions: [],
     failureReason: null,
     receipt: null,
-    refund: null,
+    refunds: [],
+    orderBody: executionOrderOf(intent, id),
     refusalReason: null,
     createdAt: now,
     updatedAt: now,
   };
   tx.write(
-    "INSERT INTO ramp.transactions (id, intent_id, status, created_at, updated_at) VALUES ($1, $2, 'PENDING', $3, $3)",
-    [transaction.id, intent.id, now],
+    "INSERT INTO ramp.transactions (id, intent_id, status, created_at, updated_at, order_body) VALUES ($1, $2, 'PENDING', $3, $3, $4)",
+    [id, intent.id, now, transaction.orderBody],
   );
   recordTransactionEvent(tx, intent, transaction);
   return { ...intent, transaction };
@@ -95,7 +98,7 @@ export function createPayment(tx: ProjectTransaction, intent: Intent): Intent {
 
 /** The parts of a transaction that a provider's answer changes. */
 export type TransactionChange = Partial<
-  Pick<Transaction, "status" | "providerReference" | "instructions" | "failureReason" | "receipt" | "refund">
+  Pick<Transaction, "status" | "providerReference" | "instructions" | "failureReason" | "receipt" | "refunds">
 >;
 
 /** Records that the provider refused the order, before anything is done about it: a crash must not lose the reason. */
@@ -116,11 +119,11 @@ export function updateTransaction(
   change: TransactionChange,
 ): Intent {
   const transaction: Transaction = { ...before, ...change, refusalReason: null, updatedAt: new Date() };
-  const { id, status, providerReference, instructions, failureReason, receipt, refund, updatedAt } =
+  const { id, status, providerReference, instructions, failureReason, receipt, refunds, updatedAt } =
     transaction;
   tx.write(
     `UPDATE ramp.transactions SET status = $2, provider_reference = $3, instructions = $4, failure_reason = $5, updated_at = $6,
-       receipt = $7, refund = $8, refusal_reason = NULL WHERE ${OF_PROJECT} AND id = $1`,
+       receipt = $7, refunds = $8, refusal_reason = NULL WHERE ${OF_PROJECT} AND id = $1`,
     [
       id,
       status,
@@ -129,7 +132,7 @@ export function updateTransaction(
       failureReason,
       updatedAt,
       receipt && JSON.stringify(receipt),
-      refund && JSON.stringify(refund),
+      JSON.stringify(refunds),
     ],
   );
   recordTransactionEvent(tx, intent, transaction);
@@ -139,7 +142,7 @@ export function updateTransaction(
 function recordTransactionEvent(
   tx: ProjectTransaction,
   { id, customerId }: Intent,
-  { id: transactionId, status, failureReason, refund }: Transaction,
+  { id: transactionId, status, failureReason, refunds }: Transaction,
 ): void {
   recordEvent(tx, "transaction.updated", {
     intentId: id,
@@ -147,7 +150,7 @@ function recordTransactionEvent(
     transactionId,
     status,
     failureReason,
-    ...(refund ? { refund } : {}),
+    ...(refunds.length > 0 ? { refunds } : {}),
   });
 }
 

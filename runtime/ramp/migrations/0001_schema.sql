@@ -47,6 +47,8 @@ CREATE TABLE ramp.projects (
   max_token_seconds integer NOT NULL DEFAULT 86400 CHECK (max_token_seconds BETWEEN 60 AND 2592000),
   -- Origins that redirect URLs may have; empty: any.
   redirect_origins text[] NOT NULL DEFAULT '{}',
+  -- How far, in percent, the received amount may be from the held price (README.md, Amounts).
+  amount_tolerance numeric NOT NULL DEFAULT 0.5 CHECK (amount_tolerance BETWEEN 0 AND 50),
   created_at timestamptz NOT NULL DEFAULT now()
 );
 
@@ -78,6 +80,8 @@ CREATE TABLE ramp.signing_keys (
   private_key bytea NOT NULL,
   public_key text NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
+  -- Neither signs nor verifies.
+  revoked_at timestamptz,
   -- No longer signs; verifies until the last token that it signed has expired.
   retired_at timestamptz
 );
@@ -203,6 +207,8 @@ CREATE TABLE ramp.quotes (
   -- What an intent keeps of it (intents/intent.ts, Price).
   price jsonb NOT NULL,
   expires_at timestamptz NOT NULL,
+  -- The intent that was made with it: one quote is for one intent.
+  intent_id uuid,
   PRIMARY KEY (project_id, id),
   FOREIGN KEY (project_id, connection_id) REFERENCES ramp.provider_connections (project_id, id)
 );
@@ -232,9 +238,14 @@ CREATE FUNCTION ramp.intent_may_move(from_status text, to_status text) RETURNS b
     WHEN 'COMPLIANCE_IN_PROGRESS' THEN to_status IN ('COMPLIANCE_APPROVED', 'COMPLIANCE_FAILED', 'EXPIRED', 'CANCELLED')
     WHEN 'COMPLIANCE_APPROVED' THEN to_status IN ('PENDING_PAYMENT', 'EXPIRED', 'CANCELLED')
     WHEN 'PENDING_PAYMENT' THEN to_status IN ('TRANSACTION_IN_PROGRESS', 'EXPIRED', 'CANCELLED')
-    WHEN 'TRANSACTION_IN_PROGRESS' THEN to_status IN ('COMPLETED', 'TRANSACTION_FAILED', 'EXPIRED', 'CANCELLED')
+    WHEN 'TRANSACTION_IN_PROGRESS' THEN to_status IN ('COMPLETED', 'AMOUNT_MISMATCH', 'TRANSACTION_FAILED', 'EXPIRED', 'CANCELLED')
+    WHEN 'AMOUNT_MISMATCH' THEN to_status IN ('COMPLETED', 'TRANSACTION_FAILED')
     ELSE false
   END;
+
+-- The operator records how an intent ended that the provider left unclear (README.md, Operations).
+CREATE FUNCTION ramp.may_resolve(to_status text) RETURNS boolean LANGUAGE sql STABLE
+  RETURN ramp.is_operator() AND to_status IN ('COMPLETED', 'TRANSACTION_FAILED', 'SUCCESS', 'FAILED');
 
 CREATE FUNCTION ramp.transaction_may_move(from_status text, to_status text) RETURNS boolean LANGUAGE sql IMMUTABLE
   RETURN CASE from_status
@@ -259,7 +270,7 @@ CREATE TABLE ramp.intents (
   connection_version integer NOT NULL DEFAULT 1,
   type text NOT NULL CHECK (type IN ('ONRAMP', 'OFFRAMP')),
   status text NOT NULL CHECK (status IN ('PENDING', 'COMPLIANCE_IN_PROGRESS', 'COMPLIANCE_APPROVED', 'PENDING_PAYMENT',
-    'TRANSACTION_IN_PROGRESS', 'COMPLETED', 'COMPLIANCE_FAILED', 'TRANSACTION_FAILED', 'EXPIRED', 'CANCELLED')),
+    'TRANSACTION_IN_PROGRESS', 'COMPLETED', 'AMOUNT_MISMATCH', 'COMPLIANCE_FAILED', 'TRANSACTION_FAILED', 'EXPIRED', 'CANCELLED')),
   src_currency text NOT NULL REFERENCES ramp.currencies (code),
   src_details jsonb NOT NULL,
   dest_currency text NOT NULL REFERENCES ramp.currencies (code),
@@ -271,6 +282,10 @@ CREATE TABLE ramp.intents (
   price jsonb,
   -- The caller's own data.
   metadata jsonb,
+  -- Whether the provider moves no real money.
+  sandbox boolean NOT NULL DEFAULT false,
+  -- The bytes of the onboarding order: repeats are the same.
+  onboarding_order text,
   auto_execute boolean NOT NULL,
   onboarding_redirect_url text,
   checkout_redirect_url text,
@@ -290,6 +305,8 @@ CREATE TABLE ramp.intents (
   -- What stays unclear goes to the operator: why the intent needs attention, and since when.
   attention_reason text,
   attention_since timestamptz,
+  -- The reason that the operator has resolved: it needs no attention again.
+  resolved_reason text,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (project_id, id),
@@ -329,8 +346,10 @@ CREATE TABLE ramp.transactions (
   provider_reference text,
   instructions jsonb NOT NULL DEFAULT '[]',
   failure_reason text,
+  -- The bytes of the order: repeats are the same.
+  order_body text,
   receipt jsonb,
-  refund jsonb,
+  refunds jsonb NOT NULL DEFAULT '[]',
   -- Why the provider refused the order, recorded before the order is withdrawn; null once it is.
   refusal_reason text,
   created_at timestamptz NOT NULL DEFAULT now(),
@@ -349,7 +368,7 @@ BEGIN
     IF NEW.status <> 'PENDING' THEN
       RAISE EXCEPTION '% starts as PENDING, not as %', TG_TABLE_NAME, NEW.status USING ERRCODE = 'RW001';
     END IF;
-  ELSIF NEW.status <> OLD.status THEN
+  ELSIF NEW.status <> OLD.status AND NOT ramp.may_resolve(NEW.status) THEN
     allowed := CASE TG_TABLE_NAME
       WHEN 'intents' THEN ramp.intent_may_move(OLD.status, NEW.status)
       WHEN 'transactions' THEN ramp.transaction_may_move(OLD.status, NEW.status)
@@ -365,6 +384,38 @@ $$;
 CREATE TRIGGER guard_status BEFORE INSERT OR UPDATE OF status ON ramp.intents FOR EACH ROW EXECUTE FUNCTION ramp.guard_status();
 CREATE TRIGGER guard_status BEFORE INSERT OR UPDATE OF status ON ramp.requirements FOR EACH ROW EXECUTE FUNCTION ramp.guard_status();
 CREATE TRIGGER guard_status BEFORE INSERT OR UPDATE OF status ON ramp.transactions FOR EACH ROW EXECUTE FUNCTION ramp.guard_status();
+
+-- What providers answered about an intent, each different answer of an operation once.
+CREATE TABLE ramp.provider_answers (
+  project_id uuid NOT NULL DEFAULT ramp.current_project(),
+  intent_id uuid NOT NULL,
+  operation text NOT NULL,
+  digest bytea NOT NULL,
+  -- Encrypted (vault.ts).
+  answer bytea NOT NULL,
+  count integer NOT NULL DEFAULT 1,
+  first_at timestamptz NOT NULL DEFAULT now(),
+  last_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (project_id, intent_id, operation, digest)
+);
+CREATE INDEX ON ramp.provider_answers (last_at);
+
+-- What operators did: who, when and why. Recorded before the change, with its outcome after it.
+CREATE TABLE ramp.audit_log (
+  id uuid PRIMARY KEY,
+  at timestamptz NOT NULL DEFAULT now(),
+  actor text NOT NULL,
+  action text NOT NULL,
+  project_id uuid,
+  intent_id uuid,
+  note text,
+  -- What the command was given, without secrets.
+  arguments jsonb NOT NULL,
+  -- Null: under way, or ended by a crash.
+  outcome text
+);
+CREATE INDEX ON ramp.audit_log (intent_id) WHERE intent_id IS NOT NULL;
+CREATE INDEX ON ramp.audit_log (at);
 
 CREATE TABLE ramp.idempotency_claims (
   project_id uuid NOT NULL DEFAULT ramp.current_project() REFERENCES ramp.projects (id),
@@ -390,6 +441,8 @@ CREATE TABLE ramp.events (
   project_id uuid NOT NULL DEFAULT ramp.current_project() REFERENCES ramp.projects (id),
   id uuid NOT NULL,
   type text NOT NULL,
+  -- Null: the event is about no intent.
+  intent_id uuid,
   sequence bigint NOT NULL,
   -- Text, so that every delivery sends the same bytes.
   body text NOT NULL,
@@ -397,6 +450,8 @@ CREATE TABLE ramp.events (
   PRIMARY KEY (project_id, id)
 );
 CREATE UNIQUE INDEX ON ramp.events (project_id, sequence);
+CREATE INDEX ON ramp.events (project_id, intent_id, sequence) WHERE intent_id IS NOT NULL;
+CREATE INDEX ON ramp.events (created_at);
 
 CREATE TABLE ramp.webhook_endpoints (
   project_id uuid NOT NULL DEFAULT ramp.current_project() REFERENCES ramp.projects (id),
@@ -413,6 +468,9 @@ CREATE TABLE ramp.webhook_endpoints (
   -- Circuit breaker: failed attempts in a row, and until when nothing is sent.
   failures integer NOT NULL DEFAULT 0,
   paused_until timestamptz,
+  -- Types of the events that it gets; null: all.
+  event_types text[],
+  deleted_at timestamptz,
   created_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (project_id, id),
   CHECK ((previous_secret IS NULL) = (previous_secret_until IS NULL))
@@ -481,7 +539,7 @@ BEGIN
     GRANT USAGE ON SCHEMA ramp TO routewright_ramp_project;
     GRANT SELECT ON ramp.projects, ramp.blockchains, ramp.currencies TO routewright_ramp_project;
     GRANT SELECT, INSERT, UPDATE ON ramp.customers, ramp.identity_providers, ramp.customer_identities,
-      ramp.provider_connections, ramp.provider_credentials, ramp.quotes, ramp.token_revocations, ramp.external_accounts, ramp.intents, ramp.requirements, ramp.transactions,
+      ramp.provider_connections, ramp.provider_credentials, ramp.quotes, ramp.token_revocations, ramp.external_accounts, ramp.intents, ramp.requirements, ramp.transactions, ramp.provider_answers,
       ramp.idempotency_claims, ramp.events, ramp.webhook_endpoints, ramp.webhook_deliveries
       TO routewright_ramp_project;
     GRANT USAGE ON SEQUENCE ramp.event_sequence TO routewright_ramp_project;

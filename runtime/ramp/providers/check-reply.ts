@@ -53,27 +53,75 @@ function feesProblem(fees: Fees, { src, dest, srcAmount }: RequestedMovement): s
   return null;
 }
 
-/** The execution without the parts that contradict the order. */
+/** An execution as far as it fits the order, and what was left out. */
+export interface CheckedExecution extends Execution {
+  /** Why amounts of the receipt do not fit the order; null: they fit, or none are known yet. */
+  readonly amountProblem: string | null;
+  /** Why refunds do not fit the order. */
+  readonly refundProblem: string | null;
+  /** Why the customer has no instructions. */
+  readonly instructionProblem: string | null;
+}
+
+/** Leaves the parts out that contradict the order. Amounts get exactly the decimals of their currency. */
 export function checkedExecution(
   execution: Execution,
   requested: RequestedMovement,
+  reference: ReferencePrice | null,
   report: Report,
-): Execution {
-  const { receipt, refund, instructions, ...rest } = execution;
-  const keep = <T>(field: ReplyField, value: T, problem: string | null): readonly T[] => {
-    if (problem !== null) report(field, problem);
-    return problem === null ? [value] : [];
-  };
-  const [checkedReceipt] = receipt ? keep("receipt", receipt, receiptProblem(receipt, requested)) : [];
-  const [checkedRefund] = refund ? keep("refund", refund, refundProblem(refund, requested)) : [];
+): CheckedExecution {
+  const { receipt, refunds = [], instructions, ...rest } = execution;
+  const problems = instructions.map((item) => instructionProblem(item, requested));
+  const invalidReceipt = receipt ? receiptProblem(receipt, requested) : null;
+  const refundProblem = refundsProblem(refunds, requested);
+  for (const problem of problems) if (problem !== null) report("instruction", problem);
+  if (invalidReceipt !== null) report("receipt", invalidReceipt);
+  if (refundProblem !== null) report("refund", refundProblem);
+  const kept = instructions.filter((_, at) => problems[at] === null);
+  const paysNothing = kept.length === 0 && execution.status === "AWAITING_FUNDS";
+  const valid = receipt && invalidReceipt === null ? exactReceipt(receipt, requested) : null;
   return {
     ...rest,
-    instructions: instructions.flatMap((item) =>
-      keep("instruction", item, instructionProblem(item, requested)),
-    ),
-    ...(checkedReceipt ? { receipt: checkedReceipt } : {}),
-    ...(checkedRefund ? { refund: checkedRefund } : refund ? { refund: { reason: refund.reason } } : {}),
+    instructions: kept,
+    ...(valid ? { receipt: valid } : {}),
+    refunds: refundProblem === null ? refunds.map((refund) => exactRefund(refund, requested)) : [],
+    amountProblem: invalidReceipt ?? (valid && reference ? priceProblem(valid, requested, reference) : null),
+    refundProblem,
+    instructionProblem: paysNothing ? (problems.find((problem) => problem !== null) ?? null) : null,
   };
+}
+
+/** What the destination is to receive. */
+export interface ReferencePrice {
+  readonly destAmount: string;
+  /** How far the received amount may be from it, in percent. */
+  readonly tolerance: string;
+}
+
+/** The received amount must lie near the price, below it as well as above. */
+function priceProblem(
+  { amountReceived, fees }: Receipt,
+  { dest }: RequestedMovement,
+  { destAmount, tolerance }: ReferencePrice,
+): string | null {
+  if (amountReceived === undefined) return null;
+  const allowed = new Big(destAmount).times(tolerance).div(100);
+  if (new Big(amountReceived).minus(destAmount).abs().lte(allowed)) return null;
+  const explained = fees ? `, after fees of ${fees.totalFee} ${fees.currencyCode}` : "";
+  return `${amountReceived} ${dest.code} were received${explained}, but the price is ${destAmount} (tolerance ${tolerance} %)`;
+}
+
+function exactReceipt(receipt: Receipt, { dest }: RequestedMovement): Receipt {
+  const { amountReceived } = receipt;
+  return amountReceived === undefined ? receipt : { ...receipt, amountReceived: exact(amountReceived, dest) };
+}
+
+function exactRefund(refund: Refund, { src }: RequestedMovement): Refund {
+  return { ...refund, amount: exact(refund.amount, src) };
+}
+
+function exact(amount: string, { decimals }: Currency): string {
+  return new Big(amount).toFixed(decimals);
 }
 
 function instructionProblem({ type, details }: Instruction, requested: RequestedMovement): string | null {
@@ -97,10 +145,12 @@ function receiptProblem(
   return fees ? feesProblem(fees, requested) : null;
 }
 
-function refundProblem({ amount }: Refund, { src, srcAmount }: RequestedMovement): string | null {
-  if (amount === undefined) return null;
-  if (!isAmountOf(amount, src)) return `amount is not an amount of ${src.code}`;
-  return new Big(amount).gt(srcAmount) ? "amount is more than srcAmount" : null;
+function refundsProblem(refunds: readonly Refund[], { src, srcAmount }: RequestedMovement): string | null {
+  const wrong = refunds.find(({ amount }) => !isAmountOf(amount, src));
+  if (wrong) return `a refund of ${wrong.amount} is not an amount of ${src.code}`;
+  if (new Set(refunds.map(({ id }) => id)).size < refunds.length) return "two refunds have one id";
+  const sum = refunds.reduce((total, { amount }) => total.plus(amount), new Big(0));
+  return sum.gt(srcAmount) ? `refunds of ${sum.toFixed()} are more than ${srcAmount}` : null;
 }
 
 function isAmountOf(text: string, currency: Currency): boolean {

@@ -32,8 +32,17 @@ type IntentRequest = Omit<CreateIntentBody, "src" | "dest"> & AccountSides;
 /** The part of an intent that names the provider, the rail and both accounts. */
 type ProviderChoice = Pick<
   NewIntent,
-  "connectionId" | "connectionVersion" | "provider" | "type" | "src" | "dest" | "srcAmount" | "rail" | "price"
->;
+  | "connectionId"
+  | "connectionVersion"
+  | "provider"
+  | "type"
+  | "src"
+  | "dest"
+  | "srcAmount"
+  | "rail"
+  | "price"
+  | "sandbox"
+> & { readonly callbackUrl: string };
 
 /** Validates the payment and chooses the provider and rail, by quotes where several could carry it out. Changes nothing. */
 export async function chooseProvider(
@@ -74,6 +83,8 @@ function choiceOf(
     connectionId: connection.id,
     connectionVersion: connection.version,
     provider: connection.capabilities.name,
+    sandbox: connection.capabilities.sandbox ?? false,
+    callbackUrl: connection.callbackUrl,
     type,
     src: { currencyCode: src.code, details: withUpperCountry(body.src.details) },
     dest: { currencyCode: dest.code, details: withUpperCountry(body.dest.details) },

@@ -12,6 +12,7 @@ const SUMMARIES: Readonly<Record<OperationName, string>> = {
   submit: "Submit the form of a requirement",
   execute: "Create the execution of a transaction, or get the existing one",
   execution: "State of an execution",
+  refund: "Refund a payment or a part of it; only where the capabilities say `refunds`",
   cancel: "Cancel an execution whose money has not arrived; an unknown id is refused from then on",
 };
 
@@ -26,7 +27,7 @@ an error body refuse an order, provided that a look-up then answers 404 with the
 gateway included, decide nothing: the ramp looks the order up and tries again.
 
 A cancelled execution that never arrived must be refused for good, so that a delayed order cannot be carried out afterwards. After SUCCESS
-the ramp keeps looking for 60 days: a return or refund is reported as REFUNDED.
+the ramp keeps looking for 60 days, and as well after FAILED and CANCELLED. Returns and refunds are listed in \`refunds\`; REFUNDED means that nothing is left.
 
 A POST to the order's \`callbackUrl\`, signed like Standard Webhooks with the same secret, makes the ramp look the order up at once.`;
 

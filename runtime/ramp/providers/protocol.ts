@@ -59,6 +59,8 @@ export const Capabilities = Type.Object({
   code: Type.String({ pattern: "^[a-z0-9-]{2,40}$", description: "code of the provider" }),
   name: Type.String({ minLength: 1, maxLength: 100, description: "name for people" }),
   logo: orNull(Type.String({ format: "uri", description: "address of an image" })),
+  sandbox: Type.Optional(Type.Boolean({ description: "true: moves no real money" })),
+  refunds: Type.Optional(Type.Boolean({ description: "true: `POST /executions/{id}/refunds` is offered" })),
   rails: Type.Array(RailDescription, { maxItems: 50, description: "every rail of the pairs" }),
   pairs: Type.Array(Pair, { description: "what can be moved, on which rail" }),
   requirements: Type.Array(
@@ -204,15 +206,24 @@ export const Receipt = Type.Object(
 );
 export type Receipt = Static<typeof Receipt>;
 
-/** A return or refund after SUCCESS. */
+/** A return or refund after SUCCESS; a payment can come back in parts. */
 export const Refund = Type.Object(
   {
-    amount: Type.Optional(Decimal("what went back to the source, in its currency")),
+    id: Id("id of the refund, the ramp's where it asked for it"),
+    amount: Decimal("what went back to the source, in its currency"),
     reason: Text("why"),
   },
   { description: "return or refund after SUCCESS" },
 );
 export type Refund = Static<typeof Refund>;
+
+/** A refund that the operator orders. */
+export const RefundOrder = Type.Object({
+  id: Id("id of the refund"),
+  amount: Decimal("what goes back to the source, in its currency"),
+  reason: Text("why"),
+});
+export type RefundOrder = Static<typeof RefundOrder>;
 
 export const Execution = Type.Object({
   id: Id("id of the transaction"),
@@ -221,7 +232,9 @@ export const Execution = Type.Object({
   failureReason: orNull(Text("why the payment failed")),
   instructions: Type.Array(Instruction, { maxItems: 10, description: "what the customer does to pay" }),
   receipt: Type.Optional(Receipt),
-  refund: Type.Optional(Refund),
+  refunds: Type.Optional(
+    Type.Array(Refund, { maxItems: 100, description: "all refunds so far; REFUNDED: nothing is left" }),
+  ),
 });
 export type Execution = Static<typeof Execution>;
 
@@ -256,6 +269,7 @@ export const MESSAGES = {
   Instruction,
   Receipt,
   Refund,
+  RefundOrder,
   Callback,
   ProviderError,
 } as const;
@@ -282,6 +296,13 @@ export const OPERATIONS = {
   execute: { method: "POST", path: "/executions", request: ExecutionOrder, answer: Execution, keyed: true },
   execution: { method: "GET", path: "/executions/{id}", request: null, answer: Execution, keyed: false },
   cancel: { method: "POST", path: "/executions/{id}/cancel", request: null, answer: Execution, keyed: false },
+  refund: {
+    method: "POST",
+    path: "/executions/{id}/refunds",
+    request: RefundOrder,
+    answer: Execution,
+    keyed: true,
+  },
 } as const satisfies Readonly<Record<string, Operation>>;
 
 interface Operation {

@@ -19,6 +19,8 @@ export interface ProviderConnection {
   readonly capabilities: Capabilities;
   readonly provider: Provider;
   readonly callbackUrl: string;
+  /** How far, in percent, the received amount may be from a held price: the project's setting. */
+  readonly amountTolerance: string;
 }
 
 /** All versions of a connection are read; one of them is in use for new intents. */
@@ -32,6 +34,7 @@ interface ConnectionRow {
   readonly secret: Buffer;
   readonly capabilities: Capabilities;
   readonly enabled: boolean;
+  readonly amount_tolerance: string;
 }
 
 type VersionedConnection = ProviderConnection & { readonly isCurrent: boolean; readonly enabled: boolean };
@@ -109,8 +112,9 @@ export class Providers {
   #connectionOf(projectId: ProjectId, row: ConnectionRow): VersionedConnection {
     const { id, code, version, capabilities, enabled, is_current: isCurrent } = row;
     const callbackUrl = `${this.#publicUrl}/v1/provider-callbacks/${projectId}/${id}`;
+    const { amount_tolerance: amountTolerance } = row;
     const provider = this.#client(projectId, row);
-    return { id, code, version, capabilities, enabled, isCurrent, callbackUrl, provider };
+    return { id, code, version, capabilities, enabled, isCurrent, callbackUrl, provider, amountTolerance };
   }
 
   #client(projectId: ProjectId, { code, url, key_id: keyId, secret: sealed }: ConnectionRow): Provider {
@@ -127,8 +131,8 @@ export class Providers {
 
 function readConnections(tx: ProjectTransaction): Promise<ConnectionRow[]> {
   return tx.rows<ConnectionRow>(
-    `SELECT c.id, c.code, v.version, v.version = c.version AS is_current, v.url, v.key_id, v.secret, c.capabilities, c.enabled
-     FROM ramp.provider_connections c
+    `SELECT c.id, c.code, v.version, v.version = c.version AS is_current, v.url, v.key_id, v.secret, c.capabilities, c.enabled, p.amount_tolerance
+     FROM ramp.provider_connections c JOIN ramp.projects p ON p.id = c.project_id
      JOIN ramp.provider_credentials v ON v.project_id = c.project_id AND v.connection_id = c.id WHERE ${ofProject("c")} ORDER BY c.code, v.version`,
   );
 }

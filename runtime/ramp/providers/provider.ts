@@ -19,11 +19,10 @@ import {
   ProviderError,
   UNKNOWN_ORDER,
   type Execution,
-  type ExecutionOrder,
   type Onboarding,
-  type OnboardingOrder,
   type ProviderQuote,
   type QuoteRequest,
+  type RefundOrder,
   type Submission,
 } from "./protocol.js";
 import { type CallbackHeaders, isSignedCallback, REQUEST_HEADERS, requestSignature } from "./signature.js";
@@ -63,14 +62,17 @@ export interface Provider {
   capabilities(): Promise<ProviderReply<Capabilities>>;
   /** Null: the provider does not offer the path. */
   quote(request: QuoteRequest, options?: CallOptions): Promise<ProviderReply<ProviderQuote | null>>;
-  startOnboarding(order: OnboardingOrder): Promise<ProviderReply<Onboarding>>;
+  /** @param order the bytes of an `OnboardingOrder`; repeats send the same */
+  startOnboarding(id: string, order: string): Promise<ProviderReply<Onboarding>>;
   onboarding(id: string): Promise<ProviderReply<Onboarding>>;
   /** Submits the form of a requirement. */
   submit(id: string, code: string, submission: Submission): Promise<ProviderReply<Onboarding>>;
-  execute(order: ExecutionOrder): Promise<ProviderReply<Execution>>;
+  /** @param order the bytes of an `ExecutionOrder`; repeats send the same */
+  execute(id: string, order: string): Promise<ProviderReply<Execution>>;
   execution(id: string): Promise<ProviderReply<Execution>>;
   /** Cancels an execution, also one that never arrived: it is refused from then on. */
   cancel(id: string): Promise<ProviderReply<Execution>>;
+  refund(id: string, order: RefundOrder): Promise<ProviderReply<Execution>>;
   /** The callback, or null when its signature is wrong or too old. */
   verifyCallback(headers: CallbackHeaders, body: string): Callback | null;
 }
@@ -99,7 +101,8 @@ const BREAKER_FAILURES = 8;
 
 interface Call {
   readonly target: string;
-  readonly body: unknown;
+  /** Empty without one. */
+  readonly body: string;
   readonly idempotencyKey: string;
   readonly timeoutMs: number;
 }
@@ -133,24 +136,34 @@ export class HttpProvider implements Provider {
   };
 
   quote: Provider["quote"] = async (request, options?: CallOptions) => {
-    const reply = await this.#call("quote", { body: request, ...options });
+    const reply = await this.#call("quote", { body: JSON.stringify(request), ...options });
     return reply.kind === "answer" ? { kind: "answer", value: reply.value.quote } : reply;
   };
 
-  startOnboarding: Provider["startOnboarding"] = (order) =>
-    this.#call("startOnboarding", { body: order, idempotencyKey: `onboarding:${order.id}` });
+  startOnboarding: Provider["startOnboarding"] = (id, order) =>
+    this.#call("startOnboarding", { body: order, idempotencyKey: `onboarding:${id}` });
 
   onboarding: Provider["onboarding"] = (id) => this.#call("onboarding", { target: `/onboardings/${id}` });
 
   submit: Provider["submit"] = (id, code, submission) =>
-    this.#call("submit", { target: `/onboardings/${id}/requirements/${code}`, body: submission });
+    this.#call("submit", {
+      target: `/onboardings/${id}/requirements/${code}`,
+      body: JSON.stringify(submission),
+    });
 
-  execute: Provider["execute"] = (order) =>
-    this.#call("execute", { body: order, idempotencyKey: `execution:${order.id}` });
+  execute: Provider["execute"] = (id, order) =>
+    this.#call("execute", { body: order, idempotencyKey: `execution:${id}` });
 
   execution: Provider["execution"] = (id) => this.#call("execution", { target: `/executions/${id}` });
 
   cancel: Provider["cancel"] = (id) => this.#call("cancel", { target: `/executions/${id}/cancel` });
+
+  refund: Provider["refund"] = (id, order) =>
+    this.#call("refund", {
+      target: `/executions/${id}/refunds`,
+      body: JSON.stringify(order),
+      idempotencyKey: `refund:${order.id}`,
+    });
 
   verifyCallback(headers: CallbackHeaders, body: string): Callback | null {
     if (!isSignedCallback(this.#options.secret, headers, body)) return null;
@@ -164,7 +177,7 @@ export class HttpProvider implements Provider {
   ): Promise<ProviderReply<ResponseOf<N>>> {
     const call: Call = {
       target: OPERATIONS[name].path,
-      body: null,
+      body: "",
       idempotencyKey: "",
       timeoutMs: this.#policy.timeoutMs,
       ...overrides,
@@ -181,7 +194,7 @@ export class HttpProvider implements Provider {
   async #attempt<N extends OperationName>(name: N, call: Call): Promise<ProviderReply<ResponseOf<N>>> {
     const { method, answer } = OPERATIONS[name];
     const url = new URL(this.#options.url.replace(/\/+$/, "") + call.target);
-    const body = call.body === null ? "" : JSON.stringify(call.body);
+    const { body } = call;
     const result = await sendRequest({
       url,
       method,

@@ -157,6 +157,15 @@ export function recordQuotes(
   });
 }
 
+/** Marks a quote as used by an intent; false when another intent has used it. */
+export async function useQuote(tx: ProjectTransaction, id: string, intentId: string): Promise<boolean> {
+  const used = await tx.row(
+    `UPDATE ramp.quotes SET intent_id = $2 WHERE ${OF_PROJECT} AND id = $1 AND intent_id IS NULL RETURNING id`,
+    [id, intentId],
+  );
+  return used !== null;
+}
+
 /** The quote of this id if it is for this payment; null otherwise. */
 export function findQuote(
   tx: ProjectTransaction,

@@ -185,6 +185,8 @@ export const PROFILES: readonly Profile[] = [
       code: "sandbox-north",
       name: "Sandbox North",
       logo: null,
+      sandbox: true,
+      refunds: true,
       requirements: REQUIREMENTS,
       rails: railsOf("ACH", "SEPA"),
       pairs: pairsOf(
@@ -208,6 +210,8 @@ export const PROFILES: readonly Profile[] = [
       code: "sandbox-south",
       name: "Sandbox South",
       logo: null,
+      sandbox: true,
+      refunds: true,
       requirements: REQUIREMENTS,
       rails: railsOf("ACH", "SEPA", "PIX"),
       pairs: pairsOf(

@@ -1,5 +1,5 @@
 import Big from "big.js";
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type {
   Execution,
@@ -10,6 +10,8 @@ import type {
   ProviderQuote,
   ProviderRequirement,
   QuoteRequest,
+  Receipt,
+  RefundOrder,
 } from "../providers/protocol.js";
 import type { CallbackSender, Switches } from "./behaviour.js";
 import { type Profile, quoteFor } from "./profiles.js";
@@ -53,8 +55,8 @@ export class SandboxProvider {
   readonly #callbacks: CallbackSender;
   readonly #onboardings = new Map<string, StoredOnboarding>();
   readonly #executions = new Map<string, StoredExecution>();
-  /** Until when quotes are held, by id, in milliseconds since 1970. */
-  readonly #heldQuotes = new Map<string, number>();
+  /** Quotes that are held, by id; `until` in milliseconds since 1970. */
+  readonly #heldQuotes = new Map<string, { readonly quote: ProviderQuote; readonly until: number }>();
   /** Customers and wallets whose identity is known. */
   readonly #known = new Set<string>();
 
@@ -74,9 +76,8 @@ export class SandboxProvider {
     const { holdMs } = this.#profile;
     if (quote === null || holdMs === null) return quote;
     const now = Date.now();
-    for (const [id, until] of this.#heldQuotes) if (until <= now) this.#heldQuotes.delete(id);
     const quoteId = randomUUID();
-    this.#heldQuotes.set(quoteId, now + holdMs);
+    this.#heldQuotes.set(quoteId, { quote, until: now + holdMs });
     return { ...quote, hasIndicativePrice: false, quoteId, expiresAt: new Date(now + holdMs).toISOString() };
   }
 
@@ -84,7 +85,7 @@ export class SandboxProvider {
     const stored = this.#onboardings.get(order.id);
     if (stored) return isDeepStrictEqual(stored.order, order) ? onboardingOf(stored) : CONFLICT;
     const { quoteId } = order.movement;
-    if (quoteId !== undefined && (this.#heldQuotes.get(quoteId) ?? 0) <= Date.now())
+    if (quoteId !== undefined && (this.#heldQuotes.get(quoteId)?.until ?? 0) <= Date.now())
       return { status: 422, error: "QUOTE_EXPIRED", message: "The quote has expired." };
     const { onboarding } = this.#switches();
     if (onboarding === "refuse")
@@ -175,9 +176,54 @@ export class SandboxProvider {
     this.#later(() => {
       const isFailed = this.#switches().execution === "fail";
       const failureReason = isFailed ? "The transfer was returned." : null;
-      stored.execution = { ...stored.execution, status: isFailed ? "FAILED" : "SUCCESS", failureReason };
+      const receipt = isFailed ? {} : { receipt: this.#receiptOf(order) };
+      stored.execution = {
+        ...stored.execution,
+        status: isFailed ? "FAILED" : "SUCCESS",
+        failureReason,
+        ...receipt,
+      };
       this.#notify(order.callbackUrl, "execution.updated", order.onboardingId);
     });
+  }
+
+  #receiptOf({ id, movement }: ExecutionOrder): Receipt {
+    const { src, dest, srcAmount, rail, quoteId = "" } = movement;
+    const quote =
+      this.#heldQuotes.get(quoteId)?.quote ??
+      quoteFor(this.#profile, {
+        srcCurrencyCode: src.currencyCode,
+        destCurrencyCode: dest.currencyCode,
+        srcAmount,
+        countryCode: null,
+        rail,
+      });
+    if (quote === null) return {};
+    const { destAmount, fees, exchangeRate } = quote;
+    const proof =
+      movement.type === "ONRAMP"
+        ? { transactionHash: `0x${createHash("sha256").update(id).digest("hex")}` }
+        : { bankReference: id };
+    return { amountReceived: destAmount, fees, exchangeRate, ...proof };
+  }
+
+  /** A repeated refund changes nothing. */
+  refund(id: string, order: RefundOrder): Execution | Rejection {
+    const stored = this.#executions.get(id);
+    if (!stored?.order) return UNKNOWN;
+    const { execution } = stored;
+    const { refunds = [] } = execution;
+    if (refunds.some((refund) => refund.id === order.id)) return execution;
+    const left = refunds.reduce(
+      (rest, { amount }) => rest.minus(amount),
+      new Big(stored.order.movement.srcAmount),
+    );
+    if (execution.status !== "SUCCESS" || left.lt(order.amount))
+      return { status: 422, error: "NOT_REFUNDABLE", message: "The amount is not there to refund." };
+    const status = left.eq(order.amount) ? "REFUNDED" : "SUCCESS";
+    stored.execution = { ...execution, status, refunds: [...refunds, order] };
+    this.#notify(stored.order.callbackUrl, "execution.updated", stored.order.onboardingId);
+    return stored.execution;
   }
 
   execution(id: string): Execution | Rejection {

@@ -9,6 +9,7 @@ import {
   OPERATIONS,
   type OperationName,
   QuoteRequest,
+  RefundOrder,
   Submission,
 } from "../providers/protocol.js";
 import { protocolDocument } from "../providers/protocol-document.js";
@@ -107,6 +108,9 @@ const HANDLERS: Readonly<Record<OperationName, Handle>> = {
   execute: validated(ExecutionOrder, (provider, order) => provider.execute(order)),
   execution: (provider, _profile, _body, request) => provider.execution(parameter(request, "id")),
   cancel: (provider, _profile, _body, request) => provider.cancel(parameter(request, "id")),
+  refund: validated(RefundOrder, (provider, order, request) =>
+    provider.refund(parameter(request, "id"), order),
+  ),
 };
 
 function addProvider(app: Express, sandbox: Sandbox, profile: Profile, provider: SandboxProvider): void {

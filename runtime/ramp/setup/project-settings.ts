@@ -17,6 +17,8 @@ export interface ProjectSettings {
   readonly redirectOrigins: readonly string[];
   /** Hosts of the sites whose wallet sign-ins are accepted; none: no wallet sign-in. */
   readonly walletDomains: readonly string[];
+  /** How far, in percent, the received amount may be from a held price. */
+  readonly amountTolerance: string;
 }
 
 /** What is wrong with settings, or null. */
@@ -27,6 +29,12 @@ export function settingsProblem(settings: Partial<ProjectSettings>): string | nu
   if (origin !== undefined) return `${origin} is not an origin such as https://app.example.com.`;
   const domain = walletDomains.find((text) => !isHost(text));
   if (domain !== undefined) return `${domain} is not a host such as app.example.com or localhost:3000.`;
+  const { amountTolerance } = settings;
+  if (
+    amountTolerance !== undefined &&
+    !(/^\d{1,2}(\.\d{1,4})?$/.test(amountTolerance) && Number(amountTolerance) <= 50)
+  )
+    return "The amount tolerance must be a percentage from 0 to 50, such as 0.5.";
   return null;
 }
 
@@ -48,11 +56,20 @@ export async function writeSettings(
   projectId: string,
   settings: Partial<ProjectSettings>,
 ): Promise<void> {
-  const { name, tokenTtlSeconds, maxTokenSeconds, pageOrigins, redirectOrigins, walletDomains } = settings;
+  const {
+    name,
+    tokenTtlSeconds,
+    maxTokenSeconds,
+    pageOrigins,
+    redirectOrigins,
+    walletDomains,
+    amountTolerance,
+  } = settings;
   await tx.rows(
     `UPDATE ramp.projects SET name = COALESCE($2, name), token_ttl_seconds = COALESCE($3, token_ttl_seconds),
        max_token_seconds = COALESCE($4, max_token_seconds), page_origins = COALESCE($5, page_origins),
-       redirect_origins = COALESCE($6, redirect_origins), wallet_domains = COALESCE($7, wallet_domains) WHERE id = $1`,
+       redirect_origins = COALESCE($6, redirect_origins), wallet_domains = COALESCE($7, wallet_domains),
+       amount_tolerance = COALESCE($8, amount_tolerance) WHERE id = $1`,
     [
       projectId,
       name?.trim() ?? null,
@@ -61,6 +78,7 @@ export async function writeSettings(
       pageOrigins ?? null,
       redirectOrigins ?? null,
       walletDomains ?? null,
+      amountTolerance ?? null,
     ],
   );
 }

@@ -95,7 +95,7 @@ export function listProjects(database: RampDatabase): Promise<ProjectSummary[]> 
     tx.rows<ProjectSummary>(
       `SELECT id AS "projectId", organization_id AS "organizationId", name, client_id AS "clientId", token_ttl_seconds AS "tokenTtlSeconds",
          max_token_seconds AS "maxTokenSeconds", page_origins AS "pageOrigins", redirect_origins AS "redirectOrigins",
-         wallet_domains AS "walletDomains"
+         wallet_domains AS "walletDomains", amount_tolerance AS "amountTolerance"
        FROM ramp.projects ORDER BY created_at, id`,
     ),
   );

@@ -22,7 +22,7 @@ export const EVENTS = {
     transactionId: Id,
     status: Type.String(),
     failureReason: Reason,
-    refund: Type.Optional(Refund),
+    refunds: Type.Optional(Type.Array(Refund)),
   }),
   "intent.attention": Type.Object({ ...COMMON, reason: Reason }),
 } as const;

@@ -99,7 +99,7 @@ function instructionsOf({ order, mode, status, lookUps }: Filed): unknown[] {
 function executionOf(filed: Filed): Record<string, unknown> {
   const { order, mode, status } = filed;
   const receipt = {
-    amountReceived: "98.500000",
+    amountReceived: `${(Number(order.movement.srcAmount) - 1.5).toFixed(2)}0000`,
     fees: FEES,
     exchangeRate: "1",
     transactionHash: `0x${"ab".repeat(32)}`,
@@ -112,7 +112,7 @@ function executionOf(filed: Filed): Record<string, unknown> {
     instructions: instructionsOf(filed),
     ...(status === "SUCCESS" ? { receipt } : {}),
     ...(status === "REFUNDED"
-      ? { receipt, refund: { amount: order.movement.srcAmount, reason: "ACH return R01" } }
+      ? { receipt, refunds: [{ id: "r1", amount: order.movement.srcAmount, reason: "ACH return R01" }] }
       : {}),
   };
 }
@@ -300,7 +300,7 @@ function quote(srcAmount: string, response: ServerResponse): void {
   const good = {
     rail: "ACH",
     hasIndicativePrice: true,
-    destAmount: "198.500000",
+    destAmount: `${(Number(srcAmount) - 1.5).toFixed(2)}0000`,
     exchangeRate: "1",
     fees: FEES,
   };

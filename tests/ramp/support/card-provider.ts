@@ -66,6 +66,8 @@ export interface CardProvider {
   answerOrder: () => Promise<void>;
   /** What answers about executions say beside id, reference and status. */
   execution: Partial<Execution>;
+  /** So many of the next orders of an execution are received, but the connection is dropped. */
+  dropOrders: number;
   /** The bodies of the requests with an idempotency key, by key. */
   readonly bodies: Map<string, string[]>;
   connect(world: World, project: TestProject): Promise<SetupResult<{ readonly providerId: string }>>;
@@ -103,6 +105,7 @@ export async function ownCardProvider(): Promise<CardProvider> {
     const { status, execution } = provider;
     return { id, reference: "r", status, failureReason: null, instructions: [], ...execution };
   };
+  const received = new Set<string>();
   const server = createServer((request, response) => {
     let text = "";
     request.on("data", (chunk: Buffer) => (text += chunk.toString()));
@@ -110,7 +113,14 @@ export async function ownCardProvider(): Promise<CardProvider> {
       const body = JSON.stringify(answer(request.url ?? "", text === "" ? null : JSON.parse(text)));
       const key = String(request.headers["idempotency-key"] ?? "");
       if (key !== "") provider.bodies.set(key, [...(provider.bodies.get(key) ?? []), text]);
+      if (key.startsWith("execution:") && provider.dropOrders > 0) {
+        provider.dropOrders--;
+        return void response.destroy();
+      }
+      if (key.startsWith("execution:")) received.add((JSON.parse(text) as { id: string }).id);
       const isLookUp = request.method === "GET" && request.url?.startsWith("/executions/") === true;
+      if (isLookUp && !received.has(request.url?.split("/")[2] ?? ""))
+        return void response.writeHead(404).end(JSON.stringify({ error: "UNKNOWN_ORDER", message: "" }));
       void (isLookUp ? provider.answerLookUp() : key ? provider.answerOrder() : Promise.resolve()).then(() =>
         response.writeHead(200, { "content-type": "application/json" }).end(body),
       );
@@ -129,6 +139,7 @@ export async function ownCardProvider(): Promise<CardProvider> {
     answerLookUp: () => Promise.resolve(),
     answerOrder: () => Promise.resolve(),
     execution: {},
+    dropOrders: 0,
     bodies: new Map(),
     connect: ({ database, vault }, { id }) =>
       connectProvider(database, vault, id, { provider: "cards", url, keyId: "key", secret: "secret" }),

@@ -30,6 +30,7 @@ export const createIntent = idempotentRoute("customer", {
     "PROVIDER_NOT_AVAILABLE",
     "INVALID_QUOTE",
     "QUOTE_EXPIRED",
+    "QUOTE_USED",
     "PROVIDER_UNAVAILABLE",
   ],
   work: (call) => new IntentCreation(call),
@@ -135,7 +136,9 @@ export const cancelIntent = idempotentRoute("customer", {
   work: (call) =>
     new IntentAction(call, {
       record: (tx, intent) =>
-        isTerminal(intent.status) ? rampError("INTENT_CLOSED") : requestCancel(tx, intent),
+        isTerminal(intent.status) || intent.status === "AMOUNT_MISMATCH"
+          ? rampError("INTENT_CLOSED")
+          : requestCancel(tx, intent),
       answer: (intent) => jsonResponse(202, intentEnvelope(call.ramp, call.caller.projectId, intent)),
     }),
 });
