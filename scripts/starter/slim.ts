@@ -23,6 +23,7 @@ const NODE_KEYS = [
 const KINDS: ReadonlySet<Json | undefined> = new Set(["model", "seed", "test"]);
 const CONFIG_KEYS = [
   "column_types",
+  "contract",
   "enabled",
   "indexes",
   "materialized",
