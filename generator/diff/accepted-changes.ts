@@ -20,6 +20,9 @@ export interface AcceptEntry {
   readonly endpoint: string;
   /** The change's subject; null accepts a change that has none. */
   readonly subject: string | null;
+  /** The change's values: what was accepted once is not accepted for another value. */
+  readonly before: string | null;
+  readonly after: string | null;
   readonly reason: string;
   /** The last day on which it holds, `YYYY-MM-DD`; null for no limit. */
   readonly expires: string | null;
@@ -45,9 +48,9 @@ export function parseAcceptFile(text: string, location: string): ParsedAcceptFil
 }
 
 const EXAMPLE =
-  'Write `[{"kind": "column-removed", "endpoint": "/v1/…", "subject": "…", "reason": "…", "expires": "2030-12-31"}]`; `expires` is optional.';
+  'Write `[{"kind": "column-removed", "endpoint": "/v1/…", "subject": "…", "before": "…", "reason": "…", "expires": "2030-12-31"}]` as `diff` offers it; `expires` is optional.';
 
-const KEYS = ["kind", "endpoint", "subject", "reason", "expires"] as const;
+const KEYS = ["kind", "endpoint", "subject", "before", "after", "reason", "expires"] as const;
 
 function problemsOf(item: unknown): readonly string[] {
   if (!isObject(item)) return [`${formatValue(item)} is not an object. ${EXAMPLE}`];
@@ -58,6 +61,11 @@ function problemsOf(item: unknown): readonly string[] {
     problems.push(`\`endpoint\` is ${given(endpoint)}; give the path of the endpoint, \`/v1/…\`.`);
   if (subject !== null && typeof subject !== "string")
     problems.push(`\`subject\` is ${formatValue(subject)}; give the column, parameter or field as text.`);
+  for (const key of ["before", "after"] as const) {
+    const value = item[key] ?? null;
+    if (value !== null && typeof value !== "string")
+      problems.push(`\`${key}\` is ${formatValue(value)}; give the text that \`diff\` shows.`);
+  }
   if (typeof reason !== "string" || reason.trim() === "")
     problems.push(`\`reason\` is ${given(reason)}; say why consumers can live with the change.`);
   if (expires !== undefined && !isDate(expires))
@@ -91,11 +99,13 @@ function isDate(value: unknown): boolean {
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(value);
 }
 
-function entryOf({ kind, endpoint, subject, reason, expires }: JsonObject): AcceptEntry {
+function entryOf({ kind, endpoint, subject, before, after, reason, expires }: JsonObject): AcceptEntry {
   return {
     kind: kind as ChangeKind,
     endpoint: endpoint as string,
     subject: (subject as string | null | undefined) ?? null,
+    before: (before as string | null | undefined) ?? null,
+    after: (after as string | null | undefined) ?? null,
     reason: textOr(reason, "").trim(),
     expires: (expires as string | undefined) ?? null,
   };
@@ -114,8 +124,10 @@ export function changeKey({
   kind,
   endpoint,
   subject,
-}: Pick<Change, "kind" | "endpoint" | "subject">): string {
-  return JSON.stringify([kind, endpoint, subject]);
+  before,
+  after,
+}: Pick<Change, "kind" | "endpoint" | "subject" | "before" | "after">): string {
+  return JSON.stringify([kind, endpoint, subject, before, after]);
 }
 
 /** For an unused entry: a question that names the change it probably means, of the same kind; null if there is none. */
@@ -129,7 +141,12 @@ export function nearMiss(entry: AcceptEntry, unaccepted: readonly Change[]): str
   if (endpoint !== entry.endpoint) return `did you mean the endpoint ${formatValue(endpoint)}?`;
   const subjects = sameKind.flatMap((change) => (change.endpoint === endpoint ? (change.subject ?? []) : []));
   const subject = entry.subject === null ? subjects[0] : closest(entry.subject, subjects);
-  return subject == null ? null : `did you mean the subject ${formatValue(subject)}?`;
+  if (subject != null && subject !== entry.subject)
+    return `did you mean the subject ${formatValue(subject)}?`;
+  const [same] = sameKind.filter(
+    (change) => change.endpoint === endpoint && change.subject === entry.subject,
+  );
+  return same === undefined ? null : `the change is now ${acceptEntryFor(same)}`;
 }
 
 /** The text of an accept file without its unused entries; the others keep their keys. */
@@ -140,8 +157,15 @@ export function prunedText(text: string, unused: readonly AcceptEntry[]): string
 }
 
 /** The entry that accepts a change, as one line of JSON with an empty reason to fill in. */
-export function acceptEntryFor({ kind, endpoint, subject }: Change): string {
-  const entry = { kind, endpoint, ...(subject !== null && { subject }), reason: "" };
+export function acceptEntryFor({ kind, endpoint, subject, before, after }: Change): string {
+  const entry = {
+    kind,
+    endpoint,
+    ...(subject !== null && { subject }),
+    ...(before !== null && { before }),
+    ...(after !== null && { after }),
+    reason: "",
+  };
   const members = Object.entries(entry).map(([key, value]) => `"${key}": ${JSON.stringify(value)}`);
   return `{${members.join(", ")}}`;
 }
@@ -161,7 +185,7 @@ export interface AcceptFileResult {
   /** Changes that no valid entry accepts, in order. */
   readonly unaccepted: readonly Change[];
   readonly accepted: readonly AcceptedChange[];
-  /** Entries that match no change: it is already in the base, or was reverted. */
+  /** Stale entries, which match no change: it is already in the base, was reverted, or has other values now. */
   readonly unused: readonly AcceptEntry[];
   /** Entries past their last day that match a change. */
   readonly expired: readonly AcceptEntry[];

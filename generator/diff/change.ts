@@ -80,10 +80,22 @@ export const KINDS = {
     "Whole table open to everybody",
     "Anyone without a key can read all rows instead of those that they know to filter by.",
   ),
+  "private-endpoint-added": exposing(
+    "Endpoint added over private data",
+    "Anyone without a key can read data marked private.",
+  ),
+  "rows-exposed": exposing(
+    "Rows of a higher tier or private rows under another path",
+    "The path serves rows that its callers could not read.",
+  ),
   "endpoint-removed": breaking("Endpoint removed", "Calls get 404."),
   "endpoint-retired": compatible("Endpoint removed after its sunset", "The announced date has passed."),
   "endpoint-added": compatible("Endpoint added", "No call depends on it."),
   "path-moved": breaking("Path moved", "Calls to the old path get 404."),
+  "rows-exchanged": breaking(
+    "Serves the rows of another endpoint",
+    "The same call returns rows that another path returned.",
+  ),
   "model-changed": warning("Served from another model", "The rows may mean something else."),
   "relation-changed": warning("Served from another relation", "The rows may differ."),
   "tier-raised": breaking("Tier raised", "Callers of a lower tier get 403."),
@@ -118,7 +130,10 @@ export const KINDS = {
   "max-length-lowered": breaking("max_length lowered", "Longer values get 400."),
   "max-length-raised": compatible("max_length raised", "Accepted values stay accepted."),
   "unfiltered-refused": breaking("A filter is now required", "Calls without a filter get 400."),
-  "unfiltered-allowed": compatible("No filter is required any more", "Calls with a filter stay valid."),
+  "unfiltered-allowed": warning(
+    "No filter is required any more",
+    "Callers with a key can read all rows instead of those that they know to filter by.",
+  ),
   "require-any-of-added": breaking("require_any_of added", "Calls without one of these filters get 400."),
   "require-any-of-narrowed": breaking("require_any_of narrowed", "Calls with only a dropped filter get 400."),
   "require-any-of-loosened": compatible("require_any_of loosened", "Valid calls stay valid."),
@@ -138,18 +153,31 @@ export const KINDS = {
   "column-retyped": breaking("Column retyped", "The new values do not fit the documented JSON type."),
   "column-narrowed": compatible("Column type narrowed", "Every new value fits the documented JSON type."),
   "column-lengthened": compatible("Text column may be longer", "It stays a JSON string."),
+  "column-shortened": warning("Text column may be shorter", "A cast to the new type cuts longer values."),
+  "column-text-changed": warning(
+    "Text of a column changed",
+    "It stays a JSON string, which the new type writes in its own way.",
+  ),
   "column-widened": warning(
-    "Numeric column widened",
-    "It stays a JSON number; a client that stores fewer bits or digits can overflow.",
+    "Column holds more digits",
+    "It keeps its JSON type; a client that stores fewer bits or digits can overflow.",
+  ),
+  "column-digits-changed": breaking(
+    "Number needs more digits than a double, or no longer",
+    "Generated clients have a string where they had a number, or the reverse.",
   ),
   "column-scale-lowered": breaking("Decimal places cut", "Values lose digits behind the point."),
   "column-number-changed": warning(
-    "Floating point became exact, or decimal became integer",
+    "Floating point changed its precision or became exact",
     "The new values fit, but they may be rounded differently.",
   ),
   "column-zone-changed": breaking(
     "Time zone of a timestamp column changed",
     "The same stored time is served as another instant.",
+  ),
+  "column-zone-converted": warning(
+    "Timestamp column got or lost its time zone",
+    "The same instant is served only if the conversion uses the zone in which the time was meant.",
   ),
   "column-made-nullable": breaking("Column may now be null", "Clients that rely on a value fail."),
   "column-null-test-removed": warning(

@@ -1,18 +1,22 @@
-import { type ColumnType, jsonSchemaOf } from "../catalogue/column-types/column-type.js";
+import { type ColumnType, isWideNumber, jsonSchemaOf } from "../catalogue/column-types/column-type.js";
 import type {
   DecimalType,
   IntegerType,
   RecordType,
   StringType,
 } from "../catalogue/column-types/json-type.js";
+import { textFormOf } from "../catalogue/column-types/text-form.js";
 
 /** Effects of a type change on a client of the old type, from harmless to incompatible. */
 const OUTCOMES = [
   "same",
   "narrowed",
   "lengthened",
+  "shortened",
+  "text-changed",
   "number-changed",
   "widened",
+  "digits-changed",
   "scale-lowered",
   "retyped",
 ] as const;
@@ -23,18 +27,22 @@ export type TypeChange = (typeof OUTCOMES)[number];
  * Null of the column itself does not count; inside arrays, maps and tuples it does.
  */
 export function compareTypes(base: ColumnType, head: ColumnType): TypeChange {
-  if (isAnyJson(base)) return isAnyJson(head) ? "same" : "narrowed";
+  if (isAnyJson(base)) return isAnyJson(head) ? "same" : base.kind === "json" ? "retyped" : "narrowed";
   if (isAnyJson(head)) return "retyped";
   switch (base.kind) {
     case "integer":
       return head.kind === "integer" ? compareIntegers(base, head) : "retyped";
     case "decimal":
       if (head.kind === "decimal") return compareDecimals(base, head);
-      return head.kind === "integer" ? "number-changed" : "retyped";
+      return head.kind === "integer" ? "scale-lowered" : "retyped";
     case "float":
       if (head.kind === "float")
         return head.bits === base.bits ? "same" : head.bits > base.bits ? "widened" : "number-changed";
-      return head.kind === "decimal" || head.kind === "integer" ? "number-changed" : "retyped";
+      return head.kind === "decimal"
+        ? "number-changed"
+        : head.kind === "integer"
+          ? "scale-lowered"
+          : "retyped";
     case "string":
       return compareStrings(base, head);
     case "enum":
@@ -54,6 +62,46 @@ export function compareTypes(base: ColumnType, head: ColumnType): TypeChange {
     case "record":
       return head.kind === "record" ? compareRecords(base, head) : "retyped";
   }
+}
+
+/** A declared type, with the type that is served: under `numbers: string`, wide numbers are strings. */
+export interface ServedType {
+  readonly text: string | null;
+  readonly served: ColumnType;
+}
+
+/**
+ * As `compareTypes`, and by what JSON types do not show: whether generated clients read a number as a string, and how a
+ * string is written.
+ */
+export function compareServedTypes(base: ServedType, head: ServedType): TypeChange {
+  const isNumber = [base, head].every(({ served }) => NUMBERS.has(served.kind));
+  const isFlipped = isNumber && isWideNumber(base.served) !== isWideNumber(head.served);
+  return worst([
+    compareTypes(base.served, head.served),
+    isFlipped ? "digits-changed" : "same",
+    compareForms(base, head),
+  ]);
+}
+
+const NUMBERS: ReadonlySet<ColumnType["kind"]> = new Set(["integer", "decimal", "float"]);
+const TEXTS: ReadonlySet<ColumnType["kind"]> = new Set(["string", "dateTime", "array"]);
+
+/** Types of different JSON kinds are retyped in any case. */
+function compareForms(base: ServedType, head: ServedType): TypeChange {
+  if (base.served.kind !== head.served.kind || !TEXTS.has(base.served.kind)) return "same";
+  const [before, after] = [textFormOf(base.text), textFormOf(head.text)];
+  if (before.family !== after.family)
+    return before.family === "text" || after.family === "text" || isPadding(before, after)
+      ? "text-changed"
+      : "retyped";
+  if (before.digits === after.digits) return "same";
+  if (before.family.endsWith("padded text")) return "text-changed";
+  return (before.digits ?? 0) > (after.digits ?? 0) ? "scale-lowered" : "widened";
+}
+
+function isPadding(...forms: readonly { readonly family: string }[]): boolean {
+  return forms.every(({ family }) => family.endsWith("padded text"));
 }
 
 type Definite = Exclude<ColumnType, { kind: "json" | "unknown" }>;
@@ -103,14 +151,16 @@ interface Digits {
   readonly whole: number;
 }
 
-/** Dates and members of an enumeration are strings in JSON: text without a format holds them all. */
+/** Dates and members of an enumeration are strings in JSON: text without a format holds them all, written in its own way. */
 function compareStrings(base: StringType, head: Definite): TypeChange {
-  if (head.kind === "enum" || head.kind === "date" || head.kind === "dateTime")
-    return base.format === undefined && base.maxLength === undefined ? "narrowed" : "retyped";
+  if (head.kind === "enum" || head.kind === "date" || head.kind === "dateTime") {
+    if (base.format !== undefined || base.maxLength !== undefined) return "retyped";
+    return head.kind === "enum" ? "narrowed" : "text-changed";
+  }
   if (head.kind !== "string" || (base.format !== undefined && base.format !== head.format)) return "retyped";
+  if (base.format !== head.format) return "text-changed";
   const [before, after] = [base.maxLength ?? Infinity, head.maxLength ?? Infinity];
-  if (after !== before) return after > before ? "lengthened" : "narrowed";
-  return base.format === head.format ? "same" : "narrowed";
+  return after === before ? "same" : after > before ? "lengthened" : "shortened";
 }
 
 /** Fields may be added, as columns may. */

@@ -1,3 +1,4 @@
+import { TIERS } from "@routewright/runtime/model";
 import { type Catalogue, type CatalogueEntry, problemText, type Skipped } from "../catalogue/catalogue.js";
 import { type Change, type ChangeKind, type Difference, inOrder, KINDS, type Severity } from "./change.js";
 import { type SunsetPolicy, compareEndpoints, tierDetails } from "./compare-endpoints.js";
@@ -14,15 +15,10 @@ export function compareCatalogues(
 ): readonly Change[] {
   const { pairs, removed, added } = matchEndpoints(base.entries, head.entries);
   const changes = [
-    ...pairs.flatMap((pair) => changesOf(...pair, sunsetPolicy)),
+    ...pairs.flatMap((pair) => changesOf(...pair, base.entries, sunsetPolicy)),
     ...removed.map((entry) => removal(entry, head.skipped, sunsetPolicy.today)),
-    ...added.map((entry) =>
-      // The tier tells reviewers who can read it; endpoints of one tier are grouped.
-      withLocation(entry, {
-        kind: "endpoint-added",
-        after: entry.endpoint.tier,
-        details: tierDetails(entry),
-      }),
+    ...added.flatMap((entry) =>
+      additionsOf(entry, base.entries).map((difference) => withLocation(entry, difference)),
     ),
   ];
   return changes
@@ -39,13 +35,74 @@ type Pair = readonly [base: CatalogueEntry, head: CatalogueEntry];
 function changesOf(
   base: CatalogueEntry,
   head: CatalogueEntry,
+  all: readonly CatalogueEntry[],
   sunsetPolicy: SunsetPolicy,
 ): readonly Unrated[] {
   const { path, tier, model } = base.endpoint;
   const file = head.facts.file || (model === head.endpoint.model ? base.facts.file : "") || null;
-  return compareEndpoints(base, head, sunsetPolicy).map((difference) => {
+  const differences = [...compareRows(base, head, all), ...compareEndpoints(base, head, sunsetPolicy)];
+  return differences.map((difference) => {
     return { ...withLocation(head, difference), endpoint: path, tier, file };
   });
+}
+
+/** A new endpoint: its tier tells reviewers who can read it, and endpoints of one tier are grouped. */
+function additionsOf(entry: CatalogueEntry, all: readonly CatalogueEntry[]): readonly Difference[] {
+  const { tier } = entry.endpoint;
+  const marked = tier === "tier0" ? privateParts(entry) : [];
+  const hidden = originsOf(entry, all).find((origin) => isHigher(origin, entry));
+  return [
+    { kind: "endpoint-added", after: tier, details: tierDetails(entry) },
+    ...(marked.length === 0 ? [] : [{ kind: "private-endpoint-added", after: marked.join(", ") } as const]),
+    ...(hidden === undefined ? [] : [rowsExposed(hidden, entry)]),
+  ];
+}
+
+/** Rows of another endpoint or of a private relation, which a path serves from now on. */
+function compareRows(
+  base: CatalogueEntry,
+  head: CatalogueEntry,
+  all: readonly CatalogueEntry[],
+): readonly Difference[] {
+  if (base.uniqueId === head.uniqueId && isOneRelation(base, head)) return [];
+  const origins = originsOf(head, all).filter((origin) => origin !== base);
+  const hidden = origins.find((origin) => isHigher(origin, head));
+  if (hidden !== undefined) return [rowsExposed(hidden, head)];
+  const marked = privateParts(head).filter((part) => !privateParts(base).includes(part));
+  if (marked.length > 0) return [{ kind: "rows-exposed", after: `private: ${marked.join(", ")}` }];
+  const [origin] = isOneRelation(base, head) ? [] : origins;
+  return origin === undefined
+    ? []
+    : [{ kind: "rows-exchanged", before: base.endpoint.model, after: originText(origin) }];
+}
+
+/** The endpoints of the base that have an endpoint's model or relation. */
+function originsOf(entry: CatalogueEntry, all: readonly CatalogueEntry[]): readonly CatalogueEntry[] {
+  return all.filter((other) => other.uniqueId === entry.uniqueId || isOneRelation(other, entry));
+}
+
+function isOneRelation(one: CatalogueEntry, other: CatalogueEntry): boolean {
+  return one.endpoint.relation.every((name, i) => name === other.endpoint.relation[i]);
+}
+
+function isHigher(one: CatalogueEntry, other: CatalogueEntry): boolean {
+  return TIERS.indexOf(one.endpoint.tier) > TIERS.indexOf(other.endpoint.tier);
+}
+
+function rowsExposed(origin: CatalogueEntry, head: CatalogueEntry): Difference {
+  return { kind: "rows-exposed", before: originText(origin), after: head.endpoint.tier };
+}
+
+function originText({ endpoint: { path, tier } }: CatalogueEntry): string {
+  return `${path} (${tier})`;
+}
+
+/** The columns marked private, or all of the model. */
+function privateParts({ endpoint, facts }: CatalogueEntry): readonly string[] {
+  const columns = endpoint.columns.map(({ name }) => name);
+  return facts.isPrivate
+    ? ["the model", ...columns]
+    : columns.filter((name) => facts.columns.get(name)?.isPrivate);
 }
 
 function removal(entry: CatalogueEntry, skipped: readonly Skipped[], today: string): Unrated {

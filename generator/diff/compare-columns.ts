@@ -1,8 +1,13 @@
 import type { Column, Endpoint } from "@routewright/runtime/model";
 import type { CatalogueEntry, ColumnFacts, ModelFacts } from "../catalogue/catalogue.js";
-import { type ColumnType, isZoneless, parseColumnType } from "../catalogue/column-types/column-type.js";
+import {
+  asString,
+  type ColumnType,
+  isZoneless,
+  parseColumnType,
+} from "../catalogue/column-types/column-type.js";
 import type { ChangeKind, Difference } from "./change.js";
-import { compareTypes, type TypeChange } from "./column-compatibility.js";
+import { compareServedTypes, type TypeChange } from "./column-compatibility.js";
 
 /** The differences of the columns, their order, and what dbt tests guarantee of their values. */
 export function compareColumns(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
@@ -13,8 +18,12 @@ export function compareColumns(base: CatalogueEntry, head: CatalogueEntry): read
   const added = headColumns.filter(({ name }) => !inBase.has(name));
   const kind = isOverPrivateData(head.facts) ? "column-exposed" : "column-added";
   return [
-    ...baseColumns.flatMap((column) => compareColumn(column, inHead.get(column.name), base)),
-    ...compareNumbers(base.endpoint, head.endpoint),
+    ...baseColumns.flatMap((column) => {
+      const other = inHead.get(column.name);
+      return other === undefined
+        ? [{ kind: "column-removed", subject: column.name, before: typeText(column) } as const]
+        : compareColumn(servedColumn(column, base.endpoint), servedColumn(other, head.endpoint), base);
+    }),
     ...added.map((column) => ({ kind, subject: column.name, after: typeText(column) }) as const),
     ...compareOrder(baseColumns, headColumns),
     ...compareGuarantees(base, head),
@@ -33,41 +42,59 @@ function isOverPrivateData({ isPrivate, columns }: ModelFacts): boolean {
   return isPrivate || [...columns.values()].some((column) => column.isPrivate);
 }
 
-/** `meta.routewright.numbers` serves wide numbers as JSON strings or as JSON numbers. */
-function compareNumbers(base: Endpoint, head: Endpoint): readonly Difference[] {
-  if (base.numbers === head.numbers) return [];
-  const [before, after] = [base, head].map(({ numbers = "number" }) => numbers) as [string, string];
-  const wide = head.columns.filter(
-    ({ name, wide: isWide }) => isWide && base.columns.some((column) => column.name === name),
-  );
-  return wide.map(({ name: subject }) => ({ kind: "column-retyped", subject, before, after }));
+/** A column as callers see it. */
+interface ServedColumn extends Column {
+  readonly declared: ColumnType;
+  readonly served: ColumnType;
+  /** The time zone in which a timestamp without one is meant; null for other types. */
+  readonly zone: string | null;
+  /** The type, and what else decides how its values are served. */
+  readonly text: string;
+}
+
+function servedColumn(column: Column, { numbers }: Endpoint): ServedColumn {
+  const declared = typeOf(column);
+  const served = numbers === "string" ? asString(declared) : declared;
+  const zone = isZoneless(column.type) ? (column.timezone ?? "UTC") : null;
+  const text = [
+    typeText(column),
+    ...(served === declared ? [] : ["as a string"]),
+    ...(column.timezone === undefined ? [] : [`in ${column.timezone}`]),
+  ].join(" ");
+  return { ...column, declared, served, zone, text };
 }
 
 function compareColumn(
-  base: Column,
-  head: Column | undefined,
+  base: ServedColumn,
+  head: ServedColumn,
   { facts }: CatalogueEntry,
 ): readonly Difference[] {
+  if (head.text === base.text) return [];
   const subject = base.name;
-  if (head === undefined) return [{ kind: "column-removed", subject, before: typeText(base) }];
-  if (head.type === base.type) return [];
-  const [baseType, headType] = [typeOf(base), typeOf(head)];
-  const isZoneChanged = isZoneless(base.type) !== isZoneless(head.type) && baseType.kind === headType.kind;
   const kinds = [
-    KIND_OF[compareTypes(baseType, headType)],
-    isZoneChanged ? "column-zone-changed" : null,
-    nullKind(baseType, headType, facts.columns.get(subject)?.notNull === "test"),
+    KIND_OF[compareServedTypes({ ...base, text: base.type }, { ...head, text: head.type })],
+    zoneKind(base, head),
+    nullKind(base.declared, head.declared, facts.columns.get(subject)?.notNull === "test"),
   ] as const;
-  const texts = { subject, before: typeText(base), after: typeText(head) };
+  const texts = { subject, before: base.text, after: head.text };
   return kinds.filter((kind) => kind !== null).map((kind) => ({ kind, ...texts }));
+}
+
+/** Between types of other kinds the column is retyped in any case. */
+function zoneKind(base: ServedColumn, head: ServedColumn): ChangeKind | null {
+  if (base.zone === head.zone || base.served.kind !== head.served.kind) return null;
+  return base.zone === null || head.zone === null ? "column-zone-converted" : "column-zone-changed";
 }
 
 const KIND_OF: Readonly<Record<TypeChange, ChangeKind | null>> = {
   same: null,
   narrowed: "column-narrowed",
   lengthened: "column-lengthened",
+  shortened: "column-shortened",
+  "text-changed": "column-text-changed",
   "number-changed": "column-number-changed",
   widened: "column-widened",
+  "digits-changed": "column-digits-changed",
   "scale-lowered": "column-scale-lowered",
   retyped: "column-retyped",
 };

@@ -130,18 +130,49 @@ function filterText({ type, column, operator }: Parameter): string {
 
 /** With `require_any_of`, which is stricter, `allow_unfiltered` has no effect. */
 function compareUnfiltered(base: Endpoint, head: Endpoint): readonly Difference[] {
-  const isDecisive = (base.allowUnfiltered ? base : head).requireAnyOf.length === 0;
-  if (base.allowUnfiltered === head.allowUnfiltered || !isDecisive) return [];
-  const allowed = head.tier === "tier0" ? "unfiltered-allowed-at-tier0" : "unfiltered-allowed";
-  const [before, after] = [String(base.allowUnfiltered), String(head.allowUnfiltered)];
-  return [
-    {
-      kind: base.allowUnfiltered ? "unfiltered-refused" : allowed,
-      subject: "allow_unfiltered",
-      before,
-      after,
-    },
-  ];
+  const [before, after] = [accessTo(base), accessTo(head)];
+  if (after.level > before.level) {
+    const kind = head.tier === "tier0" ? "unfiltered-allowed-at-tier0" : "unfiltered-allowed";
+    return [{ kind, subject: after.subject, before: before.text, after: after.text }];
+  }
+  if (!base.allowUnfiltered || head.allowUnfiltered || base.requireAnyOf.length > 0) return [];
+  return [{ kind: "unfiltered-refused", subject: "allow_unfiltered", before: "true", after: "false" }];
+}
+
+/** What a caller who knows no value of the data can read: some rows, all by a filter that excludes none, or all. */
+interface Access {
+  readonly level: 0 | 1 | 2;
+  /** The setting or the parameter that decides. */
+  readonly subject: string;
+  readonly text: string;
+}
+
+function accessTo({ allowUnfiltered, requireAnyOf, parameters, columns }: Endpoint): Access {
+  if (allowUnfiltered && requireAnyOf.length === 0)
+    return { level: 2, subject: "allow_unfiltered", text: "no filter needed" };
+  const sufficient =
+    requireAnyOf.length === 0 ? parameters : parameters.filter(({ name }) => requireAnyOf.includes(name));
+  const open = sufficient.find((parameter) => canMatchAll(parameter, columns));
+  return open === undefined
+    ? { level: 0, subject: "allow_unfiltered", text: "a known value needed" }
+    : { level: 1, subject: open.name, text: `${open.name} can match all rows` };
+}
+
+/** Whether values that need no knowledge of the data match every row: `0001-01-01`, `%`, `true` and `false`, a published list. */
+function canMatchAll(parameter: Parameter, columns: readonly Column[]): boolean {
+  switch (parameter.operator) {
+    case ">=":
+    case "<=":
+    case "ILIKE":
+      return true;
+    case "=":
+    case "IN": {
+      const { kind } = parseColumnType(
+        columns.find(({ name }) => name === parameter.column)?.type ?? undefined,
+      );
+      return parameter.values !== undefined || kind === "boolean" || kind === "enum";
+    }
+  }
 }
 
 function compareRequired(

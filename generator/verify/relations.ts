@@ -1,7 +1,7 @@
 import type { Endpoint } from "@routewright/runtime/model";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { isZoneless, parseColumnType } from "../catalogue/column-types/column-type.js";
-import { compareTypes } from "../diff/column-compatibility.js";
+import { compareTypes, type TypeChange } from "../diff/column-compatibility.js";
 import { plain, sentence, type Sentence } from "../manifest/strings.js";
 
 /** The kinds of mismatch that `verify` finds, with their titles (generator/README.md, Verify). */
@@ -149,7 +149,7 @@ function compareColumn(
   const outcome = compareTypes(documented, actual);
   const isZoneChanged = documented.kind === actual.kind && isZoneless(type) !== isZoneless(live.type);
   const differences: Mismatch[] = [];
-  if ((outcome !== "same" && outcome !== "narrowed") || isZoneChanged) {
+  if (!FITS.has(outcome) || isZoneChanged) {
     const message = sentence`The column ${name} is documented as ${type}, and ${relation} has ${live.type}.`;
     differences.push(
       mismatchAt(
@@ -168,6 +168,9 @@ function compareColumn(
   }
   return differences;
 }
+
+/** Outcomes where every value fits what is documented. */
+const FITS: ReadonlySet<TypeChange> = new Set(["same", "narrowed", "shortened", "text-changed"]);
 
 /** Ordinary, partitioned and foreign tables: views have no constraints. */
 const HAS_CONSTRAINTS: ReadonlySet<string | null> = new Set(["r", "p", "f"]);

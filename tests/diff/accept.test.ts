@@ -12,7 +12,14 @@ function read(value: unknown) {
   return parseAcceptFile(typeof value === "string" ? value : JSON.stringify(value), "accept.json");
 }
 
-const entry = { kind: "column-removed", endpoint: "/v1/a/b", subject: "x", reason: "Agreed." } as const;
+const entry = {
+  kind: "column-removed",
+  endpoint: "/v1/a/b",
+  subject: "x",
+  before: null,
+  after: null,
+  reason: "Agreed.",
+} as const;
 
 describe("an accept file", () => {
   it("is read, with subject and expiry and without", () => {
@@ -21,7 +28,7 @@ describe("an accept file", () => {
       ok: true,
       entries: [
         { ...entry, expires: null },
-        { ...dated, subject: null },
+        { ...dated, subject: null, before: null, after: null },
       ],
     });
     expect(read([])).toEqual({ ok: true, entries: [] });
@@ -76,11 +83,13 @@ const exposed: Change = { ...removed, severity: "exposing", kind: "column-expose
 const accepting = (expires: string | null) => [{ ...entry, expires }];
 
 describe("judging changes", () => {
-  it("accepts one change by kind, endpoint and subject, and no other", () => {
+  it("accepts one change by kind, endpoint, subject, before and after, and no other", () => {
     const others = [
       added,
       { ...removed, subject: "y" },
       { ...removed, subject: null },
+      { ...removed, before: "text" },
+      { ...removed, after: "text" },
       { ...removed, endpoint: "/v1/a/c" },
     ];
     const verdict = applyAcceptFile([removed, ...others], accepting(null), "2030-01-01");
@@ -147,10 +156,11 @@ describe("the accept file of a run", () => {
       today: "2030-01-01",
       ...options,
     });
-  const accepted = (subject: string) => ({
+  const accepted = (subject: string, before = subject === "b" ? "int8 null" : "text null") => ({
     kind: "column-removed",
     endpoint: "/v1/bridges/volume",
     subject,
+    before,
     reason: "Agreed.",
   });
 
@@ -189,7 +199,13 @@ describe("the accept file of a run", () => {
     const { output = "" } = await run({ base: before, format: "markdown" });
     const [entries = ""] = /^\[\n[^]*^\]$/m.exec(output) ?? [];
     expect(JSON.parse(entries)).toEqual([
-      { kind: "column-removed", endpoint: "/v1/bridges/volume", subject, reason: "" },
+      {
+        kind: "column-removed",
+        endpoint: "/v1/bridges/volume",
+        subject,
+        before: "text null",
+        reason: "",
+      },
     ]);
   });
 
@@ -198,13 +214,29 @@ describe("the accept file of a run", () => {
     const { exit, output = "" } = await run({ accept });
     expect(exit).toBe(0);
     expect(output).toContain(
-      'merged.json" has entries that match no change: "column-removed /v1/bridges/volume z".',
+      'merged.json" has stale entries, which match no change: "column-removed /v1/bridges/volume z".',
     );
     const { notes } = await run({ accept, prune: true });
     expect(notes).toEqual([`${accept}: removed 1 entry`]);
     expect(JSON.parse(readFileSync(accept, "utf8"))).toEqual([accepted("b"), accepted("c")]);
     expect((await run({ base, head: base, accept, prune: true })).exit).toBe(0);
     expect(readFileSync(accept, "utf8")).toBe("[]\n");
+  });
+
+  it("does not accept a further step of what was accepted once", async () => {
+    const at = (tier: string): string =>
+      write(`${tier}.json`, manifestOf([modelWith({ tags: ["production", "bridges", tier, "api:volume"] })]));
+    const [tier3, tier2, tier0] = ["tier3", "tier2", "tier0"].map(at) as [string, string, string];
+    const lowered = { kind: "tier-lowered", endpoint: "/v1/bridges/volume", reason: "Agreed." };
+    const accept = write("lowered.json", [{ ...lowered, before: "tier3", after: "tier2" }]);
+    expect((await run({ base: tier3, head: tier2, accept })).exit).toBe(0);
+    const { exit, notes = [] } = await run({ base: tier2, head: tier0, accept });
+    expect({ exit, note: notes.join() }).toEqual({
+      exit: 1,
+      note: `warning: ${accept}: there is no tier-lowered at /v1/bridges/volume; the change is now {"kind": "tier-lowered", "endpoint": "/v1/bridges/volume", "before": "tier2", "after": "tier0", "reason": ""}`,
+    });
+    const withoutValues = write("any-step.json", [lowered]);
+    expect((await run({ base: tier3, head: tier2, accept: withoutValues })).exit).toBe(1);
   });
 
   it("fails at an entry past its last day that is still needed", async () => {
@@ -217,7 +249,7 @@ describe("the accept file of a run", () => {
 
 describe("severities of a repository", () => {
   const folder = ownFolder();
-  const [base, head] = ["int4", "int8"].map((type, i) => {
+  const [base, head] = ["int2", "int4"].map((type, i) => {
     const file = join(folder, `${String(i)}.json`);
     writeFileSync(file, JSON.stringify(manifestOf([modelWith({ columns: { a: type } })])));
     return file;
@@ -228,7 +260,7 @@ describe("severities of a repository", () => {
     ["breaking", 1, "1 breaking"],
     ["compatible", 0, "1 compatible"],
     ["off", 0, "0 exposing, 0 breaking, 0 warnings, 0 compatible"],
-  ] as const)("integer to bigint as %s exits %i", async (severity, exit, summary) => {
+  ] as const)("smallint to integer as %s exits %i", async (severity, exit, summary) => {
     const outcome = await diff({
       base,
       head,

@@ -156,6 +156,7 @@ describe("on the command line", () => {
         kind: "column-removed",
         endpoint: "/v1/bridges/volume",
         subject: "b",
+        before: "int8 null",
         reason: "Known.",
         expires: "2999-12-31",
       },

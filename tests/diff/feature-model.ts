@@ -51,6 +51,8 @@ export function feature(): Raw {
           columns.map((one) => [one.name, { ...one, description: `The ${one.name}.` }]),
         ),
         config: {
+          materialized: "table",
+          contract: { enforced: true },
           meta: {
             api: {
               methods: ["GET", "POST"],
@@ -114,6 +116,10 @@ export const range =
   (kwargs: object): Edit =>
   (_, { nodes }) =>
     (nodes["test.shop.range_ratio"].test_metadata.kwargs = kwargs);
+export const config =
+  (values: object): Edit =>
+  (model) =>
+    Object.assign(model.config, values);
 export const nothing: Edit = () => undefined;
 
 export interface Row {

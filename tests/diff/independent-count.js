@@ -57,7 +57,8 @@ function isValid(api, declared) {
     columns.includes(parameter.column) &&
     PAIRS[parameter.operator] === parameter.type &&
     parameter.type !== undefined &&
-    (parameter.type !== "date" || ["date", "time", "any"].includes(shapeIn(parameter.column))) &&
+    (parameter.type !== "date" ||
+      ["date", "time", "any"].includes(shapeIn(parameter.column).split(" ")[0])) &&
     ["string", "undefined"].includes(typeof parameter.description) &&
     (parameter.case === undefined ||
       (["lower", "upper"].includes(parameter.case) && parameter.type !== "date")) &&
@@ -100,7 +101,7 @@ function shapeOf(type) {
     [/^Bool$/, () => "bool"],
     [/^UUID$/, () => "uuid"],
     [/^Date(32)?$/, () => "date"],
-    [/^DateTime(64)?(\(.*\))?$/, () => "time"],
+    [/^DateTime(64)?(?:\((\d?).*\))?$/, ([, wide, digits]) => `time ${wide ? digits || 3 : 0}`],
     [
       /^(Array|Map|Tuple)\((.*)\)$/,
       ([, outer, inner]) =>
@@ -117,23 +118,29 @@ function columnKind(was, is) {
   if (was === "any") return "narrowed";
   const [[a, sign, bits], [b, isSign, isBits]] = [was, is].map((shape) => shape.split(" "));
   if (a === "float" && b === "float") return Number(isSign) < Number(sign) ? "number-changed" : "widened";
-  if (a === "float" && b === "int") return "number-changed";
+  if (a === "float" && b === "int") return "scale-lowered";
+  if (a === "time" && b === "time") return Number(isSign) < Number(sign) ? "scale-lowered" : "widened";
+  const isWide = (size) => Number(size) > 53;
   if (a === "int" && b === "int") {
     const holds = (outer, outerBits, inner, innerBits) =>
       outer === inner
         ? Number(innerBits) <= Number(outerBits)
         : outer === "-1" && Number(innerBits) < Number(outerBits);
-    if (holds(sign, bits, isSign, isBits)) return "narrowed";
-    return holds(isSign, isBits, sign, bits) ? "widened" : "retyped";
+    const isNarrower = holds(sign, bits, isSign, isBits);
+    if (!isNarrower && !holds(isSign, isBits, sign, bits)) return "retyped";
+    return isWide(bits) !== isWide(isBits) ? "digits-changed" : isNarrower ? "narrowed" : "widened";
   }
-  return a === "text" && ["uuid", "date", "time"].includes(b) ? "narrowed" : "retyped";
+  return a === "text" && ["uuid", "date", "time"].includes(b) ? "text-changed" : "retyped";
 }
 
 /** Whether a filter on a column of shape `is` takes all values that it took on one of shape `was`. */
 function takesSame(was, is) {
   const [[a], [b]] = [was, is].map((shape) => shape.split(" "));
   if (["any", "text", "Array", "Map", "Tuple"].includes(b) || a === "any" || a === b) {
-    return a !== "int" || b !== "int" || ["narrowed"].includes(columnKind(is, was)) || was === is;
+    if (a !== "int" || b !== "int") return true;
+    const [[, sign, bits], [, isSign, isBits]] = [was, is].map((shape) => shape.split(" ").map(Number));
+    const spare = Number(isSign === -1 && sign === 0);
+    return (isSign === sign || spare === 1) && isBits >= bits + spare;
   }
   return a === "int" && b === "float";
 }
@@ -159,10 +166,24 @@ for (const path of [...gone]) {
 count("endpoint-removed", gone.length);
 count("endpoint-added", fresh.length);
 
+const tier = ({ tags }) => Number((tags.find((tag) => TIER.test(tag)) ?? "tier0").slice(4));
+const relation = ({ node }) => `${node.schema} ${node.alias || node.name}`;
+/** What of the base has the rows that an endpoint of the head serves, except `own`. */
+const sourcesOf = (is, own) =>
+  Object.values(base).filter(
+    (one) => one !== own && (one.node.unique_id === is.node.unique_id || relation(one) === relation(is)),
+  );
+for (const path of fresh) {
+  if (sourcesOf(head[path]).some((one) => tier(one) > tier(head[path]))) count("rows-exposed");
+}
+
 for (const [was, is] of pairs) {
-  const tier = ({ tags }) => Number((tags.find((tag) => TIER.test(tag)) ?? "tier0").slice(4));
   if (tier(is) !== tier(was)) count(tier(is) > tier(was) ? "tier-raised" : "tier-lowered");
-  const relation = ({ node }) => `${node.schema} ${node.alias || node.name}`;
+  if (was.node.unique_id !== is.node.unique_id || relation(was) !== relation(is)) {
+    const sources = sourcesOf(is, was);
+    if (sources.some((one) => tier(one) > tier(is))) count("rows-exposed");
+    else if (sources.length > 0 && relation(was) !== relation(is)) count("rows-exchanged");
+  }
   if (was.node.name !== is.node.name) count("model-changed");
   else if (relation(was) !== relation(is)) count("relation-changed");
   const columns = [was.node.columns ?? {}, is.node.columns ?? {}];
@@ -187,7 +208,7 @@ function countApi(was, is, columns, isPublic) {
   ];
   const [freeWas, freeIs] = [was.allow_unfiltered === true, is.allow_unfiltered === true];
   if (freeWas && !freeIs && needWas.length === 0) count("unfiltered-refused");
-  if (!freeWas && freeIs && needIs.length === 0)
+  if (openness(is, columns[1]) > openness(was, columns[0]))
     count(isPublic ? "unfiltered-allowed-at-tier0" : "unfiltered-allowed");
   const accepted = needWas.length
     ? needWas
@@ -206,6 +227,16 @@ function countApi(was, is, columns, isPublic) {
   const fields = (api) => [...new Set(api.sortable_fields ?? [])];
   count("sortable-field-removed", lost(fields(was), fields(is)).length);
   count("sortable-field-added", lost(fields(is), fields(was)).length);
+}
+
+/** 2: all rows without a filter; 1: all rows with a filter that excludes none; 0: a value has to be known. */
+function openness({ allow_unfiltered, require_any_of = [], parameters = [] }, columns) {
+  if (allow_unfiltered === true && require_any_of.length === 0) return 2;
+  const enough = parameters.filter(
+    ({ name }) => require_any_of.length === 0 || require_any_of.includes(name),
+  );
+  const listed = ({ column }) => /Bool|Enum/.test(columns[column]?.data_type ?? "");
+  return enough.some((one) => !["=", "IN"].includes(one.operator) || listed(one)) ? 1 : 0;
 }
 
 /** Returns old name → new name. */

@@ -25,6 +25,8 @@ describe("which endpoint is which", () => {
   it("two models that swap their paths are served from one another: neither has moved", () => {
     const swapped = described([model("a", "x"), model("b", "y")], [model("a", "y"), model("b", "x")]);
     expect(swapped.map((change) => change.split(" ", 2).join(" "))).toEqual([
+      "rows-exchanged /v1/general/x",
+      "rows-exchanged /v1/general/y",
       "model-changed /v1/general/x",
       "model-changed /v1/general/y",
     ]);

@@ -48,6 +48,109 @@ const readsFromOther =
     model.depends_on = { nodes: ["model.shop.staged"] };
   };
 
+const withParameter = (values: object): Edit =>
+  api((settings) => {
+    settings.parameters.push({ name: "extra", type: "string", ...values });
+    settings.require_any_of = [...settings.require_any_of, "extra"];
+  });
+
+/** Edits after which everybody can read all rows, with the subject of the change and what else is reported. */
+const OPENED_AT_TIER0: readonly (readonly [
+  change: string,
+  edit: Edit,
+  subject: string,
+  ...more: string[],
+])[] = [
+  [
+    "require_any_of goes",
+    api((settings) => delete settings.require_any_of),
+    "allow_unfiltered",
+    "compatible require-any-of-loosened require_any_of",
+  ],
+  [
+    "require_any_of is empty",
+    requires(),
+    "allow_unfiltered",
+    "compatible require-any-of-loosened require_any_of",
+  ],
+  [
+    "require_any_of is misspelt",
+    api((settings) => {
+      settings.require_any_off = settings.require_any_of;
+      delete settings.require_any_of;
+    }),
+    "allow_unfiltered",
+    "compatible require-any-of-loosened require_any_of",
+  ],
+  [
+    "a search suffices",
+    requires("shop", "search"),
+    "search",
+    "compatible require-any-of-loosened require_any_of",
+  ],
+  ["a date suffices", requires("shop", "to"), "to", "compatible require-any-of-loosened require_any_of"],
+  ["any parameter suffices", requires(), "search", "compatible require-any-of-loosened require_any_of"],
+  [
+    "a new parameter >= suffices",
+    withParameter({ column: "day", operator: ">=", type: "date" }),
+    "extra",
+    "compatible parameter-added extra",
+    "compatible require-any-of-loosened require_any_of",
+  ],
+  [
+    "a new parameter with published values suffices",
+    withParameter({ column: "status", operator: "=" }),
+    "extra",
+    "compatible parameter-added extra",
+    "compatible require-any-of-loosened require_any_of",
+  ],
+];
+
+const CLOSED: readonly string[] = ["breaking require-any-of-added require_any_of"];
+const NARROWED: readonly string[] = ["breaking require-any-of-narrowed require_any_of"];
+const WITHOUT_EXTRA: readonly string[] = ["breaking parameter-removed extra", ...NARROWED];
+const CLOSED_AGAIN: Readonly<Record<string, readonly string[]>> = {
+  "require_any_of goes": CLOSED,
+  "require_any_of is empty": CLOSED,
+  "require_any_of is misspelt": CLOSED,
+  "any parameter suffices": CLOSED,
+  "a search suffices": NARROWED,
+  "a date suffices": NARROWED,
+  "a new parameter >= suffices": WITHOUT_EXTRA,
+  "a new parameter with published values suffices": WITHOUT_EXTRA,
+};
+
+/** A source beside the model. */
+const withSource =
+  (node: object): Edit =>
+  (_, manifest) => {
+    const source = { resource_type: "source", schema: "analytics", config: {}, ...node };
+    manifest.sources = { "source.shop.raw.people": source };
+  };
+
+/** A second model with an endpoint of its own, and no tests. */
+const withOther =
+  (tier: string): Edit =>
+  ({ columns, description }, { nodes }) => {
+    for (const id of Object.keys(nodes).filter((key) => key.startsWith("test.")))
+      Reflect.deleteProperty(nodes, id);
+    nodes["model.shop.other"] = {
+      resource_type: "model",
+      name: "other",
+      alias: "other",
+      schema: "analytics",
+      description,
+      tags: ["production", tier, "shop", "api:other"],
+      columns,
+      config: nodes["model.shop.sales"].config,
+    };
+  };
+
+const swapTags: Edit = (model, { nodes }) => {
+  const other = nodes["model.shop.other"];
+  [model.tags, other.tags] = [other.tags, model.tags];
+};
+
 /** Changes of access, endpoints, parameters and pages. */
 export const REQUEST_CHANGES: readonly Row[] = [
   // Access.
@@ -134,6 +237,77 @@ export const REQUEST_CHANGES: readonly Row[] = [
     "exposing unfiltered-allowed-at-tier0 allow_unfiltered",
     "breaking unfiltered-refused allow_unfiltered",
     all(tag("tier1", "tier0"), unfiltered(false)),
+  ),
+  ...OPENED_AT_TIER0.map(([change, edit, subject, ...more]) =>
+    row(
+      `at tier0, where a known shop is needed: ${change}`,
+      edit,
+      [`exposing unfiltered-allowed-at-tier0 ${subject}`, ...more],
+      CLOSED_AGAIN[change] ?? [],
+      all(tag("tier1", "tier0"), unfiltered(subject === "allow_unfiltered"), requires("shop")),
+    ),
+  ),
+  row(
+    "a model with a private column is published at tier0",
+    tag("staging", "production"),
+    ["exposing private-endpoint-added", "compatible endpoint-added"],
+    "breaking endpoint-removed",
+    all(
+      tag("tier1", "tier0"),
+      tag("production", "staging"),
+      ({ columns }) => (columns.shop.meta = { pii: true }),
+    ),
+  ),
+  row(
+    "a model with a private column is published at tier3",
+    tag("staging", "production"),
+    "compatible endpoint-added",
+    "breaking endpoint-removed",
+    all(
+      tag("tier1", "tier3"),
+      tag("production", "staging"),
+      ({ columns }) => (columns.shop.meta = { pii: true }),
+    ),
+  ),
+  row(
+    "the alias names the relation of a private source",
+    field({ alias: "people" }),
+    ["exposing rows-exposed", "warning relation-changed name"],
+    "warning relation-changed name",
+    withSource({ identifier: "people", tags: ["pii"] }),
+  ),
+  row(
+    "the alias names a source with a private column",
+    field({ alias: "people" }),
+    ["exposing rows-exposed", "warning relation-changed name"],
+    "warning relation-changed name",
+    withSource({ name: "people", columns: { Shop: { name: "Shop", meta: { pii: true } } } }),
+  ),
+  row(
+    "two models of one tier swap their api: tags",
+    swapTags,
+    ["breaking rows-exchanged", "breaking rows-exchanged", "warning model-changed", "warning model-changed"],
+    ["breaking rows-exchanged", "breaking rows-exchanged", "warning model-changed", "warning model-changed"],
+    withOther("tier1"),
+  ),
+  row(
+    "a model of tier3 takes the path and the tier of another",
+    swapTags,
+    ["exposing rows-exposed", "breaking rows-exchanged", "warning model-changed", "warning model-changed"],
+    ["exposing rows-exposed", "breaking rows-exchanged", "warning model-changed", "warning model-changed"],
+    withOther("tier3"),
+  ),
+  row(
+    "the relation of an endpoint of tier3 gets a path at tier1",
+    (_, { nodes }) =>
+      (nodes["model.shop.again"] = {
+        ...nodes["model.shop.other"],
+        name: "again",
+        tags: ["production", "tier1", "shop", "api:again"],
+      }),
+    ["exposing rows-exposed", "compatible endpoint-added"],
+    "breaking endpoint-removed",
+    withOther("tier3"),
   ),
   // Endpoints.
   row(
@@ -264,14 +438,20 @@ export const REQUEST_CHANGES: readonly Row[] = [
     "a filter is required",
     unfiltered(false),
     "breaking unfiltered-refused allow_unfiltered",
-    "compatible unfiltered-allowed allow_unfiltered",
+    "warning unfiltered-allowed allow_unfiltered",
   ),
   row(
     "require_any_of is added",
     requires("shop"),
     "breaking require-any-of-added require_any_of",
-    "compatible require-any-of-loosened require_any_of",
+    ["warning unfiltered-allowed search", "compatible require-any-of-loosened require_any_of"],
     unfiltered(false),
+  ),
+  row(
+    "require_any_of is added to a table that all may read",
+    requires("shop"),
+    "breaking require-any-of-added require_any_of",
+    ["warning unfiltered-allowed allow_unfiltered", "compatible require-any-of-loosened require_any_of"],
   ),
   row(
     "require_any_of names all parameters",

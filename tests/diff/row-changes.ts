@@ -1,4 +1,23 @@
-import { api, field, parameter, range, retype, row, type Row, sunset } from "./feature-model.js";
+import {
+  api,
+  config,
+  type Edit,
+  field,
+  parameter,
+  range,
+  retype,
+  row,
+  type Row,
+  sunset,
+  type,
+} from "./feature-model.js";
+
+const numbersAsStrings: Edit = (model) => (model.config.meta.routewright = { numbers: "string" });
+
+const withConstraints: Edit = ({ columns }) => {
+  columns.total.constraints = [{ type: "unique" }];
+  columns.code.constraints = [{ type: "foreign_key", to: "ref('codes')", to_columns: ["code"] }];
+};
 
 /** Changes of columns, their order, deprecation and descriptions. */
 export const ROW_CHANGES: readonly Row[] = [
@@ -27,41 +46,118 @@ export const ROW_CHANGES: readonly Row[] = [
     ["warning column-order-changed", "compatible column-added extra"],
     ["breaking column-removed extra"],
   ),
-  retype("quantity", "bigint", "warning column-widened quantity", "compatible column-narrowed quantity"),
+  retype(
+    "quantity",
+    "bigint",
+    "breaking column-digits-changed quantity",
+    "breaking column-digits-changed quantity",
+  ),
   retype("quantity", "smallint", "compatible column-narrowed quantity", "warning column-widened quantity"),
   retype(
     "quantity",
     "double precision",
     "breaking column-retyped quantity",
-    "warning column-number-changed quantity",
+    "breaking column-scale-lowered quantity",
   ),
   retype(
     "quantity",
     "numeric(10,2)",
     "breaking column-retyped quantity",
-    "warning column-number-changed quantity",
+    "breaking column-scale-lowered quantity",
   ),
   retype("quantity", "text", "breaking column-retyped quantity", "breaking column-retyped quantity"),
   retype("ratio", "real", "warning column-number-changed ratio", "warning column-widened ratio"),
-  retype("ratio", "numeric(20,4)", "warning column-number-changed ratio", "breaking column-retyped ratio"),
+  retype("ratio", "numeric(20,4)", "breaking column-digits-changed ratio", "breaking column-retyped ratio"),
+  retype("ratio", "numeric(10,4)", "warning column-number-changed ratio", "breaking column-retyped ratio"),
+  retype("ratio", "integer", "breaking column-scale-lowered ratio", "breaking column-retyped ratio"),
+  retype("amount", "numeric(18,0)", "breaking column-scale-lowered amount", "breaking column-retyped amount"),
   retype("amount", "numeric(20,2)", "breaking column-scale-lowered amount", "warning column-widened amount"),
-  retype("amount", "numeric(10,4)", "compatible column-narrowed amount", "warning column-widened amount"),
+  retype(
+    "amount",
+    "numeric(10,4)",
+    "breaking column-digits-changed amount",
+    "breaking column-digits-changed amount",
+  ),
+  retype("amount", "numeric(18,4)", "compatible column-narrowed amount", "warning column-widened amount"),
   retype("amount", "numeric", "warning column-widened amount", "breaking column-scale-lowered amount"),
-  retype("code", "varchar(20)", "compatible column-lengthened code", "compatible column-narrowed code"),
-  retype("code", "text", "compatible column-lengthened code", "compatible column-narrowed code"),
+  retype("code", "varchar(20)", "compatible column-lengthened code", "warning column-shortened code"),
+  retype("code", "text", "compatible column-lengthened code", "warning column-shortened code"),
+  retype("code", "char(10)", "warning column-text-changed code", "warning column-text-changed code"),
+  retype(
+    "code",
+    "citext",
+    "warning column-text-changed code",
+    "warning column-text-changed code",
+    type("code", "text"),
+  ),
+  retype(
+    "code",
+    "interval",
+    "warning column-text-changed code",
+    "warning column-text-changed code",
+    type("code", "text"),
+  ),
+  retype(
+    "code",
+    "timetz",
+    "breaking column-retyped code",
+    "breaking column-retyped code",
+    type("code", "time"),
+  ),
+  retype(
+    "code",
+    "time(0)",
+    "breaking column-scale-lowered code",
+    "warning column-widened code",
+    type("code", "time"),
+  ),
   retype("code", "character varying(10)", [], []),
   retype(
     "sold_at",
     "timestamp",
-    "breaking column-zone-changed sold_at",
-    "breaking column-zone-changed sold_at",
+    "warning column-zone-converted sold_at",
+    "warning column-zone-converted sold_at",
+  ),
+  retype(
+    "sold_at",
+    "timestamptz(0)",
+    "breaking column-scale-lowered sold_at",
+    "warning column-widened sold_at",
+  ),
+  row(
+    "a time zone is named for a timestamp",
+    ({ columns }) => (columns.local_time.meta = { routewright: { timezone: "Europe/Berlin" } }),
+    "breaking column-zone-changed local_time",
+    "breaking column-zone-changed local_time",
+  ),
+  row(
+    "the model's time zone changes",
+    (model) => (model.config.meta.routewright = { timezone: "Asia/Tokyo" }),
+    "breaking column-zone-changed local_time",
+    "breaking column-zone-changed local_time",
+    (model) => (model.config.meta.routewright = { timezone: "Europe/Berlin" }),
+  ),
+  row(
+    "wide numbers become strings",
+    numbersAsStrings,
+    ["breaking column-retyped amount", "breaking column-retyped total"],
+    ["breaking column-retyped amount", "breaking column-retyped total"],
+  ),
+  ...(["bigint", "numeric(20,2)"] as const).map((to) =>
+    retype(
+      "quantity",
+      to,
+      "breaking column-retyped quantity",
+      "breaking column-retyped quantity",
+      numbersAsStrings,
+    ),
   ),
   retype("sold_at", "timestamp with time zone", [], []),
   retype("sold_at", "date", "breaking column-retyped sold_at", "breaking column-retyped sold_at"),
-  retype("reference", "text", "breaking column-retyped reference", "compatible column-narrowed reference"),
+  retype("reference", "text", "breaking column-retyped reference", "warning column-text-changed reference"),
   retype("labels", "text", "breaking column-retyped labels", "breaking column-retyped labels"),
   retype("labels", "integer[]", "breaking column-retyped labels", "breaking column-retyped labels"),
-  retype("payload", "text", "compatible column-narrowed payload", "breaking column-retyped payload"),
+  retype("payload", "text", "breaking column-retyped payload", "breaking column-retyped payload"),
   retype("payload", null, [], []),
   retype(
     "id",
@@ -86,6 +182,51 @@ export const ROW_CHANGES: readonly Row[] = [
     ({ columns }) => (columns.id.constraints = []),
     "breaking column-made-nullable id",
     "compatible column-made-non-null id",
+  ),
+  ...(
+    [
+      ["the contract is no longer enforced", config({ contract: { enforced: false } })],
+      ["the table becomes a view", config({ materialized: "view" })],
+    ] as const
+  ).map(([change, edit]) =>
+    row(
+      `${change}, so dbt builds no constraint`,
+      edit,
+      [
+        "breaking column-made-nullable id",
+        "warning unique-test-removed total",
+        "warning reference-changed code",
+      ],
+      [
+        "compatible column-made-non-null id",
+        "compatible unique-test-added total",
+        "compatible reference-added code",
+      ],
+      withConstraints,
+    ),
+  ),
+  row(
+    "a unique and a foreign_key constraint go",
+    ({ columns }) => {
+      columns.total.constraints = [];
+      columns.code.constraints = [];
+    },
+    ["warning unique-test-removed total", "warning reference-changed code"],
+    ["compatible unique-test-added total", "compatible reference-added code"],
+    withConstraints,
+  ),
+  row(
+    "a second accepted_values test allows fewer",
+    (_, manifest) => {
+      const { "test.shop.values_status": first, ...nodes } = manifest.nodes;
+      const second = {
+        ...first,
+        test_metadata: { name: "accepted_values", kwargs: { values: ["open", "void"] } },
+      };
+      manifest.nodes = { "test.shop.values_status_2": second, ...nodes, "test.shop.values_status": first };
+    },
+    "compatible accepted-values-narrowed status",
+    "warning accepted-values-widened status",
   ),
   row(
     "a not_null test goes",
