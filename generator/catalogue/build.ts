@@ -12,6 +12,7 @@ import type {
   Problem,
   Skipped,
   SkipReason,
+  Warning,
 } from "./catalogue.js";
 import { checkModel, isExcluded, timezoneOf } from "./check.js";
 import { isWideNumber, parseColumnType } from "./column-types/column-type.js";
@@ -31,7 +32,7 @@ export interface CatalogueOptions {
 export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}): Catalogue {
   const entries: CatalogueEntry[] = [];
   const skipped: Skipped[] = [];
-  const warnings: Problem[] = [];
+  const warnings: Warning[] = [];
   const context = {
     defaultTier: options.defaultTier ?? "tier0",
     nullableByDefault: manifest.nullableByDefault,
@@ -85,7 +86,7 @@ function withUpstreamNodes(entries: readonly CatalogueEntry[], { graph }: Manife
   });
 }
 
-type Outcome = { readonly warnings: readonly Problem[] } & (
+type Outcome = { readonly warnings: readonly Warning[] } & (
   { readonly entry: CatalogueEntry } | { readonly skipped: Skipped }
 );
 

@@ -60,6 +60,12 @@ export interface Problem {
   readonly hint: string;
 }
 
+/** A problem that is no reason to skip its model. */
+export interface Warning extends Problem {
+  /** A key that nothing reads, probably misspelt: the setting that was meant is not in force. */
+  readonly isUnknownKey?: true;
+}
+
 /** A problem on one line: where it is, what is wrong, how to fix it. */
 export function problemText({ path, message, hint }: Problem): string {
   return `${path}: ${message} ${hint}`;
@@ -92,7 +98,7 @@ export interface Catalogue {
   /** Tier of the endpoints whose model has no tier tag. */
   readonly defaultTier: Tier;
   /** Problems that are no reason to skip a model. */
-  readonly warnings: readonly Problem[];
+  readonly warnings: readonly Warning[];
   /** Descriptions of categories, by name. */
   readonly categories: ReadonlyMap<string, string>;
   /** Empty in a catalogue read from its file. */

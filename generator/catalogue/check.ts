@@ -2,10 +2,10 @@ import { TIERS } from "@routewright/runtime/model";
 import { isObject } from "../manifest/json.js";
 import type { Model, ModelColumn } from "../manifest/model.js";
 import { formatValue } from "../manifest/strings.js";
-import type { Problem } from "./catalogue.js";
+import type { Problem, Warning } from "./catalogue.js";
 import { validateRules } from "./meta-api/rules.js";
 import type { MetaApi } from "./meta-api/schema.js";
-import { unknownKeys, validateShape, type ValidationError } from "./meta-api/validate.js";
+import { unknownKeys, unknownKeysOf, validateShape, type ValidationError } from "./meta-api/validate.js";
 import { pathOf, pathProblems } from "./path.js";
 import { type ApiSettings, LEGACY, settingsOf } from "./settings.js";
 import { isMisspelledTier, type ModelTags, tierTags } from "./tags.js";
@@ -19,7 +19,7 @@ interface CheckedModel {
   readonly descriptions: ReadonlyMap<string, string>;
   readonly problems: readonly Problem[];
   /** Reported, but no reason to skip the model. */
-  readonly warnings: readonly Problem[];
+  readonly warnings: readonly Warning[];
 }
 
 /** Whether `meta.api` excludes the model. */
@@ -46,11 +46,38 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
     descriptions: descriptionsOf(api),
     problems,
     warnings: [
-      ...unknownKeys(model.api?.value).map((key) => problemOf(model, key)),
+      ...unknownKeys(model.api?.value).map((key) => ({
+        ...problemOf(model, key),
+        isUnknownKey: true as const,
+      })),
+      ...unknownSettings(model),
       ...severalTiers(model),
       ...(problems.length === 0 ? withoutColumns(model) : []),
     ],
   };
+}
+
+/** Keys of a model's `meta.routewright` (generator/README.md, meta.api). */
+const SETTINGS = [
+  "categories",
+  "category",
+  "fields",
+  "filters",
+  "lint",
+  "numbers",
+  "rows",
+  "synonyms",
+  "timezone",
+] as const;
+
+function unknownSettings({ uniqueId, routewright }: Model): Warning[] {
+  return unknownKeysOf(routewright, "$.meta.routewright", SETTINGS).map(({ at, message, hint }) => ({
+    model: uniqueId,
+    path: at,
+    message,
+    hint,
+    isUnknownKey: true,
+  }));
 }
 
 /** Tags that are probably misspelled tiers: the model is skipped rather than served to everybody. */

@@ -29,43 +29,50 @@ export function lineageText(lineage: Lineage): string {
 }
 
 /**
- * Marks columns as private that have the name of a private column of an upstream node. `routewright lint` checks whether
- * the SQL between the two selects that column.
+ * Marks columns as private that have the name of a private column of an upstream node, or of a node with the same
+ * relation, and endpoints over the relation of a private node. `routewright lint` checks whether the SQL between the two
+ * selects that column.
  */
 export function withInheritedPrivacy(
   entries: readonly CatalogueEntry[],
   manifest: Manifest,
 ): readonly CatalogueEntry[] {
-  const privateColumns = new Map(
-    [...manifest.models.map(privateColumnsOf), ...manifest.others].flatMap(
-      ({ uniqueId, privateColumns: names }) =>
-        names.length === 0 ? [] : [[uniqueId, names.map((name) => name.toLowerCase())] as const],
-    ),
+  const marked = [...manifest.models.map(markedModel), ...manifest.others].filter(
+    (node) => node.isPrivate || node.privateColumns.length > 0,
   );
-  const names = new Set([...privateColumns.values()].flat());
+  const nodes = new Map(marked.map((node) => [node.uniqueId, node]));
+  const byRelation = new Map(marked.map((node) => [JSON.stringify(node.relation), node]));
+  const names = new Set(marked.flatMap(({ privateColumns }) => privateColumns.map(folded)));
   return entries.map((entry) => {
+    const twin = byRelation.get(JSON.stringify(entry.endpoint.relation));
+    const facts = twin?.isPrivate ? { ...entry.facts, isPrivate: true } : entry.facts;
     const candidates = entry.endpoint.columns
       .map(({ name }) => name)
-      .filter((name) => names.has(name.toLowerCase()));
+      .filter((name) => names.has(folded(name)));
     // Most endpoints have none, and finding the upstream nodes takes much longer.
-    if (candidates.length === 0) return entry;
+    if (candidates.length === 0) return facts === entry.facts ? entry : { ...entry, facts };
     const inherited = new Set(
-      ancestorsOf(entry.uniqueId, manifest).flatMap((id) => privateColumns.get(id) ?? []),
+      [...ancestorsOf(entry.uniqueId, manifest).map((id) => nodes.get(id)), twin].flatMap(
+        (node) => node?.privateColumns.map(folded) ?? [],
+      ),
     );
-    const marked = candidates.filter((name) => inherited.has(name.toLowerCase()));
-    if (marked.length === 0) return entry;
-    const columns = new Map(entry.facts.columns);
-    for (const name of marked) columns.set(name, { ...(columns.get(name) ?? NO_FACTS), isPrivate: true });
-    return { ...entry, facts: { ...entry.facts, columns } };
+    const columns = new Map(facts.columns);
+    for (const name of candidates.filter((candidate) => inherited.has(folded(candidate))))
+      columns.set(name, { ...(columns.get(name) ?? NO_FACTS), isPrivate: true });
+    return { ...entry, facts: { ...facts, columns } };
   });
+}
+
+function folded(name: string): string {
+  return name.toLowerCase();
 }
 
 const NO_FACTS: ColumnFacts = { notNull: null, acceptedValues: null, isPrivate: false };
 
 /** A model's private columns: all its columns, those from `catalog.json` too, if the model itself is private. */
-function privateColumnsOf({ uniqueId, isPrivate, columns }: Model) {
-  const names = columns.filter((column) => isPrivate || column.isPrivate).map(({ name }) => name);
-  return { uniqueId, privateColumns: names };
+function markedModel({ uniqueId, isPrivate, columns, schema, alias }: Model) {
+  const privateColumns = columns.filter((column) => isPrivate || column.isPrivate).map(({ name }) => name);
+  return { uniqueId, isPrivate, privateColumns, relation: [schema, alias] as const };
 }
 
 /** All upstream nodes of a model. */

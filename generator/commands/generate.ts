@@ -28,7 +28,7 @@ export interface GenerateOptions {
   readonly out: string;
   /** Compare only: findings where the folder is not what the manifest renders to. */
   readonly check: boolean;
-  /** A finding where a model is skipped with a problem. */
+  /** A finding where a model is skipped with a problem or has an unknown key. */
   readonly strict: boolean;
   readonly json: boolean;
   /** Write a folder without endpoints although the present one has some. */
@@ -48,7 +48,7 @@ export function configureGenerate(command: CliCommand): void {
     .addOption(OPTIONS.catalog())
     .addOption(OPTIONS.out())
     .option("--check", "write nothing; exit 1 when the folder is not up to date", false)
-    .option("--strict", "exit 1 when a model is skipped with a problem", false)
+    .option("--strict", "exit 1 when a model is skipped with a problem or has an unknown key", false)
     .option("--json", "report as JSON", false)
     .option("--allow-empty", "write even if the manifest publishes no endpoint any more", false)
     .runs((flags: Flags, self: CliCommand) =>
@@ -58,7 +58,7 @@ export function configureGenerate(command: CliCommand): void {
       }),
     )
     .helpEnd(["generate --manifest target/manifest.json", "generate --check --strict   # in CI"], {
-      1: "--check and the folder is not up to date, or --strict and a model was skipped as invalid",
+      1: "--check and the folder is not up to date, or --strict and a model was skipped as invalid or has an unknown key",
     });
 }
 
@@ -118,9 +118,11 @@ function rendered({ check, title, onProgress }: GenerateOptions, catalogue: Cata
 }
 
 function hasFindings({ check, strict }: GenerateOptions, { catalogue, drift }: GenerateReport): boolean {
-  return (
-    (check && drift.length > 0) || (strict && catalogue.skipped.some(({ reason }) => reason !== "excluded"))
-  );
+  const { skipped, warnings } = catalogue;
+  const isAsMeant =
+    skipped.every(({ reason }) => reason === "excluded") &&
+    !warnings.some(({ isUnknownKey }) => isUnknownKey);
+  return (check && drift.length > 0) || (strict && !isAsMeant);
 }
 
 /** Name of the built file that holds this code: the build puts a hash of everything it imports into it. */

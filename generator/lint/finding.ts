@@ -1,5 +1,5 @@
 import type { Tier } from "@routewright/runtime/model";
-import type { CatalogueEntry } from "../catalogue/catalogue.js";
+import type { CatalogueEntry, Warning } from "../catalogue/catalogue.js";
 import { byText, type Sentence } from "../manifest/strings.js";
 import type { Ancestor, Node, Project } from "./project.js";
 /** Severities of findings, most serious first. */
@@ -31,6 +31,7 @@ export const CHECKS = {
     "Private model published",
     "`access: private` says that nobody outside its group may use the model.",
   ),
+  "unknown-key": error("Unknown key", "Nothing reads it: the setting that it means is not in force."),
   "missing-tier-tag": warning("No tier tag", "The endpoint has the default tier, which nobody chose for it."),
   "category-typo": warning("Category looks misspelt", "Correcting a path later breaks consumers."),
   "higher-tier-data": warning("Data of a higher tier", "Lower-tier callers can read data of a higher tier."),
@@ -111,6 +112,8 @@ export interface LintedEndpoint {
   readonly ancestors: readonly Ancestor[];
   /** Where its `meta.api` is in the node, as a JSON path. */
   readonly apiPath: string;
+  /** What the catalogue warns of in the model. */
+  readonly warnings: readonly Warning[];
   /** How many endpoints each category of the catalogue has. */
   readonly categories: ReadonlyMap<string, number>;
 }

@@ -1,5 +1,5 @@
 import { catalogueOf } from "../catalogue/build.js";
-import type { CatalogueEntry, Skipped } from "../catalogue/catalogue.js";
+import type { CatalogueEntry, Skipped, Warning } from "../catalogue/catalogue.js";
 import { isObject, objectOr } from "../manifest/json.js";
 import type { Manifest } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
@@ -18,7 +18,7 @@ import {
   type Violation,
 } from "./finding.js";
 import { ancestorsOf, member, type Meta, type Node } from "./project.js";
-import { undescribedParameter, untypedColumn, zonelessTimestamp } from "./rules/documentation.js";
+import { undescribedParameter, unknownKey, untypedColumn, zonelessTimestamp } from "./rules/documentation.js";
 import {
   categoryTypo,
   higherTierData,
@@ -53,11 +53,11 @@ export interface LintResult {
 
 /** Checks every endpoint of a manifest. Pure: same manifest, same result. */
 export function lint(manifest: Manifest, context: LintContext): LintResult {
-  const { entries, skipped } = catalogueOf(manifest, { defaultTier: context.defaultTier });
+  const { entries, skipped, warnings } = catalogueOf(manifest, { defaultTier: context.defaultTier });
   const published = new Map(entries.map((entry) => [entry.uniqueId, entry]));
   const without = new Set(skipped.map(({ model }) => model));
   const withProblem = skipped.filter(({ reason }) => reason !== "excluded");
-  const run = { context, ...activeChecks(context), categories: countsByCategory(entries) };
+  const run = { context, ...activeChecks(context), warnings, categories: countsByCategory(entries) };
   const results = manifest.models
     .filter(({ uniqueId }) => !without.has(uniqueId))
     .map((model) => lintModel(model, published.get(model.uniqueId) ?? null, run));
@@ -78,6 +78,7 @@ interface Run {
   readonly context: LintContext;
   readonly active: readonly CheckId[];
   readonly unchecked: readonly Unchecked[];
+  readonly warnings: readonly Warning[];
   readonly categories: LintedEndpoint["categories"];
 }
 
@@ -140,7 +141,8 @@ function violationsIn(
 ): readonly (readonly [CheckId, Violation])[] {
   const ancestors = ancestorsOf(node, run.context.project);
   const apiPath = model.api?.path ?? "$.meta.api";
-  const linted: LintedEndpoint = { entry, node, ancestors, apiPath, categories: run.categories };
+  const warnings = run.warnings.filter((warning) => warning.model === model.uniqueId);
+  const linted: LintedEndpoint = { entry, node, ancestors, apiPath, warnings, categories: run.categories };
   return run.active.flatMap((rule) =>
     CHECK_CODE[rule].find(linted, run.context).map((violation) => [rule, violation] as const),
   );
@@ -226,6 +228,7 @@ function readOne(rule: string, reason: unknown, path: string): Suppression | Vio
 const CHECK_CODE: Readonly<Record<CheckId, Check>> = {
   "private-data": privateData,
   "private-access": privateAccess,
+  "unknown-key": unknownKey,
   "missing-tier-tag": missingTierTag,
   "category-typo": categoryTypo,
   "higher-tier-data": higherTierData,

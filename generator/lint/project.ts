@@ -1,6 +1,7 @@
 import type { WarehouseColumns } from "../manifest/catalog.js";
 import { type GraphNode, graphNodeOf, type NodeKind } from "../manifest/graph.js";
 import { isObject, type JsonObject, objectOr, objectsOf, textOr, textsOf } from "../manifest/json.js";
+import { fileOf } from "../manifest/model.js";
 import { isBindingTest, testedModel } from "../manifest/manifest.js";
 import { byText } from "../manifest/strings.js";
 
@@ -113,7 +114,7 @@ export function nodeOf(uniqueId: string, json: JsonObject): Node | null {
     ...node,
     uniqueId,
     name: nameOf(node.kind, json) || uniqueId,
-    file: textOr(json["original_file_path"], textOr(json["path"], "")) || null,
+    file: fileOf(json) || null,
     tags: tags.length > 0 ? tags : textsOf(config["tags"]),
     columns: columnsOf(json),
     constraints: objectsOf(json["constraints"]),

@@ -1,6 +1,15 @@
 import { type Graph, graphOf } from "./graph.js";
 import { isObject, type JsonObject, objectOr, textOr, textsOf } from "./json.js";
-import { type ColumnGuarantees, type ColumnTests, type Model, modelOf, privateColumnsOf } from "./model.js";
+import {
+  type ColumnGuarantees,
+  type ColumnTests,
+  fileOf,
+  type Model,
+  isPrivate,
+  modelOf,
+  privateColumnsOf,
+  refOf,
+} from "./model.js";
 import { fail, type Failure, readSource } from "./source.js";
 import { byText, visible } from "./strings.js";
 
@@ -31,6 +40,10 @@ export interface OtherNode {
   readonly kind: string;
   readonly tags: readonly string[];
   readonly privateColumns: readonly string[];
+  /** Whether the project marks the whole node as private data. */
+  readonly isPrivate: boolean;
+  /** Schema and name in the database. */
+  readonly relation: readonly [schema: string, name: string];
 }
 
 export type ManifestReading = { readonly ok: true; readonly manifest: Manifest } | Failure;
@@ -126,8 +139,17 @@ const OTHER_KINDS: ReadonlySet<string> = new Set(["seed", "snapshot", "source", 
 function otherNode(uniqueId: string, node: JsonObject): OtherNode {
   const tags = [...textsOf(node["tags"]), ...textsOf(objectOr(node["config"])["tags"])];
   const kind = textOr(node["resource_type"], "");
-  const file = textOr(node["original_file_path"], "");
-  return { uniqueId, file, kind, tags, privateColumns: privateColumnsOf(node) };
+  const file = fileOf(node);
+  const name = textOr(node["identifier"], "") || textOr(node["alias"], "") || textOr(node["name"], "");
+  return {
+    uniqueId,
+    file,
+    kind,
+    tags,
+    privateColumns: privateColumnsOf(node),
+    isPrivate: isPrivate(node),
+    relation: [textOr(node["schema"], ""), name],
+  };
 }
 
 /** From `meta.routewright.categories` of a model, otherwise from the doc block `category_<name>`. */
@@ -164,7 +186,9 @@ function testsByNode(nodes: JsonObject): ReadonlyMap<string, readonly string[]> 
 /** What the binding tests (`isBindingTest`) guarantee, by `<model>\n<column>`. */
 function columnTests(nodes: JsonObject): ReadonlyMap<string, ColumnTests> {
   const found = new Map<string, ColumnTests>();
-  for (const node of Object.values(nodes).map(objectOr)) {
+  // In one order, whatever the order of the file: of two references the first counts.
+  for (const [, value] of Object.entries(nodes).sort(([a], [b]) => byText(a, b))) {
+    const node = objectOr(value);
     if (node["resource_type"] !== "test") continue;
     const { name, kwargs } = objectOr(node["test_metadata"]);
     const guarantee = GUARANTEES[textOr(name, "")];
@@ -182,13 +206,16 @@ type ReadGuarantee = (kwargs: JsonObject, known: ColumnTests, node: JsonObject) 
 const GUARANTEES: Readonly<Record<string, ReadGuarantee | undefined>> = {
   not_null: () => ({ notNull: true }),
   unique: (_, { guarantees }) => ({ guarantees: { ...guarantees, unique: true } }),
-  accepted_values: ({ values }) => ({ acceptedValues: Array.isArray(values) ? values.map(String) : null }),
+  accepted_values: ({ values }, { acceptedValues: known }) => {
+    if (!Array.isArray(values)) return {};
+    const accepted = values.map(String);
+    return { acceptedValues: known === null ? accepted : known.filter((value) => accepted.includes(value)) };
+  },
   relationships: ({ to, field }, { guarantees }) => {
-    const model = /^\s*ref\((?:.*,)?\s*['"]([^'"]+)['"]\s*(?:,\s*v(?:ersion)?\s*=.*)?\)\s*$/.exec(
-      textOr(to, ""),
-    )?.[1];
-    const references = `${String(model)}.${textOr(field, "")}`;
-    return model === undefined ? {} : { guarantees: { ...guarantees, references } };
+    const model = refOf(textOr(to, ""));
+    return model === null
+      ? {}
+      : { guarantees: { references: `${model}.${textOr(field, "")}`, ...guarantees } };
   },
   accepted_range: ({ inclusive, ...range }, { guarantees }, node) =>
     isFromPackage(node, "dbt_utils") ? { guarantees: withRange(guarantees, range, inclusive === false) } : {},
@@ -244,7 +271,19 @@ export function isBindingTest(node: JsonObject, name: string): boolean {
   );
 }
 
-/** Older versions have no `attached_node`: there it is the one node that the test depends on. */
+/**
+ * The node that a test is of. Older versions have no `attached_node`: there it is the one that the test's `model` names; a
+ * `relationships` test depends on the referenced node too, in any order.
+ */
 export function testedModel(test: JsonObject): string {
-  return textOr(test["attached_node"], textsOf(objectOr(test["depends_on"])["nodes"])[0] ?? "");
+  const attached = textOr(test["attached_node"], "");
+  if (attached !== "") return attached;
+  const nodes = textsOf(objectOr(test["depends_on"])["nodes"]);
+  const { model } = objectOr(objectOr(test["test_metadata"])["kwargs"]);
+  const name = refOf(textOr(model, ""));
+  const isTested = (id: string): boolean =>
+    name === null
+      ? id.startsWith("source.") && /\bsource\(/.test(textOr(model, ""))
+      : id.split(".")[2] === name;
+  return nodes.find(isTested) ?? nodes[0] ?? "";
 }

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import { type JsonObject, objectOr, textOr, textsOf } from "./json.js";
+import { isObject, type JsonObject, objectOr, objectsOf, textOr, textsOf } from "./json.js";
+import { byText } from "./strings.js";
 
 /** A column that `schema.yml` declares or `catalog.json` lists. */
 export interface ModelColumn {
@@ -67,6 +68,11 @@ export interface Model {
   readonly digest: string;
 }
 
+/** The node's file in its dbt project, with `/` on every system; empty where the manifest does not name it. */
+export function fileOf(node: JsonObject): string {
+  return textOr(node["original_file_path"], textOr(node["path"], "")).replaceAll("\\", "/");
+}
+
 /** Reads a model's node; `testsOf` finds the tests of its columns. */
 export function modelOf(
   uniqueId: string,
@@ -79,7 +85,7 @@ export function modelOf(
   return {
     uniqueId,
     name,
-    file: textOr(node["original_file_path"], textOr(node["path"], "")),
+    file: fileOf(node),
     description: textOr(node["description"], ""),
     tags: tags.length > 0 ? tags : textsOf(config["tags"]),
     schema: textOr(node["schema"], ""),
@@ -97,36 +103,71 @@ export function modelOf(
   };
 }
 
-/** Keys of a node that an endpoint depends on; none changes with an upstream model or dbt's version. */
-const DECLARED = [
-  "name",
-  "alias",
-  "schema",
-  "description",
-  "tags",
-  "meta",
-  "columns",
-  "constraints",
-  "deprecation_date",
-];
-/** Keys of the node's `config`, likewise. */
-const CONFIGURED = ["tags", "meta", "contract", "materialized"];
-
+/**
+ * Digest of what the project declares of a model: it changes neither with an upstream model nor with the version of dbt,
+ * which adds keys, moves `meta` and `tags` into `config`, and writes empty values or leaves them out.
+ */
 function digestOf(
   uniqueId: string,
   node: JsonObject,
   testsOf: (model: string, column: string) => ColumnTests | undefined,
 ): string {
-  const tests = Object.keys(objectOr(node["columns"])).map((column) => testsOf(uniqueId, column));
-  const config = objectOr(node["config"]);
-  const facts = [DECLARED.map((key) => node[key]), CONFIGURED.map((key) => config[key]), tests];
+  const columns = Object.entries(objectOr(node["columns"])).map(([key, value]) => {
+    const { data_type, constraints, ...column } = objectOr(value);
+    return [key, data_type, declaredBy(column), constraintsOf(constraints), testsOf(uniqueId, key)];
+  });
+  const { name, alias, schema, constraints, deprecation_date: date } = node;
+  const { materialized } = objectOr(node["config"]);
+  const storage = [materialized, isContracted(node), constraintsOf(constraints)];
+  const facts = [
+    name,
+    textOr(alias, "") || name,
+    schema,
+    declaredBy(node),
+    columns,
+    storage,
+    timestampOf(date),
+  ];
   return hash("sha256", jsonOrEmpty(facts)).slice(0, 16);
 }
+
+/** Description, tags and `meta` of a node or a column, wherever dbt writes them. */
+function declaredBy(json: JsonObject): JsonObject {
+  const config = objectOr(json["config"]);
+  const tags = textsOf(json["tags"]);
+  return {
+    description: json["description"],
+    tags: tags.length > 0 ? tags : textsOf(config["tags"]),
+    meta: { ...objectOr(json["meta"]), ...objectOr(config["meta"]) },
+  };
+}
+
+function constraintsOf(constraints: unknown): readonly JsonObject[] {
+  return objectsOf(constraints).map(({ type, columns, expression, to, to_columns }) => ({
+    type,
+    columns,
+    expression,
+    to,
+    to_columns,
+  }));
+}
+
+/** Keys sorted, and without empty values: `null`, `""`, `[]` and `{}`. */
+function compact(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(compact);
+  if (!isObject(value)) return value ?? null;
+  const members = Object.entries(value).map(([key, item]) => [key, compact(item)] as const);
+  return Object.fromEntries(
+    members.filter(([, item]) => !EMPTY.has(JSON.stringify(item))).sort(([a], [b]) => byText(a, b)),
+  );
+}
+
+const EMPTY: ReadonlySet<string> = new Set(["null", '""', "[]", "{}"]);
 
 /** Empty if the nesting overflows the stack, as in a hostile manifest. */
 function jsonOrEmpty(facts: unknown): string {
   try {
-    return JSON.stringify(facts);
+    return JSON.stringify(compact(facts));
   } catch {
     return "";
   }
@@ -157,18 +198,22 @@ function columnsOf(
   node: JsonObject,
   testsOf: (column: string) => ColumnTests | undefined,
 ): readonly ModelColumn[] {
-  const constrained = new Set(constraintsOf(node).flatMap(({ columns }) => textsOf(columns)));
+  const isEnforced = enforcesConstraints(node);
+  const ofModel = isEnforced ? objectsOf(node["constraints"]) : NO_CONSTRAINTS;
   const columns = Object.entries(objectOr(node["columns"])).map(([key, value]): ModelColumn => {
     const column = objectOr(value);
     const name = textOr(column["name"], "") || key;
     const tests = testsOf(name);
-    const isConstrained = constrained.has(name) || constraintsOf(column).length > 0;
+    const own = isEnforced ? objectsOf(column["constraints"]) : NO_CONSTRAINTS;
+    const constraints = [...own, ...ofModel.filter(({ columns }) => textsOf(columns).includes(name))];
+    const guarantees = constraintGuarantees(constraints);
     return {
       name,
       type: textOr(column["data_type"], "").trim() || null,
-      notNull: isConstrained ? "constraint" : tests?.notNull ? "test" : null,
-      acceptedValues: tests?.acceptedValues ?? null,
-      guarantees: tests?.guarantees ?? NO_GUARANTEES,
+      notNull: constraints.some(forbidsNull) ? "constraint" : tests?.notNull ? "test" : null,
+      // Tests that have no value in common document none.
+      acceptedValues: tests?.acceptedValues?.length === 0 ? null : (tests?.acceptedValues ?? null),
+      guarantees: { ...guarantees, ...tests?.guarantees },
       isPrivate: isPrivate(column),
       ...columnSettings(column),
       description: textOr(column["description"], ""),
@@ -177,18 +222,55 @@ function columnsOf(
   return firstOfEachName(columns);
 }
 
+/** Materializations on which dbt builds the constraints of an enforced contract; on a view it builds none. */
+const CONSTRAINED: ReadonlySet<unknown> = new Set([
+  "table",
+  "incremental",
+  "distributed_table",
+  "distributed_incremental",
+]);
+
+/** Whether the relation has the constraints that the model declares. */
+function enforcesConstraints(node: JsonObject): boolean {
+  return isContracted(node) && CONSTRAINED.has(objectOr(node["config"])["materialized"]);
+}
+
+function isContracted({ config, contract }: JsonObject): boolean {
+  return (objectOr(objectOr(config)["contract"])["enforced"] ?? objectOr(contract)["enforced"]) === true;
+}
+
+function forbidsNull({ type }: JsonObject): boolean {
+  return type === "not_null" || type === "primary_key";
+}
+
+/** What the constraints of a column guarantee, besides that its values are not null. */
+function constraintGuarantees(constraints: readonly JsonObject[]): ColumnGuarantees {
+  // A constraint on several columns says nothing of one of them.
+  const single = constraints.filter(({ columns }) => textsOf(columns).length <= 1);
+  const isUnique = single.some(({ type }) => type === "unique" || type === "primary_key");
+  const [references] = single.filter(({ type }) => type === "foreign_key").flatMap(referenceOf);
+  return { ...(isUnique && { unique: true as const }), ...(references !== undefined && { references }) };
+}
+
+/** `customers.id` of `{to: "ref('customers')", to_columns: [id]}`, where dbt may write the relation's name for the `ref`. */
+function referenceOf({ to, to_columns }: JsonObject): readonly string[] {
+  const target = textOr(to, "");
+  const model = refOf(target) ?? /"?([^".]+)"?\s*$/.exec(target)?.[1];
+  const [column] = textsOf(to_columns);
+  return model === undefined || column === undefined ? [] : [`${model}.${column}`];
+}
+
+/** The model that `ref('model')`, `ref('package', 'model')` or `ref('model', v=1)` names. */
+export function refOf(text: string): string | null {
+  return /\bref\((?:[^()]*,)?\s*['"]([^'"]+)['"]\s*(?:,\s*v(?:ersion)?\s*=[^()]*)?\)/.exec(text)?.[1] ?? null;
+}
+
 /** For a column without such tests. */
 export const NO_GUARANTEES: ColumnGuarantees = {};
 
 export function firstOfEachName(columns: readonly ModelColumn[]): readonly ModelColumn[] {
   const seen = new Set<string>();
   return columns.filter(({ name }) => !seen.has(name) && seen.add(name));
-}
-
-/** The constraints of a column or a model that forbid null. */
-function constraintsOf({ constraints }: JsonObject): readonly JsonObject[] {
-  if (!Array.isArray(constraints) || constraints.length === 0) return NO_CONSTRAINTS;
-  return constraints.map(objectOr).filter(({ type }) => type === "not_null" || type === "primary_key");
 }
 
 /** Shared: most columns have none, and there may be tens of thousands. */
@@ -220,7 +302,7 @@ export const PRIVATE_KEYS = ["pii", "contains_pii", "privacy_tier"] as const;
 export const PRIVATE_TAG = "pii";
 
 /** Whether a model or a column is marked as private: by the tag, or by a key of its `meta` whose value does not deny it. */
-function isPrivate(node: JsonObject): boolean {
+export function isPrivate(node: JsonObject): boolean {
   const config = objectOr(node["config"]);
   const tags = [...textsOf(node["tags"]), ...textsOf(config["tags"])];
   const metas = [objectOr(config["meta"]), objectOr(node["meta"])];

@@ -121,7 +121,7 @@ function unusedNote(unused: readonly AcceptEntry[], file: string): Sentence {
   const names = unused.map(({ kind, endpoint, subject }) =>
     [kind, endpoint, ...(subject === null ? [] : [subject])].join(" "),
   );
-  return sentence`${file} has entries that match no change: ${list(names)}. \`routewright diff --prune\` removes them.`;
+  return sentence`${file} has stale entries, which match no change: ${list(names)}. \`routewright diff --prune\` removes them.`;
 }
 
 function changeItem(change: Change, label: string = change.severity): Item {
@@ -216,13 +216,6 @@ function blocksOf({ unaccepted, acceptFile }: DiffResult): readonly Block[] {
 
 function jsonOf(result: DiffResult): unknown {
   const { base, head, unaccepted, accepted, expired, unused, failed } = result;
-  const entryJson = ({ kind, endpoint, subject, reason, expires }: AcceptEntry) => ({
-    kind,
-    endpoint,
-    subject,
-    reason,
-    expires,
-  });
   const counts = CHANGE_KINDS.map(
     (kind) => [kind, unaccepted.filter((change) => change.kind === kind).length] as const,
   );
@@ -244,7 +237,7 @@ function jsonOf(result: DiffResult): unknown {
       reason: entry.reason,
       expires: entry.expires,
     })),
-    expired: expired.map(entryJson),
-    merged: unused.map(entryJson),
+    expired,
+    merged: unused,
   };
 }

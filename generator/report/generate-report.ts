@@ -98,7 +98,10 @@ export function reportJson({ catalogue, drift, warnings, upgrade = [] }: Generat
     removed: filesOf("stale"),
     upgrade: upgrade.map(({ kind, severity, endpoint, subject }) => ({ kind, severity, endpoint, subject })),
     skipped: catalogue.skipped,
-    warnings: [...warnings, ...catalogue.warnings],
+    warnings: [
+      ...warnings,
+      ...catalogue.warnings.map(({ model, path, message, hint }) => ({ model, path, message, hint })),
+    ],
   };
   return `${JSON.stringify(report, null, 2)}\n`;
 }

@@ -46,6 +46,7 @@ describe("a catalogue that is written and read back", () => {
       schema: "s",
       original_file_path: "models/people.sql",
       tags: ["production", "tier3", "api:people"],
+      config: { materialized: "table", contract: { enforced: true } },
       columns: {
         id: { name: "id", data_type: "bigint", constraints: [{ type: "not_null" }] },
         kind: { name: "kind", data_type: "text" },

@@ -94,6 +94,7 @@ describe.skipIf(!needs("git")).each(kinds)("the pipeline of %s", { timeout: TIME
       kind: "column-removed",
       endpoint: "/v1/general/volume",
       subject: "b",
+      before: "text null",
       reason: "No client reads it",
     };
     repository.commit(".routewright-accept.json", JSON.stringify([entry]));

@@ -7,10 +7,21 @@ interface Sketch {
   readonly constraints?: unknown;
   readonly ofModel?: unknown;
   readonly test?: object;
+  readonly config?: object;
 }
 
+/** A table with a contract that dbt enforces. */
+const ENFORCED = { materialized: "table", contract: { enforced: true } };
+
 /** The type that the endpoint declares for the one column of a model. */
-function typeOf({ adapter = "postgres", type = "text", constraints, ofModel, test }: Sketch) {
+function typeOf({
+  adapter = "postgres",
+  type = "text",
+  constraints,
+  ofModel,
+  test,
+  config = ENFORCED,
+}: Sketch) {
   const model = {
     resource_type: "model",
     name: "a",
@@ -18,6 +29,7 @@ function typeOf({ adapter = "postgres", type = "text", constraints, ofModel, tes
     tags: ["production", "api:a"],
     columns: { x: { name: "x", data_type: type, constraints } },
     constraints: ofModel,
+    config,
   };
   const manifest = {
     metadata: {
@@ -47,6 +59,16 @@ describe("a column may be null", () => {
     ["where a test only warns", { test: { config: { severity: "warn" } } }],
     ["where a constraint says something else", { constraints: [{ type: "unique" }, null, 7] }],
     ["where the constraints are no list", { constraints: { type: "not_null" } }],
+    ...[
+      { ...ENFORCED, materialized: "view" },
+      { ...ENFORCED, materialized: "materialized_view" },
+      { contract: { enforced: true } },
+      { materialized: "table", contract: { enforced: false } },
+      { materialized: "table" },
+    ].map((config): [string, Sketch] => [
+      `where dbt builds no constraint: ${JSON.stringify(config)}`,
+      { config, constraints: [{ type: "not_null" }], ofModel: [{ type: "primary_key", columns: ["x"] }] },
+    ]),
     ["where the model's constraint is on others", { ofModel: [{ type: "not_null", columns: ["y"] }] }],
   ])("%s", (_, sketch) => {
     expect(typeOf(sketch)).toBe("text null");
@@ -65,6 +87,13 @@ describe("a column is never null", () => {
     ["with a constraint of the model", { ofModel: [{ type: "primary_key", columns: ["y", "x"] }] }],
     ["with a test", { test: {} }],
     ["with a test that has no configuration", { test: { config: undefined } }],
+    [
+      "with a constraint of an incremental model",
+      {
+        ofModel: [{ type: "not_null", columns: ["x"] }],
+        config: { ...ENFORCED, materialized: "incremental" },
+      },
+    ],
     [
       "with a test of a version that does not name its model",
       { test: { attached_node: undefined, depends_on: { nodes: ["model.t.a"] } } },

@@ -99,7 +99,12 @@ function read(text: string): Manifest {
 const address = (version: number | string): string =>
   `https://schemas.getdbt.com/dbt/manifest/${version}.json`;
 
-const OTHER = { file: "models/api_volume.sql", tags: expect.arrayContaining([...TAGS]) as string[] };
+const OTHER = {
+  file: "models/api_volume.sql",
+  tags: expect.arrayContaining([...TAGS]) as string[],
+  isPrivate: false,
+  relation: ["dbt", "volume_v1"],
+};
 
 describe("a manifest of schema", () => {
   it.each(VERSIONS)("v%i is read as dbt wrote it", (version, model, test) => {
@@ -184,6 +189,106 @@ describe("a manifest of schema", () => {
 
   it("is read where the ending .json is missing", () => {
     expect(read(manifestText("https://schemas.getdbt.com/dbt/manifest/v12", {})).warnings).toEqual([]);
+  });
+});
+
+describe("the digest of what a project declares", () => {
+  const column = {
+    name: "day",
+    description: "Day.",
+    meta: { pii: true },
+    data_type: "date",
+    quote: null,
+    tags: ["a"],
+  };
+  const meta = { api: API };
+  const common = { resource_type: "model", name: "v", schema: "dbt", description: "Volume." };
+  /** One model as versions of dbt write it. */
+  const written: Readonly<Record<string, object>> = {
+    "1.5": {
+      ...common,
+      alias: "v",
+      tags: TAGS,
+      meta,
+      constraints: [],
+      deprecation_date: null,
+      contract: { enforced: true, checksum: "1" },
+      columns: {
+        day: {
+          ...column,
+          constraints: [{ type: "not_null", name: null, expression: null, warn_unenforced: true }],
+        },
+      },
+      config: { tags: TAGS, meta, materialized: "table", contract: { enforced: true } },
+    },
+    "1.11": {
+      ...common,
+      alias: "v",
+      tags: TAGS,
+      meta: {},
+      constraints: [],
+      doc_blocks: [],
+      contract: { enforced: true, alias_types: true, checksum: "2" },
+      columns: {
+        day: {
+          ...column,
+          meta: {},
+          tags: [],
+          config: { meta: { pii: true }, tags: ["a"] },
+          granularity: null,
+          doc_blocks: [],
+          constraints: [{ type: "not_null", name: null, expression: null, to: null, to_columns: [] }],
+        },
+      },
+      config: { meta, tags: TAGS, materialized: "table", contract: { enforced: true, alias_types: true } },
+    },
+  };
+  const digest = (node: object): string | undefined =>
+    read(manifestText(address("v12"), { "model.shop.v": node })).models[0]?.digest;
+
+  it("survives an upgrade of dbt", () => {
+    expect(digest(written["1.11"] ?? {})).toBe(digest(written["1.5"] ?? {}));
+  });
+
+  it.each([
+    ["description", { description: "Other." }],
+    ["meta", { config: { ...(written["1.11"] as { config: object }).config, meta: {} } }],
+    ["columns", { columns: {} }],
+    ["schema", { schema: "mart" }],
+    [
+      "contract",
+      { config: { meta, tags: TAGS, materialized: "table", contract: { enforced: false } }, contract: {} },
+    ],
+  ])("changes with the model's %s", (_, change) => {
+    expect(digest({ ...written["1.11"], ...change })).not.toBe(digest(written["1.11"] ?? {}));
+  });
+});
+
+it("names files with `/`, where dbt wrote them on Windows too", () => {
+  const windows = { ...MODEL_V9, original_file_path: "models\\api\\volume.sql" };
+  expect(read(manifestText(address("v12"), { "model.shop.x": windows })).models[0]?.file).toBe(
+    "models/api/volume.sql",
+  );
+});
+
+describe("a relationships test without `attached_node`", () => {
+  it.each([
+    [["model.shop.days", "model.shop.api_volume"], "{{ get_where_subquery(ref('api_volume')) }}"],
+    [["model.shop.api_volume", "model.shop.days"], "{{ get_where_subquery(ref('shop', 'api_volume')) }}"],
+  ])("is of the model that it names, not of the one that it refers to: %j", (nodes, model) => {
+    const kwargs = { model, column_name: "day", to: "ref('days')", field: "day" };
+    const manifest = read(
+      manifestText(address("v8"), {
+        "model.shop.api_volume": MODEL_V8,
+        "test.shop.r": {
+          ...TEST_V4,
+          test_metadata: { name: "relationships", kwargs },
+          depends_on: { nodes },
+        },
+      }),
+    );
+    expect(manifest.models[0]?.columns[0]?.guarantees).toEqual({ references: "days.day" });
+    expect([...manifest.tests]).toEqual([["model.shop.api_volume", ["test.shop.r"]]]);
   });
 });
 

@@ -62,7 +62,15 @@ const ACCEPTANCE = {
     description: "The last day of the entry; null without one.",
   },
 } as const;
-const ENTRY = closed({ kind: KIND, endpoint: ENDPOINT, subject: SUBJECT, ...ACCEPTANCE });
+const { before: BEFORE, after: AFTER } = CHANGE;
+const ENTRY = closed({
+  kind: KIND,
+  endpoint: ENDPOINT,
+  subject: SUBJECT,
+  before: BEFORE,
+  after: AFTER,
+  ...ACCEPTANCE,
+});
 
 /** JSON Schema (draft 2020-12) of `routewright diff --format json`. A member may be added; none changes its meaning. */
 export const DIFF_SCHEMA = {

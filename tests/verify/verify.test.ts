@@ -50,7 +50,11 @@ function manifestOf(...models: readonly TestModel[]): string {
         { name: column, data_type, constraints: notNull.includes(column) ? [{ type: "not_null" }] : [] },
       ]),
     ),
-    config: { meta: { api: { allow_unfiltered: true, parameters } } },
+    config: {
+      materialized: "table",
+      contract: { enforced: true },
+      meta: { api: { allow_unfiltered: true, parameters } },
+    },
   }));
   const file = join(folder, `${models.map(({ name }) => name).join("-")}-${String(Math.random())}.json`);
   const metadata = {

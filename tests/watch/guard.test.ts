@@ -107,7 +107,13 @@ it("follows what has been reviewed: in the generated folder, or in the accept fi
   });
   expect(await get("/v1/flows/one")).toEqual([{ n: 1 }]);
   const accepted = [
-    { kind: "column-removed", endpoint: "/v1/flows/two", subject: "m", reason: "nobody reads it" },
+    {
+      kind: "column-removed",
+      endpoint: "/v1/flows/two",
+      subject: "m",
+      before: "int null",
+      reason: "nobody reads it",
+    },
     { kind: "endpoint-removed", endpoint: "/v1/flows/three", reason: "a mistake" },
   ];
   writeFileSync(join(folder, ".routewright-accept.json"), JSON.stringify(accepted));

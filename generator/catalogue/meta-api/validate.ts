@@ -133,7 +133,8 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-function unknownKeysOf(value: unknown, at: string, known: readonly string[]): ValidationError[] {
+/** Warnings about the keys of an object that are not `known`. */
+export function unknownKeysOf(value: unknown, at: string, known: readonly string[]): ValidationError[] {
   if (!isObject(value)) return [];
   return Object.keys(value)
     .filter((key) => !known.includes(key))

@@ -4,6 +4,19 @@ import { list, plain, sentence } from "../../manifest/strings.js";
 import type { Check } from "../finding.js";
 import type { Meta } from "../project.js";
 
+/** A key of `meta.api` or `meta.routewright` that nothing reads. */
+export const unknownKey: Check = {
+  find({ warnings }) {
+    return warnings
+      .filter(({ isUnknownKey }) => isUnknownKey)
+      .map(({ path, message, hint }) => ({
+        path,
+        message: sentence`${message}`,
+        hint: sentence`${hint}`,
+      }));
+  },
+};
+
 /** A parameter without a description. */
 export const undescribedParameter: Check = {
   find({ entry: { endpoint, documentation }, apiPath }) {
