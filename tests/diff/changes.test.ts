@@ -2,10 +2,7 @@ import { describe, expect, it } from "vitest";
 import { CHANGE_KINDS } from "../../generator/diff/change.js";
 import { changesBetween } from "./catalogues.js";
 import { manifestWith, nothing, type Raw } from "./feature-model.js";
-import { REQUEST_CHANGES } from "./request-changes.js";
-import { ROW_CHANGES } from "./row-changes.js";
-
-const TABLE = [...REQUEST_CHANGES, ...ROW_CHANGES];
+import { TABLE } from "./table.js";
 
 function judged(base: Raw, head: Raw): readonly string[] {
   return changesBetween(base, head).map(({ severity, kind, subject }) =>
