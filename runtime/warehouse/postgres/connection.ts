@@ -27,6 +27,9 @@ export interface ConnectionOptions {
   readonly cancelBackend: (pid: number) => void;
 }
 
+/** How long a query keeps its connection while it waits for another session's lock (runtime/README.md, Limits). */
+const LOCK_TIMEOUT_MS = 50;
+
 /** Disables pg's type parsers: columns stay text. */
 const AS_TEXT: pg.CustomTypesConfig = { getTypeParser: () => (text: string) => text };
 
@@ -279,6 +282,7 @@ function sessionSettings(statementTimeoutMs: number): string[] {
     "jit = off",
     // One costly query would else take as many processors as the database has (runtime/README.md, Limits).
     "max_parallel_workers_per_gather = 0",
+    `lock_timeout = ${String(LOCK_TIMEOUT_MS)}`,
     `statement_timeout = ${String(Math.trunc(statementTimeoutMs))}`,
   ];
 }

@@ -67,6 +67,11 @@ export function isConnectionRefusal(error: unknown): boolean {
   return code === "53300" || code === "57P03" || code === "08P01";
 }
 
+/** Whether another session's lock was in the way for longer than `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return (error as { readonly code?: unknown }).code === "55P03";
+}
+
 /**
  * SQLSTATEs of a statement whose relation or columns have changed since it was built: dbt replaces tables and drops the
  * views that depend on them while it runs (runtime/README.md, Caching and freshness).
