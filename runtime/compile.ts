@@ -1,3 +1,4 @@
-/** Compiles generated modules, for the thread that renders a changed manifest. */
+/** Reads and compiles generated modules, for the thread that renders a changed manifest. */
 export { compileModules, type CompiledModule, type ScriptCache } from "./release/generated-folder.js";
-export type { RenderResult } from "./release/refresh.js";
+export { readGeneratedFiles } from "./release/generated-files.js";
+export type { ActiveManifest, RenderResult } from "./release/refresh.js";

@@ -5,3 +5,4 @@ export { messageOf } from "./model/error-message.js";
 export { ERRORS, type ErrorCode } from "./model/errors.js";
 export { RATE_LIMITS, RATE_WINDOW_SECONDS } from "./model/tier.js";
 export { readGenerationEnvironment, type GenerationEnvironment } from "./operations/variables.js";
+export { digestOf, withOwnDigest } from "./model/digest.js";

@@ -3,7 +3,13 @@ import { Supervisor, type SupervisorOptions } from "./operations/workers/supervi
 import { startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
 import { type DataService, startDataService, setV8Flags } from "./data-service.js";
 import type { NodeBuild, TestRun } from "./warehouse/data-versions.js";
-import { type ActiveRelease, loadRelease, type Release, readGeneratedRelease } from "./release/release.js";
+import {
+  type ActiveRelease,
+  keepsManifest,
+  loadRelease,
+  type Release,
+  readGeneratedRelease,
+} from "./release/release.js";
 import { noManifest, type RefreshResult } from "./release/activate.js";
 import {
   localTarget,
@@ -47,6 +53,8 @@ interface ServiceOptions {
   readonly generated: string;
   /** Where the embedded database and compiled routes are kept. */
   readonly dataDir: string;
+  /** Whether modules may differ from what was generated. Default false. */
+  readonly allowEdited?: boolean;
   /** Renders the manifest for a refresh; null where no manifest is configured. Closed with the service. */
   readonly renderer?: ManifestRenderer | null;
 }
@@ -93,12 +101,13 @@ async function openDatabase({ environment, dataDir }: ServiceOptions, log: Logge
 }
 
 async function startDataApi(
-  { environment, generated, dataDir, renderer = null }: ServiceOptions,
+  { environment, generated, dataDir, allowEdited, renderer = null }: ServiceOptions,
   databaseUrl: string,
   log: Logger,
 ): Promise<Omit<RunningService, "databaseUrl">> {
   const { apiTitle } = environment;
-  const { title, release } = await readGeneratedRelease({ generated, dataDir, apiTitle });
+  const readFolder = () => readGeneratedRelease({ generated, dataDir, apiTitle, allowEdited });
+  const { title, release } = await readFolder();
   const active = { current: loadRelease(release, null) };
   const refresh = createRefresh(active, renderer, log, (next) => service.activate(next));
   const service: DataService = await startDataService({
@@ -118,10 +127,12 @@ async function startDataApi(
   const reload = async (): Promise<void> => {
     service.readKeys();
     try {
-      const { release: next } = await readGeneratedRelease({ generated, dataDir, apiTitle });
+      const folder = await readFolder();
       const { manifest } = active.current;
-      if (manifest === null) await service.activate(next);
-      log.info(reloadMessage(manifest));
+      const isKept = keepsManifest(manifest, folder);
+      if (!isKept) await service.activate(folder.release);
+      if (!isKept && manifest !== null) await refresh();
+      log.info(reloadMessage(isKept ? manifest : null));
     } catch (error) {
       log.error({ detail: messageOf(error) }, NOT_RELOADED);
     }

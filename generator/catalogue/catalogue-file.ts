@@ -2,9 +2,11 @@ import { createRequire } from "node:module";
 import {
   type Column,
   type Endpoint,
+  digestOf,
   GENERATED_SCHEMA_VERSION,
   type Parameter,
   type Tier,
+  withOwnDigest,
 } from "@routewright/runtime/model";
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { JsonText, objectOr } from "../manifest/json.js";
@@ -52,6 +54,8 @@ interface ColumnRecord extends Column {
 interface CatalogueRecord {
   readonly "x-generated-by": string;
   readonly schemaVersion: number;
+  /** Of this file, for a server that reads it; absent in files of earlier versions, as `files` is. */
+  readonly digest?: string;
   readonly title: string | null;
   readonly defaultTier: Tier;
   /** Absent where no category has a description. */
@@ -60,25 +64,30 @@ interface CatalogueRecord {
   /** Digest of each model's declarations, by `unique_id`: an endpoint that changes without it was changed by an upgrade. */
   readonly sources?: Readonly<Record<string, string>>;
   readonly skipped: readonly Skipped[];
+  /** Digest of each other file of the folder: a server refuses a folder with others. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
-/** The catalogue as `catalogue.json`: one line per column and per parameter, so that a diff shows one line per change. */
+/** The catalogue as `catalogue.json`: one line per column and per parameter, so that a diff shows one line per change. `files`: the other files of the folder. */
 export function catalogueText(
   catalogue: Catalogue,
   title: string | null,
   records: readonly string[] = catalogue.entries.map(catalogueRecordText),
+  files: ReadonlyMap<string, string> = new Map(),
 ): string {
   const record: Omit<CatalogueRecord, "endpoints"> & { readonly endpoints: readonly JsonText[] } = {
     "x-generated-by": MARKER,
     schemaVersion: GENERATED_SCHEMA_VERSION,
+    digest: "",
     title,
     defaultTier: catalogue.defaultTier,
     ...(catalogue.categories.size > 0 && { categories: Object.fromEntries(catalogue.categories) }),
     endpoints: records.map((record) => new JsonText(record)),
     sources: sourcesOf(catalogue),
     skipped: catalogue.skipped,
+    files: Object.fromEntries([...files].map(([file, text]) => [file, digestOf(text)])),
   };
-  return `${jsonOf(record, 2)}\n`;
+  return withOwnDigest(`${jsonOf(record, 2)}\n`);
 }
 
 /** The object of an endpoint in `catalogue.json`, indented as there. */

@@ -107,12 +107,14 @@ export const CATALOGUE_SCHEMA = record(
   {
     "x-generated-by": text,
     schemaVersion: { type: "integer" },
+    digest: text,
     title: textOrNull,
     defaultTier: tier,
     endpoints: { type: "array", items: endpoint },
     skipped: { type: "array", items: skipped },
     categories: { type: "object", additionalProperties: text },
     sources: { type: "object", additionalProperties: text },
+    files: { type: "object", additionalProperties: text },
   },
-  ["categories", "sources"],
+  ["categories", "sources", "digest", "files"],
 );

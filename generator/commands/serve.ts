@@ -9,7 +9,7 @@ import { serveAlone, type ServeOptions, serveWithWorkers } from "./serve/servers
 /** Each worker takes about 100 MB and its own database connections. */
 const MAX_WORKERS = 64;
 
-interface Flags extends Pick<ServeOptions, "watch" | "workers"> {
+interface Flags extends Pick<ServeOptions, "watch" | "workers" | "allowEdited"> {
   readonly generated?: string;
   readonly catalog?: string;
   readonly guard: boolean;
@@ -34,6 +34,7 @@ export function configureServe(command: CliCommand): void {
       "dbt's catalog.json for --watch (default: `catalog` of the config file)",
     )
     .option("--guard", "at refresh, hold back what `diff` calls breaking or exposing (REFRESH_GUARD)", false)
+    .option("--allow-edited", "serve generated modules that were edited, added or deleted by hand", false)
     .option("--workers <number>", "processes that serve the data API, or auto: one per core", parseWorkers, 1)
     .runs((flags: Flags) =>
       withSettings(

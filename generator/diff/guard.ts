@@ -57,7 +57,7 @@ export class Guard {
 }
 
 /** @throws when the generated folder has no readable catalogue */
-export function readReviewed(generated: string): Catalogue {
+function readReviewed(generated: string): Catalogue {
   const file = join(generated, "catalogue.json");
   if (!existsSync(file))
     throw new Error(`--guard compares with ${file}, which is missing: run \`routewright generate\`.`);

@@ -59,17 +59,21 @@ export function renderCached(
     pathItem: new JsonText(pathItem),
     rowSchema: new JsonText(rowSchema),
   }));
-  const files: (readonly [string, string])[] = [
+  const described = sorted([
     ...rendered.map(({ file, texts }) => [file, texts.module] as const),
-    ["catalogue.json", catalogueText(catalogue, options.title ?? null, records)],
     ["lineage.json", lineageText(catalogue.lineage)],
     ["index.ts", indexModule(catalogue.entries)],
     ["openapi.json", openApiText(catalogue, options, parts)],
-  ];
+  ]);
+  const index = catalogueText(catalogue, options.title ?? null, records, described);
   return {
-    files: new Map(files.sort(([a], [b]) => byText(a, b))),
+    files: sorted([...described, ["catalogue.json", index]]),
     cache: new Map(rendered.map(({ digest, texts }) => [digest, texts])),
   };
+}
+
+function sorted(files: readonly (readonly [string, string])[]): FileSet {
+  return new Map([...files].sort(([a], [b]) => byText(a, b)));
 }
 
 function renderEndpoint(entry: CatalogueEntry): RenderedEndpoint {

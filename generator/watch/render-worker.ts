@@ -1,8 +1,14 @@
 /** The rendering thread: on the main thread a large manifest would block the event loop. */
 import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
-import { compileModules, type RenderResult, type ScriptCache } from "@routewright/runtime/compile";
-import type { Tier } from "@routewright/runtime/model";
+import {
+  type ActiveManifest,
+  compileModules,
+  readGeneratedFiles,
+  type RenderResult,
+  type ScriptCache,
+} from "@routewright/runtime/compile";
+import { messageOf } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import { problemText, type Skipped } from "../catalogue/catalogue.js";
 import { Guard, type GuardOptions } from "../diff/guard.js";
@@ -17,7 +23,10 @@ export interface RenderJobOptions {
   readonly catalog?: string | undefined;
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
-  readonly defaultTier: Tier;
+  /** The generated folder: its default tier is that of each refresh. */
+  readonly generated: string;
+  /** Whether its modules may differ from what was generated. */
+  readonly allowEdited: boolean;
   /** Null: every change is accepted. */
   readonly guard: GuardOptions | null;
 }
@@ -36,10 +45,15 @@ class RenderJob {
     this.#guard = options.guard && new Guard(options.guard);
   }
 
-  /** `activeHash`: hash of the manifest that the server uses. */
-  async render(activeHash: string | null): Promise<RenderResult> {
-    const { catalog, title, defaultTier } = this.#options;
-    const polled = await this.#source.poll(activeHash);
+  /**
+   * `active`: the manifest that the server uses.
+   *
+   * @throws when the generated folder is invalid: what its endpoints without a tier tag need is unknown then
+   */
+  async render(active: ActiveManifest | null): Promise<RenderResult> {
+    const { catalog, title, generated, allowEdited } = this.#options;
+    const { defaultTier } = await readGeneratedFiles(generated, { allowEdited });
+    const polled = await this.#source.poll(active?.defaultTier === defaultTier ? active.hash : null);
     if (polled.kind !== "text") return polled;
     const { text, hash, location } = polled;
     const reading = await parseModels(text, location, catalog);
@@ -47,7 +61,7 @@ class RenderJob {
     const published = catalogueOf(reading.manifest, { defaultTier });
     const { catalogue, heldBack } =
       this.#guard && published.entries.length > 0
-        ? this.#guard.check(published, hash, activeHash)
+        ? this.#guard.check(published, hash, active?.hash ?? null)
         : { catalogue: published, heldBack: [] };
     const { files, cache } = renderCached(catalogue, { title, cache: this.#rendered });
     this.#rendered = cache;
@@ -65,6 +79,7 @@ class RenderJob {
       rendering: {
         hash,
         models: reading.manifest.models.length,
+        defaultTier,
         openApi,
         documentation,
         modules,
@@ -85,11 +100,11 @@ if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_
 
 const job = new RenderJob(workerData as RenderJobOptions);
 
-parentPort?.on("message", (activeHash: string | null) => {
-  job.render(activeHash).then(
+parentPort?.on("message", (active: ActiveManifest | null) => {
+  job.render(active).then(
     // The document of a large API takes long to copy: its memory moves to the main thread.
     (rendered) => parentPort?.postMessage(rendered, memoryOf(rendered)),
-    (error: unknown) => parentPort?.postMessage({ kind: "error", detail: String(error) }),
+    (error: unknown) => parentPort?.postMessage({ kind: "error", detail: messageOf(error) }),
   );
 });
 

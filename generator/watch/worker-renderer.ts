@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
-import type { RenderResult, ManifestRenderer } from "@routewright/runtime/server";
+import type { ActiveManifest, RenderResult } from "@routewright/runtime/compile";
+import type { ManifestRenderer } from "@routewright/runtime/server";
 import type { RenderJobOptions } from "./render-worker.js";
 
 /** The bundled worker in the package's `dist/`: seen from the sources, or from a folder of the bundle. */
@@ -19,9 +20,9 @@ export function workerRenderer(options: RenderJobOptions): ManifestRenderer {
     return started;
   };
   return {
-    async render(activeHash) {
+    async render(active) {
       worker ??= start();
-      return requestFrom(worker, activeHash);
+      return requestFrom(worker, active);
     },
     async close() {
       await worker?.terminate();
@@ -33,7 +34,7 @@ export function workerRenderer(options: RenderJobOptions): ManifestRenderer {
  * Sends a request to the thread; rejects when the thread fails or ends. The listeners are removed afterwards: they would
  * keep every rendering in memory.
  */
-function requestFrom(worker: Worker, activeHash: string | null): Promise<RenderResult> {
+function requestFrom(worker: Worker, active: ActiveManifest | null): Promise<RenderResult> {
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void): void => {
       worker.off("message", responded).off("error", failed).off("exit", ended);
@@ -44,6 +45,6 @@ function requestFrom(worker: Worker, activeHash: string | null): Promise<RenderR
     const ended = (code: number): void =>
       finish(() => reject(new Error(`The rendering thread ended with code ${String(code)}.`)));
     worker.on("message", responded).on("error", failed).on("exit", ended);
-    worker.postMessage(activeHash);
+    worker.postMessage(active);
   });
 }

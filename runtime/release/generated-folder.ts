@@ -1,19 +1,21 @@
-import { existsSync, readdirSync, readFileSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
-import { join, sep, dirname } from "node:path";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { Script } from "node:vm";
-import { createHash } from "node:crypto";
-import { defineEndpoint, type EndpointModule, requireSchema } from "./define.js";
+import { defineEndpoint, type EndpointModule } from "./define.js";
+import { type GeneratedFiles, readGeneratedFiles } from "./generated-files.js";
+import { digestOf } from "../model/digest.js";
 import { messageOf } from "../model/error-message.js";
+import { isTier } from "../model/tier.js";
 
 /** The one package that a generated module imports. */
 const PACKAGE = "@routewright/runtime";
 
 /** The compiled content of a generated folder. */
-interface GeneratedFolder {
+interface GeneratedFolder extends Pick<GeneratedFiles, "defaultTier"> {
   readonly modules: readonly CompiledModule[];
   /** The OpenAPI document, as UTF-8 and parsed. */
   readonly openApi: { readonly bytes: Uint8Array; readonly document: OpenApi };
-  /** Texts of `catalogue.json` and `lineage.json`; empty where an older folder has no such file. */
+  /** Texts of `catalogue.json` and `lineage.json`. */
   readonly documentation: { readonly catalogue: string; readonly lineage: string };
 }
 
@@ -26,40 +28,34 @@ export interface LoadedEndpoint extends Required<EndpointModule> {
  * Reads a generated folder and compiles its TypeScript. Compiled modules are cached in `cacheDir` by the digest of their
  * source, so a start compiles only modules that changed since the last one.
  */
-export async function readGenerated(folder: string, cacheDir: string): Promise<GeneratedFolder> {
-  const openApi = readOpenApi(folder);
-  const documentation = {
-    catalogue: textOrEmpty(join(folder, "catalogue.json")),
-    lineage: textOrEmpty(join(folder, "lineage.json")),
-  };
-  const schema = /"schemaVersion": (\d+)/.exec(documentation.catalogue)?.[1];
-  if (schema !== undefined) requireSchema(`${folder} has`, Number(schema));
+export async function readGenerated(
+  folder: string,
+  cacheDir: string,
+  allowEdited = false,
+): Promise<GeneratedFolder> {
+  const { files, defaultTier } = await readGeneratedFiles(folder, { allowEdited });
+  const textOf = (file: string): string => files.get(file)?.toString() ?? "";
   const cacheFile = join(cacheDir, "routes.json");
   const cache = readScriptCache(cacheFile);
   const known = cache.size;
-  const modules = await compileModules(readRoutes(folder), cache);
+  const modules = await compileModules(sourcesOf(files), cache);
   if (cache.size > known) writeScriptCache(cacheFile, modules);
-  return { modules, openApi, documentation };
+  return {
+    modules,
+    openApi: openApiOf(files.get("openapi.json"), join(folder, "openapi.json")),
+    documentation: { catalogue: textOf("catalogue.json"), lineage: textOf("lineage.json") },
+    defaultTier,
+  };
 }
 
 interface OpenApi {
   readonly info: { readonly title: string };
 }
 
-function readOpenApi(folder: string): GeneratedFolder["openApi"] {
-  const file = join(folder, "openapi.json");
-  if (!existsSync(file))
-    throw new Error(
-      `${folder} is not a generated folder, it has no openapi.json: run \`routewright generate\`, or name another folder.`,
-    );
-  const bytes = readFileSync(file);
+function openApiOf(bytes: Buffer = Buffer.of(), file: string): GeneratedFolder["openApi"] {
   const document = parsed(bytes.toString());
   if (!document) throw new Error(`${file} is not an OpenAPI document: run \`routewright generate\` again.`);
   return { bytes, document };
-}
-
-function textOrEmpty(file: string): string {
-  return existsSync(file) ? readFileSync(file, "utf8") : "";
 }
 
 function parsed(openApi: string): OpenApi | null {
@@ -71,15 +67,10 @@ function parsed(openApi: string): OpenApi | null {
   }
 }
 
-function readRoutes(folder: string): ReadonlyMap<string, string> {
-  const routes = join(folder, "routes");
-  if (!existsSync(routes)) return new Map();
-  const files = readdirSync(routes, { recursive: true, encoding: "utf8" }).filter((file) =>
-    file.endsWith(".ts"),
-  );
-  return new Map(
-    files.sort().map((file) => [file.replaceAll(sep, "/"), readFileSync(join(routes, file), "utf8")]),
-  );
+/** Module sources by their path below `routes/`. */
+function sourcesOf(files: GeneratedFiles["files"]): ReadonlyMap<string, string> {
+  const routes = [...files].filter(([file]) => file.startsWith("routes/") && file.endsWith(".ts"));
+  return new Map(routes.map(([file, bytes]) => [file.slice("routes/".length), bytes.toString()]));
 }
 
 /**
@@ -97,6 +88,7 @@ export function evaluateModule({ file, digest, script }: CompiledModule): Loaded
   }
   const { spec, get, post } = module.exports;
   if (!spec || !get) throw new Error(`${file} exports no endpoint: run \`routewright generate\` again.`);
+  if (!isTier(spec.tier)) throw new Error(`${file}: ${JSON.stringify(spec.tier)} is not a tier.`);
   return { spec, get, post: post ?? get, digest };
 }
 
@@ -145,28 +137,30 @@ export async function compileModules(
   return sources.map(({ file, digest }) => ({ file, digest, script: cache.get(digest) ?? "" }));
 }
 
-function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 32);
-}
-
-/** Reads a cache file; a missing or damaged one is an empty cache. */
+/** Reads a cache file; a missing or damaged one is an empty cache, and a damaged script is none. */
 function readScriptCache(file: string): ScriptCache {
   try {
-    return new Map(Object.entries(JSON.parse(readFileSync(file, "utf8")) as Record<string, string>));
+    const entries = Object.entries(JSON.parse(readFileSync(file, "utf8")) as Record<string, CachedScript>);
+    const intact = entries.filter(([, [digest, script]]) => digest === digestOf(script));
+    return new Map(intact.map(([source, [, script]]) => [source, script]));
   } catch {
     return new Map();
   }
 }
 
+/** A script after its digest: what the cache holds is run, so it must be what the compiler wrote. */
+type CachedScript = readonly [digest: string, script: string];
+
 /** Stores the scripts in use. A failure is ignored: it only makes the next start slower. */
 function writeScriptCache(file: string, modules: readonly CompiledModule[]): void {
   const staged = `${file}.${String(process.pid)}.tmp`;
+  const entries = modules.map(({ digest, script }) => [
+    digest,
+    [digestOf(script), script] satisfies CachedScript,
+  ]);
   try {
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(
-      staged,
-      JSON.stringify(Object.fromEntries(modules.map(({ digest, script }) => [digest, script]))),
-    );
+    writeFileSync(staged, JSON.stringify(Object.fromEntries(entries)));
     renameSync(staged, file);
   } catch {
     return;

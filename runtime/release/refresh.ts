@@ -9,6 +9,7 @@ import type {
   Release,
   SkippedModel,
 } from "./release.js";
+import type { Tier } from "../model/tier.js";
 import { messageOf } from "../model/error-message.js";
 
 /** A rendered and compiled manifest. */
@@ -16,6 +17,8 @@ export interface RenderedManifest {
   /** Hash of the manifest's bytes. */
   readonly hash: string;
   readonly models: number;
+  /** Tier of endpoints without a tier tag. */
+  readonly defaultTier: Tier;
   /** The OpenAPI document, as UTF-8. */
   readonly openApi: Uint8Array;
   readonly documentation: Documentation;
@@ -30,13 +33,16 @@ export type RenderResult =
   | { readonly kind: "unchanged" }
   | { readonly kind: "error"; readonly detail: string };
 
+/** The manifest of the active release. */
+export type ActiveManifest = Pick<ManifestVersion, "hash" | "defaultTier">;
+
 /**
  * Renders the current manifest in another thread. The runtime does not import the generator: the command that starts the
  * server passes in a renderer.
  */
 export interface ManifestRenderer {
-  /** `activeHash`: hash of the active manifest, which is not rendered again. */
-  render(activeHash: string | null): Promise<RenderResult>;
+  /** `active`: the active manifest, which is not rendered again with the same default tier. */
+  render(active: ActiveManifest | null): Promise<RenderResult>;
   close(): Promise<void>;
 }
 
@@ -80,7 +86,9 @@ export class Refresher {
   async #run(): Promise<RefreshResult> {
     const { status } = this.#target;
     try {
-      const rendered = await this.#renderer.render(status.manifest?.hash ?? null);
+      const { manifest } = status;
+      const active = manifest && { hash: manifest.hash, defaultTier: manifest.defaultTier };
+      const rendered = await this.#renderer.render(active);
       switch (rendered.kind) {
         case "rendered":
           if (rendered.rendering.modules.length === 0 && status.endpoints > 0)
@@ -101,12 +109,12 @@ const NO_ENDPOINT =
   "The manifest has no endpoint: it is probably broken and was not activated. To serve no endpoint, restart the server.";
 
 function releaseOf(rendering: RenderedManifest): Release {
-  const { hash, models, openApi, documentation, modules, skipped, heldBack = [] } = rendering;
+  const { openApi, documentation, modules, heldBack = [], ...manifest } = rendering;
   return {
     openApi,
     documentation,
     modules,
-    manifest: { hash, models, skipped, heldBack, loadedAt: Date.now() },
+    manifest: { ...manifest, heldBack, loadedAt: Date.now() },
   };
 }
 

@@ -4,6 +4,7 @@ import {
   type LoadedEndpoint,
   readGenerated,
 } from "./generated-folder.js";
+import type { Tier } from "../model/tier.js";
 
 /** Everything that a server needs to serve an API, serializable for worker processes. */
 export interface Release {
@@ -15,7 +16,7 @@ export interface Release {
   readonly manifest: ManifestVersion | null;
 }
 
-/** Files that describe the endpoints, as text; empty where a folder has no such file. */
+/** Files that describe the endpoints, as text. */
 export interface Documentation {
   /** `catalogue.json`. */
   readonly catalogue: string;
@@ -33,6 +34,8 @@ export interface ManifestVersion {
   readonly models: number;
   readonly skipped: readonly SkippedModel[];
   readonly heldBack: readonly HeldBackEndpoint[];
+  /** Tier of its endpoints without a tier tag: that of the generated folder at the time. */
+  readonly defaultTier: Tier;
 }
 
 /** An endpoint whose changes the guard holds back (runtime/README.md, Refresh). */
@@ -76,7 +79,17 @@ export function loadRelease(
   );
   const endpoints = modules.map((module) => loaded.get(module.digest) ?? evaluateModule(module));
   const byPath = new Map(endpoints.map((endpoint) => [endpoint.spec.path, endpoint]));
+  if (byPath.size < endpoints.length) throw new Error(duplicatePath(modules, endpoints));
   return { endpoints: byPath, openApi, documentation, manifest };
+}
+
+/** One of the two would be lost, with its tier. */
+function duplicatePath(modules: readonly CompiledModule[], endpoints: readonly LoadedEndpoint[]): string {
+  const paths = endpoints.map(({ spec }) => spec.path);
+  const second = paths.findIndex((path, i) => paths.indexOf(path) < i);
+  const path = paths[second] ?? "";
+  const [one, other] = [paths.indexOf(path), second].map((i) => modules[i]?.file ?? "");
+  return `${one} and ${other} both serve ${path}: delete one of them.`;
 }
 
 interface GeneratedReleaseOptions {
@@ -86,6 +99,17 @@ interface GeneratedReleaseOptions {
   readonly dataDir: string;
   /** Title of the served OpenAPI document; null: the generated one. */
   readonly apiTitle: string | null;
+  /** Whether modules may differ from what was generated. */
+  readonly allowEdited?: boolean | undefined;
+}
+
+/** The release of a generated folder. */
+export interface GeneratedRelease {
+  /** Of the API. */
+  readonly title: string;
+  readonly release: Release;
+  /** Tier of endpoints without a tier tag. */
+  readonly defaultTier: Tier;
 }
 
 /** Reads the release of a generated folder. Rejects with a clear message when the folder is missing or invalid. */
@@ -93,11 +117,24 @@ export async function readGeneratedRelease({
   generated,
   dataDir,
   apiTitle,
-}: GeneratedReleaseOptions): Promise<{ readonly title: string; readonly release: Release }> {
-  const { modules, openApi, documentation } = await readGenerated(generated, `${dataDir}/cache`);
+  allowEdited,
+}: GeneratedReleaseOptions): Promise<GeneratedRelease> {
+  const { modules, openApi, documentation, defaultTier } = await readGenerated(
+    generated,
+    `${dataDir}/cache`,
+    allowEdited,
+  );
   const { bytes, document } = openApi;
   const release = { modules, openApi: bytes, documentation, manifest: null };
-  if (apiTitle === null) return { title: document.info.title, release };
+  if (apiTitle === null) return { title: document.info.title, release, defaultTier };
   const text = JSON.stringify({ ...document, info: { ...document.info, title: apiTitle } });
-  return { title: apiTitle, release: { ...release, openApi: Buffer.from(text) } };
+  return { title: apiTitle, release: { ...release, openApi: Buffer.from(text) }, defaultTier };
+}
+
+/**
+ * Whether a reload keeps the release of a manifest refresh. Not where the folder now has another default tier: endpoints
+ * without a tier tag would keep the old one until the manifest changes.
+ */
+export function keepsManifest(manifest: ManifestVersion | null, folder: GeneratedRelease): boolean {
+  return manifest?.defaultTier === folder.defaultTier;
 }

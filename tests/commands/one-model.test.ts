@@ -37,6 +37,11 @@ function starterWith(nodes: Readonly<Record<string, object>>): ReadonlyMap<strin
   return render(catalogueOfText(starterManifest(nodes)));
 }
 
+/** The digests of the catalogue and of the two files that list all endpoints change with each of them. */
+function withoutDigests(text = ""): string {
+  return text.replace(/("digest"|"index\.ts"|"openapi\.json"): "[0-9a-f]{32}"/g, "$1");
+}
+
 describe("a model that is added to the starter", () => {
   const before = starterWith({});
   const after = starterWith({ "model.starter.api_bridges_fees_daily": ADDED });
@@ -52,7 +57,7 @@ describe("a model that is added to the starter", () => {
   it.each(["catalogue.json", "index.ts", "openapi.json"])(
     "only adds lines to %s, which tell of it",
     (file) => {
-      const lines = addedLines(before.get(file) ?? "", after.get(file) ?? "");
+      const lines = addedLines(withoutDigests(before.get(file)), withoutDigests(after.get(file)));
       expect(lines).not.toBeNull();
       expect(lines?.join("\n")).toContain("fees");
       expect(lines?.length).toBeLessThan(file === "index.ts" ? 3 : 200);

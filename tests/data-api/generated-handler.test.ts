@@ -25,7 +25,7 @@ it("runs the handler that the generated module exports, as it was reviewed", asy
      };`;
   expect(reviewed).toContain("const endpoint =");
   writeFileSync(join(routes, file ?? ""), reviewed);
-  const { url } = await startFolder(folder);
+  const { url } = await startFolder(folder, {}, { allowEdited: true });
   const { status, headers, text } = await sendRequest(url, "/v1/shop/items");
   expect([status, headers["x-reviewed"], text]).toEqual([200, "yes", '[{"id":1}]']);
 });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { catalogueOf } from "../../generator/catalogue/build.js";
+import { type CatalogueOptions, catalogueOf } from "../../generator/catalogue/build.js";
 import { compare, readFolder } from "../../generator/output/folder.js";
 import { render } from "../../generator/render/render.js";
 import { writeDrift } from "../../generator/output/replace.js";
@@ -27,10 +27,10 @@ export function ownFolder(): string {
 }
 
 /** Renders a manifest's JSON into a folder, as `generate` does. */
-export function generateInto(folder: string, manifest: unknown): void {
+export function generateInto(folder: string, manifest: unknown, options: CatalogueOptions = {}): void {
   const reading = parseManifest(JSON.stringify(manifest), "manifest.json");
   if (!reading.ok) throw new Error(reading.problem);
-  const files = render(catalogueOf(reading.manifest));
+  const files = render(catalogueOf(reading.manifest, options));
   writeDrift(folder, files, compare(readFolder(folder), files));
 }
 
@@ -59,6 +59,7 @@ export async function startManifest(
 export async function startFolder(
   folder: string,
   variables: Readonly<Record<string, string>> = {},
+  options: Partial<Parameters<typeof startService>[0]> = {},
 ): Promise<RunningService> {
   const owners = Object.entries(KEYS).map(([tier, key]) => [
     key,
@@ -78,6 +79,7 @@ export async function startFolder(
     environment: reading.environment,
     generated: folder,
     dataDir: ownFolder(),
+    ...options,
   });
   atEnd(() => service.stop());
   return service;

@@ -13,7 +13,6 @@ import {
 } from "@routewright/runtime/server";
 import { readCatalogue } from "../../catalogue/catalogue-file.js";
 import type { Settings } from "../../config.js";
-import { readReviewed } from "../../diff/guard.js";
 import { openRunResults, type RunResults } from "../../watch/poll-run-results.js";
 import { startPolling } from "../../watch/poll.js";
 import { workerRenderer } from "../../watch/worker-renderer.js";
@@ -26,6 +25,8 @@ export interface ServeOptions extends Pick<
 > {
   /** The generated folder. */
   readonly generated: string;
+  /** Whether its modules may differ from what was generated. */
+  readonly allowEdited: boolean;
   /** Serve one of the two APIs alone. */
   readonly only?: "data" | "ramp";
   /** Follow the manifest that the environment or the config file names. */
@@ -62,10 +63,10 @@ interface Serving {
 }
 
 async function serveData(options: ServeOptions, environment: Environment): Promise<Serving> {
-  const { generated } = options;
+  const { generated, allowEdited } = options;
   const renderer = rendererOf(options, environment);
   const runResults = await runResultsOf(environment);
-  const service = await startService({ environment, generated, dataDir: DATA_DIR, renderer });
+  const service = await startService({ environment, generated, allowEdited, dataDir: DATA_DIR, renderer });
   verifyInThread(generated, environment, service.databaseUrl);
   const unfollow = [followManifest(options, environment, service)];
   if (runResults !== null)
@@ -97,6 +98,7 @@ export async function serveWithWorkers(
     variables,
     workers: options.workers,
     generated: hasData ? options.generated : null,
+    allowEdited: options.allowEdited,
     ramp: isRampServed(options, environment),
     dataDir: DATA_DIR,
     renderer: hasData ? rendererOf(options, environment) : null,
@@ -135,7 +137,7 @@ async function outcome(supervisor: Supervisor, stopped: Promise<void>): Promise<
  * the folder was reviewed with: another `DEFAULT_ENDPOINT_TIER` would open or close them at the next refresh.
  */
 function rendererOf(options: ServeOptions, environment: Environment): ManifestRenderer | null {
-  const { generated, catalog, severities, accept, minimumNoticeDays } = options;
+  const { generated, allowEdited, catalog, severities, accept, minimumNoticeDays } = options;
   const { manifest, apiTitle, defaultTier, logLevel, refreshGuard } = environment;
   if (manifest === null) return null;
   const recorded = recordedTier(generated);
@@ -144,12 +146,11 @@ function rendererOf(options: ServeOptions, environment: Environment): ManifestRe
       { recorded, environment: defaultTier },
       "DEFAULT_ENDPOINT_TIER differs from that of the generated folder: refreshes keep the recorded one; run `routewright generate` to change it",
     );
-  // Throws where the guard has nothing to compare a change with.
-  if (refreshGuard) readReviewed(generated);
   const guard = refreshGuard ? { generated, severities, accept, minimumNoticeDays } : null;
-  return workerRenderer({ manifest, catalog, title: apiTitle, defaultTier: recorded ?? defaultTier, guard });
+  return workerRenderer({ manifest, catalog, title: apiTitle, generated, allowEdited, guard });
 }
 
+/** For the warning alone; null where the server will refuse the folder. */
 function recordedTier(generated: string): Tier | null {
   const file = join(generated, "catalogue.json");
   if (!existsSync(file)) return null;

@@ -76,13 +76,12 @@ export class DataWorkers implements ReleaseTarget {
   }
 
   /**
-   * Restarts the workers one by one. A release that a manifest refresh activated stays; otherwise the generated folder's
-   * release is served from now on. If no new worker starts, nothing changes.
+   * Restarts the workers one by one, with another release unless that is null. If no new worker starts, nothing changes.
    */
-  async reload(config: DataWorkerConfig, release: Release): Promise<string | null> {
+  async reload(config: DataWorkerConfig, release: Release | null): Promise<string | null> {
     const before = { config: this.#config, release: this.#release };
     this.#config = config;
-    if (before.release.manifest === null) this.#release = release;
+    if (release !== null) this.#release = release;
     const restart = await this.pool.restartAll();
     if (restart.ok) return null;
     if (restart.replaced === 0) {

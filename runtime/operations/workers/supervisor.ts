@@ -12,7 +12,7 @@ import type { Logger } from "../../server/logger.js";
 import type { WorkerPool } from "./worker-pool.js";
 import { DataWorkers, RampWorkers } from "./service-workers.js";
 import { ConnectionDispatcher } from "./connection-dispatcher.js";
-import { type Release, readGeneratedRelease } from "../../release/release.js";
+import { type GeneratedRelease, keepsManifest, readGeneratedRelease } from "../../release/release.js";
 import { type Environment, readEnvironment } from "../environment.js";
 import { withKeysInline } from "../key-file-watcher.js";
 import type { EnvironmentVariables } from "./messages.js";
@@ -24,6 +24,8 @@ export interface SupervisorOptions {
   readonly workers: number;
   /** The generated folder; null: the data API is not served. */
   readonly generated: string | null;
+  /** Whether modules may differ from what was generated. */
+  readonly allowEdited: boolean;
   /** Whether the ramp is served, by a process of its own. */
   readonly ramp: boolean;
   /** Where the embedded database and compiled routes are kept. */
@@ -214,15 +216,22 @@ export class Supervisor {
 
   /** Null, or why it failed. */
   async #replaceAll(): Promise<string | null> {
-    const { variables, environment, data } = await this.#readConfig();
-    const problem =
-      this.#data && data
-        ? await this.#data.reload(
-            { variables, keysFile: environment.keysFile, title: data.title },
-            data.release,
-          )
-        : null;
-    return problem ?? (await this.#ramp?.reload(variables)) ?? null;
+    const config = await this.#readConfig();
+    const problem = this.#data && config.data && (await this.#reloadData(this.#data, config, config.data));
+    return problem ?? (await this.#ramp?.reload(config.variables)) ?? null;
+  }
+
+  async #reloadData(
+    data: DataWorkers,
+    { variables, environment }: WorkerConfig,
+    folder: GeneratedRelease,
+  ): Promise<string | null> {
+    const { manifest } = data.status;
+    const isKept = keepsManifest(manifest, folder);
+    const config = { variables, keysFile: environment.keysFile, title: folder.title };
+    const problem = await data.reload(config, isKept ? null : folder.release);
+    if (problem === null && !isKept && manifest !== null) await this.refresh();
+    return problem;
   }
 
   async #stopServices(): Promise<void> {
@@ -243,13 +252,14 @@ interface WorkerConfig {
   readonly variables: EnvironmentVariables;
   readonly environment: Environment;
   /** What the generated folder has to serve; null where the data API is not served. */
-  readonly data: { readonly title: string; readonly release: Release } | null;
+  readonly data: GeneratedRelease | null;
 }
 
 interface WorkerConfigSource {
   readonly variables: NodeJS.ProcessEnv;
   /** The generated folder; null where the data API is not served. */
   readonly generated: string | null;
+  readonly allowEdited: boolean;
   readonly dataDir: string;
 }
 
@@ -257,12 +267,14 @@ interface WorkerConfigSource {
 async function readWorkerConfig({
   variables,
   generated,
+  allowEdited,
   dataDir,
 }: WorkerConfigSource): Promise<WorkerConfig> {
   const reading = readEnvironment(variables);
   if (!reading.ok) throw new Error(reading.problems.join(" "));
   const { environment } = reading;
   const { apiTitle } = environment;
-  const data = generated === null ? null : await readGeneratedRelease({ generated, dataDir, apiTitle });
+  const data =
+    generated === null ? null : await readGeneratedRelease({ generated, dataDir, apiTitle, allowEdited });
   return { variables: withKeysInline(variables, environment.keysFile), environment, data };
 }

@@ -95,7 +95,7 @@ describe("routewright serve --workers", () => {
   it("cannot start on a module that does not load, and names it", async () => {
     const folder = project(manifest);
     writeFileSync(join(folder, "generated/routes/served/fast.ts"), "throw new Error('no');");
-    const { code, stderr } = await startWorkers(folder, ["--workers", "2"]).finished;
+    const { code, stderr } = await startWorkers(folder, ["--workers", "2", "--allow-edited"]).finished;
     expect([code, stderr]).toEqual([2, "error: No worker process starts: served/fast.ts: no.\n"]);
   });
 });

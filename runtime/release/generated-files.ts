@@ -1,0 +1,119 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, sep } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { digestOf, withOwnDigest } from "../model/digest.js";
+import { isTier, type Tier } from "../model/tier.js";
+import { requireSchema } from "./define.js";
+
+/** The files of a generated folder that belong together. */
+export interface GeneratedFiles {
+  /** By path within the folder, with `/`. */
+  readonly files: ReadonlyMap<string, Buffer>;
+  /** Tier of endpoints without a tier tag, as the folder was generated. */
+  readonly defaultTier: Tier;
+}
+
+interface ReadOptions {
+  /** Whether modules may differ from what was generated (`serve --allow-edited`). */
+  readonly allowEdited?: boolean;
+}
+
+/** `routewright generate` may be writing the folder: an invalid one is read again. */
+const ATTEMPTS = 3;
+const RETRY_MS = 100;
+
+/**
+ * Reads a generated folder as one unit: exactly the files that its `catalogue.json` lists, each with the listed digest.
+ * Rejects with a message that names each file that is missing, different or not listed.
+ */
+export async function readGeneratedFiles(folder: string, options: ReadOptions = {}): Promise<GeneratedFiles> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return readOnce(folder, options);
+    } catch (error) {
+      if (attempt === ATTEMPTS) throw error;
+      await pause(RETRY_MS);
+    }
+  }
+}
+
+/** The index of the folder; it lists the other files and carries a digest of itself. */
+const CATALOGUE = "catalogue.json";
+
+function readOnce(folder: string, { allowEdited = false }: ReadOptions): GeneratedFiles {
+  const catalogue = readFile(folder, CATALOGUE);
+  if (catalogue === null)
+    throw new Error(
+      `${folder} is not a generated folder, it has no ${CATALOGUE}: run \`routewright generate\`, or name another folder.`,
+    );
+  const { schemaVersion, defaultTier, files } = parsedCatalogue(catalogue, folder);
+  if (typeof schemaVersion === "number") requireSchema(`${folder} has`, schemaVersion);
+  if (!isTier(defaultTier) || typeof files !== "object" || files === null) throw damaged(folder);
+  const listed = new Map(Object.entries(files as Record<string, unknown>));
+  const names = new Set([...listed.keys(), ...moduleNames(folder)]);
+  const found = new Map([[CATALOGUE, catalogue]]);
+  for (const name of names) {
+    const bytes = readFile(folder, name);
+    if (bytes !== null) found.set(name, bytes);
+  }
+  if (!allowEdited) {
+    const problems = [...names].flatMap((name) => problemOf(name, listed.get(name), found.get(name)));
+    if (!isIntact(catalogue)) problems.unshift(`${CATALOGUE} is not as it was generated`);
+    if (problems.length > 0) throw new Error(edited(folder, problems));
+  }
+  return { files: found, defaultTier };
+}
+
+function parsedCatalogue(text: Buffer, folder: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text.toString());
+    if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
+  } catch {
+    // Reported as any other damage.
+  }
+  throw damaged(folder);
+}
+
+function damaged(folder: string): Error {
+  return new Error(`${join(folder, CATALOGUE)} is damaged or too old: run \`routewright generate\`.`);
+}
+
+/** The sources of handlers, with `/`; all of them are loaded. */
+function moduleNames(folder: string): readonly string[] {
+  try {
+    const names = readdirSync(join(folder, "routes"), { recursive: true, encoding: "utf8" });
+    return names.filter((name) => name.endsWith(".ts")).map((name) => `routes/${name.replaceAll(sep, "/")}`);
+  } catch {
+    return [];
+  }
+}
+
+/** Null for a missing file, and for a folder in its place. */
+function readFile(folder: string, name: string): Buffer | null {
+  try {
+    return readFileSync(join(folder, name));
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (["ENOENT", "ENOTDIR", "EISDIR"].includes(code)) return null;
+    throw error;
+  }
+}
+
+function problemOf(name: string, listed: unknown, bytes: Buffer | undefined): string[] {
+  if (bytes === undefined) return [`${name} is missing`];
+  if (listed === undefined) return [`${name} is not listed in ${CATALOGUE}`];
+  return digestOf(bytes) === listed ? [] : [`${name} is not as it was generated`];
+}
+
+/** The first of many name the cause. */
+const MAX_NAMED = 5;
+
+function edited(folder: string, problems: readonly string[]): string {
+  const more = problems.length - MAX_NAMED;
+  const named = `${problems.slice(0, MAX_NAMED).join(", ")}${more > 0 ? `, and ${String(more)} more` : ""}`;
+  return `${folder}: ${named}. Run \`routewright generate\`; to serve modules that you edit on purpose, use --allow-edited.`;
+}
+
+function isIntact(catalogue: Buffer): boolean {
+  return catalogue.equals(Buffer.from(withOwnDigest(catalogue.toString())));
+}
