@@ -30,7 +30,7 @@ export interface Selection {
 }
 
 /**
- * How the database writes rows: JSON objects separated by commas, JSON objects on lines (NDJSON), or CSV records
+ * How rows are written: JSON objects separated by commas, JSON objects on lines (NDJSON), or CSV records
  * (RFC 4180), `spreadsheet` with cells that cannot be formulas. `json-strings` is JSON with wide numbers as strings.
  */
 export type RowFormat = "json" | "json-strings" | "ndjson" | "csv" | "spreadsheet";

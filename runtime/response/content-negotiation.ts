@@ -145,7 +145,7 @@ const NO_ZSTD = "This version of Node.js has no zstd.";
 
 const { zstdCompress, createZstdCompress } = zlib as Zstd;
 
-/** Levels at which compression is as fast as the database writes JSON. */
+/** Levels at which compression is as fast as rows come from the database. */
 const BROTLI: zlib.BrotliOptions = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
 const GZIP: zlib.ZlibOptions = { level: 5 };
 

@@ -1,8 +1,7 @@
 import type { Relation } from "../model/endpoint.js";
 import type { HttpError } from "../model/errors.js";
-import type { Condition, ResolvedQuery, RowFormat, Selection } from "../model/query.js";
+import type { Condition, ResolvedQuery, RowFormat } from "../model/query.js";
 import type { Tier } from "../model/tier.js";
-import type { Statement } from "./sql.js";
 
 /** Separator between two rows. */
 export const ROW_SEPARATORS = {
@@ -123,32 +122,6 @@ export interface Warehouse {
   isReachable(): Promise<boolean>;
   /** Closes the connections after the running queries. */
   close(): Promise<void>;
-}
-
-/** How values are written: `exact` is correct for every value, `plain` is faster and correct for nearly all. */
-export type OutputStyle = "plain" | "exact";
-
-/** The SQL of an engine. */
-export interface Dialect {
-  /** Selects the columns of a relation: one row with a JSON list of `ResultColumn`, or null without the relation. */
-  describe(relation: Relation): Statement;
-  /**
-   * Selects one row with these columns. `rows`: the selected rows as text with separators (null for none, or for too many
-   * or too large ones). `found`: the number of rows, at most one past the page and one past `BUFFERED_ROWS`. `beyond`, if
-   * the page looks ahead: how many bytes at the end of `rows` belong to the row past the page. With `style: "plain"` `rows`
-   * is also null if a value needs the exact style.
-   */
-  selectBuffered(
-    relation: Relation,
-    columns: ResultColumns,
-    selection: Selection,
-    format: RowFormat,
-    style: OutputStyle,
-  ): Statement;
-  /** Whether the two styles differ for these columns. */
-  hasPlainStyle(columns: ResultColumns): boolean;
-  /** Selects the rows in one text column: at most one past the page if it looks ahead. */
-  selectEach(relation: Relation, columns: ResultColumns, selection: Selection, format: RowFormat): Statement;
 }
 
 /** Maximum rows and bytes of a buffered result; larger results are streamed. */

@@ -81,6 +81,7 @@ const RELATION_CHANGED: ReadonlySet<string> = new Set([
   "42703", // undefined column
   "42883", // undefined function or operator, for the new type
   "42846", // undefined cast, from the new type
+  "42804", // a column is not of the type that the statement expects
   "22P02", // a literal is not a text of the new type
   "22007", // nor a date or time of it
   "0A000", // the cached plan must not change its result type

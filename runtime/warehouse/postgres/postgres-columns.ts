@@ -10,59 +10,49 @@ import {
   type Sql,
   statement,
   type Statement,
+  typeName,
 } from "../sql.js";
-import type { RowFormat } from "../../model/query.js";
-import type { OutputStyle, ResultColumn, ResultColumns } from "../warehouse.js";
+import type { ResultColumn } from "../warehouse.js";
 
-/** The columns of a relation `s` in the API's format, under their own names. */
-export function outputColumns(columns: ResultColumns, style: OutputStyle): Sql {
-  const write = style === "plain" ? plainOutput : output;
-  return join(
-    columns.map(
-      (column) => sql`${write(sql`s.${identifier(column.name)}`, column)} AS ${identifier(column.name)}`,
-    ),
-    ", ",
-  );
+/** How the text of a value is written in a response (`RowWriter`). `word`: a text of letters, digits and hyphens. */
+export type Kind = "number" | "boolean" | "date" | "timestamp" | "timestamptz" | "text" | "word" | "json";
+
+const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
+  ...(["int2", "int4", "int8", "float4", "float8", "numeric"] as const).map(
+    (type) => [type, "number"] as const,
+  ),
+  ...(["text", "varchar"] as const).map((type) => [type, "text"] as const),
+  ...(["uuid", "oid"] as const).map((type) => [type, "word"] as const),
+  ["bool", "boolean"],
+  ["date", "date"],
+  ["timestamp", "timestamp"],
+  ["timestamptz", "timestamptz"],
+]);
+
+/** All other types are JSON that PostgreSQL makes. */
+export function kindOf({ type, fields }: ResultColumn): Kind {
+  return fields ? "json" : (KINDS.get(type) ?? "json");
 }
 
-/** Whether the two styles differ for these columns. */
-export function hasPlainStyle(columns: ResultColumns): boolean {
-  return columns.some(({ type }) => SCALARS.has(type));
+/** Whether the text of a value may be of any length. */
+export function isUnbounded(column: ResultColumn): boolean {
+  const kind = kindOf(column);
+  return kind === "text" || kind === "json" || column.type === "numeric";
 }
 
-/** Whether the plain style is correct for the row `t` of `outputColumns`. */
-export function isPlain(columns: ResultColumns): Sql {
-  const checks = columns.flatMap(({ name, type }) =>
-    SCALARS.has(type) ? [isPlainValue(sql`t.${identifier(name)}`, type)] : [],
-  );
-  return sql`(${join(checks, " AND ")}) IS NOT FALSE`;
-}
-
-/** Dates need no rewriting: `row_to_json` writes them as the API does. */
-function plainOutput(value: Sql, column: ResultColumn): Sql {
-  switch (column.type) {
+/**
+ * The text of a column of the relation `t`. The typed null costs nothing, and fails once the column has another type: its
+ * values would be written as of the old one.
+ */
+export function columnText(column: ResultColumn): Sql {
+  const value = sql`t.${identifier(column.name)}`;
+  switch (kindOf(column)) {
+    case "json":
+      return sql`to_json(${output(value, column)})::text`;
     case "timestamp":
-      return sql`replace(${inUtc(value, column)}::text, ' ', 'T') || 'Z'`;
-    case "timestamptz":
-      return sql`replace(replace(${value}::timestamptz::text, ' ', 'T'), '+00', 'Z')`;
+      return sql`${inUtc(value, column)}::text`;
     default:
-      return SCALARS.has(column.type) ? value : output(value, column);
-  }
-}
-
-/** False for years without four digits, NaN and infinities. */
-function isPlainValue(value: Sql, type: string): Sql {
-  switch (type) {
-    case "date":
-      return sql`${value} >= date '0001-01-01' AND ${value} < date '10000-01-01'`;
-    case "timestamp":
-      return sql`${value} LIKE '____-%' AND ${value} NOT LIKE '%BCZ'`;
-    case "timestamptz":
-      return sql`${value} LIKE '____-%Z'`;
-    case "numeric":
-      return sql`${value} < 'Infinity' AND ${value} > '-Infinity'`;
-    default:
-      return sql`${value} - ${value} = 0`;
+      return sql`coalesce(${value}, NULL::${typeName(column.type)})::text`;
   }
 }
 
@@ -73,47 +63,7 @@ function inUtc(value: Sql, { timezone = "UTC" }: Omit<ResultColumn, "name">): Sq
     : sql`(${value}::timestamp AT TIME ZONE ${literal(timezone)} AT TIME ZONE 'UTC')`;
 }
 
-/** One row `t` of `outputColumns`, as text. */
-export function record(columns: ResultColumns, format: RowFormat): Sql {
-  switch (format) {
-    case "json":
-      return ROW_AS_JSON;
-    case "json-strings":
-      return columns.some(isString) ? rowWithStrings(columns) : ROW_AS_JSON;
-    case "ndjson":
-      // JSON escapes line breaks in strings: the others are white space of a `json` column.
-      return columns.some(({ type }) => /^_?json$/.test(type))
-        ? sql`translate(${ROW_AS_JSON}, E'\\r\\n', '  ')`
-        : ROW_AS_JSON;
-    case "csv":
-    case "spreadsheet":
-      return join(
-        columns.map((column) => csvField(column, format === "spreadsheet")),
-        " || ',' || ",
-      );
-  }
-}
-
-/** A row whose wide numbers are strings of all their digits. */
-function rowWithStrings(columns: ResultColumns): Sql {
-  const items = columns.map((column) => {
-    const name = identifier(column.name);
-    return isString(column) ? sql`t.${name}::text AS ${name}` : sql`t.${name}`;
-  });
-  return sql`(SELECT row_to_json(w.*) FROM (SELECT ${join(items, ", ")}) AS w)::text`;
-}
-
-function isString({ type, wide }: ResultColumn): boolean {
-  return wide === undefined ? WIDE.has(type) : wide && NUMBERS.has(type);
-}
-
-const WIDE: ReadonlySet<string> = new Set(["int8", "numeric"]);
-const NUMBERS: ReadonlySet<string> = new Set(["int2", "int4", "int8", "numeric"]);
-
-/** `t.*` is the row whatever its columns are called; `t` alone could be a column of that name. */
-const ROW_AS_JSON = sql`row_to_json(t.*)::text`;
-
-/** A value in the API's format (runtime/README.md, Responses). */
+/** A value inside an array or a composite in the API's format (runtime/README.md, Responses); else the value itself. */
 function output(value: Sql, type: Omit<ResultColumn, "name">): Sql {
   if (!isRewritten(type)) return value;
   if (type.type.startsWith("_")) return outputArray(value, { ...type, type: type.type.slice(1) });
@@ -192,29 +142,6 @@ function outputNested(array: Sql, { type, timezone = "UTC" }: Omit<ResultColumn,
     default:
       return sql`to_json(${array})`;
   }
-}
-
-/** Types whose text never contains a comma, a quote, a line break or the start of a formula. */
-const BARE: ReadonlySet<string> = new Set([
-  ...["int2", "int4", "int8", "oid", "float4", "float8", "numeric", "bool"],
-  ...["date", "timestamp", "timestamptz", "uuid"],
-]);
-
-/** A field of CSV (RFC 4180): null is empty, the empty text `""`. Lists and objects are their JSON. */
-function csvField({ name, type }: ResultColumn, isSpreadsheet: boolean): Sql {
-  const value = sql`t.${identifier(name)}`;
-  if (BARE.has(type)) return sql`coalesce(${value}::text, '')`;
-  const text = csvText(value, type);
-  const cell = isSpreadsheet ? sql`regexp_replace(${text}, E'^([=+@\\t\\r-])', E'''\\\\1')` : text;
-  return sql`coalesce('"' || replace(${cell}, '"', '""') || '"', '')`;
-}
-
-/** Strings of a `json` column with `\u0000`, which PostgreSQL's `text` cannot store, stay JSON. */
-function csvText(value: Sql, type: string): Sql {
-  const unquoted = sql`to_json(${value}) #>> '{}'`;
-  return type === "json"
-    ? sql`CASE WHEN ${value}::text LIKE '%\\\\u0000%' THEN ${value}::text ELSE ${unquoted} END`
-    : unquoted;
 }
 
 export const placeholder = (position: number): string => `$${position}`;

@@ -1,14 +1,8 @@
 import { servedColumns } from "../relations.js";
 import type { Relation, SortKey } from "../../model/endpoint.js";
-import type { Page, RowFormat, Selection } from "../../model/query.js";
-import {
-  type Dialect,
-  type ResultColumns,
-  BUFFERED_BYTES,
-  BUFFERED_ROWS,
-  type OutputStyle,
-} from "../warehouse.js";
-import { describe, hasPlainStyle, isPlain, outputColumns, placeholder, record } from "./postgres-columns.js";
+import type { Page, Selection } from "../../model/query.js";
+import { BUFFERED_BYTES, BUFFERED_ROWS, type ResultColumn, type ResultColumns } from "../warehouse.js";
+import { columnText, isUnbounded, kindOf, placeholder } from "./postgres-columns.js";
 import { where } from "./postgres-filters.js";
 import {
   bind,
@@ -29,50 +23,39 @@ import {
 /** Cached plans per relation. Bounded, since callers choose the filters. */
 const MAX_PLANS = 200;
 
-/** What depends on the columns alone, and the plans by form. */
-interface ColumnsPlans {
-  readonly hasPlainStyle: boolean;
-  readonly plans: Map<string, Plan<Selection>>;
+/** Building a statement takes longer than the rest of a small request. By served columns, then by form of the selection. */
+const plans = new WeakMap<ResultColumns, Map<string, Plan<Selection>>>();
+
+/** How a statement returns the rows: one text per column, rows within the bounds of a buffered result, or all rows. */
+type Use = "columns" | "rows" | "each";
+
+/** The statement, from the plan of its form, which is all of the selection except the values. */
+function planned(
+  use: Use,
+  relation: Relation,
+  columns: ResultColumns,
+  selection: Selection,
+  make: (parts: SelectParts) => Sql<Selection>,
+): Statement {
+  const served = servedColumns(columns, selection.columns);
+  let known = plans.get(served);
+  if (!known) plans.set(served, (known = new Map<string, Plan<Selection>>()));
+  const form = formOf(use, relation, selection);
+  const made = known.get(form) ?? plan(make({ relation, columns, served, selection }), placeholder);
+  if (known.size < MAX_PLANS) known.set(form, made);
+  return statement(made, selection);
 }
 
-/** Plans by columns, relation and form of the selection, which is all of it except the values. */
-class PlanCache {
-  readonly #plans = new WeakMap<ResultColumns, ColumnsPlans>();
-
-  /** Whether the two styles differ for these columns. */
-  hasPlainStyle(served: ResultColumns): boolean {
-    return this.#of(served).hasPlainStyle;
-  }
-
-  /** `use`: `buffered` or `each`, and the format. */
-  of(
-    use: string,
-    relation: Relation,
-    columns: ResultColumns,
-    selection: Selection,
-    make: () => Plan<Selection>,
-  ): Plan<Selection> {
-    const served = servedColumns(columns, selection.columns);
-    const { plans } = this.#of(served);
-    const form = formOf(use, relation, selection);
-    const known = plans.get(form);
-    if (known) return known;
-    const made = make();
-    if (plans.size < MAX_PLANS) plans.set(form, made);
-    return made;
-  }
-
-  #of(served: ResultColumns): ColumnsPlans {
-    const known = this.#plans.get(served);
-    if (known) return known;
-    const made = { hasPlainStyle: hasPlainStyle(served), plans: new Map<string, Plan<Selection>>() };
-    this.#plans.set(served, made);
-    return made;
-  }
+interface SelectParts {
+  readonly relation: Relation;
+  /** All columns of the relation. */
+  readonly columns: ResultColumns;
+  readonly served: ResultColumns;
+  readonly selection: Selection;
 }
 
 /** U+0000 separates the parts: no name of PostgreSQL can contain it. */
-function formOf(use: string, [schema, name]: Relation, { conditions, sort, page }: Selection): string {
+function formOf(use: Use, [schema, name]: Relation, { conditions, sort, page }: Selection): string {
   let form = `${use}\0${schema}\0${name}\0`;
   form += page === null ? "" : `${page.lookAhead ? "look ahead" : "page"}${pageForm(page)}`;
   for (const { column, operator, ...filter } of conditions) {
@@ -95,107 +78,87 @@ function hasCommonLimit({ limit }: Page): boolean {
   return limit <= 10 || (limit <= 100 && limit % 5 === 0) || limit % 50 === 0 || limit > BUFFERED_ROWS;
 }
 
-/** The SQL of PostgreSQL 14 and newer. Requires a session with time zone UTC and date style ISO. */
-export const postgresDialect: Dialect = {
-  describe,
-  selectBuffered,
-  selectEach,
-  hasPlainStyle: (columns) => plans.hasPlainStyle(columns),
-};
+/** Separates the values of a column, and stands for null. A value that contains the separator, or is the mark, is rare. */
+export const VALUE_SEPARATOR = "\x1f";
+export const NULL_MARK = "\x1e";
 
-function selectBuffered(
-  relation: Relation,
-  columns: ResultColumns,
-  selection: Selection,
-  format: RowFormat,
-  style: OutputStyle,
-): Statement {
-  const make = (): Plan<Selection> =>
-    plan(bufferedSelect(relation, columns, selection, format, style), placeholder);
-  return statement(plans.of(`buffered ${style} ${format}`, relation, columns, selection, make), selection);
+/**
+ * Selects one row: the text of each column with `VALUE_SEPARATOR` between the values, then the number of rows, at most one
+ * past the page and one past `BUFFERED_ROWS`. No row when a buffered result may not have so many or so large rows.
+ *
+ * The SQL is that of PostgreSQL 14 and newer. Requires a session with time zone UTC and date style ISO.
+ */
+export function selectColumns(relation: Relation, columns: ResultColumns, selection: Selection): Statement {
+  return planned("columns", relation, columns, selection, ({ served, ...parts }) => {
+    const isBounded = served.some(isUnbounded);
+    const texts = served.map((column, i) => joinedValues(column, i, isBounded));
+    const size = join([constant(0), ...texts.map((text) => sql`octet_length(${text})`)], " + ");
+    const rows = isPageBuffered(selection) ? EMPTY : sql` AND count(*) <= ${constant(BUFFERED_ROWS)}`;
+    const fits = isBounded ? sql` AND bool_and(fits) IS NOT FALSE` : EMPTY;
+    const having = sql`(${size} > ${constant(BUFFERED_BYTES)}) IS NOT TRUE${rows}${fits}`;
+    return sql`SELECT ${join([...texts, sql`count(*) AS found`], ", ")} FROM (${boundedRows({ served, ...parts })}) v HAVING ${having}`;
+  });
 }
 
-function selectEach(
-  relation: Relation,
-  columns: ResultColumns,
-  selection: Selection,
-  format: RowFormat,
-): Statement {
-  const make = (): Plan<Selection> => plan(rowSelect(relation, columns, selection, format), placeholder);
-  return statement(plans.of(`each ${format}`, relation, columns, selection, make), selection);
+/** Selects the rows as text, and whether all fits into a buffered result: a value of a row that does not is null. */
+export function selectRows(relation: Relation, columns: ResultColumns, selection: Selection): Statement {
+  return planned("rows", relation, columns, selection, (parts) => {
+    const values = parts.served.map((column, i) =>
+      isUnbounded(column) ? sql`CASE WHEN fits THEN ${nameOf(i)} END` : nameOf(i),
+    );
+    const fits = parts.served.some(isUnbounded) ? sql`fits` : sql`true`;
+    return sql`SELECT ${join([...values, fits], ", ")} FROM (${boundedRows(parts)}) v`;
+  });
 }
 
-/** Building a statement takes longer than the rest of a small request. */
-const plans = new PlanCache();
-
-const SEPARATORS: Readonly<Record<RowFormat, { readonly text: Sql; readonly bytes: number }>> = {
-  json: { text: sql`','`, bytes: 1 },
-  "json-strings": { text: sql`','`, bytes: 1 },
-  ndjson: { text: sql`E'\\n'`, bytes: 1 },
-  csv: { text: sql`E'\\r\\n'`, bytes: 2 },
-  spreadsheet: { text: sql`E'\\r\\n'`, bytes: 2 },
-};
-
-function bufferedSelect(
-  relation: Relation,
-  columns: ResultColumns,
-  selection: Selection,
-  format: RowFormat,
-  style: OutputStyle,
-): Sql<Selection> {
-  const served = servedColumns(columns, selection.columns);
-  const rows = sql`${selectRows(relation, columns, selection, style)}${bufferedLimit(selection)}`;
-  const plain = style === "plain" ? sql`, ${isPlain(served)} AS plain` : EMPTY;
-  const each = sql`SELECT ${record(served, format)} AS j${plain} FROM (${rows}) t OFFSET 0`;
-  const bounded = sql`SELECT ${boundedRow(selection, style)} AS j FROM (${each}) e`;
-  const aggregate = unlessTooLarge(sql`string_agg(j, ${SEPARATORS[format].text})`, selection);
-  const beyond =
-    selection.page?.lookAhead === true ? sql`, ${bytesBeyond(selection, format)} AS beyond` : EMPTY;
-  return sql`SELECT ${aggregate} AS rows, count(*)::int AS found${beyond} FROM (${bounded}) r`;
+/** Selects all rows of the page as text: at most one past it if it looks ahead. */
+export function selectEach(relation: Relation, columns: ResultColumns, selection: Selection): Statement {
+  return planned("each", relation, columns, selection, (parts) => textRows(parts, pageLimit(selection)));
 }
 
-/** Length of the row past the page. Numbering the rows and filtering the last one takes longer. */
-function bytesBeyond(selection: Selection, format: RowFormat): Sql<Selection> {
-  const separator = constant(SEPARATORS[format].bytes);
-  return sql`(array_agg(octet_length(j)))[${limitOfPage(selection)} + 1] + ${separator}`;
+const nameOf = (i: number): Sql => identifier(`c${String(i)}`);
+
+/** A text that is the null mark becomes the separator, which tells the reader that the values are not these. */
+function joinedValues(column: ResultColumn, i: number, isBounded: boolean): Sql {
+  const name = nameOf(i);
+  const value = sql`coalesce(${name}, E'\\x1e')`;
+  const marked =
+    kindOf(column) === "text" ? sql`CASE ${name} WHEN E'\\x1e' THEN E'\\x1f' ELSE ${value} END` : value;
+  return sql`string_agg(${marked}, E'\\x1f')${isBounded ? sql` FILTER (WHERE fits)` : EMPTY}`;
 }
 
-/** Null instead of more rows or bytes than a buffered result may have. */
-function unlessTooLarge(aggregate: Sql<Selection>, { page }: Selection): Sql<Selection> {
-  const isBounded = page !== null && page.limit <= BUFFERED_ROWS;
-  const rows = isBounded ? EMPTY : sql` AND count(*) <= ${constant(BUFFERED_ROWS)}`;
-  return sql`CASE WHEN count(j) = count(*) AND sum(octet_length(j)) <= ${constant(BUFFERED_BYTES)}${rows} THEN ${aggregate} END`;
+/** The rows of a buffered result, and whether each is within its share of the bytes, which bounds the database's memory. */
+function boundedRows(parts: SelectParts): Sql<Selection> {
+  const rows = sql`${textRows(parts, bufferedLimit(parts.selection))} OFFSET 0`;
+  const lengths = parts.served.flatMap((column, i) =>
+    isUnbounded(column) ? [sql`coalesce(octet_length(${nameOf(i)}), 0)`] : [],
+  );
+  if (lengths.length === 0) return rows;
+  return sql`SELECT *, ${join(lengths, " + ")} <= ${constant(rowShare(parts.selection))} AS fits FROM (${rows}) u OFFSET 0`;
 }
 
-/** Null instead of a row above its share of the bytes, which bounds the database's memory too. */
-function boundedRow({ page }: Selection, style: OutputStyle): Sql {
+function rowShare({ page }: Selection): number {
   const rows = page !== null && hasCommonLimit(page) ? Math.min(page.limit, BUFFERED_ROWS) : BUFFERED_ROWS;
-  const plain = style === "plain" ? sql` AND plain` : EMPTY;
-  return sql`CASE WHEN octet_length(j) <= ${constant(Math.max(SMALLEST_ROW_PART, BUFFERED_BYTES / rows))}${plain} THEN j END`;
+  return Math.max(SMALLEST_ROW_PART, BUFFERED_BYTES / rows);
 }
 
 /** Minimum share of a row, in bytes. */
 const SMALLEST_ROW_PART = 32 * 1024;
 
-function rowSelect(
-  relation: Relation,
-  columns: ResultColumns,
-  selection: Selection,
-  format: RowFormat,
-): Sql<Selection> {
-  const rows = sql`${selectRows(relation, columns, selection, "exact")}${pageLimit(selection)}`;
-  return sql`SELECT ${record(servedColumns(columns, selection.columns), format)} FROM (${rows}) t`;
+/** Whether a page of this limit is within the rows of a buffered result. */
+function isPageBuffered({ page }: Selection): boolean {
+  return page !== null && page.limit <= BUFFERED_ROWS;
 }
 
-function selectRows(
-  relation: Relation,
-  columns: ResultColumns,
-  selection: Selection,
-  style: OutputStyle,
+/** The text of the selected rows. It is made after the limit: a sort does not carry it. */
+function textRows(
+  { relation, columns, served, selection }: SelectParts,
+  limit: Sql<Selection>,
 ): Sql<Selection> {
-  const filtered = filterAndOrder(columns, selection);
-  const output = outputColumns(servedColumns(columns, selection.columns), style);
-  return sql`SELECT ${output} FROM ${identifier(...relation)} AS s${filtered}`;
+  const names = served.map(({ name }) => sql`s.${identifier(name)}`);
+  const texts = served.map((column, i) => sql`${columnText(column)} AS ${nameOf(i)}`);
+  const rows = sql`SELECT ${join(names, ", ")} FROM ${identifier(...relation)} AS s${filterAndOrder(columns, selection)}${limit}`;
+  return sql`SELECT ${join(texts, ", ")} FROM (${rows}) t`;
 }
 
 function pageLimit({ page }: Selection): Sql<Selection> {
@@ -214,13 +177,6 @@ function offset(page: Page): Sql<Selection> {
   return page.offset === 0 ? EMPTY : sql` OFFSET ${bind(offsetOf)}`;
 }
 
-/** The page's limit, without the row past it. */
-function limitOfPage({ page }: Selection): Sql<Selection> {
-  return page !== null && hasCommonLimit(page)
-    ? constant(Math.min(page.limit, BUFFERED_ROWS + 1))
-    : sql`${bind(limitOf)}::int`;
-}
-
 function filterAndOrder(
   columns: ResultColumns,
   { columns: declared = [], conditions, sort }: Selection,
@@ -231,7 +187,6 @@ function filterAndOrder(
   return sql`${filter}${order}`;
 }
 
-const limitOf = ({ page }: Selection): BindValue => page?.limit ?? 0;
 const offsetOf = ({ page }: Selection): BindValue => page?.offset ?? 0;
 const maxRows = ({ page }: Selection): number => (page?.limit ?? 0) + (page?.lookAhead ? 1 : 0);
 const maxBufferedRows = (selection: Selection): number => Math.min(maxRows(selection), BUFFERED_ROWS + 1);

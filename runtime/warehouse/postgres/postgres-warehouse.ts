@@ -1,13 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import type { Relation } from "../../model/endpoint.js";
-import { postgresDialect } from "./postgres-select.js";
+import { describe } from "./postgres-columns.js";
+import { selectColumns, selectRows } from "./postgres-select.js";
 import { relationKey, Relations, servedColumns } from "../relations.js";
 import { type Condition, queryKey, type ResolvedQuery } from "../../model/query.js";
 import {
+  BUFFERED_BYTES,
   BUFFERED_ROWS,
   type BufferedRows,
-  type OutputStyle,
   QueryAbandoned,
   type QueryContext,
   QueryTimeout,
@@ -25,8 +26,10 @@ import { ControlConnection } from "./control-connection.js";
 import { isLockTimeout, isRelationChange } from "./database-errors.js";
 import { Overloaded, type QueryTicket } from "../fair-queue.js";
 import { openRowStream, type StreamPool } from "./row-stream.js";
+import { rowWriter } from "./row-text.js";
 import { SpoolBudget } from "./spool.js";
 import type { QueryLimits, Texts } from "./prepared-statements.js";
+import type { Statement } from "../sql.js";
 
 /** Queue lengths for queries and for streams. */
 const MAX_WAITING = 1000;
@@ -36,9 +39,12 @@ const MAX_WAITING_STREAMS = 100;
 const MAX_LARGE_PAGES = 1000;
 const LARGE_PAGE_MS = 60_000;
 
-/** How many relations are remembered to contain NaN, infinities or years without four digits, and for how long. */
-const MAX_UNPLAIN = 10_000;
-const UNPLAIN_MS = 600_000;
+/** How many relations are remembered to have values with the separator, and for how long. */
+const MAX_SEPARATED = 10_000;
+const SEPARATED_MS = 600_000;
+
+/** Up to this limit a page is read as rows: aggregating costs more than it saves. */
+const SMALL_PAGE_ROWS = 10;
 
 /** Memory for rows that streams have read ahead. */
 const SPOOL_MEMORY_BYTES = 32 * 1024 * 1024;
@@ -72,7 +78,7 @@ export const POOL_DEFAULTS = {
   hasMemory: () => true,
 };
 
-/** The PostgreSQL warehouse. The database writes the JSON: no digit is lost, and rows are not serialized again. */
+/** The PostgreSQL warehouse. Values are the database's own text, from which rows are written: no digit is lost. */
 export function openPostgres(options: PostgresOptions): Warehouse {
   return new PostgresWarehouse({ ...POOL_DEFAULTS, ...options });
 }
@@ -83,8 +89,8 @@ class PostgresWarehouse implements Warehouse {
   readonly #streams: StreamPool;
   readonly #control: ControlConnection;
   readonly #largePages = new LRUCache<string, true>({ max: MAX_LARGE_PAGES, ttl: LARGE_PAGE_MS });
-  /** Relations with values that the plain style cannot write (`OutputStyle`). */
-  readonly #unplain = new LRUCache<string, true>({ max: MAX_UNPLAIN, ttl: UNPLAIN_MS });
+  /** Relations whose values contain the separator of `selectColumns`. */
+  readonly #separated = new LRUCache<string, true>({ max: MAX_SEPARATED, ttl: SEPARATED_MS });
   readonly #relations: Relations;
 
   constructor(options: Required<PostgresOptions>) {
@@ -142,33 +148,45 @@ class PostgresWarehouse implements Warehouse {
   async #select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
     const key = this.#largePages.size > 0 ? queryKey(query) : null;
     if (key === null || !this.#largePages.has(key)) {
-      const served = servedColumns(columns, query.selection.columns);
-      const relation = relationKey(query.relation);
-      const tryPlain = postgresDialect.hasPlainStyle(served) && !this.#unplain.has(relation);
-      const plain = tryPlain ? await this.#selectBuffered(query, columns, served, "plain", context) : null;
-      if (plain !== null) return plain;
-      const exact = await this.#selectBuffered(query, columns, served, "exact", context);
-      if (tryPlain && exact !== null) this.#unplain.set(relation, true);
-      if (exact !== null) return exact;
+      const rows = await this.#selectBuffered(query, columns, context);
+      if (rows !== null) return rows;
       this.#largePages.set(key ?? queryKey(query), true);
     }
     return openRowStream(this.#streams, query, columns, context);
   }
 
-  /** Null when the rows exceed the limits of a buffered result, or are not plain. */
-  #selectBuffered(
+  /** Null when the rows exceed the limits of a buffered result. */
+  async #selectBuffered(
     query: ResolvedQuery,
     columns: ResultColumns,
-    served: ResultColumns,
-    style: OutputStyle,
-    { callerId, tier, isStillNeeded }: QueryContext,
+    context: QueryContext,
   ): Promise<BufferedRows | null> {
-    const { relation, selection, format, timeoutMs } = query;
-    const statement = postgresDialect.selectBuffered(relation, columns, selection, format, style);
+    const { relation, selection } = query;
     const started = performance.now();
-    return this.#queries
-      .run(statement, { callerId, tier, relation }, { timeoutMs, isStillNeeded })
-      .then(([row]) => bufferedRows(row ?? [], query, served, performance.now() - started));
+    const served = servedColumns(columns, selection.columns);
+    const isSmall = selection.page !== null && selection.page.limit <= SMALL_PAGE_ROWS;
+    const isSeparated = this.#separated.size > 0 && this.#separated.has(relationKey(relation));
+    if (!isSmall && !isSeparated) {
+      const [row] = await this.#run(selectColumns(relation, columns, selection), query, context);
+      if (row === undefined) return null;
+      const found = Number(row[served.length]);
+      const text = rowWriter(served, query.format).ofColumns(row, found, returnedOf(query, found));
+      if (text !== null) return bufferedRows(text, query, found, served, performance.now() - started);
+      this.#separated.set(relationKey(relation), true);
+    }
+    const rows = await this.#run(selectRows(relation, columns, selection), query, context);
+    if (rows.some((row) => row[served.length] !== "t")) return null;
+    const returned = rows.slice(0, returnedOf(query, rows.length));
+    const text = rowWriter(served, query.format).ofRows(returned);
+    return bufferedRows(text, query, rows.length, served, performance.now() - started);
+  }
+
+  #run(
+    statement: Statement,
+    { relation, timeoutMs }: ResolvedQuery,
+    { callerId, tier, isStillNeeded }: QueryContext,
+  ): Promise<readonly Texts[]> {
+    return this.#queries.run(statement, { callerId, tier, relation }, { timeoutMs, isStillNeeded });
   }
 
   async #describe(relation: Relation): Promise<ResultColumns> {
@@ -178,7 +196,7 @@ class PostgresWarehouse implements Warehouse {
       relation: ["pg_catalog", "pg_attribute"],
     };
     const limits: QueryLimits = { timeoutMs: 0, isStillNeeded: () => true };
-    const [row] = await this.#queries.run(postgresDialect.describe(relation), ticket, limits);
+    const [row] = await this.#queries.run(describe(relation), ticket, limits);
     const columns = row?.[0] ?? null;
     if (columns === null) throw new RelationMissing(relation.join("."));
     return JSON.parse(columns) as ResultColumn[];
@@ -222,26 +240,19 @@ async function retryWhileLocked<T>(
   }
 }
 
+function returnedOf({ selection: { page } }: ResolvedQuery, found: number): number {
+  return Math.min(found, page?.limit ?? Infinity);
+}
+
 /** Null when the rows exceed the limits of a buffered result. */
 function bufferedRows(
-  [text = null, count = null, beyond = null]: Texts,
-  { selection: { page } }: ResolvedQuery,
+  text: string,
+  query: ResolvedQuery,
+  found: number,
   columns: ResultColumns,
   milliseconds: number,
 ): BufferedRows | null {
-  const found = Number(count);
-  const limit = page?.limit ?? Infinity;
-  if (text === null && found > 0) return null;
-  if (found > BUFFERED_ROWS && limit > BUFFERED_ROWS) return null;
-  const returned = Math.min(found, limit);
-  const hasMore = found > limit;
-  const rows = hasMore ? withoutEnd(text ?? "", Number(beyond)) : (text ?? "");
-  return { kind: "buffered", columns, text: rows, returned, hasMore, milliseconds };
-}
-
-/** The text without its last `bytes` bytes. */
-function withoutEnd(text: string, bytes: number): string {
-  const length = Buffer.byteLength(text);
-  if (length === text.length) return text.slice(0, -bytes);
-  return Buffer.from(text).toString("utf8", 0, length - bytes);
+  const returned = returnedOf(query, found);
+  if (returned > BUFFERED_ROWS || text.length > BUFFERED_BYTES) return null;
+  return { kind: "buffered", columns, text, returned, hasMore: found > returned, milliseconds };
 }

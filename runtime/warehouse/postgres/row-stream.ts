@@ -1,4 +1,4 @@
-import { postgresDialect } from "./postgres-select.js";
+import { selectEach } from "./postgres-select.js";
 import { servedColumns } from "../relations.js";
 import type { ResolvedQuery } from "../../model/query.js";
 import {
@@ -13,7 +13,8 @@ import {
 import type { ConnectionPool } from "./connection-pool.js";
 import { Spool, type SpoolBudget } from "./spool.js";
 import { type Connection, queryOf } from "./connection.js";
-import type { QueryLimits } from "./prepared-statements.js";
+import type { QueryLimits, Texts } from "./prepared-statements.js";
+import { type RowWriter, rowWriter } from "./row-text.js";
 
 /** Resources that all streams of a warehouse share. */
 export interface StreamPool {
@@ -35,7 +36,7 @@ export async function openRowStream(
     context.isStillNeeded,
   );
   const cursor = new Cursor(connection, { timeoutMs: query.timeoutMs, isStillNeeded: context.isStillNeeded });
-  let first: readonly string[];
+  let first: readonly Texts[];
   try {
     cursors.add(cursor);
     first = await cursor.open(query, columns);
@@ -44,17 +45,29 @@ export async function openRowStream(
     connection.release({ isBroken: true, timedOut: error instanceof QueryTimeout });
     throw error;
   }
+  const served = servedColumns(columns, query.selection.columns);
+  const writer = rowWriter(served, query.format);
   return {
     kind: "stream",
-    columns: servedColumns(columns, query.selection.columns),
-    chunks: new SpooledRows(cursor, first, query, new Spool(budget), cursors),
+    columns: served,
+    chunks: new SpooledRows({ cursor, first, query, writer, spool: new Spool(budget), cursors }),
   };
+}
+
+interface SpooledRowsOptions {
+  readonly cursor: Cursor;
+  readonly first: readonly Texts[];
+  readonly query: ResolvedQuery;
+  readonly writer: RowWriter;
+  readonly spool: Spool;
+  readonly cursors: Set<Cursor>;
 }
 
 /** Reads a cursor at the database's pace into a spool, and returns the rows at the client's pace. */
 class SpooledRows implements RowChunks {
   readonly #cursor: Cursor;
   readonly #spool: Spool;
+  readonly #writer: RowWriter;
   readonly #separator: string;
   readonly #limit: number;
   readonly #reading: Promise<void>;
@@ -68,15 +81,10 @@ class SpooledRows implements RowChunks {
   /** Releases the caller's lease. Set once the cursor is closed. */
   #releaseLease: () => void = () => undefined;
 
-  constructor(
-    cursor: Cursor,
-    first: readonly string[],
-    query: ResolvedQuery,
-    spool: Spool,
-    cursors: Set<Cursor>,
-  ) {
+  constructor({ cursor, first, query, writer, spool, cursors }: SpooledRowsOptions) {
     this.#cursor = cursor;
     this.#spool = spool;
+    this.#writer = writer;
     this.#separator = ROW_SEPARATORS[query.format];
     this.#limit = query.selection.page?.limit ?? Infinity;
     this.#reading = this.#read(first, cursors);
@@ -101,7 +109,7 @@ class SpooledRows implements RowChunks {
     return { done: true, value: { returned: this.#returned, hasMore: this.#hasMore, milliseconds } };
   }
 
-  async #read(first: readonly string[], cursors: Set<Cursor>): Promise<void> {
+  async #read(first: readonly Texts[], cursors: Set<Cursor>): Promise<void> {
     try {
       for (let rows = first; rows.length > 0 && !this.#isClosed; rows = await this.#cursor.next()) {
         await this.#store(rows);
@@ -117,14 +125,14 @@ class SpooledRows implements RowChunks {
     }
   }
 
-  async #store(rows: readonly string[]): Promise<void> {
+  async #store(rows: readonly Texts[]): Promise<void> {
     const left = this.#limit - this.#returned;
     this.#hasMore ||= rows.length > left;
     const kept = rows.length > left ? rows.slice(0, left) : rows;
     if (kept.length === 0) return;
     const before = this.#returned > 0 ? this.#separator : "";
     this.#returned += kept.length;
-    await this.#spool.push(before + kept.join(this.#separator));
+    await this.#spool.push(before + this.#writer.ofRows(kept));
     this.#signal();
   }
 
@@ -166,9 +174,9 @@ export class Cursor {
   }
 
   /** Resolves with the first rows, so that a failing query fails before anything is sent. */
-  async open(query: ResolvedQuery, columns: ResultColumns): Promise<readonly string[]> {
-    const { relation, selection, format } = query;
-    const { text, values } = queryOf(postgresDialect.selectEach(relation, columns, selection, format));
+  async open(query: ResolvedQuery, columns: ResultColumns): Promise<readonly Texts[]> {
+    const { relation, selection } = query;
+    const { text, values } = queryOf(selectEach(relation, columns, selection));
     return this.#timed(async () => {
       await this.#connection.begin(this.#limits);
       await this.#connection.fetchBackendPid(this.#limits);
@@ -179,7 +187,7 @@ export class Cursor {
   }
 
   /** The next rows; none when there are no more. */
-  next(): Promise<readonly string[]> {
+  next(): Promise<readonly Texts[]> {
     return this.#hasMoreRows ? this.#timed(() => this.#fetch()) : Promise.resolve([]);
   }
 
@@ -201,16 +209,15 @@ export class Cursor {
     return this.#connection.releaseKeepingLease(isBroken);
   }
 
-  async #fetch(): Promise<readonly string[]> {
+  async #fetch(): Promise<readonly Texts[]> {
     const size = this.#fetchSize;
     const rows = await this.#connection.run({ text: `FETCH ${String(size)} FROM row_cursor` }, this.#limits);
-    const texts = rows.map(([text]) => text ?? "");
-    const characters = texts.reduce((sum, text) => sum + text.length, 0);
-    const fitting = Math.ceil((FETCH_CHARACTERS * texts.length) / Math.max(1, characters));
+    const characters = rows.reduce((sum, row) => sum + lengthOf(row), 0);
+    const fitting = Math.ceil((FETCH_CHARACTERS * rows.length) / Math.max(1, characters));
     // Grows slowly, since long rows may follow short ones.
     this.#fetchSize = Math.max(1, Math.min(fitting, 4 * size, MAX_FETCH_ROWS));
-    if (texts.length < size) this.#hasMoreRows = false;
-    return texts;
+    if (rows.length < size) this.#hasMoreRows = false;
+    return rows;
   }
 
   async #timed<T>(work: () => Promise<T>): Promise<T> {
@@ -224,4 +231,11 @@ export class Cursor {
       this.#milliseconds += performance.now() - started;
     }
   }
+}
+
+/** Characters of the values of a row, and one for each of them. */
+function lengthOf(row: Texts): number {
+  let characters = row.length;
+  for (const value of row) characters += value?.length ?? 0;
+  return characters;
 }

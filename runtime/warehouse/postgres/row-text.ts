@@ -1,0 +1,214 @@
+import type { RowFormat } from "../../model/query.js";
+import { type ResultColumn, type ResultColumns, ROW_SEPARATORS } from "../warehouse.js";
+import { type Kind, kindOf } from "./postgres-columns.js";
+import { NULL_MARK, VALUE_SEPARATOR } from "./postgres-select.js";
+import type { Texts } from "./prepared-statements.js";
+
+/**
+ * Writes rows in a format from the text of their values. PostgreSQL takes 2.0 ms for the JSON of 1,000 rows of six columns,
+ * and 0.8 ms for one text per column; this takes the rest of the work, about 0.4 ms.
+ */
+export class RowWriter {
+  readonly #columns: readonly ColumnWriter[];
+  /** The text before each column; the first one begins the row. */
+  readonly #before: readonly string[];
+  readonly #end: string;
+  readonly #separator: string;
+  readonly #null: string;
+
+  constructor(columns: ResultColumns, format: RowFormat) {
+    const isCsv = format === "csv" || format === "spreadsheet";
+    this.#columns = columns.map((column) => (isCsv ? csvColumn(column, format) : jsonColumn(column, format)));
+    this.#before = columns.map(
+      ({ name }, i) => (i > 0 ? "," : isCsv ? "" : "{") + (isCsv ? "" : `${JSON.stringify(name)}:`),
+    );
+    this.#end = isCsv ? "" : columns.length === 0 ? "{}" : "}";
+    this.#separator = ROW_SEPARATORS[format];
+    this.#null = isCsv ? "" : "null";
+  }
+
+  /** Rows from the fields of their own. */
+  ofRows(rows: readonly Texts[]): string {
+    const columns = this.#columns.map(({ write }, i) =>
+      rows.map((row) => {
+        const value = row[i] ?? null;
+        return value === null ? this.#null : (write(value) ?? this.#null);
+      }),
+    );
+    return this.#join(columns, this.#before, this.#end, rows.length);
+  }
+
+  /**
+   * The first `returned` of `found` rows, from one text per column (`selectColumns`). Null when a value contains the
+   * separator: the number of parts is then not the number of rows.
+   */
+  ofColumns(texts: Texts, found: number, returned: number): string | null {
+    if (returned === 0) return "";
+    const before = [...this.#before];
+    const columns: (readonly string[])[] = [];
+    let quote = "";
+    for (const [i, column] of this.#columns.entries()) {
+      const text = texts[i] ?? "";
+      const values = text.split(VALUE_SEPARATOR);
+      if (values.length !== found) return null;
+      const isPlain = column.isPlain(text, values);
+      // A quote around all values of a column is part of the constant text between the columns.
+      const isBare = isPlain && !text.includes(NULL_MARK);
+      before[i] = quote + (before[i] ?? "") + (isBare ? column.quote : "");
+      quote = isBare ? column.quote : "";
+      columns.push(isBare ? values : this.#written(values, column, isPlain));
+    }
+    return this.#join(columns, before, quote + this.#end, returned);
+  }
+
+  #written(values: readonly string[], { quote, write }: ColumnWriter, isPlain: boolean): readonly string[] {
+    return values.map((value) => {
+      if (value === NULL_MARK) return this.#null;
+      return isPlain ? quote + value + quote : (write(value) ?? this.#null);
+    });
+  }
+
+  #join(
+    columns: readonly (readonly string[])[],
+    before: readonly string[],
+    end: string,
+    rows: number,
+  ): string {
+    const [start = ""] = before;
+    const next = end + this.#separator + start;
+    let text = "";
+    for (let row = 0; row < rows; row++) {
+      text += row === 0 ? start : next;
+      for (let i = 0; i < columns.length; i++) {
+        if (i > 0) text += before[i] ?? "";
+        text += columns[i]?.[row] ?? "";
+      }
+    }
+    return rows === 0 ? "" : text + end;
+  }
+}
+
+const writers = new WeakMap<ResultColumns, Map<RowFormat, RowWriter>>();
+
+/** The writer of these columns, made once. */
+export function rowWriter(columns: ResultColumns, format: RowFormat): RowWriter {
+  let byFormat = writers.get(columns);
+  if (!byFormat) writers.set(columns, (byFormat = new Map<RowFormat, RowWriter>()));
+  const writer = byFormat.get(format) ?? new RowWriter(columns, format);
+  byFormat.set(format, writer);
+  return writer;
+}
+
+/** Writes the values of a column that are not null. */
+interface ColumnWriter {
+  /** Around plain values. */
+  readonly quote: string;
+  /** Whether all values of a column are written as they are. `text` is all of them. */
+  readonly isPlain: (text: string, values: readonly string[]) => boolean;
+  /** The value in the format, with its quotes; null where the format has none for it. */
+  readonly write: (value: string) => string | null;
+}
+
+function jsonColumn(column: ResultColumn, format: RowFormat): ColumnWriter {
+  const kind = kindOf(column);
+  const isString = format === "json-strings" && isWide(column);
+  const quote = kind === "boolean" || kind === "json" || (kind === "number" && !isString) ? "" : '"';
+  if (kind === "json" && format === "ndjson") return NDJSON_DOCUMENTS;
+  if (kind === "text") return { quote, isPlain: (text) => !ESCAPED.test(text), write: JSON.stringify };
+  return { quote, ...plainColumn(kind, quote) };
+}
+
+/** Strings escape line breaks: the others are white space of a `json` column. */
+const NDJSON_DOCUMENTS: ColumnWriter = {
+  quote: "",
+  isPlain: (text) => !/[\r\n]/.test(text),
+  write: (value) => value.replace(/[\r\n]/g, " "),
+};
+
+/** Characters that a JSON string escapes. The null mark and the separator are not values here. */
+const ESCAPED = /["\\\x00-\x1d]/;
+
+/** Numbers that `json-strings` writes as strings; where no type is declared, the database's type decides. */
+function isWide({ type, wide }: ResultColumn): boolean {
+  return wide === undefined ? type === "int8" || type === "numeric" : wide && !type.startsWith("float");
+}
+
+/** A field of CSV (RFC 4180): null is empty, the empty text `""`. Lists and objects are their JSON. */
+function csvColumn(column: ResultColumn, format: RowFormat): ColumnWriter {
+  const kind = kindOf(column);
+  const isSpreadsheet = format === "spreadsheet";
+  const write = (value: string): string => csvText(isSpreadsheet ? withoutFormula(value) : value);
+  if (kind === "text") return { quote: '"', isPlain: (text) => !isSpreadsheet && !text.includes('"'), write };
+  if (kind === "json")
+    return { quote: "", isPlain: () => false, write: (value) => csvDocument(value, write) };
+  return { quote: "", ...plainColumn(kind, "") };
+}
+
+const csvText = (value: string): string => `"${value.replaceAll('"', '""')}"`;
+
+/** Spreadsheets take a text that begins so for a formula. */
+const withoutFormula = (value: string): string => value.replace(/^[=+@\t\r-]/, "'$&");
+
+/** A string is its text, except with U+0000, which PostgreSQL's `text` cannot store either. */
+function csvDocument(json: string, write: (value: string) => string): string | null {
+  const value = json.trim();
+  if (value === "null") return null;
+  if (!value.startsWith('"') || value.includes("\\u0000")) return write(value);
+  return write(JSON.parse(value) as string);
+}
+
+/** Columns whose values need no escape in any format. */
+function plainColumn(kind: Kind, quote: string): Omit<ColumnWriter, "quote"> {
+  const quoted = (value: string | null): string | null => value && quote + value + quote;
+  switch (kind) {
+    case "number":
+      return { isPlain: areFinite, write: (value) => (isFiniteNumber(value) ? quoted(value) : null) };
+    case "date":
+      return { isPlain: areDates, write: (value) => quoted(timeOf(value)) };
+    case "timestamp":
+      return { isPlain: () => false, write: (value) => quoted(timestampOf(value)) };
+    case "timestamptz":
+      return { isPlain: () => false, write: (value) => quoted(timestampOf(value, 3)) };
+    default:
+      return { isPlain: () => true, write: quoted };
+  }
+}
+
+/** JSON has no NaN and no infinity: they are null. `NaN` and `Infinity` end with a letter. */
+const isFiniteNumber = (value: string): boolean => value.charCodeAt(value.length - 1) <= DIGIT_9;
+const areFinite = (text: string): boolean => !text.includes("N") && !text.includes("y");
+
+const DIGIT_9 = 0x39;
+const HYPHEN = 0x2d;
+const LETTER_C = 0x43;
+
+/** Whether the year of a date or time has four digits and is not before Christ. */
+function hasCommonYear(value: string): boolean {
+  return value.charCodeAt(4) === HYPHEN && value.charCodeAt(value.length - 1) !== LETTER_C;
+}
+
+const areDates = (_text: string, values: readonly string[]): boolean =>
+  values.every((value) => value === NULL_MARK || (value.length === 10 && hasCommonYear(value)));
+
+/** RFC 3339 in UTC; `zone` is the length of `+00` at the end. */
+function timestampOf(value: string, zone = 0): string | null {
+  if (!hasCommonYear(value)) return timeOf(value);
+  return `${value.slice(0, 10)}T${value.slice(11, value.length - zone)}Z`;
+}
+
+/**
+ * A date or time of any year. A year outside 0001 to 9999 has the expanded form of ISO 8601, which JavaScript parses: a sign
+ * and at least six digits, `-000043` for 44 BC. Infinite times are null.
+ */
+function timeOf(value: string): string | null {
+  const [, digits = "", rest = "", time, era] =
+    /^(\d{4,})(-\d\d-\d\d)(?: ([\d:.]+)(?:\+00)?)?( BC)?$/.exec(value) ?? [];
+  if (digits === "") return null;
+  const year = era === undefined ? Number(digits) : 1 - Number(digits);
+  return `${yearOf(year)}${rest}${time === undefined ? "" : `T${time}Z`}`;
+}
+
+function yearOf(year: number): string {
+  if (year >= 0 && year <= 9999) return String(year).padStart(4, "0");
+  return (year < 0 ? "-" : "+") + String(Math.abs(year)).padStart(6, "0");
+}
