@@ -20,7 +20,7 @@ export default defineConfig({
       ...(needs("libchdb.so", "python3")
         ? [
             {
-              extends: true,
+              extends: true as const,
               test: { name: "clickhouse", include: ON_BOTH_ENGINES, env: { TEST_ENGINE: "clickhouse" } },
             },
           ]
