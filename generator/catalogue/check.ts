@@ -33,7 +33,9 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
   const pathErrors = pathProblems(tags);
   const problems: Problem[] = [
     ...pathErrors.map((problem) => ({ model: model.uniqueId, path: "$.tags", ...problem })),
+    ...malformedTags(model),
     ...nearTiers(model),
+    ...differingTiers(model),
     ...ephemeral(model),
     ...timezoneProblems(model),
     ...numbersProblems(model),
@@ -80,9 +82,33 @@ function unknownSettings({ uniqueId, routewright }: Model): Warning[] {
   }));
 }
 
+/** A tag that is no text could have been a tier: the model is skipped rather than served to everybody. */
+function malformedTags({ uniqueId, malformedTags: malformed }: Model): Problem[] {
+  return malformed.map(({ path, value }) => ({
+    model: uniqueId,
+    path,
+    message: `${formatValue(value)} is not ${path.endsWith("]") ? "a tag" : "a list of tags"}.`,
+    hint: "Write each tag as a text, and build the manifest again.",
+  }));
+}
+
+/** dbt writes the tags of a model twice: if only one of them is right, the tier is unknown. */
+function differingTiers({ uniqueId, tags, configTags }: Model): Problem[] {
+  const [named, configured] = [tags, configTags].map((list) => tierTags(list).join(", ") || "no tier");
+  if (configTags.length === 0 || named === configured) return [];
+  return [
+    {
+      model: uniqueId,
+      path: "$.config.tags",
+      message: `The tags name ${named ?? ""}, config.tags name ${configured ?? ""}.`,
+      hint: "Build the manifest again: dbt writes the same tags to both.",
+    },
+  ];
+}
+
 /** Tags that are probably misspelled tiers: the model is skipped rather than served to everybody. */
-function nearTiers({ uniqueId, tags }: Model): Problem[] {
-  return tags.filter(isMisspelledTier).map((tag) => ({
+function nearTiers({ uniqueId, tags, configTags }: Model): Problem[] {
+  return [...new Set([...tags, ...configTags])].filter(isMisspelledTier).map((tag) => ({
     model: uniqueId,
     path: "$.tags",
     message: `The tag ${formatValue(tag)} is not a tier, but looks like one.`,

@@ -7,8 +7,11 @@ import type { ModelTags } from "./tags.js";
  */
 const MAX_SEGMENT = 80;
 
-/** Paths of the service itself. */
-const RESERVED: ReadonlySet<string> = new Set(["/v1/system/manifest/refresh"]);
+/** The category of the service's own paths, `/v1/system/…`. */
+const RESERVED_CATEGORY = "system";
+
+/** Endings of a path that choose a format (runtime/README.md, Formats): another endpoint would answer. */
+const FORMAT_ENDING = /\.(?:json|csv|ndjson)$/i;
 
 /** Path of an endpoint, `/v1/{category}/{resource}[/{granularity}][/{window}]`. */
 export function pathOf(tags: ModelTags): string {
@@ -35,11 +38,19 @@ export function pathProblems(tags: ModelTags): { message: string; hint: string }
   const bad = segmentsOf(tags).filter(({ value }) => !isSegment(value));
   if (bad.length > 0) return bad.map(({ tag, value }) => segmentProblem(tag, value));
   const path = pathOf(tags);
-  if (!RESERVED.has(path)) return [];
+  if (tags.category === RESERVED_CATEGORY)
+    return [
+      {
+        message: `The path ${path} belongs to the service itself.`,
+        hint: `Choose another category than ${RESERVED_CATEGORY}: the first tag that names none of the rest is the category.`,
+      },
+    ];
+  const ending = FORMAT_ENDING.exec(path)?.[0];
+  if (ending === undefined) return [];
   return [
     {
-      message: `The path ${path} belongs to the service itself.`,
-      hint: "Choose another category or resource.",
+      message: `The path ${path} ends in ${ending}, which requests a format of another path.`,
+      hint: "Choose another name.",
     },
   ];
 }

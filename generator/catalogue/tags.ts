@@ -55,13 +55,15 @@ export function tierTags(tags: readonly string[]): readonly Tier[] {
 }
 
 /**
- * Whether a tag is probably a misspelled tier: `Tier1`, `tier_1`, `tier4`, or one edit from a tier (`teir1`). Ignoring it
+ * Whether a tag is probably a misspelled tier: `Tier1`, `tier_1`, `tier:tier1`, `tier4`, or one edit from a tier (`teir1`). Ignoring it
  * would give more callers access than intended.
  */
 export function isMisspelledTier(tag: string): boolean {
   if (isTier(tag)) return false;
   const text = tag.trim().toLowerCase();
-  return /^tier[\s_.-]*\d+$/.test(text) || TIERS.some((tier) => isWithinOneEdit(text, tier));
+  return (
+    /^tier[\s_.:=-]*(?:tier)?[\s_.-]*\d+$/.test(text) || TIERS.some((tier) => isWithinOneEdit(text, tier))
+  );
 }
 
 /** Whether two texts are equal or differ by one inserted, deleted or replaced character, or by two swapped ones. */

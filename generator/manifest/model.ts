@@ -48,6 +48,10 @@ export interface Model {
   readonly file: string;
   readonly description: string;
   readonly tags: readonly string[];
+  /** `config.tags`, where dbt writes the same again. */
+  readonly configTags: readonly string[];
+  /** What is no text among the tags, with its path in the node: it could be a tier. */
+  readonly malformedTags: readonly { readonly path: string; readonly value: unknown }[];
   readonly schema: string;
   /** Name of the relation in the database. */
   readonly alias: string;
@@ -82,12 +86,18 @@ export function modelOf(
   const config = objectOr(node["config"]);
   const name = textOr(node["name"], "");
   const tags = textsOf(node["tags"]);
+  const configTags = tagsOf(config["tags"]);
   return {
     uniqueId,
     name,
     file: fileOf(node),
     description: textOr(node["description"], ""),
-    tags: tags.length > 0 ? tags : textsOf(config["tags"]),
+    tags: tags.length > 0 ? tags : configTags,
+    configTags,
+    malformedTags: [
+      ...malformedTags("$.tags", node["tags"]),
+      ...malformedTags("$.config.tags", typeof config["tags"] === "string" ? [] : config["tags"]),
+    ],
     schema: textOr(node["schema"], ""),
     alias: textOr(node["alias"], "") || name,
     deprecationDate: timestampOf(node["deprecation_date"]),
@@ -97,10 +107,22 @@ export function modelOf(
     materialized: textOr(config["materialized"], "") || "view",
     routewright: routewrightOf(node),
     api: apiOf(node, config),
-    digest: [...tags, ...textsOf(config["tags"])].some((tag) => tag.startsWith("api:"))
+    digest: [...tags, ...configTags].some((tag) => tag.startsWith("api:"))
       ? digestOf(uniqueId, node, testsOf)
       : "",
   };
+}
+
+/** dbt allows a single tag without a list in `config`. */
+function tagsOf(value: unknown): readonly string[] {
+  return typeof value === "string" ? [value] : textsOf(value);
+}
+
+function malformedTags(path: string, value: unknown = []): Model["malformedTags"] {
+  if (!Array.isArray(value)) return [{ path, value }];
+  return value.flatMap((tag: unknown, i) =>
+    typeof tag === "string" ? [] : [{ path: `${path}[${String(i)}]`, value: tag }],
+  );
 }
 
 /**

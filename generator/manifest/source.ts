@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { readFile, stat } from "node:fs/promises";
 import { basename } from "node:path";
 
@@ -56,12 +57,18 @@ async function readText(file: string, { maxBytes }: SourceLimits): Promise<Sourc
   try {
     const { size } = await stat(file);
     if (size > maxBytes) return tooLarge(file, maxBytes);
-    // Decoded whole: `readFile` with an encoding does it chunk by chunk, in twice the time.
-    const bytes = await readFile(file);
-    return { ok: true, text: bytes.toString("utf8"), location: file };
+    return decodedSource(await readFile(file), file);
   } catch (error) {
     return fail(`Cannot read ${file}: ${fileErrorText(error as NodeJS.ErrnoException, file)}`);
   }
+}
+
+/** Bytes that are no UTF-8 would be replaced: a tag would lose its tier without a word. */
+function decodedSource(bytes: Buffer, location: string): Source {
+  if (!isUtf8(bytes))
+    return fail(`${location} is not in UTF-8: dbt writes UTF-8. Copy the file again, byte by byte.`);
+  // Decoded whole: `readFile` with an encoding does it chunk by chunk, in twice the time.
+  return { ok: true, text: bytes.toString("utf8"), location };
 }
 
 /** Editors and shells on Windows write a byte order mark, which is not JSON. */
@@ -186,7 +193,7 @@ async function readBody(response: Response, location: string, maxBytes: number):
     if (size > maxBytes) return tooLarge(location, maxBytes);
     chunks.push(chunk);
   }
-  return { ok: true, text: Buffer.concat(chunks).toString("utf8"), location };
+  return decodedSource(Buffer.concat(chunks), location);
 }
 
 /** The cause of a `fetch` error says what happened; its own message rarely does. */

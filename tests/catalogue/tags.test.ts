@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { TIERS } from "../../runtime/model/tier.js";
+import { manifestOf } from "../support/manifest.js";
 import { catalogueFrom, catalogueOfText, onlySkipped, pathsOf, told } from "./catalogues.js";
 
 const SYSTEM_TAGS = [
@@ -108,12 +109,30 @@ describe("the path", () => {
   });
 
   it("is never one of the service's own", () => {
-    const tags = ["production", "system", "api:manifest", "granularity:refresh"];
-    const { problems } = onlySkipped(catalogueFrom([{ name: "a", tags }]));
-    expect(told(problems)).toEqual([
-      "$.tags: The path /v1/system/manifest/refresh belongs to the service itself.",
-    ]);
-    expect(pathOf("production", "system", "api:manifest")).toBe("/v1/system/manifest");
+    for (const [path, ...more] of [
+      ["manifest/refresh", "api:manifest", "granularity:refresh"],
+      ["catalogue", "api:catalogue"],
+      ["anything", "api:anything"],
+    ]) {
+      const { problems } = onlySkipped(
+        catalogueFrom([{ name: "a", tags: ["production", "System", ...more] }]),
+      );
+      expect(told(problems)).toEqual([
+        `$.tags: The path /v1/system/${path ?? ""} belongs to the service itself.`,
+      ]);
+    }
+  });
+
+  it("never ends like a format of another path", () => {
+    for (const [path, ...more] of [
+      ["small.ndjson", "api:small.ndjson"],
+      ["small.CSV", "api:small.CSV"],
+      ["small/daily.json", "api:small", "granularity:daily.json"],
+    ]) {
+      const { problems } = onlySkipped(catalogueFrom([{ name: "a", tags: ["production", "c", ...more] }]));
+      expect(told(problems)[0]).toMatch(`$.tags: The path /v1/c/${path ?? ""} ends in .`);
+    }
+    expect(pathOf("production", "c", "api:small.parquet")).toBe("/v1/c/small.parquet");
   });
 });
 
@@ -152,9 +171,48 @@ describe("tags", () => {
   ])("are those of its configuration where its own are %s", (_, tags) => {
     expect(pathsOf(catalogueOfText(manifest({ ...tags, ...configured })))).toEqual(["/v1/configured/a"]);
   });
+});
 
-  it("that are no text are passed over", () => {
-    const tags = [null, 7, "production", {}, "c", ["api:b"], "api:a"];
-    expect(pathsOf(catalogueOfText(manifest({ tags })))).toEqual(["/v1/c/a"]);
+describe("a model whose tier is uncertain is skipped", () => {
+  const tags = ["production", "c", "api:a"];
+  const skippedWith = (node: object): string[] => {
+    const manifest = manifestOf([{ name: "a", tags }]) as { nodes: Record<string, object> };
+    const nodes = { "model.test.a": { ...manifest.nodes["model.test.a"], ...node } };
+    return told(onlySkipped(catalogueOfText(JSON.stringify({ ...manifest, nodes }))).problems);
+  };
+
+  it.each([
+    [["tier3"], "[…]"],
+    [null, "null"],
+    [{ tier: 3 }, "{…}"],
+    [3, "3"],
+  ])("with %j among its tags", (tag, shown) => {
+    expect(skippedWith({ tags: [...tags, tag] })).toContain(`$.tags[3]: ${shown} is not a tag.`);
+    expect(skippedWith({ tags: [], config: { tags: [...tags, tag] } })).toContain(
+      `$.config.tags[3]: ${shown} is not a tag.`,
+    );
+  });
+
+  it("with tags that are no list", () => {
+    expect(skippedWith({ tags: { tier3: true }, config: { tags } })).toContain(
+      "$.tags: {…} is not a list of tags.",
+    );
+    expect(skippedWith({ config: { tags: null } })).toContain("$.config.tags: null is not a list of tags.");
+  });
+
+  it("with another tier in config.tags than in its tags", () => {
+    expect(skippedWith({ config: { tags: [...tags, "tier3"] } })).toEqual([
+      "$.config.tags: The tags name no tier, config.tags name tier3.",
+    ]);
+    expect(skippedWith({ tags: [...tags, "tier0"], config: { tags: [...tags, "tier3"] } })).toEqual([
+      "$.config.tags: The tags name tier0, config.tags name tier3.",
+    ]);
+    expect(skippedWith({ config: { tags: [...tags, "teir3"] } })).toContain(
+      '$.tags: The tag "teir3" is not a tier, but looks like one.',
+    );
+  });
+
+  it("with a tier after a name", () => {
+    expect(skippedWith({ tags: [...tags, "tier:tier3"] })[0]).toContain('The tag "tier:tier3" is not a tier');
   });
 });

@@ -28,6 +28,18 @@ describe("a manifest file", () => {
     }
   });
 
+  it("is in UTF-8: a tag in other bytes would lose its tier", async () => {
+    const tagged = JSON.stringify(manifestOf([{ name: "a", tags: ["production", "api:a", "tier3"] }]));
+    const others = [
+      Buffer.from(tagged.replaceAll("tier3", "t\xff\xffr3"), "latin1"),
+      Buffer.from(`\ufeff${tagged}`, "utf16le"),
+    ];
+    for (const bytes of others)
+      expect(await problemOf(file("x.json", bytes))).toBe(
+        "<folder>/x.json is not in UTF-8: dbt writes UTF-8. Copy the file again, byte by byte.",
+      );
+  });
+
   it.each<[string, string, string]>([
     ["is empty", "", "<folder>/x.json is not JSON: it is empty."],
     ["is blank", " \n", "<folder>/x.json is not JSON: it is empty."],

@@ -122,6 +122,8 @@ describe("a manifest of schema", () => {
           file: "models/api_volume.sql",
           description: "Volume.",
           tags: TAGS,
+          configTags: TAGS,
+          malformedTags: [],
           schema: "dbt",
           alias: "volume_v1",
           columns: [
@@ -341,6 +343,8 @@ describe("a model", () => {
       file: "",
       description: "",
       tags: [],
+      configTags: [],
+      malformedTags: [{ path: "$.tags", value: "t" }],
       schema: "",
       alias: "",
       columns: [],
