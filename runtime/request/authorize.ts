@@ -199,27 +199,51 @@ function duplicates(keys: readonly string[], source: string): string[] {
   return problems;
 }
 
-/** As `readKeyring`, for JSON text. A duplicate key is an error too: `JSON.parse` would keep the last one. */
+/** As `readKeyring`, for JSON text. A repeated name is an error too: `JSON.parse` would keep the last one. */
 export function parseKeyring(text: string, source: string): KeyringResult {
-  const names = [...text.matchAll(/"((?:sk_live_|sha256:)(?:[^"\\]|\\.)*)"\s*:/g)].map(
-    ([, name = ""]) => name,
-  );
-  const problems = duplicates(names, source);
-  if (problems.length > 0) return { ok: false, problems };
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
     // The parser's message can contain a key.
+    return readKeyring(null, source);
   }
-  return readKeyring(json, source);
+  const problems = repeatedNames(text, source);
+  return problems.length > 0 ? { ok: false, problems } : readKeyring(json, source);
 }
+
+/** Repeated names in valid JSON, however they are escaped: of entries, and of the fields of an entry. */
+function repeatedNames(text: string, source: string): string[] {
+  const objects: string[][] = [];
+  const problems: string[] = [];
+  let string = "";
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}:]/g)) {
+    if (token === "{") objects.push([]);
+    else if (token === ":") objects.at(-1)?.push(JSON.parse(string) as string);
+    else if (token !== "}") string = token;
+    else {
+      const names = objects.pop() ?? [];
+      if (objects.length === 0) problems.push(...duplicates(names, source));
+      else if (new Set(names).size < names.length)
+        problems.push(`${source}, entry ${objects[0]?.length ?? 0}: a field twice. Keep one of them.`);
+    }
+  }
+  return problems;
+}
+
+/** Fields of an entry. Any other may be meant to restrict the key, and would not. */
+const FIELDS: readonly string[] = ["tier", "user", "org"];
 
 function readEntry(key: string, entry: unknown, position: string): readonly [string, KeyOwner] | string {
   const digest = digestOf(key);
   if (digest === null)
     return `${position}: a key begins with ${KEY_PREFIX}, or is ${HASH_PREFIX} and 64 hex digits.`;
   const record = (typeof entry === "string" ? { tier: entry } : (entry ?? {})) as Record<string, unknown>;
+  const unknown = Object.keys(record).find((name) => !FIELDS.includes(name));
+  if (unknown !== undefined)
+    return `${position}: ${/^[a-z]{1,20}$/i.test(unknown) ? `unknown field "${unknown}"` : "an unknown field"}. Fields are ${FIELDS.join(", ")}; to revoke a key, remove its entry.`;
+  for (const name of ["user", "org"])
+    if (typeof (record[name] ?? "") !== "string") return `${position}: its ${name} must be a string.`;
   if (!isTier(record["tier"])) return `${position}: its tier must be one of tier0, tier1, tier2, tier3.`;
   const id = digest.slice(0, KEY_ID_DIGITS);
   return [

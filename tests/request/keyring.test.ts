@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { hashOf, readKeyring } from "../../runtime/request/authorize.js";
+import { hashOf, parseKeyring, readKeyring } from "../../runtime/request/authorize.js";
 import { allows, isTier, TIERS } from "../../runtime/model/tier.js";
 
 const digestOf = (key: string): string => createHash("sha256").update(key).digest("hex");
@@ -95,6 +95,40 @@ describe("a key ring", () => {
 
   it("uses SHA-256", () => {
     expect(hashOf("sk_live_x")).toBe(digestOf("sk_live_x"));
+  });
+});
+
+describe("the text of a key file", () => {
+  it.each([
+    [
+      '{"sk_live_a": "tier1", "sk_live_b": "tier1", "sk_live_a": "tier3"}',
+      "entries 1 and 3: the same key twice. Keep one of them.",
+    ],
+    [
+      String.raw`{"sk_live_a": "tier1", "sk_live_\u0061": "tier3"}`,
+      "entries 1 and 2: the same key twice. Keep one of them.",
+    ],
+    ['{"sk_live_a": {"tier": "tier1", "tier": "tier3"}}', "entry 1: a field twice. Keep one of them."],
+    [
+      String.raw`{"sk_live_0": "tier1", "sk_live_a": {"tier": "tier1", "t\u0069er": "tier3"}}`,
+      "entry 2: a field twice. Keep one of them.",
+    ],
+    [
+      '{"sk_live_a": {"tier": "tier1", "revoked": true}}',
+      'entry 1: unknown field "revoked". Fields are tier, user, org; to revoke a key, remove its entry.',
+    ],
+    [
+      '{"sk_live_a": {"tier": "tier1", "sk_live_b": true}}',
+      "entry 1: an unknown field. Fields are tier, user, org; to revoke a key, remove its entry.",
+    ],
+    ['{"sk_live_a": {"tier": "tier1", "user": ["ann"]}}', "entry 1: its user must be a string."],
+  ])("is refused for what JSON.parse or a reader would drop: %s", (text, problem) => {
+    expect(parseKeyring(text, "keys.json")).toEqual({ ok: false, problems: [`keys.json, ${problem}`] });
+  });
+
+  it("may hold braces, colons and quotes in its strings", () => {
+    const text = String.raw`{"sk_live_a": {"tier": "tier1", "user": "{\"a\":1}", "org": "a: b"}}`;
+    expect(parseKeyring(text, "keys.json")).toMatchObject({ ok: true });
   });
 });
 
