@@ -80,7 +80,7 @@ export interface GuardPolicy extends Pick<GuardOptions, "severities" | "minimumN
   readonly today: string;
 }
 
-/** Keeps the base's endpoint wherever the head changes it in a breaking or exposing way. Pure. */
+/** Keeps the base's endpoint wherever the head changes it in a breaking or exposing way, or its relation. Pure. */
 export function holdBack(
   base: Catalogue,
   head: Catalogue,
@@ -90,9 +90,7 @@ export function holdBack(
   const changes = compareCatalogues(base, head, sunsetPolicy, severities);
   const isReviewed = reviewedIn(reviewed, head);
   const { unaccepted } = applyAcceptFile(changes, accepted, sunsetPolicy.today);
-  const failing = unaccepted.filter(
-    ({ severity, endpoint }) => (severity === "exposing" || severity === "breaking") && !isReviewed(endpoint),
-  );
+  const failing = unaccepted.filter((change) => isHeld(change) && !isReviewed(change.endpoint));
   const byPath = new Map<string, readonly Change[]>();
   for (const change of failing) byPath.set(change.endpoint, [...(byPath.get(change.endpoint) ?? []), change]);
   const kept = base.entries.filter(({ endpoint }) => byPath.has(endpoint.path));
@@ -104,6 +102,16 @@ export function holdBack(
   const entries = [...head.entries.filter((entry) => !dropped.has(entry)), ...kept].sort(inDocumentedOrder);
   const heldBack = [...byPath].map(([endpoint, held]) => ({ endpoint, changes: held.map(changeText) }));
   return { catalogue: { ...head, entries }, heldBack };
+}
+
+/** The rows of another relation may be anybody's, whatever the severity of such a change in reports. */
+function isHeld({ severity, kind }: Change): boolean {
+  return (
+    severity === "exposing" ||
+    severity === "breaking" ||
+    kind === "relation-changed" ||
+    kind === "model-changed"
+  );
 }
 
 /** Whether the generated folder has a path exactly as the head has it: the same endpoint, or none. */

@@ -108,6 +108,9 @@ function changesOf(before: LoadedRelease, after: LoadedRelease): Changes {
   });
   const removed = [...before.endpoints.values()].filter(({ spec }) => !after.endpoints.has(spec.path));
   const opened = changed.filter(({ base, head }) => !allows(head.spec.tier, base.spec.tier));
+  const undeclared = changed.filter(
+    ({ base, head }) => base.spec.columns.length > 0 && head.spec.columns.length === 0,
+  );
   const skipped = after.manifest?.skipped ?? [];
   const known = new Set(before.manifest?.skipped.map(({ model, errors }) => `${model} ${errors.join(" ")}`));
   return {
@@ -119,6 +122,7 @@ function changesOf(before: LoadedRelease, after: LoadedRelease): Changes {
       ...opened.map(({ base, head }) =>
         warning("opened", head.spec.path, `Its tier was ${base.spec.tier} and is ${head.spec.tier} now.`),
       ),
+      ...undeclared.map(({ head }) => warning("opened", head.spec.path, UNDECLARED)),
       ...skipped
         .filter(({ model, errors }) => !known.has(`${model} ${errors.join(" ")}`))
         .map(({ model, errors }) => warning("skipped", model, errors.join(" "))),
@@ -128,6 +132,8 @@ function changesOf(before: LoadedRelease, after: LoadedRelease): Changes {
     ],
   };
 }
+
+const UNDECLARED = "Its model declares no columns now: every column of the relation is served.";
 
 function warning(kind: RefreshWarning["kind"], subject: string, reason: string): RefreshWarning {
   return { kind, subject, reason };

@@ -34,6 +34,7 @@ const WILD = manifestOf([
   model("three", "tier0", { n: "int" }),
 ]);
 const NONE = manifestOf([]);
+const REVIEWED_COPY = () => structuredClone(REVIEWED) as { nodes: Record<string, Record<string, unknown>> };
 
 async function guarded(args: readonly string[], variables: Readonly<Record<string, string>> = {}) {
   const folder = ownFolder();
@@ -133,4 +134,35 @@ it("a broken accept file lets nothing through; a manifest without endpoints coun
   manifests.behave(serving(NONE, '"none"'));
   expect(await refresh()).toMatchObject({ status: "error", detail: expect.stringContaining("no endpoint") });
   expect(await get("/v1/flows/two")).toEqual([{ n: 2, m: 3 }]);
+});
+
+it("an alias that moves to another table is held back, and so are columns that are no longer declared", async () => {
+  const { manifests, refresh, get } = await guarded(["--guard"]);
+  const moved = REVIEWED_COPY();
+  moved.nodes["model.test.one"]!["alias"] = "three";
+  moved.nodes["model.test.two"]!["columns"] = {};
+  manifests.behave(serving(moved, '"moved"'));
+  expect(await refresh()).toMatchObject({
+    status: "unchanged",
+    held_back: [
+      { endpoint: "/v1/flows/two", changes: [expect.stringMatching(/^Columns no longer declared/)] },
+      { endpoint: "/v1/flows/one", changes: [expect.stringMatching(/^Served from another relation/)] },
+    ],
+  });
+  expect(await get("/v1/flows/two")).toEqual([{ n: 2, m: 3 }]);
+});
+
+it("without the guard, columns that are no longer declared are a warning", async () => {
+  const { manifests, refresh } = await guarded([]);
+  const undeclared = REVIEWED_COPY();
+  undeclared.nodes["model.test.two"]!["columns"] = {};
+  manifests.behave(serving(undeclared, '"undeclared"'));
+  const { warnings } = (await refresh()) as { warnings: unknown };
+  expect(warnings).toEqual([
+    {
+      kind: "opened",
+      subject: "/v1/flows/two",
+      reason: "Its model declares no columns now: every column of the relation is served.",
+    },
+  ]);
 });
