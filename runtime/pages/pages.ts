@@ -20,6 +20,7 @@ const PAGE_POLICY = [
   "worker-src 'self' blob:",
   "frame-ancestors 'none'",
   "base-uri 'none'",
+  "form-action 'self'",
 ].join("; ");
 
 /** The explorer has no inline styles. */
@@ -72,14 +73,16 @@ function sendFile(file: string): RequestHandler {
   let compressed: Buffer | null = null;
   return (request, response) => {
     plain ??= readFileSync(file);
-    response.set({ "Cache-Control": "public, max-age=3600", Vary: "Accept-Encoding" }).type(extname(file));
+    response.set({ "Cache-Control": "private, max-age=3600", Vary: "Accept-Encoding" }).type(extname(file));
     if (request.acceptsEncodings("gzip") === false) return void response.send(plain);
     compressed ??= gzipSync(plain);
     response.set("Content-Encoding", "gzip").send(compressed);
   };
 }
 
+/** A shared cache would give a page to others with the rate limit of its first reader. */
 const setPolicy: RequestHandler = (_request, response, next) => {
+  response.setHeader("Cache-Control", "private, no-cache");
   response.setHeader("Content-Security-Policy", PAGE_POLICY);
   response.setHeader("Referrer-Policy", "no-referrer");
   next();

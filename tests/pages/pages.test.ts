@@ -70,6 +70,20 @@ describe.skipIf(!isThere)("in a browser", () => {
     expect(problems).toEqual([]);
   });
 
+  it.each([
+    ["/docs", ".opblock"],
+    ["/redoc", "#redoc h1"],
+    ["/explore", "main a"],
+  ])("%s shows descriptions without elements that lead away", async (path, part) => {
+    const away = `<meta http-equiv="refresh" content="0; url=/away"><script src="/away"></script><b>bold</b>`;
+    const model = { name: "one", tags: ["production", "shop", "api:one"], description: `Words. ${away}` };
+    const { page } = await visitPage(browser.context, await serveManifest(manifestOf([model])), path);
+    await page.locator(part).first().waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(new URL(page.url()).pathname).toBe(path);
+    expect(await page.locator("body meta, body script[src='/away']").count()).toBe(0);
+  });
+
   it("/redoc finds what is searched for", async () => {
     const { page, problems } = await visit("/redoc");
     await page.locator("input[type=text]").fill("merchants");
@@ -157,4 +171,22 @@ describe.skipIf(!isThere)("in a browser", () => {
       await expectAccessible(page);
     },
   );
+});
+
+describe.skipIf(!isThere)("the files of the pages", () => {
+  it.each([
+    "/docs",
+    "/docs/start.js",
+    "/docs/swagger-ui.css",
+    "/redoc",
+    "/redoc/redoc.js",
+    "/explore",
+    "/explore/explore.js",
+  ])("%s is in no shared cache, since it carries its reader's rate limit", async (path) => {
+    const { status, headers } = await fetch(url + path);
+    expect([status, headers.get("x-ratelimit-limit")]).toEqual([200, "100"]);
+    expect(headers.get("cache-control")).toMatch(/^private, /);
+    const policy = headers.get("content-security-policy") ?? "";
+    expect(policy).toContain("form-action 'self'");
+  });
 });

@@ -136,6 +136,8 @@ function startRedoc(description: Description, root: Element): void {
   Redoc.init(
     description,
     {
+      // Descriptions come from the dbt project: without it, a `meta` element could lead readers to another host.
+      sanitize: true,
       requiredPropsFirst: true,
       hideDownloadButton: false,
       jsonSamplesExpandLevel: 3,
