@@ -4,8 +4,9 @@ import { Duplex } from "node:stream";
 import { httpError, type HttpError } from "../model/errors.js";
 import type { Documents } from "../pages/documents.js";
 import type { Gateway } from "../release/gateway.js";
-import { type RequestContext, type HttpRoute, serveRequest } from "../release/serve-request.js";
+import { type RequestContext, type HttpRoute, markCounted, serveRequest } from "../release/serve-request.js";
 import { authorize } from "../request/authorize.js";
+import { complexityError } from "../request/request-fields.js";
 import { NO_ROWS, type Sent } from "../response/respond.js";
 import { readBodyText } from "../response/send.js";
 import { COMMON_HEADERS, NO_STORE, setHeaders } from "../server/headers.js";
@@ -27,18 +28,39 @@ export async function serveMcp(
   const route: HttpRoute = {
     path: MCP_PATH,
     allowed: "POST, OPTIONS",
-    isLimited: false,
+    // The first message of a body counts before the body is read.
+    isLimited: true,
     handle: async (context) => {
       const message = await messageOf(request);
       if (message === null) return NO_ROWS;
-      return "code" in message ? message : answerMessage(context, documents, run, message.json);
+      if ("code" in message) return message;
+      const error = await countBatch(gateway, request, message.json);
+      return error ?? answerMessage(context, documents, run, message.json);
     },
   };
   await serveRequest(gateway, route, request, response);
 }
 
+/** Messages of one body at most. */
+const MAX_BATCH = 20;
+
+/** Counts the further messages of a batch; the error of one that is too long or over the limit. */
+async function countBatch(
+  gateway: Gateway,
+  request: IncomingMessage,
+  json: unknown,
+): Promise<HttpError | null> {
+  const messages = Array.isArray(json) ? json.length : 1;
+  if (messages > MAX_BATCH) return httpError("batchTooLong", { max: MAX_BATCH });
+  for (let i = 1; i < messages; i++) {
+    const { error } = await authorize(gateway, request);
+    if (error) return error;
+  }
+  return null;
+}
+
 async function answerMessage(
-  { gateway, request, response, caller, headers }: RequestContext,
+  { request, response, caller, headers }: RequestContext,
   documents: Documents,
   run: RunHandler,
   json: unknown,
@@ -46,7 +68,6 @@ async function answerMessage(
   setHeaders(response, [...headers, ...COMMON_HEADERS, ...NO_STORE]);
   const mcpCaller: McpCaller = {
     catalogue: (await documents.catalogue(caller.tier)).body,
-    authorize: async () => (await authorize(gateway, request)).error?.detail ?? null,
     query: (path, parameters) => queryInProcess(run, request, path, parameters),
   };
   await answerMcp(mcpCaller, request, response, json);
@@ -57,6 +78,8 @@ async function answerMessage(
 async function messageOf(request: IncomingMessage): Promise<{ readonly json: unknown } | HttpError | null> {
   const text = await readBodyText(request);
   if (typeof text !== "string") return text;
+  const error = complexityError(text);
+  if (error) return error;
   try {
     return { json: JSON.parse(text) as unknown };
   } catch {
@@ -71,7 +94,7 @@ const CALLER_HEADERS = ["x-api-key", "authorization", "x-forwarded-for", "x-requ
 const MAX_BYTES = 256 * 1024;
 
 /**
- * Runs an endpoint's own handler on behalf of a request, with its key and address: the same checks, limits, log and
+ * Runs an endpoint's own handler on behalf of a request, with its key and address: the same checks, log and
  * metrics as over the network. As an HTTP/1.0 response, so that the body is not chunked.
  */
 function queryInProcess(
@@ -87,6 +110,7 @@ function queryInProcess(
   Object.assign(request, { httpVersion: "1.0", httpVersionMajor: 1, httpVersionMinor: 0 });
   for (const name of CALLER_HEADERS) request.headers[name] = outer.headers[name];
   request.push(null);
+  markCounted(request);
   const response = new ServerResponse(request);
   response.assignSocket(socket as unknown as Socket);
   return new Promise((resolve) => {

@@ -16,8 +16,6 @@ import { Search } from "../pages/search.js";
 export interface McpCaller {
   /** What the caller may call. */
   readonly catalogue: CatalogueBody;
-  /** Counts a tool call against the caller's rate limit; the reason when it is used up. */
-  authorize(): Promise<string | null>;
   /** Runs the endpoint's own handler with the caller's key. The body is NDJSON. */
   query(path: string, parameters: URLSearchParams): Promise<QueryReply>;
 }
@@ -153,13 +151,11 @@ function loadSdk(): Promise<Sdk> {
   return loading;
 }
 
-async function callTool(caller: McpCaller, name: string, given: unknown): Promise<CallToolResult> {
+function callTool(caller: McpCaller, name: string, given: unknown): CallToolResult | Promise<CallToolResult> {
   const problem = argumentProblem(name, given);
   if (problem !== null) return failure(problem);
   const args = given as Arguments;
   if (name === "query_endpoint") return queryEndpoint(caller, args);
-  const error = await caller.authorize();
-  if (error !== null) return failure(error);
   return name === "search_endpoints" ? searchEndpoints(caller, args) : describeEndpoint(caller, args);
 }
 
@@ -206,10 +202,7 @@ function describeEndpoint({ catalogue }: McpCaller, { path }: Arguments): CallTo
 
 async function queryEndpoint(caller: McpCaller, args: Arguments): Promise<CallToolResult> {
   const endpoint = endpointAt(caller.catalogue, args.path);
-  if (endpoint === undefined) {
-    const error = await caller.authorize();
-    return error === null ? unknownEndpoint(args.path) : failure(error);
-  }
+  if (endpoint === undefined) return unknownEndpoint(args.path);
   const limit = args.limit ?? DEFAULT_ROWS;
   const reply = await caller.query(endpoint.path, queryString(endpoint, args, limit));
   return reply.status === 200

@@ -148,6 +148,11 @@ export const ERRORS = {
     detail: "Request body must not hold more than {max} values or nest deeper than {depth} levels.",
     when: "the body is JSON with more values or deeper nesting",
   },
+  batchTooLong: {
+    status: 400,
+    detail: "A batch of MCP messages must not hold more than {max}.",
+    when: "the body of `POST /mcp` is a list of more messages",
+  },
   bodyTooLarge: {
     status: 413,
     detail: "Request body must not be larger than {max} bytes.",

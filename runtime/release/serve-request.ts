@@ -43,6 +43,14 @@ export interface ServedRequest {
   readonly error: HttpError | null;
 }
 
+/** Requests within another one, which has been counted. */
+const counted = new WeakSet<IncomingMessage>();
+
+/** The request stands for one that has been counted against its caller's window already. */
+export function markCounted(request: IncomingMessage): void {
+  counted.add(request);
+}
+
 /**
  * Serves a request of any path. Checks run in this order: key, rate limit, tier, method, then what the route itself checks
  * (runtime/README.md, Requests). Never rejects.
@@ -54,7 +62,7 @@ export async function serveRequest<Request extends IncomingMessage>(
   response: ServerResponse,
 ): Promise<ServedRequest> {
   const requestId = requestIdOf(request);
-  const isCounted = route.isLimited && request.method !== "OPTIONS";
+  const isCounted = route.isLimited && request.method !== "OPTIONS" && !counted.has(request);
   const caller = await (isCounted ? authorize : peek)(gateway, request);
   const headers = callerHeaders(caller, requestId);
   if (request.method === "OPTIONS") {

@@ -31,9 +31,17 @@ const MAX_BODY_DEPTH = 8;
 /** The fields of a JSON body; an empty body is `{}`. */
 export function bodyFields(text: string): RawFields | HttpError {
   if (text.trim() === "") return NO_FIELDS;
-  if (isTooComplex(text)) return httpError("bodyTooComplex", { max: MAX_BODY_VALUES, depth: MAX_BODY_DEPTH });
+  const error = complexityError(text);
+  if (error) return error;
   const json = parse(text);
   return json === undefined ? httpError("bodyNotJson") : objectFields(json);
+}
+
+/** The error of a JSON body that is too complex to be parsed; null for others. */
+export function complexityError(text: string): HttpError | null {
+  return isTooComplex(text)
+    ? httpError("bodyTooComplex", { max: MAX_BODY_VALUES, depth: MAX_BODY_DEPTH })
+    : null;
 }
 
 /** Scans the text before it is parsed. Tracks quotes and escapes, so that strings do not count. */

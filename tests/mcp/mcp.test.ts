@@ -174,18 +174,51 @@ describe("a key", () => {
     await expect(connect("sk_live_unknown")).rejects.toThrow(/Invalid API Key/);
   });
 
-  it("spends its own window, one request a tool call", async () => {
-    const limited = await serveManifest(manifest, { RATE_LIMITS: "3" });
+  it("spends its own window, one request a message", async () => {
+    // The client sends three requests to connect.
+    const limited = await serveManifest(manifest, { RATE_LIMITS: "6" });
     const client = await connect(KEYS.tier0, limited);
-    await client.listTools();
     expect((await call(client, "search_endpoints")).isError).toBe(false);
     const query = () => call(client, "query_endpoint", { path: "/v1/shop/sales", limit: 1 });
     expect((await query()).isError).toBe(false);
     const { headers } = await fetch(`${limited}/health`, { headers: { "X-API-Key": KEYS.tier0 } });
     expect(headers.get("x-ratelimit-remaining")).toBe("1");
     expect((await query()).isError).toBe(false);
-    expect((await query()).text).toMatch(/^HTTP 429: .*Rate limit exceeded/);
-    expect((await call(client, "search_endpoints")).text).toMatch(/^Rate limit exceeded/);
+    await expect(query()).rejects.toThrow(/Rate limit exceeded/);
+  });
+});
+
+describe("a batch", () => {
+  const message = (id: number) => ({ jsonrpc: "2.0", id, method: "tools/list" });
+  const batch = (size: number) => Array.from({ length: size }, (_, id) => message(id));
+  const send = async (base: string, body: unknown) => {
+    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+    const response = await fetch(`${base}/mcp`, { method: "POST", headers, body: JSON.stringify(body) });
+    return [response.status, await response.text(), response.headers.get("x-ratelimit-remaining")] as const;
+  };
+
+  it("counts each of its messages, and has at most 20", async () => {
+    const limited = await serveManifest(manifest, { RATE_LIMITS: "30" });
+    expect((await send(limited, batch(20)))[0]).toBe(200);
+    expect(await send(limited, batch(21))).toEqual([
+      400,
+      '{"detail":"A batch of MCP messages must not hold more than 20."}',
+      "9",
+    ]);
+    expect((await send(limited, batch(10)))[0]).toBe(429);
+    expect((await send(limited, message(1)))[0]).toBe(429);
+  });
+
+  it("is not parsed when it is too complex", async () => {
+    expect(
+      (
+        await send(
+          url,
+          Array.from({ length: 10_001 }, () => 0),
+        )
+      )[1],
+    ).toContain("more than 10000 values");
+    expect((await send(url, JSON.parse("[".repeat(9) + "]".repeat(9))))[1]).toContain("deeper than 8 levels");
   });
 });
 
