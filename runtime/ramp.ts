@@ -11,6 +11,8 @@ export * from "./ramp/setup/integrations.js";
 export { type ProjectSettings, updateProject } from "./ramp/setup/project-settings.js";
 export * from "./ramp/setup/projects.js";
 export { diagnose, listIntentSummaries, listStuckIntents, showIntent } from "./ramp/setup/diagnostics.js";
+export * from "./ramp/setup/audit.js";
+export * from "./ramp/setup/intent-actions.js";
 export * from "./ramp/setup/webhooks.js";
 export { rotateVault } from "./ramp/vault.js";
 export type { SetupResult } from "./ramp/setup/result.js";

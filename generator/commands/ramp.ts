@@ -9,6 +9,7 @@ import {
   text,
   integerBetween,
 } from "./ramp/group.js";
+import { addAudit, addIntentActions } from "./ramp/intent-actions.js";
 import {
   addIdentityProviders,
   addOrganizations,
@@ -31,7 +32,10 @@ export function configureRamp(command: CliCommand): void {
   addKeys(group("key", "keys that sign customer tokens"));
   addVault(group("vault", "the master key that encrypts secrets in the database"));
   addIntents(groupOf(command));
-  addIntent(group("intent", "intents and their history"));
+  const intents = group("intent", "intents, their history, and what operators can do about them");
+  addIntent(intents);
+  addIntentActions(intents);
+  addAudit(groupOf(command));
   addDoctor(groupOf(command));
   groupOf(command).add("migrate", "update the ramp's database to the newest schema", "", ({ migrated }) =>
     Promise.resolve({ migrated }),
@@ -181,8 +185,11 @@ function addIntent({ add }: Group): void {
     .option("--project <id>", "intents of this project")
     .option("--status <status>", "intents in this status")
     .option("--limit <number>", "at most so many", integerBetween(1, 1_000), 50);
-  add("show", "show an intent with its history", `--intent ${EXAMPLE_ID}`, ({ ramp, database }, flags) =>
-    ramp.showIntent(database, text(flags, "intent")),
+  add(
+    "show",
+    "show an intent with its history",
+    `--intent ${EXAMPLE_ID}`,
+    ({ ramp, database, vault }, flags) => ramp.showIntent(database, vault, text(flags, "intent")),
   ).requiredOption("--intent <id>", "the intent's id");
 }
 

@@ -13,7 +13,7 @@ import { ProjectSignIn } from "./tokens/project-credentials.js";
 import { Providers } from "./providers/provider-connections.js";
 import type { CallPolicy } from "./providers/provider.js";
 import type { RampContext } from "./context.js";
-import { Vault, ownMasterKey } from "./vault.js";
+import { unreadableSecrets, Vault, ownMasterKey } from "./vault.js";
 import { openDatabase, type RampDatabase } from "./database/ramp-database.js";
 import { migrate } from "./database/migrate.js";
 import { CustomerTokens, ensureSigningKey, SigningKeys } from "./tokens/customer-token.js";
@@ -120,6 +120,12 @@ async function openRamp(
   publicUrl: string,
 ): Promise<RampContext> {
   const vault = new Vault(secretsKey, otherSecretsKeys);
+  // A server with a wrong key would take intents that it cannot process from servers with the right one.
+  const [unreadable] = await unreadableSecrets(database, vault, 1);
+  if (unreadable)
+    throw new Error(
+      `RAMP_SECRETS_KEY does not open ${unreadable.column} of this database. Set it to the key that sealed it, or name that key in RAMP_OTHER_SECRETS_KEYS.`,
+    );
   await ensureSigningKey(database, vault);
   const keys = new SigningKeys(database, vault);
   const issuer = walletIssuer(publicUrl);

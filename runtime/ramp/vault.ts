@@ -135,6 +135,11 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     column: "response_body",
     purpose: "'answer:' || t.project_id || ':' || t.key",
   },
+  {
+    table: "provider_answers",
+    column: "answer",
+    purpose: "'provider-answer:' || t.project_id || ':' || t.intent_id",
+  },
   { table: "projects", column: "wallet_rpc", purpose: "'wallet-rpc:' || t.id" },
 ];
 
@@ -181,17 +186,19 @@ async function resealBatch(
   return rows.length;
 }
 
-/** Sealed values that none of the keys opens, by column. */
+/** Sealed values that none of the keys opens, by column; of each column at most `limit` values are tried. */
 export async function unreadableSecrets(
   database: RampDatabase,
   vault: Vault,
+  limit: number | null = null,
 ): Promise<readonly { readonly column: string; readonly rows: number }[]> {
   const found: { column: string; rows: number }[] = [];
   for (const { table, column, purpose } of SEALED_COLUMNS) {
     const rows = await database.asOperator((tx) =>
       tx.rows<SealedRow>(
         `SELECT t.ctid::text AS ctid, t.${column} AS sealed, ${purpose} AS purpose FROM ramp.${table} t
-         WHERE t.${column} IS NOT NULL`,
+         WHERE t.${column} IS NOT NULL LIMIT $1`,
+        [limit],
       ),
     );
     const unreadable = rows.filter(({ purpose: sealedFor, sealed }) => !vault.opens(sealedFor, sealed));

@@ -1,38 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import { run } from "../../generator/cli.js";
+import { json, routewright } from "./support/command-line.js";
 import { ownDatabase, ownSandbox } from "./support/world.js";
 import { SANDBOX_PROVIDERS } from "../../runtime/ramp/sandbox/sandbox-server.js";
 
 process.env["DATABASE_URL"] = await ownDatabase();
 process.env["RAMP_SECRETS_KEY"] = "ab".repeat(32);
 const sandbox = await ownSandbox();
-
-interface Printed {
-  readonly exit: number;
-  readonly out: string;
-  readonly error: string;
-}
-
-/** Runs a command in this process and takes what it prints. */
-async function routewright(...argv: readonly string[]): Promise<Printed> {
-  const taken = { out: "", error: "" };
-  const streams = { out: process.stdout, error: process.stderr };
-  const writes = { out: streams.out.write.bind(streams.out), error: streams.error.write.bind(streams.error) };
-  for (const name of ["out", "error"] as const)
-    streams[name].write = (text: string | Uint8Array) => ((taken[name] += String(text)), true);
-  try {
-    return { exit: await run(["ramp", ...argv]), ...taken };
-  } finally {
-    for (const name of ["out", "error"] as const) streams[name].write = writes[name];
-  }
-}
-
-async function json(...argv: readonly string[]): Promise<Record<string, string>> {
-  const { exit, out, error } = await routewright(...argv, "--json");
-  expect(exit, error).toBe(0);
-  return JSON.parse(out) as Record<string, string>;
-}
 
 describe("routewright ramp", () => {
   it("sets a project up from nothing, showing each secret once", async () => {

@@ -77,14 +77,14 @@ describe("routewright ramp intent", () => {
       { intentId: id, status: "PENDING_PAYMENT", srcCurrency: "USD", provider: "sandbox-south" },
     ]);
     expect(await listIntentSummaries(world.database, { ...filter, status: "COMPLETED" })).toEqual([]);
-    const { history } = made(await showIntent(world.database, id));
+    const { history } = made(await showIntent(world.database, world.vault, id));
     const moves = history.filter(({ event }) => event === "intent.status_changed");
     expect(moves.map(({ data }) => (data as { status: string }).status)).toEqual([
       "PENDING",
       "COMPLIANCE_APPROVED",
       "PENDING_PAYMENT",
     ]);
-    expect(await showIntent(world.database, "x")).toMatchObject({ ok: false });
+    expect(await showIntent(world.database, world.vault, "x")).toMatchObject({ ok: false });
   });
 });
 

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { readFileSync } from "node:fs";
+import { hostname, userInfo } from "node:os";
 import type { AdminSession, SetupResult } from "@routewright/runtime/ramp";
 import type * as RampModule from "@routewright/runtime/ramp";
 import { type CliCommand, DATA_DIR, EXIT, type CommandResult } from "../command.js";
@@ -50,7 +51,7 @@ export function groupOf(parent: CliCommand): Group {
       .command(name)
       .description(description)
       .option("--json", "print JSON", false)
-      .runs((flags: Flags) => runCommand(flags, (context) => run(context, flags), note))
+      .runs((flags: Flags) => runCommand(`${path} ${name}`, flags, (context) => run(context, flags), note))
       .helpEnd([`${path} ${name} ${example}`.trimEnd()]);
   return {
     add,
@@ -73,7 +74,8 @@ export const EXAMPLE_ID = "0b0e7f1c-6d55-4a3e-9f0e-2d8c51b7a9e4";
 
 /** Opens the ramp's database for one command and prints the result. */
 async function runCommand(
-  { json }: Flags,
+  command: string,
+  flags: Flags,
   run: (context: CommandContext) => Result,
   note?: string,
 ): Promise<CommandResult> {
@@ -87,10 +89,14 @@ async function runCommand(
     log,
   });
   try {
-    const result = await run({ ...session, ramp });
-    const outcome = "ok" in result ? (result as SetupResult<Printed>) : { ok: true as const, value: result };
+    const context = { ...session, ramp };
+    const attempt = async (): Promise<SetupResult<Printed>> => {
+      const result = await run(context);
+      return "ok" in result ? (result as SetupResult<Printed>) : { ok: true, value: result };
+    };
+    const outcome = await (READS.test(command) ? attempt() : auditedRun(context, command, flags, attempt));
     if (!outcome.ok) return { exit: EXIT.error, errors: [outcome.problem] };
-    const output = json ? `${JSON.stringify(outcome.value, null, 2)}\n` : textOf(outcome.value);
+    const output = flags.json ? `${JSON.stringify(outcome.value, null, 2)}\n` : textOf(outcome.value);
     return {
       exit: hasFinding(outcome.value) ? EXIT.findings : EXIT.ok,
       output,
@@ -99,6 +105,35 @@ async function runCommand(
   } finally {
     await session.close();
   }
+}
+
+/** Commands that change nothing; `migrate` runs before there is a table to record it in. */
+const READS = / (list|show|doctor|intents|report|reconcile|test|audit|migrate)$/;
+
+/** Flags whose values are secret, or addresses that often hold a secret. */
+const SECRET_FLAGS: ReadonlySet<string> = new Set(["secret", "walletRpc"]);
+
+function auditedRun(
+  { ramp, database }: CommandContext,
+  command: string,
+  flags: Flags,
+  run: () => Promise<SetupResult<Printed>>,
+): Promise<SetupResult<Printed>> {
+  const uuid = (name: string): string | null => {
+    const id = text(flags, name).toLowerCase();
+    return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) ? id : null;
+  };
+  const action = {
+    actor: process.env["RAMP_OPERATOR"] ?? `${userInfo().username}@${hostname()}`,
+    action: command.replace(/^ramp /, ""),
+    projectId: uuid("project"),
+    intentId: uuid("intent"),
+    note: text(flags, "note") || null,
+    arguments: Object.fromEntries(
+      Object.entries(flags).filter(([name]) => name !== "json" && name !== "note" && !SECRET_FLAGS.has(name)),
+    ),
+  };
+  return ramp.audited(database, action, run, (outcome) => (outcome.ok ? "done" : outcome.problem));
 }
 
 /** Whether one of the records is a check that failed. */

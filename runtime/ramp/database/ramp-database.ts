@@ -86,6 +86,8 @@ export interface RampDatabase {
   /** Commits what `work` wrote; rolls back when it throws or returns a `Rollback`. */
   inProject<T>(projectId: ProjectId, work: (tx: ProjectTransaction) => Promise<T>): Promise<T>;
   asOperator<T>(work: (tx: OperatorTransaction) => Promise<T>): Promise<T>;
+  /** The operator's work on one project, which may record moves that others may not (`ramp.may_resolve`). */
+  asOperatorOf<T>(projectId: ProjectId, work: (tx: ProjectTransaction) => Promise<T>): Promise<T>;
   isReachable(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -147,6 +149,12 @@ class PooledDatabase implements RampDatabase {
 
   asOperator<T>(work: (tx: OperatorTransaction) => Promise<T>): Promise<T> {
     return this.#run("BEGIN; SET LOCAL ramp.operator = 'on'", (tx) => work(tx as OperatorTransaction));
+  }
+
+  asOperatorOf<T>(projectId: ProjectId, work: (tx: ProjectTransaction) => Promise<T>): Promise<T> {
+    if (!UUID.test(projectId)) throw new Error("Not a project id.");
+    const begin = `BEGIN; SET LOCAL ramp.operator = 'on'; SET LOCAL ramp.project_id = '${projectId}'`;
+    return this.#run(begin, (tx) => work({ ...tx, projectId } as ProjectTransaction));
   }
 
   async #run<T>(begin: string, work: (tx: DbTransaction) => Promise<T>): Promise<T> {

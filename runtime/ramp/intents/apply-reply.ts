@@ -17,6 +17,7 @@ import {
   moveIntent,
   moveRequirement,
   recordRefusal,
+  recordResolution,
   type TransactionChange,
   updateTransaction,
 } from "./transitions.js";
@@ -98,6 +99,7 @@ export function applyExecution(tx: ProjectTransaction, intent: Intent, reported:
   if (current.status === "AMOUNT_MISMATCH" && reported.amountProblem === null)
     current = moveIntent(tx, current, "COMPLETED");
   const attentionReason = attentionOf(current, reported);
+  if (current.resolvedReason === "") current = recordResolution(tx, current, attentionReason);
   return { ...current, attentionReason: attentionReason === current.resolvedReason ? null : attentionReason };
 }
 

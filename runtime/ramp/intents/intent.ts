@@ -72,7 +72,7 @@ export interface Intent {
   readonly failedAttempts: number;
   /** Why the intent needs the operator's attention, after a code and a colon; null when it does not. */
   readonly attentionReason: string | null;
-  /** The reason that the operator has resolved. */
+  /** The reason that the operator has resolved: it needs no attention again. Empty: that of the next look-up. */
   readonly resolvedReason: string | null;
   /** Whether the provider moves no real money. */
   readonly sandbox: boolean;

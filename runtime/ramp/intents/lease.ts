@@ -161,6 +161,15 @@ function nextFollowUpAt(
 const SET_POLL_REQUESTED =
   "poll_requested = true, next_poll_at = CASE WHEN lease_owner IS NULL THEN now() ELSE lease_expires_at END";
 
+/** For the operator: takes the lease away, so that its owner records nothing more, and plans a poll for now. */
+export function pollNow(tx: ProjectTransaction, id: string): void {
+  tx.write(
+    `UPDATE ramp.intents SET lease_owner = NULL, lease_expires_at = NULL, poll_requested = false, next_poll_at = now(), failed_attempts = 0
+     WHERE ${OF_PROJECT} AND id = $1`,
+    [id],
+  );
+}
+
 /** Plans a poll for now, or for the end of the lease, if the intent is polled at all. */
 export async function planPoll(tx: ProjectTransaction, id: string): Promise<void> {
   await tx.rows(

@@ -7,6 +7,7 @@ import { createPayment, recordAttention } from "./transitions.js";
 import { type Intent, nextStep, type Progress, type Step } from "./intent.js";
 import { lockIntent, readIntent } from "./intent-rows.js";
 import { acquireLease, assertLease, releaseLease, renewLease } from "./lease.js";
+import { recordAnswer } from "./provider-answers.js";
 import { callProvider, type StepOutcome } from "./provider-steps.js";
 
 /** Called in the transaction in which an intent becomes idle, for example to store the answer to a request. */
@@ -35,7 +36,7 @@ export async function processLeased<T>(
       .inProject(projectId, (tx) => {
         // Only the lease owner writes, so the intent in memory is the current one.
         assertLease(tx, intent.id, owner);
-        return recordOutcome(ramp, tx, intent, outcome, progress, onIdle);
+        return recordOutcome(ramp, tx, intent, step, outcome, progress, onIdle);
       })
       .catch((error: unknown) => afterLeaseLost(ramp, projectId, intent.id, onIdle, error));
     await recordedFailpoint(step);
@@ -51,14 +52,16 @@ interface Recorded<T> {
 }
 
 async function recordOutcome<T>(
-  { now, polling }: RampContext,
+  { now, polling, vault }: RampContext,
   tx: ProjectTransaction,
   before: Intent,
+  step: Step,
   outcome: StepOutcome,
   progress: Progress,
   onIdle: OnIdle<T>,
 ): Promise<Recorded<T>> {
   const intent = outcome.apply(tx, before);
+  if (outcome.reply) recordAnswer(vault, tx, intent.id, step, outcome.reply);
   if (intent.attentionReason !== before.attentionReason) recordAttention(tx, intent);
   if (nextStep(intent, now(), progress) !== "wait") {
     renewLease(tx, intent.id, polling);

@@ -15,6 +15,8 @@ export interface StepOutcome {
   apply(tx: ProjectTransaction, intent: Intent): Intent;
   /** Null: as before the step. */
   readonly progress: Progress | null;
+  /** The provider's reply, for the history. */
+  readonly reply?: ProviderReply<unknown>;
 }
 
 type ProviderStep = Exclude<Step, "wait" | "end" | "createPayment">;
@@ -29,25 +31,32 @@ export async function callProvider(
   const connection = await ramp.providers.get(projectId, intent);
   switch (step) {
     case "startOnboarding":
-      return onboardingOutcome(ramp, intent, step, await startOnboarding(intent, connection));
-    case "checkOnboarding":
-      return onboardingOutcome(ramp, intent, step, await connection.provider.onboarding(intent.id));
+    case "checkOnboarding": {
+      const isFirst = step === "startOnboarding";
+      const reply = await (isFirst
+        ? startOnboarding(intent, connection)
+        : connection.provider.onboarding(intent.id));
+      return { ...onboardingOutcome(ramp, intent, step, reply), reply };
+    }
+    case "withdrawOrder": {
+      const reply = await withdraw(intent, connection);
+      return { ...(await withdrawalOutcome(ramp, intent, connection, reply)), reply };
+    }
     case "execute":
-      return executionOutcome(ramp, intent, step, connection, await execute(intent, connection));
-    case "withdrawOrder":
-      return withdrawalOutcome(ramp, intent, connection, await withdraw(intent, connection));
     case "checkExecution":
-      return executionOutcome(
-        ramp,
-        intent,
-        step,
-        connection,
-        await connection.provider.execution(transactionId(intent)),
-      );
-    case "cancelExecution":
-      return executionOutcome(ramp, intent, step, connection, await cancel(intent, connection));
+    case "cancelExecution": {
+      const reply = await EXECUTION_CALLS[step](intent, connection);
+      return { ...(await executionOutcome(ramp, intent, step, connection, reply)), reply };
+    }
   }
 }
+
+const EXECUTION_CALLS = {
+  execute,
+  checkExecution: (intent: Intent, { provider }: ProviderConnection) =>
+    provider.execution(transactionId(intent)),
+  cancelExecution: cancel,
+} as const;
 
 async function startOnboarding({ id, onboardingOrder }: Intent, { provider }: ProviderConnection) {
   if (onboardingOrder === null) throw new Error("The intent has no onboarding order.");
@@ -230,10 +239,11 @@ function unanswered(
   return {
     apply: (_tx, current) => {
       const failedAttempts = current.failedAttempts + 1;
-      const isStuck = failedAttempts >= polling.attentionAfter;
+      // An end that the operator recorded stands without the provider.
+      const isResolved = isTerminal(current.status) && current.resolvedReason !== null;
+      const isStuck = failedAttempts >= polling.attentionAfter && !isResolved;
       const stuck = `PROVIDER_FAILS: ${step} has failed ${String(polling.attentionAfter)} times in a row: ${reason}`;
-      const attentionReason =
-        current.attentionReason ?? (isStuck && stuck !== current.resolvedReason ? stuck : null);
+      const attentionReason = current.attentionReason ?? (isStuck ? stuck : null);
       return { ...current, failedAttempts, attentionReason };
     },
     progress: "unanswered",

@@ -154,6 +154,15 @@ function recordTransactionEvent(
   });
 }
 
+/** What the provider reports right after the operator resolved an intent counts as resolved. */
+export function recordResolution(tx: ProjectTransaction, intent: Intent, reason: string | null): Intent {
+  tx.write(`UPDATE ramp.intents SET resolved_reason = $2 WHERE ${OF_PROJECT} AND id = $1`, [
+    intent.id,
+    reason,
+  ]);
+  return { ...intent, resolvedReason: reason };
+}
+
 /** Writes whether the intent needs the operator's attention, and why. */
 export function recordAttention(tx: ProjectTransaction, { id, customerId, attentionReason }: Intent): void {
   tx.write(

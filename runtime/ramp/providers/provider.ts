@@ -113,6 +113,7 @@ export class HttpProvider implements Provider {
   readonly #policy: CallPolicy;
   readonly #breaker: IPolicy;
   readonly #retries: IPolicy;
+  #lastFailure = "";
 
   constructor(options: HttpProviderOptions) {
     this.#options = options;
@@ -184,9 +185,12 @@ export class HttpProvider implements Provider {
     };
     const policy = overrides.timeoutMs === undefined ? this.#retries : this.#breaker;
     try {
-      return await policy.execute(() => this.#attempt(name, call));
+      const reply = await policy.execute(() => this.#attempt(name, call));
+      if (reply.kind === "unavailable") this.#lastFailure = reply.reason;
+      return reply;
     } catch (error) {
-      if (error instanceof BrokenCircuitError) return { kind: "unavailable", reason: "circuit open" };
+      if (error instanceof BrokenCircuitError)
+        return { kind: "unavailable", reason: `circuit open after: ${this.#lastFailure}` };
       throw error;
     }
   }

@@ -3,6 +3,8 @@ import type { OperatorTransaction, RampDatabase } from "../database/ramp-databas
 import { listAttention, type StuckIntent } from "../intents/intent-rows.js";
 import { Providers } from "../providers/provider-connections.js";
 import { type Vault, unreadableSecrets } from "../vault.js";
+import { type RecordedAnswer, readAnswers } from "../intents/provider-answers.js";
+import { type AuditEntry, listAudit } from "./audit.js";
 import type { IntentStatus } from "../intents/intent.js";
 import { failed, type SetupResult, succeeded } from "./result.js";
 
@@ -17,6 +19,9 @@ interface Finding {
 /** A due row that no server has taken up for this long means that none runs or that all are stuck. */
 const OVERDUE = "interval '1 minute'";
 const RECENT = "interval '7 days'";
+/** Deliveries to a disabled endpoint wait on purpose. */
+const TO_ENABLED =
+  "EXISTS (SELECT FROM ramp.webhook_endpoints e WHERE e.project_id = d.project_id AND e.id = d.endpoint_id AND e.enabled)";
 
 /** Checks the installation: keys, providers, queues, and what needs the operator. */
 export async function diagnose(database: RampDatabase, vault: Vault): Promise<readonly Finding[]> {
@@ -64,8 +69,8 @@ async function checkProviders(database: RampDatabase, vault: Vault): Promise<rea
 async function checkQueues(tx: OperatorTransaction): Promise<readonly Finding[]> {
   const row = await tx.row<{ intents: number; deliveries: number; exhausted: number }>(
     `SELECT (SELECT count(*)::int FROM ramp.intents WHERE next_poll_at < now() - ${OVERDUE}) AS intents,
-       (SELECT count(*)::int FROM ramp.webhook_deliveries WHERE status = 'PENDING' AND attempt_at < now() - ${OVERDUE}) AS deliveries,
-       (SELECT count(*)::int FROM ramp.webhook_deliveries WHERE status = 'EXHAUSTED' AND updated_at > now() - ${RECENT}) AS exhausted`,
+       (SELECT count(*)::int FROM ramp.webhook_deliveries d WHERE d.status = 'PENDING' AND d.attempt_at < now() - ${OVERDUE} AND ${TO_ENABLED}) AS deliveries,
+       (SELECT count(*)::int FROM ramp.webhook_deliveries d WHERE d.status = 'EXHAUSTED' AND d.updated_at > now() - ${RECENT} AND ${TO_ENABLED}) AS exhausted`,
   );
   const { intents = 0, deliveries = 0, exhausted = 0 } = row ?? {};
   const isMoving = intents + deliveries === 0;
@@ -115,11 +120,13 @@ interface IntentSummary {
   readonly provider: string;
   readonly createdAt: Date;
   readonly updatedAt: Date;
+  /** Why it needs attention; null when it does not. */
+  readonly attention: string | null;
 }
 
 const SUMMARY = `SELECT i.id AS "intentId", i.project_id AS "projectId", i.customer_id AS "customerId", i.status, i.type,
     i.src_amount::text AS "srcAmount", i.src_currency AS "srcCurrency", i.dest_currency AS "destCurrency", c.code AS provider,
-    i.created_at AS "createdAt", i.updated_at AS "updatedAt"
+    i.created_at AS "createdAt", i.updated_at AS "updatedAt", i.attention_reason AS attention
   FROM ramp.intents i JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id`;
 
 /** The newest intents; null does not narrow. */
@@ -148,13 +155,27 @@ interface HistoryEntry {
 /** One intent and its history. */
 export async function showIntent(
   database: RampDatabase,
+  vault: Vault,
   id: string,
-): Promise<SetupResult<IntentSummary & { readonly history: readonly HistoryEntry[] }>> {
+): Promise<SetupResult<IntentDetails>> {
   const found = isUuid(id)
     ? await database.asOperator((tx) => tx.row<IntentSummary>(`${SUMMARY} WHERE i.id = $1`, [id]))
     : null;
   if (found === null) return failed(`There is no intent ${id}.`);
-  return succeeded({ ...found, history: await database.asOperator((tx) => historyOf(tx, found)) });
+  return succeeded({
+    ...found,
+    history: await database.asOperator((tx) => historyOf(tx, found)),
+    answers: await database.asOperator((tx) => readAnswers(tx, vault, found)),
+    actions: await listAudit(database, { intentId: found.intentId, limit: 100 }),
+  });
+}
+
+interface IntentDetails extends IntentSummary {
+  readonly history: readonly HistoryEntry[];
+  /** What the provider answered. */
+  readonly answers: readonly RecordedAnswer[];
+  /** What operators did. */
+  readonly actions: readonly AuditEntry[];
 }
 
 function historyOf(tx: OperatorTransaction, { projectId, intentId }: IntentSummary): Promise<HistoryEntry[]> {
@@ -162,7 +183,7 @@ function historyOf(tx: OperatorTransaction, { projectId, intentId }: IntentSumma
     `SELECT e.created_at AS at, e.type AS event, e.body::json -> 'data' AS data,
        COALESCE((SELECT json_object_agg(d.status, d.count) FROM (SELECT status, count(*) FROM ramp.webhook_deliveries
          WHERE project_id = e.project_id AND event_id = e.id GROUP BY status) d), '{}') AS deliveries
-     FROM ramp.events e WHERE e.project_id = $1 AND e.body::json -> 'data' ->> 'intentId' = $2 ORDER BY e.created_at, e.id`,
+     FROM ramp.events e WHERE e.project_id = $1 AND e.intent_id = $2 ORDER BY e.sequence`,
     [projectId, intentId],
   );
 }

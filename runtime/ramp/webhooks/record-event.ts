@@ -44,10 +44,10 @@ export function recordEvent(
   const tail = JSON.stringify({ projectId: tx.projectId, ...data });
   tx.write(
     `WITH event AS (
-       INSERT INTO ramp.events (id, type, sequence, body) SELECT $1, $2, n, $3 || n || $4
+       INSERT INTO ramp.events (id, type, intent_id, sequence, body) SELECT $1, $2, $5::uuid, n, $3 || n || $4
        FROM nextval('ramp.event_sequence') AS n RETURNING id)
      INSERT INTO ramp.webhook_deliveries (event_id, endpoint_id, attempt_at)
      SELECT event.id, e.id, now() FROM event, ramp.webhook_endpoints e WHERE ${ofProject("e")} AND e.enabled`,
-    [newId(), type, `${head},"sequence":`, `,"data":${tail}}`],
+    [newId(), type, `${head},"sequence":`, `,"data":${tail}}`, data["intentId"] ?? null],
   );
 }

@@ -6,6 +6,7 @@ import type {
   Movement,
   ProviderQuote,
   QuoteRequest,
+  Refund,
 } from "../../../runtime/ramp/providers/protocol.js";
 import { connectProvider } from "../../../runtime/ramp/setup/integrations.js";
 import type { SetupResult } from "../../../runtime/ramp/setup/result.js";
@@ -68,6 +69,8 @@ export interface CardProvider {
   execution: Partial<Execution>;
   /** So many of the next orders of an execution are received, but the connection is dropped. */
   dropOrders: number;
+  /** The key id that it accepts; requests with another get 401. */
+  keyId: string;
   /** The bodies of the requests with an idempotency key, by key. */
   readonly bodies: Map<string, string[]>;
   connect(world: World, project: TestProject): Promise<SetupResult<{ readonly providerId: string }>>;
@@ -100,8 +103,12 @@ export async function ownCardProvider(): Promise<CardProvider> {
     const [, resource, named = ""] = path.split("/");
     const order = body as { id: string; movement: Movement } | null;
     if (order?.movement) provider.ordered.push(order.movement);
-    const id = order?.id ?? named;
+    const id = named === "" ? (order?.id ?? "") : named;
     if (resource === "onboardings") return { id, requirements: [] };
+    if (path.endsWith("/refunds")) {
+      const refunds = [...(provider.execution.refunds ?? []), body as Refund];
+      provider.execution = { ...provider.execution, refunds };
+    }
     const { status, execution } = provider;
     return { id, reference: "r", status, failureReason: null, instructions: [], ...execution };
   };
@@ -111,6 +118,10 @@ export async function ownCardProvider(): Promise<CardProvider> {
     request.on("data", (chunk: Buffer) => (text += chunk.toString()));
     request.on("end", () => {
       const body = JSON.stringify(answer(request.url ?? "", text === "" ? null : JSON.parse(text)));
+      if (request.headers["x-provider-key-id"] !== provider.keyId)
+        return void response
+          .writeHead(401)
+          .end(JSON.stringify({ error: "UNAUTHORIZED", message: "Unknown key." }));
       const key = String(request.headers["idempotency-key"] ?? "");
       if (key !== "") provider.bodies.set(key, [...(provider.bodies.get(key) ?? []), text]);
       if (key.startsWith("execution:") && provider.dropOrders > 0) {
@@ -140,9 +151,15 @@ export async function ownCardProvider(): Promise<CardProvider> {
     answerOrder: () => Promise.resolve(),
     execution: {},
     dropOrders: 0,
+    keyId: "key",
     bodies: new Map(),
     connect: ({ database, vault }, { id }) =>
-      connectProvider(database, vault, id, { provider: "cards", url, keyId: "key", secret: "secret" }),
+      connectProvider(database, vault, id, {
+        provider: "cards",
+        url,
+        keyId: provider.keyId,
+        secret: "secret",
+      }),
   };
   return provider;
 }

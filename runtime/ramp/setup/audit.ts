@@ -1,0 +1,66 @@
+import { newId } from "../database/id.js";
+import type { RampDatabase } from "../database/ramp-database.js";
+
+/** A change that somebody makes (runtime/ramp/README.md, Operations). */
+export interface AuditedAction {
+  /** Who. */
+  readonly actor: string;
+  /** What, such as `intent resolve`. */
+  readonly action: string;
+  readonly projectId: string | null;
+  readonly intentId: string | null;
+  /** Why. */
+  readonly note: string | null;
+  /** What was given, without secrets. */
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+/** Records an action before it runs, and its outcome after it: one that ends with a crash is recorded too. */
+export async function audited<T>(
+  database: RampDatabase,
+  { actor, action, projectId, intentId, note, arguments: given }: AuditedAction,
+  run: () => Promise<T>,
+  outcomeOf: (result: T) => string,
+): Promise<T> {
+  const id = newId();
+  await database.asOperator((tx) =>
+    tx.rows(
+      "INSERT INTO ramp.audit_log (id, actor, action, project_id, intent_id, note, arguments) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+      [id, actor, action, projectId, intentId, note, JSON.stringify(given)],
+    ),
+  );
+  const end = (outcome: string): Promise<unknown> =>
+    database.asOperator((tx) =>
+      tx.rows("UPDATE ramp.audit_log SET outcome = $2 WHERE id = $1", [id, outcome]),
+    );
+  try {
+    const result = await run();
+    await end(outcomeOf(result));
+    return result;
+  } catch (error) {
+    await end("failed").catch(() => undefined);
+    throw error;
+  }
+}
+
+/** A recorded action. */
+export interface AuditEntry extends AuditedAction {
+  readonly at: Date;
+  /** `done`, or why it was not; null: it is under way, or a crash ended it. */
+  readonly outcome: string | null;
+}
+
+const COLUMNS = `at, actor, action, project_id AS "projectId", intent_id AS "intentId", note, arguments, outcome`;
+
+/** The newest actions first; null: of all intents. */
+export function listAudit(
+  database: RampDatabase,
+  { intentId, limit }: { readonly intentId: string | null; readonly limit: number },
+): Promise<AuditEntry[]> {
+  return database.asOperator((tx) =>
+    tx.rows<AuditEntry>(
+      `SELECT ${COLUMNS} FROM ramp.audit_log WHERE $1::uuid IS NULL OR intent_id = $1 ORDER BY at DESC, id DESC LIMIT $2`,
+      [intentId, limit],
+    ),
+  );
+}
