@@ -92,7 +92,7 @@ const KINDS: readonly (readonly [string, Partial<CardProvider>, Partial<CardProv
       status: "AWAITING_FUNDS",
       execution: {
         instructions: [{ encoding: "DISPLAY", type: "BANK", details: { amount: "7" } }],
-      } as Partial<Execution>,
+      },
     },
     null,
   ],

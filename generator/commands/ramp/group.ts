@@ -92,7 +92,7 @@ async function runCommand(
     const context = { ...session, ramp };
     const attempt = async (): Promise<SetupResult<Printed>> => {
       const result = await run(context);
-      return "ok" in result ? (result as SetupResult<Printed>) : { ok: true, value: result };
+      return "ok" in result ? result : { ok: true, value: result };
     };
     const outcome = await (READS.test(command) ? attempt() : auditedRun(context, command, flags, attempt));
     if (!outcome.ok) return { exit: EXIT.error, errors: [outcome.problem] };
