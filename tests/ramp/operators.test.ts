@@ -2,7 +2,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { createLogger } from "../../runtime/server/logger.js";
 import { clientAddress } from "../../runtime/server/headers.js";
-import type { Execution } from "../../runtime/ramp/providers/protocol.js";
 import { startRamp } from "../../runtime/ramp/start-ramp.js";
 import {
   CARD_CAPABILITIES,
