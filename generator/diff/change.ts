@@ -130,8 +130,8 @@ export const KINDS = {
   "max-length-lowered": breaking("max_length lowered", "Longer values get 400."),
   "max-length-raised": compatible("max_length raised", "Accepted values stay accepted."),
   "unfiltered-refused": breaking("A filter is now required", "Calls without a filter get 400."),
-  "unfiltered-allowed": warning(
-    "No filter is required any more",
+  "unfiltered-allowed": exposing(
+    "Whole table open to callers with a key",
     "Callers with a key can read all rows instead of those that they know to filter by.",
   ),
   "require-any-of-added": breaking("require_any_of added", "Calls without one of these filters get 400."),
@@ -152,7 +152,10 @@ export const KINDS = {
   "column-added": compatible("Column added", "JSON and CSV clients read fields by name."),
   "column-retyped": breaking("Column retyped", "The new values do not fit the documented JSON type."),
   "column-narrowed": compatible("Column type narrowed", "Every new value fits the documented JSON type."),
-  "column-lengthened": compatible("Text column may be longer", "It stays a JSON string."),
+  "column-lengthened": warning(
+    "Text column may be longer",
+    "It stays a JSON string; a client that stores fewer characters can cut it.",
+  ),
   "column-shortened": warning("Text column may be shorter", "A cast to the new type cuts longer values."),
   "column-text-changed": warning(
     "Text of a column changed",

@@ -181,7 +181,8 @@ export function acceptsFilterValues(base: ColumnType, head: ColumnType): boolean
   if (isAnyJson(base) || isAnyJson(head)) return true;
   switch (head.kind) {
     case "integer":
-      return base.kind === "integer" && contains(head, base);
+      // A number outside of the column's range selects no row.
+      return base.kind === "integer";
     case "decimal":
     case "float":
       return base.kind === "integer" || base.kind === "decimal" || base.kind === "float";

@@ -51,14 +51,15 @@ const WRAPPED: Readonly<Record<string, string>> = {
 function fieldLines({ kind, subject, before, after }: Change): readonly string[] {
   const field = (sign: "-" | "+", value: string): string => `${sign}  ${JSON.stringify(subject)}: ${value},`;
   if (kind === "column-made-nullable") return [field("-", example(before)), field("+", "null")];
-  return [
-    ...(before === null ? [] : [field("-", example(before))]),
-    ...(after === null ? [] : [field("+", example(after))]),
-  ];
+  const [was, is] = [before, after].map((type) => (type === null ? null : example(type)));
+  if (was === is) return [];
+  return [...(was == null ? [] : [field("-", was)]), ...(is == null ? [] : [field("+", is)])];
 }
 
-function example(type: string | null): string {
-  return exampleOf(parseColumnType(type ?? undefined), type);
+function example(text: string | null): string {
+  const type = text?.replace(/ as a string\b.*| in \S+$/, "") ?? null;
+  const value = exampleOf(parseColumnType(type ?? undefined), type);
+  return text?.includes(" as a string") ? JSON.stringify(value) : value;
 }
 
 /** A value of a type as it stands in a response. */

@@ -137,10 +137,7 @@ function columnKind(was, is) {
 function takesSame(was, is) {
   const [[a], [b]] = [was, is].map((shape) => shape.split(" "));
   if (["any", "text", "Array", "Map", "Tuple"].includes(b) || a === "any" || a === b) {
-    if (a !== "int" || b !== "int") return true;
-    const [[, sign, bits], [, isSign, isBits]] = [was, is].map((shape) => shape.split(" ").map(Number));
-    const spare = Number(isSign === -1 && sign === 0);
-    return (isSign === sign || spare === 1) && isBits >= bits + spare;
+    return true;
   }
   return a === "int" && b === "float";
 }

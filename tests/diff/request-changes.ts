@@ -142,20 +142,20 @@ export const REQUEST_CHANGES: readonly Row[] = [
     "a filter is required",
     unfiltered(false),
     "breaking unfiltered-refused allow_unfiltered",
-    "warning unfiltered-allowed allow_unfiltered",
+    "exposing unfiltered-allowed allow_unfiltered",
   ),
   row(
     "require_any_of is added",
     requires("shop"),
     "breaking require-any-of-added require_any_of",
-    ["warning unfiltered-allowed search", "compatible require-any-of-loosened require_any_of"],
+    ["exposing unfiltered-allowed search", "compatible require-any-of-loosened require_any_of"],
     unfiltered(false),
   ),
   row(
     "require_any_of is added to a table that all may read",
     requires("shop"),
     "breaking require-any-of-added require_any_of",
-    ["warning unfiltered-allowed allow_unfiltered", "compatible require-any-of-loosened require_any_of"],
+    ["exposing unfiltered-allowed allow_unfiltered", "compatible require-any-of-loosened require_any_of"],
   ),
   row(
     "require_any_of names all parameters",

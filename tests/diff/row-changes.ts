@@ -102,6 +102,20 @@ export const ROW_CHANGES: readonly Row[] = [
     "compatible column-made-non-null shop",
   ),
   row(
+    "a filtered column gets an accepted_values test",
+    (_, { nodes }) => {
+      const { test_metadata, ...test } = nodes["test.shop.values_status"];
+      const kwargs = { values: ["shop 1", "shop 2", "shop 3"] };
+      nodes["test.shop.values_shop"] = {
+        ...test,
+        column_name: "shop",
+        test_metadata: { ...test_metadata, kwargs },
+      };
+    },
+    ["breaking parameter-values-narrowed shop", "compatible accepted-values-narrowed shop"],
+    "warning accepted-values-widened shop",
+  ),
+  row(
     "accepted_values is narrowed",
     (_, { nodes }) => (nodes["test.shop.values_status"].test_metadata.kwargs.values = ["paid"]),
     "compatible accepted-values-narrowed status",
@@ -248,6 +262,7 @@ export const ROW_CHANGES: readonly Row[] = [
         ...model,
         version: 2,
         latest_version: 2,
+        alias: "sales_v2",
         tags: model.tags.with(3, "api:sales2"),
         config: { meta },
       };

@@ -38,8 +38,8 @@ export const TYPE_CHANGES: readonly Row[] = [
   ),
   retype("amount", "numeric(18,4)", "compatible column-narrowed amount", "warning column-widened amount"),
   retype("amount", "numeric", "warning column-widened amount", "breaking column-scale-lowered amount"),
-  retype("code", "varchar(20)", "compatible column-lengthened code", "warning column-shortened code"),
-  retype("code", "text", "compatible column-lengthened code", "warning column-shortened code"),
+  retype("code", "varchar(20)", "warning column-lengthened code", "warning column-shortened code"),
+  retype("code", "text", "warning column-lengthened code", "warning column-shortened code"),
   retype("code", "char(10)", "warning column-text-changed code", "warning column-text-changed code"),
   retype(
     "code",
@@ -117,10 +117,5 @@ export const TYPE_CHANGES: readonly Row[] = [
   retype("labels", "integer[]", "breaking column-retyped labels", "breaking column-retyped labels"),
   retype("payload", "text", "breaking column-retyped payload", "breaking column-retyped payload"),
   retype("payload", null, [], []),
-  retype(
-    "id",
-    "smallint",
-    ["breaking parameter-values-narrowed ids", "compatible column-narrowed id"],
-    "warning column-widened id",
-  ),
+  retype("id", "smallint", "compatible column-narrowed id", "warning column-widened id"),
 ];

@@ -1,0 +1,163 @@
+import type { CatalogueEntry } from "../../../generator/catalogue/catalogue.js";
+import type { Severity } from "../../../generator/diff/change.js";
+import type { OracleRequest } from "./requests.js";
+
+/** A response as callers see it. */
+export interface Served {
+  readonly status: number;
+  /** Those that may differ between revisions. */
+  readonly headers: string;
+  readonly body: string;
+}
+
+/** One thing that a caller notices, and the least severity that it calls for. */
+export interface Difference {
+  readonly needs: Exclude<Severity, "compatible">;
+  readonly what: string;
+}
+
+interface Pair {
+  readonly request: OracleRequest;
+  readonly base: Served;
+  readonly head: Served;
+}
+
+/** The endpoints of both revisions. */
+export interface Revisions {
+  readonly base: readonly CatalogueEntry[];
+  readonly head: readonly CatalogueEntry[];
+}
+
+/** What callers of the base notice. */
+export function differenceBetween(pairs: readonly Pair[], revisions: Revisions): readonly Difference[] {
+  const found = pairs.flatMap((pair) => compare(pair, revisions.base));
+  return distinct([...newlyVisible(pairs, revisions.head), ...found, ...kindChanges(pairs, revisions.base)]);
+}
+
+function distinct(all: readonly Difference[]): readonly Difference[] {
+  return [...new Map(all.map((one) => [JSON.stringify(one), one])).values()];
+}
+
+function compare({ request, base, head }: Pair, entries: readonly CatalogueEntry[]): readonly Difference[] {
+  if (base.status !== 200) return [];
+  if (head.status !== 200) return [{ needs: "breaking", what: `200 → ${String(head.status)}` }];
+  const { path } = request;
+  const names = namesOf(path, entries);
+  return [
+    ...(base.headers === head.headers ? [] : [{ needs: "warning", what: "headers" } as const]),
+    ...(path.endsWith(".csv")
+      ? compareCsv(base.body, head.body)
+      : compareRows(rowsOf(base.body), rowsOf(head.body), names)),
+  ];
+}
+
+function namesOf(path: string, entries: readonly CatalogueEntry[]): readonly string[] {
+  const entry = entries.find(({ endpoint }) => path === endpoint.path);
+  return entry?.endpoint.columns.map(({ name }) => name) ?? [];
+}
+
+/** JSON clients read fields by name: fields that came are no difference. Readers of CSV may go by position. */
+function compareCsv(base: string, head: string): readonly Difference[] {
+  const [[before = ""], [after = ""]] = [base, head].map((text) => text.split("\n")) as [string[], string[]];
+  return after.trim().startsWith(before.trim()) ? [] : [{ needs: "warning", what: "columns of CSV" }];
+}
+
+/** A row by field, each value as its exact text. */
+type Row = ReadonlyMap<string, string>;
+
+interface Rows {
+  readonly shape: "list" | "envelope";
+  readonly rows: readonly Row[];
+}
+
+/** Keeps the text of numbers, which `JSON.parse` rounds. */
+function rowsOf(body: string): Rows {
+  const exact = body.replaceAll(
+    /("(?:[^"\\]|\\.)*")|(-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)/g,
+    (_, text: string | undefined, number: string) => text ?? `{"number":"${number}"}`,
+  );
+  const parsed = JSON.parse(exact) as object[] | { items: object[] };
+  const rows = Array.isArray(parsed) ? parsed : parsed.items;
+  return {
+    shape: Array.isArray(parsed) ? "list" : "envelope",
+    rows: rows.map(
+      (row) => new Map(Object.entries(row).map(([name, value]) => [name, JSON.stringify(value)])),
+    ),
+  };
+}
+
+function compareRows(base: Rows, head: Rows, names: readonly string[]): readonly Difference[] {
+  if (base.shape !== head.shape) return [{ needs: "breaking", what: "another JSON document" }];
+  const known = names.length === 0 ? [...(base.rows[0]?.keys() ?? [])] : names;
+  const [before, after] = [base, head].map(({ rows }) =>
+    rows.map((row) => known.map((name) => row.get(name))),
+  );
+  return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ needs: "warning", what: "rows" }];
+}
+
+/** Fields that are gone, or hold another kind of JSON value than any that they held. */
+function kindChanges(pairs: readonly Pair[], entries: readonly CatalogueEntry[]): readonly Difference[] {
+  return entries.flatMap(({ endpoint: { path } }) => {
+    const own = pairs.filter(
+      ({ request, base, head }) => request.path === path && base.status === 200 && head.status === 200,
+    );
+    const [before, after] = (["base", "head"] as const).map((side) =>
+      own.flatMap((pair) => rowsOf(pair[side].body).rows),
+    ) as [Row[], Row[]];
+    const names = namesOf(path, entries);
+    const known = names.length === 0 ? [...(before[0]?.keys() ?? [])] : names;
+    return known.flatMap((name) => kindChange(name, before, after));
+  });
+}
+
+function kindChange(name: string, base: readonly Row[], head: readonly Row[]): readonly Difference[] {
+  const [before, after] = [base, head].map(
+    (rows) => new Set(rows.map((row) => (row.has(name) ? kindOf(row.get(name) ?? "") : "missing"))),
+  ) as [Set<string>, Set<string>];
+  const fresh = [...after].filter((kind) => !before.has(kind));
+  if (before.size === 0 || fresh.length === 0) return [];
+  return [{ needs: "breaking", what: `${name}: ${[...before].join("/")} → ${fresh.join("/")}` }];
+}
+
+function kindOf(text: string): string {
+  if (text.startsWith('{"number":')) return "number";
+  return text.startsWith('"')
+    ? "string"
+    : text.startsWith("{")
+      ? "object"
+      : text.startsWith("[")
+        ? "list"
+        : text;
+}
+
+/** Rows and fields that a caller reads in the head and could not read in the base, by requests that need no knowledge. */
+function newlyVisible(pairs: readonly Pair[], entries: readonly CatalogueEntry[]): readonly Difference[] {
+  const secret = entries.flatMap(({ endpoint, facts }) =>
+    endpoint.columns
+      .map(({ name }) => name)
+      .filter((name) => facts.isPrivate || facts.columns.get(name)?.isPrivate),
+  );
+  return [null, "tier0", "tier1", "tier2", "tier3"].flatMap((tier): Difference[] => {
+    const own = pairs.filter(({ request }) => request.tier === tier && !request.path.endsWith(".csv"));
+    const seen = (side: "base" | "head"): Set<string> =>
+      new Set(
+        own
+          .filter((pair) => pair[side].status === 200)
+          .flatMap((pair) => identities(pair[side].body, secret)),
+      );
+    const before = seen("base");
+    const fresh = [...seen("head")].filter((row) => !before.has(row));
+    // Whoever needs no key is everybody.
+    return fresh.length === 0
+      ? []
+      : [{ needs: "exposing", what: `${tier ?? "no key"}: ${String(fresh.length)} rows more` }];
+  });
+}
+
+/** Rows by their day, which each has its own of, and the secret fields that they show. */
+function identities(body: string, secret: readonly string[]): readonly string[] {
+  return rowsOf(body).rows.flatMap((row) => [
+    row.get("day") ?? row.get("id") ?? JSON.stringify([...row]),
+    ...["hidden", ...secret].filter((name) => row.has(name)),
+  ]);
+}

@@ -1,0 +1,41 @@
+const NEW_ENDPOINT = "A new endpoint is published on purpose; at tier0 over private data it is exposing.";
+const OTHER_RELATION =
+  "Whether another relation has the same rows is not in the manifest: a renamed model or a moved schema has.";
+const ALL_BY_SEARCH = "A search for % had all rows already; now no filter stands in between.";
+const PRIVATE_NEAR = "The new column may hold the private data under another name.";
+const TESTS_WATCH = "A dbt test watches the data and does not shape it: only the documented type is wider.";
+const LATER = "Only the date in the Sunset header is later.";
+
+/** Where `diff` and what is served disagree on purpose, with the reason; `→` is forwards, `←` backwards. */
+export const EXPLAINED: Readonly<Record<string, string>> = {
+  "a column appears on a model with a private one →": PRIVATE_NEAR,
+  "a column appears beside one that is private in a model above →": PRIVATE_NEAR,
+  "the tier tag is misspelt: the model is skipped, never served to everybody ←": NEW_ENDPOINT,
+  "a model with a private column is published at tier3 →": NEW_ENDPOINT,
+  "the model is no longer published ←": NEW_ENDPOINT,
+  "the endpoint goes after its sunset →": "The announced date has passed.",
+  "the endpoint goes after its sunset ←": NEW_ENDPOINT,
+  "the model is excluded ←": NEW_ENDPOINT,
+  "the model becomes invalid ←": NEW_ENDPOINT,
+  "allow_unfiltered is turned on at tier0 →": ALL_BY_SEARCH,
+  "a filter is required ←": ALL_BY_SEARCH,
+  "the alias names the relation of a private source ←": OTHER_RELATION,
+  "the alias names a source with a private column ←": OTHER_RELATION,
+  "another model serves the path →": OTHER_RELATION,
+  "another model serves the path ←": OTHER_RELATION,
+  "the schema changes →": OTHER_RELATION,
+  "the schema changes ←": OTHER_RELATION,
+  "the alias changes →": OTHER_RELATION,
+  "the alias changes ←": OTHER_RELATION,
+  "no column is declared any more ←":
+    "Which columns a relation has beyond the declared ones is not in the manifest.",
+  "a second accepted_values test allows fewer ←": TESTS_WATCH,
+  "accepted_values is narrowed ←": TESTS_WATCH,
+  "the accepted_values test goes →": TESTS_WATCH,
+  "a filtered column gets an accepted_values test ←": TESTS_WATCH,
+  "a not_null test goes →": TESTS_WATCH,
+  "the fixed sort gets a tie-breaker ←": "Tied rows have no order any more; the database happens to keep it.",
+  "a sunset is brought forward in time ←": LATER,
+  "a sunset is brought forward below the notice ←": LATER,
+  "a newer version of the model appears →": "Only the Link header differs: it names the newer version.",
+};

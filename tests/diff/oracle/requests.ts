@@ -1,0 +1,112 @@
+import type { Endpoint, Parameter } from "../../../runtime/model/endpoint.js";
+import type { StoredRow } from "./relations.js";
+
+/** A request of one caller. */
+export interface OracleRequest {
+  readonly path: string;
+  /** Null: without a key. */
+  readonly tier: (typeof CALLERS)[number];
+  readonly method: "GET" | "POST";
+  readonly fields: Readonly<Record<string, string | readonly string[]>>;
+}
+
+export const CALLERS = [null, "tier0", "tier1", "tier2", "tier3"] as const;
+
+type Fields = OracleRequest["fields"];
+
+/** Requests that callers of an endpoint may send: each filter with values that occur and that do not, pages, sorts, bodies. */
+export function requestsTo(endpoint: Endpoint, rows: readonly StoredRow[]): readonly OracleRequest[] {
+  const { path, parameters, methods, pagination, sortableFields, requireAnyOf } = endpoint;
+  const filters = parameters.flatMap((parameter) =>
+    valuesOf(parameter, endpoint, rows).map((value): Fields => ({ [parameter.name]: value })),
+  );
+  const needed = requireAnyOf.length > 0 ? requireAnyOf : parameters.map(({ name }) => name);
+  const sufficient =
+    endpoint.allowUnfiltered && requireAnyOf.length === 0
+      ? [{}]
+      : filters.filter((one) => needed.some((name) => name in one));
+  const [first = {}] = sufficient;
+  const more: Fields[] = [
+    ...(pagination === null ? [] : [{ limit: String(pagination.maxLimit) }, { limit: "2", offset: "1" }]),
+    ...sortableFields.flatMap((field) => [{ sort_by: field }, { sort_by: field, sort_direction: "DESC" }]),
+  ].map((fields) => ({ ...first, ...fields }));
+  const all = [first, ...filters, ...filters.map((fields) => ({ ...first, ...fields })), ...more];
+  const asOwner = distinct(all).map((fields): OracleRequest => ({
+    path,
+    tier: "tier3",
+    method: "GET",
+    fields,
+  }));
+  const asOthers = CALLERS.slice(0, -1).map((tier): OracleRequest => ({
+    path,
+    tier,
+    method: "GET",
+    fields: first,
+  }));
+  const others: OracleRequest[] = [
+    { path: `${path}.csv`, tier: "tier3", method: "GET", fields: first },
+    ...(methods.includes("POST") ? [{ path, tier: "tier3", method: "POST", fields: first } as const] : []),
+  ];
+  return [...asOwner, ...asOthers, ...others];
+}
+
+/** Requests that need no knowledge of the data. */
+export function probesOf({ path, parameters, pagination }: Endpoint): readonly OracleRequest[] {
+  const limit = pagination === null ? {} : { limit: String(pagination.maxLimit) };
+  const filters = parameters.flatMap((parameter): Fields[] => {
+    switch (parameter.operator) {
+      case "ILIKE":
+        return [{ [parameter.name]: "%" }];
+      case ">=":
+        return [{ [parameter.name]: "0001-01-01" }];
+      case "<=":
+        return [{ [parameter.name]: "9999-12-31" }];
+      case "=":
+      case "IN":
+        return (parameter.values ?? []).map((value) => ({ [parameter.name]: value }));
+    }
+  });
+  return CALLERS.flatMap((tier) =>
+    [{}, ...filters].map((fields): OracleRequest => ({
+      path,
+      tier,
+      method: "GET",
+      fields: { ...limit, ...fields },
+    })),
+  );
+}
+
+function valuesOf(
+  parameter: Parameter,
+  { columns }: Endpoint,
+  rows: readonly StoredRow[],
+): readonly string[] {
+  const type = columns.find(({ name }) => name === parameter.column)?.type ?? "";
+  const unknown = /^(?:integer|bigint|numeric|double)/.test(type) ? "40000" : "x".repeat(50);
+  const stored = [
+    ...new Set(rows.map((row) => row[parameter.column]).filter((value) => value != null)),
+  ] as string[];
+  const [first = "x", second = first] = stored;
+  switch (parameter.operator) {
+    case "=":
+      return [first, first.toUpperCase(), second, `${first},${second}`, "paid", unknown];
+    case "ILIKE":
+      return [first.slice(1, 4), "%"];
+    case "IN":
+      return [
+        first,
+        first.toUpperCase(),
+        `${first},${second}`,
+        stored.slice(0, 5).join(","),
+        stored.join(","),
+        unknown,
+      ];
+    case ">=":
+    case "<=":
+      return ["0001-01-01", "2026-01-03", "9999-12-31"];
+  }
+}
+
+function distinct(all: readonly Fields[]): readonly Fields[] {
+  return [...new Map(all.map((fields) => [JSON.stringify(fields), fields])).values()];
+}

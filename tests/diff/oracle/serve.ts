@@ -1,0 +1,73 @@
+import type { CatalogueEntry } from "../../../generator/catalogue/catalogue.js";
+import { ownSchema } from "../../support/database.js";
+import { startManifest } from "../../support/service.js";
+import { differenceBetween, type Difference, type Served } from "./compare.js";
+import { type OracleRequest, probesOf, requestsTo } from "./requests.js";
+import { type Case, entriesByCase, makeSides, type Side } from "./sides.js";
+
+/** Both revisions of all cases, and what callers of each base notice. */
+export interface ServedCases {
+  readonly base: Side;
+  readonly head: Side;
+  readonly noticed: readonly (readonly Difference[])[];
+  /** Requests sent to each revision. */
+  readonly requests: number;
+}
+
+/** Serves both revisions of all cases from the database, sends each the same requests, and compares the responses. */
+export async function serveCases(cases: readonly Case[]): Promise<ServedCases> {
+  const schema = await ownSchema("CREATE EXTENSION IF NOT EXISTS citext");
+  const [base, head] = await makeSides(cases, schema);
+  const serve = async ({ manifest }: Side): Promise<string> =>
+    (await startManifest(manifest, { RATE_LIMITS: "2000000" })).url;
+  const urls = [await serve(base), await serve(head)] as const;
+  const [ofBase, ofHead] = [entriesByCase(base.catalogue), entriesByCase(head.catalogue)];
+  let requests = 0;
+  const noticed: (readonly Difference[])[] = [];
+  for (const i of cases.keys()) {
+    const revisions = { base: ofBase.get(i) ?? [], head: ofHead.get(i) ?? [] };
+    const sent = distinct([...requestsOf(base, revisions.base), ...requestsOf(head, revisions.head)]);
+    requests += sent.length;
+    const [before, after] = await Promise.all(
+      urls.map((url) => Promise.all(sent.map((one) => ask(url, one)))),
+    );
+    const pairs = sent.map((request, at) => ({
+      request,
+      base: before?.[at] as Served,
+      head: after?.[at] as Served,
+    }));
+    noticed.push(differenceBetween(pairs, revisions));
+  }
+  return { base, head, noticed, requests };
+}
+
+function requestsOf({ stored }: Side, entries: readonly CatalogueEntry[]): readonly OracleRequest[] {
+  return entries.flatMap(({ endpoint }) => [
+    ...requestsTo(endpoint, stored.get(endpoint.relation[1]) ?? []),
+    ...probesOf(endpoint),
+  ]);
+}
+
+function distinct(requests: readonly OracleRequest[]): readonly OracleRequest[] {
+  return [...new Map(requests.map((request) => [JSON.stringify(request), request])).values()];
+}
+
+async function ask(url: string, { path, tier, method, fields }: OracleRequest): Promise<Served> {
+  const search = new URLSearchParams(fields as Record<string, string>).toString();
+  const headers: Record<string, string> = tier === null ? {} : { "x-api-key": `sk_live_test_${tier}` };
+  const response = await (method === "POST"
+    ? fetch(url + path, {
+        method,
+        headers: { ...headers, "content-type": "application/json" },
+        body: JSON.stringify(fields),
+      })
+    : fetch(`${url}${path}${search === "" ? "" : `?${search}`}`, { headers }));
+  const noticed = ["content-type", "deprecation", "sunset", "link"];
+  return {
+    status: response.status,
+    headers: noticed
+      .map((name) => `${name}: ${response.headers.get(name)?.replaceAll(url, "") ?? ""}`)
+      .join("\n"),
+    body: await response.text(),
+  };
+}
