@@ -143,10 +143,10 @@ function withoutNull(type: ColumnType): string {
   }
 }
 
-function fieldType({ type }: QueryField): string {
-  if (type === "text") return "str";
-  if (type === "texts") return "Sequence[str]";
-  return type === "integer" ? "int" : `Literal[${type.oneOf.map(literal).join(", ")}]`;
+function fieldType({ type, isList }: QueryField): string {
+  const value =
+    type === "text" ? "str" : type === "integer" ? "int" : `Literal[${type.oneOf.map(literal).join(", ")}]`;
+  return isList ? `${value} | Sequence[${value}]` : value;
 }
 
 /** `/v1/bridges/volume/last_7d` → `BridgesVolumeLast7d`; the second of two paths with the same name gets a number. */

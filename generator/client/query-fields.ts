@@ -1,11 +1,14 @@
 import type { Endpoint, Parameter } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
+import { parseColumnType } from "../catalogue/column-types/column-type.js";
 import { HIDDEN } from "../manifest/strings.js";
 
 /** A field of a query: a declared parameter, or one of pagination and sorting. */
 export interface QueryField {
   readonly name: string;
-  readonly type: "text" | "texts" | "integer" | { readonly oneOf: readonly string[] };
+  readonly type: "text" | "integer" | { readonly oneOf: readonly string[] };
+  /** Whether it also takes several values. */
+  readonly isList: boolean;
   readonly description: string;
 }
 
@@ -13,10 +16,20 @@ export interface QueryField {
 export function queryFieldsOf({ endpoint, documentation }: CatalogueEntry): readonly QueryField[] {
   const parameters = endpoint.parameters.map((parameter) => ({
     name: parameter.name,
-    type: parameter.operator === "IN" ? ("texts" as const) : ("text" as const),
+    type: valuesOf(parameter, endpoint),
+    isList: parameter.operator === "IN",
     description: describe(parameter, documentation.parameters.get(parameter.name) ?? ""),
   }));
   return [...parameters, ...pageFields(endpoint), ...sortFields(endpoint)];
+}
+
+/** A parameter with `case` accepts its values in any letter case, which a union cannot express. */
+function valuesOf(parameter: Parameter, { columns }: Endpoint): QueryField["type"] {
+  const type = columns.find(({ name }) => name === parameter.column)?.type ?? null;
+  const isText = ["string", "enum"].includes(parseColumnType(type ?? undefined).kind);
+  const { values } =
+    "values" in parameter && !("case" in parameter) && isText ? parameter : { values: undefined };
+  return values === undefined ? "text" : { oneOf: values };
 }
 
 function describe({ column, operator }: Parameter, description: string): string {
@@ -30,17 +43,26 @@ function pageFields({ pagination }: Endpoint): readonly QueryField[] {
   const { defaultLimit, maxLimit } = pagination;
   const limits = `Default ${String(defaultLimit)}, at most ${String(maxLimit)}.`;
   return [
-    { name: "limit", type: "integer", description: `Rows on a page. ${limits}` },
-    { name: "offset", type: "integer", description: "Rows to skip. Default 0." },
+    { name: "limit", type: "integer", isList: false, description: `Rows on a page. ${limits}` },
+    { name: "offset", type: "integer", isList: false, description: "Rows to skip. Default 0." },
   ];
 }
 
 function sortFields({ sortableFields }: Endpoint): readonly QueryField[] {
   if (sortableFields.length === 0) return [];
   return [
-    { name: "sort_by", type: { oneOf: sortableFields }, description: "Column to sort by." },
-    { name: "sort_direction", type: { oneOf: ["ASC", "DESC"] }, description: "Default ASC." },
+    { name: "sort_by", type: { oneOf: sortableFields }, isList: false, description: "Column to sort by." },
+    { name: "sort_direction", type: { oneOf: ["ASC", "DESC"] }, isList: false, description: "Default ASC." },
   ];
+}
+
+/** Texts as sentences one after the other; each ends with a punctuation mark. */
+export function sentences(...texts: readonly string[]): string {
+  return texts
+    .map((text) => text.trim())
+    .filter((text) => text !== "")
+    .map((text) => (/[.!?…:;)]$/.test(text) ? text : `${text}.`))
+    .join(" ");
 }
 
 /** Text of a manifest for the rest of a comment line: on one line, and nothing in it hidden. */

@@ -9,7 +9,7 @@ import {
   withAcceptedValues,
 } from "../catalogue/column-types/column-type.js";
 import { visible } from "../manifest/strings.js";
-import { onOneLine, type QueryField, queryFieldsOf } from "./query-fields.js";
+import { onOneLine, type QueryField, queryFieldsOf, sentences } from "./query-fields.js";
 
 /** How a TypeScript client gives values that JSON has no type for (generator/README.md, Client). */
 export interface ValueForms {
@@ -61,7 +61,7 @@ function endpointLines(entry: CatalogueEntry, forms: ValueForms): string[] {
     const parsed = parseColumnType(type ?? undefined);
     const value = withAcceptedValues(parsed, facts.columns.get(name)?.acceptedValues);
     return [
-      ...comment("      ", [documentation.columns.get(name), noteOf(value, forms)].filter(Boolean).join(" ")),
+      ...comment("      ", sentences(documentation.columns.get(name) ?? "", noteOf(value, forms))),
       `      ${literal(name)}: ${valueType(value, forms)};`,
     ];
   });
@@ -72,7 +72,8 @@ function endpointLines(entry: CatalogueEntry, forms: ValueForms): string[] {
   return [
     ...comment("  ", `${documentation.description} (${endpoint.tier})`),
     `  ${literal(endpoint.path)}: {`,
-    ...block("row", columns),
+    // Without declared columns, rows have all columns of the relation.
+    ...(columns.length === 0 ? ["    row: Record<string, unknown>;"] : block("row", columns)),
     ...block("query", fields),
     "  };",
   ];
@@ -97,11 +98,10 @@ function block(name: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [`    ${name}: Record<never, never>;`] : [`    ${name}: {`, ...lines, "    };"];
 }
 
-function fieldType({ type }: QueryField): string {
-  if (type === "text") return "string | undefined";
-  if (type === "texts") return "readonly string[] | undefined";
-  if (type === "integer") return "number | undefined";
-  return `${type.oneOf.map(literal).join(" | ")} | undefined`;
+function fieldType({ type, isList }: QueryField): string {
+  const value =
+    type === "text" ? "string" : type === "integer" ? "number" : type.oneOf.map(literal).join(" | ");
+  return isList ? `${value} | readonly (${value})[] | undefined` : `${value} | undefined`;
 }
 
 /** A doc comment on one line; nothing in the text can end it. */

@@ -65,6 +65,11 @@ function structureOf(entry: CatalogueEntry, { StructureKind }: typeof TsMorph): 
         name: "Row",
         docs: [docText([`A row of \`${endpoint.path}\`.`, documentation.description])],
         properties: rowMembers(entry),
+        // Without declared columns, rows have all columns of the relation.
+        indexSignatures:
+          endpoint.columns.length > 0
+            ? []
+            : [{ keyName: "column", keyType: "string", returnType: "unknown" }],
       },
       {
         kind: StructureKind.Interface,

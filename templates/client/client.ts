@@ -10,7 +10,7 @@ export interface ClientOptions {
   /** Address of the API, such as `https://data.example.com`. */
   readonly baseUrl: string;
   /** Sent as `X-API-Key`; without it tier0 endpoints can be called. */
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
   /** How often a request is sent again after 429, 503 or a lost connection. Default 3. */
   readonly retries?: number;
   /** Responses to cache and revalidate with `If-None-Match`. Default 100; 0: none. */

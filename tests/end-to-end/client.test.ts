@@ -60,7 +60,7 @@ export async function run(baseUrl: string, unreliable: string, apiKey: string) {
   const [figure] = await client.rows("/v1/bridges/volume/last_7d");
   const value: number | null | undefined = figure?.value;
   const actions: (string | null)[] = [];
-  const query = { action: "Payment", start_date: "2026-06-01" };
+  const query = { action: "Payment", start_date: "2026-06-01" } as const;
   for (const row of await client.rows("/v1/altchain/altchain_card_activity_by_action/daily", query)) actions.push(row.action);
 
   const page = { token: "usdc", limit: 40, sort_by: "amount_usd", sort_direction: "DESC" } as const;

@@ -3,6 +3,7 @@ import { defineEndpoint } from "@routewright/runtime";
 
 /** A row of `/v1/bridges/volume/latest`. */
 export interface Row {
+  [column: string]: unknown;
 }
 
 /** Takes no parameters. */
