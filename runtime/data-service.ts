@@ -1,4 +1,5 @@
 import { BuildRecords } from "./warehouse/data-versions.js";
+import type { Warehouse } from "./warehouse/warehouse.js";
 import type { ActiveRelease, LoadedRelease, Release } from "./release/release.js";
 import { Metrics } from "./operations/metrics.js";
 import { openGateway, type Gateway } from "./release/gateway.js";
@@ -65,7 +66,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const usage = openUsage(environment, databaseUrl, log);
   const metrics: Metrics = new Metrics(() => ({
     ...active.current,
-    missingRelations: gateway.warehouse.missingRelations,
+    missingRelations: missingRelations(),
   }));
   const gateway = openGateway({
     ...environment,
@@ -78,10 +79,12 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
       if (log.isLevelEnabled("info")) log.info(requestFields(record), "request");
     },
   });
+  const missingRelations = (): readonly string[] => missingOf(active.current, gateway.warehouse);
   const { contentType } = metrics;
   const service = {
     title,
     documents: new Documents(title, active, builds, environment.lineageTier),
+    missingRelations,
     heldBack: () => active.current.manifest?.heldBack ?? [],
     metrics: { contentType, text: options.metricsText ?? (() => metrics.text()) },
     metricsPublic: environment.metricsPublic,
@@ -96,6 +99,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     await gateway.close();
     throw error;
   });
+  void warnOfMissingRelations(gateway, active.current, log);
   const { keys, keysFile } = environment;
   const watcher = keysFile === null ? null : new KeyFileWatcher(keys, keysFile, log);
   const stop = async (): Promise<void> => {
@@ -113,6 +117,29 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     activate: (next) =>
       activate(active, next, gateway.warehouse, connections ? "after the swap" : "before the swap"),
   };
+}
+
+/** The missing relations of a release: the warehouse still knows those of endpoints that a refresh has removed. */
+function missingOf({ endpoints }: LoadedRelease, { missingRelations }: Warehouse): readonly string[] {
+  if (missingRelations.length === 0) return [];
+  const served = new Set([...endpoints.values()].map(({ spec }) => spec.relation.join(".")));
+  return missingRelations.filter((name) => served.has(name));
+}
+
+/** Missing relations named in one log line. */
+const MAX_NAMED = 20;
+
+/** `/health` and the metrics know of missing relations from the start, not once they are called. */
+async function warnOfMissingRelations(
+  { warehouse }: Gateway,
+  { endpoints }: LoadedRelease,
+  log: Logger,
+): Promise<void> {
+  await warehouse.checkRelations([...endpoints.values()].map(({ spec }) => spec.relation));
+  const { missingRelations } = warehouse;
+  if (missingRelations.length === 0) return;
+  const relations = missingRelations.slice(0, MAX_NAMED);
+  log.warn({ missing: missingRelations.length, relations }, "the database lacks relations of endpoints");
 }
 
 /** Usage is stored in PostgreSQL. */

@@ -19,6 +19,8 @@ import { COMMON_HEADERS, isLocalCaller, setHeaders } from "./server/headers.js";
 export interface Service {
   readonly title: string;
   readonly documents: Documents;
+  /** Relations of endpoints, as `schema.name`, that the database does not have. */
+  readonly missingRelations: () => readonly string[];
   /** Endpoints whose changes the guard holds back. */
   readonly heldBack: () => readonly HeldBackEndpoint[];
   readonly metrics: MetricsText;
@@ -87,7 +89,7 @@ function status({ service }: Context): Reply {
 async function health({ gateway, service }: Context): Promise<Reply> {
   const connected = await gateway.warehouse.isReachable();
   const details = [gateway.rates.degraded, gateway.warehouse.degraded].filter((text) => text !== null);
-  const { missingRelations } = gateway.warehouse;
+  const missingRelations = service.missingRelations();
   const heldBack = service.heldBack();
   return json(connected ? 200 : 503, {
     status: connected ? (missingRelations.length > 0 ? "degraded" : "ok") : "unavailable",

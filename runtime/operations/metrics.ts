@@ -19,9 +19,10 @@ export interface ServedRelease {
   readonly manifest: {
     readonly hash: string;
     readonly loadedAt: number;
-    readonly skipped: readonly unknown[];
     readonly heldBack: readonly unknown[];
   } | null;
+  /** Number of models tagged for the API that have no endpoint. */
+  readonly skippedModels: number;
   /** Relations that endpoints need and the database does not have. */
   readonly missingRelations: readonly string[];
 }
@@ -87,8 +88,8 @@ function describeRelease(served: () => ServedRelease, registers: Registry[]): vo
     ],
     [
       "routewright_skipped_models",
-      "Models tagged for the API that the manifest in service gives no endpoint.",
-      () => served().manifest?.skipped.length ?? 0,
+      "Models tagged for the API that have no endpoint in service.",
+      () => served().skippedModels,
     ],
     [
       "routewright_held_back_endpoints",

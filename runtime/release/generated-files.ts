@@ -11,6 +11,8 @@ export interface GeneratedFiles {
   readonly files: ReadonlyMap<string, Buffer>;
   /** Tier of endpoints without a tier tag, as the folder was generated. */
   readonly defaultTier: Tier;
+  /** Number of tagged models without an endpoint, without those that their authors exclude. */
+  readonly skippedModels: number;
 }
 
 interface ReadOptions {
@@ -46,7 +48,7 @@ function readOnce(folder: string, { allowEdited = false }: ReadOptions): Generat
     throw new Error(
       `${folder} is not a generated folder, it has no ${CATALOGUE}: run \`routewright generate\`, or name another folder.`,
     );
-  const { schemaVersion, defaultTier, files } = parsedCatalogue(catalogue, folder);
+  const { schemaVersion, defaultTier, files, skipped } = parsedCatalogue(catalogue, folder);
   if (typeof schemaVersion === "number") requireSchema(`${folder} has`, schemaVersion);
   if (!isTier(defaultTier) || typeof files !== "object" || files === null) throw damaged(folder);
   const listed = new Map(Object.entries(files as Record<string, unknown>));
@@ -61,7 +63,12 @@ function readOnce(folder: string, { allowEdited = false }: ReadOptions): Generat
     if (!isIntact(catalogue)) problems.unshift(`${CATALOGUE} is not as it was generated`);
     if (problems.length > 0) throw new Error(edited(folder, problems));
   }
-  return { files: found, defaultTier };
+  return { files: found, defaultTier, skippedModels: countSkipped(skipped) };
+}
+
+function countSkipped(skipped: unknown): number {
+  const list = Array.isArray(skipped) ? (skipped as { readonly reason?: unknown }[]) : [];
+  return list.filter(({ reason }) => reason !== "excluded").length;
 }
 
 function parsedCatalogue(text: Buffer, folder: string): Readonly<Record<string, unknown>> {

@@ -114,6 +114,7 @@ function releaseOf(rendering: RenderedManifest): Release {
     openApi,
     documentation,
     modules,
+    skippedModels: manifest.skipped.length,
     manifest: { ...manifest, heldBack, loadedAt: Date.now() },
   };
 }

@@ -12,6 +12,8 @@ export interface Release {
   readonly openApi: Uint8Array;
   readonly documentation: Documentation;
   readonly modules: readonly CompiledModule[];
+  /** Number of models tagged for the API that have no endpoint. */
+  readonly skippedModels: number;
   /** Its manifest; null for a generated folder. */
   readonly manifest: ManifestVersion | null;
 }
@@ -57,6 +59,7 @@ export interface LoadedRelease {
   /** The OpenAPI document, as UTF-8. */
   readonly openApi: Uint8Array;
   readonly documentation: Documentation;
+  readonly skippedModels: number;
   readonly manifest: ManifestVersion | null;
 }
 
@@ -71,7 +74,7 @@ export interface ActiveRelease {
  * @throws when a module does not load
  */
 export function loadRelease(
-  { openApi, documentation, modules, manifest }: Release,
+  { openApi, documentation, modules, skippedModels, manifest }: Release,
   previous: LoadedRelease | null,
 ): LoadedRelease {
   const loaded = new Map(
@@ -80,7 +83,7 @@ export function loadRelease(
   const endpoints = modules.map((module) => loaded.get(module.digest) ?? evaluateModule(module));
   const byPath = new Map(endpoints.map((endpoint) => [endpoint.spec.path, endpoint]));
   if (byPath.size < endpoints.length) throw new Error(duplicatePath(modules, endpoints));
-  return { endpoints: byPath, openApi, documentation, manifest };
+  return { endpoints: byPath, openApi, documentation, skippedModels, manifest };
 }
 
 /** One of the two would be lost, with its tier. */
@@ -119,13 +122,13 @@ export async function readGeneratedRelease({
   apiTitle,
   allowEdited,
 }: GeneratedReleaseOptions): Promise<GeneratedRelease> {
-  const { modules, openApi, documentation, defaultTier } = await readGenerated(
+  const { modules, openApi, documentation, defaultTier, skippedModels } = await readGenerated(
     generated,
     `${dataDir}/cache`,
     allowEdited,
   );
   const { bytes, document } = openApi;
-  const release = { modules, openApi: bytes, documentation, manifest: null };
+  const release = { modules, openApi: bytes, documentation, skippedModels, manifest: null };
   if (apiTitle === null) return { title: document.info.title, release, defaultTier };
   const text = JSON.stringify({ ...document, info: { ...document.info, title: apiTitle } });
   return { title: apiTitle, release: { ...release, openApi: Buffer.from(text) }, defaultTier };

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Column, Relation } from "../model/endpoint.js";
-import type { QueryContext, ResultColumn, ResultColumns } from "./warehouse.js";
+import { type QueryContext, RelationMissing, type ResultColumn, type ResultColumns } from "./warehouse.js";
 
 const served = new WeakMap<ResultColumns, WeakMap<readonly Column[], ResultColumns>>();
 
@@ -24,6 +24,9 @@ function servedColumn(existing: ResultColumns, declared: Column): readonly Resul
 /** A query whose relation or column is missing is retried for this time, with exponential backoff. */
 const RETRY_MS = 2000;
 const FIRST_RETRY_PAUSE_MS = 25;
+
+/** Look-ups at a time when a server starts: few, so that requests do not wait behind them. */
+const CONCURRENT_CHECKS = 2;
 
 interface RelationsOptions {
   /** Looks the columns up. Rejects when the relation does not exist. */
@@ -55,6 +58,25 @@ export class Relations {
     const columns = this.#columns.get(relation, version);
     if (!(columns instanceof Promise)) return columns;
     return this.query(relation, { version, isStillNeeded: () => true }, (found) => Promise.resolve(found));
+  }
+
+  /**
+   * Looks up which relations exist: `missing` names the others at once, before anybody asks for them. Never rejects; stops
+   * when the database does not respond, which says nothing about its relations.
+   */
+  async check(relations: readonly Relation[]): Promise<void> {
+    const left = [...new Map(relations.map((relation) => [relationKey(relation), relation])).values()];
+    const checkNext = async (): Promise<void> => {
+      for (let relation; (relation = left.pop()) !== undefined;) {
+        try {
+          await this.#columns.renew(relation, null);
+        } catch (error) {
+          if (!(error instanceof RelationMissing)) return;
+          this.#missing.add(relation.join("."));
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: CONCURRENT_CHECKS }, checkNext));
   }
 
   /** Runs a query; retries it while dbt replaces a table or its views (runtime/README.md, Caching and freshness). */

@@ -116,6 +116,8 @@ export interface Warehouse {
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null;
   /** Why the warehouse is degraded while queries still succeed; null while it is not. */
   readonly degraded: string | null;
+  /** Looks up which relations exist, so that `missingRelations` names the others. Never rejects. */
+  checkRelations(relations: readonly Relation[]): Promise<void>;
   /** Relations, as `schema.name`, whose latest query failed because the database does not have them. */
   readonly missingRelations: readonly string[];
   /** Whether the database responds within a short time. */

@@ -28,7 +28,12 @@ it("the table of variables matches the code", () => {
 });
 
 it("the table of metrics matches /metrics", async () => {
-  const metrics = new Metrics(() => ({ endpoints: new Map(), manifest: null, missingRelations: [] }));
+  const metrics = new Metrics(() => ({
+    endpoints: new Map(),
+    manifest: null,
+    skippedModels: 0,
+    missingRelations: [],
+  }));
   const text = (await metrics.text()) + (await new WorkerMetrics().text(0));
   const shown = new Set([...text.matchAll(/^# HELP (routewright_\S+)/gm)].map(([, name = ""]) => name));
   expect(namesIn("Operations")).toEqual([...shown].sort());

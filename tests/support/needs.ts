@@ -11,6 +11,7 @@ const INSTALL = {
   "redis-server": "apt-get install redis-server",
   nginx: "apt-get install nginx",
   pgbouncer: "apt-get install pgbouncer",
+  prometheus: "apt-get install prometheus",
   psql: "apt-get install postgresql-client",
   dbt: "pip install 'dbt-core<1.12' dbt-postgres",
   mypy: "pip install mypy httpx pandas polars",

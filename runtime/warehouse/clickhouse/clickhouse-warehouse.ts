@@ -103,6 +103,10 @@ class ClickhouseWarehouse implements Warehouse {
     return this.#relations.columns(relation, version);
   }
 
+  checkRelations(relations: readonly Relation[]): Promise<void> {
+    return this.#relations.check(relations);
+  }
+
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {
     for (const { name, column, operator, value } of conditions) {
       if (operator !== "=" && operator !== "IN") continue;

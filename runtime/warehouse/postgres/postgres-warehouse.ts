@@ -140,6 +140,10 @@ class PostgresWarehouse implements Warehouse {
     return this.#relations.columns(relation, version);
   }
 
+  checkRelations(relations: readonly Relation[]): Promise<void> {
+    return this.#relations.check(relations);
+  }
+
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {
     return checkConditions(conditions, columns);
   }

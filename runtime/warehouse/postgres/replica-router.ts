@@ -45,6 +45,10 @@ class ReplicaRouter implements Warehouse {
     return this.#primary.columns(relation, version);
   }
 
+  checkRelations(relations: readonly Relation[]): Promise<void> {
+    return this.#primary.checkRelations(relations);
+  }
+
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {
     return this.#primary.check(conditions, columns);
   }

@@ -81,6 +81,7 @@ describe("metrics of several processes", () => {
     const metrics = new Metrics(() => ({
       endpoints: new Map([["/v1/a b", null]]),
       manifest: null,
+      skippedModels: 0,
       missingRelations: [],
     }));
     for (let i = 0; i < requests; i++) metrics.routes.count(record);
