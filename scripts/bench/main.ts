@@ -7,32 +7,24 @@ import { barsText, type Findings, isMet, tableText } from "./report.js";
 import type { Effort, Section } from "./sections/section.js";
 import { fairness } from "./sections/fairness.js";
 import { generate } from "./sections/generate.js";
-import { pages } from "./sections/pages.js";
 import { rampIntents } from "./sections/ramp.js";
-import { large } from "./sections/large.js";
 import { refresh } from "./sections/refresh.js";
 import { scale } from "./sections/scale.js";
 import { serve } from "./sections/serve.js";
-import { soak } from "./sections/soak.js";
 import { stream } from "./sections/stream.js";
 
 const SECTIONS: Readonly<Record<string, Section>> = {
   serve,
   scale,
-  large,
   stream,
   fairness,
   generate,
   refresh,
   ramp: rampIntents,
-  pages,
-  soak,
 };
 
 /** `--quick` runs this section only. */
 const QUICK_SECTION = "serve";
-/** Runs only when named: it takes `--minutes`. */
-const ON_DEMAND = "soak";
 
 /** Many short rounds rather than few long ones: a disturbance of the machine then falls on all subjects alike. */
 const FULL: Effort = { rounds: 9, roundMs: 2000, warmUpMs: 4000 };
@@ -44,7 +36,6 @@ const LIMIT_MS = 25 * 60_000;
 interface Options {
   readonly sections: readonly string[];
   readonly effort: Effort;
-  readonly minutes: number;
   readonly json: string;
 }
 
@@ -54,7 +45,6 @@ function readOptions(args: readonly string[]): Options {
     allowPositionals: true,
     options: {
       quick: { type: "boolean", default: false },
-      minutes: { type: "string", default: "10" },
       json: { type: "string", default: ".data/bench.json" },
     },
   });
@@ -62,13 +52,10 @@ function readOptions(args: readonly string[]): Options {
   const unknown = positionals.filter((name) => !known.includes(name));
   if (unknown.length > 0)
     throw new Error(`Unknown section ${unknown.join(", ")}. Sections: ${known.join(", ")}.`);
-  const minutes = Number(values.minutes);
-  if (!(minutes > 0 && minutes <= 120)) throw new Error("--minutes must be a number up to 120.");
-  const all = values.quick ? [QUICK_SECTION] : known.filter((name) => name !== ON_DEMAND);
+  const all = values.quick ? [QUICK_SECTION] : known;
   return {
     sections: positionals.length > 0 ? positionals : all,
     effort: values.quick ? QUICK : FULL,
-    minutes,
     json: values.json,
   };
 }
@@ -82,7 +69,6 @@ async function bench(options: Options): Promise<void> {
   for (const name of options.sections) {
     const section = await SECTIONS[name]?.({
       effort: options.effort,
-      minutes: options.minutes,
       folder,
       progress,
     });
@@ -116,13 +102,10 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => 
 let limit: NodeJS.Timeout | undefined;
 try {
   const options = readOptions(process.argv.slice(2));
-  limit = setTimeout(
-    () => {
-      console.error("error: The benchmark did not end in time.");
-      process.exit(2);
-    },
-    LIMIT_MS + options.minutes * 60_000,
-  );
+  limit = setTimeout(() => {
+    console.error("error: The benchmark did not end in time.");
+    process.exit(2);
+  }, LIMIT_MS);
   await bench(options);
 } catch (error) {
   console.error(`error: ${error instanceof Error ? error.message : String(error)}`);

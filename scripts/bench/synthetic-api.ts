@@ -104,13 +104,9 @@ const API = {
     { name: "end_date", column: "day", operator: "<=", type: "date", description: "Last day." },
   ],
   sort: [{ column: "day", direction: "DESC" }],
+  sortable_fields: ["day", "amount_usd"],
   pagination: { enabled: true, default_limit: LIMIT, max_limit: LIMIT, response: "list" },
 };
-
-/** The shortest SQL for a page of a view as JSON text. */
-export function shortestSql(view: string): string {
-  return `SELECT json_agg(t)::text AS body FROM (SELECT * FROM ${SCHEMA}.${view} ORDER BY day DESC LIMIT ${String(LIMIT)}) t`;
-}
 
 /** Writes a folder with `manifest.json` and its generated API, kept from run to run. */
 export async function generateApi(parent: string, endpoints = ENDPOINTS, views = VIEWS): Promise<string> {

@@ -7,12 +7,29 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import pg from "pg";
 
-const endpoints = JSON.parse(readFileSync(process.env.BENCH_ENDPOINTS, "utf8"));
+const views = new Map(JSON.parse(readFileSync(process.env.BENCH_ENDPOINTS, "utf8")));
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, options: "-c TimeZone=UTC" });
-const queries = new Map(endpoints.map(({ path, view, sql }) => [path, { name: view, text: sql }]));
+const SORTABLE = new Set(["day", "amount_usd"]);
+
+/** A prepared statement per view and order. */
+function queryOf(url) {
+  const [path, search = ""] = url.split("?");
+  const view = views.get(path);
+  if (view === undefined) return undefined;
+  if (search === "")
+    return { name: view, text: jsonOf(`SELECT * FROM bench.${view} ORDER BY day DESC LIMIT 1000`) };
+  const fields = new URLSearchParams(search);
+  const [from, limit, sort] = [fields.get("start_date"), Number(fields.get("limit")), fields.get("sort_by")];
+  if (!/^\d{4}-\d\d-\d\d$/.test(from) || !(limit >= 1 && limit <= 1000) || !SORTABLE.has(sort))
+    return undefined;
+  const text = jsonOf(`SELECT * FROM bench.${view} WHERE day >= $1 ORDER BY ${sort}, day DESC LIMIT $2`);
+  return { name: `${view} ${sort}`, text, values: [from, limit] };
+}
+
+const jsonOf = (rows) => `SELECT json_agg(t)::text AS body FROM (${rows}) t`;
 
 createServer((request, response) => {
-  const query = queries.get(request.url);
+  const query = queryOf(request.url);
   if (query === undefined) return response.writeHead(404).end();
   pool.query(query).then(
     ({ rows: [{ body }] }) => {

@@ -36,9 +36,6 @@ export interface LoadResult {
 export type Sample = LoadResult & { readonly cpu: number; readonly databaseCpu: number };
 
 const HAS_WRK = spawnSync("wrk", ["--version"]).error === undefined;
-export const SATURATION_GENERATOR = HAS_WRK
-  ? "wrk"
-  : "the bench's own generator (install wrk: it costs less)";
 
 /** The text of a GET request. */
 export function getRequest(path: string, key: string, ...headers: readonly string[]): string {

@@ -7,7 +7,6 @@ import { startServer, type Server } from "../process.js";
 import type { Findings } from "../report.js";
 import { interleave, median, ratioOf } from "../statistics.js";
 import { openDatabase, ROUTEWRIGHT } from "../synthetic-api.js";
-import { onRampsBesideDeliveries } from "./ramp-deliveries.js";
 import type { Setting } from "./section.js";
 
 const CONNECTIONS = 32;
@@ -29,10 +28,7 @@ const NOTE =
 /** The bench reads states far more often than a project or customer may. */
 const UNLIMITED = { RAMP_PROJECT_LIMIT: "1000000", RAMP_CUSTOMER_LIMIT: "1000000" };
 
-/**
- * Keyed intents a second, beside a server that only writes the same rows; whole on-ramps beside deliveries of another project
- * that hang.
- */
+/** Keyed intents a second, beside a server that only writes the same rows. */
 export async function rampIntents({ folder, effort, progress }: Setting): Promise<Findings> {
   progress("ramp: starting the database, the sandbox provider and the ramp");
   const database = await openDatabase(folder);
@@ -83,27 +79,9 @@ export async function rampIntents({ folder, effort, progress }: Setting): Promis
     await run(bare, effort.warmUpMs);
     await run(server, effort.warmUpMs);
     const { roundMs, rounds } = effort;
-    const throughput = findings(
+    return findings(
       await interleave({ bare: () => run(bare, roundMs), ramp: () => run(server, roundMs) }, rounds),
     );
-    progress("ramp: whole on-ramps beside deliveries that hang");
-    const [first, second] = projects;
-    if (!first || !second) throw new Error("There are no projects.");
-    const caller = {
-      port: server.port,
-      customer: `Bearer ${tokens[0] ?? ""}`,
-      project: first.authorization,
-      intent: INTENT,
-    };
-    const isolation = await onRampsBesideDeliveries(session, second.id, {
-      sandboxPort: sandbox.port,
-      caller,
-      effort,
-    });
-    return {
-      tables: [...throughput.tables, ...isolation.tables],
-      bars: [...throughput.bars, ...isolation.bars],
-    };
   } finally {
     load.stop();
     for (const close of closing) await close();

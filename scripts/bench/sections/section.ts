@@ -12,8 +12,6 @@ export interface Effort {
 /** What a section gets. */
 export interface Setting {
   readonly effort: Effort;
-  /** Duration of the soak. */
-  readonly minutes: number;
   /** Folder for files, kept from run to run. */
   readonly folder: string;
   readonly progress: (line: string) => void;
