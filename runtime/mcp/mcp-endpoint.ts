@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
-import { httpError, type HttpError } from "../model/errors.js";
+import { httpError, type HttpError, isHttpError, type Result } from "../model/errors.js";
 import type { Documents } from "../pages/documents.js";
 import type { Gateway } from "../release/gateway.js";
 import { type RequestContext, type HttpRoute, markCounted, serveRequest } from "../release/serve-request.js";
@@ -33,7 +33,7 @@ export async function serveMcp(
     handle: async (context) => {
       const message = await messageOf(request);
       if (message === null) return NO_ROWS;
-      if ("code" in message) return message;
+      if (isHttpError(message)) return message;
       const error = await countBatch(gateway, request, message.json);
       return error ?? answerMessage(context, documents, run, message.json);
     },
@@ -75,7 +75,7 @@ async function answerMessage(
 }
 
 /** The JSON message of the body; null when the client has disconnected. */
-async function messageOf(request: IncomingMessage): Promise<{ readonly json: unknown } | HttpError | null> {
+async function messageOf(request: IncomingMessage): Promise<Result<{ readonly json: unknown }> | null> {
   const text = await readBodyText(request);
   if (typeof text !== "string") return text;
   const error = complexityError(text);

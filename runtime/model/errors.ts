@@ -217,6 +217,13 @@ export interface HttpError {
   readonly retryAfter: number | null;
 }
 
+/** A value, or the error with which the request is refused. Faults are thrown. */
+export type Result<T> = T | HttpError;
+
+export function isHttpError(result: unknown): result is HttpError {
+  return typeof result === "object" && result !== null && "code" in result && "retryAfter" in result;
+}
+
 /** Creates an error of the table, with a value for each placeholder of its text. */
 export function httpError<C extends ErrorCode>(
   code: C,

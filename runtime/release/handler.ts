@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { Endpoint } from "../model/endpoint.js";
-import { httpError, type HttpError } from "../model/errors.js";
+import { httpError, isHttpError, type Result } from "../model/errors.js";
 import type { ResolvedQuery } from "../model/query.js";
 import {
   bodyFields,
@@ -79,7 +79,7 @@ function gatewayOf(request: IncomingMessage): Gateway {
   );
 }
 
-type Outcome = Sent | HttpError;
+type Outcome = Result<Sent>;
 
 /** Serves one request to an endpoint, or to an unknown path (null), and records it. Never rejects. */
 export async function handleRequest(
@@ -149,7 +149,7 @@ async function answer(context: DataContext, endpoint: Endpoint): Promise<Outcome
   const { gateway, request, caller } = context;
   const fields = await readFields(request);
   if (fields === null) return NO_ROWS;
-  if ("code" in fields) return fields;
+  if (isHttpError(fields)) return fields;
   const format = formatOf(request, endpoint);
   const options = {
     format: format === "csv" ? gateway.csvFormat : format,
@@ -158,12 +158,12 @@ async function answer(context: DataContext, endpoint: Endpoint): Promise<Outcome
   if (fields === NO_FIELDS)
     return sendRows(context, endpoint, fields, resolveDefaultQuery(endpoint, options));
   const selection = readParameters(endpoint, fields, request.method === "POST" ? "body" : "query");
-  if ("code" in selection) return selection;
+  if (isHttpError(selection)) return selection;
   return sendRows(context, endpoint, fields, resolveQuery(endpoint, selection, options));
 }
 
 /** The fields of the query string, or of the body of a POST. Null when the client disconnected while sending. */
-function readFields(request: DataRequest): RawFields | HttpError | Promise<RawFields | HttpError | null> {
+async function readFields(request: DataRequest): Promise<Result<RawFields> | null> {
   const { url = "" } = request;
   const mark = url.indexOf("?");
   const query = mark === -1 ? "" : url.slice(mark + 1);
@@ -171,7 +171,7 @@ function readFields(request: DataRequest): RawFields | HttpError | Promise<RawFi
   return query === "" ? readBodyFields(request) : httpError("queryOnPost");
 }
 
-async function readBodyFields(request: DataRequest): Promise<RawFields | HttpError | null> {
+async function readBodyFields(request: DataRequest): Promise<Result<RawFields> | null> {
   if (request.body !== undefined) return objectFields(request.body);
   const text = await readBodyText(request);
   return typeof text === "string" ? bodyFields(text) : text;
@@ -181,9 +181,9 @@ async function sendRows(
   context: DataContext,
   endpoint: Endpoint,
   fields: RawFields,
-  resolved: KeyedQuery | HttpError,
+  resolved: Result<KeyedQuery>,
 ): Promise<Outcome> {
-  if ("code" in resolved) return resolved;
+  if (isHttpError(resolved)) return resolved;
   const { gateway, requestId } = context;
   try {
     return await queryAndSend(context, endpoint, fields, resolved);

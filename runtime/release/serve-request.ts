@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { httpError, type HttpError } from "../model/errors.js";
+import { httpError, type HttpError, isHttpError, type Result } from "../model/errors.js";
 import type { Tier } from "../model/tier.js";
 import { authorize, type Authorization, callerHeaders, peek, requireTier } from "../request/authorize.js";
 import { NO_ROWS, type Sent } from "../response/respond.js";
@@ -18,10 +18,10 @@ export interface HttpRoute<Request extends IncomingMessage = IncomingMessage> {
   /** Tier that a caller needs; without one the path is public. */
   readonly tier?: Tier;
   /** The response, or what has been sent already. */
-  handle(context: RequestContext<Request>): Result | Promise<Result>;
+  handle(context: RequestContext<Request>): Outcome | Promise<Outcome>;
 }
 
-type Result = Reply | HttpError | Sent;
+type Outcome = Result<Reply | Sent>;
 
 /** A request that has passed the key, the rate limit, the tier and the method. */
 export interface RequestContext<Request extends IncomingMessage = IncomingMessage> {
@@ -72,11 +72,10 @@ export async function serveRequest<Request extends IncomingMessage>(
   const context = { gateway, request, response, requestId, caller, headers };
   const result = refusal(route, context) ?? (await run(route, context));
   if (!("status" in result)) return { caller, requestId, sent: result, error: null };
-  const error = "code" in result ? result : null;
-  const bytes =
-    "code" in result
-      ? sendHttpError(response, result, route.allowed, headers)
-      : send(response, result, headers);
+  const error = isHttpError(result) ? result : null;
+  const bytes = isHttpError(result)
+    ? sendHttpError(response, result, route.allowed, headers)
+    : send(response, result, headers);
   return { caller, requestId, sent: { ...NO_ROWS, bytes }, error };
 }
 
@@ -96,7 +95,7 @@ function requireMethod(allowed: string, { method = "" }: IncomingMessage): HttpE
 async function run<Request extends IncomingMessage>(
   route: HttpRoute<Request>,
   context: RequestContext<Request>,
-): Promise<Result> {
+): Promise<Outcome> {
   try {
     return await route.handle(context);
   } catch (error) {

@@ -28,12 +28,9 @@ export interface AccessControl {
 }
 
 /** Checks the key, then the rate limit (runtime/README.md, Requests). Every request counts, refused ones too. */
-export function authorize(access: AccessControl, request: Origin): Authorization | Promise<Authorization> {
+export async function authorize(access: AccessControl, request: Origin): Promise<Authorization> {
   const caller = identify(access, request);
-  const window = access.rates.hit(caller.counter);
-  return window instanceof Promise
-    ? window.then((counted) => checkLimit(access, caller, counted))
-    : checkLimit(access, caller, window);
+  return checkLimit(access, caller, await access.rates.hit(caller.counter));
 }
 
 /** As `authorize`, for paths without a limit: reports the window without counting. An unknown key still counts. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { httpError, type HttpError } from "../model/errors.js";
+import { httpError, type HttpError, type Result } from "../model/errors.js";
 import type { Page } from "../model/query.js";
 
 /** The parameters of a request, before they are checked: by name, in the order sent. */
@@ -29,7 +29,7 @@ const MAX_BODY_VALUES = 10_000;
 const MAX_BODY_DEPTH = 8;
 
 /** The fields of a JSON body; an empty body is `{}`. */
-export function bodyFields(text: string): RawFields | HttpError {
+export function bodyFields(text: string): Result<RawFields> {
   if (text.trim() === "") return NO_FIELDS;
   const error = complexityError(text);
   if (error) return error;
@@ -66,7 +66,7 @@ function isTooComplex(text: string): boolean {
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b];
 
 /** The fields of a parsed body. */
-export function objectFields(json: unknown): RawFields | HttpError {
+export function objectFields(json: unknown): Result<RawFields> {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return httpError("bodyNotObject");
   const values = Object.entries(json as Record<string, unknown>);
   return new Map(values.map(([name, value]) => [name, { from: "body", value }]));
@@ -92,7 +92,7 @@ function quoted(number: string): string {
 }
 
 /** The text of a single value; null when it is absent. */
-export function readSingle(name: string, raw: RawValue): string | HttpError | null {
+export function readSingle(name: string, raw: RawValue): Result<string> | null {
   if (raw.from === "query") {
     const texts = raw.texts.map((text) => text.trim()).filter((text) => text !== "");
     return texts.length > 1 ? httpError("notSingle", { name }) : (texts[0] ?? null);
@@ -102,7 +102,7 @@ export function readSingle(name: string, raw: RawValue): string | HttpError | nu
 }
 
 /** The texts of a list: a repeated name, comma-separated text, or a JSON array; null when it is absent or empty. */
-export function readList(name: string, raw: RawValue): readonly string[] | HttpError | null {
+export function readList(name: string, raw: RawValue): Result<readonly string[]> | null {
   const texts = raw.from === "query" ? raw.texts.flatMap(split) : bodyList(raw.value);
   if (texts === undefined) return httpError("notSingle", { name });
   return texts.length === 0 ? null : texts;

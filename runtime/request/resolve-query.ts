@@ -15,7 +15,7 @@ import {
   type Direction,
   type SortKey,
 } from "../model/endpoint.js";
-import { type HttpError, httpError } from "../model/errors.js";
+import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import { NO_FIELDS, type RawFields, type RawValue, readSingle, readList } from "./request-fields.js";
 import { isDate } from "../model/calendar-date.js";
 
@@ -40,17 +40,17 @@ export function resolveQuery(
   return { query, key: queryKey(query) };
 }
 
-const defaultQueries = new WeakMap<Endpoint, Map<string, KeyedQuery | HttpError>>();
+const defaultQueries = new WeakMap<Endpoint, Map<string, Result<KeyedQuery>>>();
 
 /** The query of a request without parameters, made once per endpoint and options. */
-export function resolveDefaultQuery(endpoint: Endpoint, options: ResponseOptions): KeyedQuery | HttpError {
+export function resolveDefaultQuery(endpoint: Endpoint, options: ResponseOptions): Result<KeyedQuery> {
   let queries = defaultQueries.get(endpoint);
-  if (!queries) defaultQueries.set(endpoint, (queries = new Map<string, KeyedQuery | HttpError>()));
+  if (!queries) defaultQueries.set(endpoint, (queries = new Map<string, Result<KeyedQuery>>()));
   const key = `${options.format} ${String(options.timeoutMs)}`;
   const known = queries.get(key);
   if (known) return known;
   const selection = readParameters(endpoint, NO_FIELDS, "query");
-  const resolved = "code" in selection ? selection : resolveQuery(endpoint, selection, options);
+  const resolved = isHttpError(selection) ? selection : resolveQuery(endpoint, selection, options);
   queries.set(key, resolved);
   return resolved;
 }
@@ -63,17 +63,17 @@ export function readParameters(
   endpoint: Endpoint,
   fields: RawFields,
   source: "query" | "body",
-): Selection | HttpError {
+): Result<Selection> {
   const unknown = unknownNames(endpoint, fields, source);
   if (unknown) return unknown;
   const conditions = readConditions(endpoint, fields);
-  if ("code" in conditions) return conditions;
+  if (isHttpError(conditions)) return conditions;
   const missing = missingFilter(endpoint, conditions);
   if (missing) return missing;
   const page = readPage(endpoint.pagination, fields);
-  if (page !== null && "code" in page) return page;
+  if (isHttpError(page)) return page;
   const sort = readSort(endpoint, fields);
-  if ("code" in sort) return sort;
+  if (isHttpError(sort)) return sort;
   return { columns: endpoint.columns, conditions: conditions.list, sort: sort.keys, page };
 }
 
@@ -101,14 +101,14 @@ interface Conditions {
   readonly present: readonly string[];
 }
 
-function readConditions({ parameters }: Endpoint, fields: RawFields): Conditions | HttpError {
+function readConditions({ parameters }: Endpoint, fields: RawFields): Result<Conditions> {
   const list: Condition[] = [];
   const present: string[] = [];
   for (const parameter of parameters) {
     const raw = fields.get(parameter.name);
     const condition = raw && readCondition(parameter, raw);
     if (!condition) continue;
-    if ("code" in condition) return condition;
+    if (isHttpError(condition)) return condition;
     list.push(condition);
     present.push(parameter.name);
   }
@@ -120,11 +120,11 @@ const DEFAULT_MAX_LENGTH = 1000;
 const DEFAULT_MAX_ITEMS = 1000;
 
 /** Null when the parameter is absent, or its value empty. */
-function readCondition(parameter: Parameter, raw: RawValue): Condition | HttpError | null {
+function readCondition(parameter: Parameter, raw: RawValue): Result<Condition> | null {
   const { name } = parameter;
   const value = parameter.operator === "IN" ? readList(name, raw) : readSingle(name, raw);
   if (value === null) return null;
-  if (typeof value === "object" && "code" in value) return value;
+  if (isHttpError(value)) return value;
   const error = checkTexts(parameter, typeof value === "string" ? [value] : value);
   if (error) return error;
   switch (parameter.operator) {
@@ -184,13 +184,13 @@ function missingFilter(
 const MAX_OFFSET = Number.MAX_SAFE_INTEGER;
 
 /** `limit` and `offset`; null for an endpoint without pagination. */
-function readPage(pagination: Pagination | null, fields: RawFields): Page | HttpError | null {
+function readPage(pagination: Pagination | null, fields: RawFields): Result<Page> | null {
   if (pagination === null) return null;
   const { defaultLimit, maxLimit, response } = pagination;
   const limit = readInteger("limit", fields.get("limit"), { min: 1, max: maxLimit }) ?? defaultLimit;
-  if (typeof limit === "object") return limit;
+  if (isHttpError(limit)) return limit;
   const offset = readInteger("offset", fields.get("offset"), { min: 0, max: MAX_OFFSET }) ?? 0;
-  if (typeof offset === "object") return offset;
+  if (isHttpError(offset)) return offset;
   return { limit, offset, lookAhead: true, envelope: response === "envelope" };
 }
 
@@ -199,11 +199,7 @@ interface Range {
   readonly max: number;
 }
 
-function readInteger(
-  field: string,
-  raw: RawValue | undefined,
-  { min, max }: Range,
-): number | HttpError | null {
+function readInteger(field: string, raw: RawValue | undefined, { min, max }: Range): Result<number> | null {
   const text = raw && integerText(raw);
   if (!text) return null;
   if (!/^[+-]?\d+$/.test(text)) return httpError("notInteger", { field });
@@ -228,11 +224,11 @@ function integerText(raw: RawValue): string {
 function readSort(
   { sort, sortableFields }: Endpoint,
   fields: RawFields,
-): { keys: readonly SortKey[] } | HttpError {
+): Result<{ readonly keys: readonly SortKey[] }> {
   const by = readField("sort_by", fields);
   const direction = readField("sort_direction", fields);
-  if (typeof by === "object" && by !== null) return by;
-  if (typeof direction === "object" && direction !== null) return direction;
+  if (isHttpError(by)) return by;
+  if (isHttpError(direction)) return direction;
   if (by === null && direction === null) return { keys: sort };
   if (sortableFields.length === 0) return httpError("notSortable");
   if (by === null) return httpError("sortDirectionAlone");
@@ -242,7 +238,7 @@ function readSort(
   return { keys: [[by, upper], ...sort.filter(([column]) => column !== by)] };
 }
 
-function readField(name: string, fields: RawFields): string | HttpError | null {
+function readField(name: string, fields: RawFields): Result<string> | null {
   const raw = fields.get(name);
   return raw ? readSingle(name, raw) : null;
 }

@@ -60,10 +60,7 @@ export function sendNotModified(pending: PendingResponse, tag: string): Sent | n
 }
 
 /** Sends a result, compressed if the client accepts that. For a stream it resolves at its end. */
-export function respond(
-  pending: PendingResponse,
-  { result, hasRunQuery }: QueryResult,
-): Sent | Promise<Sent> {
+export async function respond(pending: PendingResponse, { result, hasRunQuery }: QueryResult): Promise<Sent> {
   if (result.kind === "stream") return respondWithStream(pending, result);
   const tag = pending.tag ?? result.tag;
   const databaseMs = hasRunQuery ? result.databaseMs : null;
@@ -71,12 +68,12 @@ export function respond(
   return notModified ? { ...notModified, databaseMs } : sendBuffered(pending, result, tag, databaseMs);
 }
 
-function sendBuffered(
+async function sendBuffered(
   pending: PendingResponse,
   result: BufferedResult,
   tag: string,
   databaseMs: number | null,
-): Sent | Promise<Sent> {
+): Promise<Sent> {
   const { rows, body, bytes } = result;
   const headers = headersOf(pending, tag);
   headers.push("Content-Type", CONTENT_TYPES[pending.format], "Content-Length");
@@ -89,10 +86,9 @@ function sendBuffered(
     headers.push(String(bytes));
     return { rows, bytes: sendBody(pending, headers, body, bytes), databaseMs };
   }
-  return result.compressed(encoding).then((compressed) => {
-    headers.push(String(compressed.length), "Content-Encoding", encoding);
-    return { rows, bytes: sendBody(pending, headers, compressed, compressed.length), databaseMs };
-  });
+  const compressed = await result.compressed(encoding);
+  headers.push(String(compressed.length), "Content-Encoding", encoding);
+  return { rows, bytes: sendBody(pending, headers, compressed, compressed.length), databaseMs };
 }
 
 /** A range of a body; `last` is inclusive. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { MAX_BODY_BYTES, readBody } from "../server/body.js";
 import { COMMON_HEADERS, NO_STORE, TEXT_POLICY } from "../server/headers.js";
 import type { Endpoint } from "../model/endpoint.js";
-import { httpError, type HttpError } from "../model/errors.js";
+import { httpError, type HttpError, type Result } from "../model/errors.js";
 
 /** A complete response; by default uncached JSON. */
 export interface Reply {
@@ -107,7 +107,7 @@ function makeDeprecationHeaders({ deprecationDate, successor }: Endpoint): reado
 }
 
 /** The text of a body; null when the client disconnected while sending. */
-export async function readBodyText(request: IncomingMessage): Promise<string | HttpError | null> {
+export async function readBodyText(request: IncomingMessage): Promise<Result<string> | null> {
   const body = await readBody(request);
   switch (body.kind) {
     case "text":

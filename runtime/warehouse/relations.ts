@@ -53,10 +53,10 @@ export class Relations {
     return [...this.#missing];
   }
 
-  /** The columns of a relation, without a promise when they are cached for this version. */
-  columns(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns> {
-    const columns = this.#columns.get(relation, version);
-    if (!(columns instanceof Promise)) return columns;
+  /** The columns of a relation. */
+  async columns(relation: Relation, version: string | null): Promise<ResultColumns> {
+    const cached = this.#columns.cached(relation, version);
+    if (cached !== null) return cached;
     return this.query(relation, { version, isStillNeeded: () => true }, (found) => Promise.resolve(found));
   }
 
@@ -87,10 +87,11 @@ export class Relations {
   ): Promise<T> {
     const { isRelationChange, isReplica = false } = this.#options;
     const until = performance.now() + (isReplica ? 0 : RETRY_MS);
-    let columns = this.#columns.get(relation, context.version);
+    let columns = this.#columns.cached(relation, context.version);
     for (let pauseMs = FIRST_RETRY_PAUSE_MS; ; pauseMs *= 2) {
       try {
-        const result = await run(columns instanceof Promise ? await columns : columns);
+        columns ??= await this.#columns.renew(relation, context.version);
+        const result = await run(columns);
         if (this.#missing.size > 0) this.#missing.delete(relation.join("."));
         return result;
       } catch (error) {
@@ -101,7 +102,7 @@ export class Relations {
           throw error;
         }
         await pause(Math.min(pauseMs, left));
-        columns = this.#columns.renew(relation, context.version);
+        columns = null;
       }
     }
   }
@@ -130,10 +131,9 @@ class ColumnCache {
     this.#describe = describe;
   }
 
-  /** The columns, or a promise of them when they are not cached. */
-  get(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns> {
+  cached(relation: Relation, version: string | null): ResultColumns | null {
     const entry = this.#entries.get(relationKey(relation));
-    if (entry?.version !== version) return this.renew(relation, version);
+    if (entry?.version !== version) return null;
     if (entry.freshUntil < Date.now()) {
       // After a failure the stale columns stay: the query itself fails if they are wrong.
       this.renew(relation, version).catch(() => (entry.freshUntil = Date.now() + FRESH_MS));

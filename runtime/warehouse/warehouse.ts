@@ -107,11 +107,8 @@ export interface Warehouse {
    * fails, and when the result is no longer needed.
    */
   rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded">;
-  /**
-   * The columns of a relation, without a promise when they are cached for this version. Rejects when the relation does not
-   * exist or the database fails.
-   */
-  columns(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns>;
+  /** The columns of a relation, cached by version. Rejects when the relation does not exist or the database fails. */
+  columns(relation: Relation, version: string | null): Promise<ResultColumns>;
   /** The first value that is not of its column's type, as an error. */
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null;
   /** Why the warehouse is degraded while queries still succeed; null while it is not. */

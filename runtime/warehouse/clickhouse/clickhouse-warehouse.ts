@@ -99,7 +99,7 @@ class ClickhouseWarehouse implements Warehouse {
     }
   }
 
-  columns(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns> {
+  columns(relation: Relation, version: string | null): Promise<ResultColumns> {
     return this.#relations.columns(relation, version);
   }
 

@@ -136,7 +136,7 @@ class PostgresWarehouse implements Warehouse {
     }
   }
 
-  columns(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns> {
+  columns(relation: Relation, version: string | null): Promise<ResultColumns> {
     return this.#relations.columns(relation, version);
   }
 
@@ -250,7 +250,7 @@ function returnedOf({ selection: { page } }: ResolvedQuery, found: number): numb
 
 /** Null when the rows exceed the limits of a buffered result. */
 function bufferedRows(
-  text: string,
+  text: string | Buffer,
   query: ResolvedQuery,
   found: number,
   columns: ResultColumns,

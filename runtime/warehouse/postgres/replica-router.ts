@@ -41,7 +41,7 @@ class ReplicaRouter implements Warehouse {
     this.#replicas = sources.map((source) => new Replica(source, report));
   }
 
-  columns(relation: Relation, version: string | null): ResultColumns | Promise<ResultColumns> {
+  columns(relation: Relation, version: string | null): Promise<ResultColumns> {
     return this.#primary.columns(relation, version);
   }
 

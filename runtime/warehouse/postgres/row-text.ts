@@ -35,14 +35,14 @@ export class RowWriter {
         return value === null ? this.#null : (write(value) ?? this.#null);
       }),
     );
-    return this.#join(columns, this.#before, this.#end, rows.length);
+    return String(this.#join(columns, this.#before, this.#end, rows.length));
   }
 
   /**
    * The first `returned` of `found` rows, from one text per column (`selectColumns`). Null when a value contains the
    * separator: the number of parts is then not the number of rows.
    */
-  ofColumns(texts: Texts, found: number, returned: number): string | null {
+  ofColumns(texts: Texts, found: number, returned: number): string | Buffer | null {
     if (returned === 0) return "";
     const before = [...this.#before];
     const columns: (readonly string[])[] = [];
@@ -73,20 +73,31 @@ export class RowWriter {
     before: readonly string[],
     end: string,
     rows: number,
-  ): string {
+  ): string | Buffer {
     const [start = ""] = before;
     const next = end + this.#separator + start;
-    let text = "";
+    const pieces: Buffer[] = [];
+    let text = rows === 0 ? "" : start;
     for (let row = 0; row < rows; row++) {
-      text += row === 0 ? start : next;
+      if (row > 0) text += next;
       for (let i = 0; i < columns.length; i++) {
         if (i > 0) text += before[i] ?? "";
         text += columns[i]?.[row] ?? "";
       }
+      if (row % PIECE_ROWS !== PIECE_ROWS - 1) continue;
+      pieces.push(Buffer.from(text));
+      text = "";
     }
-    return rows === 0 ? "" : text + end;
+    if (rows > 0) text += end;
+    return pieces.length === 0 ? text : Buffer.concat([...pieces, Buffer.from(text)]);
   }
 }
+
+/**
+ * Rows that are joined in one text. A text of 1,000 rows is a tree of 16,000 parts, which each collection of garbage copies:
+ * that took 40 % of the server's time.
+ */
+const PIECE_ROWS = 32;
 
 const writers = new WeakMap<ResultColumns, Map<RowFormat, RowWriter>>();
 
