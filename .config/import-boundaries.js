@@ -88,6 +88,7 @@ export const BOUNDARIES = {
   "runtime/operations/workers": [
     "runtime/model",
     "runtime/server",
+    "runtime/request",
     "runtime/warehouse",
     "runtime/release",
     "runtime/operations",

@@ -10,12 +10,7 @@ import { withoutFormat } from "./response/content-negotiation.js";
 import type { Environment } from "./operations/environment.js";
 import { KeyFileWatcher } from "./operations/key-file-watcher.js";
 import type { Logger } from "./server/logger.js";
-import {
-  type ConnectionSource,
-  listen,
-  type RunningServer,
-  type EarlyErrorHeaders,
-} from "./server/listen.js";
+import { listen, type RunningServer, type EarlyErrorHeaders } from "./server/listen.js";
 import { Usage } from "./operations/usage.js";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { docsApp, explorerApp, isDocsPath } from "./pages/pages.js";
@@ -43,8 +38,8 @@ interface DataServiceOptions {
   /** Reads the manifest again. */
   readonly refresh: () => Promise<RefreshResult>;
   readonly log: Logger;
-  /** Source of connections; by default, the port of the environment. */
-  readonly connections?: ConnectionSource;
+  /** What dbt has built so far. */
+  readonly builds?: BuildRecords;
   /** Text of `/metrics`; by default, of this process only. */
   readonly metricsText?: () => Promise<string>;
 }
@@ -61,8 +56,8 @@ export interface DataService extends RunningServer {
 
 /** Serves the data API. When it cannot, it closes everything and rejects with a message that says why. */
 export async function startDataService(options: DataServiceOptions): Promise<DataService> {
-  const { environment, databaseUrl, title, active, refresh, log, connections } = options;
-  const builds = new BuildRecords();
+  const { environment, databaseUrl, title, active, refresh, log } = options;
+  const { builds = new BuildRecords() } = options;
   const usage = openUsage(environment, databaseUrl, log);
   const metrics: Metrics = new Metrics(() => ({
     ...active.current,
@@ -92,7 +87,6 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const listener = dataApiListener({ gateway, service, active, refresh });
   const server = await listen(listener, environment.host, environment.port, {
     earlyErrorHeaders: earlyErrorHeaders(gateway),
-    source: connections,
     log,
   }).catch(async (error: unknown) => {
     await usage?.close();
@@ -114,8 +108,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     builds,
     metrics,
     readKeys: () => watcher?.check(),
-    activate: (next) =>
-      activate(active, next, gateway.warehouse, connections ? "after the swap" : "before the swap"),
+    activate: (next) => activate(active, next, gateway.warehouse),
   };
 }
 

@@ -1,6 +1,6 @@
 /** The ramp, composed with the embedded database, for the command line and the worker processes. */
 import { startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
-import type { ConnectionSource, RunningServer } from "./server/listen.js";
+import type { RunningServer } from "./server/listen.js";
 import * as service from "./ramp/start-ramp.js";
 
 export { readEnvironment } from "./operations/environment.js";
@@ -20,11 +20,8 @@ export type { SetupResult } from "./ramp/setup/result.js";
 const startEmbedded: service.StartEmbedded = ({ dataDir, log }) =>
   startEmbeddedPostgres({ dataDir, log: (line) => log.info(line), warn: (line) => log.warn(line) });
 
-export function startRampService(
-  options: service.RampServiceOptions,
-  connections?: ConnectionSource,
-): Promise<RunningServer> {
-  return service.startRampService(options, startEmbedded, connections);
+export function startRampService(options: service.RampServiceOptions): Promise<RunningServer> {
+  return service.startRampService(options, startEmbedded);
 }
 
 export function openAdminSession(options: service.RampServiceOptions): Promise<service.AdminSession> {

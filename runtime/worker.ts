@@ -1,87 +1,99 @@
 /** The script of a worker process of `serve --workers`: it serves what the primary assigns, and ends with the primary. */
 import cluster from "node:cluster";
-import type { Socket } from "node:net";
-import { type StartRamp, startWorkerService, type WorkerService, PrimaryLink } from "./worker-service.js";
-import type { Assignment, ToWorker } from "./operations/workers/messages.js";
-import { setV8Flags } from "./data-service.js";
-import { flushLog } from "./server/logger.js";
-import { messageOf } from "./model/error-message.js";
+import { type DataService, setV8Flags, startDataService } from "./data-service.js";
+import { type Environment, readEnvironment } from "./operations/environment.js";
+import {
+  type Assignment,
+  type DataAssignment,
+  type Message,
+  MessageChannel,
+  type PrimaryFunctions,
+  type RampAssignment,
+  type WorkerFunctions,
+} from "./operations/workers/messages.js";
+import { loadRelease } from "./release/release.js";
+import { Keyring } from "./request/authorize.js";
+import { createWorkerLogger, flushLog, type Logger } from "./server/logger.js";
+import type { RunningServer } from "./server/listen.js";
+import { BuildRecords } from "./warehouse/data-versions.js";
 
 setV8Flags();
-const primary = new PrimaryLink();
-let service: WorkerService | null = null;
-/** Messages that arrived before the service has started. */
-const pending: ToWorker[] = [];
+// A terminal and a process manager send these signals to all processes; the primary stops its workers.
+for (const signal of ["SIGINT", "SIGHUP", "SIGTERM"] as const) process.on(signal, () => undefined);
 
-// A terminal sends these signals to all processes; the primary stops its workers.
-for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
-process.on("SIGTERM", () => primary.send({ kind: "leaving" }));
+/** What this process serves; null before the start. */
+let server: RunningServer | null = null;
+let data: Promise<DataWorker> = Promise.reject(new Error("it does not serve the data API"));
+data.catch(() => undefined);
 
-process.on("message", (message: ToWorker, socket?: Socket) => {
-  if (message.kind === "start") void start(message.assignment);
-  else if (service === null) enqueue(message);
-  else handle(service, message, socket);
-});
+interface DataWorker {
+  readonly service: DataService;
+  readonly keys: Keyring;
+}
 
-// Messages sent before this file has run are lost: the primary waits for this one.
-primary.send({ kind: "listening" });
-
-/** Loaded only where the ramp is served: it has many dependencies. */
-const startRamp: StartRamp = async (options, connections) => {
-  const { startRampService } = await import("./ramp.js");
-  return startRampService(options, connections);
+const functions: WorkerFunctions = {
+  async start(assignment) {
+    if (assignment.role === "data") {
+      data = startData(assignment);
+      server = (await data).service;
+    } else server = await startRamp(assignment);
+  },
+  activate: async (release) => (await data).service.activate(release),
+  recordBuilds: async (builds, tests) => (await data).service.builds.record(builds, tests),
+  setKeys: async (owners) => (await data).keys.replaceWith(new Keyring(owners)),
+  metrics: async () => (await data).service.metrics.snapshot(),
+  async stop() {
+    await server?.stop();
+    await flushLog();
+    return data.then(
+      ({ service }) => service.metrics.snapshot(),
+      () => null,
+    );
+  },
+  exit: () => process.exit(0),
+  ping: () => Promise.resolve(),
 };
 
-async function start(assignment: Assignment): Promise<void> {
-  try {
-    service = await startWorkerService(assignment, cluster.worker?.id ?? 0, primary, startRamp);
-  } catch (error) {
-    const detail = messageOf(error);
-    return primary.send({ kind: "failed", detail }, () => process.exit(1));
-  }
-  for (const message of pending) handle(service, message);
-  primary.send({ kind: "ready" });
+const send = (message: Message): void => void process.send?.(message, undefined, undefined, () => undefined);
+const primary = new MessageChannel<WorkerFunctions, PrimaryFunctions>(functions, send);
+process.on("message", (message: Message) => void primary.receive(message));
+send({ id: 0 });
+
+async function startData(assignment: DataAssignment): Promise<DataWorker> {
+  const { databaseUrl, title, release, port } = assignment;
+  const builds = new BuildRecords();
+  builds.record(assignment.builds, assignment.tests);
+  const keys = new Keyring(assignment.keys);
+  // The primary watches the key file.
+  const environment = { ...environmentOf(assignment), port, keys, keysFile: null };
+  const service = await startDataService({
+    environment,
+    databaseUrl,
+    title,
+    active: { current: loadRelease(release, null) },
+    refresh: () => primary.call("refresh"),
+    builds,
+    log: workerLogger(environment),
+    metricsText: () => primary.call("metricsText"),
+  });
+  return { service, keys };
 }
 
-function enqueue(message: ToWorker): void {
-  if (message.kind === "stop") process.exit(0);
-  pending.push(message);
+async function startRamp(assignment: RampAssignment): Promise<RunningServer> {
+  // Loaded only where the ramp is served: it has many dependencies.
+  const { startRampService } = await import("./ramp.js");
+  const environment = { ...environmentOf(assignment), rampPort: assignment.port };
+  const { dataDir } = assignment;
+  return startRampService({ environment, dataDir, log: workerLogger(environment) });
 }
 
-/** Messages are handled in order: a connection that arrives after a release is served from it. */
-function handle(running: WorkerService, message: ToWorker, socket?: Socket): void {
-  switch (message.kind) {
-    case "connection":
-      return primary.accept(message.id, socket);
-    case "response":
-      return primary.responded(message);
-    case "stop":
-      return void stop(running);
-    case "activate":
-      if (running.role === "data")
-        void running.activate(message.release).then((activation) => respond(message.id, activation));
-      return;
-    case "built":
-      if (running.role === "data") running.recordBuilds(message.builds, message.tests);
-      return;
-    case "metrics":
-      if (running.role === "data") void running.metrics().then((snapshot) => respond(message.id, snapshot));
-      return;
-    case "ping":
-      return respond(message.id, true);
-    case "start":
-      return;
-  }
+function workerLogger({ logLevel }: Environment): Logger {
+  return createWorkerLogger(logLevel, cluster.worker?.id ?? 0);
 }
 
-function respond(id: number, value: unknown): void {
-  primary.send({ kind: "response", id, value });
-}
-
-async function stop(running: WorkerService): Promise<void> {
-  await running.stop();
-  await flushLog();
-  const end = (): void => process.exit(0);
-  if (running.role === "data") primary.send({ kind: "metrics", snapshot: await running.metrics() }, end);
-  else end();
+/** The primary has read the same. */
+function environmentOf({ variables }: Assignment): Environment {
+  const reading = readEnvironment(variables);
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  return reading.environment;
 }

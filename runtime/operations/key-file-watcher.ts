@@ -21,25 +21,20 @@ export function watchedKeysFile(variables: Variables): string | null {
   return variables.text("API_KEYS") === null ? keysFileOf(variables) : null;
 }
 
-/** The variables with the current keys inline: a worker that starts while the file is invalid still gets them. */
-export function withKeysInline(source: NodeJS.ProcessEnv, file: string | null): NodeJS.ProcessEnv {
-  if (file === null) return source;
-  return { ...source, API_KEYS: existsSync(file) ? readFileSync(file, "utf8") : "{}" };
-}
-
 /** Watches a key file. A change replaces the keys in the keyring; an invalid file is logged and changes nothing. */
 export class KeyFileWatcher {
   readonly #keys: Keyring;
   readonly #file: string;
   readonly #log: Logger;
+  readonly #onChange: (keys: Keyring) => void;
   readonly #timer: NodeJS.Timeout;
-  #version: string;
+  #version = "";
 
-  constructor(keys: Keyring, file: string, log: Logger) {
+  constructor(keys: Keyring, file: string, log: Logger, onChange: (keys: Keyring) => void = () => undefined) {
     this.#keys = keys;
     this.#file = file;
     this.#log = log;
-    this.#version = "";
+    this.#onChange = onChange;
     this.check();
     this.#timer = setInterval(() => this.check(), CHECK_MS).unref();
   }
@@ -58,6 +53,7 @@ export class KeyFileWatcher {
       );
     } else {
       this.#keys.replaceWith(reading.keyring);
+      this.#onChange(this.#keys);
       if (!isFirst) this.#log.info({ keys: this.#keys.size }, "keys reloaded");
     }
   }

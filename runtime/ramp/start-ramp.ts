@@ -1,7 +1,7 @@
 import { DEFAULT_DELIVERY_POLICY, type DeliveryPolicy, startDeliveryWorker } from "./webhooks/deliver.js";
 import type { ClientAddress } from "../server/headers.js";
 import type { Logger } from "../server/logger.js";
-import { type ConnectionSource, listen, type RunningServer } from "../server/listen.js";
+import { listen, type RunningServer } from "../server/listen.js";
 import { openRateLimitStore } from "../request/rate-limit/fallback-store.js";
 import { type RampLimits, RAMP_LIMITS } from "./api/authenticate.js";
 import { rampApp } from "./api/app.js";
@@ -43,8 +43,6 @@ export interface RampOptions {
   readonly polling?: PollingPolicy;
   readonly deliveries?: DeliveryPolicy;
   readonly providerCalls?: CallPolicy;
-  /** Source of connections. Default: the port. */
-  readonly connectionSource?: ConnectionSource;
 }
 
 /** Starts the ramp: migrates, serves, processes intents in the background. Rejects when it cannot start, and leaves nothing running. */
@@ -62,7 +60,7 @@ export async function startRamp(options: RampOptions): Promise<RunningServer> {
 }
 
 async function serve(options: RampOptions, database: RampDatabase): Promise<RunningServer> {
-  const { host, port, addressOf, log, metricsPublic, connectionSource } = options;
+  const { host, port, addressOf, log, metricsPublic } = options;
   const rates = openRateLimitStore(options.redisUrl, log);
   // The handler needs the server's address, which is known once the port is bound.
   let handler: ReturnType<typeof rampApp> | null = null;
@@ -73,7 +71,7 @@ async function serve(options: RampOptions, database: RampDatabase): Promise<Runn
     },
     host,
     port,
-    { source: connectionSource, log },
+    { log },
   );
   try {
     const ramp = await openRamp(options, database, options.publicUrl ?? server.url);
@@ -183,12 +181,10 @@ async function openStorage(options: RampServiceOptions, startEmbedded: StartEmbe
 
 /**
  * The ramp as `routewright serve` runs it. Rejects with a clear message when it cannot start, and leaves nothing running.
- * `connectionSource`: the source of connections; default: the port of the environment.
  */
 export async function startRampService(
   options: RampServiceOptions,
   startEmbedded: StartEmbedded,
-  connectionSource?: ConnectionSource,
 ): Promise<RunningServer> {
   const { databaseUrl, secretsKey, close } = await openStorage(options, startEmbedded);
   const { host, rampPort: port, rampPublicUrl: publicUrl } = options.environment;
@@ -214,7 +210,7 @@ export async function startRampService(
         followUpMs: options.environment.rampFollowUpDays * 24 * 60 * 60_000,
       },
     };
-    const server = await startRamp({ ...ramp, ...(connectionSource && { connectionSource }) });
+    const server = await startRamp(ramp);
     return { url: server.url, stop: () => server.stop().then(close) };
   } catch (error) {
     await close();

@@ -44,8 +44,7 @@ export interface ReleaseStatus {
 }
 
 /**
- * Activates a release in this process. Looks up the relations of new and changed endpoints; a missing one is a warning. A
- * worker swaps first, since connections that the primary sends after the release must be served from it.
+ * Activates a release in this process. Looks up the relations of new and changed endpoints; a missing one is a warning.
  *
  * @throws when a module does not load; the old release stays active
  */
@@ -53,12 +52,10 @@ export async function activate(
   active: ActiveRelease,
   release: Release,
   warehouse: Pick<Warehouse, "columns">,
-  lookUp: "before the swap" | "after the swap",
 ): Promise<RefreshResult> {
   const before = active.current;
   const after = loadRelease(release, before);
   const changes = changesOf(before, after);
-  if (lookUp === "after the swap") active.current = after;
   const found = await Promise.all(
     [...changes.added, ...changes.changed].map((path) =>
       missingRelation(after.endpoints.get(path), warehouse),

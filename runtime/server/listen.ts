@@ -12,27 +12,11 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** Opens a source of connections, which passes each to `accept`: a port, or the primary process of a worker. */
-export type ConnectionSource = (
-  accept: (socket: Socket) => void,
-  host: string,
-  port: number,
-) => Promise<OpenConnectionSource>;
-
-interface OpenConnectionSource {
-  /** The server's address. */
-  readonly url: string;
-  /** Stops accepting connections; open ones stay. */
-  close(): void;
-}
-
 /** Headers for a connection without a parsed request, as flat name and value pairs. */
 export type EarlyErrorHeaders = (socket: Socket) => Promise<readonly string[]>;
 
 interface ListenOptions {
   readonly earlyErrorHeaders?: EarlyErrorHeaders | undefined;
-  /** Default: `acceptOnPort`. */
-  readonly source?: ConnectionSource | undefined;
   /** Overrides of `SERVER_LIMITS`. */
   readonly limits?: Partial<ServerLimits>;
   /** Receives a warning at the start if there are few file descriptors, and an error when none is left. */
@@ -44,30 +28,26 @@ export async function listen(
   listener: RequestListener,
   host: string,
   port: number,
-  { earlyErrorHeaders = () => Promise.resolve([]), source = acceptOnPort, limits, log }: ListenOptions = {},
+  { earlyErrorHeaders = () => Promise.resolve([]), limits, log }: ListenOptions = {},
 ): Promise<RunningServer> {
   const reject = (status: number, socket: Socket): Promise<string> =>
     earlyError(status, socket, earlyErrorHeaders);
   const { server, shutDown } = guardedServer(listener, reject, { ...SERVER_LIMITS, ...limits });
-  const open = await source((socket) => void server.emit("connection", socket), host, port);
+  // A TCP server accepts: closing an HTTP server would also close its idle connections at once and lose requests in
+  // transit (tests/server/graceful-shutdown.test.ts).
+  const acceptor = createServer(
+    { allowHalfOpen: true, noDelay: true },
+    (socket) => void server.emit("connection", socket),
+  );
+  const url = await bind(acceptor, host, port);
   const monitor = log && new FileDescriptorMonitor(log);
   const stop = async (): Promise<void> => {
-    open.close();
+    acceptor.close();
     await shutDown();
     monitor?.stop();
   };
-  return { url: open.url, stop };
+  return { url, stop };
 }
-
-/**
- * Accepts connections on a port with a TCP server: closing an HTTP server would also close its idle connections at once and
- * lose requests in transit (tests/cluster/drain.test.ts).
- */
-export const acceptOnPort: ConnectionSource = async (accept, host, port) => {
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, accept);
-  const url = await bind(server, host, port);
-  return { url, close: () => void server.close() };
-};
 
 /** Makes a server listen. Resolves to its address as an `http://` URL; rejects with a message that says what to do. */
 export async function bind(server: Server, host: string, port: number): Promise<string> {

@@ -34,7 +34,7 @@ it("the table of metrics matches /metrics", async () => {
     skippedModels: 0,
     missingRelations: [],
   }));
-  const text = (await metrics.text()) + (await new WorkerMetrics().text(0));
+  const text = (await metrics.text()) + (await new WorkerMetrics().text([], 0));
   const shown = new Set([...text.matchAll(/^# HELP (routewright_\S+)/gm)].map(([, name = ""]) => name));
   expect(namesIn("Operations")).toEqual([...shown].sort());
 });

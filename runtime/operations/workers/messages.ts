@@ -1,21 +1,24 @@
-import type { MetricsSnapshot } from "../metrics.js";
 import type { NodeBuild, TestRun } from "../../warehouse/data-versions.js";
 import type { Release } from "../../release/release.js";
 import type { RefreshResult } from "../../release/activate.js";
+import type { KeyOwner } from "../../request/authorize.js";
+import type { MetricsSnapshot } from "../metrics.js";
+import { messageOf } from "../../model/error-message.js";
 
 /** Environment variables by name. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
+
+/** Owners of API keys by the hash of the key. */
+export type KeyOwners = ReadonlyMap<string, KeyOwner>;
 
 /** What a worker process serves, with everything it needs: workers read no files, so all of them serve the same. */
 export type Assignment = DataAssignment | RampAssignment;
 
 export interface DataAssignment {
   readonly role: "data";
-  /** The key file to follow; null: the keys are in `API_KEYS`. */
-  readonly keysFile: string | null;
   readonly variables: EnvironmentVariables;
-  /** Address at which the primary takes its connections. */
-  readonly url: string;
+  readonly port: number;
+  readonly keys: KeyOwners;
   readonly databaseUrl: string;
   /** Of the API. */
   readonly title: string;
@@ -27,69 +30,82 @@ export interface DataAssignment {
 export interface RampAssignment {
   readonly role: "ramp";
   readonly variables: EnvironmentVariables;
-  /** Address at which the primary takes its connections. */
-  readonly url: string;
+  readonly port: number;
   readonly dataDir: string;
 }
 
-/** From the primary to a worker, in order. A message with an `id` gets a response. */
-export type ToWorker =
-  | { readonly kind: "start"; readonly assignment: Assignment }
-  /** With a socket. */
-  | { readonly kind: "connection"; readonly id: number }
-  | { readonly kind: "activate"; readonly id: number; readonly release: Release }
-  | { readonly kind: "built"; readonly builds: readonly NodeBuild[]; readonly tests: readonly TestRun[] }
-  | { readonly kind: "metrics"; readonly id: number }
-  | { readonly kind: "ping"; readonly id: number }
-  /** Finish open requests, then exit. */
-  | { readonly kind: "stop" }
-  | { readonly kind: "response"; readonly id: number; readonly value: unknown };
+/** What the primary calls in a worker. */
+export interface WorkerFunctions {
+  /** Resolves once it serves. */
+  start(assignment: Assignment): Promise<void>;
+  activate(release: Release): Promise<RefreshResult>;
+  recordBuilds(builds: readonly NodeBuild[], tests: readonly TestRun[]): Promise<void>;
+  setKeys(keys: KeyOwners): Promise<void>;
+  /** Null for a worker of the ramp, whose metrics have an endpoint of their own. */
+  metrics(): Promise<MetricsSnapshot | null>;
+  /** Stops gracefully; resolves to its last metrics. */
+  stop(): Promise<MetricsSnapshot | null>;
+  /** Ends the process: after `stop` has responded, since an exit loses messages. */
+  exit(): Promise<void>;
+  ping(): Promise<void>;
+}
 
-/** The result of activating a release in a worker. */
-export type Activation =
-  { readonly ok: true; readonly result: RefreshResult } | { readonly ok: false; readonly detail: string };
+/** What a worker calls in the primary. */
+export interface PrimaryFunctions {
+  /** Re-reads the manifest and activates it in all workers. */
+  refresh(): Promise<RefreshResult>;
+  /** Prometheus text of all workers. */
+  metricsText(): Promise<string>;
+}
 
-/** What a worker requests of the primary: a manifest refresh, or the metrics of all workers. */
-export type WorkerRequest = "refresh" | "metrics";
+type AnyFunction = (...args: never[]) => Promise<unknown>;
+type Result<T> = T extends (...args: never[]) => Promise<infer R> ? R : never;
+type Arguments<T> = T extends (...args: infer A) => unknown ? A : never;
 
-/** From a worker to the primary. */
-export type ToPrimary =
-  /** It receives messages from now on. */
-  | { readonly kind: "listening" }
-  | { readonly kind: "ready" }
-  /** It cannot start. */
-  | { readonly kind: "failed"; readonly detail: string }
-  | { readonly kind: "response"; readonly id: number; readonly value: unknown }
-  | WorkerMessage;
+/** A call, or the response to one. `id` 0: the worker listens. */
+export interface Message {
+  readonly id: number;
+  readonly call?: string;
+  readonly args?: readonly unknown[];
+  readonly value?: unknown;
+  readonly error?: string;
+}
 
-/** From a worker that serves. */
-export type WorkerMessage =
-  /** It has received the connection. `open`: how many it has. */
-  | { readonly kind: "accepted"; readonly id: number; readonly open: number }
-  | { readonly kind: "open"; readonly open: number }
-  | { readonly kind: "request"; readonly id: number; readonly request: WorkerRequest }
-  /** It received SIGTERM and requests a replacement. */
-  | { readonly kind: "leaving" }
-  /** Its last metrics before it exits. */
-  | { readonly kind: "metrics"; readonly snapshot: MetricsSnapshot };
-
-/** Requests to another process that have no response yet. */
-export class PendingRequests {
-  readonly #waiting = new Map<number, (value: unknown) => void>();
+/** Calls between the primary and one worker. Each side offers its `Own` functions and calls `Theirs`. */
+export class MessageChannel<Own extends object, Theirs extends object> {
+  readonly #own: Own;
+  readonly #send: (message: Message) => void;
+  readonly #pending = new Map<number, (response: Message) => void>();
   #last = 0;
 
-  /** `send` sends the request with its id; the caller knows the type of the response. */
-  ask<T>(send: (id: number) => void): Promise<T> {
+  constructor(own: Own, send: (message: Message) => void) {
+    this.#own = own;
+    this.#send = send;
+  }
+
+  /** Rejects with the other side's message when the function fails there; never settles when the other side ends. */
+  call<K extends keyof Theirs & string>(name: K, ...args: Arguments<Theirs[K]>): Promise<Result<Theirs[K]>> {
     const id = ++this.#last;
-    return new Promise((resolve) => {
-      this.#waiting.set(id, resolve as (value: unknown) => void);
-      send(id);
+    return new Promise((resolve, reject) => {
+      this.#pending.set(id, ({ value, error }) =>
+        error === undefined ? resolve(value as Result<Theirs[K]>) : reject(new Error(error)),
+      );
+      this.#send({ id, call: name, args });
     });
   }
 
-  /** Resolves a request with its response. */
-  resolve(id: number, value: unknown): void {
-    this.#waiting.get(id)?.(value);
-    this.#waiting.delete(id);
+  /** Handles a message of the other side. */
+  async receive({ id, call, args = [], ...response }: Message): Promise<void> {
+    if (call === undefined) {
+      this.#pending.get(id)?.({ id, ...response });
+      this.#pending.delete(id);
+      return;
+    }
+    const run = this.#own[call as keyof Own] as AnyFunction;
+    const settled = await run(...(args as never[])).then(
+      (value) => ({ value }),
+      (error: unknown) => ({ error: messageOf(error) }),
+    );
+    this.#send({ id, ...settled });
   }
 }

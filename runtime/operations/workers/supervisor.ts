@@ -1,3 +1,6 @@
+import cluster, { type Worker } from "node:cluster";
+import type { StdioOptions } from "node:child_process";
+import { createServer } from "node:net";
 import { type NodeBuild, BuildRecords, type TestRun } from "../../warehouse/data-versions.js";
 import { noManifest, type RefreshResult } from "../../release/activate.js";
 import {
@@ -8,15 +11,16 @@ import {
   RefreshLog,
   reloadMessage,
 } from "../../release/refresh.js";
-import type { Logger } from "../../server/logger.js";
-import type { WorkerPool } from "./worker-pool.js";
-import { DataWorkers, RampWorkers } from "./service-workers.js";
-import { ConnectionDispatcher } from "./connection-dispatcher.js";
+import { bind } from "../../server/listen.js";
+import { forwardLog, type Logger } from "../../server/logger.js";
 import { type GeneratedRelease, keepsManifest, readGeneratedRelease } from "../../release/release.js";
-import { type Environment, readEnvironment } from "../environment.js";
-import { withKeysInline } from "../key-file-watcher.js";
-import type { EnvironmentVariables } from "./messages.js";
 import { messageOf } from "../../model/error-message.js";
+import { type Environment, readEnvironment } from "../environment.js";
+import { KeyFileWatcher } from "../key-file-watcher.js";
+import { type DataConfig, DataWorkers } from "./data-workers.js";
+import type { PrimaryFunctions } from "./messages.js";
+import { WorkerPool } from "./worker-pool.js";
+import { WorkerProcess } from "./worker-process.js";
 
 export interface SupervisorOptions {
   readonly variables: NodeJS.ProcessEnv;
@@ -26,7 +30,7 @@ export interface SupervisorOptions {
   readonly generated: string | null;
   /** Whether modules may differ from what was generated. */
   readonly allowEdited: boolean;
-  /** Whether the ramp is served, by a process of its own. */
+  /** Whether the ramp is served, by a process of its own: a crash cannot affect the data API. */
   readonly ramp: boolean;
   /** Where the embedded database and compiled routes are kept. */
   readonly dataDir: string;
@@ -43,19 +47,16 @@ export interface SupervisorOptions {
   }) => Promise<{ readonly url: string; stop(): Promise<void> }>;
 }
 
-/** A port and its workers. */
-interface Service {
-  readonly dispatcher: ConnectionDispatcher;
-  readonly pool: WorkerPool;
-}
-
-/** The primary process of `serve --workers`: starts, restarts and replaces the workers, which serve. */
+/**
+ * The primary process of `serve --workers`: starts, restarts and replaces the workers, which serve. node:cluster
+ * distributes the connections; the port is closed while no worker serves.
+ */
 export class Supervisor {
   /** Resolves to the reason once no worker serves and none can be started. */
   readonly gaveUp: Promise<string>;
   readonly #options: SupervisorOptions;
-  readonly #services: Service[] = [];
-  /** Closed after the workers. */
+  readonly #pools: WorkerPool[] = [];
+  /** Called after the workers have stopped. */
   readonly #closers: (() => Promise<void>)[] = [];
   readonly #builds = new BuildRecords();
   readonly #refreshLog: RefreshLog;
@@ -65,8 +66,10 @@ export class Supervisor {
   #isStopping = false;
   #data: DataWorkers | null = null;
   #databaseUrl: string | null = null;
+  #dataPort = 0;
+  #ramp: WorkerPool | null = null;
   #refresher: Refresher | null = null;
-  #ramp: RampWorkers | null = null;
+  #keyWatcher: KeyFileWatcher | null = null;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -108,32 +111,35 @@ export class Supervisor {
   /** Stops all workers gracefully, then everything else. May be called at any time. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    await this.#stopServices();
+    this.#keyWatcher?.close();
+    const stopPools = (): Promise<unknown> => Promise.all(this.#pools.map((pool) => pool.stop()));
+    await stopPools();
     await this.#starting?.catch(() => undefined);
-    await this.#stopServices();
+    await stopPools();
     await this.#options.renderer?.close();
     for (const close of this.#closers.reverse()) await close();
   }
 
   async #start(): Promise<void> {
-    const { ramp } = this.#options;
-    const config = await this.#readConfig();
-    const embedded = await this.#openEmbedded(config);
-    const { clickhouseUrl, databaseUrl } = config.environment;
-    this.#databaseUrl = clickhouseUrl ?? databaseUrl ?? embedded;
-    if (config.data !== null) await this.#startData(config, config.data, this.#databaseUrl ?? "");
-    if (ramp) await this.#startRamp(config);
+    const { ramp, generated, script } = this.#options;
+    cluster.setupPrimary({ exec: script, args: [], serialization: "advanced", stdio: STDIO });
+    const environment = this.#readEnvironment();
+    const embedded = await this.#openEmbedded(environment);
+    this.#databaseUrl = environment.clickhouseUrl ?? environment.databaseUrl ?? embedded;
+    if (generated !== null) await this.#startData(generated, environment);
+    if (ramp) await this.#startRamp(environment);
   }
 
-  #readConfig(): Promise<WorkerConfig> {
-    return readWorkerConfig(this.#options);
+  #readEnvironment(): Environment {
+    const reading = readEnvironment(this.#options.variables);
+    if (!reading.ok) throw new Error(reading.problems.join(" "));
+    return reading.environment;
   }
 
   /** Address of the embedded database, or null where none is needed. The ramp's process opens it too. */
-  async #openEmbedded({ environment, data }: WorkerConfig): Promise<string | null> {
-    const { dataDir, ramp, log, startEmbedded } = this.#options;
-    const { clickhouseUrl, databaseUrl, rampDatabaseUrl } = environment;
-    const isForData = data !== null && clickhouseUrl === null;
+  async #openEmbedded({ clickhouseUrl, databaseUrl, rampDatabaseUrl }: Environment): Promise<string | null> {
+    const { dataDir, generated, ramp, log, startEmbedded } = this.#options;
+    const isForData = generated !== null && clickhouseUrl === null;
     const isNeeded = databaseUrl === null && (isForData || (ramp && rampDatabaseUrl === null));
     if (!isNeeded) return null;
     const database = await startEmbedded({
@@ -145,63 +151,82 @@ export class Supervisor {
     return database.url;
   }
 
-  async #startData(
-    { environment, variables }: WorkerConfig,
-    { title, release }: NonNullable<WorkerConfig["data"]>,
-    databaseUrl: string,
-  ): Promise<void> {
-    const { workers, renderer, log } = this.#options;
-    const { host, port, keys, redisUrl } = environment;
-    const dispatcher = await this.#openDispatcher(host, port);
+  async #startData(generated: string, environment: Environment): Promise<void> {
+    const { workers: size, renderer, log } = this.#options;
+    const { keys, keysFile, redisUrl } = environment;
+    const { url, port } = await this.#reservePort(environment.host, environment.port);
+    this.#dataPort = port;
     const data = new DataWorkers({
-      ...this.#poolOptions(dispatcher),
-      size: workers,
-      databaseUrl,
-      config: { variables, keysFile: environment.keysFile, title },
-      release: release,
+      fork: forkWorker,
+      size,
+      log,
+      onUnrecoverable: (reason) => this.#giveUpUnlessServing(reason),
+      config: this.#configOf(await this.#readFolder(generated, environment), environment),
       builds: this.#builds,
       refresh: () => this.refresh(),
     });
     this.#data = data;
     this.#refresher = renderer && new Refresher(data, renderer);
-    if (redisUrl === null) log.warn({ workers }, LIMITS_PER_WORKER);
-    await this.#startPool(dispatcher, data.pool);
-    log.info(
-      { url: dispatcher.url, endpoints: release.modules.length, keys: keys.size, workers },
-      "listening",
-    );
+    if (redisUrl === null) log.warn({ workers: size }, LIMITS_PER_WORKER);
+    if (keysFile !== null)
+      this.#keyWatcher = new KeyFileWatcher(keys, keysFile, log, ({ owners }) => void data.setKeys(owners));
+    await this.#startPool(data.pool);
+    log.info({ url, endpoints: data.status.endpoints, keys: keys.size, workers: size }, "listening");
   }
 
-  async #startRamp({ environment, variables }: WorkerConfig): Promise<void> {
-    const { dataDir } = this.#options;
-    const dispatcher = await this.#openDispatcher(environment.host, environment.rampPort);
-    this.#ramp = new RampWorkers({ ...this.#poolOptions(dispatcher), dataDir, variables });
-    await this.#startPool(dispatcher, this.#ramp.pool);
+  #readFolder(generated: string, { apiTitle }: Environment): Promise<GeneratedRelease> {
+    const { dataDir, allowEdited } = this.#options;
+    return readGeneratedRelease({ generated, dataDir, apiTitle, allowEdited });
   }
 
-  async #openDispatcher(host: string, port: number): Promise<ConnectionDispatcher> {
-    if (this.#isStopping) throw new Error("The server is stopping.");
-    return ConnectionDispatcher.open(host, port);
-  }
-
-  #poolOptions(dispatcher: ConnectionDispatcher) {
-    const { log, script } = this.#options;
+  #configOf({ title, release }: GeneratedRelease, { keys }: Environment): DataConfig {
+    const databaseUrl = this.#databaseUrl ?? "";
     return {
-      dispatcher,
-      script,
-      log,
-      onUnrecoverable: (reason: string) => this.#giveUpUnlessServing(reason),
+      variables: this.#variables,
+      port: this.#dataPort,
+      keys: keys.owners,
+      databaseUrl,
+      title,
+      release,
     };
   }
 
-  async #startPool(dispatcher: ConnectionDispatcher, pool: WorkerPool): Promise<void> {
-    this.#services.push({ dispatcher, pool });
+  async #startRamp({ host, rampPort }: Environment): Promise<void> {
+    const { dataDir, log } = this.#options;
+    const { port } = await this.#reservePort(host, rampPort);
+    const assignment = { role: "ramp", variables: this.#variables, port, dataDir } as const;
+    this.#ramp = new WorkerPool({
+      role: "ramp",
+      size: 1,
+      launch: () => new WorkerProcess(forkWorker(), assignment, NO_FUNCTIONS),
+      onUnrecoverable: (reason) => this.#giveUpUnlessServing(reason),
+      log,
+    });
+    await this.#startPool(this.#ramp);
+  }
+
+  /** The keys are sent apart: a worker that starts while the key file is invalid gets those in force. */
+  get #variables(): NodeJS.ProcessEnv {
+    return { ...this.#options.variables, API_KEYS: "{}" };
+  }
+
+  /** Finds out whether the port is free, and chooses one for port 0: all workers must listen on the same. */
+  async #reservePort(host: string, port: number): Promise<{ readonly url: string; readonly port: number }> {
+    if (this.#isStopping) throw new Error("The server is stopping.");
+    const server = createServer();
+    const url = await bind(server, host, port);
+    server.close();
+    return { url, port: Number(new URL(url).port) };
+  }
+
+  async #startPool(pool: WorkerPool): Promise<void> {
+    this.#pools.push(pool);
     if (!this.#isStopping) await pool.start();
   }
 
-  /** Keeps trying while another service has workers. */
+  /** Keeps trying while another pool has workers. */
   #giveUpUnlessServing(reason: string): boolean {
-    const isEnd = this.#services.every(({ pool }) => pool.serving.length === 0);
+    const isEnd = this.#pools.every(({ serving }) => serving.length === 0);
     if (isEnd) this.#giveUp(reason);
     return isEnd;
   }
@@ -216,65 +241,35 @@ export class Supervisor {
 
   /** Null, or why it failed. */
   async #replaceAll(): Promise<string | null> {
-    const config = await this.#readConfig();
-    const problem = this.#data && config.data && (await this.#reloadData(this.#data, config, config.data));
-    return problem ?? (await this.#ramp?.reload(config.variables)) ?? null;
+    const environment = this.#readEnvironment();
+    const problem = this.#data && (await this.#reloadData(this.#data, environment));
+    return problem ?? (await this.#ramp?.restartAll())?.problem ?? null;
   }
 
-  async #reloadData(
-    data: DataWorkers,
-    { variables, environment }: WorkerConfig,
-    folder: GeneratedRelease,
-  ): Promise<string | null> {
+  async #reloadData(data: DataWorkers, environment: Environment): Promise<string | null> {
+    const folder = await this.#readFolder(this.#options.generated ?? "", environment);
     const { manifest } = data.status;
     const isKept = keepsManifest(manifest, folder);
-    const config = { variables, keysFile: environment.keysFile, title: folder.title };
-    const problem = await data.reload(config, isKept ? null : folder.release);
+    const problem = await data.reload(this.#configOf(folder, environment), isKept);
     if (problem === null && !isKept && manifest !== null) await this.refresh();
     return problem;
-  }
-
-  async #stopServices(): Promise<void> {
-    for (const { dispatcher } of this.#services) dispatcher.close();
-    await Promise.all(this.#services.map(({ pool }) => pool.stop()));
   }
 }
 
 const LIMITS_PER_WORKER =
   "rate limits are counted per worker, so a caller may get its limit several times: set REDIS_URL to count them together";
 
-/**
- * The configuration of all workers, read at one moment: a worker that replaces a dead one serves the same, whatever
- * happened to the files since.
- */
-interface WorkerConfig {
-  /** With the keys in them. */
-  readonly variables: EnvironmentVariables;
-  readonly environment: Environment;
-  /** What the generated folder has to serve; null where the data API is not served. */
-  readonly data: GeneratedRelease | null;
+/** Two processes cannot share a non-blocking output: the primary writes the workers' log. */
+const STDIO = ["ignore", "pipe", "inherit", "ipc"] satisfies StdioOptions;
+
+function forkWorker(): Worker {
+  const worker = cluster.fork();
+  if (worker.process.stdout) forwardLog(worker.process.stdout);
+  return worker;
 }
 
-interface WorkerConfigSource {
-  readonly variables: NodeJS.ProcessEnv;
-  /** The generated folder; null where the data API is not served. */
-  readonly generated: string | null;
-  readonly allowEdited: boolean;
-  readonly dataDir: string;
-}
-
-/** Reads the environment, the keys and the generated folder. Rejects with a message for each that is invalid. */
-async function readWorkerConfig({
-  variables,
-  generated,
-  allowEdited,
-  dataDir,
-}: WorkerConfigSource): Promise<WorkerConfig> {
-  const reading = readEnvironment(variables);
-  if (!reading.ok) throw new Error(reading.problems.join(" "));
-  const { environment } = reading;
-  const { apiTitle } = environment;
-  const data =
-    generated === null ? null : await readGeneratedRelease({ generated, dataDir, apiTitle, allowEdited });
-  return { variables: withKeysInline(variables, environment.keysFile), environment, data };
-}
+/** The ramp calls nothing in the primary. */
+const NO_FUNCTIONS: PrimaryFunctions = {
+  refresh: () => Promise.reject(new Error("only the data API is refreshed")),
+  metricsText: () => Promise.reject(new Error("only the data API has metrics here")),
+};

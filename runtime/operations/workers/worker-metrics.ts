@@ -8,13 +8,11 @@ import { RouteCounter } from "../request-counters.js";
  * restart and count everything again.
  */
 export class WorkerMetrics {
-  /** The latest snapshot of each worker. */
-  readonly #latest = new Map<number, MetricsSnapshot>();
   /** Counters of workers that have ended. */
   readonly #ended = { process: [] as object[], routes: new RouteCounter(null) };
   readonly #own = new Registry();
   readonly #deaths: Counter;
-  #serving = 0;
+  readonly #serving: Gauge;
 
   constructor() {
     const registers = [this.#own];
@@ -23,14 +21,10 @@ export class WorkerMetrics {
       help: "Worker processes that ended unexpectedly.",
       registers,
     });
-    const serving = (): number => this.#serving;
-    new Gauge({
+    this.#serving = new Gauge({
       name: "routewright_workers",
       help: "Worker processes that take connections.",
       registers,
-      collect() {
-        this.set(serving());
-      },
     });
     new Counter({
       ...LOG_LINES_DROPPED,
@@ -42,20 +36,12 @@ export class WorkerMetrics {
     });
   }
 
-  update(worker: number, snapshot: MetricsSnapshot): void {
-    this.#latest.set(worker, snapshot);
-  }
-
   /** A worker has ended; the counters of its latest snapshot are kept. */
-  async retire(worker: number, died: boolean): Promise<void> {
-    const snapshot = this.#latest.get(worker);
-    this.#latest.delete(worker);
+  retire(snapshot: MetricsSnapshot | null, died: boolean): void {
     if (died) this.#deaths.inc();
-    if (snapshot === undefined) return;
+    if (snapshot === null) return;
     this.#ended.routes.add(snapshot.routes);
-    const counters = snapshot.process.filter(isCounter);
-    const all = AggregatorRegistry.aggregate([this.#ended.process, counters]);
-    this.#ended.process = await all.getMetricsAsJSON();
+    this.#ended.process.push(...snapshot.process.filter(isCounter));
   }
 
   /** Deletes the counts of ended workers for routes that were removed. */
@@ -63,17 +49,15 @@ export class WorkerMetrics {
     this.#ended.routes.forget(routes);
   }
 
-  /** Prometheus text. `serving`: how many workers take connections. */
-  async text(serving: number): Promise<string> {
-    this.#serving = serving;
-    const snapshots = [...this.#latest.values()];
+  /** Prometheus text. `serving`: how many workers accept connections. */
+  async text(snapshots: readonly MetricsSnapshot[], serving: number): Promise<string> {
+    this.#serving.set(serving);
     const routes = new RouteCounter(null);
     for (const each of [this.#ended.routes.snapshot(), ...snapshots.map((snapshot) => snapshot.routes)])
       routes.add(each);
     const own = await this.#own.getMetricsAsJSON();
-    const processes = [own, this.#ended.process, ...snapshots.map((snapshot) => snapshot.process)];
-    const text = await AggregatorRegistry.aggregate(processes).metrics();
-    return `${text}\n${await routesText(routes.snapshot())}`;
+    const all = [own, this.#ended.process, ...snapshots.map((snapshot) => snapshot.process)];
+    return `${await AggregatorRegistry.aggregate(all).metrics()}\n${await routesText(routes.snapshot())}`;
   }
 }
 

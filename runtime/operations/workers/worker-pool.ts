@@ -1,8 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "../../server/logger.js";
-import type { ConnectionDispatcher } from "./connection-dispatcher.js";
-import type { Assignment, WorkerMessage } from "./messages.js";
-import { type Ending, WorkerProcess } from "./worker-process.js";
+import type { Assignment } from "./messages.js";
+import { reasonOf, type WorkerProcess } from "./worker-process.js";
 
 /** Failed starts in a row, per worker, after which the pool gives up. */
 const MAX_FAILED_STARTS = 5;
@@ -12,29 +10,20 @@ export interface WorkerPoolOptions {
   readonly role: Assignment["role"];
   /** Number of workers. */
   readonly size: number;
-  readonly dispatcher: ConnectionDispatcher;
-  /** Script of a worker process. */
-  readonly script: string;
-  /** For the process that starts next. */
-  readonly assignment: () => Assignment;
-  /** Receives the messages that do not concern connections. */
-  readonly receive: (worker: WorkerProcess, message: WorkerMessage) => void;
-  readonly ended: (worker: WorkerProcess) => void;
+  /** Starts a process with what is to be served now. */
+  readonly launch: () => WorkerProcess;
+  readonly onEnded?: (worker: WorkerProcess) => void;
   /** Called when no worker serves and none can be started; returns whether the pool should give up. */
   readonly onUnrecoverable: (reason: string) => boolean;
   readonly log: Logger;
 }
 
-/** The result of replacing all workers one by one. */
-export type RollingRestart =
-  { readonly ok: true } | { readonly ok: false; readonly replaced: number; readonly detail: string };
-
 /** The worker processes of one role: starts them, replaces those that end, and restarts them without an interruption. */
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
   readonly #members = new Set<WorkerProcess>();
-  /** Workers whose replacements are starting: if they die, they are not replaced a second time. */
-  readonly #beingReplaced = new Set<WorkerProcess>();
+  /** The worker whose replacement is starting: if it dies, it is not replaced a second time. */
+  #beingReplaced: WorkerProcess | null = null;
   readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
   /** Since the last successful start. */
@@ -59,25 +48,26 @@ export class WorkerPool {
   async start(): Promise<void> {
     const workers = Array.from({ length: this.#options.size }, () => this.#launch());
     const up = await Promise.all(workers.map(({ ready }) => ready));
-    if (!up.includes(true))
-      throw new Error(`No worker process starts: ${reasonOf(await workers[0]?.ended)}.`);
+    const [first] = workers;
+    if (first && !up.includes(true))
+      throw new Error(`No worker process starts: ${reasonOf(await first.ended)}.`);
     for (const isUp of up) if (!isUp) void this.#fill(0);
   }
 
   /**
    * Replaces all workers, one at a time: the new one serves before the old one stops. Ends at the first that does not
-   * start; the remaining old ones keep serving.
+   * start; the remaining old ones keep serving. Returns how many it replaced, and why not all.
    */
-  async restartAll(): Promise<RollingRestart> {
+  async restartAll(): Promise<{ readonly replaced: number; readonly problem: string | null }> {
     let replaced = 0;
     for (const old of this.members) {
       await old.ready;
-      if (old.state !== "serving" || this.#beingReplaced.has(old)) continue;
-      const problem = await this.#replaceOne(old);
-      if (problem !== null) return { ok: false, replaced, detail: problem };
+      if (old.state !== "serving") continue;
+      const problem = await this.#replace(old);
+      if (problem !== null) return { replaced, problem };
       replaced++;
     }
-    return { ok: true };
+    return { replaced, problem: null };
   }
 
   /** Stops all workers gracefully. */
@@ -87,73 +77,44 @@ export class WorkerPool {
   }
 
   /** Null, or why no new worker started; then the old one keeps serving. */
-  async #replaceOne(old: WorkerProcess): Promise<string | null> {
+  async #replace(old: WorkerProcess): Promise<string | null> {
     if (this.#stopping.signal.aborted) return "the server is stopping";
-    this.#beingReplaced.add(old);
+    this.#beingReplaced = old;
     const fresh = this.#launch();
     const isUp = await fresh.ready;
-    this.#beingReplaced.delete(old);
-    if (!isUp) {
-      if (old.state === "ended") void this.#fill(0);
-      return reasonOf(await fresh.ended);
+    this.#beingReplaced = null;
+    if (isUp) {
+      await old.stop();
+      return null;
     }
-    this.#options.dispatcher.stopDispatching(old);
-    await old.stop();
-    return null;
+    if (old.state === "ended") void this.#fill(0);
+    return reasonOf(await fresh.ended);
   }
 
   #launch(): WorkerProcess {
-    const { script, assignment, role, log } = this.#options;
-    const worker = new WorkerProcess(script, assignment(), (from, message) => this.#receive(from, message));
+    const { launch, role, log } = this.#options;
+    const worker = launch();
+    const fields = { worker: worker.id, pid: worker.pid, role };
     this.#members.add(worker);
-    log.info({ worker: worker.id, pid: worker.pid, role }, "worker starting");
-    void worker.ready.then((isUp) => isUp && this.#onReady(worker));
-    void worker.ended.then((ending) => this.#onEnded(worker, ending));
+    log.info(fields, "worker starting");
+    void worker.ready.then((isUp) => {
+      if (!isUp) return;
+      this.#failedStarts = 0;
+      log.info(fields, "worker serves");
+    });
+    void worker.ended.then(() => this.#onEnded(worker));
     return worker;
   }
 
-  #onReady(worker: WorkerProcess): void {
-    const { dispatcher, log, role } = this.#options;
-    this.#failedStarts = 0;
-    dispatcher.add(worker);
-    log.info({ worker: worker.id, pid: worker.pid, role }, "worker serves");
-  }
-
-  #receive(worker: WorkerProcess, message: WorkerMessage): void {
-    const { dispatcher, receive } = this.#options;
-    switch (message.kind) {
-      case "accepted":
-        dispatcher.accepted(worker, message.id);
-        dispatcher.opened(worker, message.open);
-        return;
-      case "open":
-        return dispatcher.opened(worker, message.open);
-      case "leaving":
-        return void this.#replace(worker);
-      case "request":
-      case "metrics":
-        return receive(worker, message);
-    }
-  }
-
-  async #replace(worker: WorkerProcess): Promise<void> {
-    const isLeaving = worker.state !== "serving" || this.#beingReplaced.has(worker);
-    if (isLeaving || this.#stopping.signal.aborted) return;
-    const detail = await this.#replaceOne(worker);
-    const { id, pid } = worker;
-    if (detail !== null)
-      this.#options.log.error({ worker: id, pid, detail }, "worker not replaced: it keeps serving");
-  }
-
-  #onEnded(worker: WorkerProcess, ending: Ending): void {
-    const { dispatcher, role, log, ended } = this.#options;
+  async #onEnded(worker: WorkerProcess): Promise<void> {
+    const { role, log, onEnded } = this.#options;
     this.#members.delete(worker);
-    dispatcher.remove(worker);
-    ended(worker);
+    onEnded?.(worker);
+    const ending = await worker.ended;
     const { id, pid, isStopRequested, hasServed, servedMs } = worker;
     if (isStopRequested && ending.code === 0) return log.info({ worker: id, pid, role }, "worker ended");
     log.error({ worker: id, pid, role, ...ending }, hasServed ? "worker died" : "worker did not start");
-    if (hasServed && !isStopRequested && !this.#beingReplaced.has(worker)) void this.#fill(servedMs);
+    if (hasServed && !isStopRequested && worker !== this.#beingReplaced) void this.#fill(servedMs);
   }
 
   /** Starts processes until one serves, after one that served for `servedMs`. */
@@ -161,27 +122,34 @@ export class WorkerPool {
     const { signal } = this.#stopping;
     let delay = this.#backoff.delayAfter(servedMs);
     for (;;) {
-      if (delay > 0) await sleep(delay, null, { signal }).catch(() => null);
+      await pause(delay, signal);
       if (signal.aborted) return;
       const worker = this.#launch();
       if (await worker.ready) return;
-      if (this.#isUnrecoverable(await worker.ended)) return;
+      if (this.#isUnrecoverable(reasonOf(await worker.ended))) return;
       delay = this.#backoff.delayAfter(0);
     }
   }
 
-  #isUnrecoverable(ending: Ending): boolean {
+  #isUnrecoverable(reason: string): boolean {
     const { size, onUnrecoverable } = this.#options;
     this.#failedStarts++;
     if (this.#failedStarts < MAX_FAILED_STARTS * size || this.serving.length > 0) return false;
-    return onUnrecoverable(reasonOf(ending));
+    return onUnrecoverable(reason);
   }
 }
 
-function reasonOf(ending: Ending | undefined): string {
-  const { code = null, signal = null, detail = null } = ending ?? {};
-  if (detail !== null) return detail;
-  return signal === null ? `it ended with code ${String(code)}` : `it was ended by ${signal}`;
+/** Ends early when the signal aborts. */
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    signal.addEventListener("abort", end);
+  });
 }
 
 /** After this time an exit says nothing about the next process. */

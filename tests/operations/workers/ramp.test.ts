@@ -6,7 +6,7 @@ import { ownSchema } from "../../support/database.js";
 import { start } from "../../support/command.js";
 import { manifestOf } from "../../support/manifest.js";
 import { ownDatabase, SECRETS_KEY } from "../../ramp/support/world.js";
-import { BASE, countOf, project, servingPids, until } from "./cluster.js";
+import { BASE, countOf, project, servingPids, until } from "./served-workers.js";
 
 const rampDatabase = await ownDatabase();
 const schema = await ownSchema("CREATE TABLE @.one AS SELECT 1::bigint AS n");
@@ -21,8 +21,8 @@ const VARIABLES = {
   RAMP_SECRETS_KEY: SECRETS_KEY.toString("hex"),
 };
 
-async function serveBoth(...args: readonly string[]) {
-  const running = start(project(manifest), ["serve", "--workers", "2", ...args], VARIABLES);
+async function serveBoth() {
+  const running = start(project(manifest), ["serve", "--workers", "2"], VARIABLES);
   const [, ramp = ""] = await running.until(/"url":"(http:[^"]+)","msg":"ramp listening"/);
   const [pid = 0] = await until(running, 1, [], "ramp").then(() => servingPids(running, "ramp"));
   return { running, ramp, pid };
@@ -59,9 +59,8 @@ describe("the ramp beside workers", () => {
     };
     await isUp();
     process.kill(pid, "SIGKILL");
-    // Asked while there is none: the connection waits for the next one.
-    await isUp();
     await until(running, 1, [pid], "ramp");
+    await isUp();
     expect(servingPids(running)).toEqual(dataPids);
     const [second = 0] = servingPids(running, "ramp");
     running.child.kill("SIGHUP");
@@ -70,15 +69,6 @@ describe("the ramp beside workers", () => {
     await isUp();
     expect((await running.stop()).code).toBe(0);
     expect(countOf(running, "worker ended")).toBe(6);
-  });
-
-  it("is served alone by --only ramp, and replaced there too", async () => {
-    const { running, ramp, pid } = await serveBoth("--only", "ramp");
-    expect(servingPids(running)).toEqual([]);
-    process.kill(pid, "SIGKILL");
-    await until(running, 1, [pid], "ramp");
-    expect((await sendRequest(ramp, "/health")).status).toBe(200);
-    expect((await running.stop()).code).toBe(0);
   });
 
   it("that cannot start ends the command, and says why", async () => {

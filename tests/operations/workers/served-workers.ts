@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { databaseUrl } from "../../support/database.js";
@@ -79,9 +79,8 @@ export async function until(
   await expect.poll(fresh, { timeout: 30_000, interval: 50 }).toBe(workers);
 }
 
-/** Variables that load a script into each process before its own code: to make workers misbehave. */
-export function preloading(folder: string, script: string): Record<string, string> {
-  const file = join(folder, "preload.cjs");
-  writeFileSync(file, script);
-  return { NODE_OPTIONS: `--require ${file}` };
+/** Whether a process runs; one that has ended is gone, or a zombie until its parent reads its exit code. */
+export function isAlive(pid: number): boolean {
+  const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
+  return /^[^Z\s]/.test(stdout);
 }

@@ -2,12 +2,10 @@ import { createServer, type RequestListener } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { atEnd } from "../../support/at-end.js";
-import { GracefulShutdown } from "../../../runtime/server/guarded-server.js";
-import { listen, type RunningServer } from "../../../runtime/server/listen.js";
-import { askRaw } from "../../data-api/http-client.js";
-import { manifestOf } from "../../support/manifest.js";
-import { preloading, project, serveWorkers } from "./cluster.js";
+import { atEnd } from "../support/at-end.js";
+import { GracefulShutdown } from "../../runtime/server/guarded-server.js";
+import { listen, type RunningServer } from "../../runtime/server/listen.js";
+import { askRaw } from "../data-api/http-client.js";
 
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
@@ -117,18 +115,5 @@ describe("a server that stops", () => {
   it("has nothing to wait for without connections", async () => {
     const shutdown = new GracefulShutdown(createServer());
     await shutdown.run();
-  });
-});
-
-describe("a worker, whose connections are handed to it", () => {
-  it("keeps the time limits of a server: a request that does not come in is refused", async () => {
-    const folder = project(manifestOf([]));
-    const shorter = `
-      const http = require("node:http");
-      const { createServer } = http;
-      http.createServer = (options, listener) =>
-        createServer({ ...options, headersTimeout: 300, requestTimeout: 600, connectionsCheckingInterval: 50 }, listener);`;
-    const served = await serveWorkers(folder, 2, preloading(folder, shorter));
-    expect(await askRaw(served.url, "GET / HTTP/1.1\r\nHost:")).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n/);
   });
 });
