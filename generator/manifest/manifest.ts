@@ -25,7 +25,7 @@ export interface Manifest {
   readonly graph: Graph;
   /** `unique_id`s of the tests on each node, sorted. */
   readonly tests: ReadonlyMap<string, readonly string[]>;
-  /** Descriptions of categories (generator/README.md, Categories). */
+  /** Descriptions of categories (generator/README.md, Paths). */
   readonly categories: ReadonlyMap<string, string>;
   /** Whether columns are nullable unless declared otherwise: in every engine but ClickHouse. */
   readonly nullableByDefault: boolean;

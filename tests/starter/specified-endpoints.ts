@@ -1,4 +1,4 @@
-/** Path, tier and row fields of every endpoint that data-api.md §2 lists; a `?` ends the name of a field that may be null. */
+/** Path, tier and row fields of every endpoint of the starter; a `?` ends the name of a field that may be null. */
 export const SPECIFIED: readonly (readonly [path: string, tier: string, fields: Record<string, string>])[] = [
   ["/v1/bridges/bridges_count/latest", "tier0", snapshot({ value: "numeric(20,0)" })],
   ["/v1/bridges/chains_count/latest", "tier0", snapshot({ value: "numeric(20,0)" })],

@@ -49,7 +49,7 @@ const all = Object.values((JSON.parse(manifestText) as { nodes: Record<string, N
 /** Models and seeds. */
 export const nodes: readonly Node[] = all.filter((node) => node.resource_type !== "test");
 
-/** A model that becomes an endpoint, with what its tags say (data-api.md §4.1). */
+/** A model that becomes an endpoint, with what its tags say. */
 export interface Published extends Node {
   readonly urlPath: string;
   readonly tier: string;

@@ -13,7 +13,7 @@ export interface Sketch extends Partial<Endpoint> {
   readonly parameterWords?: Readonly<Record<string, string>>;
 }
 
-/** An entry whose path follows from its segments (data-api.md §4.1), metadata-driven and open to all. */
+/** An entry whose path follows from its segments, metadata-driven and open to all. */
 export function entry(sketch: Sketch = {}): CatalogueEntry {
   const { category = "bridges", resource = "volume", granularity = null, window = null, ...rest } = sketch;
   const { description = "", columnWords = {}, parameterWords = {}, ...endpoint } = rest;

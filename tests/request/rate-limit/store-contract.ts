@@ -14,7 +14,7 @@ export interface StoreOnClock {
   readonly isExact: boolean;
 }
 
-/** What every store of windows must do (data-api.md §8); `open` makes an empty one. */
+/** What every store of windows must do; `open` makes an empty one. */
 export function rateLimitStoreContract(name: string, open: () => Promise<StoreOnClock>): void {
   describe(`${name} counts windows`, () => {
     let clock: StoreOnClock;
