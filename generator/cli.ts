@@ -53,10 +53,6 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>>
     "print each setting and where its value comes from",
     async () => (await import("./commands/print-config.js")).configureConfig,
   ],
-  completion: [
-    "print a completion script for a shell",
-    async () => (await import("./commands/completion.js")).configureCompletion,
-  ],
 };
 
 /** Runs the command line and returns its exit code. */
@@ -72,7 +68,7 @@ export async function run(argv: readonly string[]): Promise<Exit> {
   return program.exit;
 }
 
-/** The program. Only the code of the command that is called is loaded; completion knows the options of all commands. */
+/** The program. Only the code of the command that is called is loaded. */
 export async function programFor(called: string | undefined): Promise<CliCommand> {
   const program = new CliCommand("routewright")
     .description("Turns a dbt manifest into a typed, tier-gated HTTP API.")
@@ -89,7 +85,7 @@ export async function programFor(called: string | undefined): Promise<CliCommand
   for (const [name, [summary, load]] of Object.entries(COMMANDS)) {
     const command = program.command(name);
     command.description(summary);
-    if (name === called || called === "completion") (await load())(command);
+    if (name === called) (await load())(command);
   }
   return program;
 }

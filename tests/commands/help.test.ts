@@ -2,9 +2,12 @@ import { expect, it } from "vitest";
 import { programFor } from "../../generator/cli.js";
 import type { CliCommand } from "../../generator/commands/command.js";
 
-/** Every command and subcommand of the command line; the one for completion loads them all. */
-const program = await programFor("completion");
-const commands = below(program);
+/** Every command and subcommand of the command line. */
+const { commands: names } = await programFor(undefined);
+const commands = (await Promise.all(names.map((each) => programFor(each.name())))).flatMap((program, i) => {
+  const command = program.commands[i]!;
+  return [command, ...below(command)];
+});
 
 function below({ commands }: CliCommand): readonly CliCommand[] {
   return commands.flatMap((each) => [each, ...below(each)]);
@@ -23,8 +26,8 @@ function words(example: string): string[] {
 /** The command that an example calls, and what follows its name. */
 async function calledBy(example: string): Promise<{ command: CliCommand; args: readonly string[] }> {
   // A program of its own: a command keeps the flags that it has parsed.
-  let command = await programFor("completion");
   const args = words(example);
+  let command = await programFor(args[0]);
   for (;;) {
     const next = command.commands.find((each) => each.name() === args[0]);
     if (next === undefined) return { command, args };

@@ -5,8 +5,6 @@ import { CLICKHOUSE_INSTALL, CLICKHOUSE_LIBRARY } from "../../scripts/clickhouse
 /** Programs that some tests run, and how to install each. `.ci/run` installs all of them. */
 const INSTALL = {
   chromium: "apt-get install chromium",
-  fish: "apt-get install fish",
-  zsh: "apt-get install zsh",
   git: "apt-get install git",
   "redis-server": "apt-get install redis-server",
   nginx: "apt-get install nginx",
