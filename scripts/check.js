@@ -1,4 +1,7 @@
-/** `npm run check`: format, lint with the import boundaries, types, and whether `generated/` is fresh; all at once. */
+/**
+ * `npm run check`: format, lint with the import boundaries, types, exports that nothing imports, and whether `generated/`
+ * is fresh; all at once.
+ */
 import { spawn } from "node:child_process";
 import { makeReady, ROOT } from "./ready.js";
 
@@ -9,6 +12,7 @@ const steps = {
   // Not cached: rules that read types and imports depend on other files.
   lint: "npx eslint --config .config/eslint.js --max-warnings=0 .",
   types: `npx tsc -p . --incremental --tsBuildInfoFile ${CACHE}/tsc.tsbuildinfo && npx tsc -p runtime/pages/explorer && npx tsc -p runtime/pages/reference`,
+  "used exports": "npx knip --config .config/knip.json --no-progress",
   "generated/":
     "node generator/bin/routewright.js generate --check --manifest templates/starter/manifest.json",
 };

@@ -120,7 +120,7 @@ function duplicatesOf(entries: readonly AcceptEntry[]): readonly string[] {
 }
 
 /** Identity of a change across runs. */
-export function changeKey({
+function changeKey({
   kind,
   endpoint,
   subject,

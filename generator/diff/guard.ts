@@ -81,7 +81,7 @@ export interface GuardPolicy extends Pick<GuardOptions, "severities" | "minimumN
 }
 
 /** Keeps the base's endpoint wherever the head changes it in a breaking or exposing way, or its relation. Pure. */
-export function holdBack(
+function holdBack(
   base: Catalogue,
   head: Catalogue,
   reviewed: Catalogue,

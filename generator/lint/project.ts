@@ -105,7 +105,7 @@ export interface Node extends GraphNode {
 }
 
 /** Reads a node; null for what feeds no endpoint, such as a test. */
-export function nodeOf(uniqueId: string, json: JsonObject): Node | null {
+function nodeOf(uniqueId: string, json: JsonObject): Node | null {
   const node = graphNodeOf(json);
   if (node === null) return null;
   const config = objectOr(json["config"]);

@@ -106,7 +106,7 @@ const MISSING: ReadonlySet<unknown> = new Set(["42P01", "3F000"]);
 const DENIED: ReadonlySet<unknown> = new Set(["42501", "25006"]);
 
 /** Whether the table does not exist. */
-export function isMissing(error: unknown): boolean {
+function isMissing(error: unknown): boolean {
   return MISSING.has(codeOf(error));
 }
 
@@ -130,7 +130,7 @@ export function writeGrantFor(url: string): string {
 }
 
 /** Statements with which the database's owner lets the role read usage. */
-export function readGrantFor(url: string): string {
+function readGrantFor(url: string): string {
   const role = roleOf(url);
   return `GRANT USAGE ON SCHEMA routewright TO ${role}; GRANT SELECT ON routewright.usage TO ${role}`;
 }

@@ -27,7 +27,7 @@ export interface SyntheticEndpoint {
 }
 
 /** Views in the database; with more endpoints, several share one. A multiple of the number of tables. */
-export const VIEWS = 501;
+const VIEWS = 501;
 
 /** The endpoints of a synthetic manifest, in 20 categories. */
 export function syntheticEndpoints(count: number, views = VIEWS): SyntheticEndpoint[] {

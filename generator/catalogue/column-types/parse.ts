@@ -15,7 +15,7 @@ export interface BracketGroup {
 }
 
 /** Maximum nesting: bounds the recursion of everything that walks the tree. */
-export const MAX_DEPTH = 32;
+const MAX_DEPTH = 32;
 
 interface Frame {
   readonly open: "(" | "[" | undefined;

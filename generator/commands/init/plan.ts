@@ -49,7 +49,7 @@ const DOCKER_FILES = [
 ];
 
 /** The npm scripts that `init` adds. */
-export const SCRIPTS = {
+const SCRIPTS = {
   "api:generate": "routewright generate",
   "api:check": "routewright generate --check --strict",
   "api:lint": "routewright lint",

@@ -16,7 +16,7 @@ interface Choices {
   readonly numbers: readonly string[];
 }
 
-export function choicesOf({ columns }: Pick<CatalogueEndpoint, "columns">, rows: readonly Row[]): Choices {
+function choicesOf({ columns }: Pick<CatalogueEndpoint, "columns">, rows: readonly Row[]): Choices {
   const kinds = columns.map(({ name, type }) => [name, kindOf(type, rows, name)] as const);
   const of = (kind: string): string[] => kinds.filter(([, each]) => each === kind).map(([name]) => name);
   return { times: of("time"), texts: of("text"), numbers: of("number") };

@@ -104,7 +104,7 @@ export const ProviderQuote = Type.Object({
 });
 export type ProviderQuote = Static<typeof ProviderQuote>;
 
-export const QuoteAnswer = Type.Object({
+const QuoteAnswer = Type.Object({
   quote: Type.Union([ProviderQuote, Type.Null()], {
     description: "null when the provider does not offer the path",
   }),

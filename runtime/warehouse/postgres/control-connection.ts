@@ -13,7 +13,7 @@ const BLOCKING_PIDS = `SELECT DISTINCT blocking.pid FROM pg_catalog.pg_locks wai
   WHERE NOT waiting.granted AND blocking.pid = ANY($1::int[])`;
 
 /** A stream was ended because another session waits for its lock. */
-export class StreamBlocksLock extends Error {
+class StreamBlocksLock extends Error {
   constructor() {
     super("The stream was ended: another session waits to change its table.");
   }

@@ -83,7 +83,7 @@ export class FakeWorker extends EventEmitter {
   }
 }
 
-export const RELOADED: RefreshResult = {
+const RELOADED: RefreshResult = {
   status: "reloaded",
   models: 1,
   endpoints: 1,
