@@ -48,7 +48,7 @@ function exists(path: string, from: string): boolean {
 }
 
 /** Paths that are not in the repository: build output, and files of those who use Routewright. */
-const ELSEWHERE = /(^|\/)(dist|node_modules|target)\/|^models\/|\.d\.ts$/;
+const ELSEWHERE = /(^|\/)(dist|node_modules|target|\.data)\/|^models\/|\.d\.ts$/;
 
 it("names only paths that exist", () => {
   const missing = documents.flatMap(({ file, prose }) =>
