@@ -64,7 +64,7 @@ export const BOUNDARIES = {
   "runtime/warehouse/postgres": ["runtime/model", "runtime/warehouse"],
   "runtime/warehouse/clickhouse": ["runtime/model", "runtime/warehouse"],
   "runtime/response": ["runtime/model", "runtime/server", "runtime/warehouse"],
-  "runtime/operations": ["runtime/model", "runtime/server", "runtime/request"],
+  "runtime/operations": ["runtime/model", "runtime/server", "runtime/request", "runtime/warehouse"],
   "runtime/release": [
     "runtime/model",
     "runtime/server",

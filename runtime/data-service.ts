@@ -62,6 +62,8 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const metrics: Metrics = new Metrics(() => ({
     ...active.current,
     missingRelations: missingRelations(),
+    load: gateway.warehouse.load,
+    dataAges: dataAgesOf(active.current, builds),
   }));
   const gateway = openGateway({
     ...environment,
@@ -69,7 +71,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     builds,
     log,
     recordRequest(record) {
-      metrics.routes.count(record);
+      metrics.count(record);
       usage?.counter.count(record);
       if (log.isLevelEnabled("info")) log.info(requestFields(record), "request");
     },
@@ -117,6 +119,20 @@ function missingOf({ endpoints }: LoadedRelease, { missingRelations }: Warehouse
   if (missingRelations.length === 0) return [];
   const served = new Set([...endpoints.values()].map(({ spec }) => spec.relation.join(".")));
   return missingRelations.filter((name) => served.has(name));
+}
+
+/** By category: seconds since the oldest data of its endpoints was built. */
+function dataAgesOf({ endpoints }: LoadedRelease, builds: BuildRecords): ReadonlyMap<string, number> {
+  const ages = new Map<string, number>();
+  if (builds.changes === 0) return ages;
+  for (const { spec } of endpoints.values()) {
+    const asOf = builds.dataAsOf(spec.upstreamNodes);
+    if (asOf === null) continue;
+    const [, , category = ""] = spec.path.split("/");
+    const seconds = (Date.now() - Date.parse(asOf)) / 1000;
+    ages.set(category, Math.max(seconds, ages.get(category) ?? 0));
+  }
+  return ages;
 }
 
 /** Missing relations named in one log line. */

@@ -2,10 +2,12 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import { droppedLogLines } from "../server/logger.js";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { TIERS } from "../model/tier.js";
+import type { WarehouseLoad } from "../warehouse/warehouse.js";
 import {
   BOUNDS,
   type Durations,
   METHODS,
+  type RequestRecord,
   RouteCounter,
   type RouteCounts,
   type RouteSnapshot,
@@ -25,6 +27,9 @@ export interface ServedRelease {
   readonly skippedModels: number;
   /** Relations that endpoints need and the database does not have. */
   readonly missingRelations: readonly string[];
+  readonly load: WarehouseLoad;
+  /** By category: seconds since the data of its oldest endpoint was built. Without endpoints whose builds are unknown. */
+  readonly dataAges: ReadonlyMap<string, number>;
 }
 
 /** Metrics of one process, fit for structured clone. */
@@ -38,13 +43,27 @@ export interface MetricsSnapshot {
 export class Metrics {
   /** Counts of requests. */
   readonly routes: RouteCounter;
+  readonly #cached: Counter;
   readonly #registry = new Registry();
 
   constructor(served: () => ServedRelease) {
     collectDefaultMetrics({ register: this.#registry });
     describeRelease(served, [this.#registry]);
+    describeDatabase(served, [this.#registry]);
+    describeDataAges(served, [this.#registry]);
     describeLog([this.#registry]);
     this.routes = new RouteCounter(() => served().endpoints);
+    this.#cached = new Counter({
+      name: "routewright_cached_responses_total",
+      help: "Responses with rows that ran no query: from the cache, or shared with another request.",
+      registers: [this.#registry],
+    });
+  }
+
+  /** Counts a response. */
+  count(record: RequestRecord): void {
+    this.routes.count(record);
+    if (record.rows !== null && record.databaseMs === null) this.#cached.inc();
   }
 
   async snapshot(): Promise<MetricsSnapshot> {
@@ -59,6 +78,40 @@ export class Metrics {
   get contentType(): string {
     return this.#registry.contentType;
   }
+}
+
+/** Connections, the queue for them, and responses that needed none. */
+function describeDatabase(served: () => ServedRelease, registers: Registry[]): void {
+  const metrics = [
+    [Gauge, "routewright_queries_running", "Queries that hold a database connection.", "running", 1],
+    [Gauge, "routewright_queries_waiting", "Queries that wait for a database connection.", "waiting", 1],
+    [Counter, "routewright_queries_total", "Queries that got a database connection.", "started", 1],
+    [Counter, "routewright_queue_seconds_total", "Time that queries waited for one.", "waitedMs", 1000],
+  ] as const;
+  for (const [Metric, name, help, field, divisor] of metrics)
+    new Metric({
+      name,
+      help,
+      registers,
+      collect(this: Gauge | Counter) {
+        this.reset();
+        this.inc(served().load[field] / divisor);
+      },
+    });
+}
+
+function describeDataAges(served: () => ServedRelease, registers: Registry[]): void {
+  new Gauge({
+    name: "routewright_data_age_seconds",
+    help: "Since the build of the oldest data of a category; absent where no build is known.",
+    labelNames: ["category"],
+    aggregator: "max",
+    registers,
+    collect() {
+      this.reset();
+      for (const [category, seconds] of served().dataAges) this.set({ category }, seconds);
+    },
+  });
 }
 
 export const LOG_LINES_DROPPED = {

@@ -1,6 +1,6 @@
 import type { Relation } from "../model/endpoint.js";
 import { type Tier, TIERS } from "../model/tier.js";
-import { QueryAbandoned } from "./warehouse.js";
+import { QueryAbandoned, type WarehouseLoad } from "./warehouse.js";
 import { type Caller, Callers } from "./callers.js";
 
 /** How long a query may wait for a connection. */
@@ -102,9 +102,17 @@ export class FairQueue {
   readonly #waitingByTier = TIERS.map(() => 0);
   readonly #longByTier = TIERS.map(() => 0);
 
+  #started = 0;
+  #waitedMs = 0;
+
   constructor(options: { capacity: number; maxWaiting: number; perCaller?: number }) {
     this.#runLimits = limitsOf(options.capacity, options.perCaller);
     this.#queueLimits = limitsOf(options.maxWaiting);
+  }
+
+  get load(): WarehouseLoad {
+    const { length: waiting } = this.#entries;
+    return { running: this.#leases.size, waiting, started: this.#started, waitedMs: this.#waitedMs };
   }
 
   get waitingCount(): number {
@@ -213,7 +221,9 @@ export class FairQueue {
     return entry;
   }
 
-  #lease({ caller, table, tier, waiter }: Entry): Lease {
+  #lease({ caller, table, tier, waiter, since }: Entry): Lease {
+    this.#started++;
+    this.#waitedMs += performance.now() - since;
     caller.running++;
     table.running++;
     adjust(this.#runningByTier, tier, 1);

@@ -6,7 +6,7 @@ import {
   type QueryTicket,
   type Waiter,
 } from "./fair-queue.js";
-import type { IsStillNeeded } from "./warehouse.js";
+import type { IsStillNeeded, WarehouseLoad } from "./warehouse.js";
 
 /** Interval of the check for queries that wait too long, or whose caller may run one again. */
 const CHECK_MS = 100;
@@ -35,6 +35,10 @@ export class QuerySlots {
     this.#free = options.capacity;
     this.#hasMemory = hasMemory;
     this.#timer = setInterval(() => this.#check(), CHECK_MS).unref();
+  }
+
+  get load(): WarehouseLoad {
+    return this.#queue.load;
   }
 
   /** Waits for a slot. Rejects with `Overloaded`. */

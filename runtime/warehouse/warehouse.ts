@@ -100,6 +100,29 @@ export interface QueryContext {
   readonly isStillNeeded: IsStillNeeded;
 }
 
+/** Queries of a database, for the metrics. */
+export interface WarehouseLoad {
+  /** Queries that hold a connection now. */
+  readonly running: number;
+  /** Queries that wait for one. */
+  readonly waiting: number;
+  /** Queries that got a connection since the start, and how long they waited in sum. */
+  readonly started: number;
+  readonly waitedMs: number;
+}
+
+/** The load of several queues together. */
+export function sumOfLoads(loads: readonly WarehouseLoad[]): WarehouseLoad {
+  const sum = { running: 0, waiting: 0, started: 0, waitedMs: 0 };
+  for (const load of loads) {
+    sum.running += load.running;
+    sum.waiting += load.waiting;
+    sum.started += load.started;
+    sum.waitedMs += load.waitedMs;
+  }
+  return sum;
+}
+
 /** A database that runs queries. Every engine passes the same contract suite (tests/warehouse/). */
 export interface Warehouse {
   /**
@@ -111,6 +134,7 @@ export interface Warehouse {
   columns(relation: Relation, version: string | null): Promise<ResultColumns>;
   /** The first value that is not of its column's type, as an error. */
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null;
+  readonly load: WarehouseLoad;
   /** Why the warehouse is degraded while queries still succeed; null while it is not. */
   readonly degraded: string | null;
   /** Looks up which relations exist, so that `missingRelations` names the others. Never rejects. */

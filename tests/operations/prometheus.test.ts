@@ -10,7 +10,7 @@ import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { needs, programPath } from "../support/needs.js";
 import { freePort } from "../support/port.js";
-import { KEYS, ownFolder, serveManifest } from "../support/service.js";
+import { KEYS, ownFolder, startManifest } from "../support/service.js";
 
 const TEMPLATES = join(import.meta.dirname, "../../templates/docker");
 const read = (file: string): string => readFileSync(join(TEMPLATES, file), "utf8");
@@ -81,7 +81,8 @@ describe.skipIf(!needs("prometheus"))("the shipped monitoring", () => {
     const skipped = { ...model("skipped"), api: { methods: ["PUT"] } };
     const manifest = manifestOf([model("present"), model("absent"), skipped]);
     // Behind a proxy no caller counts as local.
-    const url = await serveManifest(manifest, { TRUST_PROXY: "1" });
+    const { url, recordBuilds } = await startManifest(manifest, { TRUST_PROXY: "1" });
+    recordBuilds([{ node: "model.test.present", completedAt: Date.now() - 60_000 }]);
     prometheus = await startPrometheus(url);
     for (let i = 0; i < 5; i++) await fetch(`${url}/v1/shop/present`);
     const hasSeries = (expression: string): Promise<void> =>

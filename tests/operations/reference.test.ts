@@ -32,6 +32,8 @@ it("the table of metrics matches /metrics", async () => {
     endpoints: new Map(),
     manifest: null,
     skippedModels: 0,
+    load: { running: 0, waiting: 0, started: 0, waitedMs: 0 },
+    dataAges: new Map(),
     missingRelations: [],
   }));
   const text = (await metrics.text()) + (await new WorkerMetrics().text([], 0));

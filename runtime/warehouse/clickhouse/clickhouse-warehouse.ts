@@ -17,7 +17,9 @@ import {
   type ResultColumns,
   type Rows,
   type RowStream,
+  sumOfLoads,
   type Warehouse,
+  type WarehouseLoad,
 } from "../warehouse.js";
 import type { ClickhouseAddress } from "../../model/clickhouse-address.js";
 import { ClickhouseConnection } from "./clickhouse-connection.js";
@@ -83,6 +85,10 @@ class ClickhouseWarehouse implements Warehouse {
     });
     const describe = (relation: Relation): Promise<ResultColumns> => this.#describe(relation);
     this.#relations = new Relations({ describe, isRelationChange });
+  }
+
+  get load(): WarehouseLoad {
+    return sumOfLoads([this.#queries.load, this.#streams.load]);
   }
 
   get missingRelations(): readonly string[] {

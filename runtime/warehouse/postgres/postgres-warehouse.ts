@@ -16,7 +16,9 @@ import {
   type ResultColumns,
   RelationMissing,
   type Rows,
+  sumOfLoads,
   type Warehouse,
+  type WarehouseLoad,
 } from "../warehouse.js";
 import { checkConditions } from "./postgres-filters.js";
 import type { HttpError } from "../../model/errors.js";
@@ -118,6 +120,10 @@ class PostgresWarehouse implements Warehouse {
     const budget = new SpoolBudget(SPOOL_MEMORY_BYTES, options.spoolMegabytes * 1024 * 1024);
     this.#streams = { connections, budget, cursors: new Set() };
     this.#control = new ControlConnection(url, this.#streams.cursors, shared.onIdleError);
+  }
+
+  get load(): WarehouseLoad {
+    return sumOfLoads([this.#queries.queue.load, this.#streams.connections.queue.load]);
   }
 
   get missingRelations(): readonly string[] {

@@ -1,7 +1,14 @@
 import type { Relation } from "../../model/endpoint.js";
 import type { HttpError } from "../../model/errors.js";
 import type { Condition, ResolvedQuery } from "../../model/query.js";
-import type { QueryContext, ResultColumns, Rows, Warehouse } from "../warehouse.js";
+import {
+  type QueryContext,
+  type ResultColumns,
+  type Rows,
+  sumOfLoads,
+  type Warehouse,
+  type WarehouseLoad,
+} from "../warehouse.js";
 import { Replica, type ReplicaSource, type ReplicaStatus } from "./replica.js";
 
 /** Weight of the latest result in the smoothed query time. */
@@ -85,6 +92,10 @@ class ReplicaRouter implements Warehouse {
     const out = this.#replicas.filter(({ isInService }) => !isInService).length;
     if (out === 0) return null;
     return `${String(out)} of ${String(this.#replicas.length)} replicas are out of service.`;
+  }
+
+  get load(): WarehouseLoad {
+    return sumOfLoads([this.#primary, ...this.#replicas].map(({ load }) => load));
   }
 
   get missingRelations(): readonly string[] {

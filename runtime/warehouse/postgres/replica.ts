@@ -1,6 +1,14 @@
 import { setImmediate as otherEvents } from "node:timers/promises";
 import type { ResolvedQuery } from "../../model/query.js";
-import type { QueryContext, RowChunks, Rows, RowStream, StreamEnd, Warehouse } from "../warehouse.js";
+import type {
+  QueryContext,
+  RowChunks,
+  Rows,
+  RowStream,
+  StreamEnd,
+  Warehouse,
+  WarehouseLoad,
+} from "../warehouse.js";
 import { type FailureScope, failureScopeOf } from "./database-errors.js";
 
 const CHECK_INTERVAL_MS = 2000;
@@ -49,6 +57,10 @@ export class Replica {
 
   get isInService(): boolean {
     return this.#isInService === true;
+  }
+
+  get load(): WarehouseLoad {
+    return this.#warehouse.load;
   }
 
   /** Expected time of a query: latency, plus the time of the queries in flight. */

@@ -10,6 +10,8 @@ describe("metrics of several processes", () => {
       endpoints: new Map([["/v1/a b", null]]),
       manifest: null,
       skippedModels: 0,
+      load: { running: 0, waiting: 0, started: 0, waitedMs: 0 },
+      dataAges: new Map(),
       missingRelations: [],
     }));
     for (let i = 0; i < requests; i++) metrics.routes.count(record);
