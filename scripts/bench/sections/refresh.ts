@@ -140,7 +140,7 @@ function changeModel(server: Server, api: string, round: number): Promise<number
 }
 
 /** Replaces the manifest, makes the server read it, and returns the milliseconds of the refresh. */
-export async function publish({ port }: Server, api: string, manifest: SyntheticManifest): Promise<number> {
+async function publish({ port }: Server, api: string, manifest: SyntheticManifest): Promise<number> {
   writeFileSync(join(api, "manifest.tmp"), JSON.stringify(manifest));
   renameSync(join(api, "manifest.tmp"), join(api, "manifest.json"));
   const started = performance.now();
