@@ -79,7 +79,7 @@ describe.skipIf(!needs("prometheus"))("the shipped monitoring", () => {
     const schema = await ownSchema("CREATE TABLE @.present AS SELECT 1 AS id");
     const model = (name: string) => ({ name, schema, tags: ["production", "shop", `api:${name}`] });
     const skipped = { ...model("skipped"), api: { methods: ["PUT"] } };
-    const manifest = manifestOf([model("present"), model("absent"), skipped]);
+    const manifest = manifestOf([{ ...model("present"), materialized: "table" }, model("absent"), skipped]);
     // Behind a proxy no caller counts as local.
     const { url, recordBuilds } = await startManifest(manifest, { TRUST_PROXY: "1" });
     recordBuilds([{ node: "model.test.present", completedAt: Date.now() - 60_000 }]);
