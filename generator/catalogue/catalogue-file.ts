@@ -179,6 +179,8 @@ type CatalogueFileResult =
 
 /** Reads a `catalogue.json`, which may come from an unreviewed branch; `location` is only for messages. */
 export function readCatalogue(text: string, location = "catalogue.json"): CatalogueFileResult {
+  if (/^<{7} /m.test(text))
+    return failed(`${location} has a merge conflict. ${REGENERATE.replace(".", ", which resolves it.")}`);
   const json = parseJson(text, location);
   if (!json.ok) return failed(`${json.problem} ${REGENERATE}`);
   const { schemaVersion } = objectOr(json.value);

@@ -2,6 +2,7 @@ import { Option } from "commander";
 import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import { DEFAULTS } from "../config.js";
+import type { ChangeKind } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readRevision } from "../diff/revision.js";
 import {
@@ -156,7 +157,9 @@ async function knownIn(base: string, head: ReadProject, options: LintOptions): P
   if (!revision.ok) return revision;
   const sunsetPolicy = { today: "1970-01-01", minimumNoticeDays: DEFAULTS.minimumNoticeDays };
   const catalogue = catalogueOf(head.manifest, { defaultTier });
-  const changed = compareCatalogues(revision.catalogue, catalogue, sunsetPolicy);
+  const changed = compareCatalogues(revision.catalogue, catalogue, sunsetPolicy).filter(
+    ({ kind }) => !WITHOUT_FINDINGS.has(kind),
+  );
   const paths = new Set(changed.flatMap(({ endpoint, after }) => [endpoint, after]));
   const skipped = new Set(
     revision.catalogue.skipped.flatMap(({ problems }) =>
@@ -169,6 +172,16 @@ async function knownIn(base: string, head: ReadProject, options: LintOptions): P
       finding.endpoint === null ? skipped.has(identityOf(finding)) : !paths.has(finding.endpoint),
   };
 }
+
+/** Kinds of change that make no finding of any rule. */
+const WITHOUT_FINDINGS: ReadonlySet<ChangeKind> = new Set([
+  "description-changed",
+  "successor-changed",
+  "endpoint-deprecated",
+  "sunset-brought-forward",
+  "sunset-put-off",
+  "deprecation-lifted",
+]);
 
 /** What makes two findings of two runs the same: a message may count something that has grown. */
 function identityOf({ rule, model, path }: Pick<Finding, "rule" | "model" | "path">): string {

@@ -52,6 +52,10 @@ export const CHECKS = {
     "Timestamp without a time zone",
     "It is served as UTC, which may not be what it means.",
   ),
+  "text-date-filter": warning(
+    "Date filter on a text column",
+    "It compares texts: only those that are ISO dates compare as dates.",
+  ),
   "untyped-column": warning(
     "Columns without a type",
     "OpenAPI and typed clients know nothing about the values.",

@@ -18,7 +18,13 @@ import {
   type Violation,
 } from "./finding.js";
 import { ancestorsOf, member, type Meta, type Node } from "./project.js";
-import { undescribedParameter, unknownKey, untypedColumn, zonelessTimestamp } from "./rules/documentation.js";
+import {
+  textDateFilter,
+  undescribedParameter,
+  unknownKey,
+  untypedColumn,
+  zonelessTimestamp,
+} from "./rules/documentation.js";
 import {
   categoryTypo,
   higherTierData,
@@ -237,6 +243,7 @@ const CHECK_CODE: Readonly<Record<CheckId, Check>> = {
   "unlimited-response": unlimitedResponse,
   "unindexed-column": unindexedColumn,
   "zoneless-timestamp": zonelessTimestamp,
+  "text-date-filter": textDateFilter,
   "untyped-column": untypedColumn,
   "undescribed-parameter": undescribedParameter,
 };

@@ -320,7 +320,14 @@ function columnSettings(column: JsonObject): Pick<ModelColumn, "timezone" | "exa
 }
 
 /** Keys of `meta`, and a tag, that mark private data in dbt projects. */
-export const PRIVATE_KEYS = ["pii", "contains_pii", "privacy_tier"] as const;
+export const PRIVATE_KEYS = [
+  "pii",
+  "contains_pii",
+  "privacy_tier",
+  "sensitive",
+  "classification",
+  "data_classification",
+] as const;
 export const PRIVATE_TAG = "pii";
 
 /** Whether a model or a column is marked as private: by the tag, or by a key of its `meta` whose value does not deny it. */
@@ -330,8 +337,17 @@ export function isPrivate(node: JsonObject): boolean {
   const metas = [objectOr(config["meta"]), objectOr(node["meta"])];
   return (
     tags.some((tag) => tag.toLowerCase() === PRIVATE_TAG) ||
-    metas.some((meta) => PRIVATE_KEYS.some((key) => Object.hasOwn(meta, key) && !isNegative(meta[key])))
+    metas.some((meta) => privateMarks(meta, PRIVATE_KEYS).some(([, mark]) => !isNegative(mark)))
   );
+}
+
+/** The members of a `meta` that mark private data; keys count in any letter case. */
+export function privateMarks(
+  meta: JsonObject,
+  keys: readonly string[],
+): readonly (readonly [string, unknown])[] {
+  const known = keys.map((key) => key.toLowerCase());
+  return Object.entries(meta).filter(([key]) => known.includes(key.toLowerCase()));
 }
 
 /** Names of a node's declared private columns: all of them if the node itself is private. */

@@ -20,10 +20,25 @@ export async function verifyIndexes(
   await query("SET plan_cache_mode = force_generic_plan");
   for (const entry of entries) {
     if (!isToCheck(entry)) continue;
-    if ((await estimatedRows(entry, query)) < SMALL_ROWS) continue;
-    differences.push(...(await verifyFilters(entry, query)));
+    try {
+      if ((await estimatedRows(entry, query)) < SMALL_ROWS) continue;
+      differences.push(...(await verifyFilters(entry, query)));
+    } catch (error) {
+      // Such as a `security_invoker` view whose tables the role may not read.
+      if (!(error instanceof Error) || !("code" in error)) throw error;
+      differences.push(unplannable(entry, error.message));
+    }
   }
   return differences;
+}
+
+function unplannable(entry: CatalogueEntry, message: string): Mismatch {
+  return mismatchAt(
+    entry,
+    "unreadable-relation",
+    sentence`The role of DATABASE_URL cannot query ${entry.endpoint.relation.join(".")}: ${message}.`,
+    plain("Grant it what the relation reads: `GRANT SELECT ON …`, in dbt with `grants`."),
+  );
 }
 
 async function verifyFilters(entry: CatalogueEntry, query: RunQuery): Promise<readonly Mismatch[]> {

@@ -145,6 +145,11 @@ describe("a file that cannot be read says what to do", () => {
       changed((file) => file.endpoints.push(file.endpoints[0] ?? {})),
       'x.json is damaged: it lists "/v1/altchain/altchain_card_active_users/last_7d" twice. Run `routewright generate`.',
     ],
+    [
+      "a merge conflict is named as one",
+      '{\n<<<<<<< HEAD\n  "title": "a",\n=======\n  "title": "b",\n>>>>>>> main\n}',
+      "x.json has a merge conflict. Run `routewright generate`, which resolves it.",
+    ],
   ])("%s", (_, damaged, problem) => {
     expect(readCatalogue(damaged, "x.json")).toEqual({ ok: false, problem });
   });

@@ -58,7 +58,7 @@ function isValid(api, declared) {
     PAIRS[parameter.operator] === parameter.type &&
     parameter.type !== undefined &&
     (parameter.type !== "date" ||
-      ["date", "time", "any"].includes(shapeIn(parameter.column).split(" ")[0])) &&
+      ["date", "time", "text", "any"].includes(shapeIn(parameter.column).split(" ")[0])) &&
     ["string", "undefined"].includes(typeof parameter.description) &&
     (parameter.case === undefined ||
       (["lower", "upper"].includes(parameter.case) && parameter.type !== "date")) &&

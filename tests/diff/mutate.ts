@@ -8,6 +8,7 @@ export function mutated(manifest: Raw, seed: number): Raw {
   for (const node of Object.values<Raw>(manifest.nodes)) {
     if (node.resource_type !== "model" || !node.tags.includes("production")) continue;
     for (const change of CHANGES) if (random() < 0.12) change(node, random);
+    if (node.config?.tags) node.config.tags = node.tags;
   }
   return manifest;
 }

@@ -13,7 +13,7 @@ const EXPECTED: Readonly<Record<string, object>> = {
     endpoints: 23,
     rules: {
       "missing-tier-tag": 2,
-      "private-data": 2,
+      "private-data": 1,
       "unstable-pagination": 19,
       "untyped-column": 1,
       "undescribed-parameter": 4,
@@ -26,7 +26,7 @@ const EXPECTED: Readonly<Record<string, object>> = {
       rules: {
         "missing-tier-tag": 9,
         "unstable-pagination": 5,
-        "unlimited-response": 112,
+        "unlimited-response": 89,
         "untyped-column": 38,
         "skipped-model": 95,
       },
@@ -37,7 +37,7 @@ const EXPECTED: Readonly<Record<string, object>> = {
         "missing-tier-tag": 9,
         "higher-tier-data": 1,
         "unstable-pagination": 37,
-        "unlimited-response": 142,
+        "unlimited-response": 117,
         "untyped-column": 40,
         "undescribed-parameter": 6,
         "skipped-model": 261,

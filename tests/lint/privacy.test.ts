@@ -109,6 +109,58 @@ describe("a private column", () => {
     expect(privateRules(nodes)).toEqual(PRIVATE);
   });
 
+  it.each([
+    ["md5(email) as email", []],
+    ["sha256(lower(email)::bytea)::text as visits, md5(p.email) as email", PRIVATE],
+    ["encode(email, 'hex') as email", PRIVATE],
+    ["md5(email) as email, email as visits", PRIVATE],
+  ])("below `%s`: %j", (columns, expected) => {
+    const middle: TestNode = {
+      columns: ["email"],
+      parents: ["people"],
+      more: { compiled_code: `select ${columns} from analytics.people p` },
+    };
+    const nodes = {
+      visits: visits({ columns: ["email"], parents: ["middle"], more: star("middle") }),
+      middle,
+      people: PII,
+    };
+    expect(privateRules(nodes)).toEqual(expected);
+  });
+
+  it("is found once per endpoint, however many nodes above mark it", () => {
+    const marked = (parent: string): TestNode => ({
+      ...PII,
+      parents: [parent],
+      more: { ...PII.more, ...star(parent) },
+    });
+    const nodes = {
+      visits: visits({ parents: ["c"], more: star("c") }),
+      c: marked("b"),
+      b: marked("a"),
+      a: PII,
+    };
+    expect(privateRules(nodes)).toEqual(PRIVATE);
+  });
+
+  it.each([{ PII: true }, { sensitive: true }, { Classification: "confidential" }])(
+    "is marked by %j",
+    (meta) => {
+      const nodes = {
+        visits: visits({ parents: ["people"], more: star("people") }),
+        people: people({ meta }),
+      };
+      expect(privateRules(nodes)).toEqual(PRIVATE);
+    },
+  );
+
+  it("is not marked by a classification as public", () => {
+    const open = people({ meta: { classification: "public" } });
+    expect(
+      privateRules({ visits: visits({ parents: ["people"], more: star("people") }), people: open }),
+    ).toEqual([]);
+  });
+
   it("ends at a model whose SQL does not name it", () => {
     const middle: TestNode = {
       parents: ["people"],

@@ -31,6 +31,14 @@ describe("knows that a sort is total", () => {
     ["a unique key written as text", { config: { unique_key: "(day, shop)" } }],
     ["a primary key constraint", { constraints: [{ type: "primary_key", columns: ["day", "shop"] }] }],
     ["a unique constraint", { constraints: [{ type: "unique", columns: ["shop"] }] }],
+    [
+      "a unique index of a hook",
+      {
+        config: {
+          "post-hook": [{ sql: 'create unique index on {{ this }} ("shop", day)', transaction: true }],
+        },
+      },
+    ],
     ["a unique index", { config: { indexes: [{ columns: ["day", "shop"], unique: true }] } }],
     [
       "a constraint of a column",

@@ -68,7 +68,9 @@ function isInterface(statement: ts.Statement, name: string): boolean {
   return (
     ts.isInterfaceDeclaration(statement) &&
     statement.name.text === name &&
-    statement.members.every((member) => ts.isPropertySignature(member) && member.type !== undefined)
+    (statement.members.every((member) => ts.isPropertySignature(member) && member.type !== undefined) ||
+      (name === "Row" &&
+        statement.members.every((member) => member.getText() === "[column: string]: unknown;")))
   );
 }
 

@@ -203,6 +203,31 @@ describe("the role of DATABASE_URL", () => {
   });
 });
 
+it("a view that may not read its tables is reported, and the run goes on", async () => {
+  await query(`
+    CREATE ROLE "${schema}_reader" LOGIN PASSWORD 'secret';
+    CREATE VIEW "${schema}".invoked WITH (security_invoker = true) AS SELECT id, shop FROM "${schema}".sales;
+    CREATE VIEW "${schema}".plain AS SELECT id, note FROM "${schema}".sales;
+    GRANT USAGE ON SCHEMA "${schema}" TO "${schema}_reader";
+    GRANT SELECT ON "${schema}".invoked, "${schema}".plain TO "${schema}_reader";
+  `);
+  const address = new URL(databaseUrl);
+  [address.username, address.password] = [`${schema}_reader`, "secret"];
+  try {
+    const manifest = manifestOf(
+      { name: "invoked", columns: { id: "integer", shop: "text" }, parameters: [equal("shop")] },
+      { name: "plain", columns: { id: "integer", note: "text" }, parameters: [equal("note")] },
+    );
+    const { exit, differences } = await run(manifest, address.href);
+    expect({ exit, checks: differences.map(({ check }) => check) }).toEqual({
+      exit: 1,
+      checks: ["unreadable-relation", "unindexed-filter"],
+    });
+  } finally {
+    await query(`DROP OWNED BY "${schema}_reader"; DROP ROLE "${schema}_reader"`);
+  }
+});
+
 describe("an error exits 2", () => {
   it("where the database cannot be reached, without showing its password", async () => {
     const { exit, errors = [] } = await run(

@@ -1,7 +1,7 @@
 import { PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
 import type { ModelColumn } from "../../manifest/model.js";
 import { closest, formatValue } from "../../manifest/strings.js";
-import { parseColumnType } from "../column-types/column-type.js";
+import { type ColumnType, parseColumnType } from "../column-types/column-type.js";
 import type { MetaApi, MetaPagination, MetaParameter } from "./schema.js";
 import type { ValidationError, ValidPart } from "./validate.js";
 
@@ -40,7 +40,10 @@ export function validateRules(api: ValidPart<MetaApi>, columns: readonly TypedCo
 
 type TypedColumn = Pick<ModelColumn, "name" | "type">;
 
-/** A filter compares in its column's type, so a date needs a date or timestamp column. Undeclared types are not checked. */
+/**
+ * A filter compares in its column's type, so a date needs a date, a timestamp, or a text, where ISO dates sort as text
+ * (`lint` warns). Undeclared types are not checked.
+ */
 function notADateColumn(
   column: string | undefined,
   at: string,
@@ -53,9 +56,14 @@ function notADateColumn(
 }
 
 function isKnownOtherThanDate(type: string): boolean {
-  const { kind } = parseColumnType(type);
-  if (kind === "unknown") return isUnordered(type);
-  return kind !== "date" && kind !== "dateTime";
+  const parsed = parseColumnType(type);
+  if (parsed.kind === "unknown") return isUnordered(type);
+  return parsed.kind !== "date" && parsed.kind !== "dateTime" && !isPlainText(parsed);
+}
+
+/** Text that may hold anything, so dates too. */
+export function isPlainText(type: ColumnType): boolean {
+  return type.kind === "string" && type.format === undefined;
 }
 
 function unorderedColumn(

@@ -1,4 +1,5 @@
-import { isZoneless } from "../../catalogue/column-types/column-type.js";
+import { isZoneless, parseColumnType } from "../../catalogue/column-types/column-type.js";
+import { isPlainText } from "../../catalogue/meta-api/rules.js";
 import { objectOr } from "../../manifest/json.js";
 import { list, plain, sentence } from "../../manifest/strings.js";
 import type { Check } from "../finding.js";
@@ -50,6 +51,23 @@ export const untypedColumn: Check = {
     if (untyped.length === 0) return [];
     const message = sentence`Columns have no type: ${list(untyped)}. OpenAPI allows any value there, and typed clients get \`unknown\`.`;
     return [{ path: "$.columns", message, hint: TYPE_HINT }];
+  },
+};
+
+/** A date filter on a text column, which compares texts: `2026-1-5` sorts behind `2026-01-31`. */
+export const textDateFilter: Check = {
+  find({ entry: { endpoint }, apiPath }) {
+    return endpoint.parameters.flatMap(({ name, column, type }, i) => {
+      const stored = endpoint.columns.find((each) => each.name === column)?.type ?? null;
+      if (type !== "date" || stored === null || !isPlainText(parseColumnType(stored))) return [];
+      return [
+        {
+          path: `${apiPath}.parameters[${String(i)}].column`,
+          message: sentence`The parameter ${name} compares dates with the text in ${column}: only texts that are ISO dates compare as dates.`,
+          hint: plain("Make the column a date in the model's SQL, and declare it so."),
+        },
+      ];
+    });
   },
 };
 

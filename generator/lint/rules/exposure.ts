@@ -1,7 +1,7 @@
 import { isTier, type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
 import { isWithinOneEdit, isPublished } from "../../catalogue/tags.js";
 import { textOr } from "../../manifest/json.js";
-import { PRIVATE_TAG } from "../../manifest/model.js";
+import { PRIVATE_TAG, privateMarks } from "../../manifest/model.js";
 import { chain, plain, sentence } from "../../manifest/strings.js";
 import type { Check, LintedEndpoint, Violation } from "../finding.js";
 import { ancestorsOf, member, type Node, type NodeColumn } from "../project.js";
@@ -9,37 +9,68 @@ import { ancestorsOf, member, type Node, type NodeColumn } from "../project.js";
 /** An endpoint that serves data marked as private below the tier that the mark requires. */
 export const privateData: Check = {
   find(linted, { privateKeys, project }) {
-    const { node, ancestors, entry } = linted;
+    const { node, ancestors } = linted;
     const self = { node, lineage: [node.name] };
-    const inModels = [self, ...ancestors].flatMap((source) => {
-      const marks = marksOf(source.node, "$", privateKeys);
-      return marks.map((mark) => ({ ...source, mark }));
-    });
-    const inColumns = privateColumnNames(
-      [self, ...ancestors].map((source) => source.node),
+    const all = [self, ...ancestors];
+    const inModels = all.flatMap((source) =>
+      marksOf(source.node, "$", privateKeys).map((mark) => ({ ...source, mark })),
+    );
+    const names = privateColumnNames(
+      all.map((source) => source.node),
       privateKeys,
-    )
+    );
+    const byColumn = names
       .filter((column) => isServed(column, linted))
-      .flatMap((column) =>
-        [
-          self,
-          ...ancestorsOf(
-            node,
-            project,
-            () => true,
-            (parent) => carries(parent, column),
-          ),
-        ].map((source) => ({ source, column })),
-      )
-      .flatMap(({ source, column }) => {
-        const found = columnOf(source.node, column);
-        return (found ? marksOf(found, found.path, privateKeys) : []).map((mark) => ({ ...source, mark }));
+      .map((column) => {
+        const carriers = hashes(node, column)
+          ? []
+          : ancestorsOf(
+              node,
+              project,
+              (child) => !hashes(child, column),
+              (parent) => carries(parent, column),
+            );
+        return [self, ...carriers].flatMap((source) => {
+          const found = columnOf(source.node, column);
+          return (found ? marksOf(found, found.path, privateKeys) : []).map((mark) => ({ ...source, mark }));
+        });
       });
-    return strictestPerNode([...inModels, ...inColumns])
-      .filter(({ mark }) => TIERS.indexOf(mark.tier) > TIERS.indexOf(entry.endpoint.tier))
-      .map((source) => privateDataViolation(linted, source));
+    // One finding for the model and one for each column, whatever the number of nodes above that mark it.
+    const sources = [inModels, ...byColumn].flatMap((found) => strictest(found, linted));
+    return [
+      ...new Map(sources.map((source) => [source.mark.path + source.node.uniqueId, source])).values(),
+    ].map((source) => privateDataViolation(linted, source));
   },
 };
+
+/** The nearest of the strictest marks above the endpoint's tier. */
+function strictest(sources: readonly MarkedSource[], { entry }: LintedEndpoint): readonly MarkedSource[] {
+  const rank = ({ mark }: MarkedSource): number => TIERS.indexOf(mark.tier);
+  const [first] = sources
+    .filter((source) => rank(source) > TIERS.indexOf(entry.endpoint.tier))
+    .toSorted((one, other) => rank(other) - rank(one));
+  return first === undefined ? [] : [first];
+}
+
+/** Functions whose result does not show the value. */
+const HASHES = "\\w*(?:md5|sha\\d+|hash|digest|hmac|fingerprint)\\w*";
+
+/** Whether a node's SQL passes a column on as a hash of itself only: `md5(email) as email`. */
+function hashes({ code }: Node, column: string): boolean {
+  const name = column.replaceAll(/[^\p{L}\p{N}_]/gu, ".");
+  const hashed = new RegExp(
+    `\\b${HASHES}\\s*\\([^()]*\\b${name}\\b[^()]*\\)(?:::\\w+)?\\s+as\\s+"?${name}"?(?![\\w"])`,
+    "iu",
+  );
+  const bare = new RegExp(`(?<![\\w"])"?${name}"?(?![\\w"])`, "iu");
+  return (
+    code.length > 0 &&
+    code.every(
+      (sql) =>
+        hashed.test(sql) && !bare.test(sql.replaceAll(new RegExp(hashed, "giu"), "")) && !/\*/.test(sql),
+    )
+  );
+}
 
 interface Mark {
   /** In the marked node, as a JSON path. */
@@ -60,9 +91,7 @@ function marksOf(
   keys: readonly string[],
 ): readonly Mark[] {
   const inMeta = metas.flatMap(({ path, value }) =>
-    keys
-      .filter((key) => Object.hasOwn(value, key))
-      .map((key) => ({ path: path + member(key), tier: requiredTier(value[key]) })),
+    privateMarks(value, keys).map(([key, mark]) => ({ path: path + member(key), tier: requiredTier(mark) })),
   );
   const isTagged = tags.some((tag) => tag.toLowerCase() === PRIVATE_TAG);
   return isTagged ? [...inMeta, { path: `${at}.tags`, tier: "tier3" }] : inMeta;
@@ -111,16 +140,6 @@ function carries(node: Node, column: string): boolean {
 
 function wordIn(code: string, word: string): boolean {
   return new Set<string>(code.toLowerCase().match(/[\p{L}_][\p{L}\p{N}_$]*/gu)).has(word);
-}
-
-function strictestPerNode(sources: readonly MarkedSource[]): readonly MarkedSource[] {
-  const strictest = new Map<Node, MarkedSource>();
-  for (const source of sources) {
-    const known = strictest.get(source.node);
-    if (!known || TIERS.indexOf(source.mark.tier) > TIERS.indexOf(known.mark.tier))
-      strictest.set(source.node, source);
-  }
-  return [...strictest.values()];
 }
 
 function privateDataViolation(

@@ -5,22 +5,33 @@ import { accessPathsOf, declaresStorage, type Lookup, serves, tablesOf } from ".
 import type { Check, LintedEndpoint, Violation } from "../finding.js";
 import { ancestorsOf, type Engine, type Node, type Project } from "../project.js";
 
-/** Granularities whose tables do not grow with time: one value, or the rows of one fixed window. */
-const BOUNDED: ReadonlySet<string | null> = new Set([
-  "latest",
-  "last_7d",
-  "last_30d",
-  "in_ranges",
-  "all_time",
-]);
+/** Granularities and windows whose tables do not grow with time: one value, or the rows of one fixed window. */
+const BOUNDED =
+  /^(?:latest|current|today|yesterday|snapshot|total|in_ranges|all_time|(?:last|past)_.+|\d+(?:h|d|w|m|q|y))$/;
+
+function isBounded({ granularity, window }: LintedEndpoint["entry"]): boolean {
+  return [granularity, window].some((period) => period !== null && BOUNDED.test(period));
+}
+
+/** Granularities whose tables are too small for an index. */
+const SMALL: ReadonlySet<string | null> = new Set(["latest", "last_7d", "last_30d", "in_ranges", "all_time"]);
+
+/** Rows on a page that no client needs and few hold. */
+const HUGE_PAGE = 100_000;
 
 /**
- * A legacy endpoint that returns its whole table. In a `meta.api`, leaving out pagination is the author's choice; a legacy
- * model has no `meta.api`.
+ * A legacy endpoint that returns its whole table, or pages without a sensible limit. In a `meta.api`, leaving out
+ * pagination is the author's choice; a legacy model has no `meta.api`.
  */
 export const unlimitedResponse: Check = {
-  find({ entry: { endpoint, granularity } }) {
-    if (!endpoint.legacy || BOUNDED.has(granularity)) return [];
+  find({ entry, apiPath }) {
+    const { legacy, pagination } = entry.endpoint;
+    if (pagination !== null && pagination.maxLimit > HUGE_PAGE) {
+      const message = sentence`\`max_limit\` is ${String(pagination.maxLimit)}: one call can ask for the whole table.`;
+      const hint = sentence`Write at most ${String(HUGE_PAGE)}; callers page through more.`;
+      return [{ path: `${apiPath}.pagination.max_limit`, message, hint }];
+    }
+    if (!legacy || isBounded(entry)) return [];
     return [
       {
         path: "$.config.meta",
@@ -74,7 +85,7 @@ interface ColumnUse {
 /** A column to filter or sort by, for which the tables beneath declare no index or sorting key. */
 export const unindexedColumn: Check = {
   find(linted, { project }) {
-    if (BOUNDED.has(linted.entry.granularity) || project.engine === null) return [];
+    if (SMALL.has(linted.entry.granularity) || project.engine === null) return [];
     const uses = usesOf(linted);
     const columns = [...new Set(uses.map(({ column }) => column))];
     return columns.flatMap((column) =>

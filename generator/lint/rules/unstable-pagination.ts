@@ -70,8 +70,18 @@ function ownKeys(node: Node): readonly UniqueKey[] {
   return [
     ...columns.map(({ name }) => [name]),
     ...multiColumn.map(({ columns }) => textsOf(columns)),
+    ...hookKeysOf(node),
     uniqueKeyOf(node),
   ].filter((key) => key.length > 0);
+}
+
+/** The columns of `create unique index … on … (a, b)` in a hook; an index with a `where` covers some rows only. */
+function hookKeysOf({ config }: Node): readonly UniqueKey[] {
+  const hooks = JSON.stringify([config["post-hook"], config["pre-hook"]]);
+  const found = hooks.matchAll(/create\s+unique\s+index\b[^()]*\(([^()]*)\)(?!\s*where)/gi);
+  return [...found].map(([, columns = ""]) =>
+    splitList(columns).map((column) => column.replaceAll(/[\\"]/g, "")),
+  );
 }
 
 function isUnique({ type }: { readonly type?: unknown }): boolean {
