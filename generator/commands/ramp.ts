@@ -1,5 +1,6 @@
 import { type CliCommand, EXIT, type CommandResult, stopSignal } from "./command.js";
 import {
+  collect,
   EXAMPLE_ID,
   type Flags,
   type Group,
@@ -9,6 +10,7 @@ import {
   text,
   integerBetween,
 } from "./ramp/group.js";
+import { addFinance } from "./ramp/finance.js";
 import { addAudit, addIntentActions } from "./ramp/intent-actions.js";
 import {
   addIdentityProviders,
@@ -36,6 +38,7 @@ export function configureRamp(command: CliCommand): void {
   addIntent(intents);
   addIntentActions(intents);
   addAudit(groupOf(command));
+  addFinance(groupOf(command));
   addDoctor(groupOf(command));
   groupOf(command).add("migrate", "update the ramp's database to the newest schema", "", ({ migrated }) =>
     Promise.resolve({ migrated }),
@@ -91,7 +94,8 @@ function addWebhooks({ addForProject }: Group): void {
   )
     .requiredOption("--url <url>", "the receiver's address")
     .option("--allow-private", "allow private addresses", false)
-    .option(...CONCURRENCY);
+    .option(...CONCURRENCY)
+    .option(...EVENTS);
   addForProject(
     "set",
     "change a receiver's address; pending events go to the new one",
@@ -105,8 +109,15 @@ function addWebhooks({ addForProject }: Group): void {
     .requiredOption("--url <url>", "the receiver's address")
     .option("--webhook <id>", "the webhook's id; default: the project's only one, added if there is none")
     .option("--allow-private", "allow private addresses", false)
-    .option(...CONCURRENCY);
+    .option(...CONCURRENCY)
+    .option(...EVENTS);
   addForProject("list", "list receivers", "", ({ ramp, database }, id) => ramp.listWebhooks(database, id));
+  addForProject("delete", "delete a receiver", `--webhook ${EXAMPLE_ID}`, ({ ramp, database }, id, flags) =>
+    ramp.deleteWebhook(database, id, text(flags, "webhook")),
+  ).requiredOption("--webhook <id>", "the webhook's id");
+  addForProject("ping", "send a test event", `--webhook ${EXAMPLE_ID}`, ({ ramp, database }, id, flags) =>
+    ramp.testWebhook(database, id, text(flags, "webhook")),
+  ).requiredOption("--webhook <id>", "the webhook's id");
   for (const [usage, description] of [
     ["enable", "deliver events to a receiver again, pending ones first"],
     ["disable", "deliver nothing to a receiver; its pending events wait"],
@@ -151,12 +162,19 @@ const addressOf = (flags: Flags) => ({
   url: text(flags, "url"),
   allowPrivate: flags["allowPrivate"] === true,
   concurrency: flags["concurrency"] as number | undefined,
+  eventTypes: flags["event"] as readonly string[] | undefined,
 });
 
 const CONCURRENCY = [
   "--concurrency <number>",
   "deliveries at a time; 10 unless set",
   integerBetween(1, 100),
+] as const;
+
+const EVENTS = [
+  "--event <type>",
+  "a type of events that it gets; repeatable, default: all",
+  collect,
 ] as const;
 
 /** The flags that were given, under the names that the set-up uses. */
@@ -210,6 +228,12 @@ function addKeys({ add }: Group): void {
     "",
     ({ ramp, database, vault }) => ramp.rotateKey(database, vault),
   );
+  add(
+    "revoke",
+    "refuse all tokens that a key signed",
+    `--kid ${EXAMPLE_ID}`,
+    ({ ramp, database, vault }, flags) => ramp.revokeKey(database, vault, text(flags, "kid")),
+  ).requiredOption("--kid <id>", "the key's id");
   add("list", "list signing keys by id", "--json", ({ ramp, database }) => ramp.listKeys(database));
 }
 

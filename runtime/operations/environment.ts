@@ -76,6 +76,8 @@ export interface Environment extends GenerationEnvironment {
     readonly failedLoginsPerAddress: number;
   };
   readonly rampIntentLifetimeSeconds: number;
+  /** How long events, deliveries and provider answers are kept. */
+  readonly rampRetentionDays: number;
   /** How long the order of an ended intent is looked up. */
   readonly rampFollowUpDays: number;
   /** Keys from before or after a rotation: used for decryption only. */
@@ -140,6 +142,7 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
       perAddress: variables.whole("RAMP_ADDRESS_LIMIT", 600, { min: 1, max: 1_000_000 }),
       failedLoginsPerAddress: variables.whole("RAMP_FAILED_LOGIN_LIMIT", 60, { min: 1, max: 1_000_000 }),
     },
+    rampRetentionDays: variables.whole("RAMP_RETENTION_DAYS", 90, { min: 1, max: 3_650 }),
     rampFollowUpDays: variables.whole("RAMP_FOLLOW_UP_DAYS", 60, { min: 1, max: 3_650 }),
     rampIntentLifetimeSeconds: variables.whole("RAMP_INTENT_LIFETIME_SECONDS", 86_400, {
       min: 60,

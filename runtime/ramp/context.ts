@@ -26,6 +26,8 @@ export interface RampContext {
   /** Address under which callers and customers reach the service, without a trailing slash. */
   readonly publicUrl: string;
   readonly now: () => Date;
+  /** How long events, deliveries and provider answers are kept. */
+  readonly retentionDays: number;
   /** `due`: an intent has become due. */
   readonly signals: EventEmitter<{ due: [] }>;
   /** Processing that goes on behind an answered request. */

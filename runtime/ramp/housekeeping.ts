@@ -26,7 +26,7 @@ export function startHousekeeping(ramp: RampContext): { stop(): Promise<void> } 
 
 /** Deletes expired rows and refreshes the capabilities of providers. */
 async function housekeep(ramp: RampContext): Promise<void> {
-  await deleteExpired(ramp.database);
+  await deleteExpired(ramp.database, ramp.retentionDays);
   const projects = await ramp.database.asOperator((tx) =>
     tx.rows<{ project_id: string }>(
       "SELECT DISTINCT project_id FROM ramp.provider_connections WHERE enabled AND capabilities_at < now() - interval '5 min'",
@@ -45,16 +45,30 @@ const EXPIRED = [
   // For a day an expired quote gets another error than an unknown one.
   { table: "quotes", where: "expires_at < now() - interval '1 day'" },
   { table: "token_revocations", where: "revoked_at < now() - interval '31 days'" },
+  {
+    table: "webhook_deliveries",
+    where: "status <> 'PENDING' AND updated_at < now() - make_interval(days => $2)",
+  },
+  {
+    table: "events",
+    where: `created_at < now() - make_interval(days => $2) AND NOT EXISTS (SELECT FROM ramp.webhook_deliveries d
+      WHERE d.project_id = events.project_id AND d.event_id = events.id)`,
+  },
+  { table: "provider_answers", where: "last_at < now() - make_interval(days => $2)" },
 ] as const;
 
 /** Deletes expired rows in batches. */
-export async function deleteExpired(database: RampDatabase, batch = DELETE_BATCH): Promise<void> {
+export async function deleteExpired(
+  database: RampDatabase,
+  retentionDays: number,
+  batch = DELETE_BATCH,
+): Promise<void> {
   for (const { table, where } of EXPIRED)
     for (;;) {
       const deleted = await database.asOperator((tx) =>
         tx.rows(
-          `DELETE FROM ramp.${table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ramp.${table} WHERE ${where} LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING 1`,
-          [batch],
+          `DELETE FROM ramp.${table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ramp.${table} WHERE ${where} AND $2::int > 0 LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING 1`,
+          [batch, retentionDays],
         ),
       );
       if (deleted.length < batch) break;

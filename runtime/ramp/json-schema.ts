@@ -3,6 +3,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.
 import addFormats from "ajv-formats";
 import { isValidIBAN } from "ibantools";
 import { LRUCache } from "lru-cache";
+import { isBitcoinAddress } from "./tokens/bitcoin.js";
 import { checksumAddress } from "./tokens/ethereum.js";
 
 export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
@@ -27,6 +28,8 @@ ajv.addFormat("evm-address", {
     !/^0x0{40}$/.test(text) &&
     (!/[a-f].*[A-F]|[A-F].*[a-f]/.test(text.slice(2)) || text === checksumAddress(text)),
 });
+
+ajv.addFormat("bitcoin-address", { type: "string", validate: isBitcoinAddress });
 
 /** Nine digits whose sum, weighted 3, 7 and 1 in turn, is a multiple of ten. */
 function isRoutingNumber(text: string): boolean {
@@ -117,6 +120,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   iban: "must be an IBAN with its check digits",
   "aba-routing-number": "must be a routing number with its check digit",
   "evm-address": "must be an address with its checksum (EIP-55), and not the zero address",
+  "bitcoin-address": "must be a Bitcoin address with its checksum",
   "redirect-url": "must be an http or https address without credentials",
 };
 

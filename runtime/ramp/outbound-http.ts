@@ -70,8 +70,11 @@ async function readBody(response: http.IncomingMessage): Promise<string> {
     if (size > MAX_RESPONSE_BYTES) throw new Error("answer too large");
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return UTF8.decode(Buffer.concat(chunks));
 }
+
+/** Throws for bytes that are not UTF-8: replaced characters could change a name or an amount. */
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Whether an IP address is one of the public internet; loopback, private, link-local and other special ones are not. */
 export function isPublicAddress(address: string): boolean {

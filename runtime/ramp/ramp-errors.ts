@@ -131,6 +131,11 @@ export const RAMP_ERRORS = {
     message: "A request with this Idempotency-Key is still in progress. Repeat it in a moment.",
     when: "a request with the same key is still in progress after five seconds",
   },
+  CUSTOMER_HAS_OPEN_INTENTS: {
+    status: 409,
+    message: "The customer has intents that have not ended. Cancel them, or wait for their end.",
+    when: "a customer with open intents is deleted",
+  },
   IDENTITY_CONFLICT: {
     status: 409,
     message: "The customer and the identity provider's user are not bound to each other.",

@@ -16,6 +16,22 @@ interface ServedRequest {
   readonly milliseconds: number;
 }
 
+interface ProviderCall {
+  /** Code of the provider. */
+  readonly provider: string;
+  readonly operation: string;
+  readonly outcome: string;
+  readonly milliseconds: number;
+}
+
+/** What the database shows when the metrics are read. */
+export interface Backlog {
+  readonly attention: number;
+  readonly exhausted: number;
+  readonly queues: readonly { readonly queue: string; readonly due: number; readonly age: number }[];
+  readonly statuses: readonly { readonly status: string; readonly count: number }[];
+}
+
 /** The metrics of the ramp process. Labels come from closed sets, never from a request. */
 export class RampMetrics {
   readonly #registry = new Registry();
@@ -23,6 +39,13 @@ export class RampMetrics {
   readonly #durations: Histogram<"path">;
   readonly #invalidReplies: Counter<"field">;
   readonly #attention: Gauge;
+  readonly #calls: Counter<"provider" | "operation" | "outcome">;
+  readonly #callDurations: Histogram<"provider">;
+  readonly #breaker: Gauge<"provider">;
+  readonly #backlog: Gauge<"queue">;
+  readonly #backlogAge: Gauge<"queue">;
+  readonly #exhausted: Gauge;
+  readonly #open: Gauge<"status">;
 
   constructor() {
     const registers = [this.#registry];
@@ -51,6 +74,60 @@ export class RampMetrics {
       help: "Intents that need the operator's attention: routewright ramp intents --stuck.",
       registers,
     });
+    this.#calls = new Counter({
+      name: "routewright_ramp_provider_calls_total",
+      help: "Attempts of calls to providers by operation and outcome: answer, refused, unknown, unavailable.",
+      labelNames: ["provider", "operation", "outcome"],
+      registers,
+    });
+    this.#callDurations = new Histogram({
+      name: "routewright_ramp_provider_call_duration_seconds",
+      help: "Time of an attempt by provider.",
+      labelNames: ["provider"],
+      buckets: BUCKETS,
+      registers,
+    });
+    this.#breaker = new Gauge({
+      name: "routewright_ramp_provider_circuit_open",
+      help: "1 while a provider is not called because its last calls failed.",
+      labelNames: ["provider"],
+      registers,
+    });
+    this.#backlog = new Gauge({
+      name: "routewright_ramp_queue_due",
+      help: "Rows that are due: intents to process, webhook deliveries to send.",
+      labelNames: ["queue"],
+      registers,
+    });
+    this.#backlogAge = new Gauge({
+      name: "routewright_ramp_queue_oldest_seconds",
+      help: "How long the oldest due row has been due.",
+      labelNames: ["queue"],
+      registers,
+    });
+    this.#exhausted = new Gauge({
+      name: "routewright_ramp_deliveries_exhausted",
+      help: "Deliveries to enabled webhooks that were given up in the last 7 days.",
+      registers,
+    });
+    this.#open = new Gauge({
+      name: "routewright_ramp_intents_open",
+      help: "Intents that have not ended, by status.",
+      labelNames: ["status"],
+      registers,
+    });
+  }
+
+  /** Counts one attempt of a call, and how long it took. */
+  countProviderCall(call: ProviderCall): void {
+    const { provider, operation, outcome, milliseconds } = call;
+    this.#calls.inc({ provider, operation, outcome });
+    this.#callDurations.observe({ provider }, milliseconds / 1000);
+  }
+
+  /** Whether a provider is not called at the moment because its last calls failed. */
+  setBreaker(provider: string, isOpen: boolean): void {
+    this.#breaker.set({ provider }, isOpen ? 1 : 0);
   }
 
   /** Counts a part of a provider's answer that was invalid and left out. */
@@ -68,9 +145,15 @@ export class RampMetrics {
     this.#durations.observe({ path: name }, milliseconds / 1000);
   }
 
-  /** @param attention number of intents that need the operator's attention */
-  text(attention: number): Promise<string> {
+  text({ attention, exhausted, queues, statuses }: Backlog): Promise<string> {
     this.#attention.set(attention);
+    this.#exhausted.set(exhausted);
+    for (const { queue, due, age } of queues) {
+      this.#backlog.set({ queue }, due);
+      this.#backlogAge.set({ queue }, age);
+    }
+    this.#open.reset();
+    for (const { status, count } of statuses) this.#open.set({ status }, count);
     return this.#registry.metrics();
   }
 

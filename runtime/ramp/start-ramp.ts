@@ -42,6 +42,8 @@ export interface RampOptions {
   readonly limits?: RampLimits;
   readonly polling?: PollingPolicy;
   readonly deliveries?: DeliveryPolicy;
+  /** Default: 90. */
+  readonly retentionDays?: number;
   readonly providerCalls?: CallPolicy;
 }
 
@@ -113,7 +115,11 @@ async function openRamp(
     log,
     providerCalls,
     polling = DEFAULT_POLLING_POLICY,
-  }: Pick<RampOptions, "secretsKey" | "otherSecretsKeys" | "log" | "polling" | "providerCalls">,
+    retentionDays = 90,
+  }: Pick<
+    RampOptions,
+    "secretsKey" | "otherSecretsKeys" | "log" | "polling" | "providerCalls" | "retentionDays"
+  >,
   database: RampDatabase,
   publicUrl: string,
 ): Promise<RampContext> {
@@ -127,19 +133,21 @@ async function openRamp(
   await ensureSigningKey(database, vault);
   const keys = new SigningKeys(database, vault);
   const issuer = walletIssuer(publicUrl);
+  const metrics = new RampMetrics();
   return {
     database,
     currencies: await database.asOperator(readCurrencies),
-    providers: new Providers(database, vault, publicUrl, providerCalls),
+    providers: new Providers(database, vault, publicUrl, providerCalls, metrics),
     customerTokens: new CustomerTokens(keys, publicUrl, new TokenRevocations(database)),
     subjectTokens: new SubjectTokens(database, { issuer, keys }),
     walletTokens: { database, keys, vault, issuer },
     vault,
     log,
-    metrics: new RampMetrics(),
+    metrics,
     polling,
     publicUrl,
     now: () => new Date(),
+    retentionDays,
     signals: new EventEmitter(),
     continued: new Set(),
   };
@@ -204,6 +212,7 @@ export async function startRampService(
       metricsPublic,
       log,
       limits: options.environment.rampLimits,
+      retentionDays: options.environment.rampRetentionDays,
       polling: {
         ...DEFAULT_POLLING_POLICY,
         intentLifetimeMs: options.environment.rampIntentLifetimeSeconds * 1_000,

@@ -52,6 +52,16 @@ describe("events", () => {
       ].sort(),
     );
     expect(new Set(events.map(({ id }) => id)).size).toBe(11);
+    const last = events.find(
+      ({ data }) => data["status"] === "COMPLETED" && data["previousStatus"] !== undefined,
+    );
+    expect(last?.data["intent"]).toMatchObject({
+      srcAmount: "100.00",
+      srcCurrencyCode: "USD",
+      destCurrencyCode: "USDC_POLYGON",
+      livemode: false,
+      transaction: { status: "SUCCESS", receipt: { fees: { currencyCode: "USD" } } },
+    });
     for (const { data } of events)
       expect(data).toMatchObject({
         intentId: json.intent.id,

@@ -94,7 +94,7 @@ describe("housekeeping", () => {
       SELECT $1 || n, now() + $2::interval FROM generate_series(1, 250) n`;
     await ownerRows(world.databaseUrl, insert, ["old-", "-1 minute"]);
     await ownerRows(world.databaseUrl, insert, ["new-", "1 hour"]);
-    await deleteExpired(world.database, 100);
+    await deleteExpired(world.database, 90, 100);
     const left = await ownerRows(
       world.databaseUrl,
       "SELECT split_part(nonce, '-', 1) AS age, count(*)::int AS count FROM ramp.wallet_nonces GROUP BY 1",

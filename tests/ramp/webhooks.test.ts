@@ -196,3 +196,97 @@ it("signs with both secrets while a rotation overlaps, and replays by event and 
     ok: false,
   });
 });
+
+it("endpoints are managed over HTTP: created, tested, rotated, filtered by type, deleted", async () => {
+  const project = await world.project();
+  const auth = project.basic;
+  const url = "https://shop.example/events";
+  const refused = await world.call("POST", "/v1/webhooks", { auth, body: { url: "http://127.0.0.1:9/" } });
+  expect([refused.status, refused.json.error]).toEqual([400, "INVALID_REQUEST"]);
+  const created = await world.call("POST", "/v1/webhooks", {
+    auth,
+    body: { url, eventTypes: ["transaction.updated"], concurrency: 3 },
+  });
+  expect(created.status, created.text).toBe(201);
+  const { webhookId, secret } = created.json as { webhookId: string; secret: string };
+  const path = `/v1/webhooks/${webhookId}`;
+  const [listed] = (await world.call("GET", "/v1/webhooks", { auth })).json;
+  expect(listed).toMatchObject({
+    webhookId,
+    url,
+    enabled: true,
+    concurrency: 3,
+    eventTypes: ["transaction.updated"],
+  });
+  const rotated = await world.call("POST", `${path}/rotate-secret`, { auth });
+  expect(rotated.json.secret).not.toBe(secret);
+  // The operator allows the private address of the test's receiver.
+  const receiver = await ownReceiver();
+  made(
+    await setWebhook(world.database, world.vault, project.id, {
+      webhookId,
+      url: receiver.url,
+      allowPrivate: true,
+    }),
+  );
+  await completed(await intentOf(project));
+  expect((await world.call("POST", `${path}/test`, { auth })).status).toBe(202);
+  const types = await eventually(
+    () => Promise.resolve(receiver.verified(rotated.json.secret).map(({ type }) => type)),
+    (all) => all.includes("webhook.test") && all.length === 4,
+  );
+  expect(new Set(types)).toEqual(new Set(["transaction.updated", "webhook.test"]));
+  expect((await world.call("DELETE", path, { auth })).status).toBe(204);
+  expect((await world.call("DELETE", path, { auth })).status).toBe(404);
+  expect((await world.call("GET", "/v1/webhooks", { auth })).json).toEqual([]);
+  const recorded = await ownerRows(
+    world.databaseUrl,
+    "SELECT action, actor FROM ramp.audit_log WHERE project_id = $1 ORDER BY at",
+    [project.id],
+  );
+  expect(recorded.map(({ action }) => action)).toEqual([
+    "webhook add",
+    "webhook add",
+    "webhook rotate-secret",
+    "webhook test",
+    "webhook delete",
+    "webhook delete",
+  ]);
+
+  const forwards = await world.call("GET", "/v1/events?order=asc&type=transaction.updated&limit=2", { auth });
+  expect(forwards.json.map(({ data }: { data: { status: string } }) => data.status)).toEqual([
+    "PENDING",
+    "IN_PROGRESS",
+  ]);
+  const next = /<(.*)>/.exec(forwards.headers.get("link") ?? "")?.[1] ?? "";
+  const rest = await world.call("GET", next, { auth });
+  expect(rest.json.map(({ data }: { data: { status: string } }) => data.status)).toEqual(["SUCCESS"]);
+});
+
+it("an exhausted delivery is reported to the other endpoints, once", async () => {
+  const project = await world.project();
+  const [broken, other] = [await ownReceiver(), await ownReceiver()];
+  broken.status = 500;
+  await world.webhook(project, broken.url);
+  const secret = await world.webhook(project, other.url);
+  await insertDeliveries(world.databaseUrl, project, 1);
+  await eventually(
+    async () => {
+      await ownerRows(
+        world.databaseUrl,
+        "UPDATE ramp.webhook_deliveries SET attempt_at = now() WHERE status = 'PENDING' AND attempted_until IS NULL AND project_id = $1",
+        [project.id],
+      );
+      await ownerRows(
+        world.databaseUrl,
+        "UPDATE ramp.webhook_endpoints SET paused_until = NULL WHERE project_id = $1",
+        [project.id],
+      );
+      return other.received.filter(({ body }) => body.includes("webhook.exhausted")).length;
+    },
+    (count) => count > 0,
+  );
+  const notice = other.received.find(({ body }) => body.includes("webhook.exhausted"));
+  expect(JSON.parse(notice?.body ?? "{}").data).toMatchObject({ projectId: project.id, lastResult: "500" });
+  expect(secret).toMatch(/^whsec_/);
+});

@@ -96,7 +96,13 @@ async function runCommand(
     };
     const outcome = await (READS.test(command) ? attempt() : auditedRun(context, command, flags, attempt));
     if (!outcome.ok) return { exit: EXIT.error, errors: [outcome.problem] };
-    const output = flags.json ? `${JSON.stringify(outcome.value, null, 2)}\n` : textOf(outcome.value);
+    const csv = (outcome.value as { readonly csv?: string }).csv;
+    const output =
+      csv !== undefined
+        ? csv
+        : flags.json
+          ? `${JSON.stringify(outcome.value, null, 2)}\n`
+          : textOf(outcome.value);
     return {
       exit: hasFinding(outcome.value) ? EXIT.findings : EXIT.ok,
       output,

@@ -1,4 +1,4 @@
-import { type Currency, EVM_ADDRESS } from "./currency.js";
+import { type Currency, BITCOIN_ADDRESS, EVM_ADDRESS } from "./currency.js";
 import type { RailDescription } from "../providers/protocol.js";
 
 /** A JSON Schema (draft 2020-12) of an account's details. */
@@ -59,6 +59,7 @@ function walletSchema({ code, blockchain }: Currency): object {
         type: "string",
         pattern: blockchain?.addressPattern,
         ...(blockchain?.addressPattern === EVM_ADDRESS ? { format: "evm-address" } : {}),
+        ...(blockchain?.addressPattern === BITCOIN_ADDRESS ? { format: "bitcoin-address" } : {}),
         description: "Address of the wallet.",
       },
     },

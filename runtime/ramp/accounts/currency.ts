@@ -93,7 +93,7 @@ export function byLargest(left: string, right: string): number {
 
 export const EVM_ADDRESS = "^0x[a-fA-F0-9]{40}$";
 /** Base58 and bech32 addresses of the main network. */
-const BITCOIN_ADDRESS = "^(bc1[a-z0-9]{25,62}|[13][a-km-zA-HJ-NP-Z1-9]{25,34})$";
+export const BITCOIN_ADDRESS = "^(bc1[a-z0-9]{25,62}|[13][a-km-zA-HJ-NP-Z1-9]{25,34})$";
 
 const CHAINS = [
   { code: "ETHEREUM", name: "Ethereum", pattern: EVM_ADDRESS },

@@ -1,6 +1,6 @@
 import type { Route } from "./route.js";
 import { getProviders, getQuote, getRequirements, getSupportedCurrencies } from "./routes/payment-options.js";
-import { createCustomer, getCustomers } from "./routes/customers.js";
+import { createCustomer, deleteCustomer, getCustomers } from "./routes/customers.js";
 import {
   getProjectIntent,
   getProjectIntents,
@@ -18,7 +18,8 @@ import {
   removeExternalAccount,
 } from "./routes/external-accounts.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
-import { countAttention } from "../intents/intent-rows.js";
+import { readBacklog } from "../backlog.js";
+import { createWebhook, getWebhooks, removeWebhook, rotateSecret, sendTestEvent } from "./routes/webhooks.js";
 import type { RampContext } from "../context.js";
 import type { AuthenticationContext } from "./authenticate.js";
 import type { Request } from "express";
@@ -30,6 +31,7 @@ import { openApiDocument } from "./openapi.js";
 export const ROUTES: readonly Route[] = [
   createCustomer,
   getCustomers,
+  deleteCustomer,
   getSupportedCurrencies,
   getProviders,
   getRequirements,
@@ -49,6 +51,11 @@ export const ROUTES: readonly Route[] = [
   createWalletToken,
   getEvents,
   getDeliveries,
+  createWebhook,
+  getWebhooks,
+  removeWebhook,
+  sendTestEvent,
+  rotateSecret,
   receiveCallback,
 ];
 
@@ -94,6 +101,6 @@ async function metrics(
 ): Promise<RampResponse | RampError> {
   const isLocal = isLocalCaller(authentication.addressOf, request);
   if (!metricsPublic && !isLocal) return rampError("METRICS_FORBIDDEN");
-  const body = await ramp.metrics.text(await ramp.database.asOperator(countAttention));
+  const body = await ramp.metrics.text(await ramp.database.asOperator(readBacklog));
   return { status: 200, body, headers: { "Content-Type": ramp.metrics.contentType } };
 }

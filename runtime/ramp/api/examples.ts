@@ -138,7 +138,13 @@ const destination: ExternalAccountView = {
   },
 };
 
-const ABOUT = { projectId: PROJECT, intentId: INTENT, customerId: CUSTOMER };
+const ABOUT = {
+  ...{ projectId: PROJECT, intentId: INTENT, customerId: CUSTOMER },
+  intent: {
+    ...{ type: "ONRAMP", status: "COMPLETED", srcAmount: "100.00", rail: "ACH", provider: "Sandbox South" },
+    ...{ srcCurrencyCode: "USD", destCurrencyCode: "USDC_POLYGON", livemode: false },
+  },
+};
 
 const EVENT_DATA: { readonly [T in EventType]: Static<(typeof EVENTS)[T]> } = {
   "intent.status_changed": {
@@ -156,7 +162,12 @@ const EVENT_DATA: { readonly [T in EventType]: Static<(typeof EVENTS)[T]> } = {
     failureReason: null,
     refunds: [{ id: "refund-1", amount: "100.00", reason: "The bank returned the transfer." }],
   },
-  "intent.attention": { ...ABOUT, reason: "execute has failed 10 times in a row: status 503" },
+  "intent.attention": {
+    ...ABOUT,
+    reason: "PROVIDER_FAILS: execute has failed 10 times in a row: status 503",
+  },
+  "webhook.exhausted": { projectId: PROJECT, webhookId: id(8), eventId: id(7), lastResult: "503" },
+  "webhook.test": { projectId: PROJECT, webhookId: id(8) },
 };
 
 /** The body of a webhook. */
@@ -174,6 +185,12 @@ const delivery: Static<typeof DeliveryView> = {
   updatedAt: UPDATED,
 };
 
+const webhookSecret = { webhookId: id(8), secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD" };
+const webhook = {
+  ...{ webhookId: id(8), url: delivery.url, enabled: true, concurrency: 10, eventTypes: null },
+  ...{ failures: 0, pending: 0, createdAt: CREATED },
+};
+
 interface Example {
   readonly body?: unknown;
   /** Of the good response; absent where it has no body. */
@@ -187,6 +204,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     response: { ...customer, accessToken: TOKEN },
   },
   "GET /v1/customers": { response: [customer] },
+  "DELETE /v1/customers/{id}": {},
   "GET /v1/currencies/supported": {
     response: [{ from: "USD", to: "USDC_POLYGON", providerIds: [PROVIDER] }],
   },
@@ -267,6 +285,11 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   "GET /v1/events": { response: [{ id: id(7), ...eventExample("intent.status_changed") }] },
   "GET /v1/events/{id}/deliveries": { response: [delivery] },
+  "POST /v1/webhooks": { body: { url: delivery.url, concurrency: 10 }, response: webhookSecret },
+  "GET /v1/webhooks": { response: [webhook] },
+  "DELETE /v1/webhooks/{id}": {},
+  "POST /v1/webhooks/{id}/test": { body: {}, response: { webhookId: id(8) } },
+  "POST /v1/webhooks/{id}/rotate-secret": { body: {}, response: webhookSecret },
   "POST /v1/provider-callbacks/{projectId}/{connectionId}": {
     body: { type: "execution.updated", onboardingId: INTENT },
     response: { received: true },
@@ -274,14 +297,14 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
 };
 
 const PARAMETERS: Readonly<Record<string, string>> = {
-  limit: "20",
-  starting_after: INTENT,
-  externalId: "user-42",
-  customerId: CUSTOMER,
-  status: "PENDING_PAYMENT",
-  updatedSince: CREATED,
-  srcCurrencyCode: "USD",
-  destCurrencyCode: "USDC_POLYGON",
+  ...{ limit: "20", starting_after: INTENT, externalId: "user-42", customerId: CUSTOMER },
+  ...{ status: "PENDING_PAYMENT", createdSince: CREATED, createdBefore: UPDATED, updatedSince: CREATED },
+  ...{
+    type: "intent.status_changed",
+    order: "asc",
+    srcCurrencyCode: "USD",
+    destCurrencyCode: "USDC_POLYGON",
+  },
   srcAmount: "100.00",
   countryCode: "US",
   rail: "ACH",

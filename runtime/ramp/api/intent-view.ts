@@ -61,6 +61,7 @@ function intentView({ currencies }: RampContext, intent: Intent): IntentView {
     ...(checkoutRedirectUrl === null ? {} : { checkoutRedirectUrl }),
     ...(intent.price === null ? {} : { price: priceView(intent.price) }),
     ...(failureReason === null ? {} : { failureReason }),
+    ...(intent.sandbox ? { sandbox: true } : {}),
     ...(intent.metadata === null ? {} : { metadata: { ...intent.metadata } }),
   };
 }

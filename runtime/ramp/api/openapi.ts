@@ -133,6 +133,7 @@ const TAGS = [
   },
   { name: "Wallet sign-in", paths: /^\/v1\/auth\/wallet/, description: "Sign in with Ethereum (EIP-4361)." },
   { name: "Events", paths: /^\/v1\/events/, description: "A project's events and their deliveries." },
+  { name: "Webhooks", paths: /^\/v1\/webhooks/, description: "Receivers of a project's events." },
   { name: "Providers", paths: /^\/v1\/provider-callbacks/, description: "Called by providers." },
 ] as const;
 

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { INTENT_STATUSES } from "../intents/intent.js";
+import { EVENT_TYPES } from "../webhooks/record-event.js";
 import { Rail } from "../providers/protocol.js";
 import { rampError, type RampError } from "../ramp-errors.js";
 import { literals, Nullable } from "../json-schema.js";
@@ -135,6 +136,12 @@ export const ProjectIntentsQuery = Type.Object(
   {
     customerId: Type.Optional(Type.String({ format: "uuid", description: "Intents of this customer." })),
     status: Type.Optional(literals(INTENT_STATUSES)),
+    createdSince: Type.Optional(
+      Type.String({ format: "date-time", description: "Intents created at or after this time." }),
+    ),
+    createdBefore: Type.Optional(
+      Type.String({ format: "date-time", description: "Intents created before this time." }),
+    ),
     updatedSince: Type.Optional(
       Type.String({ format: "date-time", description: "Intents that changed at or after this time." }),
     ),
@@ -143,6 +150,31 @@ export const ProjectIntentsQuery = Type.Object(
   { additionalProperties: false },
 );
 export type ProjectIntentsQuery = Static<typeof ProjectIntentsQuery>;
+
+export const EventsQuery = Type.Object(
+  {
+    type: Type.Optional(literals(EVENT_TYPES)),
+    order: Type.Optional(
+      Type.String({ enum: ["asc", "desc"], description: "desc, newest first, unless set." }),
+    ),
+    ...PageQuery.properties,
+  },
+  { additionalProperties: false },
+);
+
+export const WebhookBody = Type.Object(
+  {
+    url: Type.String({ format: "redirect-url", maxLength: 2048, description: "http or https, public." }),
+    eventTypes: Type.Optional(
+      Type.Array(literals(EVENT_TYPES), { minItems: 1, uniqueItems: true, description: "Default: all." }),
+    ),
+    concurrency: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100, default: 10, description: "Deliveries at a time." }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type WebhookBody = Static<typeof WebhookBody>;
 
 export const QuoteQuery = Type.Object(
   {

@@ -65,6 +65,7 @@ export const IntentView = Type.Object(
     checkoutRedirectUrl: Type.Optional(Type.String()),
     failureReason: Type.Optional(Type.String()),
     metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    sandbox: Type.Optional(Type.Boolean({ description: "true: the provider moves no real money." })),
   },
   { $id: "Intent" },
 );
@@ -190,6 +191,22 @@ export const EventView = Type.Object(
   },
   { $id: "Event" },
 );
+
+export const WebhookSecretView = Type.Object({
+  webhookId: Uuid,
+  secret: Type.String({ description: "Signs the events as Standard Webhooks describe." }),
+});
+
+export const WebhookView = Type.Object({
+  webhookId: Uuid,
+  url: Type.String(),
+  enabled: Type.Boolean(),
+  concurrency: Type.Integer(),
+  eventTypes: Nullable(Type.Array(Type.String(), { description: "Null: all." })),
+  failures: Type.Integer({ description: "Failed attempts in a row." }),
+  pending: Type.Integer({ description: "Deliveries that wait." }),
+  createdAt: DateTime,
+});
 
 export const DeliveryView = Type.Object({
   webhookId: Uuid,

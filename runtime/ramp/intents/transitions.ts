@@ -24,12 +24,11 @@ export function moveIntent(
 /** `previous` is null for a new intent. */
 export function recordIntentEvent(
   tx: ProjectTransaction,
-  { id, customerId, type, status, failureReason }: Intent,
+  intent: Intent,
   previous: IntentStatus | null,
 ): void {
-  recordEvent(tx, "intent.status_changed", {
-    intentId: id,
-    customerId,
+  const { type, status, failureReason } = intent;
+  recordEvent(tx, "intent.status_changed", intent, {
     type,
     status,
     previousStatus: previous,
@@ -64,11 +63,11 @@ export function moveRequirement(
 
 function recordRequirementEvent(
   tx: ProjectTransaction,
-  { id, customerId }: Intent,
+  intent: Intent,
   requirementCode: string,
   status: RequirementStatus,
 ): void {
-  recordEvent(tx, "compliance.updated", { intentId: id, customerId, requirementCode, status });
+  recordEvent(tx, "compliance.updated", intent, { requirementCode, status });
 }
 
 /** Creates the intent's only transaction. Fails in the database when it has one. */
@@ -139,19 +138,14 @@ export function updateTransaction(
   return { ...intent, transaction };
 }
 
-function recordTransactionEvent(
-  tx: ProjectTransaction,
-  { id, customerId }: Intent,
-  { id: transactionId, status, failureReason, refunds }: Transaction,
-): void {
-  recordEvent(tx, "transaction.updated", {
-    intentId: id,
-    customerId,
-    transactionId,
-    status,
-    failureReason,
-    ...(refunds.length > 0 ? { refunds } : {}),
-  });
+function recordTransactionEvent(tx: ProjectTransaction, intent: Intent, transaction: Transaction): void {
+  const { id: transactionId, status, failureReason, refunds } = transaction;
+  recordEvent(
+    tx,
+    "transaction.updated",
+    { ...intent, transaction },
+    { transactionId, status, failureReason, ...(refunds.length > 0 ? { refunds } : {}) },
+  );
 }
 
 /** What the provider reports right after the operator resolved an intent counts as resolved. */
@@ -164,11 +158,12 @@ export function recordResolution(tx: ProjectTransaction, intent: Intent, reason:
 }
 
 /** Writes whether the intent needs the operator's attention, and why. */
-export function recordAttention(tx: ProjectTransaction, { id, customerId, attentionReason }: Intent): void {
+export function recordAttention(tx: ProjectTransaction, intent: Intent): void {
+  const { id, attentionReason } = intent;
   tx.write(
     `UPDATE ramp.intents SET attention_reason = $2,
        attention_since = CASE WHEN $2::text IS NOT NULL THEN COALESCE(attention_since, now()) END WHERE ${OF_PROJECT} AND id = $1`,
     [id, attentionReason],
   );
-  recordEvent(tx, "intent.attention", { intentId: id, customerId, reason: attentionReason });
+  recordEvent(tx, "intent.attention", intent, { reason: attentionReason });
 }

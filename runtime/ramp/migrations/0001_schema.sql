@@ -498,6 +498,7 @@ CREATE TABLE ramp.webhook_deliveries (
   CHECK ((status = 'PENDING') = (attempt_at IS NOT NULL))
 );
 CREATE INDEX ON ramp.webhook_deliveries (attempt_at) WHERE status = 'PENDING';
+CREATE INDEX ON ramp.webhook_deliveries (updated_at) WHERE status = 'EXHAUSTED';
 CREATE INDEX ON ramp.webhook_deliveries (project_id, endpoint_id, attempt_at) WHERE status = 'PENDING';
 CREATE INDEX ON ramp.webhook_deliveries (project_id, endpoint_id) WHERE attempted_until IS NOT NULL;
 

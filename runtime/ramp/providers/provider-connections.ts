@@ -7,7 +7,8 @@ import {
   type ProjectTransaction,
   type RampDatabase,
 } from "../database/ramp-database.js";
-import { type CallPolicy, HttpProvider, type Provider, reasonOf } from "./provider.js";
+import { type CallObserver, type CallPolicy, HttpProvider, type Provider, reasonOf } from "./provider.js";
+import type { RampMetrics } from "../ramp-metrics.js";
 import type { Capabilities } from "./protocol.js";
 
 /** A project's connection to a provider. Its credentials decide between live and sandbox. */
@@ -58,10 +59,18 @@ export class Providers {
   readonly #vault: Vault;
   readonly #publicUrl: string;
   readonly #calls: CallPolicy | undefined;
+  readonly #metrics: RampMetrics | undefined;
   readonly #cache = new Map<ProjectId, CachedConnections>();
   readonly #clients = new Map<string, Provider>();
 
-  constructor(database: RampDatabase, vault: Vault, publicUrl: string, calls?: CallPolicy) {
+  constructor(
+    database: RampDatabase,
+    vault: Vault,
+    publicUrl: string,
+    calls?: CallPolicy,
+    metrics?: RampMetrics,
+  ) {
+    this.#metrics = metrics;
     this.#database = database;
     this.#vault = vault;
     this.#publicUrl = publicUrl;
@@ -117,13 +126,28 @@ export class Providers {
     return { id, code, version, capabilities, enabled, isCurrent, callbackUrl, provider, amountTolerance };
   }
 
+  #observer(provider: string): { readonly observe?: CallObserver } {
+    const metrics = this.#metrics;
+    if (metrics === undefined) return {};
+    return {
+      observe: {
+        attempt: (operation, outcome, milliseconds) =>
+          metrics.countProviderCall({ provider, operation, outcome, milliseconds }),
+        breaker: (isOpen) => metrics.setBreaker(provider, isOpen),
+      },
+    };
+  }
+
   #client(projectId: ProjectId, { code, url, key_id: keyId, secret: sealed }: ConnectionRow): Provider {
     const name = [projectId, code, url, keyId, sealed.toString("base64")].join(" ");
     let client = this.#clients.get(name);
     if (!client) {
       const secret = this.#vault.open(credentialPurpose(projectId, code), sealed);
       const calls = this.#calls === undefined ? {} : { calls: this.#calls };
-      this.#clients.set(name, (client = new HttpProvider({ url, keyId, secret, ...calls })));
+      this.#clients.set(
+        name,
+        (client = new HttpProvider({ url, keyId, secret, ...calls, ...this.#observer(code) })),
+      );
     }
     return client;
   }

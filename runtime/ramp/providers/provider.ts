@@ -82,6 +82,13 @@ export interface HttpProviderOptions {
   readonly keyId: string;
   readonly secret: string;
   readonly calls?: CallPolicy;
+  readonly observe?: CallObserver;
+}
+
+/** Observes each attempt of a call, and the circuit breaker. */
+export interface CallObserver {
+  attempt(operation: OperationName, outcome: ProviderReply<unknown>["kind"], milliseconds: number): void;
+  breaker(isOpen: boolean): void;
 }
 
 /** How providers are called (runtime/ramp/README.md, Provider protocol). */
@@ -119,10 +126,16 @@ export class HttpProvider implements Provider {
     this.#options = options;
     this.#policy = options.calls ?? DEFAULT_CALL_POLICY;
     const unavailable = handleWhenResult((reply) => (reply as ProviderReply<unknown>).kind === "unavailable");
-    this.#breaker = circuitBreaker(unavailable, {
+    const breaker = circuitBreaker(unavailable, {
       halfOpenAfter: this.#policy.breakerPauseMs,
       breaker: new ConsecutiveBreaker(BREAKER_FAILURES),
     });
+    const { observe } = options;
+    if (observe) {
+      breaker.onBreak(() => observe.breaker(true));
+      breaker.onReset(() => observe.breaker(false));
+    }
+    this.#breaker = breaker;
     const retries = retry(unavailable, {
       maxAttempts: RETRY_PAUSES_MS.length,
       backoff: new IterableBackoff(RETRY_PAUSES_MS),
@@ -196,6 +209,13 @@ export class HttpProvider implements Provider {
   }
 
   async #attempt<N extends OperationName>(name: N, call: Call): Promise<ProviderReply<ResponseOf<N>>> {
+    const startedAt = performance.now();
+    const reply = await this.#request(name, call);
+    this.#options.observe?.attempt(name, reply.kind, performance.now() - startedAt);
+    return reply;
+  }
+
+  async #request<N extends OperationName>(name: N, call: Call): Promise<ProviderReply<ResponseOf<N>>> {
     const { method, answer } = OPERATIONS[name];
     const url = new URL(this.#options.url.replace(/\/+$/, "") + call.target);
     const { body } = call;

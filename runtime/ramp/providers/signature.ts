@@ -65,6 +65,7 @@ export function isSignedCallback(secret: string, headers: CallbackHeaders, body:
   }
 }
 
+/** The key is the secret's bytes; of a secret `whsec_…` the bytes that it encodes, as the Standard Webhooks libraries read it. */
 function callbackSigner(secret: string): Webhook {
-  return new Webhook(Buffer.from(secret).toString("base64"));
+  return new Webhook(secret.startsWith("whsec_") ? secret : Buffer.from(secret).toString("base64"));
 }

@@ -163,6 +163,7 @@ export interface SigningKeySummary {
   readonly kid: string;
   readonly createdAt: Date;
   readonly retiredAt: Date | null;
+  readonly revokedAt: Date | null;
 }
 
 /** Creates a key that signs customer tokens from now on. Tokens of earlier keys stay valid. */
@@ -170,10 +171,28 @@ export async function rotateKey(database: RampDatabase, vault: Vault): Promise<{
   return { kid: await database.asOperator((tx) => rotateSigningKey(tx, vault)) };
 }
 
+/** Refuses all tokens of a key from now on; the current one is replaced. Running servers follow within a minute. */
+export async function revokeKey(
+  database: RampDatabase,
+  vault: Vault,
+  kid: string,
+): Promise<SetupResult<{ readonly kid: string }>> {
+  return database.asOperator(async (tx) => {
+    const row = await tx.row<{ retired_at: Date | null }>(
+      "UPDATE ramp.signing_keys SET revoked_at = now() WHERE kid = $1 AND revoked_at IS NULL RETURNING retired_at",
+      [kid],
+    );
+    if (row === null)
+      return failed(`There is no valid signing key ${kid}. \`routewright ramp key list\` shows all.`);
+    if (row.retired_at === null) await rotateSigningKey(tx, vault);
+    return succeeded({ kid });
+  });
+}
+
 export function listKeys(database: RampDatabase): Promise<SigningKeySummary[]> {
   return database.asOperator((tx) =>
     tx.rows<SigningKeySummary>(
-      `SELECT kid, created_at AS "createdAt", retired_at AS "retiredAt" FROM ramp.signing_keys ORDER BY created_at, kid`,
+      `SELECT kid, created_at AS "createdAt", retired_at AS "retiredAt", revoked_at AS "revokedAt" FROM ramp.signing_keys ORDER BY created_at, kid`,
     ),
   );
 }

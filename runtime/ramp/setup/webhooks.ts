@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { isUuid, newId, type ProjectId } from "../database/id.js";
-import type { ProjectTransaction, RampDatabase } from "../database/ramp-database.js";
+import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
 import { namesPrivateAddress } from "../outbound-http.js";
 import type { Vault } from "../vault.js";
+import { EVENT_TYPES, recordEventData } from "../webhooks/record-event.js";
 import { webhookPurpose } from "../webhooks/deliver.js";
 import { failed, type SetupResult, succeeded, urlProblem } from "./result.js";
 
@@ -11,11 +12,15 @@ export interface WebhookAddress {
   readonly allowPrivate: boolean;
   /** Deliveries at a time, over all processes, 1 to 100. Default: 10, or as before. */
   readonly concurrency?: number | undefined;
+  /** Types of the events that it gets. Default: all, or as before. */
+  readonly eventTypes?: readonly string[] | undefined;
 }
 
-function addressProblem({ url, allowPrivate }: WebhookAddress): string | null {
+function addressProblem({ url, allowPrivate, eventTypes = [] }: WebhookAddress): string | null {
   const problem = urlProblem(url);
   if (problem !== null) return problem;
+  const unknown = eventTypes.find((type) => !EVENT_TYPES.some((known) => known === type));
+  if (unknown !== undefined) return `${unknown} is no event type: ${EVENT_TYPES.join(", ")}.`;
   if (!allowPrivate && namesPrivateAddress(new URL(url)))
     return "The URL names a private address. Use --allow-private to allow it.";
   return null;
@@ -42,13 +47,14 @@ export async function addWebhook(
   const secret = newSecret();
   await database.inProject(projectId, (tx) =>
     tx.rows(
-      "INSERT INTO ramp.webhook_endpoints (id, url, secret, allow_private, concurrency) VALUES ($1, $2, $3, $4, $5)",
+      "INSERT INTO ramp.webhook_endpoints (id, url, secret, allow_private, concurrency, event_types) VALUES ($1, $2, $3, $4, $5, $6)",
       [
         webhookId,
         address.url,
         vault.seal(webhookPurpose(projectId, webhookId), secret),
         address.allowPrivate,
         address.concurrency ?? 10,
+        address.eventTypes ?? null,
       ],
     ),
   );
@@ -74,9 +80,15 @@ export async function setWebhook(
     return failed("The project has several endpoints: name one with --webhook.");
   const row = await database.inProject(projectId, (tx) =>
     tx.row(
-      `UPDATE ramp.webhook_endpoints SET url = $2, allow_private = $3, concurrency = COALESCE($4, concurrency), failures = 0, paused_until = NULL
-       WHERE id::text = $1 RETURNING id`,
-      [webhookId.toLowerCase(), address.url, address.allowPrivate, address.concurrency ?? null],
+      `UPDATE ramp.webhook_endpoints SET url = $2, allow_private = $3, concurrency = COALESCE($4, concurrency), event_types = COALESCE($5, event_types), failures = 0, paused_until = NULL
+       WHERE id::text = $1 AND deleted_at IS NULL RETURNING id`,
+      [
+        webhookId.toLowerCase(),
+        address.url,
+        address.allowPrivate,
+        address.concurrency ?? null,
+        address.eventTypes ?? null,
+      ],
     ),
   );
   return row === null ? noWebhook(webhookId) : succeeded({ webhookId });
@@ -101,7 +113,7 @@ export async function rotateWebhookSecret(
   const row = await database.inProject(projectId, (tx) =>
     tx.row(
       `UPDATE ramp.webhook_endpoints SET previous_secret = secret, previous_secret_until = now() + make_interval(hours => $3),
-         secret = $2 WHERE id::text = $1 RETURNING id`,
+         secret = $2 WHERE id::text = $1 AND deleted_at IS NULL RETURNING id`,
       [id, vault.seal(webhookPurpose(projectId, id), secret), overlapHours],
     ),
   );
@@ -113,6 +125,8 @@ export interface WebhookSummary {
   readonly url: string;
   readonly enabled: boolean;
   readonly concurrency: number;
+  /** Null: all. */
+  readonly eventTypes: readonly string[] | null;
   /** Failed attempts in a row. */
   readonly failures: number;
   /** Number of pending deliveries. */
@@ -123,9 +137,9 @@ export interface WebhookSummary {
 export function listWebhooks(database: RampDatabase, projectId: ProjectId): Promise<WebhookSummary[]> {
   return database.inProject(projectId, (tx) =>
     tx.rows<WebhookSummary>(
-      `SELECT id AS "webhookId", url, enabled, concurrency, failures, created_at AS "createdAt", (SELECT count(*)::int FROM ramp.webhook_deliveries d
+      `SELECT id AS "webhookId", url, enabled, concurrency, event_types AS "eventTypes", failures, created_at AS "createdAt", (SELECT count(*)::int FROM ramp.webhook_deliveries d
          WHERE d.project_id = e.project_id AND d.endpoint_id = e.id AND d.status = 'PENDING') AS pending
-       FROM ramp.webhook_endpoints e ORDER BY created_at, id`,
+       FROM ramp.webhook_endpoints e WHERE deleted_at IS NULL ORDER BY created_at, id`,
     ),
   );
 }
@@ -141,11 +155,50 @@ export async function enableWebhook(
   const id = webhookId.toLowerCase();
   const row = await database.inProject(projectId, (tx) =>
     tx.row(
-      "UPDATE ramp.webhook_endpoints SET enabled = $2, failures = 0, paused_until = NULL WHERE id::text = $1 RETURNING id",
+      "UPDATE ramp.webhook_endpoints SET enabled = $2, failures = 0, paused_until = NULL WHERE id::text = $1 AND deleted_at IS NULL RETURNING id",
       [id, isEnabled],
     ),
   );
   return row === null ? noWebhook(webhookId) : succeeded({ webhookId: id, enabled: isEnabled });
+}
+
+/** Deletes an endpoint: it gets nothing more, and what waits for it is dropped. */
+export async function deleteWebhook(
+  database: RampDatabase,
+  projectId: ProjectId,
+  webhookId: string,
+): Promise<SetupResult<{ webhookId: string }>> {
+  const id = webhookId.toLowerCase();
+  const row = await database.inProject(projectId, async (tx) => {
+    const deleted = await tx.row(
+      "UPDATE ramp.webhook_endpoints SET deleted_at = now(), enabled = false WHERE id::text = $1 AND deleted_at IS NULL RETURNING id",
+      [id],
+    );
+    tx.write(
+      `UPDATE ramp.webhook_deliveries SET status = 'EXHAUSTED', attempt_at = NULL, last_result = 'endpoint deleted', updated_at = now()
+       WHERE ${OF_PROJECT} AND endpoint_id::text = $1 AND status = 'PENDING'`,
+      [id],
+    );
+    return deleted;
+  });
+  return row === null ? noWebhook(webhookId) : succeeded({ webhookId: id });
+}
+
+/** Sends a `webhook.test` event to one endpoint. */
+export async function testWebhook(
+  database: RampDatabase,
+  projectId: ProjectId,
+  webhookId: string,
+): Promise<SetupResult<{ webhookId: string }>> {
+  const id = webhookId.toLowerCase();
+  const found = await database.inProject(projectId, async (tx) => {
+    const endpoint = await tx.row("SELECT id FROM ramp.webhook_endpoints WHERE id::text = $1 AND enabled", [
+      id,
+    ]);
+    if (endpoint !== null) recordEventData(tx, "webhook.test", null, { webhookId: id }, { only: id });
+    return endpoint;
+  });
+  return found === null ? noWebhook(webhookId) : succeeded({ webhookId: id });
 }
 
 /** Which deliveries are repeated: those that match all fields. */

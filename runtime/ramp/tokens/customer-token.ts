@@ -202,7 +202,7 @@ export class SigningKeys {
 
 function readKeys(tx: OperatorTransaction): Promise<KeyRow[]> {
   return tx.rows<KeyRow>(
-    "SELECT kid, private_key, public_key, retired_at FROM ramp.signing_keys ORDER BY created_at DESC, kid DESC",
+    "SELECT kid, private_key, public_key, retired_at FROM ramp.signing_keys WHERE revoked_at IS NULL ORDER BY created_at DESC, kid DESC",
   );
 }
 
@@ -228,7 +228,9 @@ export async function rotateSigningKey(tx: OperatorTransaction, vault: Vault): P
 export async function ensureSigningKey(database: RampDatabase, vault: Vault): Promise<void> {
   await database.asOperator(async (tx) => {
     await tx.rows("LOCK TABLE ramp.signing_keys IN EXCLUSIVE MODE");
-    const key = await tx.row("SELECT kid FROM ramp.signing_keys WHERE retired_at IS NULL LIMIT 1");
+    const key = await tx.row(
+      "SELECT kid FROM ramp.signing_keys WHERE retired_at IS NULL AND revoked_at IS NULL LIMIT 1",
+    );
     if (key === null) await rotateSigningKey(tx, vault);
   });
 }

@@ -14,6 +14,8 @@ const REFETCH_MS = 60_000;
 /** Lifetime of the cached key set and discovery document. */
 const STALE_MS = 10 * 60_000;
 const TIMEOUT_MS = 5_000;
+/** Clocks differ a little without any skew that the project allows. */
+const CLOCK_SECONDS = 5;
 
 /** The identity that an identity provider asserts. */
 export interface Subject {
@@ -60,6 +62,12 @@ export class SubjectTokens {
         clockTolerance: provider.clock_skew_seconds,
         requiredClaims: ["exp", "sub", "iat"],
       });
+      if ((payload.iat ?? 0) > Date.now() / 1000 + provider.clock_skew_seconds + CLOCK_SECONDS)
+        return rampError("INVALID_SUBJECT_TOKEN", { message: "The subject token was issued in the future." });
+      // OpenID Connect Core §3.1.3.7: the party that a token was issued to is one of the project's own clients.
+      const { azp } = payload;
+      if (azp !== undefined && !provider.audiences.some((audience) => audience === azp))
+        return rampError("SUBJECT_TOKEN_REJECTED");
       return subjectOf(issuer, payload, false);
     } catch (error) {
       return verificationError(error);

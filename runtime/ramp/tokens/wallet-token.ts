@@ -70,10 +70,11 @@ export async function walletToken(
   const message = parseSignInMessage(challenge.message);
   const problem = typeof message === "string" ? message : timeProblem(message, now);
   if (typeof message === "string" || problem !== null) return invalid(problem ?? undefined);
-  const signer = await findSigner(context, message, challenge);
-  if (isRampError(signer)) return signer;
+  // Spent before a node is called: a message makes at most one call.
   if (!(await spendNonce(context.database, message.nonce)))
     return invalid("The nonce is unknown, used or older than 10 minutes: get a new one.");
+  const signer = await findSigner(context, message, challenge);
+  if (isRampError(signer)) return signer;
   const { kid, privateKey } = await context.keys.current();
   const iat = Math.floor(now.getTime() / 1000);
   const messageEnd = Math.floor((message.expirationTime?.getTime() ?? Infinity) / 1000);

@@ -4,6 +4,7 @@ import type { RampContext } from "../context.js";
 import { type ProjectId, projectId } from "../database/id.js";
 import type { OperatorTransaction } from "../database/ramp-database.js";
 import { failpoint } from "../failpoints.js";
+import { recordEventData } from "./record-event.js";
 import { namesPrivateAddress, type OutboundResult, publicLookup, sendRequest } from "../outbound-http.js";
 
 /** How events are delivered (runtime/ramp/README.md, Webhooks). */
@@ -28,7 +29,8 @@ const POLL_MS = 250;
 /** A claim expires this long after the attempt's time limit; then another process repeats the attempt. */
 const CLAIM_GRACE_SECONDS = 10;
 /** Pauses before the next attempts, in seconds; then the delivery is exhausted. */
-export const RETRY_SECONDS = [60, 5 * 60, 30 * 60, 2 * 60 * 60, 24 * 60 * 60] as const;
+const HOUR = 60 * 60;
+export const RETRY_SECONDS = [60, 5 * 60, 30 * 60, 2 * HOUR, 8 * HOUR, 24 * HOUR, 36 * HOUR] as const;
 
 /** The purpose under which an endpoint's secret is sealed. */
 export function webhookPurpose(project: ProjectId, endpointId: string): string {
@@ -40,6 +42,7 @@ interface Delivery {
   readonly id: string;
   readonly attempts: number;
   readonly event_id: string;
+  readonly event_type: string;
   readonly body: string;
   readonly endpoint_id: string;
   readonly url: string;
@@ -64,7 +67,8 @@ export function startDeliveryWorker(ramp: DeliveryContext, policy: DeliveryPolic
         const result = await send(ramp, policy, delivery);
         // After a crash here the attempt is repeated: an event is delivered at least once.
         await failpoint("delivery.answered");
-        await database.asOperator((tx) => recordAttempt(tx, policy, delivery, result));
+        const status = await database.asOperator((tx) => recordAttempt(tx, policy, delivery, result));
+        if (status === "EXHAUSTED") await notifyExhausted(ramp, delivery, result);
       },
     },
     log,
@@ -105,7 +109,7 @@ async function claimDue(
      FROM due, ramp.events v, endpoint e
      WHERE d.project_id = due.project_id AND d.id = due.id AND v.project_id = d.project_id AND v.id = d.event_id
        AND e.project_id = d.project_id AND e.id = d.endpoint_id
-     RETURNING d.project_id, d.id, d.attempts, d.event_id, v.body, d.endpoint_id, e.url, e.secret, e.allow_private,
+     RETURNING d.project_id, d.id, d.attempts, d.event_id, v.type AS event_type, v.body, d.endpoint_id, e.url, e.secret, e.allow_private,
        CASE WHEN e.previous_secret_until > now() THEN e.previous_secret END AS previous_secret`,
     [endpoints.map(({ id }) => id), breakerFailures, capacity],
   );
@@ -146,9 +150,8 @@ async function recordAttempt(
   { breakerFailures, breakerPauseMs }: DeliveryPolicy,
   { project_id, id, attempts, endpoint_id }: Delivery,
   result: OutboundResult,
-): Promise<void> {
+): Promise<string> {
   const isDelivered = result.kind === "answered" && result.status >= 200 && result.status < 300;
-  const lastResult = result.kind === "answered" ? String(result.status) : result.reason;
   const pause = RETRY_SECONDS[attempts - 1];
   const status = isDelivered ? "DELIVERED" : pause === undefined ? "EXHAUSTED" : "PENDING";
   // Locks the endpoint before the delivery, as claims do: another order could deadlock. `write` does not wait, but the
@@ -164,6 +167,29 @@ async function recordAttempt(
     `UPDATE ramp.webhook_deliveries SET status = $3, last_result = $4, attempted_until = NULL, updated_at = now(),
        attempt_at = CASE WHEN $3 = 'PENDING' THEN now() + make_interval(secs => $5) END
      WHERE project_id = $1 AND id = $2 AND status = 'PENDING' AND attempts = $6`,
-    [project_id, id, status, lastResult.slice(0, 200), pause ?? 0, attempts],
+    [project_id, id, status, lastResultOf(result), pause ?? 0, attempts],
   );
+  return status;
+}
+
+function lastResultOf(result: OutboundResult): string {
+  return (result.kind === "answered" ? String(result.status) : result.reason).slice(0, 200);
+}
+
+/** The other endpoints of the project hear that one is given up; an exhausted notice causes no further one. */
+async function notifyExhausted(
+  { database, log }: DeliveryContext,
+  { project_id, event_id: eventId, event_type, endpoint_id: webhookId }: Delivery,
+  result: OutboundResult,
+): Promise<void> {
+  const lastResult = lastResultOf(result);
+  log.error(
+    { project: project_id, webhook: webhookId, event: eventId, lastResult },
+    "webhook delivery given up",
+  );
+  if (event_type === "webhook.exhausted") return;
+  await database.inProject(projectId(project_id), (tx) => {
+    recordEventData(tx, "webhook.exhausted", null, { webhookId, eventId, lastResult }, { except: webhookId });
+    return Promise.resolve();
+  });
 }

@@ -1,11 +1,37 @@
 import { Type } from "@sinclair/typebox";
-import { Refund } from "../providers/protocol.js";
+import { Fees, Receipt, Refund } from "../providers/protocol.js";
+import type { Intent, Transaction } from "../intents/intent.js";
 import { ofProject, type ProjectTransaction } from "../database/ramp-database.js";
 import { newId } from "../database/id.js";
 
 const Id = Type.String({ format: "uuid" });
 const Reason = Type.Union([Type.String(), Type.Null()]);
-const COMMON = { projectId: Id, intentId: Id, customerId: Id };
+
+/** The intent as events carry it: without account details. */
+const EventIntent = Type.Object({
+  type: Type.String(),
+  status: Type.String(),
+  srcAmount: Type.String(),
+  srcCurrencyCode: Type.String(),
+  destCurrencyCode: Type.String(),
+  rail: Type.String(),
+  provider: Type.String(),
+  livemode: Type.Boolean({ description: "false: the provider moves no real money" }),
+  price: Type.Optional(Type.Object({ destAmount: Type.String(), exchangeRate: Type.String(), fees: Fees })),
+  metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  transaction: Type.Optional(
+    Type.Object({
+      id: Id,
+      status: Type.String(),
+      providerReference: Type.Optional(Type.String()),
+      receipt: Type.Optional(Receipt),
+      refunds: Type.Optional(Type.Array(Refund)),
+    }),
+  ),
+});
+
+const COMMON = { projectId: Id, intentId: Id, customerId: Id, intent: EventIntent };
+const ABOUT_WEBHOOK = { projectId: Id, webhookId: Id };
 
 /** The types of events and their data (runtime/ramp/README.md, Webhooks). */
 export const EVENTS = {
@@ -25,6 +51,8 @@ export const EVENTS = {
     refunds: Type.Optional(Type.Array(Refund)),
   }),
   "intent.attention": Type.Object({ ...COMMON, reason: Reason }),
+  "webhook.exhausted": Type.Object({ ...ABOUT_WEBHOOK, eventId: Id, lastResult: Type.String() }),
+  "webhook.test": Type.Object(ABOUT_WEBHOOK),
 } as const;
 
 export const EVENT_TYPES = Object.keys(EVENTS) as readonly EventType[];
@@ -38,16 +66,67 @@ export type EventType = keyof typeof EVENTS;
 export function recordEvent(
   tx: ProjectTransaction,
   type: EventType,
+  intent: Intent,
+  change: Readonly<Record<string, unknown>>,
+): void {
+  const { id, customerId } = intent;
+  recordEventData(tx, type, id, { intentId: id, customerId, ...change, intent: eventIntent(intent) });
+}
+
+/** Which endpoints get an event. `only` gets it whatever types it has; `except` does not get it. */
+interface Receivers {
+  readonly only?: string;
+  readonly except?: string;
+}
+
+/** Writes an event of this data. */
+export function recordEventData(
+  tx: ProjectTransaction,
+  type: EventType,
+  intentId: string | null,
   data: Readonly<Record<string, unknown>>,
+  { only, except }: Receivers = {},
 ): void {
   const head = JSON.stringify({ type, timestamp: new Date().toISOString() }).slice(0, -1);
   const tail = JSON.stringify({ projectId: tx.projectId, ...data });
   tx.write(
     `WITH event AS (
-       INSERT INTO ramp.events (id, type, intent_id, sequence, body) SELECT $1, $2, $5::uuid, n, $3 || n || $4
+       INSERT INTO ramp.events (id, type, intent_id, sequence, body) SELECT $1, $2::text, $5::uuid, n, $3 || n || $4
        FROM nextval('ramp.event_sequence') AS n RETURNING id)
      INSERT INTO ramp.webhook_deliveries (event_id, endpoint_id, attempt_at)
-     SELECT event.id, e.id, now() FROM event, ramp.webhook_endpoints e WHERE ${ofProject("e")} AND e.enabled`,
-    [newId(), type, `${head},"sequence":`, `,"data":${tail}}`, data["intentId"] ?? null],
+     SELECT event.id, e.id, now() FROM event, ramp.webhook_endpoints e WHERE ${ofProject("e")} AND e.enabled
+       AND CASE WHEN $6::uuid IS NULL THEN e.event_types IS NULL OR $2 = ANY (e.event_types) ELSE e.id = $6 END
+       AND ($7::uuid IS NULL OR e.id <> $7)`,
+    [newId(), type, `${head},"sequence":`, `,"data":${tail}}`, intentId, only ?? null, except ?? null],
   );
+}
+
+function eventIntent(intent: Intent): object {
+  const { type, status, srcAmount, src, dest, rail, provider, sandbox, price, metadata, transaction } =
+    intent;
+  return {
+    type,
+    status,
+    srcAmount,
+    srcCurrencyCode: src.currencyCode,
+    destCurrencyCode: dest.currencyCode,
+    rail,
+    provider,
+    livemode: !sandbox,
+    ...(price && {
+      price: { destAmount: price.destAmount, exchangeRate: price.exchangeRate, fees: price.fees },
+    }),
+    ...(metadata && { metadata }),
+    ...(transaction && { transaction: eventTransaction(transaction) }),
+  };
+}
+
+function eventTransaction({ id, status, providerReference, receipt, refunds }: Transaction): object {
+  return {
+    id,
+    status,
+    ...(providerReference !== null && { providerReference }),
+    ...(receipt && { receipt }),
+    ...(refunds.length > 0 && { refunds }),
+  };
 }

@@ -7,6 +7,8 @@ import {
   type PageRequest,
   type ProjectTransaction,
 } from "../../database/ramp-database.js";
+import { eraseCustomer } from "../../accounts/erase-customer.js";
+import { audited } from "../../setup/audit.js";
 import { tokenExpiry } from "../../tokens/customer-token.js";
 import type { Subject } from "../../tokens/subject-token.js";
 import {
@@ -22,6 +24,27 @@ import { CreateCustomerBody, CustomersQuery, metadataError } from "../request-sc
 import { CustomerView } from "../response-schemas.js";
 import { customerIdOf } from "../../database/id.js";
 import { randomUUID } from "node:crypto";
+export const deleteCustomer = route("project", {
+  method: "DELETE",
+  path: "/v1/customers/{id}",
+  summary: "Erase a customer's personal data",
+  description: "Intents keep amounts, states and receipts. A customer with open intents is not deleted.",
+  response: { status: 204, schema: null, description: "Erased." },
+  errors: ["NOT_FOUND", "CUSTOMER_HAS_OPEN_INTENTS"],
+  async handle({ ramp, caller, parameters, path }) {
+    const id = (parameters["id"] ?? "").toLowerCase();
+    const entry = { actor: "project", action: "customer delete", projectId: caller.id };
+    const outcome = await audited(
+      ramp.database,
+      { ...entry, intentId: null, note: null, arguments: { path } },
+      () => ramp.database.asOperatorOf(caller.id, (tx) => eraseCustomer(tx, id)),
+      (result) => result,
+    );
+    if (outcome === "unknown") return rampError("NOT_FOUND");
+    return outcome === "open" ? rampError("CUSTOMER_HAS_OPEN_INTENTS") : { status: 204, body: "" };
+  },
+});
+
 export const createCustomer = idempotentRoute("project", {
   method: "POST",
   path: "/v1/customers",

@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { isUuid } from "../../database/id.js";
 import {
   OF_PROJECT,
@@ -9,7 +9,7 @@ import {
 import { jsonResponse, rampError } from "../../ramp-errors.js";
 import { listResponse } from "../intent-view.js";
 import { route } from "../route.js";
-import { PageQuery } from "../request-schemas.js";
+import { EventsQuery } from "../request-schemas.js";
 import { DeliveryView, EventView } from "../response-schemas.js";
 
 interface EventRow {
@@ -17,9 +17,10 @@ interface EventRow {
   readonly body: string;
 }
 
-/** Events, newest first; one more than `limit` when there are more. Null: `startingAfter` names none. */
+/** Events; one more than `limit` when there are more. Null: `startingAfter` names none. */
 async function listEvents(
   tx: ProjectTransaction,
+  { type, order = "desc" }: Static<typeof EventsQuery>,
   { limit, startingAfter }: PageRequest,
 ): Promise<readonly EventRow[] | null> {
   const after =
@@ -31,23 +32,26 @@ async function listEvents(
         );
   if (startingAfter !== null && after === null) return null;
   return tx.rows<EventRow>(
-    `SELECT id, body FROM ramp.events WHERE ${OF_PROJECT} AND ($1::bigint IS NULL OR sequence < $1) ORDER BY sequence DESC LIMIT $2`,
-    [after?.sequence ?? null, limit + 1],
+    `SELECT id, body FROM ramp.events WHERE ${OF_PROJECT} AND ($1::bigint IS NULL OR sequence ${order === "asc" ? ">" : "<"} $1)
+       AND ($3::text IS NULL OR type = $3) ORDER BY sequence ${order === "asc" ? "ASC" : "DESC"} LIMIT $2`,
+    [after?.sequence ?? null, limit + 1, type ?? null],
   );
 }
 
 export const getEvents = route("project", {
   method: "GET",
   path: "/v1/events",
-  summary: "List the project's events, newest first",
-  query: PageQuery,
+  summary: "List the project's events, newest first or with `order=asc` oldest first",
+  query: EventsQuery,
   response: { status: 200, schema: Type.Array(EventView), description: "Events as webhooks receive them." },
   errors: [],
   handle: (call) =>
-    listResponse(call, call.caller.id, listEvents, ({ id, body }) => ({
-      id,
-      ...(JSON.parse(body) as Record<string, unknown>),
-    })),
+    listResponse(
+      call,
+      call.caller.id,
+      (tx, page) => listEvents(tx, call.query, page),
+      ({ id, body }) => ({ id, ...(JSON.parse(body) as Record<string, unknown>) }),
+    ),
 });
 
 interface DeliveryRow {

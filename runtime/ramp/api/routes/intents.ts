@@ -153,8 +153,9 @@ export const getProjectIntents = route("project", {
   response: { status: 200, schema: Type.Array(Type.Ref("ProjectIntent")), description: "Intents." },
   errors: [],
   handle(call) {
-    const { customerId, status, updatedSince } = call.query;
-    const filter = { customerId: customerId?.toLowerCase(), status, updatedSince };
+    const { customerId, status, createdSince, createdBefore, updatedSince } = call.query;
+    const times = { createdSince, createdBefore, updatedSince };
+    const filter = { customerId: customerId?.toLowerCase(), status, ...times };
     return listResponse(
       call,
       call.caller.id,

@@ -1,0 +1,56 @@
+import { readFileSync } from "node:fs";
+import { InvalidArgumentError } from "commander";
+import { type Flags, type Group, text } from "./group.js";
+
+const periodOf = (flags: Flags) => ({
+  from: text(flags, "from") || null,
+  until: text(flags, "until") || null,
+});
+
+/** `ramp report` and `ramp reconcile` (runtime/ramp/README.md, Finance). */
+export function addFinance({ add, addForProject }: Group): void {
+  const report = add(
+    "report",
+    "intents by day, project, provider and currencies",
+    "--from 2026-06-01 --until 2026-07-01 --format csv",
+    async ({ ramp, database }, flags) => {
+      const project = text(flags, "project");
+      const id = project === "" ? null : await ramp.findProject(database, project);
+      if (id !== null && !id.ok) return id;
+      const rows = await ramp.reportIntents(database, id?.value ?? null, periodOf(flags));
+      if (!rows.ok || flags["format"] !== "csv") return rows;
+      return { csv: ramp.csvOf(rows.value) };
+    },
+  )
+    .option("--project <id>", "intents of this project")
+    .option("--format <format>", "text or csv; --json prints JSON", formatOf, "text");
+  const compare = addForProject(
+    "reconcile",
+    "compare a provider's statement with the ramp; exit 1 on differences",
+    "--provider coinway --statement june.csv",
+    ({ ramp, database }, id, flags) =>
+      ramp
+        .reconcile(database, id, {
+          ...periodOf(flags),
+          provider: text(flags, "provider"),
+          statement: readFileSync(text(flags, "statement"), "utf8"),
+        })
+        .then((result) =>
+          result.ok ? { ok: true, value: result.value.map((row) => ({ ok: false, ...row })) } : result,
+        ),
+  )
+    .requiredOption("--provider <code>", "the provider's code")
+    .requiredOption(
+      "--statement <file>",
+      "CSV with a column id and any of status, srcAmount, amountReceived, totalFee, refunded",
+    );
+  for (const command of [report, compare])
+    command
+      .option("--from <time>", "intents created at or after this time")
+      .option("--until <time>", "intents created before this time");
+}
+
+function formatOf(given: string): string {
+  if (given !== "text" && given !== "csv") throw new InvalidArgumentError("text or csv.");
+  return given;
+}

@@ -1,0 +1,41 @@
+import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
+
+const ENDED = "('COMPLETED', 'COMPLIANCE_FAILED', 'TRANSACTION_FAILED', 'EXPIRED', 'CANCELLED')";
+
+/** What holds personal data of the customer `$1`; amounts, states and receipts stay. */
+const OF_CUSTOMER = `intent_id IN (SELECT id FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1)`;
+const ERASE = [
+  `DELETE FROM ramp.webhook_deliveries WHERE ${OF_PROJECT} AND event_id IN
+     (SELECT id FROM ramp.events WHERE ${OF_PROJECT} AND ${OF_CUSTOMER})`,
+  `DELETE FROM ramp.events WHERE ${OF_PROJECT} AND ${OF_CUSTOMER}`,
+  `DELETE FROM ramp.provider_answers WHERE ${OF_PROJECT} AND ${OF_CUSTOMER}`,
+  `UPDATE ramp.transactions SET instructions = '[]', order_body = NULL WHERE ${OF_PROJECT} AND ${OF_CUSTOMER}`,
+  `DELETE FROM ramp.idempotency_claims WHERE ${OF_PROJECT} AND (resource_id = $1 OR resource_id IN
+     (SELECT id::text FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1))`,
+  `UPDATE ramp.intents SET src_details = '{}', dest_details = '{}', metadata = NULL, onboarding_order = NULL,
+     onboarding_redirect_url = NULL, checkout_redirect_url = NULL WHERE ${OF_PROJECT} AND customer_id = $1`,
+  `DELETE FROM ramp.external_accounts WHERE ${OF_PROJECT} AND customer_id = $1`,
+  `DELETE FROM ramp.customer_identities WHERE ${OF_PROJECT} AND customer_id = $1`,
+  `INSERT INTO ramp.token_revocations (customer_id, revoked_at) VALUES ($1, now())
+     ON CONFLICT (project_id, customer_id) DO UPDATE SET revoked_at = now()`,
+  `UPDATE ramp.customers SET external_id = id, metadata = NULL, updated_at = now() WHERE ${OF_PROJECT} AND id = $1`,
+] as const;
+
+/** Erases a customer's personal data, unless it has open intents. */
+export async function eraseCustomer(
+  tx: ProjectTransaction,
+  id: string,
+): Promise<"erased" | "unknown" | "open"> {
+  // Locked, so that no intent is created meanwhile.
+  const customer = await tx.row(`SELECT id FROM ramp.customers WHERE ${OF_PROJECT} AND id = $1 FOR UPDATE`, [
+    id,
+  ]);
+  if (customer === null) return "unknown";
+  const open = await tx.row(
+    `SELECT id FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1 AND status NOT IN ${ENDED} LIMIT 1`,
+    [id],
+  );
+  if (open !== null) return "open";
+  for (const statement of ERASE) tx.write(statement, [id]);
+  return "erased";
+}

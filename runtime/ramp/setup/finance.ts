@@ -1,0 +1,184 @@
+import Big from "big.js";
+import type { ProjectId } from "../database/id.js";
+import type { RampDatabase } from "../database/ramp-database.js";
+import { failed, type SetupResult, succeeded } from "./result.js";
+
+/** Times that narrow a report; null: no bound. */
+export interface Period {
+  /** Inclusive, ISO 8601. */
+  readonly from: string | null;
+  /** Exclusive. */
+  readonly until: string | null;
+}
+
+/** Intents of a day, a project, a provider and a pair of currencies. Amounts are decimal texts. */
+export interface ReportRow {
+  readonly day: string;
+  readonly projectId: string;
+  readonly provider: string;
+  readonly srcCurrency: string;
+  readonly destCurrency: string;
+  readonly intents: number;
+  readonly completed: number;
+  readonly open: number;
+  readonly mismatched: number;
+  /** In the source currency: of all intents, and of those that were paid. */
+  readonly ordered: string;
+  readonly paid: string;
+  readonly refunded: string;
+  /** In the destination currency. */
+  readonly received: string;
+  /** Fees that receipts name in the source and in the destination currency. */
+  readonly feesSrc: string;
+  readonly feesDest: string;
+}
+
+const FEE = (currency: string): string =>
+  `COALESCE(sum((t.receipt -> 'fees' ->> 'totalFee')::numeric) FILTER (WHERE t.receipt -> 'fees' ->> 'currencyCode' = ${currency}), 0)::text`;
+
+/** Intents by the day (UTC) on which they were created (runtime/ramp/README.md, Finance). */
+export async function reportIntents(
+  database: RampDatabase,
+  projectId: ProjectId | null,
+  { from, until }: Period,
+): Promise<SetupResult<readonly ReportRow[]>> {
+  const invalid = [from, until].find((time) => time !== null && Number.isNaN(Date.parse(time)));
+  if (invalid !== undefined)
+    return failed(`${String(invalid)} is not a time such as 2026-01-31 or 2026-01-31T12:00:00Z.`);
+  const rows = await database.asOperator((tx) =>
+    tx.rows<ReportRow>(
+      `SELECT to_char(i.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, i.project_id AS "projectId", c.code AS provider,
+         i.src_currency AS "srcCurrency", i.dest_currency AS "destCurrency", count(*)::int AS intents,
+         count(*) FILTER (WHERE i.status = 'COMPLETED')::int AS completed,
+         count(*) FILTER (WHERE i.status NOT IN ('COMPLETED', 'COMPLIANCE_FAILED', 'TRANSACTION_FAILED', 'EXPIRED', 'CANCELLED'))::int AS open,
+         count(*) FILTER (WHERE i.status = 'AMOUNT_MISMATCH')::int AS mismatched,
+         sum(i.src_amount)::text AS ordered,
+         COALESCE(sum(i.src_amount) FILTER (WHERE t.status IN ('SUCCESS', 'REFUNDED')), 0)::text AS paid,
+         COALESCE(sum(r.refunded), 0)::text AS refunded,
+         COALESCE(sum((t.receipt ->> 'amountReceived')::numeric), 0)::text AS received,
+         ${FEE("i.src_currency")} AS "feesSrc", ${FEE("i.dest_currency")} AS "feesDest"
+       FROM ramp.intents i JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id
+       LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id
+       LEFT JOIN LATERAL (SELECT sum((refund ->> 'amount')::numeric) AS refunded FROM jsonb_array_elements(t.refunds) refund) r ON true
+       WHERE ($1::uuid IS NULL OR i.project_id = $1) AND ($2::timestamptz IS NULL OR i.created_at >= $2)
+         AND ($3::timestamptz IS NULL OR i.created_at < $3)
+       GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`,
+      [projectId, from, until],
+    ),
+  );
+  return succeeded(rows);
+}
+
+/** A difference between a provider's statement and the ramp's records. */
+export interface Difference {
+  readonly id: string;
+  readonly difference: "missing in statement" | "missing in ramp" | "twice in statement" | StatementField;
+  readonly ramp: string | null;
+  readonly statement: string | null;
+}
+
+/** Columns of a statement beside `id`; each is optional. Amounts are compared as numbers. */
+const STATEMENT_FIELDS = ["status", "srcAmount", "amountReceived", "totalFee", "refunded"] as const;
+type StatementField = (typeof STATEMENT_FIELDS)[number];
+type Line = Readonly<Record<string, string>>;
+
+/**
+ * Compares the paid transactions of a provider with its statement, a CSV with a header: `id` (the transaction's id or the
+ * provider's reference) and any of `status`, `srcAmount`, `amountReceived`, `totalFee`, `refunded`.
+ */
+export async function reconcile(
+  database: RampDatabase,
+  projectId: ProjectId,
+  { provider, statement, from, until }: Period & { readonly provider: string; readonly statement: string },
+): Promise<SetupResult<readonly Difference[]>> {
+  const lines = readCsv(statement);
+  if (!lines.ok) return lines;
+  const rows = await database.asOperator((tx) =>
+    tx.rows<Line & { readonly id: string; readonly reference: string | null }>(
+      `SELECT t.id::text AS id, t.provider_reference AS reference, t.status, i.src_amount::text AS "srcAmount",
+         t.receipt ->> 'amountReceived' AS "amountReceived", t.receipt -> 'fees' ->> 'totalFee' AS "totalFee",
+         (SELECT COALESCE(sum((refund ->> 'amount')::numeric), 0)::text FROM jsonb_array_elements(t.refunds) refund) AS refunded
+       FROM ramp.transactions t JOIN ramp.intents i ON i.project_id = t.project_id AND i.id = t.intent_id
+       JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id
+       WHERE t.project_id = $1 AND c.code = $2 AND ($3::timestamptz IS NULL OR i.created_at >= $3)
+         AND ($4::timestamptz IS NULL OR i.created_at < $4) ORDER BY i.created_at, t.id`,
+      [projectId, provider, from, until],
+    ),
+  );
+  return succeeded(differences(rows, lines.value));
+}
+
+function differences(
+  rows: readonly (Line & { readonly id: string; readonly reference: string | null })[],
+  lines: readonly Line[],
+): readonly Difference[] {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const byReference = new Map(rows.map((row) => [row.reference, row]));
+  const found: Difference[] = [];
+  const seen = new Set<string>();
+  for (const line of lines) {
+    const { id = "" } = line;
+    const row = byId.get(id) ?? byReference.get(id);
+    if (row === undefined)
+      found.push({ id, difference: "missing in ramp", ramp: null, statement: line["status"] ?? "" });
+    else if (seen.has(row.id))
+      found.push({ id, difference: "twice in statement", ramp: null, statement: null });
+    else found.push(...fieldDifferences(row, line));
+    if (row !== undefined) seen.add(row.id);
+  }
+  // A statement lists what moved money.
+  for (const { id, status = "" } of rows)
+    if (!seen.has(id) && (status === "SUCCESS" || status === "REFUNDED"))
+      found.push({ id, difference: "missing in statement", ramp: status, statement: null });
+  return found;
+}
+
+function fieldDifferences(row: Line & { readonly id: string }, line: Line): readonly Difference[] {
+  return STATEMENT_FIELDS.flatMap((field) => {
+    const [ramp, statement] = [row[field] ?? "", line[field]];
+    if (statement === undefined || statement === "" || isEqual(ramp, statement)) return [];
+    return [{ id: row.id, difference: field, ramp, statement }];
+  });
+}
+
+const DECIMAL = /^-?\d+(\.\d+)?$/;
+
+function isEqual(left: string, right: string): boolean {
+  return left === right || (DECIMAL.test(left) && DECIMAL.test(right) && new Big(left).eq(right));
+}
+
+/** The lines of a CSV (RFC 4180) by the names of its header. */
+function readCsv(text: string): SetupResult<readonly Line[]> {
+  const [header = [], ...rest] = text
+    .replace(/^\ufeff/, "")
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== "")
+    .map((line) => [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(cellOf));
+  if (!header.includes("id")) return failed("The statement needs a header with a column `id`.");
+  const known = new Set<string>(["id", ...STATEMENT_FIELDS]);
+  const unknown = header.find((name) => !known.has(name));
+  if (unknown !== undefined) return failed(`Unknown column ${unknown}: use ${[...known].join(", ")}.`);
+  const short = rest.findIndex((cells) => cells.length !== header.length);
+  if (short !== -1)
+    return failed(`Line ${String(short + 2)} of the statement has not as many cells as the header.`);
+  return succeeded(
+    rest.map((cells) => Object.fromEntries(header.map((name, at) => [name, cells[at] ?? ""]))),
+  );
+}
+
+function cellOf([, quoted, plain = ""]: RegExpMatchArray): string {
+  return quoted === undefined ? plain.trim() : quoted.replaceAll('""', '"');
+}
+
+/** Records as a CSV. A text that a spreadsheet would take for a formula is quoted with an apostrophe. */
+export function csvOf(rows: readonly object[]): string {
+  const [first] = rows;
+  if (first === undefined) return "";
+  const cell = (value: unknown): string => {
+    const text = value === null ? "" : String(value as string | number);
+    const safe = /^[=+@\t-]/.test(text) && !DECIMAL.test(text) ? `'${text}` : text;
+    return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  const lines = [Object.keys(first), ...rows.map((row) => Object.values(row) as unknown[])];
+  return lines.map((cells) => `${cells.map(cell).join(",")}\n`).join("");
+}

@@ -1,0 +1,30 @@
+import { base58check, bech32, bech32m } from "@scure/base";
+import { sha256 } from "@noble/hashes/sha2.js";
+
+const BASE58 = base58check(sha256);
+/** Versions of P2PKH and P2SH addresses of the main network, each of 20 bytes. */
+const BASE58_VERSIONS: ReadonlySet<number | undefined> = new Set([0x00, 0x05]);
+
+/** Whether a text is an address of Bitcoin's main network: Base58Check, or Bech32 (BIP 173) and Bech32m (BIP 350). */
+export function isBitcoinAddress(text: string): boolean {
+  try {
+    return text.toLowerCase().startsWith("bc1") ? isSegwit(text) : isBase58(text);
+  } catch {
+    // The decoders throw for a wrong checksum.
+    return false;
+  }
+}
+
+function isBase58(text: string): boolean {
+  const bytes = BASE58.decode(text);
+  return bytes.length === 21 && BASE58_VERSIONS.has(bytes[0]);
+}
+
+function isSegwit(text: string): boolean {
+  const version = "qpzry9x8gf2tvdw0s3jn54khce6mua7l".indexOf(text.toLowerCase()[3] ?? "");
+  const coder = version === 0 ? bech32 : bech32m;
+  const { prefix, words } = coder.decode(text as `bc1${string}`, 90);
+  const { length } = coder.fromWords(words.slice(1));
+  const isLength = version === 0 ? length === 20 || length === 32 : length >= 2 && length <= 40;
+  return prefix === "bc" && version <= 16 && isLength;
+}

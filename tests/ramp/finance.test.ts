@@ -1,0 +1,176 @@
+/** Reports and reconciliation over 10,000 intents, and the erasure of a customer among them. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { ownFolder } from "../support/service.js";
+import { json, routewright } from "./support/command-line.js";
+import { eventually, newCustomer, onramp, ownerRows, ownWorld, SECRETS_KEY } from "./support/world.js";
+
+const world = await ownWorld();
+process.env["DATABASE_URL"] = world.databaseUrl;
+process.env["RAMP_SECRETS_KEY"] = SECRETS_KEY.toString("hex");
+const project = await world.project({ providers: ["sandbox-south"] });
+await newCustomer(world, project, "payer");
+
+// 10,000 intents of two days: 9,000 completed with a receipt, every tenth of them refunded in part, 1,000 failed.
+await ownerRows(
+  world.databaseUrl,
+  `WITH c AS (SELECT c.id AS connection, u.id AS customer FROM ramp.provider_connections c
+     JOIN ramp.customers u USING (project_id) WHERE project_id = $1),
+   i AS (INSERT INTO ramp.intents (project_id, id, customer_id, connection_id, type, status, src_currency, src_details,
+       dest_currency, dest_details, src_amount, rail, auto_execute, expires_at, created_at)
+     SELECT $1, gen_random_uuid(), customer, connection, 'ONRAMP', 'PENDING', 'USD', '{}', 'USDC_POLYGON', '{}', 10 + n % 90,
+       'ACH', true, now(), timestamptz '2026-06-01T12:00:00Z' + (n % 2) * interval '1 day' FROM c, generate_series(1, 10000) n
+     RETURNING id, src_amount)
+   INSERT INTO ramp.transactions (project_id, id, intent_id, status, provider_reference)
+   SELECT $1, gen_random_uuid(), id, 'PENDING', 'ref-' || row_number() OVER () FROM i`,
+  [project.id],
+);
+// Their ends, past the guards of single moves.
+await ownerRows(world.databaseUrl, "ALTER TABLE ramp.intents DISABLE TRIGGER guard_status");
+await ownerRows(world.databaseUrl, "ALTER TABLE ramp.transactions DISABLE TRIGGER guard_status");
+await ownerRows(
+  world.databaseUrl,
+  `UPDATE ramp.transactions t SET status = CASE WHEN n % 10 = 0 THEN 'FAILED' ELSE 'SUCCESS' END,
+     receipt = CASE WHEN n % 10 <> 0 THEN jsonb_build_object('amountReceived', (i.src_amount - 1)::text || '.000000', 'fees',
+       jsonb_build_object('currencyCode', 'USD', 'totalFee', '1.00')) END,
+     refunds = CASE WHEN n % 10 = 1 THEN '[{"id": "a", "amount": "2.00", "reason": ""}, {"id": "b", "amount": "3.00", "reason": ""}]'::jsonb ELSE '[]' END
+   FROM (SELECT id, split_part(provider_reference, '-', 2)::int AS n FROM ramp.transactions) numbered, ramp.intents i
+   WHERE numbered.id = t.id AND i.id = t.intent_id`,
+);
+await ownerRows(
+  world.databaseUrl,
+  `UPDATE ramp.intents i SET status = CASE t.status WHEN 'FAILED' THEN 'TRANSACTION_FAILED' ELSE 'COMPLETED' END,
+     failure_reason = CASE t.status WHEN 'FAILED' THEN 'x' END FROM ramp.transactions t WHERE t.intent_id = i.id`,
+);
+await ownerRows(world.databaseUrl, "ALTER TABLE ramp.intents ENABLE TRIGGER guard_status");
+await ownerRows(world.databaseUrl, "ALTER TABLE ramp.transactions ENABLE TRIGGER guard_status");
+
+it("a report sums what was ordered, received, charged and refunded", async () => {
+  const rows = (await json("report", "--project", project.id)) as unknown as Record<
+    string,
+    string | number
+  >[];
+  expect(rows.map(({ day, intents }) => [day, intents])).toEqual([
+    ["2026-06-01", 5000],
+    ["2026-06-02", 5000],
+  ]);
+  const [expected] = await ownerRows(
+    world.databaseUrl,
+    `SELECT sum(src_amount)::text AS ordered, sum(src_amount) FILTER (WHERE status = 'COMPLETED')::text AS paid FROM ramp.intents`,
+  );
+  const sum = (name: string): number => rows.reduce((total, row) => total + Number(row[name]), 0);
+  expect([sum("ordered"), sum("paid")]).toEqual([Number(expected?.["ordered"]), Number(expected?.["paid"])]);
+  expect([sum("completed"), sum("open"), sum("mismatched")]).toEqual([9000, 0, 0]);
+  expect([sum("feesSrc"), sum("feesDest"), sum("refunded")]).toEqual([9000, 0, 5000]);
+  expect(sum("received")).toBe(sum("paid") - 9000);
+  const csv = await routewright("report", "--format", "csv", "--from", "2026-06-02");
+  expect(csv.out.split("\n")).toHaveLength(3);
+  expect(csv.out).toMatch(/^day,projectId,provider,/);
+});
+
+it("a reconciliation finds 20 seeded differences in 10,000 intents, and nothing else", async () => {
+  const rows = await ownerRows(
+    world.databaseUrl,
+    `SELECT t.id, t.provider_reference AS reference, t.status, i.src_amount::text AS src, t.receipt ->> 'amountReceived' AS received
+     FROM ramp.transactions t JOIN ramp.intents i ON i.id = t.intent_id ORDER BY split_part(t.provider_reference, '-', 2)::int`,
+  );
+  const header = "id,status,srcAmount,amountReceived,refunded";
+  const lines = rows.map(({ id, reference, status, src, received }, at) => ({
+    id: String(at % 2 === 0 ? id : reference),
+    status: String(status),
+    srcAmount: `${String(src)}.00`,
+    amountReceived: String(received ?? ""),
+    refunded: at % 10 === 0 ? "5.00" : "0",
+  }));
+  const same = [header, ...lines.map((line) => Object.values(line).join(","))].join("\n");
+  const at = (index: number) => lines[index] ?? lines[0]!;
+  // Each at a place where the transaction was paid: the numbers begin at 1, tens failed.
+  for (let n = 0; n < 4; n++) at(n * 100 + 1).amountReceived = "1.00";
+  for (let n = 0; n < 4; n++) at(n * 100 + 2).srcAmount = "7777.00";
+  for (let n = 0; n < 3; n++) at(n * 100 + 3).status = "FAILED";
+  for (let n = 0; n < 3; n++) at(n * 100 + 10).refunded = "0.01";
+  const missing = new Set([4, 104, 204].map((index) => at(index)));
+  const sent = [
+    ...lines.filter((line) => !missing.has(line)),
+    at(5),
+    { ...at(6), id: "nobody-1" },
+    { ...at(6), id: "nobody-2" },
+  ];
+  const statement = join(ownFolder(), "june.csv");
+  const text = sent.map((line) =>
+    [`"${line.id}"`, line.status, line.srcAmount, line.amountReceived, line.refunded].join(","),
+  );
+  writeFileSync(statement, [header, ...text].join("\r\n"));
+  const command = [
+    "reconcile",
+    "--project",
+    project.id,
+    "--provider",
+    "sandbox-south",
+    "--statement",
+    statement,
+  ];
+  const found = await routewright(...command, "--json");
+  expect(found.exit, found.error).toBe(1);
+  const differences = JSON.parse(found.out) as { difference: string }[];
+  const counts: Record<string, number> = {};
+  for (const { difference } of differences) counts[difference] = (counts[difference] ?? 0) + 1;
+  expect(counts).toEqual({
+    amountReceived: 4,
+    srcAmount: 4,
+    status: 3,
+    refunded: 3,
+    "missing in statement": 3,
+    "missing in ramp": 2,
+    "twice in statement": 1,
+  });
+  expect(differences).toHaveLength(20);
+
+  writeFileSync(statement, same);
+  expect(await routewright(...command)).toMatchObject({ exit: 0 });
+  writeFileSync(statement, "reference,amount\nx,1\n");
+  expect(await routewright(...command)).toMatchObject({
+    exit: 2,
+    error: expect.stringContaining("column `id`"),
+  });
+});
+
+it("a project reads its intents by the time of their creation", async () => {
+  const read = (query: string) =>
+    world.call("GET", `/v1/intents?limit=100&${query}`, { auth: project.basic });
+  const { json: none } = await read("createdSince=2026-06-03T00:00:00Z");
+  const { json: second } = await read("createdSince=2026-06-02T00:00:00Z&createdBefore=2026-06-03T00:00:00Z");
+  expect([none.length, second.length]).toEqual([0, 100]);
+});
+
+it("a customer's personal data is erased; its intents keep their amounts", async () => {
+  await world.sandbox.set({ settleMs: 50 });
+  const own = await world.project();
+  const auth = await newCustomer(world, own, "Grace Hopper");
+  const body = onramp({ autoExecute: true, metadata: { name: "Grace Hopper" } });
+  const { json: created } = await world.call("POST", "/v1/intent", { auth, key: "once", body });
+  const [customer] = (await world.call("GET", "/v1/customers", { auth: own.basic })).json;
+  const path = `/v1/customers/${String(customer.id)}`;
+  const early = await world.call("DELETE", path, { auth: own.basic });
+  expect([early.status, early.json.error]).toEqual([409, "CUSTOMER_HAS_OPEN_INTENTS"]);
+  const read = () => world.call("GET", `/v1/intents/${String(created.intent.id)}`, { auth: own.basic });
+  await eventually(read, (reply) => reply.json.intent.status === "COMPLETED");
+  expect((await world.call("DELETE", path, { auth: own.basic })).status).toBe(204);
+  const { json: kept } = await read();
+  expect(kept.intent).toMatchObject({ status: "COMPLETED", srcAmount: "100.00", src: { details: {} } });
+  expect(kept.intent).not.toHaveProperty("metadata");
+  for (const { table_name: table } of await ownerRows(
+    world.databaseUrl,
+    "SELECT table_name FROM information_schema.tables WHERE table_schema = 'ramp'",
+  )) {
+    const found = await ownerRows(
+      world.databaseUrl,
+      `SELECT 1 FROM ramp.${String(table)} r WHERE r::text LIKE '%Grace%' OR r::text LIKE '%0x529084%'`,
+    );
+    expect([table, found.length]).toEqual([table, 0]);
+  }
+  expect(
+    (await world.call("DELETE", `/v1/customers/${crypto.randomUUID()}`, { auth: own.basic })).status,
+  ).toBe(404);
+});
