@@ -175,7 +175,7 @@ export function csvOf(rows: readonly object[]): string {
   const [first] = rows;
   if (first === undefined) return "";
   const cell = (value: unknown): string => {
-    const text = value === null ? "" : String(value as string | number);
+    const text = value === null ? "" : `${value as string | number}`;
     const safe = /^[=+@\t-]/.test(text) && !DECIMAL.test(text) ? `'${text}` : text;
     return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };

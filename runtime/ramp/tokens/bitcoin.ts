@@ -1,7 +1,7 @@
-import { base58check, bech32, bech32m } from "@scure/base";
+import { bech32, bech32m, createBase58check } from "@scure/base";
 import { sha256 } from "@noble/hashes/sha2.js";
 
-const BASE58 = base58check(sha256);
+const BASE58 = createBase58check(sha256);
 /** Versions of P2PKH and P2SH addresses of the main network, each of 20 bytes. */
 const BASE58_VERSIONS: ReadonlySet<number | undefined> = new Set([0x00, 0x05]);
 
@@ -23,7 +23,10 @@ function isBase58(text: string): boolean {
 function isSegwit(text: string): boolean {
   const version = "qpzry9x8gf2tvdw0s3jn54khce6mua7l".indexOf(text.toLowerCase()[3] ?? "");
   const coder = version === 0 ? bech32 : bech32m;
-  const { prefix, words } = coder.decode(text as `bc1${string}`, 90);
+  const { prefix, words }: { readonly prefix: string; readonly words: number[] } = coder.decode(
+    text as `bc1${string}`,
+    90,
+  );
   const { length } = coder.fromWords(words.slice(1));
   const isLength = version === 0 ? length === 20 || length === 32 : length >= 2 && length <= 40;
   return prefix === "bc" && version <= 16 && isLength;
