@@ -12,6 +12,7 @@ export { type ProjectSettings, updateProject } from "./ramp/setup/project-settin
 export * from "./ramp/setup/projects.js";
 export { diagnose, listIntentSummaries, listStuckIntents, showIntent } from "./ramp/setup/diagnostics.js";
 export * from "./ramp/setup/audit.js";
+export { testProvider } from "./ramp/providers/provider-test.js";
 export { csvOf, reconcile, reportIntents } from "./ramp/setup/finance.js";
 export * from "./ramp/setup/intent-actions.js";
 export * from "./ramp/setup/webhooks.js";

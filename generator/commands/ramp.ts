@@ -29,7 +29,9 @@ export function configureRamp(command: CliCommand): void {
   addSecrets(group("secret", "client secrets; two of a project may be valid at once"));
   addTokens(group("token", "customers' access tokens"));
   addIdentityProviders(group("idp", "identity providers whose ID tokens a project accepts"));
-  addProviders(group("provider", "a project's connections to providers"));
+  const providers = command.command("provider").description("a project's connections to providers").helpEnd();
+  addProviders(groupOf(providers));
+  addProviderTest(providers);
   addWebhooks(group("webhook", "receivers of a project's events"));
   addKeys(group("key", "keys that sign customer tokens"));
   addVault(group("vault", "the master key that encrypts secrets in the database"));
@@ -82,6 +84,55 @@ function addProviders({ addForProject }: Group): void {
     "--provider coinway",
     ({ ramp, database }, id, flags) => ramp.disconnectProvider(database, id, text(flags, "provider")),
   ).requiredOption("--provider <code>", "the provider's code");
+}
+
+/** `routewright ramp provider test`: for authors of a provider; needs no database. */
+function addProviderTest(parent: CliCommand): void {
+  const host = "http://127.0.0.1:8003";
+  parent
+    .command("test")
+    .description("run the provider protocol against a provider's sandbox; exit 1 when a check fails")
+    .requiredOption("--url <url>", "address of its server")
+    .requiredOption("--key-id <id>", "the credential's id")
+    .option(
+      "--secret <secret>",
+      `the credential's secret; - reads it from standard input, else ${PROVIDER_SECRET}`,
+    )
+    .option("--callback-url <url>", `address under which the provider reaches this machine, such as ${host}`)
+    .option(
+      "--callback-port <number>",
+      "port that callbacks are received on",
+      integerBetween(1, 65_535),
+      8003,
+    )
+    .option("--json", "print JSON", false)
+    .runs(runProviderTest)
+    .helpEnd(
+      [`ramp provider test --url http://127.0.0.1:8002/sandbox-south --key-id key_1 --callback-url ${host}`],
+      {
+        1: "a check failed",
+      },
+    );
+}
+
+async function runProviderTest(flags: Flags): Promise<CommandResult> {
+  const secret = secretOf(flags, "secret", PROVIDER_SECRET);
+  if (secret === null)
+    return { exit: EXIT.error, errors: [`Give the secret in ${PROVIDER_SECRET} or with --secret.`] };
+  if (!URL.canParse(text(flags, "url"))) return { exit: EXIT.error, errors: ["--url is not an address."] };
+  const { testProvider } = await import("@routewright/runtime/ramp");
+  const checks = await testProvider({
+    url: text(flags, "url"),
+    keyId: text(flags, "keyId"),
+    secret,
+    callbackUrl: text(flags, "callbackUrl") || null,
+    callbackPort: Number(flags["callbackPort"]),
+  });
+  const lines = checks.map(({ check, ok, detail }) => (ok ? `ok    ${check}` : `FAIL  ${check}: ${detail}`));
+  return {
+    exit: checks.every(({ ok }) => ok) ? EXIT.ok : EXIT.findings,
+    output: flags.json ? `${JSON.stringify(checks, null, 2)}\n` : `${lines.join("\n")}\n`,
+  };
 }
 
 function addWebhooks({ addForProject }: Group): void {

@@ -225,7 +225,7 @@ describe("a contract wallet", async () => {
     }
   });
 
-  it("gets 503 when the node does not answer, and its nonce stays valid", async () => {
+  it("gets 503 when the node does not answer", async () => {
     const own = await world.project({ walletDomains: [DOMAIN] });
     const gone = await startProcess("./ethereum-node-process.ts", { CHAIN_ID: "10" });
     made(await updateProject(world, own.id, { walletRpc: [`10=${gone.said}`] }));
