@@ -70,7 +70,7 @@ export async function reportIntents(
 }
 
 /** A difference between a provider's statement and the ramp's records. */
-export interface Difference {
+export interface StatementDifference {
   readonly id: string;
   readonly difference: "missing in statement" | "missing in ramp" | "twice in statement" | StatementField;
   readonly ramp: string | null;
@@ -90,7 +90,7 @@ export async function reconcile(
   database: RampDatabase,
   projectId: ProjectId,
   { provider, statement, from, until }: Period & { readonly provider: string; readonly statement: string },
-): Promise<SetupResult<readonly Difference[]>> {
+): Promise<SetupResult<readonly StatementDifference[]>> {
   const lines = readCsv(statement);
   if (!lines.ok) return lines;
   const rows = await database.asOperator((tx) =>
@@ -111,10 +111,10 @@ export async function reconcile(
 function differences(
   rows: readonly (Line & { readonly id: string; readonly reference: string | null })[],
   lines: readonly Line[],
-): readonly Difference[] {
+): readonly StatementDifference[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
   const byReference = new Map(rows.map((row) => [row.reference, row]));
-  const found: Difference[] = [];
+  const found: StatementDifference[] = [];
   const seen = new Set<string>();
   for (const line of lines) {
     const { id = "" } = line;
@@ -133,7 +133,7 @@ function differences(
   return found;
 }
 
-function fieldDifferences(row: Line & { readonly id: string }, line: Line): readonly Difference[] {
+function fieldDifferences(row: Line & { readonly id: string }, line: Line): readonly StatementDifference[] {
   return STATEMENT_FIELDS.flatMap((field) => {
     const [ramp, statement] = [row[field] ?? "", line[field]];
     if (statement === undefined || statement === "" || isEqual(ramp, statement)) return [];
