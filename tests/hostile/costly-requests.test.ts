@@ -131,6 +131,19 @@ describe("a URL of 15 kB does not block other requests for long", () => {
   });
 });
 
+it.each(["accept", "accept-encoding"])("850 entries in %s cost no more than a short one", async (name) => {
+  const entries = Array.from({ length: 850 }, (_, i) => `a/${i.toString(36)};q=0.${String(i)}`);
+  const costWith = (value: string) =>
+    costOf(() =>
+      sendRequest(service.url, "/v1/shop/orders?id=1", { key: KEYS.tier3, headers: { [name]: value } }),
+    );
+  await costWith("*/*");
+  const [short, long] = [await costWith("*/*"), await costWith(entries.join(", "))];
+  console.log(`${name}, in ms: short ${short.milliseconds.toFixed(1)}, long ${long.milliseconds.toFixed(1)}`);
+  expect(long.status).toBe(short.status);
+  expect(long.milliseconds).toBeLessThan(2 * short.milliseconds + 2);
+});
+
 describe("a body in chunks of one byte", () => {
   const head = [
     "POST /v1/shop/orders HTTP/1.1",
