@@ -29,8 +29,11 @@ const CHECK_MS = 100;
 const FIRST_BACKOFF_MS = 50;
 const LONGEST_BACKOFF_MS = 1000;
 
-/** Prepared statements per connection. Beyond it the connection is replaced, which frees their plans in the database. */
-const MAX_PREPARED = 500;
+/**
+ * Length of the prepared statements' texts per connection, in characters. Beyond it the connection is replaced, which frees
+ * their plans in the database: a plan takes about 50 times the length of its text.
+ */
+const MAX_PREPARED_LENGTH = 600_000;
 
 /** Expected time of the queries that are sent together: each waits for those before it. */
 const BATCH_MS = 1;
@@ -85,6 +88,10 @@ export class ConnectionPool {
   #isBackingOff = false;
   #lastError: Error | null = null;
   #isClosed = false;
+  /** When the oldest attempt to connect began. */
+  #openingSince = 0;
+  /** The error of all queries while the database does not respond. */
+  #suspension: Overloaded | null = null;
   readonly #timer: NodeJS.Timeout;
 
   constructor(options: ConnectionPoolOptions) {
@@ -125,6 +132,7 @@ export class ConnectionPool {
 
   #enqueue(waiter: Waiter, isAdmitted = false): void {
     if (this.#isClosed) return waiter.fail(new Error("The database connections are closed."));
+    if (this.#suspension !== null) return waiter.fail(this.#suspension);
     if (!this.queue.add(waiter, isAdmitted)) return waiter.fail(new Overloaded("queueFull"));
     this.#dispatch();
   }
@@ -170,6 +178,26 @@ export class ConnectionPool {
     this.#batch = null;
   }
 
+  /** How long the database has left a query or an attempt to connect without an answer, in milliseconds. */
+  get longestSilenceMs(): number {
+    const now = performance.now();
+    const silences = [...this.#busy].map((connection) => connection.runningMs(now));
+    return Math.max(0, ...silences, this.#opening > 0 ? now - this.#openingSince : 0);
+  }
+
+  /** Fails all queries, those that have been running for `olderThanMs` and all that wait or come, until `resume`. */
+  suspend(olderThanMs: number): void {
+    const error = (this.#suspension = new Overloaded("unresponsive"));
+    const now = performance.now();
+    for (const connection of this.#busy)
+      if (connection.runningMs(now) >= olderThanMs) connection.cancel(error);
+    for (const waiter of this.queue.drain()) waiter.fail(error);
+  }
+
+  resume(): void {
+    this.#suspension = null;
+  }
+
   /** Closes the connections, busy ones once they are released: until then queries have their limits. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -209,7 +237,7 @@ export class ConnectionPool {
   }
 
   #open(): void {
-    this.#opening++;
+    if (this.#opening++ === 0) this.#openingSince = performance.now();
     this.#connect().then(
       (connection) => {
         this.#opening--;
@@ -256,7 +284,7 @@ export class ConnectionPool {
 
   #release(connection: Connection, isBroken: boolean): void {
     this.#busy.delete(connection);
-    if (isBroken || this.#isClosed || connection.preparedCount > MAX_PREPARED)
+    if (isBroken || this.#isClosed || connection.preparedLength > MAX_PREPARED_LENGTH)
       connection.client.release(true);
     else {
       connection.freeSince = performance.now();

@@ -41,6 +41,7 @@ export class Connection {
   readonly #release: (isBroken: boolean) => void;
   /** Names of statements; true once one has run. */
   readonly #prepared = new Map<string, boolean>();
+  #preparedLength = 0;
   #batch: StatementBatch | null = null;
   #lease: Lease | null = null;
   #limits: QueryLimits | null = null;
@@ -63,9 +64,9 @@ export class Connection {
     this.#release = release;
   }
 
-  /** Number of statements prepared on this connection. */
-  get preparedCount(): number {
-    return this.#prepared.size;
+  /** Length of the texts of the statements prepared on this connection. */
+  get preparedLength(): number {
+    return this.#preparedLength;
   }
 
   /** Process id of the backend that runs its transaction. */
@@ -113,7 +114,10 @@ export class Connection {
   /** Runs a statement and keeps it prepared. */
   #prepare(statement: Statement, prepared: PreparedStatement, limits: QueryLimits, done: Done): void {
     const { name } = prepared;
-    if (!this.#prepared.has(name)) this.#prepared.set(name, false);
+    if (!this.#prepared.has(name)) {
+      this.#prepared.set(name, false);
+      this.#preparedLength += statement.text.length;
+    }
     this.#send({ ...queryOf(statement), name }, limits, (error, rows) => {
       if (error === null) {
         this.#prepared.set(name, true);
@@ -195,6 +199,11 @@ export class Connection {
     if (isLate || !this.#limits.isStillNeeded())
       this.cancel(isLate ? new QueryTimeout() : new QueryAbandoned());
     else if (milliseconds > BLOCKING_MS) this.#batch?.unblock();
+  }
+
+  /** How long its query has been running, in milliseconds. */
+  runningMs(now: number): number {
+    return this.#limits === null ? 0 : now - this.#startedAt;
   }
 
   /** Closes the connection. Its query or transaction rejects with the reason. */
