@@ -31,6 +31,7 @@ import { deprecationHeaders, readBodyText } from "../response/send.js";
 import { StreamAborted } from "../response/send-stream.js";
 import { traceOf, traceparent } from "../server/headers.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
+import { Overloaded } from "../warehouse/fair-queue.js";
 import { QueryAbandoned } from "../warehouse/warehouse.js";
 import type { Gateway } from "./gateway.js";
 import { type RequestContext, type HttpRoute, serveRequest } from "./serve-request.js";
@@ -190,6 +191,7 @@ async function sendRows(
   } catch (error) {
     // Client disconnected; not an error.
     if (error instanceof QueryAbandoned) return NO_ROWS;
+    if (error instanceof Overloaded) return httpError("overloaded", { n: OVERLOAD_RETRY_SECONDS });
     gateway.log.error({ requestId, route: endpoint.path, err: error }, "query failed");
     if (!(error instanceof StreamAborted)) return httpError("queryFailed");
     const { returned, bytes, milliseconds } = error.sent;

@@ -8,6 +8,7 @@ export const ACQUIRE_TIMEOUT_MS = 10_000;
 
 const OVERLOADED = {
   queueFull: "The queue for database connections, or the query's share of it, is full.",
+  unresponsive: "The database does not respond.",
   timeout: `No database connection became available within ${String(ACQUIRE_TIMEOUT_MS / 1000)} seconds.`,
   refused: "The database refuses further queries for now.",
 };

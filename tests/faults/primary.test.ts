@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { OwnServer } from "../support/own-server.js";
 import { startLoad } from "./load.js";
-import { health, RELATIONS, serveFrom } from "./world.js";
+import { health, RELATIONS, serveFrom, someKey } from "./world.js";
 
 const STATEMENT_TIMEOUT_MS = 2000;
 /** So long may a request wait for a connection, and so long is a database given that should have cancelled by itself. */
@@ -84,3 +84,25 @@ it(
     ),
   90_000,
 );
+
+it("fails fast while PostgreSQL hangs, long before the time limit of its queries", async () => {
+  const patient = await serveFrom({ DATABASE_URL: server.url });
+  const ask = async (): Promise<string> => {
+    const started = performance.now();
+    const { status } = await fetch(`${patient}/v1/faults/pages?offset=${String(asked++)}`, {
+      headers: { "X-API-Key": someKey() },
+    });
+    waits.push(Math.round(performance.now() - started));
+    return String(status);
+  };
+  const waits: number[] = [];
+  let asked = 0;
+  expect(await ask()).toBe("200");
+  server.freeze();
+  const refused = await Promise.all(Array.from({ length: 20 }, ask));
+  refused.push(await ask());
+  console.log("waits while the database hangs, in ms:", JSON.stringify(waits));
+  server.thaw();
+  expect(new Set(refused)).toEqual(new Set(["503"]));
+  await expect.poll(ask, SECONDS).toBe("200");
+});
