@@ -92,6 +92,11 @@ export const ERRORS = {
     detail: "Parameter '{name}' must be a UUID.",
     when: "the filtered column holds UUIDs and the value is none",
   },
+  valueNotAddress: {
+    status: 400,
+    detail: "Parameter '{name}' must be an IP address.",
+    when: "the value filters an `inet` column and is no address, with or without the bits of a network",
+  },
   valueNotDateTime: {
     status: 400,
     detail: "Parameter '{name}' must be a date-time.",

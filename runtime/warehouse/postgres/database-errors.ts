@@ -67,9 +67,10 @@ export function isConnectionRefusal(error: unknown): boolean {
   return code === "53300" || code === "57P03" || code === "08P01";
 }
 
-/** Whether another session's lock was in the way for longer than `lock_timeout`. */
-export function isLockTimeout(error: unknown): boolean {
-  return (error as { readonly code?: unknown }).code === "55P03";
+/** Whether another session's lock was in the way: for longer than `lock_timeout`, or in a deadlock with dbt's renames. */
+export function isLockConflict(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return code === "55P03" || code === "40P01";
 }
 
 /**

@@ -56,18 +56,22 @@ export function columnText(column: ResultColumn): Sql {
   }
 }
 
-/** A `timestamp` column in UTC. The cast is for a column that became a `timestamptz` after its type was looked up. */
+/**
+ * A `timestamp` column in UTC. The cast is for a column that became a `timestamptz` after its type was looked up. A time
+ * within a day of the ends of PostgreSQL's range may have no instant in UTC, and is null: the conversion would fail.
+ */
 function inUtc(value: Sql, { timezone = "UTC" }: Omit<ResultColumn, "name">): Sql {
+  const time = sql`${value}::timestamp`;
   return timezone === "UTC"
-    ? sql`${value}::timestamp`
-    : sql`(${value}::timestamp AT TIME ZONE ${literal(timezone)} AT TIME ZONE 'UTC')`;
+    ? time
+    : sql`CASE WHEN ${time} > '4714-11-26 BC' AND ${time} < '294276-12-30' THEN ${time} AT TIME ZONE ${literal(timezone)} AT TIME ZONE 'UTC' END`;
 }
 
 /** A value inside an array or a composite in the API's format (runtime/README.md, Responses); else the value itself. */
-function output(value: Sql, type: Omit<ResultColumn, "name">): Sql {
+function output(value: Sql, type: Omit<ResultColumn, "name">, depth = 0): Sql {
   if (!isRewritten(type)) return value;
-  if (type.type.startsWith("_")) return outputArray(value, { ...type, type: type.type.slice(1) });
-  return type.fields ? outputComposite(value, type.fields) : outputScalar(value, type);
+  if (type.type.startsWith("_")) return outputArray(value, { ...type, type: type.type.slice(1) }, depth);
+  return type.fields ? outputComposite(value, type.fields, depth) : outputScalar(value, type);
 }
 
 const SCALARS: ReadonlySet<string> = new Set([
@@ -111,17 +115,23 @@ function outputTime(time: Sql, type: Sql, zone: Sql): Sql {
   return sql`CASE WHEN ${time} >= ${type} '0001-01-01' AND ${time} < ${type} '10000-01-01' THEN replace(${time}::text, ' ', 'T')${zone} WHEN isfinite(${time}) THEN ${year} || ${rest}${zone} END`;
 }
 
-function outputComposite(value: Sql, fields: readonly ResultColumn[]): Sql {
-  const items = fields.map(
-    (field) => sql`${output(sql`(${value}).${identifier(field.name)}`, field)} AS ${identifier(field.name)}`,
-  );
-  return sql`CASE WHEN ${value} IS DISTINCT FROM NULL THEN (SELECT row_to_json(c) FROM (SELECT ${join(items, ", ")}) AS c) END`;
+/** `c.*` is the row even where a field is called `c`. */
+function outputComposite(value: Sql, fields: readonly ResultColumn[], depth: number): Sql {
+  const items = fields.map(({ name, ...field }) => {
+    const item = output(sql`(${value}).${identifier(name)}`, field, depth);
+    return sql`${item} AS ${identifier(name)}`;
+  });
+  return sql`CASE WHEN ${value} IS DISTINCT FROM NULL THEN (SELECT row_to_json(c.*) FROM (SELECT ${join(items, ", ")}) AS c) END`;
 }
 
-/** Multidimensional arrays keep their dimensions: their JSON is rewritten as text, for years of four digits. */
-function outputArray(array: Sql, element: Omit<ResultColumn, "name">): Sql {
-  const item = output(sql`(${array})[i]`, element);
-  const items = sql`SELECT json_agg(${item} ORDER BY i) FROM generate_subscripts(${array}, 1) AS i`;
+/**
+ * Multidimensional arrays keep their dimensions: their JSON is rewritten as text, for years of four digits. The position has
+ * another name at each depth: an array inside an element would otherwise take its own position for the element's.
+ */
+function outputArray(array: Sql, element: Omit<ResultColumn, "name">, depth: number): Sql {
+  const i = identifier(`i${String(depth)}`);
+  const item = output(sql`(${array})[${i}.${i}]`, element, depth + 1);
+  const items = sql`SELECT json_agg(${item} ORDER BY ${i}.${i}) FROM generate_subscripts(${array}, 1) AS ${i}(${i})`;
   return sql`CASE WHEN array_ndims(${array}) > 1 THEN ${outputNested(array, element)} WHEN ${array} IS NOT NULL THEN coalesce((${items}), '[]') END`;
 }
 
@@ -147,7 +157,7 @@ function outputNested(array: Sql, { type, timezone = "UTC" }: Omit<ResultColumn,
 export const placeholder = (position: number): string => `$${position}`;
 
 /** Composite types nested deeper are served as PostgreSQL writes them. */
-const COMPOSITE_DEPTH = 3;
+const COMPOSITE_DEPTH = 8;
 
 /** The type at the bottom of a chain of domains. */
 function baseType(oid: Sql): Sql {
@@ -177,15 +187,16 @@ function typeOf(a: Sql, depth: number): Sql {
 const TYPE_OF_A = typeOf(sql`a`, COMPOSITE_DEPTH);
 
 /**
- * `storage` changes when the relation is replaced or rewritten. `type` is the base type of a domain; a leading `_` means an
+ * One row for a relation, none where it does not exist. `storage` changes when the relation is replaced or rewritten. `type` is the base type of a domain; a leading `_` means an
  * array of it. `fields` are those of a composite type, down to `COMPOSITE_DEPTH`.
  */
 export function describe([schema, name]: Relation): Statement {
-  const body = sql`SELECT json_agg(json_strip_nulls(json_build_object('name', a.attname, 'type', t.name, 'fields', t.fields, 'storage', c.oid || '.' || c.relfilenode)) ORDER BY a.attnum)::text AS columns
-    FROM pg_catalog.pg_attribute a
-    JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
-    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace,
-    LATERAL (${TYPE_OF_A}) t
-    WHERE n.nspname = ${bind(() => schema)} AND c.relname = ${bind(() => name)} AND a.attnum > 0 AND NOT a.attisdropped`;
+  const body = sql`SELECT coalesce(json_agg(json_strip_nulls(json_build_object('name', a.attname, 'type', t.name, 'fields', t.fields, 'storage', c.oid || '.' || c.relfilenode)) ORDER BY a.attnum) FILTER (WHERE a.attnum IS NOT NULL), '[]')::text AS columns
+    FROM pg_catalog.pg_class c
+    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    LEFT JOIN LATERAL (${TYPE_OF_A}) t ON true
+    WHERE n.nspname = ${bind(() => schema)} AND c.relname = ${bind(() => name)}
+    GROUP BY c.oid`;
   return statement(plan(body, placeholder), undefined);
 }

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { Column, LetterCase } from "../../model/endpoint.js";
 import { bind, identifier, literal, sql, typeName, type BindValue, type Sql } from "../sql.js";
 import type { Condition, Selection } from "../../model/query.js";
@@ -15,7 +16,7 @@ export function where(
   const column = columnOf(condition, columns, declared);
   const name = sql`s.${identifier(column.name)}`;
   const letterCase = "case" in condition ? condition.case : undefined;
-  const text = TEXT_TYPES.has(column.type) ? name : sql`${name}::text`;
+  const text = textOf(name, column);
   const type = letterCase === undefined ? filterType(column.type) : null;
   switch (condition.operator) {
     case "=": {
@@ -37,6 +38,12 @@ export function where(
     case "<=":
       return upToDay(text, column, bind(valueOf(position, null)));
   }
+}
+
+/** The value as responses show it: a cast of `inet` would add the `/32` of a host. */
+function textOf(name: Sql<Selection>, { type }: ResultColumn): Sql<Selection> {
+  if (TEXT_TYPES.has(type)) return name;
+  return type === "inet" ? sql`abbrev(${name})` : sql`${name}::text`;
 }
 
 /** A missing column is compared as text: PostgreSQL then reports that it does not exist. */
@@ -132,7 +139,7 @@ interface FilterType {
   /** Type that a value is cast to, so that PostgreSQL can use an index on the column. */
   readonly cast: string;
   /** The error for a value that is not of the type. */
-  readonly error: "notDate" | `valueNot${"Integer" | "Number" | "Boolean" | "Uuid" | "DateTime"}`;
+  readonly error: "notDate" | `valueNot${"Integer" | "Number" | "Boolean" | "Uuid" | "DateTime" | "Address"}`;
   /**
    * The value in PostgreSQL's syntax. Undefined: not a value of the type. Null: outside the type's range, so no row can
    * match.
@@ -156,6 +163,7 @@ const FILTER_TYPES: Readonly<Record<string, FilterType>> = {
   date: { cast: "date", error: "notDate", parse: parseDate },
   timestamp: DATE_TIME,
   timestamptz: DATE_TIME,
+  inet: { cast: "inet", error: "valueNotAddress", parse: parseAddress },
 };
 
 /** Null where values compare as text. */
@@ -225,7 +233,27 @@ const TIME = /^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-](0\d|1[0-4]):[0
 /** RFC 3339; without an offset it is in UTC. */
 function parseDateTime(text: string): string | null | undefined {
   const [date = "", time = ""] = text.split(/[Tt ]/);
-  return TIME.test(time) ? dateText(date, MAX_YEAR.timestamp, ` ${time}`) : undefined;
+  if (!TIME.test(time)) return undefined;
+  const isPastRange = date === LAST_DAY && secondsOf(time) >= DAY_SECONDS;
+  return isPastRange ? null : dateText(date, MAX_YEAR.timestamp, ` ${time}`);
+}
+
+/** The last day of PostgreSQL's `timestamp`. */
+const LAST_DAY = "+294276-12-31";
+const DAY_SECONDS = 86_400;
+
+/** Seconds from the start of the day in UTC, rounded to microseconds as PostgreSQL does. */
+function secondsOf(time: string): number {
+  const [, hours, minutes, seconds, sign, zoneHours = "0", zoneMinutes = "0"] =
+    /^(\d+):(\d+):([\d.]+)(?:([+-])(\d+):(\d+))?/.exec(time) ?? [];
+  const offset = (Number(zoneHours) * 60 + Number(zoneMinutes)) * (sign === "-" ? 60 : -60);
+  return Number(hours) * 3600 + Number(minutes) * 60 + Number(Number(seconds).toFixed(6)) + offset;
+}
+
+function parseAddress(text: string): string | undefined {
+  const [, address = "", bits] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const family = isIP(address);
+  return family === 0 || Number(bits ?? 0) > (family === 4 ? 32 : 128) ? undefined : text;
 }
 
 function dateText(text: string, maxYear: number, time: string): string | null | undefined {

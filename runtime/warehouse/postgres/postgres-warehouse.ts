@@ -25,7 +25,8 @@ import type { HttpError } from "../../model/errors.js";
 import { withoutClient } from "./connection.js";
 import { ConnectionPool, type ConnectionPoolOptions } from "./connection-pool.js";
 import { ControlConnection } from "./control-connection.js";
-import { isLockTimeout, isRelationChange } from "./database-errors.js";
+import { LivenessCheck } from "./liveness-check.js";
+import { isLockConflict, isRelationChange } from "./database-errors.js";
 import { Overloaded, type QueryTicket } from "../fair-queue.js";
 import { openRowStream, type StreamPool } from "./row-stream.js";
 import { rowWriter } from "./row-text.js";
@@ -93,6 +94,7 @@ class PostgresWarehouse implements Warehouse {
   readonly #queries: ConnectionPool;
   readonly #streams: StreamPool;
   readonly #control: ControlConnection;
+  readonly #liveness: LivenessCheck;
   readonly #largePages = new LRUCache<string, true>({ max: MAX_LARGE_PAGES, ttl: LARGE_PAGE_MS });
   /** Relations whose values contain the separator of `selectColumns`. */
   readonly #separated = new LRUCache<string, true>({ max: MAX_SEPARATED, ttl: SEPARATED_MS });
@@ -125,6 +127,7 @@ class PostgresWarehouse implements Warehouse {
     const budget = new SpoolBudget(SPOOL_MEMORY_BYTES, options.spoolMegabytes * 1024 * 1024);
     this.#streams = { connections, budget, cursors: new Set() };
     this.#control = new ControlConnection(url, this.#streams.cursors, shared.onIdleError);
+    this.#liveness = new LivenessCheck([this.#queries, connections], () => this.#control.ping());
   }
 
   get load(): WarehouseLoad {
@@ -227,6 +230,7 @@ class PostgresWarehouse implements Warehouse {
   }
 
   async close(): Promise<void> {
+    this.#liveness.close();
     await Promise.all([this.#queries.close(), this.#streams.connections.close()]);
     // Until then it cancels their queries.
     await this.#control.close();
@@ -252,7 +256,7 @@ async function retryWhileLocked<T>(
     try {
       return await run();
     } catch (error) {
-      if (!isLockTimeout(error)) throw error;
+      if (!isLockConflict(error)) throw error;
       if (!isStillNeeded()) throw new QueryAbandoned();
       if (performance.now() + pauseMs > until) throw new QueryTimeout(error);
       await pause(pauseMs);
