@@ -1,5 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { ON_BOTH_ENGINES } from "./support/on-both-engines.js";
+import { needs } from "./support/needs.js";
 
 const source = (file: string): string => fileURLToPath(new URL(`../${file}`, import.meta.url));
 
@@ -12,7 +14,18 @@ export default defineConfig({
   },
   test: {
     root: source("."),
-    include: ["tests/**/*.test.ts"],
+    projects: [
+      { extends: true, test: { name: "postgres", include: ["tests/**/*.test.ts"] } },
+      // The same suites on the other engine.
+      ...(needs("libchdb.so", "python3")
+        ? [
+            {
+              extends: true as const,
+              test: { name: "clickhouse", include: ON_BOTH_ENGINES, env: { TEST_ENGINE: "clickhouse" } },
+            },
+          ]
+        : []),
+    ],
     globalSetup: source("tests/support/global-setup.ts"),
     // Bounds of tests that hang. They must not fail a test because the machine is busy.
     testTimeout: 180_000,

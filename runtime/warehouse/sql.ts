@@ -48,7 +48,8 @@ export function literal(text: string): Sql {
 
 /** The name of a built-in type, with its sizes. */
 export function typeName(name: string): Sql {
-  if (!/^[A-Za-z0-9 (),]+$/.test(name)) throw new Error(`Not the name of a built-in type: ${name}`);
+  if (!/^[A-Za-z0-9 (),]+('UTC'\)+)?$/.test(name))
+    throw new Error(`Not the name of a built-in type: ${name}`);
   return fragment([name], []);
 }
 

@@ -62,6 +62,11 @@ export function statusAndBody({ status, text }: Reply): readonly [status: number
   return [status, text === "" ? null : (JSON.parse(text) as unknown)];
 }
 
+/** The text of an answer without the line breaks between rows that ClickHouse writes. */
+export function compact(text: string): string {
+  return text.replaceAll(",\n{", ",{");
+}
+
 /** The answer that a refusal must be. */
 export function refusal(status: number, detail: string): readonly [status: number, body: unknown] {
   return [status, { detail }];

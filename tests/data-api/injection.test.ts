@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { query } from "../support/database.js";
+import { ownerQuery } from "../support/engines.js";
 import { KEYS } from "../support/service.js";
 import { sendRequest, post } from "./http-client.js";
 import { serveOrders } from "./orders.js";
@@ -50,7 +50,7 @@ const FIELDS = [
   "sort_direction",
 ];
 
-const contents = (): Promise<unknown> => query(`SELECT * FROM "${schema}".orders ORDER BY id`);
+const contents = (): Promise<unknown> => ownerQuery(`SELECT * FROM "${schema}".orders ORDER BY id`);
 const before = await contents();
 
 it.each(FIELDS)("a hostile value of %s selects nothing, fails nothing and changes nothing", async (field) => {

@@ -1,25 +1,41 @@
 import { KEYS, serveManifest } from "../support/service.js";
 import { manifestOf, type TestModel } from "../support/manifest.js";
-import { ownSchema } from "../support/database.js";
+import { byEngine, ownTables } from "../support/engines.js";
 
 /** A small relation with ties in `amount`, so that a second sort key shows. */
 const ORDERS = `
-  CREATE TABLE @.orders (id int, day date, at timestamptz, status text, label text, amount numeric(22,2));
-  INSERT INTO @.orders VALUES
+    INSERT INTO @.orders VALUES
     (1, '2024-01-01', '2024-01-01 08:00Z', 'Open',   'a_b',      10.00),
     (2, '2024-01-02', '2024-01-02 23:59Z', 'Closed', 'a%b',      20.00),
     (3, '2024-01-03', '2024-01-03 00:00Z', 'OPEN',   'aXb',      10.00),
     (4, '2024-01-04', '2024-01-04 12:00Z', 'Held',   'back\\slash', 18446744073709551615),
     (5, '2024-01-05', '2024-01-05 12:00Z', NULL,     'Ünï 😀',   20.00)`;
-
-const COLUMNS = {
-  id: "integer",
-  day: "date",
-  at: "timestamptz",
-  status: "text",
-  label: "text",
-  amount: "numeric(22,2)",
+const TABLES = {
+  postgres: `CREATE TABLE @.orders (id int, day date, at timestamptz, status text, label text, amount numeric(22,2));${ORDERS}`,
+  clickhouse: [
+    `CREATE TABLE @.orders (id Int32, day Date, at DateTime('UTC'), status Nullable(String), label String, amount Decimal(22, 2)) ORDER BY id`,
+    ORDERS.replaceAll(/:(\d\d)Z'/g, ":$1'"),
+  ],
 };
+
+const COLUMNS = byEngine({
+  postgres: {
+    id: "integer",
+    day: "date",
+    at: "timestamptz",
+    status: "text",
+    label: "text",
+    amount: "numeric(22,2)",
+  },
+  clickhouse: {
+    id: "Int32",
+    day: "Date",
+    at: "DateTime('UTC')",
+    status: "Nullable(String)",
+    label: "String",
+    amount: "Decimal(22, 2)",
+  },
+});
 
 const PARAMETERS = [
   { name: "status", column: "status", operator: "=", type: "string" },
@@ -93,7 +109,7 @@ function ordersModel(schema: string, resource: string, api: unknown, tier?: stri
 export async function serveOrders(
   variables: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly url: string; readonly schema: string }> {
-  const schema = await ownSchema(ORDERS);
+  const schema = await ownTables(TABLES);
   const models = [
     ...Object.entries(APIS).map(([resource, api]) => ordersModel(schema, resource, api)),
     ...Object.keys(KEYS).map((tier) => ordersModel(schema, tier, APIS["filters"], tier)),

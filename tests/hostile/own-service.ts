@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { atEnd } from "../support/at-end.js";
-import { databaseUrl, ownSchema } from "../support/database.js";
+import { byEngine, engineUrl, ownTables } from "../support/engines.js";
 import { manifestOf } from "../support/manifest.js";
 import { generateInto, KEYS, ownFolder } from "../support/service.js";
 import type { Reading } from "./service-process.js";
@@ -24,16 +24,21 @@ const PARAMETERS = [
 
 /** Serves one endpoint, `/v1/shop/orders`, from a process of its own; it ends with the test file. */
 export async function ownService(variables: Readonly<Record<string, string>> = {}): Promise<OwnService> {
-  const schema = await ownSchema(`
-    CREATE TABLE @.orders (id int, day date, status text, label text);
-    INSERT INTO @.orders VALUES (1, '2024-01-01', 'Open', 'first'), (2, '2024-01-02', 'Closed', 'second')`);
+  const rows = `INSERT INTO @.orders VALUES (1, '2024-01-01', 'Open', 'first'), (2, '2024-01-02', 'Closed', 'second')`;
+  const schema = await ownTables({
+    postgres: `CREATE TABLE @.orders (id int, day date, status text, label text); ${rows}`,
+    clickhouse: ["CREATE TABLE @.orders (id Int32, day Date, status String, label String) ORDER BY id", rows],
+  });
   const api = { methods: ["GET", "POST"], allow_unfiltered: true, parameters: PARAMETERS };
   const model = { name: "orders", schema, tags: ["production", "shop", "api:orders"], api };
-  const columns = { id: "integer", day: "date", status: "text", label: "text" };
+  const columns = byEngine({
+    postgres: { id: "integer", day: "date", status: "text", label: "text" },
+    clickhouse: { id: "Int32", day: "Date", status: "String", label: "String" },
+  });
   const generated = ownFolder();
   generateInto(generated, manifestOf([{ ...model, columns }]));
   const environment = {
-    DATABASE_URL: databaseUrl,
+    DATABASE_URL: engineUrl(),
     API_KEYS: JSON.stringify({ [KEYS.tier3]: "tier3" }),
     PORT: "0",
     LOG_LEVEL: "silent",

@@ -9,7 +9,7 @@ import { parseManifest } from "../../generator/manifest/manifest.js";
 import { readEnvironment } from "../../runtime/operations/environment.js";
 import { type RunningService, startService } from "../../runtime/server.js";
 import { atEnd } from "./at-end.js";
-import { databaseUrl } from "./database.js";
+import { engineUrl } from "./engines.js";
 
 /** A key per tier that every test service knows. */
 export const KEYS = {
@@ -66,7 +66,7 @@ export async function startFolder(
     { tier, user: `user-${tier}`, org: "test" },
   ]);
   const reading = readEnvironment({
-    DATABASE_URL: databaseUrl,
+    DATABASE_URL: engineUrl(),
     API_KEYS: JSON.stringify(Object.fromEntries(owners)),
     PORT: "0",
     LOG_LEVEL: "silent",

@@ -17,12 +17,12 @@ import {
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
 import {
   DATES,
-  datetime64Range,
   epochSeconds,
-  epochText,
   filterType,
   nextDaySeconds,
   parseType,
+  timeRange,
+  timeText,
   type FilterType,
 } from "./clickhouse-values.js";
 
@@ -206,7 +206,7 @@ function equals(
 const MAX_PARAMETER_LENGTH = 30_000;
 
 /** Parameters whose texts stand in quotes inside of an array. */
-const QUOTED = /^(UUID|Date|Date32|DateTime|DateTime64.*)$/;
+const QUOTED = /^(UUID|Date.*)$/;
 
 function isAnyOf(column: Sql, type: FilterType | null, values: readonly string[]): Sql {
   const read = values.map((text) => (type === null ? text : (type.parse(text) ?? null)));
@@ -263,10 +263,10 @@ function fromDay(column: string, type: string, day: string): Sql {
     }
     case "DateTime":
     case "DateTime64": {
-      const { cast, scale, min, max } = timeRange(name, sizes);
+      const { cast, scale, min, max } = timeRange(name, Number(sizes[0]));
       const from = epochSeconds(day) * 10n ** BigInt(scale);
       if (from > max) return NO_ROW;
-      return sql`${columnOf(column)} >= ${parameter(epochText(from < min ? min : from, scale), cast)}`;
+      return sql`${columnOf(column)} >= ${parameter(timeText(from < min ? min : from, scale), cast)}`;
     }
     default:
       return sql`${textOf(column, type)} >= ${parameter(day, "String")}`;
@@ -285,20 +285,12 @@ function upToDay(column: string, type: string, day: string): Sql {
     }
     case "DateTime":
     case "DateTime64": {
-      const { cast, scale, min, max } = timeRange(name, sizes);
+      const { cast, scale, min, max } = timeRange(name, Number(sizes[0]));
       const last = nextDaySeconds(day) * 10n ** BigInt(scale) - 1n;
       if (last < min) return NO_ROW;
-      return sql`${columnOf(column)} <= ${parameter(epochText(last > max ? max : last, scale), cast)}`;
+      return sql`${columnOf(column)} <= ${parameter(timeText(last > max ? max : last, scale), cast)}`;
     }
     default:
       return sql`${textOf(column, type)} <= ${parameter(day, "String")}`;
   }
-}
-
-/** The type of a parameter, the digits of its fraction, and its range in units of them. */
-function timeRange(name: "DateTime" | "DateTime64", [size]: readonly string[]) {
-  if (name === "DateTime") return { cast: name, scale: 0, min: 0n, max: 2n ** 32n - 1n };
-  const scale = Number(size);
-  const [min, max] = datetime64Range(scale);
-  return { cast: `DateTime64(${String(scale)})`, scale, min, max };
 }

@@ -68,9 +68,8 @@ export function filterType({ name, arguments: [first, second] }: ClickhouseType)
     case "Date32":
       return { cast: name, error: "notDate", parse: (text) => parseDate(text, DATES[name]) };
     case "DateTime":
-      return timeType("DateTime", 0, [0n, 2n ** 32n - 1n]);
     case "DateTime64":
-      return timeType(`DateTime64(${String(Number(first))})`, Number(first), datetime64Range(Number(first)));
+      return timeType(timeRange(name, Number(first)));
     default:
       return null;
   }
@@ -169,14 +168,27 @@ function parseDate(text: string, [first, last]: readonly [string, string]): stri
 
 const TIME = /^([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?(Z|[+-](?:0\d|1[0-4]):[0-5]\d)?$/i;
 
-const DAY_MS = 86_400_000;
+/** A type of times: that of a parameter, the digits of its fraction, and its range in units of them. */
+interface TimeRange {
+  readonly cast: string;
+  readonly scale: number;
+  readonly min: bigint;
+  readonly max: bigint;
+}
 
-/** Range of `DateTime64`, in units of its scale; with nine digits 64 bits end before the type's last year. */
-export function datetime64Range(scale: number): readonly [bigint, bigint] {
-  const unit = 10n ** BigInt(scale);
-  const last = (epochSeconds("2299-12-31") + 86_400n) * unit - 1n;
-  const max = 2n ** 63n - 1n;
-  return [epochSeconds("1900-01-01") * unit, last > max ? max : last];
+/** With nine digits the 64 bits of a `DateTime64` end before the type's last year. */
+export function timeRange(name: "DateTime" | "DateTime64", size: number): TimeRange {
+  if (name === "DateTime") return { cast: "DateTime('UTC')", scale: 0, min: 0n, max: 2n ** 32n - 1n };
+  const unit = 10n ** BigInt(size);
+  const last = nextDaySeconds("2299-12-31") * unit - 1n;
+  const longest = 2n ** 63n - 1n;
+  const max = last > longest ? longest : last;
+  return {
+    cast: `DateTime64(${String(size)}, 'UTC')`,
+    scale: size,
+    min: epochSeconds("1900-01-01") * unit,
+    max,
+  };
 }
 
 /** Midnight in UTC of a four-digit year's day, in seconds since 1970. */
@@ -186,11 +198,10 @@ export function epochSeconds(date: string): bigint {
 
 /** Midnight in UTC after the day. */
 export function nextDaySeconds(date: string): bigint {
-  return epochSeconds(date) + BigInt(DAY_MS / 1000);
+  return epochSeconds(date) + 86_400n;
 }
 
-/** A time is sent as seconds since 1970: the zone of neither the column nor the session matters. */
-function timeType(cast: string, scale: number, [min, max]: readonly [bigint, bigint]): FilterType {
+function timeType({ cast, scale, min, max }: TimeRange): FilterType {
   const parse = (text: string): string | null | undefined => {
     const [date = "", time = "", ...more] = text.split(/[Tt ]/);
     const [whole, hours, minutes, seconds, fraction = "", zone = "Z"] = TIME.exec(time) ?? [];
@@ -201,14 +212,18 @@ function timeType(cast: string, scale: number, [min, max]: readonly [bigint, big
     const parts = ticksOf({ digits: BigInt(fraction || "0"), scale: fraction.length }, scale);
     if (parts === null) return null;
     const ticks = (epochSeconds(day) + BigInt(ofDay)) * 10n ** BigInt(scale) + parts;
-    return ticks < min || ticks > max ? null : epochText(ticks, scale);
+    return ticks < min || ticks > max ? null : timeText(ticks, scale);
   };
   return { cast, error: "valueNotDateTime", parse };
 }
 
-/** Seconds since 1970 from units of `10^-scale` seconds. */
-export function epochText(ticks: bigint, scale: number): string {
-  return ticks < 0n ? `-${withScale(-ticks, scale)}` : withScale(ticks, scale);
+/** A time in UTC from units of `10^-scale` seconds since 1970. As a number ClickHouse reads `-0.5` as 0.5. */
+export function timeText(ticks: bigint, scale: number): string {
+  const unit = 10n ** BigInt(scale);
+  const fraction = ((ticks % unit) + unit) % unit;
+  const date = new Date(Number((ticks - fraction) / unit) * 1000).toISOString();
+  const digits = scale === 0 ? "" : `.${String(fraction).padStart(scale, "0")}`;
+  return date.slice(0, 19).replace("T", " ") + digits;
 }
 
 function offsetSeconds(zone: string): number {

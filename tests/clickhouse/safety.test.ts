@@ -1,0 +1,243 @@
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
+import { createServer, type Socket } from "node:net";
+import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
+import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
+import { manifestOf } from "../support/manifest.js";
+import { KEYS, serveManifest, startManifest } from "../support/service.js";
+import { refusal, sendRequest, statusAndBody } from "../data-api/http-client.js";
+
+const key = KEYS.tier3;
+const FAILED = refusal(500, "Database query failed.");
+const NAMES = ["numbers", "slow", "late", "failing", "memory", "secret", "writing"];
+
+const database = await ownDatabase([
+  "CREATE TABLE @.numbers ORDER BY i AS SELECT toInt32(number) AS i, repeat('x', 100) AS filling FROM numbers(200000)",
+  "CREATE VIEW @.slow AS SELECT toInt32(sleepEachRow(0.1)) AS i FROM numbers(600) SETTINGS max_block_size = 1",
+  "CREATE VIEW @.late AS SELECT i, throwIf(i = 150000) AS v, filling FROM @.numbers SETTINGS max_block_size = 1000",
+  "CREATE VIEW @.failing AS SELECT throwIf(i = 5) AS v FROM @.numbers",
+  "CREATE VIEW @.memory AS SELECT arrayStringConcat(groupArray(repeat(filling, 100))) AS v FROM @.numbers",
+  "CREATE TABLE @.secret ORDER BY i AS SELECT 1 AS i",
+]);
+const model = (name: string) => ({ name, schema: database, tags: ["production", "safe", `api:${name}`] });
+const manifest = manifestOf(NAMES.map(model), { adapter_type: "clickhouse" });
+const serve = (variables: Readonly<Record<string, string>> = {}) =>
+  serveManifest(manifest, { DATABASE_URL: clickhouseUrl(), ...variables });
+const ask = (url: string, name: string) => sendRequest(url, `/v1/safe/${name}`, { key });
+
+/** Queries of this file's database that run. */
+async function running(): Promise<number> {
+  return Number(
+    await clickhouse(
+      `SELECT count() FROM system.processes WHERE query LIKE '%${database}%' AND query NOT LIKE '%system.processes%'`,
+    ),
+  );
+}
+
+function begin(url: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers: { "X-API-Key": key }, agent: false }, resolve).on("error", reject);
+  });
+}
+
+/** What reached the client before its connection ended. */
+async function readUntilCut(response: IncomingMessage): Promise<{ text: string; isComplete: boolean }> {
+  let text = "";
+  try {
+    for await (const chunk of response) text += String(chunk);
+    return { text, isComplete: true };
+  } catch {
+    return { text, isComplete: false };
+  }
+}
+
+const LEAKS = /__exception__|DB::Exception|version \d|throwIf|Code: \d/;
+
+describe.skipIf(!hasClickhouse)("a query of ClickHouse that fails", () => {
+  it("before its first row answers 500 without SQL or version", async () => {
+    const reply = await ask(await serve(), "failing");
+    expect(statusAndBody(reply)).toEqual(FAILED);
+    expect(JSON.stringify(reply.headers)).not.toMatch(/clickhouse/i);
+  });
+
+  it.each(["", ".csv", ".ndjson"])(
+    "in the middle of a stream resets the connection: late%s",
+    async (suffix) => {
+      const url = await serve();
+      const response = await begin(`${url}/v1/safe/late${suffix}`);
+      expect(response.statusCode).toBe(200);
+      const { text, isComplete } = await readUntilCut(response);
+      expect(isComplete).toBe(false);
+      expect(text.length).toBeGreaterThan(1000);
+      expect(text).not.toMatch(LEAKS);
+      expect((await ask(url, "secret")).status).toBe(200);
+    },
+  );
+
+  it("because it needs more memory than the role may use answers 500", async () => {
+    const url = await serve({ DATABASE_URL: clickhouseUrl("small_memory") });
+    expect(statusAndBody(await ask(url, "memory"))).toEqual(FAILED);
+    expect((await ask(url, "secret")).status).toBe(200);
+  });
+
+  it("because the role may not read its table answers 500", async () => {
+    const url = await serve({ DATABASE_URL: clickhouseUrl("no_rights") });
+    expect(statusAndBody(await ask(url, "secret"))).toEqual(FAILED);
+  });
+
+  it("because the quota of the role is used up answers 503", async () => {
+    const url = await serve({ DATABASE_URL: clickhouseUrl("three_queries") });
+    const statuses = [];
+    for (let i = 0; i < 6; i++) statuses.push((await ask(url, "secret")).status);
+    expect(statuses[0]).toBe(200);
+    expect(statuses.at(-1)).toBe(503);
+  });
+
+  it("because it takes too long is killed", async () => {
+    const url = await serve({ STATEMENT_TIMEOUT_MS: "300" });
+    expect(statusAndBody(await ask(url, "slow"))).toEqual(FAILED);
+    await expect.poll(running).toBe(0);
+  });
+});
+
+describe.skipIf(!hasClickhouse)("a query of ClickHouse whose client leaves", () => {
+  it("before its first row is killed", async () => {
+    const url = await serve();
+    const request = get(`${url}/v1/safe/slow`, { headers: { "X-API-Key": key }, agent: false });
+    request.on("error", () => undefined);
+    await expect.poll(running).toBe(1);
+    request.destroy();
+    await expect.poll(running, { interval: 20 }).toBe(0);
+  });
+
+  it("in the middle of a stream is killed", async () => {
+    const url = await serve();
+    const response = await begin(`${url}/v1/safe/numbers`);
+    await once(response, "readable");
+    response.destroy();
+    await expect.poll(running, { interval: 20 }).toBe(0);
+  });
+
+  it("is killed when the service stops", async () => {
+    const service = await startManifest(manifest, { DATABASE_URL: clickhouseUrl() });
+    const request = get(`${service.url}/v1/safe/slow`, { headers: { "X-API-Key": key }, agent: false });
+    request.on("error", () => undefined);
+    await expect.poll(running).toBe(1);
+    request.destroy();
+    await service.stop();
+    await expect.poll(running, { interval: 20 }).toBe(0);
+  });
+});
+
+describe.skipIf(!hasClickhouse)("settings", () => {
+  /** Settings of the last query of a relation. */
+  async function settingsOf(name: string): Promise<Readonly<Record<string, string>>> {
+    await clickhouse("SYSTEM FLUSH LOGS");
+    const text = await clickhouse(
+      `SELECT Settings FROM system.query_log WHERE type = 'QueryFinish' AND query LIKE '%"${database}"."${name}"%'
+       ORDER BY event_time_microseconds DESC LIMIT 1 FORMAT JSONCompactEachRow`,
+    );
+    return (JSON.parse(text) as [Record<string, string>])[0];
+  }
+
+  it("are sent with every query, by the tier of the caller", async () => {
+    const url = await serve({ STATEMENT_TIMEOUT_MS: "tier0=5000,tier3=60000" });
+    await ask(url, "secret");
+    expect(await settingsOf("secret")).toMatchObject({
+      readonly: "2",
+      max_execution_time: "60",
+      max_threads: "4",
+      session_timezone: "UTC",
+    });
+    await sendRequest(url, "/v1/safe/secret", { key: KEYS.tier0 });
+    expect(await settingsOf("secret")).toMatchObject({ max_execution_time: "5", max_threads: "1" });
+  });
+
+  it("that the role may not send make the database unreachable", async () => {
+    const url = await serve({ DATABASE_URL: clickhouseUrl("no_settings") });
+    expect((await sendRequest(url, "/health")).status).toBe(503);
+  });
+});
+
+/** A server that answers each query with recorded bytes, as an older ClickHouse. */
+async function recorded(body: string, head = ""): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on("error", () => undefined));
+    socket.on("data", (bytes: Buffer) => {
+      const text = bytes.toString();
+      if (!text.includes("POST /")) return;
+      const answer = text.includes("system.columns")
+        ? '{"name":"i","type":"Int32","storage":""}\n{"name":"s","type":"String","storage":""}\n'
+        : body;
+      const chunks = answer === "" ? "" : `${Buffer.byteLength(answer).toString(16)}\r\n${answer}\r\n`;
+      socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n${head}\r\n${chunks}0\r\n\r\n`);
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  atEnd(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return `clickhouse://api@127.0.0.1:${String((server.address() as { port: number }).port)}/x`;
+}
+
+const ERROR =
+  "Code: 395. DB::Exception: Value passed to 'throwIf' function is non-zero: while executing. (version 24.8.4.13 (official build))\n";
+const long = (row: (i: number) => string) => Array.from({ length: 200_000 }, (_, i) => row(i));
+const LONG_JSON = long((i) => `{"i":${String(i)},"s":"text"}`).join(",\n");
+
+describe("the bytes of a ClickHouse before 25.11", () => {
+  const named = manifestOf([{ name: "t", schema: "x", tags: ["production", "old", "api:t"] }]);
+  const serveRecorded = async (body: string, head = ""): Promise<string> =>
+    serveManifest(named, { DATABASE_URL: await recorded(body, head) });
+
+  it("are an answer where they are complete", async () => {
+    const reply = await sendRequest(
+      await serveRecorded('[\n{"i":1,"s":"Code: 1"},\n{"i":2,"s":"]"}\n]\n'),
+      "/v1/old/t",
+    );
+    expect(statusAndBody(reply)).toEqual([
+      200,
+      [
+        { i: 1, s: "Code: 1" },
+        { i: 2, s: "]" },
+      ],
+    ]);
+  });
+
+  it.each([
+    ["an error behind rows", `[\n{"i":1,"s":"a"},\n${ERROR}`],
+    ["an error behind a row", `[\n{"i":1,"s":"a"}\n${ERROR}`],
+    ["an error alone", ERROR],
+    ["rows without an end", '[\n{"i":1,"s":"a"}'],
+    ["nothing", ""],
+  ])("answer 500 where they hold %s", async (_, body) => {
+    expect(statusAndBody(await sendRequest(await serveRecorded(body), "/v1/old/t"))).toEqual(FAILED);
+  });
+
+  it("are an error in CSV too, and a text of that form is none", async () => {
+    const bad = await serveRecorded(`1,"a"\r\n${ERROR}`);
+    expect(statusAndBody(await sendRequest(bad, "/v1/old/t.csv"))).toEqual(FAILED);
+    const text = `"a\r\n__exception__\r\n${ERROR.replaceAll('"', '""')}"`;
+    const good = await serveRecorded(`1,${text}\r\n`);
+    expect((await sendRequest(good, "/v1/old/t.csv")).text).toBe(`i,s\r\n1,${text}\r\n`);
+  });
+
+  it("are cut before the error in the middle of a stream", async () => {
+    const response = await begin(`${await serveRecorded(`[\n${LONG_JSON},\n${ERROR}`)}/v1/old/t`);
+    const { text, isComplete } = await readUntilCut(response);
+    expect([response.statusCode, isComplete]).toEqual([200, false]);
+    expect(text).not.toMatch(LEAKS);
+  });
+
+  it("are cut at the tag of a newer one, within a row", async () => {
+    const tag = "abcdefghijklmnop";
+    const body = `[\n${LONG_JSON},\n{"i":1,"s\r\n__exception__\r\n${tag}\r\n${ERROR}`;
+    const url = await serveRecorded(body, `X-ClickHouse-Exception-Tag: ${tag}\r\n`);
+    const { text, isComplete } = await readUntilCut(await begin(`${url}/v1/old/t`));
+    expect(isComplete).toBe(false);
+    expect(text).not.toMatch(LEAKS);
+  });
+});

@@ -1,0 +1,29 @@
+import { clickhouse, clickhouseUrl, ownDatabase } from "./clickhouse.js";
+import { databaseUrl, ownSchema, query } from "./database.js";
+
+/** The engine that this project of the test run serves from (`tests/vitest.config.ts`). */
+export const engine = process.env["TEST_ENGINE"] === "clickhouse" ? "clickhouse" : "postgres";
+
+export type Engine = typeof engine;
+
+export function byEngine<T>(values: Readonly<Record<Engine, T>>): T {
+  return values[engine];
+}
+
+/** Address of the engine's database, as the API reads it. */
+export function engineUrl(): string {
+  return engine === "clickhouse" ? clickhouseUrl() : databaseUrl;
+}
+
+/** A schema, or ClickHouse's database, of a test file's own, filled by SQL in which `@` stands for its name. */
+export function ownTables(sql: {
+  readonly postgres: string;
+  readonly clickhouse: readonly string[];
+}): Promise<string> {
+  return engine === "clickhouse" ? ownDatabase(sql.clickhouse) : ownSchema(sql.postgres);
+}
+
+/** The rows of a query that both engines understand, as the owner of the tables. */
+export function ownerQuery(sql: string): Promise<unknown> {
+  return engine === "clickhouse" ? clickhouse(sql) : query(sql);
+}
