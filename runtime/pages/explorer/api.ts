@@ -144,7 +144,7 @@ export function textOf(value: unknown): string {
 
 export type Row = Readonly<Record<string, unknown>>;
 
-export interface Result {
+export interface QueryResponse {
   readonly rows: readonly Row[];
   /** The JSON text of each row, as received. */
   readonly texts: readonly string[];
@@ -161,7 +161,7 @@ export interface Result {
 export const MAX_ROWS = 5000;
 
 /** Runs a request and reads its rows while they arrive. */
-export async function query(request: ApiRequest, signal: AbortSignal): Promise<Result> {
+export async function query(request: ApiRequest, signal: AbortSignal): Promise<QueryResponse> {
   const started = performance.now();
   const response = await sendRequest(request, ".ndjson", signal);
   const { rows, texts, isCut } = await readable(readRows(response));

@@ -5,7 +5,7 @@ import {
   type ApiRequest,
   type Limits,
   MAX_ROWS,
-  type Result,
+  type QueryResponse,
   type Row,
   textOf,
 } from "./api.js";
@@ -26,7 +26,7 @@ export interface ResultActions {
 /** The rows of a request as table, chart or JSON. */
 export function resultView(
   request: ApiRequest,
-  result: Result,
+  result: QueryResponse,
   { view, chart }: Pick<State, "view" | "chart">,
   { change, next, fail }: ResultActions,
 ): HTMLElement {
@@ -69,7 +69,7 @@ export function resultView(
 
 function content(
   endpoint: CatalogueEndpoint,
-  { rows, texts }: Result,
+  { rows, texts }: QueryResponse,
   view: State["view"],
   chart: ChartState,
   changeChart: (chart: ChartState) => void,
