@@ -173,14 +173,14 @@ function leadsTo(from, to) {
 }
 
 /** Permissions that no import uses, as `from → to`. */
-function unusedPermissions() {
+export function unusedPermissions(boundaries = BOUNDARIES) {
   const used = new Set(
     [...importGraph()].flatMap(([file, imports]) => [
       ...imports.map((target) => `${partOf(file)} → ${partOf(target)}`),
       ...(importsRuntimePackage(file) ? [`${partOf(file)} → runtime (package)`] : []),
     ]),
   );
-  return Object.entries(BOUNDARIES)
+  return Object.entries(boundaries)
     .flatMap(([from, targets]) => targets.map((to) => `${from} → ${to}`))
     .filter((permission) => !used.has(permission));
 }

@@ -1,6 +1,14 @@
 import type { Method } from "../../model/endpoint.js";
 import type { CatalogueEndpoint, LineageNode } from "../catalogue-body.js";
-import { type ApiRequest, key, query, type QueryResponse, ServiceError, valuesOf, withMethod } from "./api.js";
+import {
+  type ApiRequest,
+  key,
+  query,
+  type QueryResponse,
+  ServiceError,
+  valuesOf,
+  withMethod,
+} from "./api.js";
 import { type Child, copyButton, el, toggle } from "./dom.js";
 import { parameterForm, readForm } from "./parameter-form.js";
 import { lineageGraph } from "./lineage.js";
