@@ -2,9 +2,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { startEmbeddedPostgres } from "@routewright/runtime/server";
-import type { RunQuery } from "../verify/relations.js";
+import { clickhouseRelations } from "../verify/clickhouse-relations.js";
+import type { ReadRelations, RunQuery } from "../verify/relations.js";
 import { DATA_DIR } from "./command.js";
-import { messageOf } from "@routewright/runtime/model";
+import { type ClickhouseAddress, messageOf } from "@routewright/runtime/model";
 
 /**
  * Calls `work` with a database URL: `url`, or, if that is null, the embedded database's, which is started if it does not
@@ -24,7 +25,7 @@ export async function withDatabase<Result>(
   }
 }
 
-type DatabaseOutcome<Value> =
+export type DatabaseOutcome<Value> =
   { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly problem: string };
 
 /** Calls `work` with a connection to the database of `withDatabase`. A failure is a problem, not an exception. */
@@ -38,6 +39,18 @@ export async function queryDatabase<Value>(
 
 const NO_DATABASE =
   "There is no database to compare with: set DATABASE_URL, or run `routewright serve` once.";
+
+/** Calls `work` with what reads the relations of a ClickHouse. A failure is a problem, not an exception. */
+export async function readClickhouse<Value>(
+  address: ClickhouseAddress,
+  work: (read: ReadRelations) => Promise<Value>,
+): Promise<DatabaseOutcome<Value>> {
+  try {
+    return { ok: true, value: await work(clickhouseRelations(address)) };
+  } catch (error) {
+    return { ok: false, problem: `Reading the database failed: ${messageOf(error)}. ${REMEDY}` };
+  }
+}
 
 const TIMEOUT_MS = 30_000;
 

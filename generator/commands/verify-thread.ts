@@ -6,8 +6,9 @@ import { workerData } from "node:worker_threads";
 import { type Environment, createLogger } from "@routewright/runtime/server";
 import { readRevision } from "../diff/revision.js";
 import { plainText } from "../report/report.js";
-import { verifyRelations } from "../verify/relations.js";
-import { queryDatabase } from "./database.js";
+import { clickhouseAddress } from "@routewright/runtime/model";
+import { postgresRelations, verifyRelations } from "../verify/relations.js";
+import { queryDatabase, readClickhouse } from "./database.js";
 
 /** What a server serves, and from where. */
 export interface ServedCatalogue extends Pick<Environment, "logLevel" | "defaultTier"> {
@@ -25,7 +26,12 @@ async function logDifferences(served: ServedCatalogue): Promise<void> {
   const log = createLogger(logLevel);
   const revision = await readRevision(generated, { defaultTier, generated, cwd: process.cwd() });
   if (!revision.ok) return log.warn({ detail: revision.problem }, "not verified");
-  const found = await queryDatabase(databaseUrl, (query) => verifyRelations(revision.catalogue, query));
+  const { catalogue } = revision;
+  const clickhouse = clickhouseAddress(databaseUrl);
+  const found =
+    clickhouse === null
+      ? await queryDatabase(databaseUrl, (query) => verifyRelations(catalogue, postgresRelations(query)))
+      : await readClickhouse(clickhouse, (read) => verifyRelations(catalogue, read));
   if (!found.ok) return log.warn({ detail: found.problem }, "not verified");
   for (const { check, endpoint, message, hint } of found.value.slice(0, MAX_LOGGED))
     log.warn({ check, endpoint, detail: plainText(message), hint: plainText(hint) }, "verify");

@@ -8,15 +8,19 @@ import { type Format, FORMATS } from "../report/report.js";
 import type { Terminal } from "../report/text.js";
 import { verifyReport } from "../report/verify-report.js";
 import { verifyIndexes } from "../verify/indexes.js";
-import { type Mismatch, verifyRelations } from "../verify/relations.js";
+import { type Mismatch, postgresRelations, verifyRelations } from "../verify/relations.js";
 import { type CliCommand, type CommandResult, EXIT, OPTIONS, withSettings } from "./command.js";
-import { queryDatabase } from "./database.js";
+import type { Catalogue } from "../catalogue/catalogue.js";
+import { type ClickhouseAddress, clickhouseAddress } from "@routewright/runtime/model";
+import { type DatabaseOutcome, queryDatabase, readClickhouse } from "./database.js";
 
 export interface VerifyOptions extends RevisionOptions {
   /** The catalogue, as `readRevision` takes it. */
   readonly revision: string;
   /** Address of the database; null for the embedded one. */
   readonly databaseUrl: string | null;
+  /** The ClickHouse that is served instead; none by default. */
+  readonly clickhouse?: ClickhouseAddress | null;
   readonly format: Format;
   readonly terminal?: Terminal;
   readonly onProgress?: Progress;
@@ -50,13 +54,14 @@ function start(
 ): CommandResult | Promise<CommandResult> {
   const reading = readEnvironment(settings.variables);
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
-  const { databaseUrl } = reading.environment;
+  const { databaseUrl, clickhouseUrl } = reading.environment;
   const terminal = terminalOf(process.stdout, process.env);
   return verify({
     ...settings,
     generated: settings.out,
     revision,
     databaseUrl,
+    clickhouse: clickhouseUrl === null ? null : clickhouseAddress(clickhouseUrl),
     cwd: process.cwd(),
     terminal,
   });
@@ -67,8 +72,25 @@ export async function verify(options: VerifyOptions): Promise<CommandResult> {
   const revision = await readRevision(options.revision, options);
   if (!revision.ok) return { exit: EXIT.error, errors: [revision.problem] };
   const { catalogue } = revision;
-  const found = await queryDatabase(options.databaseUrl, async (query) => {
-    const mismatches = await verifyRelations(catalogue, query);
+  const { clickhouse = null } = options;
+  const found =
+    clickhouse === null
+      ? await verifyPostgres(catalogue, options)
+      : await readClickhouse(clickhouse, (read) => verifyRelations(catalogue, read));
+  if (!found.ok) return { exit: EXIT.error, errors: [found.problem] };
+  const differences = found.value;
+  const report = verifyReport(differences, catalogue.entries.length);
+  const output = renderReport(report, options.format, options.terminal);
+  return { exit: differences.length > 0 ? EXIT.findings : EXIT.ok, output };
+}
+
+/** Relations, columns, and the plans of filters. */
+function verifyPostgres(
+  catalogue: Catalogue,
+  options: VerifyOptions,
+): Promise<DatabaseOutcome<readonly Mismatch[]>> {
+  return queryDatabase(options.databaseUrl, async (query) => {
+    const mismatches = await verifyRelations(catalogue, postgresRelations(query));
     const broken = new Set(mismatches.filter(isBroken).map(({ endpoint }) => endpoint));
     let checked = 0;
     const unindexed = await verifyIndexes(catalogue, query, ({ endpoint }) => {
@@ -77,11 +99,6 @@ export async function verify(options: VerifyOptions): Promise<CommandResult> {
     });
     return [...mismatches, ...unindexed];
   });
-  if (!found.ok) return { exit: EXIT.error, errors: [found.problem] };
-  const differences = found.value;
-  const report = verifyReport(differences, catalogue.entries.length);
-  const output = renderReport(report, options.format, options.terminal);
-  return { exit: differences.length > 0 ? EXIT.findings : EXIT.ok, output };
 }
 
 /** Whether a query of the endpoint would fail. */

@@ -29,7 +29,7 @@ export interface Mismatch {
 export type RunQuery = (text: string, values?: readonly unknown[]) => Promise<readonly unknown[]>;
 
 /** A column in the database. */
-interface LiveColumn {
+export interface LiveColumn {
   readonly name: string;
   readonly type: string;
   readonly notNull: boolean;
@@ -37,7 +37,7 @@ interface LiveColumn {
 }
 
 /** A relation in the database; `kind` is `pg_class.relkind`, null where the relation does not exist. */
-interface LiveRelation {
+export interface LiveRelation {
   readonly schema: string;
   readonly name: string;
   readonly kind: string | null;
@@ -61,19 +61,26 @@ const RELATIONS = `
   LEFT JOIN pg_catalog.pg_class c
     ON c.relnamespace = n.oid AND c.relname = r.name AND c.relkind IN ('r', 'p', 'v', 'm', 'f')`;
 
+/** Reads relations from the system tables of a database. */
+export type ReadRelations = (relations: readonly Endpoint["relation"][]) => Promise<readonly LiveRelation[]>;
+
+export function postgresRelations(query: RunQuery): ReadRelations {
+  return async (relations) => {
+    const names = [relations.map(([schema]) => schema), relations.map(([, name]) => name)];
+    return (await query(RELATIONS, names)) as readonly LiveRelation[];
+  };
+}
+
 /**
  * Compares relations, columns, types, nullability and privileges with the database. One query of the system catalog:
  * cheap enough for the start of a server.
  */
-export async function verifyRelations({ entries }: Catalogue, query: RunQuery): Promise<readonly Mismatch[]> {
-  const relations = entries.map(({ endpoint }) => endpoint.relation);
-  const rows = await query(RELATIONS, [
-    relations.map(([schema]) => schema),
-    relations.map(([, name]) => name),
-  ]);
-  const found = new Map(
-    (rows as readonly LiveRelation[]).map((live) => [keyOf([live.schema, live.name]), live]),
-  );
+export async function verifyRelations(
+  { entries }: Catalogue,
+  read: ReadRelations,
+): Promise<readonly Mismatch[]> {
+  const live = await read(entries.map(({ endpoint }) => endpoint.relation));
+  const found = new Map(live.map((relation) => [keyOf([relation.schema, relation.name]), relation]));
   return entries.flatMap((entry) => compareRelation(entry, found.get(keyOf(entry.endpoint.relation))));
 }
 

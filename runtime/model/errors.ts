@@ -194,6 +194,11 @@ export const ERRORS = {
     detail: "The service is overloaded. Try again in {n} seconds.",
     when: "too many queries are waiting; `Retry-After` has the seconds",
   },
+  unreachable: {
+    status: 503,
+    detail: "The database cannot be reached. Try again in {n} seconds.",
+    when: "no server of the database accepts a connection; `Retry-After` has the seconds",
+  },
 } as const satisfies Record<string, ErrorRow>;
 
 interface ErrorRow {

@@ -32,12 +32,12 @@ import { StreamAborted } from "../response/send-stream.js";
 import { traceOf, traceparent } from "../server/headers.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
 import { Overloaded } from "../warehouse/fair-queue.js";
-import { QueryAbandoned } from "../warehouse/warehouse.js";
+import { DatabaseUnreachable, QueryAbandoned } from "../warehouse/warehouse.js";
 import type { Gateway } from "./gateway.js";
 import { type RequestContext, type HttpRoute, serveRequest } from "./serve-request.js";
 
-/** `Retry-After` of an overloaded server, in seconds. */
-const OVERLOAD_RETRY_SECONDS = 1;
+/** `Retry-After` of an overloaded server, or of one without its database, in seconds. */
+const RETRY_SECONDS = 1;
 
 /** Status of an aborted response in logs and metrics: the client had received a successful one. */
 const ABORTED_STATUS = 500;
@@ -191,8 +191,9 @@ async function sendRows(
   } catch (error) {
     // Client disconnected; not an error.
     if (error instanceof QueryAbandoned) return NO_ROWS;
-    if (error instanceof Overloaded) return httpError("overloaded", { n: OVERLOAD_RETRY_SECONDS });
+    if (error instanceof Overloaded) return httpError("overloaded", { n: RETRY_SECONDS });
     gateway.log.error({ requestId, route: endpoint.path, err: error }, "query failed");
+    if (error instanceof DatabaseUnreachable) return httpError("unreachable", { n: RETRY_SECONDS });
     if (!(error instanceof StreamAborted)) return httpError("queryFailed");
     const { returned, bytes, milliseconds } = error.sent;
     return { rows: returned, bytes, databaseMs: milliseconds, isAborted: true };
@@ -222,7 +223,7 @@ async function queryAndSend(
   const { callerId, tier } = caller;
   const queryContext = { callerId, tier, version: version?.id ?? null, isStillNeeded };
   const result = await gateway.results.get(key, query, queryContext);
-  if (result === "overloaded") return httpError("overloaded", { n: OVERLOAD_RETRY_SECONDS });
+  if (result === "overloaded") return httpError("overloaded", { n: RETRY_SECONDS });
   try {
     if (page !== null && (await hasNextPage(gateway.warehouse, result, query, queryContext)))
       pending.headers.push(...nextPageLink(request, fields, page));

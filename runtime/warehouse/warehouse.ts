@@ -83,6 +83,13 @@ export class QueryAbandoned extends Error {
   }
 }
 
+/** No server of the database accepts a connection, or one that holds a part of the rows cannot be reached. */
+export class DatabaseUnreachable extends Error {
+  constructor(cause: unknown) {
+    super("The database cannot be reached.", { cause });
+  }
+}
+
 /** The database has no such relation. */
 export class RelationMissing extends Error {
   constructor(name: string) {

@@ -3,9 +3,9 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { text as readText } from "node:stream/consumers";
 import type { Statement } from "../sql.js";
-import { QueryAbandoned, QueryTimeout } from "../warehouse.js";
+import { DatabaseUnreachable, QueryAbandoned } from "../warehouse.js";
 import type { ClickhouseAddress, ClickhouseHost } from "../../model/clickhouse-address.js";
-import { ClickhouseError, isTimeout } from "./clickhouse-errors.js";
+import { ClickhouseError, ConnectTimeout, isConnectionFailure } from "./clickhouse-errors.js";
 import { killQuery, PING } from "./clickhouse-sql.js";
 import { QueryClock, type TimeLimits, RunningQuery } from "./running-query.js";
 
@@ -115,7 +115,7 @@ export class ClickhouseConnection {
         failure = error;
       }
     }
-    throw failure as Error;
+    throw new DatabaseUnreachable(failure);
   }
 
   /** The text of a small result. */
@@ -184,7 +184,6 @@ export class ClickhouseConnection {
       throw await errorOf(response);
     } catch (error) {
       clock.end();
-      if (isTimeout(error)) throw new QueryTimeout(error);
       throw clock.reason ?? error;
     } finally {
       clock.pause();
@@ -242,7 +241,7 @@ export class ClickhouseConnection {
       request.on("error", (error) => reject(Object.assign(error, { isReused: request.reusedSocket })));
       request.on("socket", (socket) => {
         if (!socket.connecting) return;
-        const timer = setTimeout(() => request.destroy(new ConnectTimeout()), CONNECT_MS);
+        const timer = setTimeout(() => request.destroy(new ConnectTimeout(CONNECT_MS / 1000)), CONNECT_MS);
         for (const event of ["connect", "close"]) socket.once(event, () => clearTimeout(timer));
       });
       request.end(body.bytes);
@@ -266,20 +265,6 @@ export class ClickhouseConnection {
     if (response.statusCode !== 200) throw await errorOf(response);
     response.resume();
   }
-}
-
-/** The connection could not be opened in time. */
-class ConnectTimeout extends Error {
-  constructor() {
-    super(`ClickHouse did not accept a connection within ${String(CONNECT_MS / 1000)} seconds.`);
-  }
-}
-
-/** Whether no query has run: another server may be asked. */
-function isConnectionFailure(error: unknown): boolean {
-  if (error instanceof ConnectTimeout) return true;
-  const { syscall = "", code = "" } = error as NodeJS.ErrnoException;
-  return syscall === "connect" || syscall === "getaddrinfo" || code === "ECONNRESET";
 }
 
 async function errorOf(response: http.IncomingMessage): Promise<ClickhouseError> {

@@ -1,4 +1,4 @@
-import { RelationMissing } from "../warehouse.js";
+import { DatabaseUnreachable, QueryTimeout, RelationMissing } from "../warehouse.js";
 
 /** An error that ClickHouse reports. Its message holds SQL and the server's version: it is for the log only. */
 export class ClickhouseError extends Error {
@@ -36,10 +36,39 @@ const TIMEOUTS: ReadonlySet<number> = new Set([
   160, // TOO_SLOW
 ]);
 
+/** Errors of a server that cannot reach the one with a part of the rows. */
+const DEAD_SHARDS: ReadonlySet<number> = new Set([
+  209, // SOCKET_TIMEOUT
+  210, // NETWORK_ERROR
+  279, // ALL_CONNECTION_TRIES_FAILED
+]);
+
+/** Errors of the system or of TLS for a connection that cannot be made, or is lost. */
+const CONNECTION_FAILURE = /^(E[A-Z]+|ERR_(TLS|SSL)_\w+|CERT_\w+|\w*SELF_SIGNED\w*|UNABLE_TO_\w+)$/;
+
+/** The connection could not be opened in time. */
+export class ConnectTimeout extends Error {
+  constructor(seconds: number) {
+    super(`ClickHouse did not accept a connection within ${String(seconds)} seconds.`);
+  }
+}
+
+/** Queries change nothing: another server may run them. */
+export function isConnectionFailure(error: unknown): boolean {
+  const { code = "" } = error as NodeJS.ErrnoException;
+  return error instanceof ConnectTimeout || (typeof code === "string" && CONNECTION_FAILURE.test(code));
+}
+
 const isOneOf = (codes: ReadonlySet<number>, error: unknown): boolean =>
   error instanceof ClickhouseError && codes.has(error.code);
 
 export const isRelationChange = (error: unknown): boolean =>
   error instanceof RelationMissing || isOneOf(RELATION_CHANGED, error);
 export const isRefusal = (error: unknown): boolean => isOneOf(REFUSALS, error);
-export const isTimeout = (error: unknown): boolean => isOneOf(TIMEOUTS, error);
+
+/** The error as every engine reports it; others are as they were. */
+export function translated(error: unknown): Error {
+  if (isOneOf(TIMEOUTS, error)) return new QueryTimeout(error);
+  if (isOneOf(DEAD_SHARDS, error) || isConnectionFailure(error)) return new DatabaseUnreachable(error);
+  return error as Error;
+}

@@ -1,6 +1,6 @@
 import type { RowChunks, StreamEnd } from "../warehouse.js";
 import { QueryTimeout } from "../warehouse.js";
-import { isTimeout } from "./clickhouse-errors.js";
+import { translated } from "./clickhouse-errors.js";
 import type { RowReader } from "./row-reader.js";
 import type { RunningQuery } from "./running-query.js";
 
@@ -59,8 +59,9 @@ class StreamedRows implements RowChunks {
       const rest = this.#reader.end();
       this.#end();
       return rest.length > 0 ? rest : null;
-    } catch (error) {
-      this.#end(error instanceof QueryTimeout || isTimeout(error));
+    } catch (cause) {
+      const error = translated(cause);
+      this.#end(error instanceof QueryTimeout);
       throw error;
     }
   }

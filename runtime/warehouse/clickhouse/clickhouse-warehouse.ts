@@ -23,7 +23,7 @@ import {
 } from "../warehouse.js";
 import type { ClickhouseAddress } from "../../model/clickhouse-address.js";
 import { ClickhouseConnection } from "./clickhouse-connection.js";
-import { isRefusal, isRelationChange, isTimeout } from "./clickhouse-errors.js";
+import { isRefusal, isRelationChange, translated } from "./clickhouse-errors.js";
 import { describeRelation, selectRows } from "./clickhouse-sql.js";
 import { filterType, parseType } from "./clickhouse-values.js";
 import { RowReader } from "./row-reader.js";
@@ -184,7 +184,8 @@ class ClickhouseWarehouse implements Warehouse {
       const reader = new RowReader(query.format, limit, running.exceptionTag);
       const chunks = await openStream(running, reader, (timedOut) => lease.release(timedOut));
       return { kind: "stream", columns: servedColumns(columns, declared), chunks };
-    } catch (error) {
+    } catch (cause) {
+      const error = translated(cause);
       lease.release(error instanceof QueryTimeout);
       throw error;
     }
@@ -210,14 +211,14 @@ class ClickhouseWarehouse implements Warehouse {
   }
 
   async #holding<T>(lease: Lease, run: () => Promise<T>): Promise<T> {
-    let timedOut = false;
     try {
-      return await run();
-    } catch (error) {
-      timedOut = error instanceof QueryTimeout || isTimeout(error);
-      throw timedOut && !(error instanceof QueryTimeout) ? new QueryTimeout(error) : error;
-    } finally {
-      lease.release(timedOut);
+      const result = await run();
+      lease.release();
+      return result;
+    } catch (cause) {
+      const error = translated(cause);
+      lease.release(error instanceof QueryTimeout);
+      throw error;
     }
   }
 

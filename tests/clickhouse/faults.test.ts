@@ -1,0 +1,137 @@
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
+import { describe, expect, it } from "vitest";
+import { atEnd } from "../support/at-end.js";
+import { hasClickhouse, ownClickhouse } from "../support/clickhouse.js";
+import { freePort } from "../support/port.js";
+import { manifestOf } from "../support/manifest.js";
+import { selfSigned } from "../manifest/self-signed.js";
+import { KEYS, serveManifest } from "../support/service.js";
+import { refusal, sendRequest, statusAndBody } from "../data-api/http-client.js";
+
+const key = KEYS.tier3;
+const UNREACHABLE = refusal(503, "The database cannot be reached. Try again in 1 seconds.");
+const manifest = manifestOf(
+  ["t", "both", "long"].map((name) => ({ name, schema: "shop", tags: ["production", "f", `api:${name}`] })),
+  { adapter_type: "clickhouse" },
+);
+const serve = (url: string, variables: Readonly<Record<string, string>> = {}) =>
+  serveManifest(manifest, { DATABASE_URL: url, ...variables });
+const ask = (url: string, name = "t", key: string = KEYS.tier3) => sendRequest(url, `/v1/f/${name}`, { key });
+
+/** Two servers of one cluster, whose tables `t` hold different rows. */
+async function cluster() {
+  const tcp = [await freePort(), await freePort()];
+  const servers = await Promise.all(tcp.map((tcpPort) => ownClickhouse({ tcpPort, shards: tcp })));
+  for (const [i, server] of servers.entries()) {
+    await server.query("CREATE DATABASE shop");
+    await server.query(
+      `CREATE TABLE shop.t ENGINE = MergeTree ORDER BY i AS SELECT toInt32(${String(i)}) AS i`,
+    );
+    await server.query("CREATE TABLE shop.both AS shop.t ENGINE = Distributed(shards, shop, t)");
+    await server.query("CREATE TABLE shop.long ORDER BY i AS SELECT number AS i FROM numbers(1000000)");
+  }
+  const [first, second] = servers;
+  if (!first || !second) throw new Error("There are no two servers.");
+  return { first, second };
+}
+
+/** Passes bytes on until it has passed this many, then ends both connections. */
+async function cutAfter(port: number, bytes: number): Promise<string> {
+  const sockets: Socket[] = [];
+  const server = createServer((client) => {
+    const database = connect(port, "127.0.0.1");
+    sockets.push(
+      client.on("error", () => undefined),
+      database.on("error", () => undefined),
+    );
+    let passed = 0;
+    client.pipe(database);
+    database.on("data", (chunk: Buffer) => {
+      passed += chunk.length;
+      client.write(chunk);
+      if (passed > bytes) for (const socket of [client, database]) socket.destroy();
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  atEnd(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return `clickhouse://api:secret@127.0.0.1:${String((server.address() as { port: number }).port)}/shop`;
+}
+
+const servers = hasClickhouse ? await cluster() : null;
+
+describe.skipIf(servers === null)("a cluster of two ClickHouse servers", () => {
+  if (servers === null) return;
+  const { first, second } = servers;
+  const ports = [first, second].map(({ httpPort }) => `127.0.0.1:${String(httpPort)}`);
+  const both = `clickhouse://api:secret@${ports.join(",")}/shop`;
+
+  it("gives the rows of all shards", async () => {
+    const url = await serve(first.url("shop", "api:secret"));
+    const { text } = await ask(url, "both");
+    expect((JSON.parse(text) as { i: number }[]).map(({ i }) => i).sort()).toEqual([0, 1]);
+  });
+
+  it("keeps the queries of a caller on one server", async () => {
+    const url = await serve(both);
+    const seen = new Map<string, Set<string>>();
+    for (let i = 0; i < 3; i++)
+      for (const key of Object.values(KEYS)) {
+        const { text } = await ask(url, "t", key);
+        seen.set(key, (seen.get(key) ?? new Set()).add(text));
+      }
+    expect([...seen.values()].map(({ size }) => size)).toEqual([1, 1, 1, 1]);
+  });
+
+  it("resets the client's connection when the network is cut in the middle", async () => {
+    const url = await serve(await cutAfter(first.httpPort, 5_000_000));
+    await expect(ask(url, "long")).rejects.toThrow();
+  });
+
+  it("answers in time while a server is frozen, and again afterwards", async () => {
+    const url = await serve(first.url("shop", "api:secret"), { STATEMENT_TIMEOUT_MS: "500" });
+    expect((await ask(url)).status).toBe(200);
+    first.freeze();
+    expect((await ask(url)).status).toBe(500);
+    expect((await sendRequest(url, "/health")).status).toBe(503);
+    first.thaw();
+    await expect.poll(async () => (await ask(url)).status).toBe(200);
+  });
+
+  it("without one server answers from the other, and never with half of the rows", async () => {
+    const url = await serve(both);
+    const alone = await serve(second.url("shop", "api:secret"));
+    await first.kill();
+    for (const key of Object.values(KEYS)) expect((await ask(url, "t", key)).status).toBe(200);
+    expect(statusAndBody(await ask(alone, "both"))).toEqual(UNREACHABLE);
+    expect((await ask(alone)).status).toBe(200);
+  });
+
+  it("without any server answers 503, and its health too", async () => {
+    const url = await serve(both);
+    await second.kill();
+    const reply = await ask(url);
+    expect(statusAndBody(reply)).toEqual(UNREACHABLE);
+    expect(reply.headers["retry-after"]).toBe("1");
+    expect((await sendRequest(url, "/health")).status).toBe(503);
+  });
+});
+
+describe("a ClickHouse behind TLS with a certificate that nobody has signed", () => {
+  it("gets no query", async () => {
+    let queries = 0;
+    const server = createTlsServer(selfSigned(), (socket) => {
+      socket.on("data", () => queries++).on("error", () => undefined);
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    atEnd(() => void server.close());
+    const { port } = server.address() as { port: number };
+    const url = await serve(`clickhouses://api:secret@127.0.0.1:${String(port)}/shop`);
+    expect(statusAndBody(await sendRequest(url, "/v1/f/t", { key }))).toEqual(UNREACHABLE);
+    expect(queries).toBe(0);
+  });
+});
