@@ -126,7 +126,8 @@ const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
   },
   503: {
     name: "ServiceUnavailable",
-    meaning: "The service is overloaded, or its database cannot be reached: retry after the seconds in `Retry-After`.",
+    meaning:
+      "The service is overloaded, or its database cannot be reached: retry after the seconds in `Retry-After`.",
     of: DATA,
     headers: ["Retry-After"],
   },

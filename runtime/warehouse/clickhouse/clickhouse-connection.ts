@@ -122,11 +122,15 @@ export class ClickhouseConnection {
   async text(request: ClickhouseRequest): Promise<string> {
     const running = await this.run(request);
     const chunks: Buffer[] = [];
-    for (let chunk; (chunk = await running.next()) !== null;) chunks.push(chunk);
-    const text = Buffer.concat(chunks).toString();
-    if (running.exceptionTag !== null && text.includes(`__exception__\r\n${running.exceptionTag}`))
-      throw new ClickhouseError(text);
-    return text;
+    const textSoFar = (): string => Buffer.concat(chunks).toString();
+    const hasFailed = (): boolean => textSoFar().includes(`__exception__\r\n${running.exceptionTag ?? ""}`);
+    try {
+      for (let chunk; (chunk = await running.next()) !== null;) chunks.push(chunk);
+    } catch (error) {
+      throw hasFailed() ? new ClickhouseError(textSoFar()) : error;
+    }
+    if (hasFailed()) throw new ClickhouseError(textSoFar());
+    return textSoFar();
   }
 
   /** Whether a server responds in time to the role with these settings. */

@@ -60,7 +60,7 @@ class StreamedRows implements RowChunks {
       this.#end();
       return rest.length > 0 ? rest : null;
     } catch (cause) {
-      const error = translated(cause);
+      const error = translated(this.#reader.error ?? cause);
       this.#end(error instanceof QueryTimeout);
       throw error;
     }

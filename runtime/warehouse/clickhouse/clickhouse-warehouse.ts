@@ -160,7 +160,9 @@ class ClickhouseWarehouse implements Warehouse {
     return this.#holding(lease, async () => {
       const running = await this.#run(query, columns, context, maxRows, query.timeoutMs);
       const reader = new RowReader(query.format, limit, running.exceptionTag);
-      const text = await readAll(running, reader);
+      const text = await readAll(running, reader).catch((error: unknown) => {
+        throw reader.error ?? error;
+      });
       if (text === null || reader.returned > BUFFERED_ROWS) return null;
       const { returned, hasMore } = reader;
       const served = servedColumns(columns, query.selection.columns);

@@ -67,6 +67,11 @@ export class RowReader {
     return this.#isCut;
   }
 
+  /** The error in the body so far. ClickHouse resets the connection behind it. */
+  get error(): ClickhouseError | null {
+    return this.#error === null ? null : new ClickhouseError(this.#error.toString());
+  }
+
   /** The bytes that may be sent now; perhaps none. */
   push(chunk: Buffer): Buffer {
     if (this.#error !== null) return this.#collectError(chunk);
@@ -81,7 +86,7 @@ export class RowReader {
 
   /** The last bytes. Throws the error in the body, or when the body is incomplete. */
   end(): Buffer {
-    if (this.#error !== null) throw new ClickhouseError(this.#error.toString());
+    if (this.error !== null) throw this.error;
     if (this.#isCut) return NOTHING;
     if (!this.#hasStarted && this.#layout !== ARRAY && this.#held.length === 0) return NOTHING;
     const { suffix } = this.#layout;
