@@ -210,11 +210,13 @@ async function queryAndSend(
   const version = gateway.versions.of(endpoint.upstreamNodes);
   const { conditions, page } = query.selection;
   let tag: string | null = null;
+  let storage = "";
   if (version !== null || conditions.length > 0) {
     const columns = await gateway.warehouse.columns(query.relation, version?.id ?? null);
     const error = gateway.warehouse.check(conditions, columns);
     if (error) return error;
     if (version !== null) tag = versionTag(version, key, columns);
+    storage = columns[0]?.storage ?? "";
   }
   const pending = pendingResponse(context, endpoint, query, version, tag);
   const notModified = tag === null ? null : sendNotModified(pending, tag);
@@ -222,7 +224,7 @@ async function queryAndSend(
   const isStillNeeded = (): boolean => !response.destroyed;
   const { callerId, tier } = caller;
   const queryContext = { callerId, tier, version: version?.id ?? null, isStillNeeded };
-  const result = await gateway.results.get(key, query, queryContext);
+  const result = await gateway.results.get(`${storage}\0${key}`, query, queryContext);
   if (result === "overloaded") return httpError("overloaded", { n: RETRY_SECONDS });
   try {
     if (page !== null && (await hasNextPage(gateway.warehouse, result, query, queryContext)))

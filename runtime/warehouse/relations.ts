@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import type { Column, Relation } from "../model/endpoint.js";
 import { type QueryContext, RelationMissing, type ResultColumn, type ResultColumns } from "./warehouse.js";
 
@@ -53,10 +54,19 @@ export class Relations {
     return [...this.#missing];
   }
 
-  /** The columns of a relation. */
+  /**
+   * The columns of a relation, with its storage. Those of a known version are looked up again after a second: dbt has
+   * replaced a table some time before it reports the build, and never reports it when it is killed.
+   */
   async columns(relation: Relation, version: string | null): Promise<ResultColumns> {
     const cached = this.#columns.cached(relation, version);
-    if (cached !== null) return cached;
+    if (cached !== null && (version === null || !this.#columns.isOutdated(relation))) return cached;
+    if (cached !== null) {
+      const renewed = await this.#columns.renew(relation, version).catch((error: unknown) => error);
+      if (Array.isArray(renewed)) return renewed as ResultColumns;
+      // A database that does not respond has not changed the rows that are cached.
+      if (!this.#options.isRelationChange(renewed)) return cached;
+    }
     return this.query(relation, { version, isStillNeeded: () => true }, (found) => Promise.resolve(found));
   }
 
@@ -108,6 +118,9 @@ export class Relations {
   }
 }
 
+/** The storage of rows with a known version is looked up again after this time. */
+const STORAGE_MS = 1000;
+
 /** Columns without a known version are looked up again after this time. */
 const FRESH_MS = 60_000;
 
@@ -115,6 +128,7 @@ interface Entry {
   readonly columns: ResultColumns;
   /** Version of the rows at the lookup; null if unknown. */
   readonly version: string | null;
+  readonly lookedUpAt: number;
   freshUntil: number;
 }
 
@@ -141,6 +155,11 @@ class ColumnCache {
     return entry.columns;
   }
 
+  /** Whether the storage of a cached relation was looked up more than a second ago. */
+  isOutdated(relation: Relation): boolean {
+    return Date.now() > (this.#entries.get(relationKey(relation))?.lookedUpAt ?? 0) + STORAGE_MS;
+  }
+
   /** Looks the columns up; concurrent callers share one lookup. */
   renew(relation: Relation, version: string | null): Promise<ResultColumns> {
     const key = `${relationKey(relation)}\0${version ?? ""}`;
@@ -151,8 +170,17 @@ class ColumnCache {
 
   async #lookUp(key: string, relation: Relation, version: string | null): Promise<ResultColumns> {
     try {
-      const columns = await this.#describe(relation);
-      this.#entries.set(relationKey(relation), { columns, version, freshUntil: Date.now() + FRESH_MS });
+      const lookedUpAt = Date.now();
+      const found = await this.#describe(relation);
+      // The same object while nothing has changed: entity tags are cached by it.
+      const known = this.#entries.get(relationKey(relation))?.columns;
+      const columns = known !== undefined && isDeepStrictEqual(known, found) ? known : found;
+      this.#entries.set(relationKey(relation), {
+        columns,
+        version,
+        lookedUpAt,
+        freshUntil: lookedUpAt + FRESH_MS,
+      });
       return columns;
     } finally {
       this.#pending.delete(key);

@@ -72,6 +72,23 @@ describe("an answer's ETag", () => {
     );
   });
 
+  it.each(["0", "60"])(
+    "changes when dbt has replaced the table and has not reported the build, CACHE_TTL_SECONDS=%s",
+    async (CACHE_TTL_SECONDS) => {
+      const { manifest, schema } = await changing();
+      const service = await startManifest(manifest, { CACHE_TTL_SECONDS });
+      service.recordBuilds(at("2026-01-01T00:00:00Z"));
+      const first = await sendRequest(service.url, PATH, { key });
+      const tag = first.headers["etag"] ?? "";
+      const again = () => sendRequest(service.url, PATH, { key, headers: { "if-none-match": tag } });
+      expect((await again()).status).toBe(304);
+      await query(`ALTER TABLE "${schema}".numbers RENAME TO numbers_backup;
+        CREATE TABLE "${schema}".numbers AS SELECT 7 AS id`);
+      await expect.poll(async () => (await again()).text, { timeout: 10_000 }).toBe('[{"id":7}]');
+      expect((await sendRequest(service.url, PATH, { key })).text).toBe('[{"id":7}]');
+    },
+  );
+
   it("differs from question to question and from format to format", async () => {
     const { manifest } = await changing();
     const service = await startManifest(manifest);
