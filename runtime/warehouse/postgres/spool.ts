@@ -55,6 +55,8 @@ export class Spool {
   #file: FileHandle | null = null;
   #isClosed = false;
   #changed: (() => void) | null = null;
+  /** How often the client has read, or the spool was closed. */
+  #reads = 0;
 
   constructor(budget: SpoolBudget) {
     this.#budget = budget;
@@ -70,8 +72,10 @@ export class Spool {
         this.#entries.push(text);
         return;
       }
-      if (this.#budget.acquireDisk(length)) return this.#store(text, length);
-      await this.#change();
+      const reads = this.#reads;
+      if (this.#budget.acquireDisk(length) && (await this.#store(text, length))) return;
+      // The client may have read more while the disk was tried.
+      if (reads === this.#reads) await this.#change();
     }
   }
 
@@ -118,22 +122,30 @@ export class Spool {
     return this.#isClosed;
   }
 
-  async #store(text: string, length: number): Promise<void> {
+  /** False when the disk is full: the client must read first, as when the budget is used up. */
+  async #store(text: string, length: number): Promise<boolean> {
     if (this.#fileEntries === 0) this.#fileEnd = 0;
     const position = this.#fileEnd;
     let isStored = false;
     try {
       this.#file ??= await openUnlinked();
-      if (this.#hasClosed()) return await this.#file.close();
+      if (this.#hasClosed()) {
+        await this.#file.close();
+        return true;
+      }
       await writeAll(this.#file, Buffer.from(text), position);
       isStored = !this.#hasClosed();
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+      return false;
     } finally {
       if (!isStored) this.#budget.releaseDisk(length);
     }
-    if (!isStored) return;
+    if (!isStored) return true;
     this.#fileEnd += length;
     this.#fileEntries++;
     this.#entries.push({ position, length });
+    return true;
   }
 
   async #load({ position, length }: Stored): Promise<string> {
@@ -154,10 +166,16 @@ export class Spool {
   }
 
   #signal(): void {
+    this.#reads++;
     const changed = this.#changed;
     this.#changed = null;
     changed?.();
   }
+}
+
+function isDiskFull(error: unknown): boolean {
+  const { code = "" } = error as NodeJS.ErrnoException;
+  return code === "ENOSPC" || code === "EDQUOT";
 }
 
 /** One write may store less than all: what is missing fails with the reason, such as a full disk. */
