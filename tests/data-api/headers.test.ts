@@ -67,7 +67,7 @@ describe("a browser's page from anywhere", () => {
       "access-control-allow-origin": "*",
       "access-control-allow-methods": "GET, HEAD, POST, OPTIONS",
       "access-control-allow-headers":
-        "X-API-Key, Content-Type, If-None-Match, X-Request-Id, Traceparent, Tracestate",
+        "X-API-Key, Authorization, Content-Type, If-None-Match, X-Request-Id, Traceparent, Tracestate",
       "access-control-max-age": "7200",
     });
     expect(headers["x-ratelimit-limit"]).toBe("100");

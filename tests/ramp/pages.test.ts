@@ -158,7 +158,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
     expect(await heard.innerText()).toBe(
       JSON.stringify([
         ramp.url,
-        { type: "INTENT_COMPLETED", payload: { intentId: intent.id, status: "PENDING_PAYMENT" } },
+        { type: "INTENT_COMPLETED", payload: { intentId: intent.id, status: "COMPLETED" } },
       ]),
     );
   });
@@ -181,7 +181,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
       expect(await heard.innerText()).toBe(
         JSON.stringify([
           ramp.url,
-          { type: "INTENT_DISMISSED", payload: { intentId: intent.id, status: "PENDING_PAYMENT" } },
+          { type: "INTENT_DISMISSED", payload: { intentId: intent.id, status: "COMPLIANCE_IN_PROGRESS" } },
         ]),
       );
       expect(await statusOf(intent)).toBe("COMPLIANCE_IN_PROGRESS");
