@@ -42,6 +42,7 @@ describe("an intent", () => {
         expiredAt: expect.stringMatching(/Z$/),
         type: "ONRAMP",
         provider: "Sandbox North",
+        sandbox: true,
         onboardingRedirectUrl: "https://shop.example.com/a?b=c",
       },
       onboardingUrl: expect.stringContaining(`${world.url}/onboarding/`),
