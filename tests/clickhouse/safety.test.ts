@@ -87,9 +87,10 @@ describe.skipIf(!hasClickhouse)("a query of ClickHouse that fails", () => {
   });
 
   it("because the quota of the role is used up answers 503", async () => {
-    const url = await serve({ DATABASE_URL: clickhouseUrl("three_queries") });
+    const url = await serve({ DATABASE_URL: clickhouseUrl("few_queries") });
     const statuses = [];
-    for (let i = 0; i < 6; i++) statuses.push((await ask(url, "secret")).status);
+    // The server looks up its relations at the start: that counts too.
+    for (let i = 0; i < 45; i++) statuses.push((await ask(url, "secret")).status);
     expect(statuses[0]).toBe(200);
     expect(statuses.at(-1)).toBe(503);
   });
