@@ -39,9 +39,9 @@ const one = await startIn(1);
 const two = await startIn(2);
 
 describe.each([
-  ["one process", 1, one],
-  ["two workers", 2, two],
-])("a running server of %s", (_, workers, { folder, served }) => {
+  ["one process", one],
+  ["two workers", two],
+])("a running server of %s", (_, { folder, served }) => {
   const file = join(folder, "api_keys.json");
 
   it("takes a key from `keys create`, and refuses it after `keys revoke`", async () => {
