@@ -203,7 +203,7 @@ describe.skipIf(world === null)("the hosted pages in a browser", () => {
       (await page.locator("form label, form legend").allInnerTexts()).map((label) => label.trim()),
     ).toEqual(["Full name", "Date of birth", "Sandbox decision", "Approve", "Reject"]);
     await inspect(page, "1-form");
-    await ramp.sandbox.set({ settleMs: 1500 });
+    await ramp.sandbox.set({ settleMs: 4000 });
     await fillIn(page, "Approve");
     await titled(page, "Checking your details");
     await inspect(page, "2-checking");
