@@ -37,7 +37,7 @@ describe("workers on the embedded database", () => {
     for (const url of [data, data, data, ramp])
       expect(statusAndBody(await sendRequest(url, "/health"))).toEqual([
         200,
-        { status: "ok", database_connected: true },
+        expect.objectContaining({ database_connected: true }),
       ]);
     expect((await running.stop()).code).toBe(0);
     expect(existsSync(join(folder, ".data/postgres/data/postmaster.pid"))).toBe(false);
@@ -53,7 +53,7 @@ describe("the ramp beside workers", () => {
     const isUp = async (): Promise<void> => {
       expect(statusAndBody(await sendRequest(ramp, "/health"))).toEqual([
         200,
-        { status: "ok", database_connected: true },
+        expect.objectContaining({ database_connected: true }),
       ]);
       expect(statusAndBody(await sendRequest(data, "/v1/flows/first"))).toEqual([200, [{ n: 1 }]]);
     };
