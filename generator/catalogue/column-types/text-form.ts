@@ -8,7 +8,7 @@ export interface TextForm {
 
 const PLAIN: TextForm = { family: "text", digits: null };
 
-/** Families of types whose values have a text of their own, by name. Dates and UUIDs are told apart by their JSON format. */
+/** Families of types whose values have a text of their own, by name. Their JSON format distinguishes dates and UUIDs. */
 const FAMILIES: readonly (readonly [names: RegExp, family: string])[] = [
   [/^(?:timetz|time with time zone)$/, "time with time zone"],
   [/^(?:time|time without time zone|time64)$/, "time"],
