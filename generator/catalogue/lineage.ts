@@ -1,3 +1,4 @@
+import { showsOnlyHash } from "../manifest/graph.js";
 import type { Manifest } from "../manifest/manifest.js";
 import type { Model } from "../manifest/model.js";
 import { byText } from "../manifest/strings.js";
@@ -29,9 +30,9 @@ export function lineageText(lineage: Lineage): string {
 }
 
 /**
- * Marks columns as private that have the name of a private column of an upstream node, or of a node with the same
- * relation, and endpoints over the relation of a private node. `routewright lint` checks whether the SQL between the two
- * selects that column.
+ * Marks columns as private that have the name of a private column of an upstream node, unless only a hash of it is passed
+ * on, or of a node with the same relation, and endpoints over the relation of a private node. `routewright lint` checks
+ * whether the SQL between the two selects that column.
  */
 export function withInheritedPrivacy(
   entries: readonly CatalogueEntry[],
@@ -51,14 +52,16 @@ export function withInheritedPrivacy(
       .filter((name) => names.has(folded(name)));
     // Most endpoints have none, and finding the upstream nodes takes much longer.
     if (candidates.length === 0) return facts === entry.facts ? entry : { ...entry, facts };
-    const inherited = new Set(
-      [...ancestorsOf(entry.uniqueId, manifest).map((id) => nodes.get(id)), twin].flatMap(
-        (node) => node?.privateColumns.map(folded) ?? [],
-      ),
-    );
     const columns = new Map(facts.columns);
-    for (const name of candidates.filter((candidate) => inherited.has(folded(candidate))))
-      columns.set(name, { ...(columns.get(name) ?? NO_FACTS), isPrivate: true });
+    for (const name of candidates) {
+      const above = ancestorsOf(entry.uniqueId, name, manifest).map((id) => nodes.get(id));
+      if (
+        [...above, twin].some((node) =>
+          node?.privateColumns.some((marked) => folded(marked) === folded(name)),
+        )
+      )
+        columns.set(name, { ...(columns.get(name) ?? NO_FACTS), isPrivate: true });
+    }
     return { ...entry, facts: { ...facts, columns } };
   });
 }
@@ -75,10 +78,14 @@ function markedModel({ uniqueId, isPrivate, columns, schema, alias }: Model) {
   return { uniqueId, isPrivate, privateColumns, relation: [schema, alias] as const };
 }
 
-/** All upstream nodes of a model. */
-function ancestorsOf(model: string, { graph }: Manifest): readonly string[] {
+/** The upstream nodes of a model that a column may come from: beyond a node that passes on a hash of it there are none. */
+function ancestorsOf(model: string, column: string, { graph }: Manifest): readonly string[] {
   const reached = new Set([model]);
-  for (const id of reached) for (const parent of graph.get(id)?.parents ?? []) reached.add(parent);
+  for (const id of reached) {
+    const node = graph.get(id);
+    if (node === undefined || showsOnlyHash(node, column)) continue;
+    for (const parent of node.parents) reached.add(parent);
+  }
   reached.delete(model);
   return [...reached];
 }

@@ -75,3 +75,23 @@ export function isView({ kind, materialized }: GraphNode): boolean {
 export function isEphemeral({ kind, materialized }: GraphNode): boolean {
   return kind === "model" && materialized === "ephemeral";
 }
+
+/** Functions whose result does not show the value. */
+const HASHES = "\\w*(?:md5|sha\\d+|hash|digest|hmac|fingerprint)\\w*";
+
+/** Whether a node's SQL passes a column on as a hash of itself only: `md5(email) as email`. */
+export function showsOnlyHash({ code }: GraphNode, column: string): boolean {
+  const name = column.replaceAll(/[^\p{L}\p{N}_]/gu, ".");
+  const hashed = new RegExp(
+    `\\b${HASHES}\\s*\\([^()]*\\b${name}\\b[^()]*\\)(?:::\\w+)?\\s+as\\s+"?${name}"?(?![\\w"])`,
+    "iu",
+  );
+  const bare = new RegExp(`(?<![\\w"])"?${name}"?(?![\\w"])`, "iu");
+  return (
+    code.length > 0 &&
+    code.every(
+      (sql) =>
+        hashed.test(sql) && !bare.test(sql.replaceAll(new RegExp(hashed, "giu"), "")) && !/\*/.test(sql),
+    )
+  );
+}

@@ -13,7 +13,7 @@ import {
 
 /** A model above, by two steps, has these columns. */
 const readsFrom =
-  (columns: Raw): Edit =>
+  (columns: Raw, sql: object = {}): Edit =>
   (model, manifest) => {
     const parent = (name: string, columns: Raw, nodes: string[]): Raw => ({
       resource_type: "model",
@@ -23,7 +23,7 @@ const readsFrom =
       depends_on: { nodes },
     });
     manifest.nodes["model.shop.customers"] = parent("customers", columns, []);
-    manifest.nodes["model.shop.joined"] = parent("joined", {}, ["model.shop.customers"]);
+    manifest.nodes["model.shop.joined"] = { ...parent("joined", {}, ["model.shop.customers"]), ...sql };
     model.depends_on = { nodes: ["model.shop.joined"] };
   };
 
@@ -167,6 +167,23 @@ export const ACCESS_CHANGES: readonly Row[] = [
     "exposing column-exposed email",
     "breaking column-removed email",
     readsFrom({ Email: { name: "Email", data_type: "text", meta: { pii: true } } }),
+  ),
+  ...(
+    [
+      ["a hash", "md5(c.email) as email", "compatible column-added email"],
+      ["itself and a hash", "md5(email) as email, email as id", "exposing column-exposed email"],
+    ] as const
+  ).map(([what, columns, forwards]) =>
+    row(
+      `a private column of a model above appears as ${what}`,
+      ({ columns: declared }) => (declared.email = { name: "email", data_type: "text" }),
+      forwards,
+      "breaking column-removed email",
+      readsFrom(
+        { email: { name: "email", data_type: "text", meta: { pii: true } } },
+        { compiled_code: `select ${columns} from staging.customers c` },
+      ),
+    ),
   ),
   row(
     "a column appears beside one that is private in a model above",

@@ -2,6 +2,16 @@ import { type Edit, retype, row, type Row, type } from "./feature-model.js";
 
 const numbersAsStrings: Edit = (model) => (model.config.meta.routewright = { numbers: "string" });
 
+/** Lists keep their numbers whatever their digits: no client has strings in them. */
+const WIDE_LISTS = [
+  ["integer[]", "bigint[]", "warning column-widened", "compatible column-narrowed"],
+  ["bigint[]", "numeric[]", "breaking column-retyped", "breaking column-scale-lowered"],
+  ["bigint[]", "numeric(20,0)[]", "warning column-widened", "compatible column-narrowed"],
+  ["numeric(18,2)[]", "numeric(18,0)[]", "breaking column-scale-lowered", "breaking column-retyped"],
+  ["numeric(10,2)[]", "numeric(20,2)[]", "warning column-widened", "compatible column-narrowed"],
+  ["double precision[]", "numeric[]", "warning column-number-changed", "breaking column-retyped"],
+] as const;
+
 /** Changes of the types of columns, and of how their values are served. */
 export const TYPE_CHANGES: readonly Row[] = [
   retype(
@@ -115,6 +125,15 @@ export const TYPE_CHANGES: readonly Row[] = [
   retype("reference", "text", "breaking column-retyped reference", "warning column-text-changed reference"),
   retype("labels", "text", "breaking column-retyped labels", "breaking column-retyped labels"),
   retype("labels", "integer[]", "breaking column-retyped labels", "breaking column-retyped labels"),
+  ...WIDE_LISTS.map(([from, to, forwards, backwards]) =>
+    row(
+      `column labels of ${from} becomes ${to}`,
+      type("labels", to),
+      `${forwards} labels`,
+      `${backwards} labels`,
+      type("labels", from),
+    ),
+  ),
   retype("payload", "text", "breaking column-retyped payload", "breaking column-retyped payload"),
   retype("payload", null, [], []),
   retype("id", "smallint", "compatible column-narrowed id", "warning column-widened id"),

@@ -1,5 +1,6 @@
 import { isTier, type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
 import { isWithinOneEdit, isPublished } from "../../catalogue/tags.js";
+import { showsOnlyHash } from "../../manifest/graph.js";
 import { textOr } from "../../manifest/json.js";
 import { PRIVATE_TAG, privateMarks } from "../../manifest/model.js";
 import { chain, plain, sentence } from "../../manifest/strings.js";
@@ -22,12 +23,12 @@ export const privateData: Check = {
     const byColumn = names
       .filter((column) => isServed(column, linted))
       .map((column) => {
-        const carriers = hashes(node, column)
+        const carriers = showsOnlyHash(node, column)
           ? []
           : ancestorsOf(
               node,
               project,
-              (child) => !hashes(child, column),
+              (child) => !showsOnlyHash(child, column),
               (parent) => carries(parent, column),
             );
         return [self, ...carriers].flatMap((source) => {
@@ -50,26 +51,6 @@ function strictest(sources: readonly MarkedSource[], { entry }: LintedEndpoint):
     .filter((source) => rank(source) > TIERS.indexOf(entry.endpoint.tier))
     .toSorted((one, other) => rank(other) - rank(one));
   return first === undefined ? [] : [first];
-}
-
-/** Functions whose result does not show the value. */
-const HASHES = "\\w*(?:md5|sha\\d+|hash|digest|hmac|fingerprint)\\w*";
-
-/** Whether a node's SQL passes a column on as a hash of itself only: `md5(email) as email`. */
-function hashes({ code }: Node, column: string): boolean {
-  const name = column.replaceAll(/[^\p{L}\p{N}_]/gu, ".");
-  const hashed = new RegExp(
-    `\\b${HASHES}\\s*\\([^()]*\\b${name}\\b[^()]*\\)(?:::\\w+)?\\s+as\\s+"?${name}"?(?![\\w"])`,
-    "iu",
-  );
-  const bare = new RegExp(`(?<![\\w"])"?${name}"?(?![\\w"])`, "iu");
-  return (
-    code.length > 0 &&
-    code.every(
-      (sql) =>
-        hashed.test(sql) && !bare.test(sql.replaceAll(new RegExp(hashed, "giu"), "")) && !/\*/.test(sql),
-    )
-  );
 }
 
 interface Mark {

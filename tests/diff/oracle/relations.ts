@@ -69,8 +69,9 @@ const DEFAULTS: Raw = feature().nodes["model.shop.sales"].columns;
 function castOf(name: string, type: string | null): string {
   const declared = type ?? DEFAULTS[name]?.data_type ?? "text";
   const bare = declared.replace(/ null$/, "");
-  const isNumber = /^(?:smallint|integer|bigint|numeric|double|real)/.test(bare) && !bare.endsWith("[]");
-  return isNumber ? `"${name}"::numeric::${bare}` : `"${name}"::text::${bare}`;
+  const isNumber = /^(?:smallint|integer|bigint|numeric|double|real)/.test(bare);
+  const through = isNumber ? (bare.endsWith("[]") ? "numeric[]" : "numeric") : "text";
+  return `"${name}"::${through}::${bare}`;
 }
 
 function literal(text: string | null): string {
@@ -130,7 +131,7 @@ const VALUES: Readonly<Record<string, (n: number) => string>> = {
   local_time: (n) => `2026-01-${day(n)} 10:00:00.5`,
   day: (n) => `2026-01-${day(n)}`,
   reference: (n) => `A0EEBC99-9C0B-4EF8-BB6D-6BB9BD3800${day(n)}`,
-  labels: (n) => `{${String(n)},2}`,
+  labels: (n) => `{${String(n)}.12345678901234567,2}`,
   payload: (n) => `{"a": ${String(n)}}`,
 };
 
