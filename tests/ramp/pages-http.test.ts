@@ -201,6 +201,20 @@ describe("a page's form", () => {
     expect(await requirementStatus(made)).not.toBe("PENDING");
   });
 
+  it("is not shown again after it was taken, also while another process looks the intent up", async () => {
+    await world.sandbox.set({ settleMs: 60_000 });
+    const made = await create();
+    const form = await formToken(made.path);
+    await ownerRows(
+      world.databaseUrl,
+      "UPDATE ramp.intents SET lease_owner = gen_random_uuid(), lease_expires_at = now() + interval '1 minute', next_poll_at = now() + interval '1 minute' WHERE id = $1",
+      [made.id],
+    );
+    await post(made.path, { ...FILLED, form });
+    await world.sandbox.set({ settleMs: 1_500 });
+    expect((await world.call("GET", made.path)).text).toContain("Checking your details");
+  });
+
   it("is refused without its token, with another link's, and from another site", async () => {
     const made = await create();
     const token = await formToken(made.path);

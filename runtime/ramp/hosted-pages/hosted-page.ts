@@ -14,12 +14,14 @@ import { FIELD_PREFIX, type FormState, UNTOUCHED } from "./form-view.js";
 import { page, type PageResponse, pageHeaders, problemPage } from "./layout.js";
 import { equalsInConstantTime, type OpenedPage, openLink, type PageKind, pageUrl } from "./link.js";
 import { confirmView, endView, formView, payView, type PageView, waitingView } from "./page-views.js";
-import { planPoll, stealLease } from "../intents/lease.js";
-import { processIfFree, processLeased } from "../intents/process-intent.js";
+import { stealLease } from "../intents/lease.js";
+import { processLeased } from "../intents/process-intent.js";
 import type { Intent } from "../intents/intent.js";
+import { applyOnboarding } from "../intents/apply-reply.js";
 import { createPayment } from "../intents/transitions.js";
 import { lockIntent } from "../intents/intent-rows.js";
 import { type ProjectId, newId } from "../database/id.js";
+import type { ProjectTransaction } from "../database/ramp-database.js";
 import { errorsOf, fieldsOf, type FormErrors, type FormInput, valuesOf } from "./requirement-form.js";
 /** A checkout link stays valid after its intent expires: the money can still be on its way, and the page shows the result. */
 const CHECKOUT_GRACE_MS = 24 * 60 * 60_000;
@@ -193,8 +195,12 @@ async function submitForm(
   const reply = await provider.submit(id, code, { fields: values });
   switch (reply.kind) {
     case "answer":
-      await ramp.database.inProject(projectId, (tx) => planPoll(tx, id));
-      await processIfFree(ramp, projectId, id, newId(), () => undefined);
+      // Recorded at once: a look-up of another process, begun before, would leave the customer at a form that was submitted.
+      await change(ramp, projectId, id, (tx, current) =>
+        reply.value.id === id && current.status === "COMPLIANCE_IN_PROGRESS"
+          ? applyOnboarding(tx, current, reply.value)
+          : null,
+      );
       return { kind: "taken" };
     case "refused":
       return { kind: "invalid", errors: new Map([["", reply.message]]) };
@@ -206,14 +212,26 @@ async function submitForm(
 }
 
 /** Creates the intent's transaction, unless it exists or the intent has expired, and orders it at the provider. */
-async function execute(ramp: RampContext, projectId: ProjectId, id: string): Promise<void> {
-  const leaseOwner = newId();
-  const begun = await ramp.database.inProject(projectId, async (tx) => {
-    const intent = await lockIntent(tx, id);
+function execute(ramp: RampContext, projectId: ProjectId, id: string): Promise<void> {
+  return change(ramp, projectId, id, (tx, intent) => {
     const isOpen = intent.status === "PENDING_PAYMENT" && intent.expiresAt > ramp.now();
-    if (intent.transaction !== null || !isOpen) return null;
-    stealLease(tx, id, leaseOwner, ramp.polling);
-    return { ...createPayment(tx, intent), leaseOwner };
+    return intent.transaction === null && isOpen ? createPayment(tx, intent) : null;
   });
-  if (begun) await processLeased(ramp, projectId, begun, leaseOwner, () => undefined);
+}
+
+/** Records a change of an intent and processes it. `record` returns null when the intent has moved on. */
+async function change(
+  ramp: RampContext,
+  projectId: ProjectId,
+  id: string,
+  record: (tx: ProjectTransaction, intent: Intent) => Intent | null,
+): Promise<void> {
+  const leaseOwner = newId();
+  const changed = await ramp.database.inProject(projectId, async (tx) => {
+    const intent = record(tx, await lockIntent(tx, id));
+    // The lease owner has not seen this change: this request carries it out.
+    if (intent !== null) stealLease(tx, id, leaseOwner, ramp.polling);
+    return intent && { ...intent, leaseOwner };
+  });
+  if (changed) await processLeased(ramp, projectId, changed, leaseOwner, () => undefined);
 }

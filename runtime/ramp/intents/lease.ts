@@ -170,14 +170,6 @@ export function pollNow(tx: ProjectTransaction, id: string): void {
   );
 }
 
-/** Plans a poll for now, or for the end of the lease, if the intent is polled at all. */
-export async function planPoll(tx: ProjectTransaction, id: string): Promise<void> {
-  await tx.rows(
-    `UPDATE ramp.intents SET ${SET_POLL_REQUESTED} WHERE ${OF_PROJECT} AND id = $1 AND next_poll_at IS NOT NULL`,
-    [id],
-  );
-}
-
 /**
  * For a provider's callback: plans a poll. False unless the intent belongs to the connection and one of the credential
  * versions that verified the callback. A terminal intent with a transaction is polled too: its payment can still be refunded.
