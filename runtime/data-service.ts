@@ -9,6 +9,7 @@ import type { RequestRecord } from "./operations/request-counters.js";
 import { withoutFormat } from "./response/content-negotiation.js";
 import type { Environment } from "./operations/environment.js";
 import { KeyFileWatcher } from "./operations/key-file-watcher.js";
+import { adapterProblem, clickhouseAddress } from "./model/clickhouse-address.js";
 import type { Logger } from "./server/logger.js";
 import { listen, type RunningServer, type EarlyErrorHeaders } from "./server/listen.js";
 import { Usage } from "./operations/usage.js";
@@ -58,6 +59,7 @@ export interface DataService extends RunningServer {
 export async function startDataService(options: DataServiceOptions): Promise<DataService> {
   const { environment, databaseUrl, title, active, refresh, log } = options;
   const { builds = new BuildRecords() } = options;
+  requireAdapter(active.current, databaseUrl);
   const usage = openUsage(environment, databaseUrl, log);
   const metrics: Metrics = new Metrics(() => ({
     ...active.current,
@@ -110,8 +112,17 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     builds,
     metrics,
     readKeys: () => watcher?.check(),
-    activate: (next) => activate(active, next, gateway.warehouse),
+    activate: async (next) => {
+      requireAdapter(next, databaseUrl);
+      return activate(active, next, gateway.warehouse);
+    },
   };
+}
+
+/** Another database would answer with errors, or with rows of the same names that mean something else. */
+function requireAdapter({ adapter }: Pick<Release, "adapter">, databaseUrl: string): void {
+  const problem = adapterProblem(adapter, clickhouseAddress(databaseUrl) !== null);
+  if (problem !== null) throw new Error(problem);
 }
 
 /** The missing relations of a release: the warehouse still knows those of endpoints that a refresh has removed. */

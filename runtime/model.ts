@@ -6,4 +6,4 @@ export { ERRORS, type ErrorCode } from "./model/errors.js";
 export { RATE_LIMITS, RATE_WINDOW_SECONDS } from "./model/tier.js";
 export { readGenerationEnvironment, type GenerationEnvironment } from "./operations/variables.js";
 export { digestOf, withOwnDigest } from "./model/digest.js";
-export { type ClickhouseAddress, clickhouseAddress } from "./model/clickhouse-address.js";
+export { adapterProblem, type ClickhouseAddress, clickhouseAddress } from "./model/clickhouse-address.js";

@@ -35,7 +35,8 @@ export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}):
   const warnings: Warning[] = [];
   const context = {
     defaultTier: options.defaultTier ?? "tier0",
-    nullableByDefault: manifest.nullableByDefault,
+    // Elsewhere columns are nullable unless declared otherwise.
+    nullableByDefault: manifest.adapter !== "clickhouse",
     owners: new Map<string, string>(),
   };
   for (const model of manifest.models) {
@@ -61,6 +62,7 @@ export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}):
       [...manifest.categories].filter(([name]) => linked.some(({ category }) => category === name)),
     ),
     defaultTier: context.defaultTier,
+    adapter: manifest.adapter,
   };
 }
 

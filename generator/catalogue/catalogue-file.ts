@@ -58,6 +58,8 @@ interface CatalogueRecord {
   readonly digest?: string;
   readonly title: string | null;
   readonly defaultTier: Tier;
+  /** Name of dbt's adapter; absent where the manifest does not name it. */
+  readonly adapter?: string;
   /** Absent where no category has a description. */
   readonly categories?: Readonly<Record<string, string>>;
   readonly endpoints: readonly EndpointRecord[];
@@ -81,6 +83,7 @@ export function catalogueText(
     digest: "",
     title,
     defaultTier: catalogue.defaultTier,
+    ...(catalogue.adapter !== null && { adapter: catalogue.adapter }),
     ...(catalogue.categories.size > 0 && { categories: Object.fromEntries(catalogue.categories) }),
     endpoints: records.map((record) => new JsonText(record)),
     sources: sourcesOf(catalogue),
@@ -195,7 +198,7 @@ export function readCatalogue(text: string, location = "catalogue.json"): Catalo
     return failed(
       `${location} is damaged: it lists ${visible(JSON.stringify(repeated))} twice. ${REGENERATE}`,
     );
-  const { title, defaultTier, skipped, sources } = record;
+  const { title, defaultTier, adapter = null, skipped, sources } = record;
   const categories = new Map(Object.entries(record.categories ?? {}));
   const entries = record.endpoints.map((one) => ({
     ...entryOf(one),
@@ -204,7 +207,7 @@ export function readCatalogue(text: string, location = "catalogue.json"): Catalo
   return {
     ok: true,
     title,
-    catalogue: { entries, skipped, warnings: [], categories, lineage: new Map(), defaultTier },
+    catalogue: { entries, skipped, warnings: [], categories, lineage: new Map(), defaultTier, adapter },
   };
 }
 

@@ -110,11 +110,12 @@ export const CATALOGUE_SCHEMA = record(
     digest: text,
     title: textOrNull,
     defaultTier: tier,
+    adapter: text,
     endpoints: { type: "array", items: endpoint },
     skipped: { type: "array", items: skipped },
     categories: { type: "object", additionalProperties: text },
     sources: { type: "object", additionalProperties: text },
     files: { type: "object", additionalProperties: text },
   },
-  ["categories", "sources", "digest", "files"],
+  ["adapter", "categories", "sources", "digest", "files"],
 );

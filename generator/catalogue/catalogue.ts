@@ -97,6 +97,8 @@ export interface Catalogue {
   readonly skipped: readonly Skipped[];
   /** Tier of the endpoints whose model has no tier tag. */
   readonly defaultTier: Tier;
+  /** Name of dbt's adapter, such as `clickhouse`; null where the manifest, or a file of before, does not name it. */
+  readonly adapter: string | null;
   /** Problems that are no reason to skip a model. */
   readonly warnings: readonly Warning[];
   /** Descriptions of categories, by name. */

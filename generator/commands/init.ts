@@ -7,7 +7,7 @@ import { parse } from "yaml";
 import { DEFAULTS, readConfig } from "../config.js";
 import { objectOr } from "../manifest/json.js";
 import { readManifest } from "../manifest/manifest.js";
-import { isAddress } from "../manifest/source.js";
+import { type Failure, isAddress } from "../manifest/source.js";
 import { type CliCommand, type CommandResult, EXIT } from "./command.js";
 import { packageJson, planOf, readText, type Step } from "./init/plan.js";
 
@@ -55,14 +55,14 @@ async function init(given: Flags): Promise<CommandResult> {
   const manifest =
     flags.manifest ?? reading.config.manifest ?? (projects.length === 1 ? projects[0]?.manifest : undefined);
   if (manifest === undefined) return { exit: EXIT.error, errors: [noManifest(projects)] };
-  const problem = await manifestProblem(manifest, flags.manifest !== undefined);
-  if (problem !== null) return { exit: EXIT.error, errors: [problem] };
+  const found = await adapterOf(manifest, flags.manifest !== undefined);
+  if (!found.ok) return { exit: EXIT.error, errors: [found.problem] };
   const { catalog, title, defaultTier, ci = "none", docker = false } = flags;
   const out = reading.config.out ?? flags.out ?? DEFAULTS.out;
   const config = { manifest, catalog, out, title, defaultTier };
   const steps = planOf({ config, out, ci: ci === "none" ? null : ci, docker }, reading.file);
   for (const step of steps) write(step);
-  return { exit: EXIT.ok, output: report(steps, manifest) };
+  return { exit: EXIT.ok, output: report(steps, manifest, found.adapter) };
 }
 
 function noManifest(projects: readonly DbtProject[]): string {
@@ -72,11 +72,14 @@ function noManifest(projects: readonly DbtProject[]): string {
   return `There are several dbt projects: name one's manifest with --manifest: ${names}.`;
 }
 
-/** A manifest that is named must be one; that of a project may be there once dbt has run. */
-async function manifestProblem(manifest: string, isNamed: boolean): Promise<string | null> {
-  if (isAddress(manifest) || (!isNamed && !existsSync(manifest))) return null;
+/** dbt's adapter; null where it is not known. A manifest that is named must be one; that of a project may be there once dbt has run. */
+async function adapterOf(
+  manifest: string,
+  isNamed: boolean,
+): Promise<{ readonly ok: true; readonly adapter: string | null } | Failure> {
+  if (isAddress(manifest) || (!isNamed && !existsSync(manifest))) return { ok: true, adapter: null };
   const reading = await readManifest(manifest);
-  return reading.ok ? null : reading.problem;
+  return reading.ok ? { ok: true, adapter: reading.manifest.adapter } : reading;
 }
 
 function write({ file, text, action }: Step): void {
@@ -87,11 +90,22 @@ function write({ file, text, action }: Step): void {
 
 const DONE = { create: "created", "add to": "added to", keep: "kept" } as const;
 
-function report(steps: readonly Step[], manifest: string): string {
+function report(steps: readonly Step[], manifest: string, adapter: string | null): string {
   const lines = steps.map(
     ({ file, action, why }) => `${DONE[action].padEnd(9)}${file}${why === "" ? "" : ` (${why})`}`,
   );
-  return `${[...lines, "", "Next:", ...nextCommands(manifest).map((line) => `  ${line}`)].join("\n")}\n`;
+  const next = nextCommands(manifest).map((line) => `  ${line}`);
+  return `${[...lines, "", "Next:", ...next, "", "Variables:", ...variablesOf(adapter)].join("\n")}\n`;
+}
+
+/** Of the database that dbt builds the models in. */
+function variablesOf(adapter: string | null): readonly string[] {
+  return adapter === "clickhouse"
+    ? [
+        "  DATABASE_URL=clickhouse://user:password@host:8123/database   (clickhouses:// for TLS)",
+        "  Usage and the ramp store in PostgreSQL: for them set CLICKHOUSE_URL to this address, DATABASE_URL to PostgreSQL",
+      ]
+    : ["  DATABASE_URL=postgres://user:password@host:5432/database   (unset: an embedded PostgreSQL)"];
 }
 
 /** Three commands: what is missing first, then those that come after it. */

@@ -11,7 +11,7 @@ import { verifyIndexes } from "../verify/indexes.js";
 import { type Mismatch, postgresRelations, verifyRelations } from "../verify/relations.js";
 import { type CliCommand, type CommandResult, EXIT, OPTIONS, withSettings } from "./command.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
-import { type ClickhouseAddress, clickhouseAddress } from "@routewright/runtime/model";
+import { adapterProblem, type ClickhouseAddress, clickhouseAddress } from "@routewright/runtime/model";
 import { type DatabaseOutcome, queryDatabase, readClickhouse } from "./database.js";
 
 export interface VerifyOptions extends RevisionOptions {
@@ -73,6 +73,8 @@ export async function verify(options: VerifyOptions): Promise<CommandResult> {
   if (!revision.ok) return { exit: EXIT.error, errors: [revision.problem] };
   const { catalogue } = revision;
   const { clickhouse = null } = options;
+  const problem = adapterProblem(catalogue.adapter, clickhouse !== null);
+  if (problem !== null) return { exit: EXIT.error, errors: [problem] };
   const found =
     clickhouse === null
       ? await verifyPostgres(catalogue, options)

@@ -27,8 +27,8 @@ export interface Manifest {
   readonly tests: ReadonlyMap<string, readonly string[]>;
   /** Descriptions of categories (generator/README.md, Paths). */
   readonly categories: ReadonlyMap<string, string>;
-  /** Whether columns are nullable unless declared otherwise: in every engine but ClickHouse. */
-  readonly nullableByDefault: boolean;
+  /** Name of dbt's adapter, such as `postgres`; null where the manifest does not name it. */
+  readonly adapter: string | null;
   readonly warnings: readonly string[];
 }
 
@@ -73,7 +73,6 @@ export function manifestOfJson(value: unknown, location: string): ManifestReadin
     .map(([id, node]) => modelOf(id, node as JsonObject, testsOf))
     .sort((a, b) => byText(a.uniqueId, b.uniqueId));
   const adapter = textOr(objectOr(metadata)["adapter_type"], "");
-  const nullableByDefault = adapter !== "clickhouse";
   const warnings = versionWarnings(version[1], schema);
   const others = otherNodes(nodes, objectOr(sources), objectOr(disabled));
   return {
@@ -84,7 +83,7 @@ export function manifestOfJson(value: unknown, location: string): ManifestReadin
       graph: graphOf(nodes, adapter),
       tests: testsByNode(nodes),
       categories: categoriesOf(models, objectOr(docs)),
-      nullableByDefault,
+      adapter: adapter || null,
       warnings,
     },
   };

@@ -80,6 +80,7 @@ class RenderJob {
         hash,
         models: reading.manifest.models.length,
         defaultTier,
+        adapter: catalogue.adapter,
         openApi,
         documentation,
         modules,

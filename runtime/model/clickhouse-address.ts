@@ -45,3 +45,11 @@ function parseHost(text: string, defaultPort: number): ClickhouseHost | null {
   if (hostname === "" || username !== "" || pathname !== "/" || search !== "") return null;
   return { hostname: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? defaultPort : Number(port) };
 }
+
+/** Why a database cannot serve the models of dbt's `adapter`; null where it can, or the adapter is not known. */
+export function adapterProblem(adapter: string | null, isClickhouse: boolean): string | null {
+  if (adapter === null || (adapter === "clickhouse") === isClickhouse) return null;
+  return isClickhouse
+    ? `The models are built by dbt-${adapter}, and the database is ClickHouse: set DATABASE_URL to a postgres:// address, and no CLICKHOUSE_URL.`
+    : "The models are built by dbt-clickhouse, and the database is PostgreSQL: set DATABASE_URL, or CLICKHOUSE_URL beside it, to a clickhouse:// address.";
+}

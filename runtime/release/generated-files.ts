@@ -11,6 +11,8 @@ export interface GeneratedFiles {
   readonly files: ReadonlyMap<string, Buffer>;
   /** Tier of endpoints without a tier tag, as the folder was generated. */
   readonly defaultTier: Tier;
+  /** Name of dbt's adapter; null where the folder does not name it. */
+  readonly adapter: string | null;
   /** Number of tagged models without an endpoint, without those that their authors exclude. */
   readonly skippedModels: number;
 }
@@ -48,7 +50,7 @@ function readOnce(folder: string, { allowEdited = false }: ReadOptions): Generat
     throw new Error(
       `${folder} is not a generated folder, it has no ${CATALOGUE}: run \`routewright generate\`, or name another folder.`,
     );
-  const { schemaVersion, defaultTier, files, skipped } = parsedCatalogue(catalogue, folder);
+  const { schemaVersion, defaultTier, adapter, files, skipped } = parsedCatalogue(catalogue, folder);
   if (typeof schemaVersion === "number") requireSchema(`${folder} has`, schemaVersion);
   if (!isTier(defaultTier) || typeof files !== "object" || files === null) throw damaged(folder);
   const listed = new Map(Object.entries(files as Record<string, unknown>));
@@ -63,7 +65,12 @@ function readOnce(folder: string, { allowEdited = false }: ReadOptions): Generat
     if (!isIntact(catalogue)) problems.unshift(`${CATALOGUE} is not as it was generated`);
     if (problems.length > 0) throw new Error(edited(folder, problems));
   }
-  return { files: found, defaultTier, skippedModels: countSkipped(skipped) };
+  return {
+    files: found,
+    defaultTier,
+    adapter: typeof adapter === "string" ? adapter : null,
+    skippedModels: countSkipped(skipped),
+  };
 }
 
 function countSkipped(skipped: unknown): number {

@@ -11,7 +11,7 @@ import { isTier } from "../model/tier.js";
 const PACKAGE = "@routewright/runtime";
 
 /** The compiled content of a generated folder. */
-interface GeneratedFolder extends Pick<GeneratedFiles, "defaultTier" | "skippedModels"> {
+interface GeneratedFolder extends Pick<GeneratedFiles, "defaultTier" | "adapter" | "skippedModels"> {
   readonly modules: readonly CompiledModule[];
   /** The OpenAPI document, as UTF-8 and parsed. */
   readonly openApi: { readonly bytes: Uint8Array; readonly document: OpenApi };
@@ -33,7 +33,7 @@ export async function readGenerated(
   cacheDir: string,
   allowEdited = false,
 ): Promise<GeneratedFolder> {
-  const { files, defaultTier, skippedModels } = await readGeneratedFiles(folder, { allowEdited });
+  const { files, ...facts } = await readGeneratedFiles(folder, { allowEdited });
   const textOf = (file: string): string => files.get(file)?.toString() ?? "";
   const cacheFile = join(cacheDir, "routes.json");
   const cache = readScriptCache(cacheFile);
@@ -44,8 +44,7 @@ export async function readGenerated(
     modules,
     openApi: openApiOf(files.get("openapi.json"), join(folder, "openapi.json")),
     documentation: { catalogue: textOf("catalogue.json"), lineage: textOf("lineage.json") },
-    defaultTier,
-    skippedModels,
+    ...facts,
   };
 }
 

@@ -19,6 +19,8 @@ export interface RenderedManifest {
   readonly models: number;
   /** Tier of endpoints without a tier tag. */
   readonly defaultTier: Tier;
+  /** Name of dbt's adapter; null where the manifest does not name it. */
+  readonly adapter: string | null;
   /** The OpenAPI document, as UTF-8. */
   readonly openApi: Uint8Array;
   readonly documentation: Documentation;
@@ -109,11 +111,12 @@ const NO_ENDPOINT =
   "The manifest has no endpoint: it is probably broken and was not activated. To serve no endpoint, restart the server.";
 
 function releaseOf(rendering: RenderedManifest): Release {
-  const { openApi, documentation, modules, heldBack = [], ...manifest } = rendering;
+  const { openApi, documentation, modules, adapter, heldBack = [], ...manifest } = rendering;
   return {
     openApi,
     documentation,
     modules,
+    adapter,
     skippedModels: manifest.skipped.length,
     manifest: { ...manifest, heldBack, loadedAt: Date.now() },
   };

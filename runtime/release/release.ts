@@ -14,6 +14,8 @@ export interface Release {
   readonly modules: readonly CompiledModule[];
   /** Number of models tagged for the API that have no endpoint. */
   readonly skippedModels: number;
+  /** Name of dbt's adapter; null where it is not known. */
+  readonly adapter: string | null;
   /** Its manifest; null for a generated folder. */
   readonly manifest: ManifestVersion | null;
 }
@@ -60,6 +62,7 @@ export interface LoadedRelease {
   readonly openApi: Uint8Array;
   readonly documentation: Documentation;
   readonly skippedModels: number;
+  readonly adapter: string | null;
   readonly manifest: ManifestVersion | null;
 }
 
@@ -73,17 +76,14 @@ export interface ActiveRelease {
  *
  * @throws when a module does not load
  */
-export function loadRelease(
-  { openApi, documentation, modules, skippedModels, manifest }: Release,
-  previous: LoadedRelease | null,
-): LoadedRelease {
+export function loadRelease({ modules, ...release }: Release, previous: LoadedRelease | null): LoadedRelease {
   const loaded = new Map(
     [...(previous?.endpoints.values() ?? [])].map((endpoint) => [endpoint.digest, endpoint]),
   );
   const endpoints = modules.map((module) => loaded.get(module.digest) ?? evaluateModule(module));
   const byPath = new Map(endpoints.map((endpoint) => [endpoint.spec.path, endpoint]));
   if (byPath.size < endpoints.length) throw new Error(duplicatePath(modules, endpoints));
-  return { endpoints: byPath, openApi, documentation, skippedModels, manifest };
+  return { ...release, endpoints: byPath };
 }
 
 /** One of the two would be lost, with its tier. */
@@ -122,13 +122,9 @@ export async function readGeneratedRelease({
   apiTitle,
   allowEdited,
 }: GeneratedReleaseOptions): Promise<GeneratedRelease> {
-  const { modules, openApi, documentation, defaultTier, skippedModels } = await readGenerated(
-    generated,
-    `${dataDir}/cache`,
-    allowEdited,
-  );
+  const { openApi, defaultTier, ...folder } = await readGenerated(generated, `${dataDir}/cache`, allowEdited);
   const { bytes, document } = openApi;
-  const release = { modules, openApi: bytes, documentation, skippedModels, manifest: null };
+  const release = { ...folder, openApi: bytes, manifest: null };
   if (apiTitle === null) return { title: document.info.title, release, defaultTier };
   const text = JSON.stringify({ ...document, info: { ...document.info, title: apiTitle } });
   return { title: apiTitle, release: { ...release, openApi: Buffer.from(text) }, defaultTier };

@@ -45,6 +45,9 @@ Next:
   npm install routewright @routewright/runtime
   npx routewright generate
   npx routewright keys create --user me --tier tier3
+
+Variables:
+  DATABASE_URL=postgres://user:password@host:5432/database   (unset: an embedded PostgreSQL)
 `,
     });
     const files = ownFiles(repo);

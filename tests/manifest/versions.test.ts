@@ -166,7 +166,7 @@ describe("a manifest of schema", () => {
       ]),
       tests: new Map([["model.shop.api_volume", ["test.shop.not_null_api_volume_day.1"]]]),
       categories: new Map(),
-      nullableByDefault: true,
+      adapter: "postgres",
       warnings: [],
     });
   });

@@ -20,7 +20,7 @@ export function manifestOf(
   return {
     metadata: {
       dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json",
-      adapter_type: "postgres",
+      adapter_type: process.env["TEST_ENGINE"] ?? "postgres",
       project_name: "test",
       ...metadata,
     },

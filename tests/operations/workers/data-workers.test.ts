@@ -20,6 +20,7 @@ function releaseOf(hash: string | null): Release {
     documentation: { catalogue: "", lineage: "" },
     modules: [],
     skippedModels: 0,
+    adapter: null,
     manifest,
   };
 }

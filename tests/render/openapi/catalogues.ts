@@ -61,6 +61,7 @@ export function catalogue(...entries: readonly CatalogueEntry[]): Catalogue {
     categories: new Map(),
     lineage: new Map(),
     defaultTier: "tier0",
+    adapter: null,
   };
 }
 
