@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { selectColumns } from "../../runtime/warehouse/postgres/postgres-select.js";
+import { selectText } from "../../runtime/warehouse/postgres/postgres-select.js";
 import type { ResultColumns } from "../../runtime/warehouse/warehouse.js";
 import { ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
@@ -183,7 +183,7 @@ describe("an index serves the filter on", () => {
       { name: "p", column, operator: "IN", type: "string_list", value: [selected] },
     ] as const) {
       const selection = { conditions: [condition], sort: [], page: null };
-      const { text, values } = selectColumns([schema, "large"], shape, selection);
+      const { text, values } = selectText([schema, "large"], shape, selection);
       const plan = await query(`EXPLAIN ${text}`, values);
       expect(JSON.stringify(plan)).toMatch(new RegExp(`large_${column}_idx`));
       const [found] = await query(text, values);

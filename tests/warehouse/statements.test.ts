@@ -3,7 +3,12 @@ import { describe, expect, it } from "vitest";
 import type { Condition, Selection } from "../../runtime/model/query.js";
 import type { ResultColumns } from "../../runtime/warehouse/warehouse.js";
 import { describe as describeRelation } from "../../runtime/warehouse/postgres/postgres-columns.js";
-import { selectColumns, selectEach, selectRows } from "../../runtime/warehouse/postgres/postgres-select.js";
+import {
+  selectEach,
+  selectRows,
+  selectText,
+  VALUE_SEPARATOR,
+} from "../../runtime/warehouse/postgres/postgres-select.js";
 import { rowWriter } from "../../runtime/warehouse/postgres/row-text.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 
@@ -25,11 +30,11 @@ const schema = await ownSchema(`
 const NOTHING: Selection = { conditions: [], sort: [], page: null };
 const ID_SHAPE = SHAPE.slice(0, 1);
 const wholeJson = (shape: ResultColumns, selection: Selection) =>
-  selectColumns(["sch", "rel"], shape, selection);
+  selectText(["sch", "rel"], shape, selection);
 
 /** The statement around the selected rows of one integer column. `limit`: where the page may be too long. */
 const around = (rows: string, limit = " AND count(*) <= 1000"): string =>
-  `SELECT string_agg(coalesce("c0", E'\\x1e'), E'\\x1f'), count(*) AS found FROM (SELECT coalesce(t."id", NULL::int4)::text AS "c0" FROM (${rows}) t OFFSET 0) v HAVING (0 + octet_length(string_agg(coalesce("c0", E'\\x1e'), E'\\x1f')) > 2097152) IS NOT TRUE${limit}`;
+  `SELECT string_agg(r, E'\\x1f'), count(*) AS found FROM (SELECT concat_ws(E'\\x1f', coalesce("c0", E'\\x1e')) AS r FROM (SELECT coalesce(t."id", NULL::int4)::text AS "c0" FROM (${rows}) t OFFSET 0) u OFFSET 0) v HAVING count(r) = count(*) AND (octet_length(string_agg(r, E'\\x1f')) > 2097152) IS NOT TRUE${limit}`;
 
 const selectId = (tail: string): string => `SELECT s."id" FROM "sch"."rel" AS s${tail}`;
 
@@ -55,9 +60,9 @@ async function textsOf({ text, values }: { text: string; values: readonly unknow
 /** The same statement on the real relation. */
 async function found(selection: Partial<Selection>, shape: ResultColumns = SHAPE): Promise<Found> {
   const whole = { ...NOTHING, ...selection };
-  const [row = []] = await textsOf(selectColumns([schema, "plain"], shape, whole));
-  const count = Number(row[shape.length]);
-  const text = rowWriter(shape, "json").ofColumns(row, count, count);
+  const [row = []] = await textsOf(selectText([schema, "plain"], shape, whole));
+  const count = Number(row[1]);
+  const text = rowWriter(shape, "json").ofText(row[0] ?? "", count, count);
   return { rows: JSON.parse(`[${String(text)}]`), found: count };
 }
 
@@ -282,10 +287,19 @@ describe("a selection", () => {
       CREATE TABLE "${schema}".large AS SELECT repeat('x', ${String(bytes)}) AS v FROM generate_series(1, ${String(rows)})`);
     const selection = { ...NOTHING, page: { limit, offset: 0, lookAhead: false } };
     const large = [{ name: "v", type: "text" }];
-    expect(await textsOf(selectColumns([schema, "large"], large, selection))).toEqual([]);
+    expect(await textsOf(selectText([schema, "large"], large, selection))).toEqual([]);
     expect((await textsOf(selectRows([schema, "large"], large, selection))).slice(0, 1)).toEqual(
       rows === 1 ? [[null, "f"]] : [["x".repeat(bytes), "t"]],
     );
+  });
+
+  it("reads more columns than a function of PostgreSQL takes arguments", async () => {
+    const wide = Array.from({ length: 250 }, (_, i) => ({ name: `c${String(i)}`, type: "int4" }));
+    await query(
+      `CREATE TABLE "${schema}".wide AS SELECT ${wide.map(({ name }, i) => `${String(i)} AS ${name}`).join(", ")}`,
+    );
+    const [row = []] = await textsOf(selectText([schema, "wide"], wide, NOTHING));
+    expect(row[0]?.split(VALUE_SEPARATOR)).toEqual(wide.map((_, i) => String(i)));
   });
 
   it("quotes every name", () => {

@@ -26,8 +26,8 @@ const MAX_PLANS = 200;
 /** Building a statement takes longer than the rest of a small request. By served columns, then by form of the selection. */
 const plans = new WeakMap<ResultColumns, Map<string, Plan<Selection>>>();
 
-/** How a statement returns the rows: one text per column, rows within the bounds of a buffered result, or all rows. */
-type Use = "columns" | "rows" | "each";
+/** How a statement returns the rows: as one text, as rows within the bounds of a buffered result, or as all rows. */
+type Use = "text" | "rows" | "each";
 
 /** The statement, from the plan of its form, which is all of the selection except the values. */
 function planned(
@@ -78,26 +78,37 @@ function hasCommonLimit({ limit }: Page): boolean {
   return limit <= 10 || (limit <= 100 && limit % 5 === 0) || limit % 50 === 0 || limit > BUFFERED_ROWS;
 }
 
-/** Separates the values of a column, and stands for null. A value that contains the separator, or is the mark, is rare. */
+/** Separates the values of all rows, and stands for null. A value that contains the separator, or is the mark, is rare. */
 export const VALUE_SEPARATOR = "\x1f";
 export const NULL_MARK = "\x1e";
 
 /**
- * Selects one row: the text of each column with `VALUE_SEPARATOR` between the values, then the number of rows, at most one
- * past the page and one past `BUFFERED_ROWS`. No row when a buffered result may not have so many or so large rows.
+ * Selects one row: the text of all values, row by row, with `VALUE_SEPARATOR` between them, then the number of rows, at most
+ * one past the page and one past `BUFFERED_ROWS`. No row when a buffered result may not have so many or so large rows.
  *
  * The SQL is that of PostgreSQL 14 and newer. Requires a session with time zone UTC and date style ISO.
  */
-export function selectColumns(relation: Relation, columns: ResultColumns, selection: Selection): Statement {
-  return planned("columns", relation, columns, selection, ({ served, ...parts }) => {
-    const isBounded = served.some(isUnbounded);
-    const texts = served.map((column, i) => joinedValues(column, i, isBounded));
-    const size = join([constant(0), ...texts.map((text) => sql`octet_length(${text})`)], " + ");
-    const rows = isPageBuffered(selection) ? EMPTY : sql` AND count(*) <= ${constant(BUFFERED_ROWS)}`;
-    const fits = isBounded ? sql` AND bool_and(fits) IS NOT FALSE` : EMPTY;
-    const having = sql`(${size} > ${constant(BUFFERED_BYTES)}) IS NOT TRUE${rows}${fits}`;
-    return sql`SELECT ${join([...texts, sql`count(*) AS found`], ", ")} FROM (${boundedRows({ served, ...parts })}) v HAVING ${having}`;
+export function selectText(relation: Relation, columns: ResultColumns, selection: Selection): Statement {
+  return planned("text", relation, columns, selection, (parts) => {
+    const text = joined(parts.served.map(markedValue));
+    const fitting = parts.served.some(isUnbounded) ? sql`CASE WHEN ${fits(parts)} THEN ${text} END` : text;
+    const rows = sql`SELECT ${fitting} AS r FROM (${bufferedRows(parts)}) u OFFSET 0`;
+    const all = sql`string_agg(r, E'\\x1f')`;
+    const isBounded = isPageBuffered(selection) ? EMPTY : sql` AND count(*) <= ${constant(BUFFERED_ROWS)}`;
+    return sql`SELECT ${all}, count(*) AS found FROM (${rows}) v HAVING count(r) = count(*) AND (octet_length(${all}) > ${constant(BUFFERED_BYTES)}) IS NOT TRUE${isBounded}`;
   });
+}
+
+/** PostgreSQL passes at most 100 arguments to a function. */
+const MAX_JOINED = 90;
+
+function joined(values: readonly Sql[]): Sql {
+  if (values.length === 0) return sql`''`;
+  if (values.length <= MAX_JOINED) return sql`concat_ws(E'\\x1f', ${join(values, ", ")})`;
+  const groups = Math.ceil(values.length / MAX_JOINED);
+  return joined(
+    Array.from({ length: groups }, (_, i) => joined(values.slice(i * MAX_JOINED, (i + 1) * MAX_JOINED))),
+  );
 }
 
 /** Selects the rows as text, and whether all fits into a buffered result: a value of a row that does not is null. */
@@ -106,8 +117,8 @@ export function selectRows(relation: Relation, columns: ResultColumns, selection
     const values = parts.served.map((column, i) =>
       isUnbounded(column) ? sql`CASE WHEN fits THEN ${nameOf(i)} END` : nameOf(i),
     );
-    const fits = parts.served.some(isUnbounded) ? sql`fits` : sql`true`;
-    return sql`SELECT ${join([...values, fits], ", ")} FROM (${boundedRows(parts)}) v`;
+    const rows = sql`SELECT *, ${fits(parts)} AS fits FROM (${bufferedRows(parts)}) u OFFSET 0`;
+    return sql`SELECT ${join([...values, sql`fits`], ", ")} FROM (${rows}) v`;
   });
 }
 
@@ -119,22 +130,23 @@ export function selectEach(relation: Relation, columns: ResultColumns, selection
 const nameOf = (i: number): Sql => identifier(`c${String(i)}`);
 
 /** A text that is the null mark becomes the separator, which tells the reader that the values are not these. */
-function joinedValues(column: ResultColumn, i: number, isBounded: boolean): Sql {
+function markedValue(column: ResultColumn, i: number): Sql {
   const name = nameOf(i);
   const value = sql`coalesce(${name}, E'\\x1e')`;
-  const marked =
-    kindOf(column) === "text" ? sql`CASE ${name} WHEN E'\\x1e' THEN E'\\x1f' ELSE ${value} END` : value;
-  return sql`string_agg(${marked}, E'\\x1f')${isBounded ? sql` FILTER (WHERE fits)` : EMPTY}`;
+  return kindOf(column) === "text" ? sql`CASE ${name} WHEN E'\\x1e' THEN E'\\x1f' ELSE ${value} END` : value;
 }
 
-/** The rows of a buffered result, and whether each is within its share of the bytes, which bounds the database's memory. */
-function boundedRows(parts: SelectParts): Sql<Selection> {
-  const rows = sql`${textRows(parts, bufferedLimit(parts.selection))} OFFSET 0`;
-  const lengths = parts.served.flatMap((column, i) =>
+/** The texts of the rows of a buffered result. */
+function bufferedRows(parts: SelectParts): Sql<Selection> {
+  return sql`${textRows(parts, bufferedLimit(parts.selection))} OFFSET 0`;
+}
+
+/** Whether a row is within its share of the bytes, which bounds the database's memory. */
+function fits({ served, selection }: SelectParts): Sql {
+  const lengths = served.flatMap((column, i) =>
     isUnbounded(column) ? [sql`coalesce(octet_length(${nameOf(i)}), 0)`] : [],
   );
-  if (lengths.length === 0) return rows;
-  return sql`SELECT *, ${join(lengths, " + ")} <= ${constant(rowShare(parts.selection))} AS fits FROM (${rows}) u OFFSET 0`;
+  return sql`${join([constant(0), ...lengths], " + ")} <= ${constant(rowShare(selection))}`;
 }
 
 function rowShare({ page }: Selection): number {

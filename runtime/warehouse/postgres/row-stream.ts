@@ -90,10 +90,10 @@ class SpooledRows implements RowChunks {
     this.#reading = this.#read(first, cursors);
   }
 
-  async next(): Promise<IteratorResult<string, StreamEnd>> {
+  async next(): Promise<IteratorResult<Buffer, StreamEnd>> {
     for (;;) {
-      const text = await this.#spool.shift();
-      if (text !== null) return { done: false, value: text };
+      const bytes = await this.#spool.shift();
+      if (bytes !== null) return { done: false, value: bytes };
       if (this.#error !== null) throw this.#error;
       if (!this.#isReading) return this.return();
       await new Promise<void>((resolve) => (this.#wakeReader = resolve));
@@ -132,7 +132,9 @@ class SpooledRows implements RowChunks {
     if (kept.length === 0) return;
     const before = this.#returned > 0 ? this.#separator : "";
     this.#returned += kept.length;
-    await this.#spool.push(before + this.#writer.ofRows(kept));
+    const text = this.#writer.ofRows(kept);
+    const bytes = typeof text === "string" ? Buffer.from(text) : text;
+    await this.#spool.push(Buffer.concat([Buffer.from(before), bytes]));
     this.#signal();
   }
 

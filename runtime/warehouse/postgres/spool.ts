@@ -48,7 +48,7 @@ interface Stored {
  */
 export class Spool {
   readonly #budget: SpoolBudget;
-  readonly #entries: (string | Stored)[] = [];
+  readonly #entries: (Buffer | Stored)[] = [];
   #memoryBytes = 0;
   #fileEntries = 0;
   #fileEnd = 0;
@@ -62,30 +62,30 @@ export class Spool {
     this.#budget = budget;
   }
 
-  /** Resolves once the text is stored: immediately while there is room, otherwise after the client has read more. */
-  async push(text: string): Promise<void> {
-    const length = Buffer.byteLength(text);
+  /** Resolves once the bytes are stored: immediately while there is room, otherwise after the client has read more. */
+  async push(bytes: Buffer): Promise<void> {
+    const { length } = bytes;
     for (;;) {
       if (this.#isClosed) return;
       if (this.#fitsInMemory(length)) {
         this.#memoryBytes += length;
-        this.#entries.push(text);
+        this.#entries.push(bytes);
         return;
       }
       const reads = this.#reads;
-      if (this.#budget.acquireDisk(length) && (await this.#store(text, length))) return;
+      if (this.#budget.acquireDisk(length) && (await this.#store(bytes))) return;
       // The client may have read more while the disk was tried.
       if (reads === this.#reads) await this.#change();
     }
   }
 
-  /** The text stored first; null when there is none. */
-  async shift(): Promise<string | null> {
+  /** The bytes stored first; null when there are none. */
+  async shift(): Promise<Buffer | null> {
     const entry = this.#entries.shift();
     if (entry === undefined) return null;
     try {
-      if (typeof entry !== "string") return await this.#load(entry);
-      this.#forgetMemory(Buffer.byteLength(entry));
+      if (!Buffer.isBuffer(entry)) return await this.#load(entry);
+      this.#forgetMemory(entry.length);
       return entry;
     } finally {
       this.#signal();
@@ -97,7 +97,7 @@ export class Spool {
     if (this.#isClosed) return;
     this.#isClosed = true;
     for (const entry of this.#entries.splice(0))
-      if (typeof entry !== "string") this.#budget.releaseDisk(entry.length);
+      if (!Buffer.isBuffer(entry)) this.#budget.releaseDisk(entry.length);
     this.#budget.releaseMemory(this.#memoryBytes);
     this.#signal();
     await this.#file?.close();
@@ -123,7 +123,8 @@ export class Spool {
   }
 
   /** False when the disk is full: the client must read first, as when the budget is used up. */
-  async #store(text: string, length: number): Promise<boolean> {
+  async #store(bytes: Buffer): Promise<boolean> {
+    const { length } = bytes;
     if (this.#fileEntries === 0) this.#fileEnd = 0;
     const position = this.#fileEnd;
     let isStored = false;
@@ -133,7 +134,7 @@ export class Spool {
         await this.#file.close();
         return true;
       }
-      await writeAll(this.#file, Buffer.from(text), position);
+      await writeAll(this.#file, bytes, position);
       isStored = !this.#hasClosed();
     } catch (error) {
       if (!isDiskFull(error)) throw error;
@@ -148,7 +149,7 @@ export class Spool {
     return true;
   }
 
-  async #load({ position, length }: Stored): Promise<string> {
+  async #load({ position, length }: Stored): Promise<Buffer> {
     const bytes = Buffer.alloc(length);
     try {
       const read = await this.#file?.read(bytes, 0, length, position);
@@ -158,7 +159,7 @@ export class Spool {
       this.#fileEntries--;
       this.#budget.releaseDisk(length);
     }
-    return bytes.toString("utf8");
+    return bytes;
   }
 
   #change(): Promise<void> {
