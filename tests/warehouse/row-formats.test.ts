@@ -232,7 +232,7 @@ describe("random rows of every type", async () => {
     expect(text === fromPsql("random", 0, RANDOM_ROWS)).toBe(true);
   }, 60_000);
 
-  it("are those of psql in pages of one text per column, and of rows where a value has the separator", async () => {
+  it("are those of psql in pages of one text, and of rows where a value has the separator", async () => {
     for (let offset = 0; offset < RANDOM_ROWS; offset += 25_000) {
       for (const name of ["clean", "random"]) {
         const expected = fromPsql(name, offset, offset + 1000);

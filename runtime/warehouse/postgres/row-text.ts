@@ -68,12 +68,8 @@ export class RowWriter {
       for (let i = 0; i < before.length; i++) {
         const each = value(row, i);
         text += before[i] ?? "";
-        text +=
-          plain[i] === true
-            ? each
-            : each === nullValue || each === null
-              ? this.#null
-              : (this.#columns[i]?.write(each) ?? this.#null);
+        if (each === null || each === nullValue) text += this.#null;
+        else text += plain[i] === true ? each : (this.#columns[i]?.write(each) ?? this.#null);
       }
       text += end;
       if (row % PIECE_ROWS !== PIECE_ROWS - 1) continue;
