@@ -2,7 +2,7 @@ import { Option } from "commander";
 import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import { DEFAULTS } from "../config.js";
-import type { ChangeKind } from "../diff/change.js";
+import type { Change } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readRevision } from "../diff/revision.js";
 import {
@@ -10,6 +10,7 @@ import {
   type Finding,
   type LintContext,
   type LintFailOn,
+  type RuleId,
   type RuleSeverities,
   shouldFail,
 } from "../lint/finding.js";
@@ -37,6 +38,8 @@ export interface LintOptions {
   readonly privateKey: readonly string[];
   readonly defaultTier: Tier;
   readonly severities?: RuleSeverities;
+  /** `YYYY-MM-DD`: sunsets are judged by it. */
+  readonly today: string;
   /** A revision as `diff` takes it: findings that it has too are not reported. */
   readonly base?: string | undefined;
   /** The generated folder that a base `git:<ref>` means. */
@@ -76,6 +79,7 @@ export function configureLint(command: CliCommand): void {
           ...settings,
           severities: settings.lint,
           generated: settings.out,
+          today: new Date().toISOString().slice(0, 10),
           terminal: terminalOf(process.stdout, process.env),
         }),
       ),
@@ -132,9 +136,9 @@ async function readProject(location: string, columns: WarehouseColumns): Promise
 
 function contextOf(
   { project }: ReadProject,
-  { defaultTier, privateKey, severities = {} }: LintOptions,
+  { defaultTier, privateKey, severities = {}, today }: LintOptions,
 ): LintContext {
-  return { project, defaultTier, privateKeys: [...PRIVATE_KEYS, ...privateKey], severities };
+  return { project, defaultTier, privateKeys: [...PRIVATE_KEYS, ...privateKey], severities, today };
 }
 
 type Known = { readonly ok: true; readonly isKnown: (finding: Finding) => boolean } | Failure;
@@ -142,7 +146,7 @@ type Known = { readonly ok: true; readonly isKnown: (finding: Finding) => boolea
 /**
  * Which findings the base has too. A manifest is linted itself. A generated folder or git revision holds endpoints and
  * skipped models only: a finding counts as known at an endpoint that has not changed since, or if the model was skipped
- * for the same problem.
+ * for the same problem, and a forgotten tag unless the model had an endpoint.
  */
 async function knownIn(base: string, head: ReadProject, options: LintOptions): Promise<Known> {
   const { defaultTier, generated = "generated", cwd = process.cwd() } = options;
@@ -157,10 +161,10 @@ async function knownIn(base: string, head: ReadProject, options: LintOptions): P
   if (!revision.ok) return revision;
   const sunsetPolicy = { today: "1970-01-01", minimumNoticeDays: DEFAULTS.minimumNoticeDays };
   const catalogue = catalogueOf(head.manifest, { defaultTier });
-  const changed = compareCatalogues(revision.catalogue, catalogue, sunsetPolicy).filter(
-    ({ kind }) => !WITHOUT_FINDINGS.has(kind),
-  );
-  const paths = new Set(changed.flatMap(({ endpoint, after }) => [endpoint, after]));
+  const changes = compareCatalogues(revision.catalogue, catalogue, sunsetPolicy);
+  const isNew = ({ rule, endpoint: path }: Finding): boolean =>
+    changes.some((change) => (change.endpoint === path || change.after === path) && mayCause(change, rule));
+  const models = new Set(revision.catalogue.entries.map(({ uniqueId }) => uniqueId));
   const skipped = new Set(
     revision.catalogue.skipped.flatMap(({ problems }) =>
       problems.map((problem) => identityOf({ rule: "skipped-model", ...problem })),
@@ -168,20 +172,29 @@ async function knownIn(base: string, head: ReadProject, options: LintOptions): P
   );
   return {
     ok: true,
-    isKnown: (finding) =>
-      finding.endpoint === null ? skipped.has(identityOf(finding)) : !paths.has(finding.endpoint),
+    isKnown: (finding) => {
+      if (finding.rule === "forgotten-tag") return !models.has(finding.model);
+      return finding.endpoint === null ? skipped.has(identityOf(finding)) : !isNew(finding);
+    },
   };
 }
 
-/** Kinds of change that make no finding of any rule. */
-const WITHOUT_FINDINGS: ReadonlySet<ChangeKind> = new Set([
-  "description-changed",
-  "successor-changed",
-  "endpoint-deprecated",
-  "sunset-brought-forward",
-  "sunset-put-off",
-  "deprecation-lifted",
-]);
+/** Whether a change can be the reason of a rule's finding. */
+function mayCause({ kind, after }: Change, rule: RuleId): boolean {
+  switch (kind) {
+    case "description-changed":
+      return after === null && (rule === "missing-description" || rule === "undescribed-parameter");
+    case "endpoint-deprecated":
+    case "sunset-brought-forward":
+      return rule === "past-sunset";
+    case "successor-changed":
+    case "sunset-put-off":
+    case "deprecation-lifted":
+      return false;
+    default:
+      return true;
+  }
+}
 
 /** What makes two findings of two runs the same: a message may count something that has grown. */
 function identityOf({ rule, model, path }: Pick<Finding, "rule" | "model" | "path">): string {

@@ -32,6 +32,14 @@ export const CHECKS = {
     "`access: private` says that nobody outside its group may use the model.",
   ),
   "unknown-key": error("Unknown key", "Nothing reads it: the setting that it means is not in force."),
+  "reserved-parameter": error(
+    "Parameter with a reserved name",
+    "Callers cannot use it, or take it for paging, sorting or a choice of fields.",
+  ),
+  "forgotten-tag": warning(
+    "Tag forgotten or misspelt",
+    "The model looks published and has no endpoint; nothing else says so.",
+  ),
   "missing-tier-tag": warning("No tier tag", "The endpoint has the default tier, which nobody chose for it."),
   "category-typo": warning("Category looks misspelt", "Correcting a path later breaks consumers."),
   "higher-tier-data": warning("Data of a higher tier", "Lower-tier callers can read data of a higher tier."),
@@ -52,6 +60,7 @@ export const CHECKS = {
     "Timestamp without a time zone",
     "It is served as UTC, which may not be what it means.",
   ),
+  "float-money": warning("Money as floating point", "Sums and comparisons are wrong by fractions of a cent."),
   "text-date-filter": warning(
     "Date filter on a text column",
     "It compares texts: only those that are ISO dates compare as dates.",
@@ -61,6 +70,11 @@ export const CHECKS = {
     "OpenAPI and typed clients know nothing about the values.",
   ),
   "undescribed-parameter": warning("Parameter without a description", "Callers see its name and type only."),
+  "missing-description": warning(
+    "Model or columns without a description",
+    "Callers see names and types only, in every kind of documentation.",
+  ),
+  "past-sunset": warning("Sunset has passed", "Callers were told to leave, and the endpoint still answers."),
 } as const;
 
 export type CheckId = keyof typeof CHECKS;
@@ -130,6 +144,8 @@ export interface LintContext {
   /** Keys of a `meta` that mark data as private. */
   readonly privateKeys: readonly string[];
   readonly severities?: RuleSeverities;
+  /** `YYYY-MM-DD`, for sunsets. */
+  readonly today: string;
 }
 
 export interface Check {

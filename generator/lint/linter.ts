@@ -19,6 +19,10 @@ import {
 } from "./finding.js";
 import { ancestorsOf, member, type Meta, type Node } from "./project.js";
 import {
+  floatMoney,
+  missingDescription,
+  pastSunset,
+  reservedParameter,
   textDateFilter,
   undescribedParameter,
   unknownKey,
@@ -27,6 +31,7 @@ import {
 } from "./rules/documentation.js";
 import {
   categoryTypo,
+  forgottenTags,
   higherTierData,
   missingTierTag,
   privateAccess,
@@ -57,7 +62,7 @@ export interface LintResult {
   readonly skipped: number;
 }
 
-/** Checks every endpoint of a manifest. Pure: same manifest, same result. */
+/** Checks every endpoint of a manifest. Pure: same manifest and day, same result. */
 export function lint(manifest: Manifest, context: LintContext): LintResult {
   const { entries, skipped, warnings } = catalogueOf(manifest, { defaultTier: context.defaultTier });
   const published = new Map(entries.map((entry) => [entry.uniqueId, entry]));
@@ -113,10 +118,9 @@ function lintModel(
   const subject = { model: node.uniqueId, file: node.file, endpoint: entry?.endpoint.path ?? null };
   const report = (rule: RuleId, violation: Violation): Finding[] =>
     findingOf(rule, violation, subject, run.context);
-  const found =
-    entry === null
-      ? []
-      : violationsIn({ model, entry, node }, run).flatMap(([rule, violation]) => report(rule, violation));
+  const violations =
+    entry === null ? unpublishedViolations(model, run) : violationsIn({ model, entry, node }, run);
+  const found = violations.flatMap(([rule, violation]) => report(rule, violation));
   const { valid, invalid } = suppressionsOf(node);
   const reasons = new Map<RuleId, string>(valid.map(({ rule, reason }) => [rule, reason]));
   const unused = valid.filter(
@@ -141,10 +145,15 @@ interface Published {
   readonly node: Node;
 }
 
-function violationsIn(
-  { model, entry, node }: Published,
-  run: Run,
-): readonly (readonly [CheckId, Violation])[] {
+type RuleViolation = readonly [CheckId, Violation];
+
+/** The one rule about models without an endpoint. */
+function unpublishedViolations(model: Model, { active }: Run): readonly RuleViolation[] {
+  const rule = "forgotten-tag";
+  return active.includes(rule) ? forgottenTags(model).map((violation) => [rule, violation]) : [];
+}
+
+function violationsIn({ model, entry, node }: Published, run: Run): readonly RuleViolation[] {
   const ancestors = ancestorsOf(node, run.context.project);
   const apiPath = model.api?.path ?? "$.meta.api";
   const warnings = run.warnings.filter((warning) => warning.model === model.uniqueId);
@@ -235,6 +244,9 @@ const CHECK_CODE: Readonly<Record<CheckId, Check>> = {
   "private-data": privateData,
   "private-access": privateAccess,
   "unknown-key": unknownKey,
+  "reserved-parameter": reservedParameter,
+  // It is about models without an endpoint.
+  "forgotten-tag": { find: () => [] },
   "missing-tier-tag": missingTierTag,
   "category-typo": categoryTypo,
   "higher-tier-data": higherTierData,
@@ -243,7 +255,10 @@ const CHECK_CODE: Readonly<Record<CheckId, Check>> = {
   "unlimited-response": unlimitedResponse,
   "unindexed-column": unindexedColumn,
   "zoneless-timestamp": zonelessTimestamp,
+  "float-money": floatMoney,
   "text-date-filter": textDateFilter,
   "untyped-column": untypedColumn,
   "undescribed-parameter": undescribedParameter,
+  "missing-description": missingDescription,
+  "past-sunset": pastSunset,
 };

@@ -11,11 +11,11 @@ const endpoint = (name: string, more: Partial<TestModel> = {}): TestModel => ({
   columns: { id: "integer" },
   ...more,
 });
-const BASE = [endpoint("orders"), endpoint("refunds")];
+const BASE = [endpoint("orders"), endpoint("refunds", { description: "Refunds." })];
 /** One endpoint is new, and one has another column: each has a finding, as the one that stays has. */
 const HEAD = [
   endpoint("orders"),
-  endpoint("refunds", { columns: { id: "integer", at: "date" } }),
+  endpoint("refunds", { description: "Refunds.", columns: { id: "integer", at: "date" } }),
   endpoint("visits"),
 ];
 
@@ -98,6 +98,39 @@ describe("lint --base", () => {
       expect(new Set(found.map(({ model }) => model))).toEqual(new Set(["model.test.visits"]));
     },
   );
+
+  it("knows old findings at an endpoint whose words or sunset have changed, and sees those that the change makes", () => {
+    const rules = (...models: readonly TestModel[]) => {
+      writeFileSync(join(folder, "changed.json"), JSON.stringify(manifestOf(models)));
+      const args = ["lint", "--manifest", "changed.json", "--base", "generated", "--format", "json"];
+      const { findings: found } = JSON.parse(routewright(folder, args).out) as LintReport;
+      return found.map(({ rule, endpoint: path }) => `${rule} ${path}`);
+    };
+    const [orders, refunds] = BASE as [TestModel, TestModel];
+    expect(rules({ ...orders, description: "Other words." }, refunds)).toEqual([]);
+    expect(rules(orders, { ...refunds, description: "" })).toEqual([
+      "missing-description /v1/shop/refunds",
+      "missing-description /v1/shop/refunds",
+    ]);
+    const later = new Date(Date.now() + 90 * 86_400_000).toISOString();
+    expect(rules({ ...orders, sunset: later }, refunds)).toEqual([]);
+    expect(rules({ ...orders, sunset: "2020-01-01" }, refunds)).toEqual(["past-sunset /v1/shop/orders"]);
+  });
+
+  it("reports a forgotten tag where the base had an endpoint", () => {
+    const untagged = (name: string): TestModel => endpoint(name, { tags: ["shop", `api:${name}`] });
+    writeFileSync(
+      join(folder, "tags.json"),
+      JSON.stringify(manifestOf([untagged("orders"), untagged("visits"), endpoint("refunds")])),
+    );
+    const found = (...flags: readonly string[]) => {
+      const args = ["lint", "--manifest", "tags.json", "--format", "json", ...flags];
+      const { findings: all } = JSON.parse(routewright(folder, args).out) as LintReport;
+      return all.filter(({ rule }) => rule === "forgotten-tag").map(({ model }) => model);
+    };
+    expect(found()).toEqual(["model.test.orders", "model.test.visits"]);
+    expect(found("--base", "generated")).toEqual(["model.test.orders"]);
+  });
 
   it("that is not a manifest is an error", () => {
     expect(routewright(folder, ["lint", "--manifest", "head.json", "--base", "git:nowhere"])).toMatchObject({

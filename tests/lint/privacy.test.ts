@@ -210,7 +210,7 @@ describe("a higher tier", () => {
     const rules = (tags: readonly string[]) =>
       lintJson(chainOf({ tags, columns: ["visits"] }), "tier2").findings.map(({ rule }) => rule);
     expect(rules(untagged)).toEqual(["missing-tier-tag", "higher-tier-data", "unlimited-response"]);
-    expect(rules(untagged.filter((tag) => tag !== "production"))).toEqual([]);
+    expect(rules(untagged.filter((tag) => tag !== "production"))).toEqual(["forgotten-tag"]);
   });
 
   it("is reported once, by the shortest path, however many paths there are", () => {

@@ -41,10 +41,14 @@ function jsonOf(name: string, node: TestNode, idOf: (name: string) => string): u
     name,
     alias: name,
     schema: "analytics",
+    description: "A model.",
     original_file_path: `models/${name}.sql`,
     tags,
     columns: Object.fromEntries(
-      columns.map((column) => [column, { name: column, data_type: column === "day" ? "date" : "text" }]),
+      columns.map((column) => [
+        column,
+        { name: column, data_type: column === "day" ? "date" : "text", description: "A column." },
+      ]),
     ),
     depends_on: { nodes: parents.map(idOf) },
     constraints: node.constraints ?? [],

@@ -10,7 +10,8 @@ import { manifestOfJson } from "../../generator/manifest/manifest.js";
 
 /** The options of `routewright lint` as the command line gives them without flags. */
 export function lintOptions(options: Partial<LintOptions> & { readonly manifest: string }): LintOptions {
-  return { format: "text", failOn: "warning", privateKey: [], defaultTier: "tier0", ...options };
+  const rest = { privateKey: [], defaultTier: "tier0", today: "2026-01-31" } as const;
+  return { format: "text", failOn: "warning", ...rest, ...options };
 }
 
 /** Lints a manifest's JSON. */
@@ -18,7 +19,7 @@ export function lintJson(json: unknown, defaultTier: Tier = "tier0"): LintResult
   const reading = manifestOfJson(json, "manifest.json");
   if (!reading.ok) throw new Error(reading.problem);
   const project = projectOf(json, new Map());
-  return lint(reading.manifest, { project, defaultTier, privateKeys: PRIVATE_KEYS });
+  return lint(reading.manifest, { project, defaultTier, privateKeys: PRIVATE_KEYS, today: "2026-01-31" });
 }
 
 /** Rule and JSON path of everything that is found in a manifest. */

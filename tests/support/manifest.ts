@@ -10,6 +10,8 @@ export interface TestModel {
   readonly description?: string;
   /** How dbt keeps it; a view that does not say so when left out. */
   readonly materialized?: string;
+  /** dbt's `deprecation_date`. */
+  readonly sunset?: string;
 }
 
 /** The JSON of a dbt manifest with these models, as dbt 1.x writes it. */
@@ -36,6 +38,7 @@ function nodeOf({
   schema = "analytics",
   description = "",
   materialized,
+  sunset,
 }: TestModel): unknown {
   return {
     resource_type: "model",
@@ -44,6 +47,7 @@ function nodeOf({
     alias: name,
     schema,
     description,
+    ...(sunset && { deprecation_date: sunset }),
     original_file_path: `models/${name}.sql`,
     tags,
     columns: Object.fromEntries(

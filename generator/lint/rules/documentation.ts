@@ -1,5 +1,6 @@
 import { isZoneless, parseColumnType } from "../../catalogue/column-types/column-type.js";
 import { isPlainText } from "../../catalogue/meta-api/rules.js";
+import { PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
 import { objectOr } from "../../manifest/json.js";
 import { list, plain, sentence } from "../../manifest/strings.js";
 import type { Check } from "../finding.js";
@@ -31,6 +32,78 @@ export const undescribedParameter: Check = {
         },
       ];
     });
+  },
+};
+
+/** Names that mean paging, sorting or a choice of fields; where the endpoint has it, the model is invalid. */
+const RESERVED_NAMES: readonly string[] = [...PAGE_FIELDS, ...SORT_FIELDS, "cursor", "fields"];
+
+/** A parameter that callers cannot use, or would misuse. */
+export const reservedParameter: Check = {
+  find({ entry: { endpoint }, apiPath }) {
+    return endpoint.parameters.flatMap(({ name }, i) => {
+      if (!RESERVED_NAMES.includes(name)) return [];
+      const message = (SORT_FIELDS as readonly string[]).includes(name)
+        ? sentence`The parameter ${name} cannot be used: an endpoint without \`sortable_fields\` answers 400 to it.`
+        : sentence`The parameter ${name} filters here, and means paging or a choice of fields elsewhere.`;
+      return [
+        { path: `${apiPath}.parameters[${String(i)}].name`, message, hint: plain("Choose another name.") },
+      ];
+    });
+  },
+};
+
+/** A model without a description, and columns without one. */
+export const missingDescription: Check = {
+  find({ entry: { endpoint, documentation } }) {
+    const columns = endpoint.columns
+      .map(({ name }) => name)
+      .filter((name) => !documentation.columns.has(name));
+    const hint = plain("Write it in the model's schema.yml.");
+    return [
+      ...(documentation.description.trim() === ""
+        ? [{ path: "$.description", message: plain("The model has no description."), hint }]
+        : []),
+      ...(columns.length === 0
+        ? []
+        : [{ path: "$.columns", message: sentence`Columns have no description: ${list(columns)}.`, hint }]),
+    ];
+  },
+};
+
+/** Words in the name of a column that holds money. */
+const MONEY =
+  /(?:^|_)(?:amount|price|cost|fees?|revenue|turnover|balance|salary|payments?|usd|eur|gbp|chf|jpy)(?:_|$)/i;
+
+/** A column whose name says money and whose type is binary floating point. */
+export const floatMoney: Check = {
+  find({ entry: { endpoint } }) {
+    const names = endpoint.columns
+      .filter(({ name, type }) => MONEY.test(name) && parseColumnType(type ?? undefined).kind === "float")
+      .map(({ name }) => name);
+    if (names.length === 0) return [];
+    return [
+      {
+        path: "$.columns",
+        message: sentence`Money as floating point: ${list(names)}. Sums and comparisons are wrong by fractions of a cent.`,
+        hint: plain("Cast to `numeric` or `Decimal` in the model's SQL."),
+      },
+    ];
+  },
+};
+
+/** An endpoint whose announced end has passed. */
+export const pastSunset: Check = {
+  find({ entry: { endpoint } }, { today }) {
+    const date = endpoint.deprecationDate?.slice(0, 10) ?? null;
+    if (date === null || date >= today) return [];
+    return [
+      {
+        path: "$.deprecation_date",
+        message: sentence`The sunset was on ${date}, and the endpoint still answers.`,
+        hint: plain("Remove the model's `api:` tag, or set a later `deprecation_date`."),
+      },
+    ];
   },
 };
 

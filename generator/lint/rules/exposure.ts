@@ -1,8 +1,9 @@
 import { isTier, type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model";
-import { isWithinOneEdit, isPublished } from "../../catalogue/tags.js";
+import { isExcluded } from "../../catalogue/check.js";
+import { hasResource, isWithinOneEdit, isPublished } from "../../catalogue/tags.js";
 import { showsOnlyHash } from "../../manifest/graph.js";
 import { textOr } from "../../manifest/json.js";
-import { PRIVATE_TAG, privateMarks } from "../../manifest/model.js";
+import { type Model, PRIVATE_TAG, privateMarks } from "../../manifest/model.js";
 import { chain, plain, sentence } from "../../manifest/strings.js";
 import type { Check, LintedEndpoint, Violation } from "../finding.js";
 import { ancestorsOf, member, type Node, type NodeColumn } from "../project.js";
@@ -171,6 +172,44 @@ export const missingTierTag: Check = {
     ];
   },
 };
+
+/** Tags of a model that is not in production on purpose. */
+const OTHER_STAGES: ReadonlySet<string> = new Set([
+  "dev",
+  "development",
+  "test",
+  "staging",
+  "draft",
+  "wip",
+  "experimental",
+  "deprecated",
+  "archived",
+]);
+
+/** What keeps a model without an endpoint from having one, where its tags or `meta.api` ask for one. */
+export function forgottenTags(model: Model): readonly Violation[] {
+  const { tags, api } = model;
+  const normal = tags.map((tag) => tag.trim().toLowerCase());
+  if (isExcluded(model) || normal.some((tag) => OTHER_STAGES.has(tag))) return [];
+  const resource = tags.find((_, i) => /^api\s*[:=]/.test(normal[i] ?? ""));
+  if (resource === undefined) {
+    if (api === null || !tags.includes("production")) return [];
+    const message = plain("The model has `meta.api` and no `api:` tag, so it has no endpoint.");
+    return [{ path: "$.tags", message, hint: plain("Tag it `api:<resource>`, or remove `meta.api`.") }];
+  }
+  const production = tags.find(
+    (_, i) => normal[i] === "prod" || isWithinOneEdit(normal[i] ?? "", "production"),
+  );
+  const wrong = hasResource(tags) ? (production ?? null) : resource;
+  const message =
+    wrong === null
+      ? sentence`The model is tagged ${resource} and not \`production\`, so it has no endpoint.`
+      : sentence`The tag ${wrong} is misspelt, so the model has no endpoint.`;
+  const hint = plain(
+    "Write `production` and `api:<resource>` exactly so. A model that is not ready may be tagged `dev`.",
+  );
+  return [{ path: "$.tags", message, hint }];
+}
 
 /** A published model with `access: private`, which dbt keeps within its group. */
 export const privateAccess: Check = {
