@@ -89,7 +89,7 @@ export class RampMetrics {
     });
     this.#breaker = new Gauge({
       name: "routewright_ramp_provider_circuit_open",
-      help: "1 while a provider is not called because its last calls failed.",
+      help: "Connections that are not called because their last calls failed, by provider.",
       labelNames: ["provider"],
       registers,
     });
@@ -125,9 +125,9 @@ export class RampMetrics {
     this.#callDurations.observe({ provider }, milliseconds / 1000);
   }
 
-  /** Whether a provider is not called at the moment because its last calls failed. */
-  setBreaker(provider: string, isOpen: boolean): void {
-    this.#breaker.set({ provider }, isOpen ? 1 : 0);
+  /** Counts circuit breakers that opened (1) or closed (-1). Zero shows the provider before its first failure. */
+  countOpenBreakers(provider: string, change: -1 | 0 | 1): void {
+    this.#breaker.inc({ provider }, change);
   }
 
   /** Counts a part of a provider's answer that was invalid and left out. */

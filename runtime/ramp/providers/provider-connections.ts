@@ -129,11 +129,12 @@ export class Providers {
   #observer(provider: string): { readonly observe?: CallObserver } {
     const metrics = this.#metrics;
     if (metrics === undefined) return {};
+    metrics.countOpenBreakers(provider, 0);
     return {
       observe: {
         attempt: (operation, outcome, milliseconds) =>
           metrics.countProviderCall({ provider, operation, outcome, milliseconds }),
-        breaker: (isOpen) => metrics.setBreaker(provider, isOpen),
+        breaker: (isOpen) => metrics.countOpenBreakers(provider, isOpen ? 1 : -1),
       },
     };
   }

@@ -132,8 +132,10 @@ export class HttpProvider implements Provider {
     });
     const { observe } = options;
     if (observe) {
-      breaker.onBreak(() => observe.breaker(true));
-      breaker.onReset(() => observe.breaker(false));
+      let isOpen = false;
+      // It breaks again after each trial that fails.
+      breaker.onBreak(() => void (isOpen || observe.breaker((isOpen = true))));
+      breaker.onReset(() => observe.breaker((isOpen = false)));
     }
     this.#breaker = breaker;
     const retries = retry(unavailable, {
