@@ -1,7 +1,7 @@
 import { BuildRecords } from "./warehouse/data-versions.js";
 import type { Warehouse } from "./warehouse/warehouse.js";
 import type { ActiveRelease, LoadedRelease, Release } from "./release/release.js";
-import { Metrics } from "./operations/metrics.js";
+import { Metrics, type RefreshCounts, type ServedRelease } from "./operations/metrics.js";
 import { openGateway, type Gateway } from "./release/gateway.js";
 import { activate, type RefreshResult } from "./release/activate.js";
 import { Documents } from "./pages/documents.js";
@@ -38,6 +38,8 @@ interface DataServiceOptions {
   readonly active: ActiveRelease;
   /** Reads the manifest again. */
   readonly refresh: () => Promise<RefreshResult>;
+  /** Results of refreshes, for the metrics; null in a worker, whose primary counts them. */
+  readonly refreshes: RefreshCounts | null;
   readonly log: Logger;
   /** What dbt has built so far. */
   readonly builds?: BuildRecords;
@@ -61,12 +63,17 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const { builds = new BuildRecords() } = options;
   requireAdapter(active.current, databaseUrl);
   const usage = openUsage(environment, databaseUrl, log);
-  const metrics: Metrics = new Metrics(() => ({
+  const served = (): ServedRelease => ({
     ...active.current,
     missingRelations: missingRelations(),
     load: gateway.warehouse.load,
+    degraded: {
+      rate_limits: gateway.rates.degraded !== null,
+      replicas: gateway.warehouse.degraded !== null,
+    },
     dataAges: dataAgesOf(active.current, builds),
-  }));
+  });
+  const metrics = new Metrics(served, options.refreshes);
   const gateway = openGateway({
     ...environment,
     databaseUrl,

@@ -109,13 +109,15 @@ async function startDataApi(
   const readFolder = () => readGeneratedRelease({ generated, dataDir, apiTitle, allowEdited });
   const { title, release } = await readFolder();
   const active = { current: loadRelease(release, null) };
-  const refresh = createRefresh(active, renderer, log, (next) => service.activate(next));
+  const refreshLog = new RefreshLog(log);
+  const refresh = createRefresh(active, renderer, refreshLog, (next) => service.activate(next));
   const service: DataService = await startDataService({
     environment,
     databaseUrl,
     title,
     active,
     refresh,
+    refreshes: refreshLog.counts,
     log,
   });
   const { url, builds } = service;
@@ -143,12 +145,11 @@ async function startDataApi(
 function createRefresh(
   active: ActiveRelease,
   renderer: ManifestRenderer | null,
-  log: Logger,
+  refreshLog: RefreshLog,
   activate: (release: Release) => Promise<RefreshResult>,
 ): () => Promise<RefreshResult> {
   const target = localTarget(active, activate);
   if (renderer === null) return () => Promise.resolve(noManifest(target.status));
   const refresher = new Refresher(target, renderer);
-  const refreshLog = new RefreshLog(log);
   return async () => refreshLog.record(await refresher.refresh());
 }

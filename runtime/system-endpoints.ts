@@ -92,7 +92,7 @@ async function health({ gateway, service }: Context): Promise<Reply> {
   const missingRelations = service.missingRelations();
   const heldBack = service.heldBack();
   return json(connected ? 200 : 503, {
-    status: connected ? (missingRelations.length > 0 ? "degraded" : "ok") : "unavailable",
+    status: connected ? (missingRelations.length + details.length > 0 ? "degraded" : "ok") : "unavailable",
     database_connected: connected,
     ...(missingRelations.length > 0 && { missing_relations: missingRelations }),
     ...(heldBack.length > 0 && { held_back: heldBack }),

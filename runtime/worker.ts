@@ -72,6 +72,7 @@ async function startData(assignment: DataAssignment): Promise<DataWorker> {
     title,
     active: { current: loadRelease(release, null) },
     refresh: () => primary.call("refresh"),
+    refreshes: null,
     builds,
     log: workerLogger(environment),
     metricsText: () => primary.call("metricsText"),

@@ -13,6 +13,9 @@ import {
   type RouteSnapshot,
 } from "./request-counters.js";
 
+/** How many refreshes ended with each result. */
+export type RefreshCounts = Readonly<Record<"reloaded" | "unchanged" | "error", number>>;
+
 /** The part of the active release that the metrics show. */
 export interface ServedRelease {
   /** By path. */
@@ -28,6 +31,8 @@ export interface ServedRelease {
   /** Relations that endpoints need and the database does not have. */
   readonly missingRelations: readonly string[];
   readonly load: WarehouseLoad;
+  /** What works less well than it should, while queries still succeed. */
+  readonly degraded: Readonly<Record<"rate_limits" | "replicas", boolean>>;
   /** By category: seconds since the data of its oldest endpoint was built. Without endpoints whose builds are unknown. */
   readonly dataAges: ReadonlyMap<string, number>;
 }
@@ -46,12 +51,14 @@ export class Metrics {
   readonly #cached: Counter;
   readonly #registry = new Registry();
 
-  constructor(served: () => ServedRelease) {
+  /** `refreshes`: null in a worker, whose primary counts them. */
+  constructor(served: () => ServedRelease, refreshes: RefreshCounts | null) {
     collectDefaultMetrics({ register: this.#registry });
     describeRelease(served, [this.#registry]);
     describeDatabase(served, [this.#registry]);
     describeDataAges(served, [this.#registry]);
     describeLog([this.#registry]);
+    if (refreshes !== null) describeRefreshes(refreshes, [this.#registry]);
     this.routes = new RouteCounter(() => served().endpoints);
     this.#cached = new Counter({
       name: "routewright_cached_responses_total",
@@ -114,6 +121,19 @@ function describeDataAges(served: () => ServedRelease, registers: Registry[]): v
   });
 }
 
+export function describeRefreshes(refreshes: RefreshCounts, registers: Registry[]): void {
+  new Counter({
+    name: "routewright_refreshes_total",
+    help: "Reads of the manifest by result.",
+    labelNames: ["result"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [result, count] of Object.entries(refreshes)) this.inc({ result }, count);
+    },
+  });
+}
+
 export const LOG_LINES_DROPPED = {
   name: "routewright_log_lines_dropped_total",
   help: "Log lines lost because standard output took none: a full disk, a reader that stopped.",
@@ -161,6 +181,17 @@ function describeRelease(served: () => ServedRelease, registers: Registry[]): vo
         this.set(value());
       },
     });
+  new Gauge({
+    name: "routewright_degraded",
+    help: "1 while rate limits are counted per process as Redis is unreachable, or a replica is out of service.",
+    labelNames: ["part"],
+    aggregator: "max",
+    registers,
+    collect() {
+      for (const [part, isDegraded] of Object.entries(served().degraded))
+        this.set({ part }, Number(isDegraded));
+    },
+  });
   new Gauge({
     name: "routewright_manifest_loaded_timestamp_seconds",
     help: "When the manifest in service was loaded, by its hash; absent while the generated folder is served.",

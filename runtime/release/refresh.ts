@@ -122,8 +122,9 @@ function releaseOf(rendering: RenderedManifest): Release {
   };
 }
 
-/** Logs refreshes; a lasting problem is logged once. */
+/** Logs and counts refreshes; a lasting problem is logged once. */
 export class RefreshLog {
+  readonly counts = { reloaded: 0, unchanged: 0, error: 0 };
   readonly #log: Logger;
   #lastProblem = "";
 
@@ -133,6 +134,7 @@ export class RefreshLog {
 
   /** Returns the result unchanged. */
   record(result: RefreshResult): RefreshResult {
+    this.counts[result.status]++;
     if (result.status === "error") {
       if (result.detail !== this.#lastProblem)
         this.#log.warn({ detail: result.detail }, "manifest not refreshed: the active release stays");

@@ -1,4 +1,4 @@
-/** A real Prometheus with the shipped scrape settings, alerts and dashboard against a server. */
+/** A real Prometheus with the shipped scrape settings, alerts and dashboard against servers in each state. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -10,30 +10,36 @@ import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { needs, programPath } from "../support/needs.js";
 import { freePort } from "../support/port.js";
-import { KEYS, ownFolder, startManifest } from "../support/service.js";
+import { generateInto, KEYS, ownFolder, startFolder } from "../support/service.js";
+import { workerRenderer } from "../../generator/watch/worker-renderer.js";
+import { clientAddress } from "../../runtime/server/headers.js";
+import type { RunningService } from "../../runtime/server.js";
+import { newCustomer, onramp, ownWorld } from "../ramp/support/world.js";
 
 const TEMPLATES = join(import.meta.dirname, "../../templates/docker");
 const read = (file: string): string => readFileSync(join(TEMPLATES, file), "utf8");
 const POLL = { timeout: 30_000, interval: 200 };
 
 interface ScrapeConfig {
-  readonly authorization: object;
-  readonly [other: string]: unknown;
+  readonly job_name: "data-api" | "ramp";
+  readonly authorization?: object;
 }
 
-/** Starts Prometheus with the scrape settings of the cluster's; only the discovery of pods is replaced by an address. */
-async function startPrometheus(target: string): Promise<string> {
+/** Starts Prometheus with the scrape settings of the cluster's; only the discovery of pods is replaced by addresses. */
+async function startPrometheus(targets: Partial<Record<ScrapeConfig["job_name"], string>>): Promise<string> {
   const folder = ownFolder();
   const { scrape_configs } = parse(read("kubernetes/prometheus-scrape.yml")) as {
     scrape_configs: ScrapeConfig[];
   };
   writeFileSync(join(folder, "metrics_key"), KEYS.tier3);
   writeFileSync(join(folder, "alerts.yml"), read("alerts.yml").replace(/for: \w+/g, "for: 0s"));
-  const scraped = scrape_configs.map(({ authorization, job_name }) => ({
-    job_name,
-    authorization: { ...authorization, credentials_file: join(folder, "metrics_key") },
-    static_configs: [{ targets: [new URL(target).host] }],
-  }));
+  const scraped = scrape_configs.flatMap(({ authorization, job_name }) => {
+    const target = targets[job_name];
+    if (target === undefined) return [];
+    const key = { ...authorization, credentials_file: join(folder, "metrics_key") };
+    const static_configs = [{ targets: [new URL(target).host] }];
+    return { job_name, static_configs, ...(authorization && { authorization: key }) };
+  });
   const config = {
     global: { scrape_interval: "1s", evaluation_interval: "1s" },
     rule_files: ["alerts.yml"],
@@ -62,12 +68,35 @@ interface Series {
   readonly value: readonly [time: number, value: string];
 }
 
-describe.skipIf(!needs("prometheus"))("the shipped monitoring", () => {
-  let prometheus = "";
+/** A server, what it says of itself, and what a Prometheus that scrapes it says. */
+class Monitored {
+  readonly #url: string;
+  readonly #prometheus: string;
 
-  async function query(expression: string): Promise<readonly Series[]> {
+  private constructor(url: string, prometheus: string) {
+    this.#url = url;
+    this.#prometheus = prometheus;
+  }
+
+  static async of(
+    { url }: { readonly url: string },
+    job: ScrapeConfig["job_name"] = "data-api",
+  ): Promise<Monitored> {
+    const monitored = new Monitored(url, await startPrometheus({ [job]: url }));
+    await monitored.hasSeries("up == 1");
+    return monitored;
+  }
+
+  async health(): Promise<unknown> {
+    const response = await fetch(`${this.#url}/health`);
+    return [response.status, await response.json()];
+  }
+
+  async query(expression: string): Promise<readonly Series[]> {
     const parameters = new URLSearchParams({ query: expression });
-    const response = await fetch(`${prometheus}/api/v1/query?${parameters.toString()}`).catch(() => null);
+    const response = await fetch(`${this.#prometheus}/api/v1/query?${parameters.toString()}`).catch(
+      () => null,
+    );
     // It is still starting.
     if (response === null) return [];
     const { error, data } = (await response.json()) as { error?: string; data?: { result: Series[] } };
@@ -75,44 +104,135 @@ describe.skipIf(!needs("prometheus"))("the shipped monitoring", () => {
     return data.result;
   }
 
+  hasSeries(expression: string): Promise<void> {
+    return vi.waitFor(async () => expect(await this.query(expression), expression).not.toEqual([]), POLL);
+  }
+
+  /** Names of the firing alerts. */
+  async firing(): Promise<readonly string[]> {
+    const alerts = await this.query('ALERTS{alertstate="firing"}');
+    return [...new Set(alerts.map(({ metric }) => metric["alertname"] ?? ""))].sort();
+  }
+
+  /** Counters rise between two scrapes: a request before, a scrape, and requests after. */
+  async call(path: string, more: readonly string[]): Promise<void> {
+    await fetch(this.#url + path);
+    await this.hasSeries("sum(routewright_requests_total) > 0");
+    await Promise.all(more.map((next) => fetch(this.#url + next)));
+  }
+}
+
+const { panels } = JSON.parse(read("grafana-dashboard.json")) as {
+  panels: { title: string; targets?: { expr: string }[] }[];
+};
+const EXPRESSIONS = panels
+  .flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+  .map((expr) => expr.replaceAll("$__rate_interval", "10s"));
+
+describe.skipIf(!needs("prometheus"))("the shipped monitoring", () => {
+  let schema = "";
+
   beforeAll(async () => {
-    const schema = await ownSchema("CREATE TABLE @.present AS SELECT 1 AS id");
-    const model = (name: string) => ({ name, schema, tags: ["production", "shop", `api:${name}`] });
-    const skipped = { ...model("skipped"), api: { methods: ["PUT"] } };
-    const manifest = manifestOf([{ ...model("present"), materialized: "table" }, model("absent"), skipped]);
-    // Behind a proxy no caller counts as local.
-    const { url, recordBuilds } = await startManifest(manifest, { TRUST_PROXY: "1" });
-    recordBuilds([{ node: "model.test.present", completedAt: Date.now() - 60_000 }]);
-    prometheus = await startPrometheus(url);
-    for (let i = 0; i < 5; i++) await fetch(`${url}/v1/shop/present`);
-    const hasSeries = (expression: string): Promise<void> =>
-      vi.waitFor(async () => expect(await query(expression)).toHaveLength(1), POLL);
-    await hasSeries("up == 1");
-    await fetch(`${url}/v1/shop/present`);
-    await hasSeries("sum(rate(routewright_requests_total[10s])) > 0");
+    schema = await ownSchema(
+      `CREATE TABLE @.present AS SELECT 1 AS id;
+       ${["a", "b"].map((name) => `CREATE VIEW @.slow_${name} AS SELECT 1 AS id FROM pg_sleep(2.6)`).join(";")}`,
+    );
   });
 
-  it("scrapes with the settings of the cluster, and every panel of the dashboard has series", async () => {
-    const { panels } = JSON.parse(read("grafana-dashboard.json")) as {
-      panels: { title: string; targets?: { expr: string }[] }[];
-    };
-    const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
-    const ofDataApi = expressions.filter((expr) => !expr.includes("routewright_ramp_"));
-    expect(ofDataApi.length).toBeGreaterThan(10);
-    for (const expr of ofDataApi)
-      expect(await query(expr.replaceAll("$__rate_interval", "10s")), expr).not.toEqual([]);
+  const model = (name: string) => ({ name, schema, tags: ["production", "shop", `api:${name}`] });
+
+  /** A server of these models. Behind a proxy no caller counts as local. */
+  function start(
+    models: Parameters<typeof manifestOf>[0],
+    variables: Readonly<Record<string, string>> = {},
+    options: Parameters<typeof startFolder>[2] = {},
+  ): Promise<RunningService> {
+    const folder = ownFolder();
+    generateInto(folder, manifestOf(models));
+    return startFolder(folder, { TRUST_PROXY: "1", ...variables }, options);
+  }
+
+  it("every panel of the data API has series; a missing relation is known at once and fires", async () => {
+    const models = [
+      { ...model("present"), materialized: "table" },
+      model("absent"),
+      { ...model("skipped"), api: { methods: ["PUT"] } },
+    ];
+    const server = await start(models);
+    server.recordBuilds([{ node: "model.test.present", completedAt: Date.now() - 60_000 }]);
+    const monitored = await Monitored.of(server);
+    await monitored.call("/v1/shop/present", ["/v1/shop/present"]);
+    await monitored.hasSeries("sum(rate(routewright_requests_total[10s])) > 0");
+    const ofDataApi = EXPRESSIONS.filter((expr) => !expr.includes("routewright_ramp_"));
+    expect(ofDataApi.length).toBeGreaterThan(20);
+    for (const expr of ofDataApi) expect(await monitored.query(expr), expr).not.toEqual([]);
+    const missing = { missing_relations: [`${schema}.absent`] };
+    expect(await monitored.health()).toEqual([
+      200,
+      { status: "degraded", database_connected: true, ...missing },
+    ]);
+    await monitored.hasSeries("routewright_missing_relations == 1");
+    await monitored.hasSeries("routewright_skipped_models == 1");
+    await expect.poll(() => monitored.firing(), POLL).toEqual(["RelationsMissing"]);
   });
 
-  it("knows at once of a relation that nobody has called, and of skipped models", async () => {
-    expect((await query("routewright_missing_relations")).map(({ value }) => value[1])).toEqual(["1"]);
-    expect((await query("routewright_skipped_models")).map(({ value }) => value[1])).toEqual(["1"]);
+  it("a slow database leaves the server ok, and fires for its latency and its queue", async () => {
+    const monitored = await Monitored.of(
+      await start(
+        ["a", "b"].map((name) => model(`slow_${name}`)),
+        { DATABASE_POOL_SIZE: "1" },
+      ),
+    );
+    await monitored.call("/v1/shop/slow_a", ["/v1/shop/slow_b", "/v1/shop/slow_a"]);
+    expect(await monitored.health()).toEqual([200, { status: "ok", database_connected: true }]);
+    await expect.poll(() => monitored.firing(), POLL).toEqual(["DataApiSlow", "QueriesWait"]);
   });
 
-  it("fires the alert of a missing relation, and no alert of a healthy server", async () => {
-    const firing = async (): Promise<readonly string[]> =>
-      (await query('ALERTS{alertstate="firing"}')).map(({ metric }) => metric["alertname"] ?? "");
-    await expect.poll(firing, POLL).toEqual(["RelationsMissing"]);
-    const { groups } = parse(read("alerts.yml")) as { groups: { rules: { expr: string }[] }[] };
-    for (const { expr } of groups.flatMap(({ rules }) => rules)) await query(expr);
+  it("a stale catalogue leaves the server ok, and fires for the refreshes and for the age of the data", async () => {
+    const server = await start(
+      [{ ...model("present"), materialized: "table" }],
+      {},
+      {
+        renderer: workerRenderer({
+          manifest: join(ownFolder(), "missing.json"),
+          title: null,
+          generated: ownFolder(),
+          allowEdited: false,
+          guard: null,
+        }),
+      },
+    );
+    server.recordBuilds([{ node: "model.test.present", completedAt: Date.now() - 37 * 3_600_000 }]);
+    const monitored = await Monitored.of(server);
+    await monitored.hasSeries('routewright_refreshes_total{result="error"} == 0');
+    await server.refresh();
+    await monitored.hasSeries('routewright_refreshes_total{result="error"} == 1');
+    expect(await monitored.health()).toEqual([200, { status: "ok", database_connected: true }]);
+    await expect.poll(() => monitored.firing(), POLL).toEqual(["DataStale", "RefreshFails"]);
+  });
+
+  it("without Redis the server is degraded, and fires", async () => {
+    const redis = `redis://127.0.0.1:${String(await freePort())}`;
+    const monitored = await Monitored.of(await start([model("present")], { REDIS_URL: redis }));
+    await monitored.call("/v1/shop/present", []);
+    const detail = "Redis is unreachable: rate limits are counted per process.";
+    expect(await monitored.health()).toEqual([200, { status: "degraded", database_connected: true, detail }]);
+    await monitored.hasSeries('routewright_degraded{part="rate_limits"} == 1');
+    await expect.poll(() => monitored.firing(), POLL).toEqual(["ServerDegraded"]);
+  });
+
+  it("every panel of the ramp has series, and no alert fires", async () => {
+    const ramp = await ownWorld({ addressOf: clientAddress("1"), metricsPublic: true });
+    const monitored = await Monitored.of(ramp, "ramp");
+    const auth = await newCustomer(ramp, await ramp.project());
+    const create = () => ramp.call("POST", "/v1/intent", { auth, body: onramp() });
+    expect((await create()).status).toBe(201);
+    await monitored.hasSeries('routewright_ramp_requests_total{path="/v1/intent"}');
+    await create();
+    await monitored.hasSeries("sum(rate(routewright_ramp_provider_calls_total[10s])) > 0");
+    const ofRamp = EXPRESSIONS.filter((expr) => expr.includes("routewright_ramp_"));
+    expect(ofRamp.length).toBeGreaterThan(8);
+    for (const expr of ofRamp) expect(await monitored.query(expr), expr).not.toEqual([]);
+    expect(await monitored.firing()).toEqual([]);
   });
 });

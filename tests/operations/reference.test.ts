@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { WorkerMetrics } from "../../runtime/operations/workers/worker-metrics.js";
 import { readEnvironment } from "../../runtime/operations/environment.js";
 import { Metrics } from "../../runtime/operations/metrics.js";
+import { IDLE_RELEASE, NO_REFRESHES } from "../support/observation.js";
 
 const reference = readFileSync(new URL("../../runtime/README.md", import.meta.url), "utf8");
 
@@ -28,15 +29,8 @@ it("the table of variables matches the code", () => {
 });
 
 it("the table of metrics matches /metrics", async () => {
-  const metrics = new Metrics(() => ({
-    endpoints: new Map(),
-    manifest: null,
-    skippedModels: 0,
-    load: { running: 0, waiting: 0, started: 0, waitedMs: 0 },
-    dataAges: new Map(),
-    missingRelations: [],
-  }));
-  const text = (await metrics.text()) + (await new WorkerMetrics().text([], 0));
+  const metrics = new Metrics(() => IDLE_RELEASE, null);
+  const text = (await metrics.text()) + (await new WorkerMetrics(NO_REFRESHES).text([], 0));
   const shown = new Set([...text.matchAll(/^# HELP (routewright_\S+)/gm)].map(([, name = ""]) => name));
   expect(namesIn("Operations")).toEqual([...shown].sort());
 });

@@ -1,4 +1,5 @@
 import type { KeyOwner } from "../../runtime/request/authorize.js";
+import type { ServedRelease } from "../../runtime/operations/metrics.js";
 import type { RequestRecord } from "../../runtime/operations/request-counters.js";
 
 export const ANN: KeyOwner = { id: "0123456789ab", user: "ann", org: "Acme", tier: "tier1" };
@@ -23,3 +24,16 @@ export function observation(given: Partial<RequestRecord> = {}): RequestRecord {
     ...given,
   };
 }
+
+/** What an idle server with one endpoint shows in its metrics. */
+export const IDLE_RELEASE: ServedRelease = {
+  endpoints: new Map([["/v1/a b", null]]),
+  manifest: null,
+  skippedModels: 0,
+  load: { running: 0, waiting: 0, started: 0, waitedMs: 0 },
+  degraded: { rate_limits: false, replicas: false },
+  dataAges: new Map(),
+  missingRelations: [],
+};
+
+export const NO_REFRESHES = { reloaded: 0, unchanged: 0, error: 0 };

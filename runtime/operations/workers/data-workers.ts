@@ -5,6 +5,7 @@ import type { ReleaseTarget } from "../../release/refresh.js";
 import type { Release } from "../../release/release.js";
 import type { BuildRecords, NodeBuild, TestRun } from "../../warehouse/data-versions.js";
 import type { DataAssignment, KeyOwners, PrimaryFunctions, WorkerFunctions } from "./messages.js";
+import type { RefreshCounts } from "../metrics.js";
 import { WorkerMetrics } from "./worker-metrics.js";
 import { WorkerPool, type WorkerPoolOptions } from "./worker-pool.js";
 import { WorkerProcess } from "./worker-process.js";
@@ -23,16 +24,19 @@ export interface DataWorkersOptions extends Pick<WorkerPoolOptions, "size" | "on
   readonly builds: BuildRecords;
   /** Re-reads the manifest. */
   readonly refresh: () => Promise<RefreshResult>;
+  /** Their results. */
+  readonly refreshes: RefreshCounts;
 }
 
 /** The workers of the data API, and the state that all of them share: a worker that starts later gets the same. */
 export class DataWorkers implements ReleaseTarget {
   readonly pool: WorkerPool;
-  readonly #metrics = new WorkerMetrics();
+  readonly #metrics: WorkerMetrics;
   #config: DataConfig;
 
-  constructor({ fork, config, builds, refresh, ...options }: DataWorkersOptions) {
+  constructor({ fork, config, builds, refresh, refreshes, ...options }: DataWorkersOptions) {
     this.#config = config;
+    this.#metrics = new WorkerMetrics(refreshes);
     const functions: PrimaryFunctions = { refresh, metricsText: () => this.#metricsText() };
     const assignment = (): DataAssignment => ({
       role: "data",

@@ -164,6 +164,7 @@ export class Supervisor {
       config: this.#configOf(await this.#readFolder(generated, environment), environment),
       builds: this.#builds,
       refresh: () => this.refresh(),
+      refreshes: this.#refreshLog.counts,
     });
     this.#data = data;
     this.#refresher = renderer && new Refresher(data, renderer);

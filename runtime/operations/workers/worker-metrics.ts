@@ -1,6 +1,12 @@
 import { AggregatorRegistry, Counter, Gauge, Registry } from "prom-client";
 import { droppedLogLines } from "../../server/logger.js";
-import { LOG_LINES_DROPPED, type MetricsSnapshot, routesText } from "../metrics.js";
+import {
+  describeRefreshes,
+  LOG_LINES_DROPPED,
+  type MetricsSnapshot,
+  type RefreshCounts,
+  routesText,
+} from "../metrics.js";
 import { RouteCounter } from "../request-counters.js";
 
 /**
@@ -14,8 +20,9 @@ export class WorkerMetrics {
   readonly #deaths: Counter;
   readonly #serving: Gauge;
 
-  constructor() {
+  constructor(refreshes: RefreshCounts) {
     const registers = [this.#own];
+    describeRefreshes(refreshes, registers);
     this.#deaths = new Counter({
       name: "routewright_worker_deaths_total",
       help: "Worker processes that ended unexpectedly.",

@@ -134,7 +134,9 @@ export class HttpProvider implements Provider {
     if (observe) {
       let isOpen = false;
       // It breaks again after each trial that fails.
-      breaker.onBreak(() => void (isOpen || observe.breaker((isOpen = true))));
+      breaker.onBreak(() => {
+        if (!isOpen) observe.breaker((isOpen = true));
+      });
       breaker.onReset(() => observe.breaker((isOpen = false)));
     }
     this.#breaker = breaker;

@@ -4,6 +4,7 @@ import { DataWorkers } from "../../../runtime/operations/workers/data-workers.js
 import type { DataAssignment, WorkerFunctions } from "../../../runtime/operations/workers/messages.js";
 import type { Release } from "../../../runtime/release/release.js";
 import { BuildRecords } from "../../../runtime/warehouse/data-versions.js";
+import { NO_REFRESHES } from "../../support/observation.js";
 import { FakeWorker } from "./fake-worker.js";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -48,6 +49,7 @@ async function started(size: number, ...functions: readonly Partial<WorkerFuncti
     config: CONFIG,
     builds,
     refresh: () => Promise.reject(new Error("not used")),
+    refreshes: NO_REFRESHES,
     onUnrecoverable: () => false,
     log: pino({ level: "silent" }),
   });

@@ -10,7 +10,7 @@ const HEALTHY = [200, { status: "ok", database_connected: true }];
 const DEGRADED = [
   200,
   {
-    status: "ok",
+    status: "degraded",
     database_connected: true,
     detail: "Redis is unreachable: rate limits are counted per process.",
   },
