@@ -18,7 +18,13 @@ export const BOUNDARIES = {
   "generator/output": ["generator/manifest", "generator/render"],
   "generator/diff": ["generator/manifest", "generator/catalogue", "runtime (package)"],
   "generator/lint": ["generator/manifest", "generator/catalogue", "runtime (package)"],
-  "generator/verify": ["generator/manifest", "generator/catalogue", "generator/diff", "runtime (package)"],
+  "generator/verify": [
+    "generator/manifest",
+    "generator/catalogue",
+    "generator/diff",
+    "generator/lint",
+    "runtime (package)",
+  ],
   "generator/report": [
     "generator/manifest",
     "generator/catalogue",
@@ -53,6 +59,7 @@ export const BOUNDARIES = {
     "generator/manifest",
     "generator/diff",
     "generator/lint",
+    "generator/verify",
     "generator/commands",
     "runtime (package)",
   ],

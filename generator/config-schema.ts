@@ -1,6 +1,7 @@
 import { TIERS } from "@routewright/runtime/model";
 import { KINDS, SEVERITIES as CHANGE_SEVERITIES } from "./diff/change.js";
 import { RULES, SEVERITIES as RULE_SEVERITIES } from "./lint/finding.js";
+import { CHECKS } from "./verify/relations.js";
 
 const text = { type: "string", minLength: 1 } as const;
 
@@ -42,6 +43,10 @@ export const CONFIG_SCHEMA = {
     lint: {
       description: "Severities of lint rules.",
       ...severitiesOf(RULES, RULE_SEVERITIES),
+    },
+    verify: {
+      description: "Severities of the checks of `verify`.",
+      ...severitiesOf(CHECKS, RULE_SEVERITIES),
     },
     diff: {
       description: "How changes are judged.",

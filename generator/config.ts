@@ -12,6 +12,7 @@ import { closest, formatValue } from "./manifest/strings.js";
 import { ACCEPT_FILE } from "./diff/accepted-changes.js";
 import type { SeverityOverrides } from "./diff/compare-catalogues.js";
 import type { RuleSeverities } from "./lint/finding.js";
+import type { VerifySeverities } from "./verify/relations.js";
 import { isObject } from "./manifest/json.js";
 import { parseJson } from "./manifest/manifest.js";
 import { fail, type Failure, isAddress, readSource } from "./manifest/source.js";
@@ -33,6 +34,8 @@ export interface Config {
   readonly defaultTier?: Tier;
   /** Severities of lint rules. */
   readonly lint?: RuleSeverities;
+  /** Severities of the checks of `verify`. */
+  readonly verify?: VerifySeverities;
   readonly diff?: {
     /** Severities of kinds of change. */
     readonly severity?: SeverityOverrides;
@@ -75,6 +78,7 @@ export interface Settings extends GenerationEnvironment {
   readonly catalog: string | undefined;
   readonly out: string;
   readonly lint: RuleSeverities;
+  readonly verify: VerifySeverities;
   readonly severities: SeverityOverrides;
   /** Undefined: the default file, if there is one. */
   readonly accept: string | undefined;
@@ -111,6 +115,7 @@ export async function readSettings(
     catalog: flags.catalog ?? firstSet(variables, VARIABLES.catalog),
     out: flags.out ?? config.out ?? DEFAULTS.out,
     lint: config.lint ?? {},
+    verify: config.verify ?? {},
     severities: config.diff?.severity ?? {},
     accept: flags.accept ?? config.diff?.accept,
     minimumNoticeDays: config.minimumNoticeDays ?? DEFAULTS.minimumNoticeDays,
@@ -167,7 +172,8 @@ function origins(
 }
 
 function settingsOf(settings: Omit<Settings, "all">, originOf: (key: string) => string): readonly Setting[] {
-  const { manifest, catalog, out, apiTitle, defaultTier, lint, severities, accept, variables } = settings;
+  const { manifest, catalog, out, apiTitle, defaultTier, lint, verify, severities, accept, variables } =
+    settings;
   const values = {
     manifest,
     catalog: catalog ?? null,
@@ -176,6 +182,7 @@ function settingsOf(settings: Omit<Settings, "all">, originOf: (key: string) => 
     title: apiTitle,
     defaultTier,
     lint,
+    verify,
     "diff.severity": severities,
     "diff.accept": accept ?? ACCEPT_FILE,
     minimumNoticeDays: settings.minimumNoticeDays,

@@ -7,8 +7,16 @@ import { renderReport, terminalOf } from "../report/render-report.js";
 import { type Format, FORMATS } from "../report/report.js";
 import type { Terminal } from "../report/text.js";
 import { verifyReport } from "../report/verify-report.js";
-import { verifyIndexes } from "../verify/indexes.js";
-import { type Mismatch, postgresRelations, verifyRelations } from "../verify/relations.js";
+import { FAIL_ON, type LintFailOn, shouldFail } from "../lint/finding.js";
+import { verifyQueries } from "../verify/indexes.js";
+import {
+  type Mismatch,
+  type MismatchKind,
+  postgresRelations,
+  verifyRelations,
+  type VerifySeverities,
+  withSeverities,
+} from "../verify/relations.js";
 import { type CliCommand, type CommandResult, EXIT, OPTIONS, withSettings } from "./command.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { adapterProblem, type ClickhouseAddress, clickhouseAddress } from "@routewright/runtime/model";
@@ -22,6 +30,8 @@ export interface VerifyOptions extends RevisionOptions {
   /** The ClickHouse that is served instead; none by default. */
   readonly clickhouse?: ClickhouseAddress | null;
   readonly format: Format;
+  readonly failOn: LintFailOn;
+  readonly severities?: VerifySeverities;
   readonly terminal?: Terminal;
   readonly onProgress?: Progress;
 }
@@ -33,8 +43,9 @@ export function configureVerify(command: CliCommand): void {
       "a generated folder, a manifest (file or URL), or git:<ref> (default: the generated folder)",
     )
     .addOption(new Option("--format <format>", "output format").choices(FORMATS).default("text"))
+    .addOption(new Option("--fail-on <differences>", "exit 1 at these").choices(FAIL_ON).default("warning"))
     .addOption(OPTIONS.generated())
-    .runs((revision: string | undefined, flags: { format: Format; generated?: string }, self: CliCommand) =>
+    .runs((revision: string | undefined, flags: Flags, self: CliCommand) =>
       withSettings(flags, (settings) =>
         start(revision ?? settings.out, {
           ...settings,
@@ -44,13 +55,15 @@ export function configureVerify(command: CliCommand): void {
       ),
     )
     .helpEnd(["verify", "verify target/manifest.json --format json"], {
-      1: "the database differs from the catalogue",
+      1: "differences of --fail-on",
     });
 }
 
+type Flags = Pick<VerifyOptions, "format" | "failOn"> & { readonly generated?: string };
+
 function start(
   revision: string,
-  settings: Settings & Pick<VerifyOptions, "format" | "onProgress">,
+  settings: Settings & Pick<VerifyOptions, "format" | "failOn" | "onProgress">,
 ): CommandResult | Promise<CommandResult> {
   const reading = readEnvironment(settings.variables);
   if (!reading.ok) return { exit: EXIT.error, errors: reading.problems };
@@ -59,6 +72,7 @@ function start(
   return verify({
     ...settings,
     generated: settings.out,
+    severities: settings.verify,
     revision,
     databaseUrl,
     clickhouse: clickhouseUrl === null ? null : clickhouseAddress(clickhouseUrl),
@@ -80,10 +94,11 @@ export async function verify(options: VerifyOptions): Promise<CommandResult> {
       ? await verifyPostgres(catalogue, options)
       : await readClickhouse(clickhouse, (read) => verifyRelations(catalogue, read));
   if (!found.ok) return { exit: EXIT.error, errors: [found.problem] };
-  const differences = found.value;
-  const report = verifyReport(differences, catalogue.entries.length);
+  const differences = withSeverities(found.value, options.severities);
+  const failed = shouldFail(differences, options.failOn);
+  const report = verifyReport(differences, catalogue.entries.length, failed);
   const output = renderReport(report, options.format, options.terminal);
-  return { exit: differences.length > 0 ? EXIT.findings : EXIT.ok, output };
+  return { exit: failed ? EXIT.findings : EXIT.ok, output };
 }
 
 /** Relations, columns, and the plans of filters. */
@@ -95,7 +110,7 @@ function verifyPostgres(
     const mismatches = await verifyRelations(catalogue, postgresRelations(query));
     const broken = new Set(mismatches.filter(isBroken).map(({ endpoint }) => endpoint));
     let checked = 0;
-    const unindexed = await verifyIndexes(catalogue, query, ({ endpoint }) => {
+    const unindexed = await verifyQueries(catalogue, query, ({ endpoint }) => {
       options.onProgress?.(checked++, catalogue.entries.length);
       return !broken.has(endpoint.path);
     });
@@ -105,5 +120,12 @@ function verifyPostgres(
 
 /** Whether a query of the endpoint would fail. */
 function isBroken({ check }: Mismatch): boolean {
-  return check === "missing-relation" || check === "unreadable-relation" || check === "missing-column";
+  return BREAKING.has(check);
 }
+
+const BREAKING: ReadonlySet<MismatchKind> = new Set([
+  "missing-relation",
+  "unreadable-relation",
+  "unpopulated-relation",
+  "missing-column",
+]);

@@ -17,8 +17,8 @@ export interface RuleInfo {
   readonly reason: string;
 }
 
-const error = ruleOf("error");
-const warning = ruleOf("warning");
+export const error = ruleOf("error");
+export const warning = ruleOf("warning");
 
 function ruleOf(severity: FindingSeverity) {
   return (title: string, reason: string): RuleInfo => ({ severity, title, reason });
@@ -165,13 +165,15 @@ export function inOrder(a: Finding, b: Finding): number {
 }
 
 /** How many findings there are of each severity. */
-export function findingCounts(findings: readonly Finding[]): Readonly<Record<FindingSeverity, number>> {
+export function findingCounts(
+  findings: readonly Pick<Finding, "severity">[],
+): Readonly<Record<FindingSeverity, number>> {
   const errors = findings.filter(({ severity }) => severity === "error").length;
   return { error: errors, warning: findings.length - errors };
 }
 
 /** Whether the findings fail a run. */
-export function shouldFail(findings: readonly Finding[], failOn: LintFailOn): boolean {
+export function shouldFail(findings: readonly Pick<Finding, "severity">[], failOn: LintFailOn): boolean {
   const { error, warning } = findingCounts(findings);
   switch (failOn) {
     case "error":

@@ -1,19 +1,10 @@
-import {
-  findingCounts,
-  type Finding,
-  type FindingSeverity,
-  RULE_IDS,
-  RULES,
-  SEVERITIES,
-} from "../lint/finding.js";
+import { findingCounts, type Finding, RULE_IDS, RULES, SEVERITIES } from "../lint/finding.js";
 import type { LintResult, SuppressedFinding } from "../lint/linter.js";
 import { plain, sentence } from "../manifest/strings.js";
-import { counted, grouped, type Item, plainText, type Report, type Section } from "./report.js";
+import { counted, grouped, HEADINGS, type Item, plainText, type Report, type Section } from "./report.js";
 
 /** Of a section this many items are open in a comment, the others folded. */
 const OPEN_ITEMS = 10;
-
-const HEADINGS = { error: "Errors", warning: "Warnings" } as const satisfies Record<FindingSeverity, string>;
 
 /** A lint run with its outcome. */
 export interface LintOutcome extends LintResult {

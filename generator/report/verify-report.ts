@@ -1,21 +1,31 @@
+import { findingCounts, SEVERITIES } from "../lint/finding.js";
 import { plain } from "../manifest/strings.js";
-import { type Mismatch, MISMATCH_TITLES } from "../verify/relations.js";
-import { counted, grouped, type Item, plainText, type Report } from "./report.js";
+import { CHECKS, type RatedMismatch } from "../verify/relations.js";
+import { counted, grouped, HEADINGS, type Item, plainText, type Report } from "./report.js";
 
 /** The differences between a catalogue of `endpoints` endpoints and the database. */
-export function verifyReport(differences: readonly Mismatch[], endpoints: number): Report {
-  const failed = differences.length > 0;
+export function verifyReport(
+  differences: readonly RatedMismatch[],
+  endpoints: number,
+  failed: boolean,
+): Report {
+  const { error, warning } = findingCounts(differences);
+  const counts = `${counted(error, "error")}, ${counted(warning, "warning")}`;
   return {
     title: "API and database",
-    verdict: failed ? `fails, ${counted(differences.length, "difference")}` : "passes, no difference",
-    summary: plain(`${counted(differences.length, "difference")} in ${counted(endpoints, "endpoint")}`),
+    verdict: failed ? `fails, ${counted(differences.length, "difference")}` : "passes",
+    summary: plain(`${counts} in ${counted(endpoints, "endpoint")}`),
     notes: [],
-    sections: [{ heading: "Differences", items: grouped(differences.map(itemOf)), open: 20 }],
+    sections: SEVERITIES.map((severity) => ({
+      heading: HEADINGS[severity],
+      items: grouped(differences.filter((one) => one.severity === severity).map(itemOf)),
+      open: 20,
+    })),
     blocks: [],
     json: {
-      version: 1,
+      version: 2,
       failed,
-      endpoints,
+      summary: { error, warning, endpoints },
       differences: differences.map((one) => ({
         ...one,
         message: plainText(one.message),
@@ -25,12 +35,12 @@ export function verifyReport(differences: readonly Mismatch[], endpoints: number
   };
 }
 
-function itemOf({ check, endpoint, model, file, message, hint }: Mismatch): Item {
+function itemOf({ check, severity, endpoint, model, file, message, hint }: RatedMismatch): Item {
   return {
-    level: "error",
-    label: "differs",
+    level: severity,
+    label: severity,
     id: check,
-    title: MISMATCH_TITLES[check],
+    title: CHECKS[check].title,
     endpoints: [endpoint],
     difference: null,
     location: [model, ...(file === null ? [] : [file])],

@@ -7,10 +7,11 @@ import { type Mismatch, mismatchAt, type RunQuery } from "./relations.js";
 const SMALL_ROWS = 1_000;
 
 /**
- * Checks with PostgreSQL's planner whether an index serves each filter, through views too. The relations must exist, and
- * `query` must use a single connection, as sequential scans are disabled for its session.
+ * Checks whether an index serves each filter, by PostgreSQL's planner, through views too, and whether a view has nulls
+ * where none are documented. The relations must exist, and `query` must use a single connection, as sequential scans are
+ * disabled for its session.
  */
-export async function verifyIndexes(
+export async function verifyQueries(
   { entries }: Catalogue,
   query: RunQuery,
   isToCheck: (entry: CatalogueEntry) => boolean,
@@ -21,8 +22,9 @@ export async function verifyIndexes(
   for (const entry of entries) {
     if (!isToCheck(entry)) continue;
     try {
-      if ((await estimatedRows(entry, query)) < SMALL_ROWS) continue;
-      differences.push(...(await verifyFilters(entry, query)));
+      if ((await estimatedRows(entry, query)) >= SMALL_ROWS)
+        differences.push(...(await verifyFilters(entry, query)));
+      differences.push(...(await verifyNulls(entry, query)));
     } catch (error) {
       // Such as a `security_invoker` view whose tables the role may not read.
       if (!(error instanceof Error) || !("code" in error)) throw error;
@@ -56,10 +58,40 @@ async function verifyFilters(entry: CatalogueEntry, query: RunQuery): Promise<re
   });
 }
 
+/** Rows of a view that are read for nulls. */
+const SAMPLED_ROWS = 10_000;
+
+/** Columns that the project documents as non-null and the database does not: in views nothing enforces it. */
+async function verifyNulls(entry: CatalogueEntry, query: RunQuery): Promise<readonly Mismatch[]> {
+  const { relation, columns } = entry.endpoint;
+  const promised = columns.map(({ name }) => name).filter((name) => entry.facts.columns.get(name)?.notNull);
+  if (promised.length === 0) return [];
+  const [view] = await query(
+    "SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass($1) AND relkind IN ('v', 'm')",
+    [relationOf(entry)],
+  );
+  if (view === undefined) return [];
+  const names = promised.map(identifier);
+  const [found] = (await query(
+    `SELECT ${names.map((name) => `bool_or(${name} IS NULL) AS ${name}`).join(", ")}
+     FROM (SELECT ${names.join(", ")} FROM ${relationOf(entry)} LIMIT ${String(SAMPLED_ROWS)}) AS sample`,
+  )) as readonly Readonly<Record<string, boolean | null>>[];
+  return promised
+    .filter((name) => found?.[name] === true)
+    .map((name) =>
+      mismatchAt(
+        entry,
+        "column-nullable",
+        sentence`The column ${name} is documented as never null, and the view ${relation.join(".")} has rows where it is.`,
+        plain("Leave such rows out in the model's SQL, or remove the test or constraint."),
+      ),
+    );
+}
+
 interface Plan {
+  readonly "Index Name"?: string;
   readonly "Plan Rows"?: number;
   readonly "Index Cond"?: string;
-  readonly "Recheck Cond"?: string;
   readonly Plans?: readonly Plan[];
 }
 
@@ -79,7 +111,7 @@ async function hasIndex(parameter: Parameter, entry: CatalogueEntry, query: RunQ
     `PREPARE routewright_verify AS SELECT 1 FROM ${relationOf(entry)} WHERE ${conditionOf(parameter)}`,
   );
   try {
-    return usesIndex(await explain("EXECUTE routewright_verify (NULL)", query));
+    return await usesIndex(await explain("EXECUTE routewright_verify (NULL)", query), query);
   } finally {
     await query("DEALLOCATE routewright_verify");
   }
@@ -101,9 +133,25 @@ function conditionOf(parameter: Parameter): string {
   }
 }
 
-function usesIndex(plan: Plan): boolean {
-  if (plan["Index Cond"] !== undefined || plan["Recheck Cond"] !== undefined) return true;
-  return (plan.Plans ?? []).some(usesIndex);
+/** Whether an index finds the rows of the parameter, not only those of a view's own conditions. */
+async function usesIndex(plan: Plan, query: RunQuery): Promise<boolean> {
+  const { "Index Name": index, "Index Cond": condition = "", Plans: inner = [] } = plan;
+  if (index !== undefined && condition.includes("$1") && (await isLeading(index, condition, query)))
+    return true;
+  for (const child of inner) if (await usesIndex(child, query)) return true;
+  return false;
+}
+
+/** Whether a condition has the first key of a B-tree: by a later one alone, the whole index is read. Other indexes have no order. */
+async function isLeading(index: string, condition: string, query: RunQuery): Promise<boolean> {
+  const found = (await query(
+    `SELECT m.amname AS method, pg_get_indexdef(c.oid, 1, true) AS key
+     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_am m ON m.oid = c.relam WHERE c.relname = $1 AND c.relkind IN ('i', 'I')`,
+    [index],
+  )) as readonly { readonly method: string; readonly key: string }[];
+  return found.some(
+    ({ method, key }) => method !== "btree" || condition.includes(`${key} `) || condition.includes(`${key})`),
+  );
 }
 
 function relationOf({ endpoint }: CatalogueEntry): string {

@@ -2,18 +2,23 @@ import type { Endpoint } from "@routewright/runtime/model";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.js";
 import { isZoneless, parseColumnType } from "../catalogue/column-types/column-type.js";
 import { compareTypes, type TypeChange } from "../diff/column-compatibility.js";
+import { error, type FindingSeverity, SEVERITIES, warning } from "../lint/finding.js";
 import { plain, sentence, type Sentence } from "../manifest/strings.js";
 
-/** The kinds of mismatch that `verify` finds, with their titles (generator/README.md, Verify). */
-export const MISMATCH_TITLES = {
-  "missing-relation": "Relation missing",
-  "unreadable-relation": "Relation not readable",
-  "missing-column": "Column missing",
-  "column-type": "Column of another type",
-  "column-nullable": "Column may be null",
-  "unindexed-filter": "Filter without a usable index",
+/** The kinds of mismatch that `verify` finds (generator/README.md, Verify). */
+export const CHECKS = {
+  "missing-relation": error("Relation missing", "Every request fails."),
+  "unreadable-relation": error("Relation not readable", "Every request fails."),
+  "unpopulated-relation": error(
+    "Materialized view without rows",
+    "Every request fails until it is refreshed.",
+  ),
+  "missing-column": error("Column missing", "Rows come without it, and filters by it fail."),
+  "column-type": error("Column of another type", "Clients that trust the documentation fail at its values."),
+  "column-nullable": error("Column may be null", "Clients that rely on a value fail."),
+  "unindexed-filter": warning("Filter without a usable index", "Each request reads the whole relation."),
 } as const;
-type MismatchKind = keyof typeof MISMATCH_TITLES;
+export type MismatchKind = keyof typeof CHECKS;
 
 /** A difference between the catalogue and the database. */
 export interface Mismatch {
@@ -28,6 +33,26 @@ export interface Mismatch {
 /** Runs one SQL statement and returns its rows. */
 export type RunQuery = (text: string, values?: readonly unknown[]) => Promise<readonly unknown[]>;
 
+/** Severities that a repository chooses; `off` turns a check off. */
+export type VerifySeverities = Readonly<Partial<Record<MismatchKind, FindingSeverity | "off">>>;
+
+/** A mismatch with the severity that is in force. */
+export interface RatedMismatch extends Mismatch {
+  readonly severity: FindingSeverity;
+}
+
+/** Errors first; each kind in the order in which it was found. */
+export function withSeverities(
+  differences: readonly Mismatch[],
+  severities: VerifySeverities = {},
+): readonly RatedMismatch[] {
+  const rated = differences.flatMap((difference) => {
+    const severity = severities[difference.check] ?? CHECKS[difference.check].severity;
+    return severity === "off" ? [] : [{ severity, ...difference }];
+  });
+  return SEVERITIES.flatMap((severity) => rated.filter((one) => one.severity === severity));
+}
+
 /** A column in the database. */
 export interface LiveColumn {
   readonly name: string;
@@ -41,12 +66,14 @@ export interface LiveRelation {
   readonly schema: string;
   readonly name: string;
   readonly kind: string | null;
+  /** False for a materialized view that was never refreshed. */
+  readonly populated?: boolean;
   readonly readable: boolean | null;
   readonly columns: readonly LiveColumn[] | null;
 }
 
 const RELATIONS = `
-  SELECT r.schema, r.name, c.relkind AS kind,
+  SELECT r.schema, r.name, c.relkind AS kind, c.relispopulated AS populated,
     has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') AS readable,
     (SELECT json_agg(json_build_object(
         'name', a.attname,
@@ -130,8 +157,19 @@ function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined):
         ];
   return [
     ...privilege,
+    ...(live.populated === false ? [unpopulated(entry)] : []),
     ...columns.flatMap((column) => compareColumn(entry, column, byName.get(column.name), live.kind)),
   ];
+}
+
+function unpopulated(entry: CatalogueEntry): Mismatch {
+  const message = sentence`The materialized view ${entry.endpoint.relation.join(".")} was created \`WITH NO DATA\` and never refreshed.`;
+  return mismatchAt(
+    entry,
+    "unpopulated-relation",
+    message,
+    plain("Run `dbt build` for the model, or `REFRESH MATERIALIZED VIEW`."),
+  );
 }
 
 function sentenceOf(columns: readonly string[]): string {

@@ -35,6 +35,7 @@ async function verifyModels(url: string): Promise<{ exit: number; text: string }
     databaseUrl: null,
     clickhouse: clickhouseAddress(url),
     format: "text",
+    failOn: "warning",
     cwd: folder,
     generated: join(folder, "generated"),
     defaultTier: "tier0",

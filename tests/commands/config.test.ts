@@ -15,6 +15,7 @@ const CONFIG = {
   title: "Shop",
   defaultTier: "tier2",
   lint: { "missing-tier-tag": "off" },
+  verify: { "unindexed-filter": "off" },
   diff: { severity: { "description-changed": "breaking" }, accept: "accepted.json" },
   minimumNoticeDays: 90,
 };
@@ -40,7 +41,7 @@ describe("a config file", () => {
     ["routewright.config.json", JSON.stringify(CONFIG)],
     [
       "routewright.config.yml",
-      "manifest: target/manifest.json\nout: api\ntitle: Shop\ndefaultTier: tier2\nminimumNoticeDays: 90\nlint: { missing-tier-tag: 'off' }\ndiff:\n  severity: { description-changed: breaking }\n  accept: accepted.json\n",
+      "manifest: target/manifest.json\nout: api\ntitle: Shop\ndefaultTier: tier2\nminimumNoticeDays: 90\nlint: { missing-tier-tag: 'off' }\nverify: { unindexed-filter: 'off' }\ndiff:\n  severity: { description-changed: breaking }\n  accept: accepted.json\n",
     ],
     [
       "routewright.config.ts",
@@ -56,6 +57,7 @@ describe("a config file", () => {
       title: { value: "Shop", origin },
       defaultTier: { value: "tier2", origin },
       lint: { value: CONFIG.lint, origin },
+      verify: { value: CONFIG.verify, origin },
       "diff.severity": { value: CONFIG.diff.severity, origin },
       "diff.accept": { value: "accepted.json", origin },
       minimumNoticeDays: { value: 90, origin },

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { verify } from "../../generator/commands/verify.js";
+import { verify, type VerifyOptions } from "../../generator/commands/verify.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { ownFolder } from "../support/service.js";
 
@@ -16,6 +16,15 @@ const schema = await ownSchema(`
   CREATE INDEX ON @.sales (lower(code));
   CREATE TABLE @.small (id integer, shop text);
   CREATE VIEW @.view_of_sales AS SELECT id, shop, day FROM @.sales;
+  CREATE TABLE @.visits (id integer, tenant text, shop text, code text, active boolean);
+  INSERT INTO @.visits SELECT i, 't' || i % 3, nullif('shop ' || i, 'shop 9'), 'c' || i, i % 2 = 0 FROM generate_series(1, 5000) i;
+  CREATE INDEX ON @.visits (tenant, shop);
+  CREATE INDEX ON @.visits (code) WHERE active;
+  CREATE VIEW @.one_tenant AS SELECT id, shop, code FROM @.visits WHERE tenant = 't1';
+  CREATE VIEW @.active AS SELECT id, shop, code FROM @.visits WHERE active;
+  CREATE MATERIALIZED VIEW @.empty AS SELECT id, shop FROM @.visits WITH NO DATA;
+  CREATE MATERIALIZED VIEW @.filled AS SELECT id, shop FROM @.visits;
+  ANALYZE @.visits;
   ANALYZE @.sales; ANALYZE @.small;
 `);
 
@@ -25,6 +34,8 @@ interface TestModel {
   readonly parameters?: readonly object[];
   /** Columns with a not_null constraint. */
   readonly notNull?: readonly string[];
+  /** Columns with a not_null test. */
+  readonly tested?: readonly string[];
 }
 
 const equal = (name: string, more: object = {}) => ({
@@ -56,6 +67,20 @@ function manifestOf(...models: readonly TestModel[]): string {
       meta: { api: { allow_unfiltered: true, parameters } },
     },
   }));
+  const tests = Object.fromEntries(
+    models.flatMap(({ name, tested = [] }) =>
+      tested.map((column) => [
+        `test.t.not_null_${name}_${column}`,
+        {
+          resource_type: "test",
+          attached_node: `model.t.${name}`,
+          column_name: column,
+          test_metadata: { name: "not_null" },
+          config: {},
+        },
+      ]),
+    ),
+  );
   const file = join(folder, `${models.map(({ name }) => name).join("-")}-${String(Math.random())}.json`);
   const metadata = {
     dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json",
@@ -65,13 +90,13 @@ function manifestOf(...models: readonly TestModel[]): string {
     file,
     JSON.stringify({
       metadata,
-      nodes: Object.fromEntries(nodes.map((node) => [`model.t.${node.name}`, node])),
+      nodes: { ...Object.fromEntries(nodes.map((node) => [`model.t.${node.name}`, node])), ...tests },
     }),
   );
   return file;
 }
 
-async function run(revision: string, url: string | null = databaseUrl) {
+async function run(revision: string, url: string | null = databaseUrl, more: Partial<VerifyOptions> = {}) {
   const {
     exit,
     output = "",
@@ -83,6 +108,8 @@ async function run(revision: string, url: string | null = databaseUrl) {
     generated: "generated",
     cwd: folder,
     defaultTier: "tier0",
+    failOn: "warning",
+    ...more,
   });
   return {
     exit,
@@ -167,13 +194,58 @@ describe("a difference", () => {
   });
 
   it.each([
+    ["the second column of an index", "visits", "shop"],
+    ["a partial index that covers other rows", "visits", "code"],
+    ["an index of the view's own condition", "one_tenant", "code"],
+  ])("is a filter by %s", async (_, name, column) => {
+    const model = { name, columns: { [column]: "text" }, parameters: [equal(column)] };
+    expect(await found(model)).toEqual([
+      `unindexed-filter: No index of "${name}" serves the column "${column}": each request that filters by "${column}" reads the whole relation.`,
+    ]);
+  });
+
+  it("is a materialized view that was never refreshed", async () => {
+    const columns = { id: "integer" };
+    expect(await found({ name: "empty", columns }, { name: "filled", columns })).toEqual([
+      'unpopulated-relation: The materialized view "empty" was created `WITH NO DATA` and never refreshed.',
+    ]);
+  });
+
+  it("is a null in a view, where a test documents none", async () => {
+    const columns = { id: "integer", shop: "text" };
+    const models = ["filled", "active", "view_of_sales"].map((name) => ({
+      name,
+      columns,
+      tested: ["id", "shop"],
+    }));
+    expect(await found(...models)).toEqual([
+      'column-nullable: The column "shop" is documented as never null, and the view "filled" has rows where it is.',
+    ]);
+  });
+
+  it("has a severity that the config file changes, and fails by --fail-on", async () => {
+    const model = { name: "sales", columns: { note: "text" }, parameters: [equal("note")] };
+    const manifest = manifestOf(model);
+    const exits = async (more: Partial<VerifyOptions>) => (await run(manifest, databaseUrl, more)).exit;
+    expect(await exits({})).toBe(1);
+    expect(await exits({ failOn: "error" })).toBe(0);
+    expect(await exits({ failOn: "error", severities: { "unindexed-filter": "error" } })).toBe(1);
+    expect(await exits({ severities: { "unindexed-filter": "off" } })).toBe(0);
+    const wrong = manifestOf({ name: "gone", columns: {} });
+    expect((await run(wrong, databaseUrl, { failOn: "error" })).exit).toBe(1);
+    expect((await run(wrong, databaseUrl, { failOn: "none" })).exit).toBe(0);
+  });
+
+  it.each([
     ["= on the key", "sales", equal("id")],
     ["= with the case of the index", "sales", equal("code", { case: "lower" })],
     ["IN", "sales", equal("shop", { operator: "IN", type: "string_list" })],
     ["= through a view", "view_of_sales", equal("shop")],
     ["a relation of few rows", "small", equal("shop")],
+    ["by the second column, where the view fixes the first", "one_tenant", equal("shop")],
+    ["by a partial index that the view implies", "active", equal("code")],
   ])("is not a filter that an index serves: %s", async (_, name, parameter) => {
-    const columns = { id: "integer", shop: "text", ...(name === "sales" && { code: "text" }) };
+    const columns = { id: "integer", shop: "text", ...(parameter.name === "code" && { code: "text" }) };
     expect(await found({ name, columns, parameters: [parameter] })).toEqual([]);
   });
 });
