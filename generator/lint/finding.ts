@@ -47,6 +47,10 @@ export const CHECKS = {
     "View on a table that dbt replaces",
     "dbt drops the view when it rebuilds the table; until it rebuilds the view, requests fail.",
   ),
+  "delete-insert": warning(
+    "Rows deleted before they are inserted",
+    "While dbt runs, ClickHouse lacks rows for a moment: a request gets the others only.",
+  ),
   "unstable-pagination": warning(
     "Pages without a total order",
     "A caller that pages with `offset` can get some rows twice and miss others.",

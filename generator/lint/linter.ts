@@ -37,7 +37,7 @@ import {
   privateAccess,
   privateData,
 } from "./rules/exposure.js";
-import { unindexedColumn, unlimitedResponse, viewOnTable } from "./rules/operations.js";
+import { deleteInsert, unindexedColumn, unlimitedResponse, viewOnTable } from "./rules/operations.js";
 import { unstablePagination } from "./rules/unstable-pagination.js";
 
 /** A finding whose rule its model turns off. */
@@ -251,6 +251,7 @@ const CHECK_CODE: Readonly<Record<CheckId, Check>> = {
   "category-typo": categoryTypo,
   "higher-tier-data": higherTierData,
   "view-on-table": viewOnTable,
+  "delete-insert": deleteInsert,
   "unstable-pagination": unstablePagination,
   "unlimited-response": unlimitedResponse,
   "unindexed-column": unindexedColumn,

@@ -211,8 +211,9 @@ async function queryAndSend(
   const { conditions, page } = query.selection;
   let tag: string | null = null;
   let storage = "";
-  if (version !== null || conditions.length > 0) {
-    const columns = await gateway.warehouse.columns(query.relation, version?.id ?? null);
+  const hasStorage = version !== null || gateway.results.hasCache;
+  if (hasStorage || conditions.length > 0) {
+    const columns = await gateway.warehouse.columns(query.relation, version?.id ?? null, hasStorage);
     const error = gateway.warehouse.check(conditions, columns);
     if (error) return error;
     if (version !== null) tag = versionTag(version, key, columns);

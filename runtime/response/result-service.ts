@@ -51,6 +51,11 @@ export class ResultService {
     this.#cache = cache;
   }
 
+  /** Whether results are kept after their callers have them. */
+  get hasCache(): boolean {
+    return this.#cache !== null;
+  }
+
   /** `key`: `queryKey(query)`. Rejects when the database fails. */
   get(key: string, query: ResolvedQuery, context: QueryContext): Promise<QueryResult | "overloaded"> {
     const cached = this.#cache?.get(key, context.version);

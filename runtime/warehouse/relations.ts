@@ -55,12 +55,16 @@ export class Relations {
   }
 
   /**
-   * The columns of a relation, with its storage. Those of a known version are looked up again after a second: dbt has
-   * replaced a table some time before it reports the build, and never reports it when it is killed.
+   * The columns of a relation. With `hasStorage` they are looked up again after a second: dbt has replaced a table some time
+   * before it reports the build, and never reports it when it is killed.
    */
-  async columns(relation: Relation, version: string | null): Promise<ResultColumns> {
+  async columns(
+    relation: Relation,
+    version: string | null,
+    hasStorage = version !== null,
+  ): Promise<ResultColumns> {
     const cached = this.#columns.cached(relation, version);
-    if (cached !== null && (version === null || !this.#columns.isOutdated(relation))) return cached;
+    if (cached !== null && !(hasStorage && this.#columns.isOutdated(relation))) return cached;
     if (cached !== null) {
       const renewed = await this.#columns.renew(relation, version).catch((error: unknown) => error);
       if (Array.isArray(renewed)) return renewed as ResultColumns;

@@ -137,8 +137,11 @@ export interface Warehouse {
    * fails, and when the result is no longer needed.
    */
   rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded">;
-  /** The columns of a relation, cached by version. Rejects when the relation does not exist or the database fails. */
-  columns(relation: Relation, version: string | null): Promise<ResultColumns>;
+  /**
+   * The columns of a relation, cached by version. Rejects when the relation does not exist or the database fails.
+   * `hasStorage`: with the storage of the last second; by default where there is a version.
+   */
+  columns(relation: Relation, version: string | null, hasStorage?: boolean): Promise<ResultColumns>;
   /** The first value that is not of its column's type, as an error. */
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null;
   readonly load: WarehouseLoad;

@@ -166,6 +166,7 @@ function configOf(shards: readonly number[]): string {
   <logger><level>warning</level><console>0</console></logger>
   <users_config>${inRoot("scripts/clickhouse/users.xml")}</users_config>
   ${cluster}
+  <access_control_improvements><select_from_system_db_requires_grant>true</select_from_system_db_requires_grant></access_control_improvements>
   <query_log><database>system</database><table>query_log</table><flush_interval_milliseconds>500</flush_interval_milliseconds></query_log>
 </clickhouse>`;
 }

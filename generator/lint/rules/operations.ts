@@ -1,5 +1,6 @@
 import type { LetterCase, Parameter } from "@routewright/runtime/model";
 import { isEphemeral, isView } from "../../manifest/graph.js";
+import { textOr } from "../../manifest/json.js";
 import { chain, joined, list, plain, sentence, type Sentence } from "../../manifest/strings.js";
 import { accessPathsOf, declaresStorage, type Lookup, serves, tablesOf } from "../access-path.js";
 import type { Check, LintedEndpoint, Violation } from "../finding.js";
@@ -70,6 +71,30 @@ export const viewOnTable: Check = {
 
 function isReplaced({ kind, materialized }: Node): boolean {
   return kind === "model" && materialized === "table";
+}
+
+const DELETES_FIRST = /^(?:delete[+_]insert|microbatch)$/;
+
+/** Rows that an incremental model replaces in two steps. PostgreSQL takes both in one transaction, ClickHouse has none. */
+export const deleteInsert: Check = {
+  find({ node }, { project }) {
+    if (project.engine !== "clickhouse") return [];
+    const throughViews = ancestorsOf(node, project, (child) => isView(child));
+    const read = [{ node, lineage: [node.name] }, ...throughViews];
+    return read
+      .filter((each) => deletesFirst(each.node))
+      .map(({ node: table, lineage }): Violation => ({
+        path: table === node ? "$.config.incremental_strategy" : "$.depends_on",
+        message: sentence`In ${chain(lineage)} dbt deletes rows before it inserts the new ones: a request in between gets the other rows only.`,
+        hint: plain(
+          "Set `incremental_strategy: insert_overwrite` with `partition_by`, or materialize the model as `table`: dbt exchanges both atomically.",
+        ),
+      }));
+  },
+};
+
+function deletesFirst({ materialized, config }: Node): boolean {
+  return /incremental$/.test(materialized) && DELETES_FIRST.test(textOr(config["incremental_strategy"], ""));
 }
 
 /** A filter or sort key of `meta.api`, with the column that it uses. */

@@ -64,6 +64,8 @@ const isOneOf = (codes: ReadonlySet<number>, error: unknown): boolean =>
 
 export const isRelationChange = (error: unknown): boolean =>
   error instanceof RelationMissing || isOneOf(RELATION_CHANGED, error);
+/** ACCESS_DENIED */
+export const isAccessDenied = (error: unknown): boolean => isOneOf(new Set([497]), error);
 export const isRefusal = (error: unknown): boolean => isOneOf(REFUSALS, error);
 
 /** The error as every engine reports it; others are as they were. */

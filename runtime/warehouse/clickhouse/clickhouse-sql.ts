@@ -26,15 +26,6 @@ import {
   type FilterType,
 } from "./clickhouse-values.js";
 
-/** The columns of a relation with their types, and what identifies its storage. */
-export function describeRelation([database, table]: Relation): Statement {
-  const [of, named] = [parameter(database, "String"), parameter(table, "String")];
-  return finished(sql`SELECT name, type, storage FROM system.columns,
-    (SELECT any(toString(uuid)) AS storage FROM system.tables WHERE database = ${of} AND name = ${named}) AS t
-    WHERE database = ${of} AND table = ${named} AND default_kind <> 'EPHEMERAL'
-    ORDER BY position FORMAT JSONEachRow`);
-}
-
 export const PING: Statement = finished(sql`SELECT 1`);
 
 /** Does not wait for the query's end. */
@@ -76,7 +67,7 @@ const FORMATS: Readonly<Record<RowFormat, Sql>> = {
   spreadsheet: sql`CSV`,
 };
 
-function finished(body: Sql): Statement {
+export function finished(body: Sql): Statement {
   return statement(
     plan(body, (position) => `p${String(position)}`),
     undefined,
@@ -84,7 +75,7 @@ function finished(body: Sql): Statement {
 }
 
 /** A value in the text form of its type. */
-function parameter(value: string, type: string): Sql {
+export function parameter(value: string, type: string): Sql {
   return sql`{${bind(() => (type === "String" ? escaped(value) : value))}:${typeName(type)}}`;
 }
 
@@ -221,7 +212,7 @@ function isAnyOf(column: Sql, type: FilterType | null, values: readonly string[]
   )})`;
 }
 
-function array(values: readonly string[], type: string): Sql {
+export function array(values: readonly string[], type: string): Sql {
   const isQuoted = type === "String" || QUOTED.test(type);
   const items = values.map((text) => (isQuoted ? `'${escaped(text)}'` : text));
   return parameter(`[${items.join(",")}]`, `Array(${type})`);

@@ -23,12 +23,14 @@ import {
 } from "../warehouse.js";
 import type { ClickhouseAddress } from "../../model/clickhouse-address.js";
 import { ClickhouseConnection } from "./clickhouse-connection.js";
-import { isRefusal, isRelationChange, translated } from "./clickhouse-errors.js";
-import { describeRelation, selectRows } from "./clickhouse-sql.js";
+import { isAccessDenied, isRefusal, isRelationChange, translated } from "./clickhouse-errors.js";
+import { columnsOf, storageOf } from "./clickhouse-relations.js";
+import { selectRows } from "./clickhouse-sql.js";
 import { filterType, parseType } from "./clickhouse-values.js";
 import { RowReader } from "./row-reader.js";
 import { openStream } from "./clickhouse-stream.js";
 import type { RunningQuery } from "./running-query.js";
+import type { Statement } from "../sql.js";
 
 /** Queue lengths for queries and for streams. */
 const MAX_WAITING = 1000;
@@ -71,6 +73,8 @@ class ClickhouseWarehouse implements Warehouse {
   readonly #queries: QuerySlots;
   readonly #streams: QuerySlots;
   readonly #relations: Relations;
+  /** Whether the role may read `system.parts`, as far as is known. */
+  #readsParts = true;
   readonly #largePages = new LRUCache<string, true>({ max: MAX_LARGE_PAGES, ttl: LARGE_PAGE_MS });
 
   constructor(options: ClickhouseOptions) {
@@ -105,8 +109,8 @@ class ClickhouseWarehouse implements Warehouse {
     }
   }
 
-  columns(relation: Relation, version: string | null): Promise<ResultColumns> {
-    return this.#relations.columns(relation, version);
+  columns(relation: Relation, version: string | null, hasStorage?: boolean): Promise<ResultColumns> {
+    return this.#relations.columns(relation, version, hasStorage);
   }
 
   checkRelations(relations: readonly Relation[]): Promise<void> {
@@ -225,24 +229,46 @@ class ClickhouseWarehouse implements Warehouse {
   }
 
   async #describe(relation: Relation): Promise<ResultColumns> {
+    const [columns, storage] = await Promise.all([
+      this.#read<ResultColumn>(columnsOf(relation)),
+      this.#storageOf(relation),
+    ]);
+    if (columns.length === 0) throw new RelationMissing(relation.join("."));
+    return columns.map((column) => ({ ...column, storage }));
+  }
+
+  async #storageOf(relation: Relation): Promise<string> {
+    const read = <Row>(of: Statement): Promise<readonly Row[]> => this.#read<Row>(of);
+    try {
+      return await storageOf(relation, read, this.#readsParts);
+    } catch (error) {
+      if (!this.#readsParts || !isAccessDenied(error)) throw error;
+      this.#readsParts = false;
+      this.#options.warn(error as Error, NO_PARTS);
+      return storageOf(relation, read, false);
+    }
+  }
+
+  /** The rows of a statement in the format JSONEachRow. */
+  async #read<Row>(statement: Statement): Promise<readonly Row[]> {
     const ticket = { callerId: "columns", tier: "tier3", relation: ["system", "columns"] } as const;
     const isStillNeeded = (): boolean => true;
     const lease = await this.#queries.acquire(ticket, isStillNeeded);
     const text = await this.#holding(lease, () =>
       this.#connection.text({
-        statement: describeRelation(relation),
+        statement,
         settings: limitSettings("tier3", this.#options.statementTimeoutMs),
         callerId: "columns",
         limits: { timeoutMs: this.#options.statementTimeoutMs, isStillNeeded },
       }),
     );
-    if (text === "") throw new RelationMissing(relation.join("."));
-    return text
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line) as ResultColumn);
+    const lines = text.split("\n").filter((line) => line !== "");
+    return lines.map((line) => JSON.parse(line) as Row);
   }
 }
+
+const NO_PARTS =
+  "rows that change within a table keep their data version until dbt reports a build: the role needs SELECT on system.parts";
 
 function ticketOf({ relation }: ResolvedQuery, { callerId, tier }: QueryContext) {
   return { callerId, tier, relation };

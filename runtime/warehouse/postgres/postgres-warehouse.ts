@@ -155,8 +155,8 @@ class PostgresWarehouse implements Warehouse {
     return Math.min(timeoutMs || Infinity, this.#statementTimeoutMs || Infinity);
   }
 
-  columns(relation: Relation, version: string | null): Promise<ResultColumns> {
-    return this.#relations.columns(relation, version);
+  columns(relation: Relation, version: string | null, hasStorage?: boolean): Promise<ResultColumns> {
+    return this.#relations.columns(relation, version, hasStorage);
   }
 
   checkRelations(relations: readonly Relation[]): Promise<void> {

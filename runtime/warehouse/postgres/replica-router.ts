@@ -48,8 +48,8 @@ class ReplicaRouter implements Warehouse {
     this.#replicas = sources.map((source) => new Replica(source, report));
   }
 
-  columns(relation: Relation, version: string | null): Promise<ResultColumns> {
-    return this.#primary.columns(relation, version);
+  columns(relation: Relation, version: string | null, hasStorage?: boolean): Promise<ResultColumns> {
+    return this.#primary.columns(relation, version, hasStorage);
   }
 
   checkRelations(relations: readonly Relation[]): Promise<void> {
