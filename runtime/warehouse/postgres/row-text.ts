@@ -29,13 +29,8 @@ export class RowWriter {
 
   /** Rows from the fields of their own. A row may have more fields than columns. */
   ofRows(rows: readonly Texts[]): string | Buffer {
-    const width = this.#columns.length;
-    return this.#write({
-      rows: rows.length,
-      value: (row, i) => rows[row]?.[i] ?? null,
-      nullValue: null,
-      plain: Array<boolean>(width).fill(false),
-    });
+    const values = rows.flatMap((row) => row.slice(0, this.#columns.length));
+    return this.#write(values, rows.length, null, NOTHING_PLAIN);
   }
 
   /**
@@ -43,33 +38,27 @@ export class RowWriter {
    * separator: the number of parts is then not the number of values.
    */
   ofText(text: string, found: number, returned: number): string | Buffer | null {
-    const width = this.#columns.length;
-    const values = width === 0 || found === 0 ? [] : text.split(VALUE_SEPARATOR);
-    if (values.length !== found * width) return null;
-    const hasNulls = text.includes(NULL_MARK);
-    const plain = this.#columns.map(({ isPlain }) => !hasNulls && isPlain(text));
-    return this.#write({
-      rows: returned,
-      value: (row, i) => values[row * width + i] ?? null,
-      nullValue: NULL_MARK,
-      plain,
-    });
+    const count = found * this.#columns.length;
+    const values = count === 0 ? [] : text.split(VALUE_SEPARATOR);
+    if (values.length !== count) return null;
+    return this.#write(values, returned, NULL_MARK, text.includes(NULL_MARK) ? NOTHING_PLAIN : plainIn(text));
   }
 
-  #write({ rows, value, nullValue, plain }: Values): string | Buffer {
+  #write(values: Texts, rows: number, nullValue: string | null, isPlain: PlainTest): string | Buffer {
+    const plain = this.#columns.map((column) => isPlain(column));
     // A quote around all values of a column is part of the constant text between the columns.
     const quotes = this.#columns.map(({ quote }, i) => (plain[i] === true ? quote : ""));
     const before = this.#before.map((text, i) => (quotes[i - 1] ?? "") + text + (quotes[i] ?? ""));
     const end = (quotes.at(-1) ?? "") + this.#end;
     const pieces: Buffer[] = [];
     let text = "";
-    for (let row = 0; row < rows; row++) {
+    for (let row = 0, next = 0; row < rows; row++) {
       if (row > 0) text += this.#separator;
       for (let i = 0; i < before.length; i++) {
-        const each = value(row, i);
+        const value = values[next++] ?? null;
         text += before[i] ?? "";
-        if (each === null || each === nullValue) text += this.#null;
-        else text += plain[i] === true ? each : (this.#columns[i]?.write(each) ?? this.#null);
+        if (value === null || value === nullValue) text += this.#null;
+        else text += plain[i] === true ? value : (this.#columns[i]?.write(value) ?? this.#null);
       }
       text += end;
       if (row % PIECE_ROWS !== PIECE_ROWS - 1) continue;
@@ -80,14 +69,20 @@ export class RowWriter {
   }
 }
 
-/** The values of rows, and how each column is written. */
-interface Values {
-  readonly rows: number;
-  readonly value: (row: number, column: number) => string | null;
-  /** Stands for null. */
-  readonly nullValue: string | null;
-  /** Columns whose values are all written as they are, within their quotes. */
-  readonly plain: readonly boolean[];
+/** Whether all values of a column are written as they are, within its quotes. */
+type PlainTest = (column: ColumnWriter) => boolean;
+
+const NOTHING_PLAIN: PlainTest = () => false;
+
+/** Tests the text of all values, once for each character class. */
+function plainIn(text: string): PlainTest {
+  const found = new Map<RegExp, boolean>();
+  return ({ special }) => {
+    if (special === null) return false;
+    const known = found.get(special) ?? special.test(text);
+    found.set(special, known);
+    return !known;
+  };
 }
 
 /**
@@ -111,8 +106,8 @@ export function rowWriter(columns: ResultColumns, format: RowFormat): RowWriter 
 interface ColumnWriter {
   /** Around plain values. */
   readonly quote: string;
-  /** Whether all values of the column are written as they are. `text`: the values of all columns. */
-  readonly isPlain: (text: string) => boolean;
+  /** Values without these characters are written as they are; null: no values are. */
+  readonly special: RegExp | null;
   /** The value in the format, with its quotes; null where the format has none for it. */
   readonly write: (value: string) => string | null;
 }
@@ -122,14 +117,14 @@ function jsonColumn(column: ResultColumn, format: RowFormat): ColumnWriter {
   const isString = format === "json-strings" && isWide(column);
   const quote = kind === "boolean" || kind === "json" || (kind === "number" && !isString) ? "" : '"';
   if (kind === "json" && format === "ndjson") return NDJSON_DOCUMENTS;
-  if (kind === "text") return { quote, isPlain: (text) => !ESCAPED.test(text), write: JSON.stringify };
+  if (kind === "text") return { quote, special: ESCAPED, write: JSON.stringify };
   return { quote, ...plainColumn(kind, quote) };
 }
 
 /** Strings escape line breaks: the others are white space of a `json` column. */
 const NDJSON_DOCUMENTS: ColumnWriter = {
   quote: "",
-  isPlain: (text) => !/[\r\n]/.test(text),
+  special: /[\r\n]/,
   write: (value) => value.replace(/[\r\n]/g, " "),
 };
 
@@ -146,9 +141,8 @@ function csvColumn(column: ResultColumn, format: RowFormat): ColumnWriter {
   const kind = kindOf(column);
   const isSpreadsheet = format === "spreadsheet";
   const write = (value: string): string => csvText(isSpreadsheet ? withoutFormula(value) : value);
-  if (kind === "text") return { quote: '"', isPlain: (text) => !isSpreadsheet && !text.includes('"'), write };
-  if (kind === "json")
-    return { quote: "", isPlain: () => false, write: (value) => csvDocument(value, write) };
+  if (kind === "text") return { quote: '"', special: isSpreadsheet ? null : /"/, write };
+  if (kind === "json") return { quote: "", special: null, write: (value) => csvDocument(value, write) };
   return { quote: "", ...plainColumn(kind, "") };
 }
 
@@ -170,21 +164,24 @@ function plainColumn(kind: Kind, quote: string): Omit<ColumnWriter, "quote"> {
   const quoted = (value: string | null): string | null => value && quote + value + quote;
   switch (kind) {
     case "number":
-      return { isPlain: areFinite, write: (value) => (isFiniteNumber(value) ? quoted(value) : null) };
+      return { special: NOT_FINITE, write: (value) => (isFiniteNumber(value) ? quoted(value) : null) };
     case "date":
-      return { isPlain: () => false, write: (value) => quoted(dateOf(value)) };
+      return { special: null, write: (value) => quoted(dateOf(value)) };
     case "timestamp":
-      return { isPlain: () => false, write: (value) => quoted(timestampOf(value)) };
+      return { special: null, write: (value) => quoted(timestampOf(value)) };
     case "timestamptz":
-      return { isPlain: () => false, write: (value) => quoted(timestampOf(value, 3)) };
+      return { special: null, write: (value) => quoted(timestampOf(value, 3)) };
     default:
-      return { isPlain: () => true, write: quoted };
+      return { special: NOTHING, write: quoted };
   }
 }
 
 /** JSON has no NaN and no infinity: they are null. `NaN` and `Infinity` end with a letter. */
 const isFiniteNumber = (value: string): boolean => value.charCodeAt(value.length - 1) <= DIGIT_9;
-const areFinite = (text: string): boolean => !text.includes("N") && !text.includes("y");
+const NOT_FINITE = /[Ny]/;
+
+/** Found in no text of PostgreSQL. */
+const NOTHING = /\x00/;
 
 const DIGIT_9 = 0x39;
 const HYPHEN = 0x2d;
