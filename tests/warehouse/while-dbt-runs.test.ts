@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import pg from "pg";
 import { expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { openPostgres } from "../../runtime/warehouse/postgres/postgres-warehouse.js";
@@ -35,6 +36,35 @@ it("a view that is dropped and made again is answered, never failed", async () =
   await query(`CREATE VIEW "${schema}".above AS SELECT * FROM "${schema}".base`);
   expect(await asked).toMatchObject({ text: '{"id":1}' });
   expect(warehouse.missingRelations).toEqual([]);
+});
+
+it("a read that deadlocks with renames is answered from the table that takes the place of the old one", async () => {
+  const gate = Number.parseInt(schema.slice(-6), 16);
+  await query(`CREATE TABLE "${schema}".one AS SELECT 1 AS id; CREATE TABLE "${schema}".two AS SELECT 'old' AS name;
+    CREATE FUNCTION "${schema}".name_of_two() RETURNS text LANGUAGE plpgsql AS $$ BEGIN
+      WHILE NOT pg_try_advisory_xact_lock_shared(${String(gate)}) LOOP PERFORM pg_sleep(0.01); END LOOP;
+      RETURN (SELECT name FROM "${schema}".two); END $$;
+    CREATE VIEW "${schema}".both AS SELECT id, "${schema}".name_of_two() AS name FROM "${schema}".one`);
+  const isLocked = (granted: boolean) =>
+    query(
+      `SELECT 1 FROM pg_locks WHERE relation = '"${schema}".one'::regclass AND granted = ${String(granted)}`,
+    );
+  const [dbt, gatekeeper] = [new pg.Client(databaseUrl), new pg.Client(databaseUrl)];
+  await Promise.all([dbt.connect(), gatekeeper.connect()]);
+  await gatekeeper.query(`SELECT pg_advisory_lock(${String(gate)})`);
+  await dbt.query(`BEGIN; ALTER TABLE "${schema}".two RENAME TO two_old;
+    CREATE TABLE "${schema}".two AS SELECT 'new' AS name`);
+  // The database looks for a deadlock before the read gives up its wait for the lock.
+  const url = new URL(databaseUrl);
+  url.searchParams.set("options", "-c deadlock_timeout=1");
+  const asked = ask(open(url.href), "both");
+  await expect.poll(() => isLocked(true)).toHaveLength(1);
+  const renamed = dbt.query(`ALTER TABLE "${schema}".one RENAME TO one_old; COMMIT`);
+  await expect.poll(() => isLocked(false)).toHaveLength(1);
+  await gatekeeper.end();
+  expect(await asked).toMatchObject({ text: '{"id":1,"name":"new"}' });
+  await renamed;
+  await dbt.end();
 });
 
 it("a relation that stays away is named until it is back", async () => {
