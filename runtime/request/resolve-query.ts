@@ -145,7 +145,7 @@ function checkTexts(parameter: Parameter, texts: readonly string[]): HttpError |
   const maxLength =
     "maxLength" in parameter ? (parameter.maxLength ?? DEFAULT_MAX_LENGTH) : DEFAULT_MAX_LENGTH;
   if (texts.length > maxItems) return httpError("tooManyValues", { name, max: maxItems });
-  if (texts.some((text) => text.length > maxLength))
+  if (texts.some((text) => text.length > maxLength && Array.from(text).length > maxLength))
     return httpError("valueTooLong", { name, max: maxLength });
   if (texts.some((text) => text.includes("\0"))) return httpError("nulCharacter", { name });
   const values = "values" in parameter ? parameter.values : undefined;

@@ -201,6 +201,10 @@ describe("a value's length", () => {
     expect(
       (await sendRequest(url, `/v1/shop/typed?name=${"x".repeat(1000)}`, { key: KEYS.tier3 })).status,
     ).toBe(200);
+    // JSON Schema counts characters, JavaScript counts two for this one.
+    const astral = (length: number) =>
+      post(url, "/v1/shop/typed", { name: "𝄞".repeat(length) }, { key: KEYS.tier3 });
+    expect((await Promise.all([1000, 1001].map(astral))).map(({ status }) => status)).toEqual([200, 400]);
     const body = { name_in: Array.from({ length: 1001 }, (_, i) => String(i)) };
     expect(statusAndBody(await post(url, "/v1/shop/typed", body, { key: KEYS.tier3 }))).toEqual(
       refusal(400, "Parameter 'name_in' allows at most 1000 values."),
