@@ -15,7 +15,7 @@ import type {
   Warning,
 } from "./catalogue.js";
 import { checkModel, isExcluded, timezoneOf } from "./check.js";
-import { isWideNumber, parseColumnType } from "./column-types/column-type.js";
+import { canBeNaN, isWideNumber, parseColumnType } from "./column-types/column-type.js";
 import { withExamples } from "./examples.js";
 import { lineageOf, withInheritedPrivacy } from "./lineage.js";
 import { granularityRank, pathOf } from "./path.js";
@@ -231,9 +231,18 @@ function factsOf({ file, isPrivate, columns }: Model, { tier }: ModelTags): Mode
   return { file, hasTierTag: tier !== null, isPrivate, columns: new Map(facts) };
 }
 
-/** Engines where columns are nullable by default: the type says so as in SQL, `text null`. */
-function typeOf({ type, notNull }: ModelColumn, { nullableByDefault }: Context): string | null {
-  return type !== null && nullableByDefault && notNull === null ? `${type} null` : type;
+/** A column of which nothing proves that it is served without null says so as in SQL: `text null`. */
+function typeOf(column: ModelColumn, { nullableByDefault }: Context): string | null {
+  const { type, notNull } = column;
+  if (type === null) return null;
+  const isNullable = nullableByDefault && notNull === null;
+  return isNullable || (canBeNaN(type, nullableByDefault) && !isProvenFinite(column)) ? `${type} null` : type;
+}
+
+/** Whether tests rule out NaN and infinities. Some comparisons hold for them: it takes both bounds. */
+function isProvenFinite({ acceptedValues, guarantees: { minimum, maximum } }: ModelColumn): boolean {
+  const hasBounds = minimum !== undefined && maximum !== undefined;
+  return hasBounds || acceptedValues?.every((value) => Number.isFinite(Number(value))) === true;
 }
 
 function documentationOf(model: Model, parameters: ReadonlyMap<string, string>): Documentation {

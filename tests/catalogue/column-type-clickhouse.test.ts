@@ -91,7 +91,7 @@ reads("reads the types that ClickHouse catalogues hold", [
   ["Array(UInt64)", array(unsigned(64n))],
   ["Nullable(Bool)", nullable(boolean)],
   ["UInt16", unsigned(16n)],
-  ["Array(Float64)", array(double)],
+  ["Array(Float64)", array(nullable(double))],
   ["Tuple(String, DateTime64(0, 'UTC'))", tuple(string, dateTime)],
   ["UUID", formatted("uuid")],
   ["LowCardinality(Nullable(String))", nullable(string)],

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { compareCatalogues } from "../../generator/diff/compare-catalogues.js";
 import { catalogueOf } from "../../generator/catalogue/build.js";
@@ -11,7 +12,9 @@ import { sendRequest } from "./http-client.js";
 
 const schema = await ownSchema(`
   CREATE TABLE @.sums AS SELECT 1 AS id, 9007199254740993::bigint AS total, 18446744073709551615.50::numeric AS exact,
-    12.50::numeric AS small, 'NaN'::numeric AS none, 0.5::float8 AS ratio, 7::bigint AS free`);
+    12.50::numeric AS small, 'NaN'::numeric AS none, 0.5::float8 AS ratio, 7::bigint AS free;
+  CREATE TABLE @.limits AS SELECT v::numeric AS free, v::numeric(20,0) AS whole, v::float8 AS ratio, ARRAY[v]::float8[] AS list,
+    50.5 AS bounded, 50.5::float8 AS listed FROM (VALUES ('NaN'), ('2')) AS v(v)`);
 
 const columns = {
   id: "integer",
@@ -126,4 +129,53 @@ describe("wide numbers", () => {
     ).toEqual(["column-retyped exact", "column-retyped none", "column-retyped total"]);
     expect(catalogue("text").skipped[0]?.problems[0]).toMatchObject({ path: "$.meta.routewright.numbers" });
   });
+});
+
+// A column that a test looks at: `not_null`, or one that rules NaN out.
+const testOf = (column_name: string, name: string, kwargs = {}) => ({
+  resource_type: "test",
+  column_name,
+  attached_node: "model.test.limits",
+  test_metadata: { name, namespace: name === "accepted_range" ? "dbt_utils" : null, kwargs },
+  config: {},
+});
+
+it("a number that is not null is nullable as far as it can be NaN, and rows are as OpenAPI says", async () => {
+  const columns = {
+    free: "numeric",
+    whole: "numeric(20,0)",
+    ratio: "double precision",
+    list: "double precision[]",
+    bounded: "numeric",
+    listed: "double precision",
+  };
+  const limits = manifestOf([
+    { name: "limits", schema, columns, tags: ["production", "sums", "api:limits"] },
+  ]);
+  const tests = [
+    ...Object.keys(columns).map((column) => testOf(column, "not_null")),
+    testOf("bounded", "accepted_range", { min_value: 0, max_value: 100 }),
+    testOf("listed", "accepted_values", { values: [50.5] }),
+  ].map((test, i) => [`test.test.${String(i)}`, test] as const);
+  const { nodes, ...rest } = limits as { nodes: object };
+  const generated = ownFolder();
+  generateInto(generated, { ...rest, nodes: { ...nodes, ...Object.fromEntries(tests) } });
+  const service = await startFolder(generated);
+  const { text } = await sendRequest(service.url, "/v1/sums/limits");
+  expect(text).toBe(
+    '[{"free":null,"whole":null,"ratio":null,"list":[null],"bounded":50.5,"listed":50.5},' +
+      '{"free":2,"whole":2,"ratio":2,"list":[2],"bounded":50.5,"listed":50.5}]',
+  );
+  const document = JSON.parse((await sendRequest(service.url, "/openapi.json")).text) as {
+    components: { schemas: Record<string, { properties: Record<string, object> }> };
+  };
+  const row = document.components.schemas["sums_limits_row"] ?? { properties: {} };
+  const validate = new Ajv2020({ strict: false, validateFormats: false }).compile({
+    type: "array",
+    items: row,
+  });
+  expect([validate(JSON.parse(text)), validate.errors]).toEqual([true, null]);
+  expect(row.properties).toMatchObject({ bounded: { type: "number" }, listed: { type: "number" } });
+  const module = readFileSync(join(generated, "routes/sums/limits.ts"), "utf8");
+  expect(module).toMatch(/whole: number \| null;[^]*list: \(number \| null\)\[\];[^]*bounded: number;/);
 });

@@ -96,7 +96,8 @@ function shapeOf(type) {
     isNull ||= match[1] === "Nullable";
   const kinds = [
     [/^(U?)Int(\d+)$/, ([, sign, bits]) => `int ${sign ? 0 : -1} ${bits}`],
-    [/^Float(\d+)$/, ([, bits]) => `float ${bits}`],
+    // It can hold NaN, which is served as null.
+    [/^Float(\d+)$/, ([, bits]) => ((isNull = true), `float ${bits}`)],
     [/^String$/, () => "text"],
     [/^Bool$/, () => "bool"],
     [/^UUID$/, () => "uuid"],
@@ -108,7 +109,10 @@ function shapeOf(type) {
         `${outer} ${inner.replace(/LowCardinality\((\w+)\)/g, "$1").replace(/DateTime64\([^)]*\)/g, "DateTime")}`,
     ],
   ];
-  for (const [pattern, name] of kinds) if (pattern.test(text)) return [isNull, name(pattern.exec(text))];
+  for (const [pattern, name] of kinds) {
+    const shape = pattern.test(text) && name(pattern.exec(text));
+    if (shape) return [isNull, shape];
+  }
   return [null, "any"];
 }
 

@@ -20,7 +20,7 @@ import { createClient as createPlain } from "./plain/endpoints.js";
 
 export async function run(baseUrl: string, apiKey: string) {
   const query = { start_date: "2026-06-29", limit: 500, sort_by: "block_time", sort_direction: "DESC" } as const;
-  const exact = { amounts: [] as string[], decimals: [] as string[], times: [] as string[], settled: [] as (string | null)[], days: [] as string[] };
+  const exact = { amounts: [] as (string | null)[], decimals: [] as (string | null)[], times: [] as string[], settled: [] as (string | null)[], days: [] as string[] };
   for (const row of await createExact({ baseUrl, apiKey }).rows("/v1/bridges/transactions", query)) {
     exact.amounts.push(row.amount_raw);
     exact.decimals.push(row.amount);
@@ -33,7 +33,7 @@ export async function run(baseUrl: string, apiKey: string) {
   // From the client's memory: what was made a Date stays one.
   const again = await client.rows("/v1/bridges/transactions", query);
   if (first.length !== again.length) throw new Error("another page");
-  const plain = { amounts: [] as number[], decimals: [] as number[], times: [] as Date[], settled: [] as (Date | null)[], days: [] as string[] };
+  const plain = { amounts: [] as (number | null)[], decimals: [] as (number | null)[], times: [] as Date[], settled: [] as (Date | null)[], days: [] as string[] };
   for (const row of again) {
     plain.amounts.push(row.amount_raw);
     plain.decimals.push(row.amount);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { parseColumnType, typeScriptOf } from "../../generator/catalogue/column-types/column-type.js";
 import { catalogueOfText } from "../catalogue/catalogues.js";
 
 interface Sketch {
@@ -100,6 +101,61 @@ describe("a column is never null", () => {
     ],
   ])("%s", (_, sketch) => {
     expect(typeOf(sketch)).toBe("text");
+  });
+});
+
+describe("a column that can hold NaN, which is served as null", () => {
+  const NOT_NULL = [{ type: "not_null" }];
+  const test = (name: string, kwargs: object) => ({
+    test_metadata: { name, namespace: name === "accepted_values" ? null : "dbt_utils", kwargs },
+  });
+
+  it.each([
+    ["postgres", "double precision"],
+    ["postgres", "real"],
+    ["postgres", "numeric"],
+    ["postgres", "numeric(20,0)"],
+    ["postgres", "pg_catalog.decimal(10,2)"],
+    ["clickhouse", "Float64"],
+    ["clickhouse", "BFloat16"],
+  ])("may be null although its values are not: %s, %s", (adapter, type) => {
+    const sketch = { adapter, type, constraints: NOT_NULL };
+    expect(typeOf(sketch)).toBe(`${type} null`);
+    expect(typeOf({ ...sketch, test: test("accepted_range", { min_value: 0 }) })).toBe(`${type} null`);
+    expect(typeOf({ ...sketch, test: test("accepted_values", { values: [1, "NaN"] }) })).toBe(`${type} null`);
+  });
+
+  it.each([
+    ["accepted_range", { min_value: 0, max_value: 100 }],
+    ["accepted_values", { values: [1, 2.5] }],
+  ])("is not null where a test rules NaN out: %s", (name, kwargs) => {
+    for (const [adapter, type] of [
+      ["postgres", "numeric"],
+      ["clickhouse", "Float64"],
+    ] as const)
+      expect(typeOf({ adapter, type, constraints: NOT_NULL, test: test(name, kwargs) })).toBe(type);
+    expect(typeOf({ type: "numeric", test: test(name, kwargs) })).toBe("numeric null");
+  });
+
+  it.each([
+    ["postgres", "bigint"],
+    ["postgres", "numeric[]"],
+    ["clickhouse", "Decimal(38, 18)"],
+    ["clickhouse", "Nullable(Float64)"],
+    ["clickhouse", "Array(Float64)"],
+  ])("is none of another type: %s, %s", (adapter, type) => {
+    expect(typeOf({ adapter, type, constraints: NOT_NULL })).toBe(type);
+  });
+
+  it.each([
+    ["double precision[][]", "(number | null)[][]"],
+    ["_numeric", "(number | null)[]"],
+    ["int[]", "number[]"],
+    ["Array(Tuple(a Float64, b UInt8))", "{ a: number | null; b: number }[]"],
+    ["Map(String, Float32)", "Record<string, number | null>"],
+    ["Array(Decimal(10, 2))", "number[]"],
+  ])("may be null in a list too: %s", (type, expected) => {
+    expect(typeScriptOf(parseColumnType(type))).toBe(expected);
   });
 });
 

@@ -11,12 +11,12 @@ export interface Row {
   week: string;
   /** Kind of movement (text). */
   action: "Payment" | "Top-up" | "Withdrawal" | "Reversal" | "Unclassified";
-  /** Number of movements (numeric(20,0): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
-  activity_count: number;
+  /** Number of movements (numeric(20,0) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
+  activity_count: number | null;
   /** Volume in US dollars; missing when no movement had an exchange rate (double precision null). */
   volume_usd: number | null;
-  /** Volume in the card network's currency (double precision). */
-  volume_native: number;
+  /** Volume in the card network's currency (double precision null). */
+  volume_native: number | null;
 }
 
 /** Request parameters. */
@@ -37,9 +37,9 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   columns: {
     week: "date",
     action: "text",
-    activity_count: "numeric(20,0)",
+    activity_count: "numeric(20,0) null",
     volume_usd: "double precision null",
-    volume_native: "double precision",
+    volume_native: "double precision null",
   },
   wideColumns: ["activity_count"],
   parameters: {

@@ -7,8 +7,8 @@ import { defineEndpoint } from "@routewright/runtime";
  * How many bridges have carried a transfer.
  */
 export interface Row {
-  /** Number of distinct bridges (numeric(20,0): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
-  value: number;
+  /** Number of distinct bridges (numeric(20,0) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
+  value: number | null;
   /** Last day of the data (date). */
   as_of_date: string;
 }
@@ -22,7 +22,7 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   path: "/v1/bridges/bridges_count/latest",
   tier: "tier0",
   relation: ["analytics", "api_bridges_count_latest"],
-  columns: { value: "numeric(20,0)", as_of_date: "date" },
+  columns: { value: "numeric(20,0) null", as_of_date: "date" },
   wideColumns: ["value"],
   upstreamNodes: ["model.starter.api_bridges_count_latest"],
 });

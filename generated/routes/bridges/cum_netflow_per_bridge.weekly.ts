@@ -11,8 +11,8 @@ export interface Row {
   date: string;
   /** Bridge (text). */
   series: string;
-  /** Net flow from the start of the data to the end of the week, in US dollars (double precision). */
-  value: number;
+  /** Net flow from the start of the data to the end of the week, in US dollars (double precision null). */
+  value: number | null;
 }
 
 /** Takes no parameters. */
@@ -24,6 +24,6 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   path: "/v1/bridges/cum_netflow_per_bridge/weekly",
   tier: "tier1",
   relation: ["analytics", "api_bridges_cum_netflow_per_bridge_weekly"],
-  columns: { date: "date", series: "text", value: "double precision" },
+  columns: { date: "date", series: "text", value: "double precision null" },
   upstreamNodes: ["model.starter.api_bridges_cum_netflow_per_bridge_weekly"],
 });

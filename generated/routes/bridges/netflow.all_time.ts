@@ -7,8 +7,8 @@ import { defineEndpoint } from "@routewright/runtime";
  * Net flow into the home chain over the whole data.
  */
 export interface Row {
-  /** Total net flow in US dollars, two decimals (double precision). */
-  value: number;
+  /** Total net flow in US dollars, two decimals (double precision null). */
+  value: number | null;
   /** Last day of the data (date). */
   as_of_date: string;
 }
@@ -22,6 +22,6 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   path: "/v1/bridges/netflow/all_time",
   tier: "tier0",
   relation: ["analytics", "api_bridges_netflow_all_time"],
-  columns: { value: "double precision", as_of_date: "date" },
+  columns: { value: "double precision null", as_of_date: "date" },
   upstreamNodes: ["model.starter.api_bridges_netflow_all_time"],
 });

@@ -7,12 +7,12 @@ import { defineEndpoint } from "@routewright/runtime";
  * Net flow into the home chain over the last seven days, against the seven before.
  */
 export interface Row {
-  /** Net flow of the last 7 days in US dollars, two decimals (double precision). */
-  value: number;
-  /** Net flow of the 7 days before in US dollars, two decimals (double precision). */
-  prev_value: number;
-  /** Change from `prev_value` to `value` in percent (double precision). */
-  change_pct: number;
+  /** Net flow of the last 7 days in US dollars, two decimals (double precision null). */
+  value: number | null;
+  /** Net flow of the 7 days before in US dollars, two decimals (double precision null). */
+  prev_value: number | null;
+  /** Change from `prev_value` to `value` in percent (double precision null). */
+  change_pct: number | null;
   /** Last day of the data (date). */
   as_of_date: string;
 }
@@ -27,9 +27,9 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   tier: "tier0",
   relation: ["analytics", "api_bridges_netflow_last_7d"],
   columns: {
-    value: "double precision",
-    prev_value: "double precision",
-    change_pct: "double precision",
+    value: "double precision null",
+    prev_value: "double precision null",
+    change_pct: "double precision null",
     as_of_date: "date",
   },
   upstreamNodes: ["model.starter.api_bridges_netflow_last_7d"],

@@ -13,10 +13,10 @@ export interface Row {
   bridge: string;
   /** Symbol of the token, or its contract address when it has none (text). */
   token: string;
-  /** Net flow, in the token's smallest unit (numeric(20,0): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
-  value: number;
-  /** Rank for ordering; `All` comes after every bridge (numeric(20,0): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
-  bridge_order: number;
+  /** Net flow, in the token's smallest unit (numeric(20,0) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
+  value: number | null;
+  /** Rank for ordering; `All` comes after every bridge (numeric(20,0) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
+  bridge_order: number | null;
 }
 
 /** Takes no parameters. */
@@ -32,8 +32,8 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
     date: "date",
     bridge: "text",
     token: "text",
-    value: "numeric(20,0)",
-    bridge_order: "numeric(20,0)",
+    value: "numeric(20,0) null",
+    bridge_order: "numeric(20,0) null",
   },
   wideColumns: ["value", "bridge_order"],
   upstreamNodes: ["model.starter.api_bridges_netflow_per_token_per_bridge_daily"],

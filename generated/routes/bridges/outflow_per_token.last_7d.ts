@@ -15,8 +15,8 @@ export interface Row {
   source: string;
   /** Chain it went to (text). */
   target: string;
-  /** Amount moved, in the token's smallest unit (numeric(20,0): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
-  value: number;
+  /** Amount moved, in the token's smallest unit (numeric(20,0) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
+  value: number | null;
   /** Last day of the data (date). */
   as_of_date: string;
 }
@@ -35,7 +35,7 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
     token: "text",
     source: "text",
     target: "text",
-    value: "numeric(20,0)",
+    value: "numeric(20,0) null",
     as_of_date: "date",
   },
   wideColumns: ["value"],

@@ -17,8 +17,8 @@ export interface Row {
   decimals: number;
   /** Whether the token follows a currency (boolean). */
   is_stablecoin: boolean;
-  /** Most that a bridge moves in a day, in the smallest unit; 2^64 - 1 means no limit (numeric(20,0): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
-  daily_limit_raw: number;
+  /** Most that a bridge moves in a day, in the smallest unit; 2^64 - 1 means no limit (numeric(20,0) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
+  daily_limit_raw: number | null;
   /** Remote chains with a route for the token (text[]). */
   chains: string[];
   /** Bridges that carry the token, and whether it has a market listing (jsonb). */
@@ -42,7 +42,7 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
     contract_address: "text",
     decimals: "smallint",
     is_stablecoin: "boolean",
-    daily_limit_raw: "numeric(20,0)",
+    daily_limit_raw: "numeric(20,0) null",
     chains: "text[]",
     listing: "jsonb",
     price_usd: "numeric(18,6) null",

@@ -31,10 +31,10 @@ export interface Row {
   hops: number;
   /** Symbol of the token, or its contract address when it has none (text). */
   token: string;
-  /** Amount in the token's smallest unit (numeric(20,0): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
-  amount_raw: number;
-  /** Amount in whole tokens (numeric(38,18): larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
-  amount: number;
+  /** Amount in the token's smallest unit (numeric(20,0) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
+  amount_raw: number | null;
+  /** Amount in whole tokens (numeric(38,18) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
+  amount: number | null;
   /** Price of one token in US dollars; missing for a token without a listing (numeric(18,6) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   price_usd: number | null;
   /** Amount in US dollars; missing without a price (double precision null). */
@@ -89,8 +89,8 @@ export const { spec, get, post } = defineEndpoint<Query, Row>({ schema: 1 })({
     chains: "text[]",
     hops: "integer",
     token: "text",
-    amount_raw: "numeric(20,0)",
-    amount: "numeric(38,18)",
+    amount_raw: "numeric(20,0) null",
+    amount: "numeric(38,18) null",
     price_usd: "numeric(18,6) null",
     amount_usd: "double precision null",
     fee_usd: "numeric(18,2) null",

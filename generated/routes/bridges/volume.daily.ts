@@ -9,12 +9,12 @@ import { defineEndpoint } from "@routewright/runtime";
 export interface Row {
   /** Day (date). */
   date: string;
-  /** Moved into the home chain, in US dollars (double precision). */
-  inflow_usd: number;
-  /** Moved out of the home chain, in US dollars (double precision). */
-  outflow_usd: number;
-  /** Inflow and outflow together, in US dollars (double precision). */
-  volume_usd: number;
+  /** Moved into the home chain, in US dollars (double precision null). */
+  inflow_usd: number | null;
+  /** Moved out of the home chain, in US dollars (double precision null). */
+  outflow_usd: number | null;
+  /** Inflow and outflow together, in US dollars (double precision null). */
+  volume_usd: number | null;
   /** Number of transfers (bigint: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   transfers: number;
 }
@@ -34,9 +34,9 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   relation: ["analytics", "api_bridges_volume_daily"],
   columns: {
     date: "date",
-    inflow_usd: "double precision",
-    outflow_usd: "double precision",
-    volume_usd: "double precision",
+    inflow_usd: "double precision null",
+    outflow_usd: "double precision null",
+    volume_usd: "double precision null",
     transfers: "bigint",
   },
   wideColumns: ["transfers"],

@@ -11,14 +11,14 @@ export interface Row {
   date: string;
   /** Bridge (text). */
   bridge: string;
-  /** Volume, in and out, in US dollars (double precision). */
-  volume_usd: number;
+  /** Volume, in and out, in US dollars (double precision null). */
+  volume_usd: number | null;
   /** Number of transfers (bigint: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   transfers: number;
   /** Number of remote chains served that day (integer). */
   chains: number;
-  /** Share of the day's volume in percent (numeric(5,2)). */
-  share_pct: number;
+  /** Share of the day's volume in percent (numeric(5,2) null). */
+  share_pct: number | null;
 }
 
 /** Request parameters. */
@@ -47,10 +47,10 @@ export const { spec, get, post } = defineEndpoint<Query, Row>({ schema: 1 })({
   columns: {
     date: "date",
     bridge: "text",
-    volume_usd: "double precision",
+    volume_usd: "double precision null",
     transfers: "bigint",
     chains: "integer",
-    share_pct: "numeric(5,2)",
+    share_pct: "numeric(5,2) null",
   },
   wideColumns: ["transfers"],
   methods: ["GET", "POST"],

@@ -9,12 +9,12 @@ import { defineEndpoint } from "@routewright/runtime";
 export interface Row {
   /** Remote chain (text). */
   chain: string;
-  /** Volume of the last 7 days in US dollars, two decimals (double precision). */
-  value: number;
-  /** Volume of the 7 days before in US dollars, two decimals (double precision). */
-  prev_value: number;
-  /** Change from `prev_value` to `value` in percent (double precision). */
-  change_pct: number;
+  /** Volume of the last 7 days in US dollars, two decimals (double precision null). */
+  value: number | null;
+  /** Volume of the 7 days before in US dollars, two decimals (double precision null). */
+  prev_value: number | null;
+  /** Change from `prev_value` to `value` in percent (double precision null). */
+  change_pct: number | null;
   /** Last day of the data (date). */
   as_of_date: string;
 }
@@ -30,9 +30,9 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   relation: ["analytics", "api_bridges_volume_per_chain_last_7d_7d"],
   columns: {
     chain: "text",
-    value: "double precision",
-    prev_value: "double precision",
-    change_pct: "double precision",
+    value: "double precision null",
+    prev_value: "double precision null",
+    change_pct: "double precision null",
     as_of_date: "date",
   },
   upstreamNodes: ["model.starter.api_bridges_volume_per_chain_last_7d_7d"],

@@ -11,8 +11,8 @@ export interface Row {
   date: string;
   /** Distinct payers (bigint: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   payers: number;
-  /** Days with a payment, per payer (real). */
-  days_per_payer: number;
+  /** Days with a payment, per payer (real null). */
+  days_per_payer: number | null;
 }
 
 /** Takes no parameters. */
@@ -24,7 +24,7 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
   path: "/v1/cards/payers/rolling_180d",
   tier: "tier2",
   relation: ["analytics", "api_cards_payers_rolling_180d"],
-  columns: { date: "date", payers: "bigint", days_per_payer: "real" },
+  columns: { date: "date", payers: "bigint", days_per_payer: "real null" },
   wideColumns: ["payers"],
   upstreamNodes: ["model.starter.api_cards_payers_rolling_180d"],
 });

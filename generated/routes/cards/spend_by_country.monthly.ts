@@ -17,10 +17,10 @@ export interface Row {
   payments: number;
   /** Distinct payers (bigint: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   payers: number;
-  /** Sum in the card network's currency (double precision). */
-  spend_native: number;
-  /** Median payment in the card network's currency (double precision). */
-  median_native: number;
+  /** Sum in the card network's currency (double precision null). */
+  spend_native: number | null;
+  /** Median payment in the card network's currency (double precision null). */
+  median_native: number | null;
 }
 
 /** Request parameters. */
@@ -54,8 +54,8 @@ export const { spec, get, post } = defineEndpoint<Query, Row>({ schema: 1 })({
     category: "text",
     payments: "bigint",
     payers: "bigint",
-    spend_native: "double precision",
-    median_native: "double precision",
+    spend_native: "double precision null",
+    median_native: "double precision null",
   },
   wideColumns: ["payments", "payers"],
   methods: ["GET", "POST"],

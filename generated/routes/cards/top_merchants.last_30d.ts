@@ -15,8 +15,8 @@ export interface Row {
   category: string;
   /** Number of payments (bigint: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   payments: number;
-  /** Sum of the payments in the card network's currency (numeric(14,2)). */
-  turnover_native: number;
+  /** Sum of the payments in the card network's currency (numeric(14,2) null). */
+  turnover_native: number | null;
   /** Last day of the data (date). */
   as_of_date: string;
 }
@@ -35,7 +35,7 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
     merchant: "text",
     category: "text",
     payments: "bigint",
-    turnover_native: "numeric(14,2)",
+    turnover_native: "numeric(14,2) null",
     as_of_date: "date",
   },
   wideColumns: ["payments"],

@@ -39,6 +39,15 @@ export function withAcceptedValues(
   return isText && values ? { kind: "enum", values, nullable: type.nullable } : type;
 }
 
+/**
+ * Whether a column of the type can hold NaN and infinities, which are served as null: floats, and `numeric` in PostgreSQL.
+ * Not for a type that is nullable already.
+ */
+export function canBeNaN(text: string, isPostgres: boolean): boolean {
+  const type = parseColumnType(text);
+  return "nullable" in type && !type.nullable && holdsNaN(type, isPostgres ? text : "");
+}
+
 /** The string type for a wide number type; other types are unchanged. */
 export function asString(type: ColumnType): ColumnType {
   return isWideNumber(type) && "nullable" in type ? { kind: "string", nullable: type.nullable } : type;
@@ -63,9 +72,25 @@ const EXACT_CASE: ReadonlyMap<string, TypeConstructor> = new Map(CLICKHOUSE_EXAC
 function parseType(expression: Expression): ColumnType {
   const signature = signatureOf(expression);
   if (signature === undefined) return UNKNOWN;
-  const type = constructorOf(signature.name)?.(signature.args, parseType) ?? UNKNOWN;
-  return arrayOf(type, signature.dimensions);
+  const { name, args, dimensions } = signature;
+  const type = constructorOf(name)?.(args, parseElement) ?? UNKNOWN;
+  return dimensions === 0 ? type : arrayOf(elementOf(type, name), dimensions);
 }
+
+function parseElement(expression: Expression): ColumnType {
+  return elementOf(parseType(expression), "");
+}
+
+/** The type of the values in a list, a map or a tuple: nothing in a project rules out that one of them is NaN. */
+function elementOf(type: ColumnType, postgresName: string): ColumnType {
+  return holdsNaN(type, postgresName) ? nullable(type) : type;
+}
+
+function holdsNaN({ kind }: ColumnType, postgresName: string): boolean {
+  return kind === "float" || ((kind === "decimal" || kind === "integer") && NUMERIC.test(postgresName));
+}
+
+const NUMERIC = /^(?:pg_catalog\s*\.\s*)?(?:numeric|decimal|dec)\b/i;
 
 function constructorOf(written: string): TypeConstructor | undefined {
   const name = written.toLowerCase();
@@ -75,7 +100,7 @@ function constructorOf(written: string): TypeConstructor | undefined {
 /** `_int4` is PostgreSQL's internal name of `int4[]`. */
 function postgresArray(name: string): TypeConstructor | undefined {
   const element = name.startsWith("_") ? CONSTRUCTORS.get(name.slice(1)) : undefined;
-  return element && ((args, parse) => arrayOf(element(args, parse) ?? UNKNOWN, 1));
+  return element && ((args, parse) => arrayOf(elementOf(element(args, parse) ?? UNKNOWN, name.slice(1)), 1));
 }
 
 function arrayOf(type: ColumnType, dimensions: number): ColumnType {

@@ -20,11 +20,7 @@ export interface JsonSchema {
 type Structure = ArrayType | MapType | TupleType | RecordType | JsonType | UnknownType;
 type TypeName = "integer" | "number" | "string" | "boolean" | "array" | "object";
 
-/**
- * Schema of a column's values in a JSON row. Keys come in a fixed order, `type` first.
- * A float keeps its declared nullability although NaN and infinities are served as null: a schema in which every float is
- * nullable would be less useful to clients.
- */
+/** Schema of a column's values in a JSON row. Keys come in a fixed order, `type` first. */
 export function jsonSchemaOf(type: ColumnType): JsonSchema {
   switch (type.kind) {
     case "integer":
