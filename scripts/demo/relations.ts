@@ -1,6 +1,6 @@
 import pg from "pg";
 import type { NodeBuild, TestRun } from "@routewright/runtime/server";
-import { type Index, readStarter, type Relation, type Starter, type Test } from "./starter.js";
+import { readStarter, type Relation, type Starter, type Test } from "./starter.js";
 
 const { escapeIdentifier, escapeLiteral } = pg;
 
@@ -110,7 +110,7 @@ async function build(client: pg.Client, schema: string, relation: Relation): Pro
         await client.query(`create view ${name} as\n${relation.sql}`);
         return null;
       case "table":
-        return await createTable(client, name, relation.sql, relation.indexes);
+        return await createTable(client, name, relation);
     }
   } catch (cause) {
     throw new Error(`The demo relation ${name} could not be built: ${(cause as Error).message}`, { cause });
@@ -120,10 +120,11 @@ async function build(client: pg.Client, schema: string, relation: Relation): Pro
 async function createTable(
   client: pg.Client,
   name: string,
-  sql: string,
-  indexes: readonly Index[],
+  { sql, indexes, notNull }: Relation & { kind: "table" },
 ): Promise<number | null> {
   const { rowCount } = await client.query(`create table ${name} as\n${sql}`);
+  const constraints = notNull.map((column) => `alter column ${escapeIdentifier(column)} set not null`);
+  if (constraints.length > 0) await client.query(`alter table ${name} ${constraints.join(", ")}`);
   for (const index of indexes) {
     const columns = index.columns.map(escapeIdentifier).join(", ");
     await client.query(`create ${index.unique ? "unique " : ""}index on ${name} (${columns})`);

@@ -12,8 +12,16 @@ export interface Index {
 export type Relation = { readonly id: string; readonly name: string } & (
   | { readonly kind: "seed"; readonly types: Record<string, string>; readonly csv: Csv }
   | { readonly kind: "view"; readonly sql: string }
-  | { readonly kind: "table"; readonly sql: string; readonly indexes: readonly Index[] }
+  | {
+      readonly kind: "table";
+      readonly sql: string;
+      readonly indexes: readonly Index[];
+      readonly notNull: readonly string[];
+    }
 );
+
+/** Changes when the demo builds other relations from the same manifest. */
+const BUILDER = "2";
 
 /** A dbt test: SQL that selects the rows which break its rule. */
 export interface Test {
@@ -29,7 +37,7 @@ export interface Starter {
   /** Every relation after those it reads from. */
   readonly relations: readonly Relation[];
   readonly tests: readonly Test[];
-  /** Changes when the manifest or a seed file does. */
+  /** Changes when the manifest, a seed file or the builder does. */
   readonly fingerprint: string;
 }
 
@@ -45,7 +53,12 @@ interface Node {
     readonly column_types?: Record<string, string>;
     readonly indexes?: readonly Index[];
     readonly severity?: string;
+    readonly contract?: { readonly enforced?: boolean };
   };
+  readonly columns?: Record<
+    string,
+    { readonly name: string; readonly constraints?: readonly { readonly type: string }[] }
+  >;
   readonly depends_on: { readonly nodes: readonly string[] };
   readonly compiled_code?: string;
 }
@@ -57,7 +70,7 @@ export async function readStarter(dir: string): Promise<Starter> {
   const nodes = inDependencyOrder(all.filter((node) => node.resource_type !== "test")).filter(
     (node) => node.config.materialized !== "ephemeral",
   );
-  const hash = createHash("sha256").update(manifest);
+  const hash = createHash("sha256").update(BUILDER).update(manifest);
   const relations: Relation[] = [];
   for (const node of nodes) {
     const seed =
@@ -125,6 +138,14 @@ function sqlOf({ unique_id, compiled_code }: Node): string {
   throw new Error(`${unique_id} has no compiled_code: run \`npx tsx scripts/starter/manifest.ts\`.`);
 }
 
+/** Columns that dbt builds with a constraint: those of an enforced contract. */
+function notNullOf({ config, columns = {} }: Node): readonly string[] {
+  if (config.contract?.enforced !== true) return [];
+  return Object.values(columns).flatMap(({ name, constraints = [] }) =>
+    constraints.some(({ type }) => type === "not_null") ? [name] : [],
+  );
+}
+
 function modelOf(node: Node): Relation {
   const made = { id: node.unique_id, name: node.alias, sql: sqlOf(node) };
   switch (node.config.materialized) {
@@ -132,7 +153,7 @@ function modelOf(node: Node): Relation {
       return { ...made, kind: "view" };
     case "table":
     case "incremental":
-      return { ...made, kind: "table", indexes: node.config.indexes ?? [] };
+      return { ...made, kind: "table", indexes: node.config.indexes ?? [], notNull: notNullOf(node) };
     default:
       throw new Error(
         `${node.unique_id}: the demo cannot build a relation materialized as ${node.config.materialized}.`,
