@@ -1,8 +1,11 @@
-/** The alerts and the dashboard of templates/docker against the reference and the metrics that the servers have. */
-import { readFileSync } from "node:fs";
+/** The files of templates/docker: their schemas, and their alerts and dashboard against the metrics that the servers have. */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
+import { needs, programPath } from "../support/needs.js";
+import { ownFolder } from "../support/service.js";
 import { RampMetrics } from "../../runtime/ramp/ramp-metrics.js";
 
 const root = join(import.meta.dirname, "../..");
@@ -31,3 +34,42 @@ it("alerts and dashboard use metrics that there are", async () => {
   const used = new Set([...text.matchAll(/routewright_\w+/g)].map(([name]) => name.replace(/_bucket$/, "")));
   expect([...used].filter((name) => !known.includes(name))).toEqual([]);
 });
+
+const DOCKER = join(root, "templates/docker");
+
+it.skipIf(!needs("kubernetes-validate"))("the Kubernetes files are valid, without unknown fields", () => {
+  const validate = (folder: string): string =>
+    execFileSync(
+      programPath("kubernetes-validate"),
+      ["--strict", ...["data-api.yml", "ramp.yml"].map((file) => join(folder, file))],
+      { encoding: "utf8", stdio: "pipe" },
+    );
+  validate(join(DOCKER, "kubernetes"));
+  const damaged = ownFolder();
+  for (const file of ["data-api.yml", "ramp.yml"])
+    writeFileSync(
+      join(damaged, file),
+      read(`templates/docker/kubernetes/${file}`).replace("readinessProbe", "readyProbe"),
+    );
+  expect(() => validate(damaged)).toThrow(/Command failed/);
+});
+
+it.skipIf(!needs("check-jsonschema"))(
+  "the compose file fits the Compose Specification, and names what it has",
+  () => {
+    const schema = ["--builtin-schema", "vendor.compose-spec", join(DOCKER, "compose.yml")];
+    execFileSync(programPath("check-jsonschema"), schema, { stdio: "pipe" });
+    const { services, volumes } = parse(read("templates/docker/compose.yml"), { merge: true }) as {
+      services: Record<string, { depends_on?: string[] | object; volumes?: string[] }>;
+      volumes: object;
+    };
+    for (const { depends_on: needed = [], volumes: mounts = [] } of Object.values(services)) {
+      const names = Array.isArray(needed) ? needed : Object.keys(needed);
+      expect(Object.keys(services)).toEqual(expect.arrayContaining(names));
+      const sources = mounts.map((mount) => mount.split(":")[0] ?? "");
+      for (const source of sources)
+        if (!source.startsWith("./")) expect(Object.keys(volumes)).toContain(source);
+        else if (source !== "./keys") expect(existsSync(join(DOCKER, source)), source).toBe(true);
+    }
+  },
+);

@@ -15,6 +15,8 @@ const INSTALL = {
   mypy: "pip install mypy httpx pandas polars",
   schemathesis: "pip install schemathesis==4.32.5",
   python3: "apt-get install python3",
+  "kubernetes-validate": "pip install kubernetes-validate",
+  "check-jsonschema": "pip install check-jsonschema",
   "libchdb.so": CLICKHOUSE_INSTALL,
 } as const;
 export type Program = keyof typeof INSTALL;
