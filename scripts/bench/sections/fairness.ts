@@ -25,7 +25,14 @@ const COSTLY_REQUESTS = 22;
 const SLOW_READERS = 10;
 const LOCKED_REQUESTS = 20;
 
-/** A tier3 caller's latency on a table of its own while anonymous callers load, stall and wait for other tables. */
+/** Callers whose own queries wait for a lock, and how long it is held: a full refresh of dbt. */
+const WAITING_CALLERS = 40;
+const LOCK_MS = 8000;
+
+/**
+ * A tier3 caller's latency on a table of its own while anonymous callers load, stall and wait for other tables; and that of
+ * callers who wait for a locked table themselves.
+ */
 export async function fairness({ folder, progress }: Setting): Promise<Findings> {
   const database = await openDatabase(folder);
   const load = new Load(database.pid);
@@ -46,7 +53,18 @@ export async function fairness({ folder, progress }: Setting): Promise<Findings>
       await stop();
       await sleep(1000);
     }
-    return findings(rows);
+    const quiet = {
+      attackers: "none, 40 callers",
+      ...(await measure(load, server, LOCK_MS, WAITING_CALLERS)),
+    };
+    progress("fairness: callers that wait for a lock");
+    const stop = await lockWithCallers(server.port, database);
+    const waiting = {
+      attackers: LOCK_OF_CALLERS,
+      ...(await measure(load, server, LOCK_MS, WAITING_CALLERS)),
+    };
+    await stop();
+    return findings(rows, [quiet, waiting]);
   } finally {
     load.stop();
     await server?.stop();
@@ -73,20 +91,22 @@ const costly: Attack = (port) => {
 const slowReaders: Attack = (port) =>
   Promise.resolve(hold(port, Array(SLOW_READERS).fill("/v1/bench/long") as string[]));
 
-const lock: Attack = async (port, database) => {
-  const client = new pg.Client({ connectionString: database.url });
-  await client.connect();
-  await client.query(`BEGIN; LOCK TABLE ${SCHEMA}.locked IN ACCESS EXCLUSIVE MODE`);
-  const paths = Array.from(
-    { length: LOCKED_REQUESTS },
-    (_, i) => `/v1/bench/locked?label=${"a".repeat(i + 1)}`,
-  );
-  const stop = hold(port, paths);
-  return async () => {
-    await client.end();
-    await stop();
+const lockFor =
+  (callers: number, keys: readonly string[] = []): Attack =>
+  async (port, database) => {
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    await client.query(`BEGIN; LOCK TABLE ${SCHEMA}.locked IN ACCESS EXCLUSIVE MODE`);
+    const paths = Array.from({ length: callers }, (_, i) => `/v1/bench/locked?label=${"a".repeat(i + 1)}`);
+    const stop = hold(port, paths, keys);
+    return async () => {
+      await client.end();
+      await stop();
+    };
   };
-};
+const lock = lockFor(LOCKED_REQUESTS);
+const lockWithCallers = lockFor(WAITING_CALLERS, KEYS);
+const LOCK_OF_CALLERS = `a lock of ${String(LOCK_MS / 1000)} s that these ${String(WAITING_CALLERS)} callers wait for`;
 
 const all: Attack = async (port, database) => {
   const stops = await Promise.all([costly, slowReaders, lock].map((attack) => attack(port, database)));
@@ -102,13 +122,14 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
   "all of these": all,
 };
 
-/** Sends each request without a key, reads the head of its response only, and sends it again when it ends. */
-function hold(port: number, paths: readonly string[]): () => Promise<void> {
+/** Sends each request with a key of its own or without one, reads the head of its response only, and sends it again when it ends. */
+function hold(port: number, paths: readonly string[], keys: readonly string[] = []): () => Promise<void> {
   let isOver = false;
   const open = new Set<() => void>();
-  const send = (path: string): void => {
+  const send = (path: string, key: string | undefined): void => {
     if (isOver) return;
-    const request = get({ host: "127.0.0.1", port, path, agent: false }, (response) => {
+    const headers = key === undefined ? {} : { "X-API-Key": key };
+    const request = get({ host: "127.0.0.1", port, path, headers, agent: false }, (response) => {
       if (response.statusCode !== 200 || path.includes("?")) response.resume();
     });
     const close = (): void => void request.destroy();
@@ -117,10 +138,10 @@ function hold(port: number, paths: readonly string[]): () => Promise<void> {
       .on("error", () => undefined)
       .on("close", () => {
         open.delete(close);
-        setTimeout(() => send(path), 50);
+        setTimeout(() => send(path, key), 50);
       });
   };
-  for (const path of paths) send(path);
+  for (const [i, path] of paths.entries()) send(path, keys[i]);
   return async () => {
     isOver = true;
     for (const close of open) close();
@@ -128,10 +149,10 @@ function hold(port: number, paths: readonly string[]): () => Promise<void> {
   };
 }
 
-/** Latencies of the tier3 caller, from a process of its own. Fails when a request is refused. */
-async function measure(load: Load, server: Server, milliseconds: number) {
+/** Latencies of tier3 callers, from a process of its own. Fails when a request is refused. */
+async function measure(load: Load, server: Server, milliseconds: number, callers = 1) {
   const requests = Array.from({ length: 100 }, (_, i) =>
-    getRequest(`/v1/bench/fair?id=${String(i + 1)}`, KEYS[0] ?? ""),
+    getRequest(`/v1/bench/fair?id=${String(i + 1)}`, KEYS[i % callers] ?? ""),
   );
   const job = { requests, connections: CONNECTIONS, milliseconds, perSecond: PER_SECOND };
   const { requests: count, p50, p99 } = await load.run(server, job);
@@ -172,26 +193,28 @@ async function generateModels(parent: string): Promise<string> {
   return folder;
 }
 
-function findings(rows: readonly Row[]): Findings {
-  const [without, ...attacked] = rows;
-  const alone = Number(without?.["p99"]);
+/** Each list begins with the row without attackers. */
+function findings(...lists: readonly (readonly Row[])[]): Findings {
+  const bars = lists.flatMap(([without, ...attacked]) =>
+    attacked.map((row) => ({
+      name: `p99 under ${String(row["attackers"])}, to without`,
+      ratio: single(Number(row["p99"]) / Number(without?.["p99"])),
+      limit: { atMost: MOST_TIMES },
+    })),
+  );
   return {
     tables: [
       {
-        title: "fairness: a tier3 caller on its own table while anonymous callers attack others",
+        title: "fairness: tier3 callers on their own table while others are attacked or locked",
         columns: [
           { key: "attackers", head: "attackers" },
           { key: "requests", head: "requests", digits: 0 },
           { key: "p50", head: "p50 ms", digits: 1 },
           { key: "p99", head: "p99 ms", digits: 1 },
         ],
-        rows,
+        rows: lists.flat(),
       },
     ],
-    bars: attacked.map((row) => ({
-      name: `p99 under ${String(row["attackers"])}, to without`,
-      ratio: single(Number(row["p99"]) / alone),
-      limit: { atMost: MOST_TIMES },
-    })),
+    bars,
   };
 }
