@@ -46,6 +46,7 @@ describe.skipIf(!SERVER_URL)("the demo data", () => {
       revision: join(STARTER_DIR, "manifest.json"),
       databaseUrl: database.url,
       format: "json",
+      failOn: "warning",
       generated: "generated",
       cwd: process.cwd(),
       defaultTier: "tier0",
