@@ -11,6 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
+from itertools import islice
 from typing import Any, ClassVar, TypeVar
 from urllib.parse import urljoin
 
@@ -75,7 +76,7 @@ class BaseClient:
             yield from rows
 
     def pandas(self, path: str, query: Any = None) -> Any:
-        """All rows as a pandas data frame; decimals are floats, as `pandas.read_sql` has them."""
+        """All rows, or the first `limit`, as a pandas data frame; decimals are floats, as `pandas.read_sql` has them."""
         import pandas  # type: ignore[import-untyped, unused-ignore]
 
         dtypes = {"integer": "Int64", "decimal": "float64", "float": "float64", "boolean": "boolean"}
@@ -94,7 +95,7 @@ class BaseClient:
         return pandas.DataFrame(self._frame(path, query, series, fallback))
 
     def polars(self, path: str, query: Any = None) -> Any:
-        """All rows as a polars data frame; documents are JSON text."""
+        """All rows, or the first `limit`, as a polars data frame; documents are JSON text."""
         import polars
 
         dtypes = {"integer": polars.Int64, "float": polars.Float64, "boolean": polars.Boolean}
@@ -120,7 +121,7 @@ class BaseClient:
         self, path: str, query: Any, series: Callable[[str, list[Any]], Any], fallback: Callable[[list[Any]], Any]
     ) -> dict[str, Any]:
         """The columns of all rows; one with a value that its type cannot hold comes from `fallback`."""
-        rows = list(self._iterate(path, query or {}))
+        rows = list(islice(self._iterate(path, query or {}), (query or {}).get("limit")))
         kinds = self._columns.get(path, {})
         columns = {}
         for name in rows[0] if rows else kinds:

@@ -126,7 +126,7 @@ with Own(own_url) as own:
     empty = [own.pandas(path, {"day": "2030-01-01"}), own.polars(path, {"day": "2030-01-01"})]
 with Shop(shop_url, key) as shop:
     daily = [shop.pandas("/v1/bridges/volume/daily"), shop.polars("/v1/bridges/volume/daily")]
-    query = {"start_date": "2026-06-30", "limit": 500}
+    query = {"start_date": "2026-06-30", "limit": 100}
     moved = [shop.pandas("/v1/bridges/transactions", query), shop.polars("/v1/bridges/transactions", query)]
 first = pandas.iloc[0]
 print(json.dumps({
@@ -138,6 +138,7 @@ print(json.dumps({
     "empty": [[frame.shape[0], list(frame.columns) == list(pandas.columns)] for frame in empty],
     "starter": [str(daily[0]["date"].dtype)[:10], str(daily[1]["date"].dtype), str(moved[0]["block_time"].dt.tz), str(moved[1]["block_time"].dtype), sum(moved[0]["amount"]) > 0],
     "same": [str(daily[0]["date"].max().date()) == str(daily[1]["date"].max()), int(daily[0]["transfers"].sum()) == daily[1]["transfers"].sum(), [int(value) for value in moved[0]["amount_raw"]] == [int(value) for value in moved[1]["amount_raw"]], max(int(value) for value in moved[0]["amount_raw"]) > 2**53],
+    "limited": [len(frame) for frame in moved],
 }))
 `;
 
@@ -221,6 +222,7 @@ const EXPECTED_VALUES = {
   ],
   starter: ["datetime64", "Date", "UTC", "Datetime(time_unit='us', time_zone='UTC')", true],
   same: [true, true, true, true],
+  limited: [100, 100],
 };
 
 describe.skipIf(!needs("mypy"))("routewright client --language python", () => {
