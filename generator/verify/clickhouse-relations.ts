@@ -1,4 +1,4 @@
-import type { ClickhouseAddress } from "@routewright/runtime/model";
+import { type ClickhouseAddress, messageOf } from "@routewright/runtime/model";
 import type { LiveColumn, LiveRelation, ReadRelations } from "./relations.js";
 
 const TIMEOUT_MS = 30_000;
@@ -11,14 +11,48 @@ const COLUMNS = `SELECT c.database, c.table, any(t.engine) LIKE '%View' AS view,
 
 type Row = readonly [database: string, table: string, view: 0 | 1, columns: readonly [string, string][]];
 
-/** Reads relations from ClickHouse's system tables. A column is nullable where its type says so. */
+/** Explained at a time. */
+const CONCURRENT = 4;
+
+/** ACCESS_DENIED */
+const DENIED = /^Code: 497\./;
+
+/**
+ * Reads relations from ClickHouse's system tables. A column is nullable where its type says so. Whether the role may read what a
+ * view reads is known from its plan only.
+ */
 export function clickhouseRelations(address: ClickhouseAddress): ReadRelations {
   return async (relations) => {
-    const databases = [...new Set(relations.map(([database]) => database))];
-    const text = await queryColumns(address, databases);
-    const rows = text.split("\n").filter((line) => line !== "");
-    return rows.map((line) => liveRelation(JSON.parse(line) as Row));
+    const names = [...new Set(relations.map(([database]) => database))].map(quoted);
+    const text = await run(address, COLUMNS, { param_databases: `[${names.join(",")}]` });
+    const lines = text.split("\n").filter((line) => line !== "");
+    const wanted = new Set(relations.map((relation) => relation.join("\0")));
+    const found = lines
+      .map((line) => liveRelation(JSON.parse(line) as Row))
+      .filter(({ schema, name }) => wanted.has(`${schema}\0${name}`));
+    const left = [...found];
+    const denied = new Set<LiveRelation>();
+    const explainNext = async (): Promise<void> => {
+      for (let each; (each = left.pop()) !== undefined;)
+        if (!(await isReadable(address, each))) denied.add(each);
+    };
+    await Promise.all(Array.from({ length: CONCURRENT }, explainNext));
+    return found.map((relation) => (denied.has(relation) ? unreadable(relation) : relation));
   };
+}
+
+function unreadable(relation: LiveRelation): LiveRelation {
+  const columns = relation.columns?.map((column) => ({ ...column, readable: false })) ?? null;
+  return { ...relation, readable: false, columns };
+}
+
+/** A view may fail for another reason, which a request reports. */
+async function isReadable(address: ClickhouseAddress, { schema, name }: LiveRelation): Promise<boolean> {
+  const [database, table] = [schema, name].map((part) => `"${part.replace(/[\\"]/g, "\\$&")}"`);
+  return run(address, `EXPLAIN SELECT * FROM ${database ?? ""}.${table ?? ""}`).then(
+    () => true,
+    (error: unknown) => !DENIED.test(messageOf(error)),
+  );
 }
 
 function liveRelation([schema, name, view, columns]: Row): LiveRelation {
@@ -31,16 +65,20 @@ function liveRelation([schema, name, view, columns]: Row): LiveRelation {
   return { schema, name, kind: view === 1 ? "v" : "r", readable: true, columns: read };
 }
 
-async function queryColumns(
+function quoted(name: string): string {
+  return `'${name.replace(/[\\']/g, "\\$&")}'`;
+}
+
+async function run(
   { hosts: [{ hostname, port }], isTls, user, password }: ClickhouseAddress,
-  databases: readonly string[],
+  statement: string,
+  parameters: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  const names = databases.map((name) => `'${name.replace(/[\\']/g, "\\$&")}'`).join(",");
-  const query = new URLSearchParams({ param_databases: `[${names}]` });
+  const query = new URLSearchParams({ readonly: "2", ...parameters });
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   const response = await fetch(`${isTls ? "https" : "http"}://${host}:${String(port)}/?${query.toString()}`, {
     method: "POST",
-    body: COLUMNS,
+    body: statement,
     headers: { "X-ClickHouse-User": user, "X-ClickHouse-Key": password },
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });

@@ -136,7 +136,7 @@ function compareRelation(entry: CatalogueEntry, live: LiveRelation | undefined):
         entry,
         "missing-relation",
         message,
-        plain("Run `dbt build` for the model, or check DATABASE_URL."),
+        plain("Run `dbt build` for the model, or check DATABASE_URL and the grants of its role."),
       ),
     ];
   }

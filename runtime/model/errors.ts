@@ -137,6 +137,11 @@ export const ERRORS = {
     detail: "'sort_direction' must be ASC or DESC.",
     when: "sort_direction is something else, in any letter case",
   },
+  tooManyRows: {
+    status: 400,
+    detail: "This request would read {rows} rows of the database; {tier} may read {max}. {advice}",
+    when: "the estimate of a ClickHouse query is above MAX_ROWS_READ; the advice names the filters that read fewer rows",
+  },
   queryOnPost: {
     status: 400,
     detail: "POST endpoints accept filter and pagination fields in JSON body only.",

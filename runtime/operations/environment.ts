@@ -37,6 +37,8 @@ export interface Environment extends GenerationEnvironment {
   readonly addressOf: ClientAddress;
   /** By the caller's tier; 0: no limit. */
   readonly statementTimeoutMs: Readonly<PerTier<number>>;
+  /** Rows that a query may read in ClickHouse, by the caller's tier; 0: no limit. */
+  readonly maxRowsRead: Readonly<PerTier<number>>;
   /** Connections for buffered results, per process. */
   readonly databasePoolSize: number;
   /** Connections for streams, per process. */
@@ -115,6 +117,7 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
       TIMEOUTS_EXPECTED,
       (text) => readTimeouts(text),
     ),
+    maxRowsRead: maxRowsRead(variables),
     databasePoolSize: variables.whole("DATABASE_POOL_SIZE", 10, { min: 1, max: 1000 }),
     databaseStreamPoolSize: variables.whole("DATABASE_STREAM_POOL_SIZE", 4, { min: 1, max: 1000 }),
     streamsPerCaller: variables.whole("STREAMS_PER_CALLER", 2, { min: 1, max: 1000 }),
@@ -179,6 +182,23 @@ function databaseUrls(variables: Variables): Pick<Environment, "databaseUrl" | "
     );
   return { databaseUrl: null, clickhouseUrl: url };
 }
+
+/** PostgreSQL's estimates are of rows returned, not of rows read. */
+function maxRowsRead(variables: Variables): Readonly<PerTier<number>> {
+  const none = forAll(0);
+  const limits = variables.parsed("MAX_ROWS_READ", none, ROWS_READ_EXPECTED, (text) =>
+    readTimeouts(text, none),
+  );
+  const isClickhouse = ["DATABASE_URL", "CLICKHOUSE_URL"].some(
+    (name) => clickhouseUrl(variables.text(name) ?? "") !== null,
+  );
+  if (!isClickhouse && Object.values(limits).some((limit) => limit > 0))
+    variables.problems.push("MAX_ROWS_READ needs a clickhouse:// address in DATABASE_URL or CLICKHOUSE_URL.");
+  return limits;
+}
+
+const ROWS_READ_EXPECTED =
+  "a number of rows from 0 to 2147483647, or such numbers by tier, as in tier0=1000000,tier3=0";
 
 /** The embedded database has no replicas. */
 function replicaUrls(variables: Variables): readonly string[] {

@@ -56,6 +56,8 @@ export interface GatewayOptions {
   readonly streamsPerCaller?: number;
   /** Time limit of a stream; one number, or one per tier. 0: no limit. Default 3,600,000. */
   readonly streamTimeoutMs?: number | Readonly<PerTier<number>>;
+  /** Rows that a query may read in ClickHouse, by tier. Default 0: no limit. */
+  readonly maxRowsRead?: Readonly<PerTier<number>>;
   /** Disk space for rows that streams read ahead of slow clients. Default 1024. */
   readonly streamSpoolMegabytes?: number;
   /** Memory for responses that clients have not read yet. Default 256. */
@@ -93,6 +95,7 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
       : openClickhouse({
           ...shared,
           address: clickhouse,
+          maxRowsRead: options.maxRowsRead ?? timeoutsOf(0),
           streamTimeoutMs: streamTimeouts,
           warn: (error, message) => log.warn({ err: error }, message),
         });

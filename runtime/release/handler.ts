@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { Endpoint } from "../model/endpoint.js";
-import { httpError, isHttpError, type Result } from "../model/errors.js";
+import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import type { ResolvedQuery } from "../model/query.js";
+import type { Tier } from "../model/tier.js";
 import {
   bodyFields,
   nextPageLink,
@@ -32,7 +33,7 @@ import { StreamAborted } from "../response/send-stream.js";
 import { traceOf, traceparent } from "../server/headers.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
 import { Overloaded } from "../warehouse/fair-queue.js";
-import { DatabaseUnreachable, QueryAbandoned } from "../warehouse/warehouse.js";
+import { DatabaseUnreachable, QueryAbandoned, TooManyRows } from "../warehouse/warehouse.js";
 import type { Gateway } from "./gateway.js";
 import { type RequestContext, type HttpRoute, serveRequest } from "./serve-request.js";
 
@@ -191,6 +192,8 @@ async function sendRows(
   } catch (error) {
     // Client disconnected; not an error.
     if (error instanceof QueryAbandoned) return NO_ROWS;
+    if (error instanceof TooManyRows)
+      return tooManyRows(error, endpoint, resolved.query, context.caller.tier);
     if (error instanceof Overloaded) return httpError("overloaded", { n: RETRY_SECONDS });
     gateway.log.error({ requestId, route: endpoint.path, err: error }, "query failed");
     if (error instanceof DatabaseUnreachable) return httpError("unreachable", { n: RETRY_SECONDS });
@@ -198,6 +201,25 @@ async function sendRows(
     const { returned, bytes, milliseconds } = error.sent;
     return { rows: returned, bytes, databaseMs: milliseconds, isAborted: true };
   }
+}
+
+/** Filters by key columns read fewer rows; those in the request are to be narrowed. */
+function tooManyRows(
+  { rows, limit, columns }: TooManyRows,
+  { parameters }: Endpoint,
+  { selection }: ResolvedQuery,
+  tier: Tier,
+): HttpError {
+  const used = new Set(selection.conditions.map(({ name }) => name));
+  const helpful = parameters.filter(({ column }) => columns.includes(column)).map(({ name }) => name);
+  const unused = helpful.filter((name) => !used.has(name));
+  const advice =
+    unused.length > 0
+      ? `Filter by ${unused.join(" or ")}.`
+      : helpful.length > 0
+        ? `Ask for less by ${helpful.join(" or ")}.`
+        : "No filter of this endpoint reads fewer.";
+  return httpError("tooManyRows", { rows, tier, max: limit, advice });
 }
 
 async function queryAndSend(

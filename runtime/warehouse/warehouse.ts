@@ -97,6 +97,21 @@ export class RelationMissing extends Error {
   }
 }
 
+/** A query is not run: it would read more rows than its caller's tier may (`MAX_ROWS_READ`). */
+export class TooManyRows extends Error {
+  readonly rows: number;
+  readonly limit: number;
+  /** Columns of the database by which a filter reads fewer rows. */
+  readonly columns: readonly string[];
+
+  constructor(rows: number, limit: number, columns: readonly string[]) {
+    super(`The query would read ${String(rows)} rows.`);
+    this.rows = rows;
+    this.limit = limit;
+    this.columns = columns;
+  }
+}
+
 /** The caller of a query (runtime/README.md, Limits). */
 export interface QueryContext {
   /** Key id or network address: callers have shares of the connections. */

@@ -30,6 +30,7 @@ function open(url: string) {
     address: clickhouseAddress(url)!,
     statementTimeoutMs: 30_000,
     streamTimeoutMs: limits,
+    maxRowsRead: limits,
     poolSize: 4,
     streamPoolSize: 2,
     streamsPerCaller: 2,

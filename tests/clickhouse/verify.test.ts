@@ -3,7 +3,7 @@ import { clickhouseAddress } from "../../runtime/model/clickhouse-address.js";
 import { verify } from "../../generator/commands/verify.js";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
+import { clickhouseUrl, hasClickhouse, ownClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { manifestOf } from "../support/manifest.js";
 import { ownFolder } from "../support/service.js";
 
@@ -12,20 +12,20 @@ const database = await ownDatabase([
   "CREATE VIEW @.wrong AS SELECT id AS label FROM @.orders",
 ]);
 
-const model = (name: string, columns: Readonly<Record<string, string>>) => ({
+const model = (schema: string, name: string, columns: Readonly<Record<string, string>>) => ({
   name,
-  schema: database,
+  schema,
   tags: ["production", "shop", `api:${name}`],
   columns,
 });
 
-async function verifyModels(url: string): Promise<{ exit: number; text: string }> {
+async function verifyModels(url: string, schema = database): Promise<{ exit: number; text: string }> {
   const folder = ownFolder();
   const manifest = manifestOf(
     [
-      model("orders", { id: "UInt64", label: "Nullable(String)", at: "DateTime64(3, 'UTC')" }),
-      model("wrong", { label: "String", gone: "Date" }),
-      model("missing", { id: "UInt64" }),
+      model(schema, "orders", { id: "UInt64", label: "Nullable(String)", at: "DateTime64(3, 'UTC')" }),
+      model(schema, "wrong", { label: "String", gone: "Date" }),
+      model(schema, "missing", { id: "UInt64" }),
     ],
     { adapter_type: "clickhouse" },
   );
@@ -52,6 +52,24 @@ describe.skipIf(!hasClickhouse)("verify of a ClickHouse catalogue", () => {
     expect(text).toContain(`The column label is documented as String, and ${database}.wrong has UInt64.`);
     expect(text).toContain(`${database}.wrong has no column gone`);
     expect(text).not.toContain(`${database}.orders`);
+  });
+
+  it("names a view whose tables the role may not read, and relations that it may not see", async () => {
+    const server = await ownClickhouse();
+    for (const statement of [
+      "CREATE DATABASE served",
+      "CREATE DATABASE hidden",
+      `CREATE TABLE hidden.orders (id UInt64) ORDER BY id`,
+      "CREATE VIEW served.orders AS SELECT id, 'x' AS label, now64() AS at FROM hidden.orders",
+      "CREATE TABLE served.wrong (label String, gone Date) ORDER BY label",
+    ])
+      await server.query(statement);
+    const { exit, text } = await verifyModels(server.url("default", "narrow:secret"), "served");
+    expect(exit).toBe(1);
+    expect(text).toContain("The role of DATABASE_URL may not read served.orders");
+    expect(text).toContain("The relation served.missing does not exist.");
+    expect(text).toContain("the grants of its role");
+    expect(text).not.toContain("served.wrong");
   });
 
   it("fails with the reason where the role may not connect", async () => {

@@ -28,7 +28,7 @@ interface Table {
 const MAX_NAMES = 200;
 
 /** Runs a statement and parses its rows. */
-type ReadRows = <Row>(statement: Statement) => Promise<readonly Row[]>;
+export type ReadRows = <Row>(statement: Statement) => Promise<readonly Row[]>;
 
 /**
  * Identifies the rows of a relation: its own uuid and parts, and those of each table beneath its views. Empty where there

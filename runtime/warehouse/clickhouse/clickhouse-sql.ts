@@ -41,7 +41,7 @@ export function selectRows(
   { conditions, sort, page }: Selection,
   format: RowFormat,
   maxRows: number,
-): Statement {
+): Sql {
   const output = served.map((column) => sql`${write(column, format)} AS ${escapedIdentifier(column.name)}`);
   const wheres = conditions.map((condition) => where(condition, columns));
   const filter = wheres.length > 0 ? sql` WHERE ${join(wheres, " AND ")}` : EMPTY;
@@ -54,9 +54,12 @@ export function selectRows(
       : EMPTY;
   const limit = maxRows === Infinity ? EMPTY : sql` LIMIT ${constant(maxRows)}`;
   const offset = page === null || page.offset === 0 ? EMPTY : sql` OFFSET ${constant(page.offset)}`;
-  return finished(
-    sql`SELECT ${join(output, ", ")} FROM ${escapedIdentifier(...relation)} AS s${filter}${order}${limit}${offset} FORMAT ${FORMATS[format]}`,
-  );
+  return sql`SELECT ${join(output, ", ")} FROM ${escapedIdentifier(...relation)} AS s${filter}${order}${limit}${offset}`;
+}
+
+/** The statement that runs a selection and prints its rows. */
+export function printed(select: Sql, format: RowFormat): Statement {
+  return finished(sql`${select} FORMAT ${FORMATS[format]}`);
 }
 
 const FORMATS: Readonly<Record<RowFormat, Sql>> = {

@@ -1,5 +1,4 @@
-import type { RowChunks, StreamEnd } from "../warehouse.js";
-import { QueryTimeout } from "../warehouse.js";
+import { BUFFERED_BYTES, QueryTimeout, type RowChunks, type StreamEnd } from "../warehouse.js";
 import { translated } from "./clickhouse-errors.js";
 import type { RowReader } from "./row-reader.js";
 import type { RunningQuery } from "./running-query.js";
@@ -72,4 +71,20 @@ class StreamedRows implements RowChunks {
     this.#running.cancel();
     this.#release(timedOut);
   }
+}
+
+/** Null when the rows are too large for a buffer. */
+export async function readAll(running: RunningQuery, reader: RowReader): Promise<Buffer | null> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for (let chunk; (chunk = await running.next()) !== null;) {
+    const part = reader.push(chunk);
+    parts.push(part);
+    bytes += part.length;
+    if (bytes <= BUFFERED_BYTES) continue;
+    running.cancel();
+    return null;
+  }
+  parts.push(reader.end());
+  return Buffer.concat(parts);
 }

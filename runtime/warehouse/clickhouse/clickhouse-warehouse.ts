@@ -3,13 +3,13 @@ import type { Relation } from "../../model/endpoint.js";
 import { type HttpError, httpError } from "../../model/errors.js";
 import { type Condition, queryKey, type ResolvedQuery } from "../../model/query.js";
 import type { PerTier, Tier } from "../../model/tier.js";
-import { type Lease, Overloaded } from "../fair-queue.js";
+import { type Lease, Overloaded, type QueryTicket } from "../fair-queue.js";
 import { QuerySlots } from "../query-slots.js";
 import { Relations, servedColumns } from "../relations.js";
 import {
-  BUFFERED_BYTES,
   BUFFERED_ROWS,
   type BufferedRows,
+  type IsStillNeeded,
   type QueryContext,
   QueryTimeout,
   RelationMissing,
@@ -25,10 +25,11 @@ import type { ClickhouseAddress } from "../../model/clickhouse-address.js";
 import { ClickhouseConnection } from "./clickhouse-connection.js";
 import { isAccessDenied, isRefusal, isRelationChange, translated } from "./clickhouse-errors.js";
 import { columnsOf, storageOf } from "./clickhouse-relations.js";
-import { selectRows } from "./clickhouse-sql.js";
+import { requireAtMost } from "./clickhouse-cost.js";
+import { printed, selectRows } from "./clickhouse-sql.js";
 import { filterType, parseType } from "./clickhouse-values.js";
 import { RowReader } from "./row-reader.js";
-import { openStream } from "./clickhouse-stream.js";
+import { openStream, readAll } from "./clickhouse-stream.js";
 import type { RunningQuery } from "./running-query.js";
 import type { Statement } from "../sql.js";
 
@@ -49,6 +50,8 @@ export interface ClickhouseOptions {
   readonly statementTimeoutMs: number;
   /** Time limit of a stream; 0: none. */
   readonly streamTimeoutMs: Readonly<PerTier<number>>;
+  /** Rows that a query may read; 0: no limit. */
+  readonly maxRowsRead: Readonly<PerTier<number>>;
   /** Queries with buffered results that run at a time. */
   readonly poolSize: number;
   /** Streams that run at a time. */
@@ -141,6 +144,14 @@ class ClickhouseWarehouse implements Warehouse {
 
   /** Buffers the result; streams it if it is too large. */
   async #select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
+    const limit = this.#options.maxRowsRead[context.tier];
+    if (limit > 0) {
+      const { relation, selection, format } = query;
+      const served = servedColumns(columns, selection.columns);
+      const select = selectRows(relation, columns, served, selection, format, Infinity);
+      const ticket = ticketOf(query, context);
+      await requireAtMost(limit, select, (of) => this.#read(of, ticket, context.isStillNeeded));
+    }
     const key = this.#largePages.size > 0 ? queryKey(query) : null;
     if (key === null || !this.#largePages.has(key)) {
       const rows = await this.#selectBuffered(query, columns, context);
@@ -206,7 +217,8 @@ class ClickhouseWarehouse implements Warehouse {
     timeoutMs: number,
   ): Promise<RunningQuery> {
     const served = servedColumns(columns, selection.columns);
-    const statement = selectRows(relation, columns, served, selection, format, maxRows);
+    const select = selectRows(relation, columns, served, selection, format, maxRows);
+    const statement = printed(select, format);
     const isArray = format === "json" || format === "json-strings";
     const settings = {
       ...limitSettings(tier, timeoutMs),
@@ -250,15 +262,17 @@ class ClickhouseWarehouse implements Warehouse {
   }
 
   /** The rows of a statement in the format JSONEachRow. */
-  async #read<Row>(statement: Statement): Promise<readonly Row[]> {
-    const ticket = { callerId: "columns", tier: "tier3", relation: ["system", "columns"] } as const;
-    const isStillNeeded = (): boolean => true;
+  async #read<Row>(
+    statement: Statement,
+    ticket: QueryTicket = LOOK_UP,
+    isStillNeeded: IsStillNeeded = () => true,
+  ): Promise<readonly Row[]> {
     const lease = await this.#queries.acquire(ticket, isStillNeeded);
     const text = await this.#holding(lease, () =>
       this.#connection.text({
         statement,
-        settings: limitSettings("tier3", this.#options.statementTimeoutMs),
-        callerId: "columns",
+        settings: limitSettings(ticket.tier, this.#options.statementTimeoutMs),
+        callerId: ticket.callerId,
         limits: { timeoutMs: this.#options.statementTimeoutMs, isStillNeeded },
       }),
     );
@@ -266,6 +280,8 @@ class ClickhouseWarehouse implements Warehouse {
     return lines.map((line) => JSON.parse(line) as Row);
   }
 }
+
+const LOOK_UP: QueryTicket = { callerId: "columns", tier: "tier3", relation: ["system", "columns"] };
 
 const NO_PARTS =
   "rows that change within a table keep their data version until dbt reports a build: the role needs SELECT on system.parts";
@@ -276,20 +292,4 @@ function ticketOf({ relation }: ResolvedQuery, { callerId, tier }: QueryContext)
 
 function limitSettings(tier: Tier, timeoutMs: number): Readonly<Record<string, string>> {
   return { max_threads: String(MAX_THREADS[tier]), max_execution_time: String(timeoutMs / 1000) };
-}
-
-/** Null when the rows are too large for a buffer. */
-async function readAll(running: RunningQuery, reader: RowReader): Promise<Buffer | null> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for (let chunk; (chunk = await running.next()) !== null;) {
-    const part = reader.push(chunk);
-    parts.push(part);
-    bytes += part.length;
-    if (bytes <= BUFFERED_BYTES) continue;
-    running.cancel();
-    return null;
-  }
-  parts.push(reader.end());
-  return Buffer.concat(parts);
 }
