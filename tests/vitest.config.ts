@@ -21,7 +21,7 @@ export default defineConfig({
         ? [
             {
               extends: true as const,
-              test: { name: "clickhouse", include: ON_BOTH_ENGINES, env: { TEST_ENGINE: "clickhouse" } },
+              test: { name: "clickhouse", include: [...ON_BOTH_ENGINES], env: { TEST_ENGINE: "clickhouse" } },
             },
           ]
         : []),

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
+import { byEngine, engine, ownerQuery, ownTables } from "../support/engines.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest, startManifest } from "../support/service.js";
 import { sendRequest, post } from "./http-client.js";
@@ -10,10 +11,10 @@ const key = KEYS.tier3;
 
 /** A schema whose one table the test may change, and a manifest with an endpoint for it that dbt builds as a table. */
 async function changing() {
-  const schema = await ownSchema(`
-    CREATE TABLE @.numbers AS SELECT 1 AS id;
-    CREATE SEQUENCE @.asked;
-    CREATE VIEW @.counted AS SELECT id FROM @.numbers;`);
+  const schema = await ownTables({
+    postgres: "CREATE TABLE @.numbers AS SELECT 1 AS id",
+    clickhouse: ["CREATE TABLE @.numbers ORDER BY tuple() AS SELECT toInt32(1) AS id"],
+  });
   const api = {
     allow_unfiltered: true,
     methods: ["GET", "POST"],
@@ -24,13 +25,29 @@ async function changing() {
       name: "numbers",
       schema,
       tags: ["production", "changing", "api:numbers"],
-      columns: { id: "integer", added: "integer" },
+      columns: byEngine({
+        postgres: { id: "integer", added: "integer" },
+        clickhouse: { id: "Int32", added: "Int32" },
+      }),
       api,
     },
   ]) as { nodes: Record<string, { config: Record<string, unknown> }> };
   for (const node of Object.values(manifest.nodes)) node.config["materialized"] = "table";
-  return { schema, manifest, change: () => query(`UPDATE "${schema}".numbers SET id = id + 1`) };
+  const table = `"${schema}".numbers`;
+  const change = byEngine({
+    postgres: `UPDATE ${table} SET id = id + 1`,
+    clickhouse: `ALTER TABLE ${table} UPDATE id = id + 1 WHERE true SETTINGS mutations_sync = 2`,
+  });
+  return { schema, manifest, change: () => ownerQuery(change) };
 }
+
+const renameAway = (schema: string): Promise<unknown> =>
+  ownerQuery(
+    byEngine({
+      postgres: `ALTER TABLE "${schema}".numbers RENAME TO gone`,
+      clickhouse: `RENAME TABLE "${schema}".numbers TO "${schema}".gone`,
+    }),
+  );
 
 const NODE = "model.test.numbers";
 const PATH = "/v1/changing/numbers";
@@ -82,8 +99,13 @@ describe("an answer's ETag", () => {
       const tag = first.headers["etag"] ?? "";
       const again = () => sendRequest(service.url, PATH, { key, headers: { "if-none-match": tag } });
       expect((await again()).status).toBe(304);
-      await query(`ALTER TABLE "${schema}".numbers RENAME TO numbers_backup;
-        CREATE TABLE "${schema}".numbers AS SELECT 7 AS id`);
+      await renameAway(schema);
+      await ownerQuery(
+        byEngine({
+          postgres: `CREATE TABLE "${schema}".numbers AS SELECT 7 AS id`,
+          clickhouse: `CREATE TABLE "${schema}".numbers ORDER BY tuple() AS SELECT toInt32(7) AS id`,
+        }),
+      );
       await expect.poll(async () => (await again()).text, { timeout: 10_000 }).toBe('[{"id":7}]');
       expect((await sendRequest(service.url, PATH, { key })).text).toBe('[{"id":7}]');
     },
@@ -138,7 +160,7 @@ describe("an endpoint whose builds are known", () => {
     other.recordBuilds(at("2026-03-01T00:00:00Z"));
     const { etag = "" } = (await sendRequest(other.url, PATH, { key })).headers;
     expect((await sendRequest(service.url, PATH, { key })).headers["etag"]).toBe(etag);
-    await query(`ALTER TABLE "${schema}".numbers RENAME TO gone`);
+    await renameAway(schema);
     const { status, headers } = await sendRequest(service.url, PATH, {
       key,
       headers: { "if-none-match": etag },
@@ -152,7 +174,7 @@ describe("an endpoint whose builds are known", () => {
     const service = await startManifest(manifest);
     service.recordBuilds(at("2026-03-01T00:00:00Z"));
     const before = await sendRequest(service.url, PATH, { key });
-    await query(`ALTER TABLE "${schema}".numbers ADD COLUMN added int DEFAULT 7`);
+    await ownerQuery(`ALTER TABLE "${schema}".numbers ADD COLUMN added Int DEFAULT 7`);
     service.recordBuilds(at("2026-03-02T00:00:00Z"));
     const headers = { "if-none-match": before.headers["etag"] };
     const after = await sendRequest(service.url, PATH, { key, headers });
@@ -185,6 +207,8 @@ describe("an endpoint whose builds are known", () => {
 });
 
 describe("the answer cache", () => {
+  // ClickHouse's storage shows changes within a table too (tests/clickhouse/storage.test.ts).
+  const isSeen = engine === "clickhouse";
   const rowsOf = async (url: string) => (await sendRequest(url, PATH, { key })).text;
 
   it("is off by default", async () => {
@@ -195,7 +219,7 @@ describe("the answer cache", () => {
     expect(await rowsOf(url)).toBe('[{"id":2}]');
   });
 
-  it("keeps an answer for its time", async () => {
+  it.skipIf(isSeen)("keeps an answer for its time", async () => {
     const { manifest, change } = await changing();
     const url = await serveManifest(manifest, { CACHE_TTL_SECONDS: "1" });
     const first = await sendRequest(url, PATH, { key });
@@ -206,7 +230,7 @@ describe("the answer cache", () => {
     expect(await rowsOf(url)).toBe('[{"id":2}]');
   });
 
-  it("keeps an answer until the next build where builds are known", async () => {
+  it.skipIf(isSeen)("keeps an answer until the next build where builds are known", async () => {
     const { manifest, change } = await changing();
     const service = await startManifest(manifest, { CACHE_TTL_SECONDS: "1" });
     service.recordBuilds(at("2026-03-01T00:00:00Z"));
@@ -231,7 +255,7 @@ describe("the answer cache", () => {
   });
 });
 
-describe("the same question by many at once", () => {
+describe.skipIf(engine === "clickhouse")("the same question by many at once, which is seen by locks", () => {
   it("is sent to the database once", async () => {
     const schema = await ownSchema("CREATE TABLE @.locked AS SELECT 1 AS id");
     const url = await serveManifest(
@@ -249,8 +273,10 @@ describe("the same question by many at once", () => {
     await holder.connect();
     await holder.query(`BEGIN; LOCK TABLE "${schema}".locked`);
     const asked = Array.from({ length: 50 }, () => sendRequest(url, "/v1/changing/locked", { key }));
-    await expect.poll(waiting, { interval: 20 }).toBeGreaterThan(0);
-    expect(await waiting()).toBe(1);
+    // It waits for 50 ms at a time.
+    let seen = 0;
+    await expect.poll(async () => (seen = await waiting()), { interval: 20 }).toBeGreaterThan(0);
+    expect(seen).toBe(1);
     await holder.end();
     const answers = await Promise.all(asked);
     expect(new Set(answers.map(({ status, text }) => `${String(status)} ${text}`))).toEqual(

@@ -30,3 +30,18 @@ export const SHOP: ProjectFiles = {
     })),
   }),
 };
+
+const merge = "engine='MergeTree()', order_by='n'";
+
+/** The same in ClickHouse, where `overwritten` and `deleted` are rebuilt in place: by partition, and by deleting first. */
+export const CLICKHOUSE_SHOP: ProjectFiles = {
+  "models/table.sql": `{{ config(materialized='table', ${merge}, ${tags("table")}) }}
+    select number + 1 as id, toInt32({{ var('n') }}) as n from numbers(${String(ROWS)})`,
+  "models/above.sql": `{{ config(materialized='view', ${tags("view")}) }} select id, n from {{ ref('table') }}`,
+  "models/log.sql": `{{ config(materialized='incremental', incremental_strategy='append', ${merge}, ${tags("incremental")}) }}
+    select toInt32({{ var('n') }}) as n, 'row' as word`,
+  "models/overwritten.sql": `{{ config(materialized='incremental', incremental_strategy='insert_overwrite', partition_by='id % 1', ${merge}, ${tags("overwritten")}) }}
+    select number + 1 as id, toInt32({{ var('n') }}) as n from numbers(${String(ROWS)})`,
+  "models/deleted.sql": `{{ config(materialized='incremental', incremental_strategy='delete_insert', unique_key='id', ${merge}, ${tags("deleted")}) }}
+    select number + 1 as id, toInt32({{ var('n') }}) as n from numbers(${String(ROWS)})`,
+};

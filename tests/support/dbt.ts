@@ -2,7 +2,9 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { atEnd } from "./at-end.js";
+import { clickhouseUrl } from "./clickhouse.js";
 import { databaseUrl } from "./database.js";
+import { byEngine } from "./engines.js";
 import { programPath } from "./needs.js";
 import { ownFolder } from "./service.js";
 
@@ -17,14 +19,8 @@ export class DbtProject {
 
   constructor(schema: string, files: ProjectFiles) {
     this.schema = schema;
-    const { hostname, port, username, password, pathname } = new URL(databaseUrl);
     const target = {
-      type: "postgres",
-      host: hostname,
-      port: Number(port),
-      user: username,
-      password: decodeURIComponent(password),
-      dbname: pathname.slice(1),
+      ...byEngine({ postgres: postgresTarget, clickhouse: clickhouseTarget })(),
       schema,
       threads: 2,
     };
@@ -77,4 +73,29 @@ export class DbtProject {
     );
     return { code, output };
   }
+}
+
+function postgresTarget(): object {
+  const { hostname, port, username, password, pathname } = new URL(databaseUrl);
+  return {
+    type: "postgres",
+    host: hostname,
+    port: Number(port),
+    user: username,
+    password: decodeURIComponent(password),
+    dbname: pathname.slice(1),
+  };
+}
+
+/** As the owner, who has no password. */
+function clickhouseTarget(): object {
+  const { hostname, port } = new URL(clickhouseUrl());
+  return {
+    type: "clickhouse",
+    driver: "http",
+    host: hostname,
+    port: Number(port),
+    user: "default",
+    password: "",
+  };
 }
