@@ -1,8 +1,11 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { Webhook } from "standardwebhooks";
 import { expect, it } from "vitest";
+import { connectProvider } from "../../runtime/ramp/setup/integrations.js";
 import { DEFAULT_CALL_POLICY } from "../../runtime/ramp/providers/provider.js";
 import { callbackHeaders } from "../../runtime/ramp/providers/signature.js";
 import { cardOnramp, ownCardProvider } from "./support/card-provider.js";
-import { eventually, FAST, made, newCustomer, ownWorld, type Reply } from "./support/world.js";
+import { eventually, FAST, made, newCustomer, ownerRows, ownWorld, type Reply } from "./support/world.js";
 
 /** Only a callback leads to a look-up within the time of a test. */
 const HOUR_MS = 60 * 60_000;
@@ -14,6 +17,66 @@ const project = await world.project({ providers: [] });
 const provider = await ownCardProvider();
 const { providerId } = made(await provider.connect(world, project));
 
+const callbackPath = (connection: string, within = project): string =>
+  `/v1/provider-callbacks/${within.id}/${connection}`;
+
+it("a callback that the Standard Webhooks library signs with a `whsec_` secret is accepted", async () => {
+  const secret = `whsec_${randomBytes(32).toString("base64")}`;
+  const own = await world.project({ providers: [] });
+  const connection = made(
+    await connectProvider(world.database, world.vault, own.id, {
+      provider: "cards",
+      url: provider.url,
+      keyId: provider.keyId,
+      secret,
+    }),
+  );
+  const text = JSON.stringify({ type: "execution.updated", onboardingId: randomUUID() });
+  const at = new Date();
+  const signed = (key: string | Uint8Array): Promise<Reply> =>
+    world.call("POST", callbackPath(connection.providerId, own), {
+      text,
+      headers: {
+        "webhook-id": "cb",
+        "webhook-timestamp": String(Math.floor(at.getTime() / 1000)),
+        "webhook-signature": new Webhook(key, typeof key === "string" ? undefined : { format: "raw" }).sign(
+          "cb",
+          at,
+          text,
+        ),
+      },
+    });
+  expect((await signed(secret)).status).toBe(200);
+  expect((await signed(Buffer.from(secret))).json.error).toBe("INVALID_SIGNATURE");
+});
+
+it("an answer that is not UTF-8 is refused, and the look-up repeated", async () => {
+  const auth = await newCustomer(world, project);
+  const { json } = await world.call("POST", "/v1/intent", { auth, body: cardOnramp() });
+  const { id } = json.intent as { id: string };
+  const lookUp = async (): Promise<void> => {
+    const text = JSON.stringify({ type: "execution.updated", onboardingId: id });
+    const headers = { ...callbackHeaders("secret", "cb", new Date(), text) };
+    await world.call("POST", callbackPath(providerId), { text, headers });
+  };
+  provider.status = "SUCCESS";
+  provider.encode = (text) => Buffer.from(text.replace('"reference":"r"', '"reference":"\xff"'), "latin1");
+  await lookUp();
+  await eventually(
+    () => ownerRows(world.databaseUrl, "SELECT failed_attempts FROM ramp.intents WHERE id = $1", [id]),
+    ([row]) => Number(row?.["failed_attempts"]) > 0,
+  );
+  const open = await world.call("GET", `/v1/intent/${id}`, { auth });
+  expect(open.json.intent.status).toBe("TRANSACTION_IN_PROGRESS");
+  provider.encode = (text) => Buffer.from(text);
+  await eventually<Reply>(
+    () => world.call("GET", `/v1/intent/${id}`, { auth }),
+    ({ json: read }) => read.intent.status === "COMPLETED",
+    20_000,
+  );
+  provider.status = "PROCESSING";
+});
+
 it("a callback that arrives while a look-up is still under way leads to another one", async () => {
   const auth = await newCustomer(world, project);
   const created = await world.call("POST", "/v1/intent", { auth, body: cardOnramp() });
@@ -22,8 +85,7 @@ it("a callback that arrives while a look-up is still under way leads to another 
   const callBack = async (): Promise<void> => {
     const text = JSON.stringify({ type: "execution.updated", onboardingId: id });
     const headers = { ...callbackHeaders("secret", "cb", new Date(), text) };
-    const path = `/v1/provider-callbacks/${project.id}/${providerId}`;
-    expect((await world.call("POST", path, { text, headers })).status).toBe(200);
+    expect((await world.call("POST", callbackPath(providerId), { text, headers })).status).toBe(200);
   };
 
   // The first look-up reads the old state; its answer is held back.

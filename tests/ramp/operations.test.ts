@@ -8,7 +8,7 @@ import { connectProvider } from "../../runtime/ramp/setup/integrations.js";
 import { SANDBOX_PROVIDERS } from "../../runtime/ramp/sandbox/sandbox-server.js";
 import { Vault } from "../../runtime/ramp/vault.js";
 import { startProcess } from "./support/processes.js";
-import { made, newCustomer, onramp, ownerRows, ownWorld } from "./support/world.js";
+import { eventually, made, newCustomer, onramp, ownerRows, ownWorld } from "./support/world.js";
 
 const world = await ownWorld();
 
@@ -100,6 +100,41 @@ describe("housekeeping", () => {
       "SELECT split_part(nonce, '-', 1) AS age, count(*)::int AS count FROM ramp.wallet_nonces GROUP BY 1",
     );
     expect(left).toEqual([{ age: "new", count: 250 }]);
+  });
+
+  it("deletes events, deliveries and answers after the retention, but nothing that is still to be delivered", async () => {
+    const own = await world.project();
+    await world.webhook(own, "http://127.0.0.1:1/");
+    const auth = await newCustomer(world, own);
+    const { json } = await world.call("POST", "/v1/intent", { auth, body: onramp() });
+    const rows = async (sql: string): Promise<readonly unknown[]> =>
+      (await ownerRows(world.databaseUrl, sql, [json.intent.id])).map((row) => Object.values(row)[0]);
+    const events = () => rows("SELECT id FROM ramp.events WHERE intent_id = $1 ORDER BY created_at, id");
+    const answers = () => rows("SELECT operation FROM ramp.provider_answers WHERE intent_id = $1");
+    const [first, ...others] = await events();
+    expect(others.length).toBeGreaterThan(0);
+    expect(await answers()).not.toEqual([]);
+    // Each was tried; the next try is seconds away.
+    await eventually(
+      () =>
+        rows(
+          "SELECT min(attempts) FROM ramp.webhook_deliveries d JOIN ramp.events e ON e.id = d.event_id WHERE intent_id = $1",
+        ),
+      ([least]) => Number(least) > 0,
+    );
+    const old = "now() - interval '40 days'";
+    await rows(`UPDATE ramp.events SET created_at = ${old} WHERE intent_id = $1`);
+    await rows(`UPDATE ramp.provider_answers SET last_at = ${old} WHERE intent_id = $1`);
+    await ownerRows(
+      world.databaseUrl,
+      `UPDATE ramp.webhook_deliveries SET status = 'DELIVERED', attempt_at = NULL, updated_at = ${old} WHERE event_id = $1`,
+      [first],
+    );
+    await deleteExpired(world.database, 41);
+    expect(await events()).toHaveLength(1 + others.length);
+    await deleteExpired(world.database, 39);
+    expect(new Set(await events())).toEqual(new Set(others));
+    expect(await answers()).toEqual([]);
   });
 });
 

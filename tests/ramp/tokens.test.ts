@@ -7,6 +7,7 @@ import {
   addSecret,
   listSecrets,
   revokeCustomerTokens,
+  revokeKey,
   revokeSecret,
   rotateKey,
 } from "../../runtime/ramp/setup/projects.js";
@@ -89,7 +90,7 @@ describe("a revocation", () => {
 describe("a subject token", () => {
   it("of a registered provider binds the customer; the access token lives as long as it, and the project's time to live", async () => {
     const expiresAt = now() + 300;
-    const reply = await exchange(await idToken({ sub: "alice", exp: expiresAt }));
+    const reply = await exchange(await idToken({ sub: "alice", exp: expiresAt, azp: "app" }));
     expect(reply.status, reply.text).toBe(201);
     expect((jwt.decode(reply.json.accessToken) as jwt.JwtPayload).exp).toBe(expiresAt + 600);
   });
@@ -100,6 +101,7 @@ describe("a subject token", () => {
       await exchange(await idToken({ aud: "other-app" })),
       await exchange(await idToken({ iss: "https://other.example.com" })),
       await exchange(await idToken(), "x", other),
+      await exchange(await idToken({ azp: "other-app" })),
     ];
     expect(replies.map(({ status, json }) => [status, json.error])).toEqual(
       replies.map(() => [401, "SUBJECT_TOKEN_REJECTED"]),
@@ -112,6 +114,7 @@ describe("a subject token", () => {
     const tokens = [
       await idToken({ exp: now() - 1 }),
       await idToken({ nbf: now() + 100 }),
+      await idToken({ iat: now() + 100 }),
       await idToken({ sub: undefined }),
       await idToken({ exp: undefined }),
       `${good.slice(0, -6)}AAAAAA`,
@@ -271,4 +274,18 @@ describe.concurrent("a running server follows commands", () => {
     expect((await list(second)).status).toBe(200);
     expect(secretId).not.toBe(first?.secretId);
   });
+});
+
+it("a revoked signing key ends its tokens, and another key signs from then on", async () => {
+  const keyOf = (auth: string): string => jwt.decode(auth.slice(7), { complete: true })?.header.kid ?? "";
+  const before = await newCustomer(world, project);
+  made(await revokeKey(world.database, world.vault, keyOf(before)));
+  await eventually(
+    () => world.call("GET", "/v1/intent", { auth: before }),
+    ({ status }) => status === 401,
+  );
+  const after = await newCustomer(world, project);
+  expect(keyOf(after)).not.toBe(keyOf(before));
+  expect((await world.call("GET", "/v1/intent", { auth: after })).status).toBe(200);
+  expect(await revokeKey(world.database, world.vault, keyOf(before))).toMatchObject({ ok: false });
 });

@@ -233,6 +233,10 @@ describe("a contract wallet", async () => {
     const reply = await contractSignIn(own.clientId, { fields: { chainId: 10 } });
     expect([reply.status, reply.json.error]).toEqual([503, "SERVICE_UNAVAILABLE"]);
     expect(reply.headers.get("retry-after")).not.toBeNull();
+    // The nonce is checked before the node is called.
+    const nonce = "0123456789abcdef";
+    const unknown = await contractSignIn(own.clientId, { fields: { chainId: 10, nonce } });
+    expect([unknown.status, unknown.json.message]).toEqual([400, expect.stringMatching(/nonce/)]);
   });
 
   it("has its node checked at set-up: it must answer for the chain it is named for", async () => {

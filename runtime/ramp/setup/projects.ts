@@ -171,7 +171,7 @@ export async function rotateKey(database: RampDatabase, vault: Vault): Promise<{
   return { kid: await database.asOperator((tx) => rotateSigningKey(tx, vault)) };
 }
 
-/** Refuses all tokens of a key from now on; the current one is replaced. Running servers follow within a minute. */
+/** Refuses all tokens of a key from now on; the current one is replaced. Running servers follow within 20 seconds. */
 export async function revokeKey(
   database: RampDatabase,
   vault: Vault,

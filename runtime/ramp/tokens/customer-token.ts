@@ -50,7 +50,7 @@ interface Verified extends Customer {
 /** Tokens that verified lately: a customer sends the same one with every call. */
 const MAX_HELD = 5_000;
 /** Lifetime of a cached verification: a removed key takes effect after it. */
-const CACHED_MS = 60_000;
+const CACHED_MS = 10_000;
 
 /** The customers' access tokens: JWT, ES256, with `sub`, `pid`, `iss`, `aud`, `exp`, `jti` and `kid`. */
 export class CustomerTokens {

@@ -67,6 +67,8 @@ export interface CardProvider {
   answerOrder: () => Promise<void>;
   /** What answers about executions say beside id, reference and status. */
   execution: Partial<Execution>;
+  /** The bytes of an answer. */
+  encode: (text: string) => Buffer;
   /** So many of the next orders of an execution are received, but the connection is dropped. */
   dropOrders: number;
   /** The key id that it accepts; requests with another get 401. */
@@ -133,7 +135,7 @@ export async function ownCardProvider(): Promise<CardProvider> {
       if (isLookUp && !received.has(request.url?.split("/")[2] ?? ""))
         return void response.writeHead(404).end(JSON.stringify({ error: "UNKNOWN_ORDER", message: "" }));
       void (isLookUp ? provider.answerLookUp() : key ? provider.answerOrder() : Promise.resolve()).then(() =>
-        response.writeHead(200, { "content-type": "application/json" }).end(body),
+        response.writeHead(200, { "content-type": "application/json" }).end(provider.encode(body)),
       );
     });
   });
@@ -150,6 +152,7 @@ export async function ownCardProvider(): Promise<CardProvider> {
     answerLookUp: () => Promise.resolve(),
     answerOrder: () => Promise.resolve(),
     execution: {},
+    encode: (text) => Buffer.from(text),
     dropOrders: 0,
     keyId: "key",
     bodies: new Map(),
