@@ -19,6 +19,15 @@ describe("migrations", () => {
     expect(await migrate(url)).toEqual([]);
   });
 
+  it("refuse the tables of a version before the first release, and say what to do", async () => {
+    const url = await ownDatabase();
+    await migrate(url);
+    await ownerRows(url, "UPDATE ramp.migrations SET name = '0001_accounts'");
+    await expect(migrate(url)).rejects.toThrow(
+      /Delete `\.data\/`, or set RAMP_DATABASE_URL to a new database/,
+    );
+  });
+
   it("do not go back: an older Routewright changes nothing in a newer database", async () => {
     const url = await ownDatabase();
     await migrate(url);

@@ -11,6 +11,10 @@ const MIGRATIONS = fileURLToPath(
   new URL(import.meta.url.includes("/dist/") ? "../../../ramp/migrations" : "../migrations", import.meta.url),
 );
 
+/** Before the first release the schema was made by other migrations. */
+const OTHER_SCHEMA =
+  "The ramp's tables were made by a version before the first release. Delete `.data/`, or set RAMP_DATABASE_URL to a new database.";
+
 /** Brings a database to the newest schema and returns the names of the migrations that ran. */
 export async function migrate(databaseUrl: string): Promise<readonly string[]> {
   const client = new pg.Client({
@@ -34,6 +38,8 @@ export async function migrate(databaseUrl: string): Promise<readonly string[]> {
       checkOrder: true,
       verbose: false,
       log: () => undefined,
+    }).catch((error: unknown) => {
+      throw String(error).includes("preceding already run") ? new Error(OTHER_SCHEMA) : error;
     });
     await seedCurrencies(client);
     return ran.map(({ name }) => name);
