@@ -1,5 +1,5 @@
 import { afterAll, expect, it } from "vitest";
-import { atEnd } from "../support/at-end.js";
+import { ownBalancer } from "./support/balancer.js";
 import { Vault } from "../../runtime/ramp/vault.js";
 import { addWebhook } from "../../runtime/ramp/setup/webhooks.js";
 import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
@@ -18,7 +18,6 @@ import {
   SECRETS_KEY,
 } from "./support/world.js";
 import { migrate } from "../../runtime/ramp/database/migrate.js";
-import { connect, createServer } from "node:net";
 const databaseUrl = await ownDatabase();
 await migrate(databaseUrl);
 const sandbox = await ownSandbox();
@@ -110,26 +109,3 @@ it("two servers on one database do each thing once, though both get requests and
   const received = new Set(receiver.verified(secret).map(({ id }) => id));
   expect(received).toEqual(new Set(events.map(({ id }) => id)));
 });
-
-interface Balancer {
-  readonly url: string;
-  /** Where connections go in turn. */
-  targets: readonly string[];
-}
-
-/** Gives each new connection to the next of several servers. */
-async function ownBalancer(): Promise<Balancer> {
-  let next = 0;
-  const server = createServer((client) => {
-    const target = new URL(balancer.targets[next++ % balancer.targets.length] ?? "http://127.0.0.1:1");
-    const upstream = connect(Number(target.port), target.hostname);
-    client.pipe(upstream).pipe(client);
-    client.on("error", () => upstream.destroy());
-    upstream.on("error", () => client.destroy());
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  atEnd(() => void server.close());
-  const { port } = server.address() as { port: number };
-  const balancer: Balancer = { url: `http://127.0.0.1:${String(port)}`, targets: [] };
-  return balancer;
-}
