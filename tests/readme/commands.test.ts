@@ -132,6 +132,12 @@ const SCENARIOS: Readonly<Record<string, (commands: readonly string[]) => Promis
         const [, url = ""] = await startUntil(command, folder, { ...env, PORT: "0" }, /"url":"(http:[^"]+)"/);
         const response = await fetch(`${url}/v1/bridges/volume/last_7d`);
         expect([response.status, await response.json()]).toEqual([200, [expect.any(Object)]]);
+        // A key that is made now needs no restart, as the command says.
+        const made = await shell("npx routewright keys create --user bob --tier tier3 2>&1", folder, env);
+        expect(made).toContain("A running server reads the file within 5 seconds.");
+        const headers = { "X-API-Key": /sk_live_\S+/.exec(made)?.[0] ?? "" };
+        const status = async () => (await fetch(response.url, { headers })).status;
+        await expect.poll(status, { timeout: 20_000 }).toBe(200);
       } else {
         const stdout = await shell(command, folder, env);
         if (command.includes("keys create")) expect(stdout).toContain("sk_live_");
