@@ -113,14 +113,14 @@ reads("reads PostgreSQL's other types", [
 ]);
 
 reads("reads PostgreSQL's arrays", [
-  ["text[]", array(string)],
+  ["text[]", array(nullable(string))],
   ["numeric(20,0)[]", array(nullable(digits(20n)))],
-  ["integer[3][3]", array(array(signed(32n)))],
-  ["timestamp with time zone []", array(dateTime)],
-  ["text ARRAY", array(string)],
-  ["integer array[4]", array(signed(32n))],
-  ["varchar(10) array", array(sized(10))],
-  ["_text", array(string)],
+  ["integer[3][3]", array(array(nullable(signed(32n))))],
+  ["timestamp with time zone []", array(nullable(dateTime))],
+  ["text ARRAY", array(nullable(string))],
+  ["integer array[4]", array(nullable(signed(32n)))],
+  ["varchar(10) array", array(nullable(sized(10)))],
+  ["_text", array(nullable(string))],
   ["_numeric(10,2)", array(nullable(decimal(10, 2)))],
   ["jsonb[]", array(json)],
   ["my_enum[]", array(unknown)],

@@ -29,7 +29,7 @@ describe("the JSON Schema of a column", () => {
     ["timestamptz", '{"type":"string","format":"date-time"}'],
     ["Enum8('a' = 1, 'b' = 2)", '{"type":"string","enum":["a","b"]}'],
     ["Nullable(Enum8('a' = 1))", '{"type":["string","null"],"enum":["a",null]}'],
-    ["text[]", '{"type":"array","items":{"type":"string"}}'],
+    ["text[]", '{"type":"array","items":{"type":["string","null"]}}'],
     ["Map(String, Nullable(String))", '{"type":"object","additionalProperties":{"type":["string","null"]}}'],
     [
       "Tuple(String, Date)",

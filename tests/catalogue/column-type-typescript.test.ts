@@ -18,7 +18,7 @@ describe("the TypeScript type of a column", () => {
     ["boolean", "boolean"],
     ["Array(Nullable(UInt64))", "(number | null)[]"],
     ["Nullable(Array(String))", "string[] | null"],
-    ["int[][]", "number[][]"],
+    ["int[][]", "(number | null)[][]"],
     ["Map(String, UInt64)", "Record<string, number>"],
     ["Map(String, Nullable(String))", "Record<string, string | null>"],
     ["Tuple(String, Nullable(Date))", "[string, string | null]"],

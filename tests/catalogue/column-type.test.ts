@@ -47,7 +47,7 @@ reads("reads a type however it is spelled", [
   ['"text"', string],
   ["`String`", string],
   ['pg_catalog."numeric"(10,2)', decimal(10, 2)],
-  ["pg_catalog.int4[]", array(signed(32n))],
+  ["pg_catalog.int4[]", array(nullable(signed(32n)))],
 ]);
 
 reads("reads int8 as PostgreSQL's bigint and only Int8 as ClickHouse's byte", [

@@ -13,7 +13,7 @@ import { sendRequest } from "./http-client.js";
 const schema = await ownSchema(`
   CREATE TABLE @.sums AS SELECT 1 AS id, 9007199254740993::bigint AS total, 18446744073709551615.50::numeric AS exact,
     12.50::numeric AS small, 'NaN'::numeric AS none, 0.5::float8 AS ratio, 7::bigint AS free;
-  CREATE TABLE @.limits AS SELECT v::numeric AS free, v::numeric(20,0) AS whole, v::float8 AS ratio, ARRAY[v]::float8[] AS list,
+  CREATE TABLE @.limits AS SELECT v::numeric AS free, v::numeric(20,0) AS whole, v::float8 AS ratio, ARRAY[v]::float8[] AS list, ARRAY[v, NULL] AS texts,
     50.5 AS bounded, 50.5::float8 AS listed FROM (VALUES ('NaN'), ('2')) AS v(v)`);
 
 const columns = {
@@ -140,12 +140,13 @@ const testOf = (column_name: string, name: string, kwargs = {}) => ({
   config: {},
 });
 
-it("a number that is not null is nullable as far as it can be NaN, and rows are as OpenAPI says", async () => {
+it("numbers that can be NaN and elements of arrays are nullable, so that rows are as OpenAPI says", async () => {
   const columns = {
     free: "numeric",
     whole: "numeric(20,0)",
     ratio: "double precision",
     list: "double precision[]",
+    texts: "text[]",
     bounded: "numeric",
     listed: "double precision",
   };
@@ -163,8 +164,8 @@ it("a number that is not null is nullable as far as it can be NaN, and rows are 
   const service = await startFolder(generated);
   const { text } = await sendRequest(service.url, "/v1/sums/limits");
   expect(text).toBe(
-    '[{"free":null,"whole":null,"ratio":null,"list":[null],"bounded":50.5,"listed":50.5},' +
-      '{"free":2,"whole":2,"ratio":2,"list":[2],"bounded":50.5,"listed":50.5}]',
+    '[{"free":null,"whole":null,"ratio":null,"list":[null],"texts":["NaN",null],"bounded":50.5,"listed":50.5},' +
+      '{"free":2,"whole":2,"ratio":2,"list":[2],"texts":["2",null],"bounded":50.5,"listed":50.5}]',
   );
   const document = JSON.parse((await sendRequest(service.url, "/openapi.json")).text) as {
     components: { schemas: Record<string, { properties: Record<string, object> }> };

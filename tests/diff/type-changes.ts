@@ -6,7 +6,7 @@ const numbersAsStrings: Edit = (model) => (model.config.meta.routewright = { num
 const WIDE_LISTS = [
   ["integer[]", "bigint[]", "warning column-widened", "compatible column-narrowed"],
   ["bigint[]", "numeric[]", "breaking column-retyped", "breaking column-scale-lowered"],
-  ["bigint[]", "numeric(20,0)[]", "breaking column-retyped", "compatible column-narrowed"],
+  ["bigint[]", "numeric(20,0)[]", "warning column-widened", "compatible column-narrowed"],
   ["numeric(18,2)[]", "numeric(18,0)[]", "breaking column-scale-lowered", "breaking column-retyped"],
   ["numeric(10,2)[]", "numeric(20,2)[]", "warning column-widened", "compatible column-narrowed"],
   ["double precision[]", "numeric[]", "warning column-number-changed", "breaking column-retyped"],

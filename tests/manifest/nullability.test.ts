@@ -150,7 +150,7 @@ describe("a column that can hold NaN, which is served as null", () => {
   it.each([
     ["double precision[][]", "(number | null)[][]"],
     ["_numeric", "(number | null)[]"],
-    ["int[]", "number[]"],
+    ["text[][]", "(string | null)[][]"],
     ["Array(Tuple(a Float64, b UInt8))", "{ a: number | null; b: number }[]"],
     ["Map(String, Float32)", "Record<string, number | null>"],
     ["Array(Decimal(10, 2))", "number[]"],

@@ -20,7 +20,7 @@ export interface Row {
   /** Fee in basis points (integer). */
   fee_bps: number;
   /** Remote chains it serves (text[]). */
-  chains: string[];
+  chains: (string | null)[];
   /** Last day of the data (date). */
   as_of_date: string;
 }

@@ -20,7 +20,7 @@ export interface Row {
   /** Most that a bridge moves in a day, in the smallest unit; 2^64 - 1 means no limit (numeric(20,0) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   daily_limit_raw: number | null;
   /** Remote chains with a route for the token (text[]). */
-  chains: string[];
+  chains: (string | null)[];
   /** Bridges that carry the token, and whether it has a market listing (jsonb). */
   listing: unknown;
   /** Latest price in US dollars; missing without a listing (numeric(18,6) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */

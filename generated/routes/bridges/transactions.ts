@@ -26,7 +26,7 @@ export interface Row {
   /** Chain it went to (text). */
   target_chain: string;
   /** Chains of the route, the remote one first (text[]). */
-  chains: string[];
+  chains: (string | null)[];
   /** Number of hops between chains (integer). */
   hops: number;
   /** Symbol of the token, or its contract address when it has none (text). */

@@ -45,8 +45,12 @@ export function withAcceptedValues(
  */
 export function canBeNaN(text: string, isPostgres: boolean): boolean {
   const type = parseColumnType(text);
-  return "nullable" in type && !type.nullable && holdsNaN(type, isPostgres ? text : "");
+  if (!("nullable" in type) || type.nullable) return false;
+  const isNumber = type.kind === "decimal" || type.kind === "integer";
+  return type.kind === "float" || (isPostgres && isNumber && NUMERIC.test(text));
 }
+
+const NUMERIC = /^(?:pg_catalog\s*\.\s*)?(?:numeric|decimal|dec)\b/i;
 
 /** The string type for a wide number type; other types are unchanged. */
 export function asString(type: ColumnType): ColumnType {
@@ -74,23 +78,14 @@ function parseType(expression: Expression): ColumnType {
   if (signature === undefined) return UNKNOWN;
   const { name, args, dimensions } = signature;
   const type = constructorOf(name)?.(args, parseElement) ?? UNKNOWN;
-  return dimensions === 0 ? type : arrayOf(elementOf(type, name), dimensions);
-}
-
-function parseElement(expression: Expression): ColumnType {
-  return elementOf(parseType(expression), "");
+  return dimensions === 0 ? type : arrayOf(type, dimensions);
 }
 
 /** The type of the values in a list, a map or a tuple: nothing in a project rules out that one of them is NaN. */
-function elementOf(type: ColumnType, postgresName: string): ColumnType {
-  return holdsNaN(type, postgresName) ? nullable(type) : type;
+function parseElement(expression: Expression): ColumnType {
+  const type = parseType(expression);
+  return type.kind === "float" ? nullable(type) : type;
 }
-
-function holdsNaN({ kind }: ColumnType, postgresName: string): boolean {
-  return kind === "float" || ((kind === "decimal" || kind === "integer") && NUMERIC.test(postgresName));
-}
-
-const NUMERIC = /^(?:pg_catalog\s*\.\s*)?(?:numeric|decimal|dec)\b/i;
 
 function constructorOf(written: string): TypeConstructor | undefined {
   const name = written.toLowerCase();
@@ -100,11 +95,13 @@ function constructorOf(written: string): TypeConstructor | undefined {
 /** `_int4` is PostgreSQL's internal name of `int4[]`. */
 function postgresArray(name: string): TypeConstructor | undefined {
   const element = name.startsWith("_") ? CONSTRUCTORS.get(name.slice(1)) : undefined;
-  return element && ((args, parse) => arrayOf(elementOf(element(args, parse) ?? UNKNOWN, name.slice(1)), 1));
+  return element && ((args, parse) => arrayOf(element(args, parse) ?? UNKNOWN, 1));
 }
 
-function arrayOf(type: ColumnType, dimensions: number): ColumnType {
-  return dimensions === 0 ? type : arrayOf({ kind: "array", of: type, nullable: false }, dimensions - 1);
+/** An element of PostgreSQL's arrays may be null, whatever the column says; a row of a matrix may not. */
+function arrayOf(element: ColumnType, dimensions: number): ColumnType {
+  const of = dimensions === 1 ? nullable(element) : arrayOf(element, dimensions - 1);
+  return { kind: "array", of, nullable: false };
 }
 
 /** A parsed type name: `character varying(10)[]`, `timestamp(3) with time zone`, `Map(String, UInt64)`. */

@@ -14,7 +14,7 @@ export interface Row {
   /** timestamptz null. */
   at: string | null;
   /** text[] null. */
-  names: string[] | null;
+  names: (string | null)[] | null;
   /** jsonb null. */
   more: unknown;
   none: unknown;
