@@ -31,15 +31,20 @@ export function configureUsage(command: CliCommand): void {
 async function usage(flags: UsageFlags, variables: NodeJS.ProcessEnv): Promise<CommandResult> {
   const reading = readEnvironment(variables);
   if (!reading.ok) return failed(reading.problems);
+  const { databaseUrl, clickhouseUrl } = reading.environment;
+  if (databaseUrl === null && clickhouseUrl !== null) return failed([IN_POSTGRES]);
   const problems = problemsOf(flags);
   if (problems.length > 0) return failed(problems);
   const query = { by: flags.by, since: flags.since ?? null, key: flags.key?.toLowerCase() ?? null };
-  const result = await withDatabase(reading.environment.databaseUrl, (url) => readUsage(url, query));
+  const result = await withDatabase(databaseUrl, (url) => readUsage(url, query));
   if (result?.ok === false) return failed([result.problem]);
   const lines = result?.lines ?? [];
   const output = flags.json ? `${JSON.stringify(lines, null, 2)}\n` : tableOf(lines);
   return { exit: EXIT.ok, output, ...(lines.length === 0 && { notes: [noUsage(query)] }) };
 }
+
+const IN_POSTGRES =
+  "Usage is stored in PostgreSQL, and DATABASE_URL is ClickHouse: set DATABASE_URL to PostgreSQL and CLICKHOUSE_URL to ClickHouse, here and for the server. Without PostgreSQL no usage is recorded.";
 
 function failed(errors: readonly string[]): CommandResult {
   return { exit: EXIT.error, errors };

@@ -5,6 +5,7 @@ import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { barsText, type Findings, isMet, tableText } from "./report.js";
 import type { Effort, Section } from "./sections/section.js";
+import { clickhouse } from "./sections/clickhouse.js";
 import { fairness } from "./sections/fairness.js";
 import { generate } from "./sections/generate.js";
 import { rampIntents } from "./sections/ramp.js";
@@ -17,6 +18,7 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   serve,
   scale,
   stream,
+  clickhouse,
   fairness,
   generate,
   refresh,

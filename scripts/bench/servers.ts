@@ -22,7 +22,7 @@ export function startBaseline(folder: string, database: Database): Promise<Serve
 /** Starts `routewright serve` in a generated folder as an operator does: keys, limits, usage and the log are on. */
 export function startRoutewright(
   folder: string,
-  database: Database,
+  database: Pick<Database, "url">,
   { args = [], environment = {} }: Pick<Partial<Program>, "args" | "environment"> = {},
 ): Promise<Server> {
   const keys = Object.fromEntries(KEYS.map((key, i) => [key, { tier: "tier3", user: `user-${String(i)}` }]));

@@ -137,6 +137,15 @@ describe("routewright usage", () => {
     });
   });
 
+  it("says where usage is stored when DATABASE_URL is ClickHouse", async () => {
+    const { exit, error } = await usage("clickhouse://api:hush@127.0.0.1:1/default");
+    expect({ exit, error }).toEqual({
+      exit: 2,
+      error: expect.stringContaining("set DATABASE_URL to PostgreSQL"),
+    });
+    expect(error).not.toContain("hush");
+  });
+
   it("reports no usage in a folder without a database, and creates none", async () => {
     const { code, stdout, stderr } = await runBuilt(ownFolder(), ["usage"]);
     expect([code, stdout]).toEqual([0, ""]);

@@ -55,9 +55,10 @@ it.skipIf(!needs("kubernetes-validate"))("the Kubernetes files are valid, withou
 });
 
 it.skipIf(!needs("check-jsonschema"))(
-  "the compose file fits the Compose Specification, and names what it has",
+  "the compose files fit the Compose Specification, and name what they have",
   () => {
-    const schema = ["--builtin-schema", "vendor.compose-spec", join(DOCKER, "compose.yml")];
+    const files = ["compose.yml", "compose.clickhouse.yml"].map((file) => join(DOCKER, file));
+    const schema = ["--builtin-schema", "vendor.compose-spec", ...files];
     execFileSync(programPath("check-jsonschema"), schema, { stdio: "pipe" });
     const { services, volumes } = parse(read("templates/docker/compose.yml"), { merge: true }) as {
       services: Record<string, { depends_on?: string[] | object; volumes?: string[] }>;

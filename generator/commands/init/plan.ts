@@ -37,6 +37,7 @@ const DOCKER_FILES = [
   "Dockerfile",
   "Dockerfile.dockerignore",
   "compose.yml",
+  "compose.clickhouse.yml",
   "nginx.conf",
   "prometheus.yml",
   "alerts.yml",
