@@ -10,6 +10,7 @@ import {
   type Settings,
   type VariableCheck,
 } from "../config.js";
+import { MISSING_BASE } from "../diff/revision.js";
 import { redactedLocation } from "../manifest/source.js";
 import type { Progress } from "../render/render.js";
 
@@ -143,6 +144,10 @@ export const OPTIONS = {
     ),
   out: () =>
     new Option("--out <folder>", "the generated folder (default: `out` of the config file, or generated)"),
+  missingBase: () =>
+    new Option("--missing-base <how>", "a base that does not exist yet: an error, or nothing to compare with")
+      .choices(MISSING_BASE)
+      .default("fail"),
   generated: () =>
     new Option(
       "--generated <folder>",

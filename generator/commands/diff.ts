@@ -13,8 +13,8 @@ import {
   shouldFail,
 } from "../diff/accepted-changes.js";
 import { compareCatalogues, type SeverityOverrides } from "../diff/compare-catalogues.js";
-import { readRevision, type RevisionOptions } from "../diff/revision.js";
-import { readSource, redactedLocation } from "../manifest/source.js";
+import { type MissingBase, readRevision, type RevisionOptions } from "../diff/revision.js";
+import { projectInRepository, readSource, redactedLocation } from "../manifest/source.js";
 import { visible } from "../manifest/strings.js";
 import { diffReport } from "../report/diff-report.js";
 import { renderReport, terminalOf } from "../report/render-report.js";
@@ -28,6 +28,10 @@ export interface DiffOptions extends RevisionOptions {
   readonly head: string;
   readonly format: Format;
   readonly failOn: FailOn;
+  /** dbt's manifest as the config file names it: it says where models lie in the repository. */
+  readonly manifest?: string | null;
+  /** `ignore`: a base that does not exist yet has nothing to compare. */
+  readonly missingBase?: MissingBase;
   /** The accept file; it must exist when it is named. */
   readonly accept?: string | undefined;
   /** Whether to remove the entries of the accept file that match no change. */
@@ -42,6 +46,7 @@ export interface DiffOptions extends RevisionOptions {
 interface Flags {
   readonly format: Format;
   readonly failOn: FailOn;
+  readonly missingBase: MissingBase;
   readonly generated?: string;
   readonly accept?: string;
   readonly prune?: boolean;
@@ -54,6 +59,7 @@ export function configureDiff(command: CliCommand): void {
     .argument("<head>", "likewise")
     .addOption(new Option("--format <format>", "output format").choices(FORMATS).default("text"))
     .addOption(new Option("--fail-on <changes>", "exit 1 at these").choices(FAIL_ON).default("breaking"))
+    .addOption(OPTIONS.missingBase())
     .addOption(OPTIONS.generated())
     .option(
       "--accept <file>",
@@ -84,11 +90,13 @@ export function configureDiff(command: CliCommand): void {
 /** `routewright diff`: the changes that consumers of the base see in the head. */
 export async function diff(options: DiffOptions): Promise<CommandResult> {
   const { failOn, today, minimumNoticeDays = DEFAULTS.minimumNoticeDays } = options;
-  const [base, head, accept] = await Promise.all([
+  const [read, head, accept] = await Promise.all([
     readRevision(options.base, options),
     readRevision(options.head, options),
     readAccept(options.accept),
   ]);
+  const isIgnored = !read.ok && read.isMissing && options.missingBase === "ignore" && head.ok;
+  const base = isIgnored ? { ...head, warnings: [`${read.problem} Nothing was compared.`] } : read;
   if (!base.ok || !head.ok || !accept.ok) {
     const revisions = [base, head].flatMap((reading) => (reading.ok ? [] : [reading.problem]));
     return { exit: EXIT.error, errors: [...new Set([...revisions, ...(accept.ok ? [] : accept.problems)])] };
@@ -106,7 +114,8 @@ export async function diff(options: DiffOptions): Promise<CommandResult> {
     head: redactedLocation(options.head),
     acceptFile: accept.file,
   };
-  const report = diffReport({ ...result, ...names, failed });
+  const project = projectInRepository(options.manifest ?? null);
+  const report = { ...diffReport({ ...result, ...names, failed }), project };
   const pruned = options.prune ? prune(accept, result.unused) : [];
   const misspelled = result.unused.flatMap((entry) => {
     const hint = nearMiss(entry, result.unaccepted);

@@ -4,7 +4,7 @@ import { catalogueOf } from "../catalogue/build.js";
 import { DEFAULTS } from "../config.js";
 import type { Change } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
-import { readRevision } from "../diff/revision.js";
+import { type MissingBase, readRevision } from "../diff/revision.js";
 import {
   FAIL_ON,
   type Finding,
@@ -19,7 +19,7 @@ import { projectOf } from "../lint/project.js";
 import { readCatalog, type WarehouseColumns, withWarehouseColumns } from "../manifest/catalog.js";
 import { type Manifest, manifestOfJson, parseJson } from "../manifest/manifest.js";
 import { PRIVATE_KEYS } from "../manifest/model.js";
-import { readSource } from "../manifest/source.js";
+import { projectInRepository, readSource } from "../manifest/source.js";
 import type { Failure } from "../manifest/source.js";
 import { lintReport } from "../report/lint-report.js";
 import { renderReport, terminalOf } from "../report/render-report.js";
@@ -42,6 +42,8 @@ export interface LintOptions {
   readonly today: string;
   /** A revision as `diff` takes it: findings that it has too are not reported. */
   readonly base?: string | undefined;
+  /** `ignore`: without a base every finding counts as known. */
+  readonly missingBase?: MissingBase;
   /** The generated folder that a base `git:<ref>` means. */
   readonly generated?: string;
   readonly cwd?: string;
@@ -55,6 +57,7 @@ interface Flags {
   readonly failOn: LintFailOn;
   readonly privateKey: readonly string[];
   readonly base?: string;
+  readonly missingBase: MissingBase;
   readonly generated?: string;
 }
 
@@ -71,6 +74,7 @@ export function configureLint(command: CliCommand): void {
       [],
     )
     .option("--base <revision>", "report only findings that are new since it: as for diff")
+    .addOption(OPTIONS.missingBase())
     .addOption(OPTIONS.generated())
     .runs((flags: Flags) =>
       withManifest(flags, (settings) =>
@@ -108,8 +112,12 @@ export async function lint(options: LintOptions): Promise<CommandResult> {
   const outcome = { ...result, findings, failed, known: known && result.findings.length - findings.length };
   return {
     exit: failed ? EXIT.findings : EXIT.ok,
-    output: renderReport(lintReport(outcome), options.format, options.terminal),
-    notes: project.manifest.warnings.map((warning) => `warning: ${warning}`),
+    output: renderReport(
+      { ...lintReport(outcome), project: projectInRepository(options.manifest) },
+      options.format,
+      options.terminal,
+    ),
+    notes: [...project.manifest.warnings, ...(known?.warnings ?? [])].map((warning) => `warning: ${warning}`),
   };
 }
 
@@ -141,7 +149,13 @@ function contextOf(
   return { project, defaultTier, privateKeys: [...PRIVATE_KEYS, ...privateKey], severities, today };
 }
 
-type Known = { readonly ok: true; readonly isKnown: (finding: Finding) => boolean } | Failure;
+type Known =
+  | {
+      readonly ok: true;
+      readonly isKnown: (finding: Finding) => boolean;
+      readonly warnings?: readonly string[];
+    }
+  | Failure;
 
 /**
  * Which findings the base has too. A manifest is linted itself. A generated folder or git revision holds endpoints and
@@ -158,7 +172,10 @@ async function knownIn(base: string, head: ReadProject, options: LintOptions): P
     return { ok: true, isKnown: (finding) => known.has(identityOf(finding)) };
   }
   const revision = await readRevision(base, { defaultTier, generated, cwd });
-  if (!revision.ok) return revision;
+  if (!revision.ok)
+    return revision.isMissing && options.missingBase === "ignore"
+      ? { ok: true, isKnown: () => true, warnings: [`${revision.problem} Every finding counts as known.`] }
+      : revision;
   const sunsetPolicy = { today: "1970-01-01", minimumNoticeDays: DEFAULTS.minimumNoticeDays };
   const catalogue = catalogueOf(head.manifest, { defaultTier });
   const changes = compareCatalogues(revision.catalogue, catalogue, sunsetPolicy);

@@ -74,7 +74,12 @@ function compareColumn(
   const kinds = [
     KIND_OF[compareServedTypes({ ...base, text: base.type }, { ...head, text: head.type })],
     zoneKind(base, head),
-    nullKind(base.declared, head.declared, facts.columns.get(subject)?.notNull === "test"),
+    // In ClickHouse the type decides, whatever is tested; elsewhere a type that is not null says so at its end.
+    nullKind(
+      base.declared,
+      head.declared,
+      facts.columns.get(subject)?.notNull === "test" && (head.type?.endsWith(" null") ?? false),
+    ),
   ] as const;
   const texts = { subject, before: base.text, after: head.text };
   return kinds.filter((kind) => kind !== null).map((kind) => ({ kind, ...texts }));

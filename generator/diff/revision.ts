@@ -21,7 +21,17 @@ export interface RevisionOptions {
 
 /** One of the two catalogues of a comparison. */
 export type RevisionReading =
-  { readonly ok: true; readonly catalogue: Catalogue; readonly warnings: readonly string[] } | Failure;
+  | { readonly ok: true; readonly catalogue: Catalogue; readonly warnings: readonly string[] }
+  | (Failure & { readonly isMissing?: true });
+
+/** A revision that is not there: the first run in a repository has no base yet. */
+function missing(problem: string): RevisionReading {
+  return { ...fail(problem), isMissing: true };
+}
+
+/** Values of `--missing-base`. */
+export const MISSING_BASE = ["fail", "ignore"] as const;
+export type MissingBase = (typeof MISSING_BASE)[number];
 
 /** Reads a revision: `git:<ref>`, a generated folder, or a manifest by its file or address. */
 export async function readRevision(argument: string, options: RevisionOptions): Promise<RevisionReading> {
@@ -29,7 +39,7 @@ export async function readRevision(argument: string, options: RevisionOptions): 
   const found = isAddress(argument) ? undefined : statSync(argument, { throwIfNoEntry: false });
   if (found?.isDirectory()) return readFolder(argument);
   if (found !== undefined || isAddress(argument)) return readFromManifest(argument, options);
-  return fail(
+  return missing(
     `There is no ${argument}. Name dbt's manifest.json (a file or an address), a generated folder, or git:<ref>.`,
   );
 }
@@ -39,7 +49,7 @@ const CATALOGUE_FILE = "catalogue.json";
 async function readFolder(folder: string): Promise<RevisionReading> {
   const file = join(folder, CATALOGUE_FILE);
   if (!existsSync(file))
-    return fail(`${folder} is not a generated folder: it has no ${CATALOGUE_FILE}. ${REGENERATE}`);
+    return missing(`${folder} is not a generated folder: it has no ${CATALOGUE_FILE}. ${REGENERATE}`);
   const source = await readSource(file);
   return source.ok ? readText(source.text, file) : source;
 }
@@ -68,11 +78,11 @@ function readFromGit(ref: string, { generated, cwd }: RevisionOptions): Revision
   if (path === undefined)
     return fail(`The folder ${generated} lies outside of the git repository; name one in it.`);
   const commit = git(cwd, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`]);
-  if (!commit.ok) return fail(`There is no commit ${ref}. ${FETCH}`);
+  if (!commit.ok) return missing(`There is no commit ${ref}. ${FETCH}`);
   const file = `${commit.text.trimEnd()}:${path === "" ? "" : `${path}/`}${CATALOGUE_FILE}`;
   const blob = git(cwd, ["rev-parse", "--verify", "--quiet", file]);
   if (!blob.ok)
-    return fail(
+    return missing(
       `git:${ref} has no ${generated}/${CATALOGUE_FILE}. Name the generated folder with --generated; ${GENERATE_THERE}`,
     );
   const text = git(cwd, ["cat-file", "blob", blob.text.trimEnd()]);

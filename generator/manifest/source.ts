@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
+import { existsSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import { basename } from "node:path";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 
 /** One line that says why a source cannot be read, and what to do. */
 export interface Failure {
@@ -92,6 +93,22 @@ function writerOf(file: string): string {
     default:
       return "`dbt parse` or `dbt build`";
   }
+}
+
+/** The folder of the dbt project that wrote a manifest, in its git repository, as `dbt/`; empty where it is the root, or unknown. */
+export function projectInRepository(manifest: string | null): string {
+  if (manifest === null || isAddress(manifest)) return "";
+  const project = above(dirname(resolve(manifest)), "dbt_project.yml");
+  const repository = project === null ? null : above(project, ".git");
+  if (project === null || repository === null) return "";
+  const path = relative(repository, project).split(sep).join("/");
+  return path === "" ? "" : `${path}/`;
+}
+
+/** The nearest folder from here up that holds a file; null without one. */
+function above(folder: string, file: string): string | null {
+  if (existsSync(join(folder, file))) return folder;
+  return dirname(folder) === folder ? null : above(dirname(folder), file);
 }
 
 /** Validators of a response (RFC 9110 §8.8). */

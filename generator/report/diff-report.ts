@@ -45,7 +45,14 @@ export function diffReport(result: DiffResult): Report {
     title: "API changes",
     verdict: verdictText(result),
     summary: joined(plain(summaryText(result)), sentence`: from ${base} to ${head}`),
-    notes: unused.length === 0 ? [] : [unusedNote(unused, result.acceptFile)],
+    notes: [
+      ...(unaccepted.some(isFailing)
+        ? [
+            sentence`To accept a change, add its entry from \`--format markdown\` to ${result.acceptFile} with a reason.`,
+          ]
+        : []),
+      ...(unused.length === 0 ? [] : [unusedNote(unused, result.acceptFile)]),
+    ],
     sections: [
       ...SEVERITIES.map((severity): Section => {
         const items = unaccepted
@@ -135,7 +142,10 @@ function changeItem(change: Change, label: string = change.severity): Item {
     difference: differenceOf(change),
     location: [tier, model, ...(file === null ? [] : [file])],
     file,
-    details: details.map((detail) => ({ words: ["", ""], names: [detail] })),
+    details: [
+      ...(change.severity === "compatible" ? [] : [plain(KINDS[kind].reason)]),
+      ...details.map((detail) => ({ words: ["", ""], names: [detail] })),
+    ],
   };
 }
 
@@ -194,6 +204,10 @@ function fromWhereTheyDiffer(before: string, after: string): readonly [string, s
   return from <= 0 ? [before, after] : [`…${before.slice(from)}`, `…${after.slice(from)}`];
 }
 
+function isFailing({ severity }: Change): boolean {
+  return severity === "exposing" || severity === "breaking";
+}
+
 /** At most this many accept entries are offered. */
 const MAX_ENTRIES = 30;
 
@@ -206,7 +220,7 @@ function blocksOf({ unaccepted, acceptFile }: DiffResult): readonly Block[] {
       text: lines.map(visible).join("\n"),
     };
   });
-  const failing = unaccepted.filter(({ severity }) => severity === "exposing" || severity === "breaking");
+  const failing = unaccepted.filter(isFailing);
   if (failing.length === 0) return previews;
   const entries = failing.slice(0, MAX_ENTRIES).map((change) => `  ${visible(acceptEntryFor(change))}`);
   const left = failing.length - entries.length;

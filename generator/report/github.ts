@@ -5,8 +5,15 @@ import { counted, type Item, oneLine, plainText, type Report } from "./report.js
  * The report as commands of GitHub's workflows, which show each item at its model's file. GitHub keeps ten of each
  * level per step: the most serious come first, and the last lines, for the log, sum up.
  */
-export function githubReport({ sections, notes, summary, verdict }: Report): string {
-  const commands = sections.flatMap(({ items }) => items.map(annotation));
+export function githubReport({ sections, notes, summary, verdict, project = "" }: Report): string {
+  const commands = sections.flatMap(({ items }) =>
+    // The accept file of an expired entry is not in the dbt project.
+    items.map((item) =>
+      annotation(
+        item.file === null || item.label === "expired" ? item : { ...item, file: project + item.file },
+      ),
+    ),
+  );
   return `${[...commands, ...notes.map(plainText), sentenceText(summary, oneLine), verdict].join("\n")}\n`;
 }
 

@@ -52,6 +52,8 @@ export interface Report {
   readonly notes: readonly Sentence[];
   readonly sections: readonly Section[];
   readonly blocks: readonly Block[];
+  /** The dbt project's folder in its repository, with `/` at its end: annotations name files by the repository's root. */
+  readonly project?: string;
   /** The document of the JSON format. */
   readonly json: unknown;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { kindsBetween, modelWith } from "./catalogues.js";
+import { changesBetween, kindsBetween, modelWith } from "./catalogues.js";
 
 /** The kinds that changing a ClickHouse column from one type to another gives. */
 function between(base: string | null, head: string | null): string {
@@ -65,4 +65,34 @@ describe("a column whose type changes", () => {
     const is = modelWith({ columns: { ["__proto__"]: "String" } });
     expect(kindsBetween([was], [is])).toEqual(["column-removed constructor", "column-retyped __proto__"]);
   });
+});
+
+it("becomes nullable by its type in ClickHouse, whatever a test says", () => {
+  const catalogues = ["LowCardinality(String)", "Nullable(String)"].map((type) => ({
+    metadata: {
+      dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json",
+      adapter_type: "clickhouse",
+    },
+    nodes: {
+      "model.test.m": {
+        resource_type: "model",
+        name: "m",
+        schema: "analytics",
+        tags: ["production", "api:m"],
+        columns: { c: { name: "c", data_type: type } },
+        config: {},
+      },
+      "test.test.c": {
+        resource_type: "test",
+        attached_node: "model.test.m",
+        column_name: "c",
+        test_metadata: { name: "not_null" },
+        config: {},
+      },
+    },
+  }));
+  const kinds = changesBetween(catalogues[0], catalogues[1]).map(
+    ({ severity, kind }) => `${severity} ${kind}`,
+  );
+  expect(kinds).toEqual(["breaking column-made-nullable"]);
 });

@@ -78,6 +78,23 @@ describe("the command diff", () => {
     expect(output).not.toContain("secret");
   });
 
+  it("passes with --missing-base ignore where there is no base yet, and says so", async () => {
+    const { exit, notes } = await run({ base: "nowhere", failOn: "any", missingBase: "ignore" });
+    expect({ exit, notes }).toEqual({
+      exit: 0,
+      notes: [expect.stringMatching(/^warning: There is no nowhere\. .* Nothing was compared\.$/)],
+    });
+    expect((await run({ head: "nowhere", missingBase: "ignore" })).exit).toBe(2);
+  });
+
+  it("says why a change breaks and how to accept it, in every format for people", async () => {
+    for (const format of ["text", "markdown", "github"] as const) {
+      const { output } = await run({ format });
+      expect(output, format).toContain("Clients that read the field fail.");
+      expect(output, format).toMatch(/To accept/);
+    }
+  });
+
   it("names everything that it cannot read, once, and exits with 2", async () => {
     const accept = join(folder, "accept-bad.json");
     writeFileSync(accept, '[{"kind": "no-such-kind", "endpoint": "/v1/a", "reason": "x"}, 1]');
@@ -145,7 +162,7 @@ describe("on the command line", () => {
       "github",
     );
     expect(stdout.split("\n")[0]).toBe(
-      "::error file=models/api_volume.sql,title=Column removed%3A /v1/bridges/volume::b: was int8 null (tier0, api_volume, models/api_volume.sql)",
+      "::error file=models/api_volume.sql,title=Column removed%3A /v1/bridges/volume::b: was int8 null (tier0, api_volume, models/api_volume.sql)%0AClients that read the field fail.",
     );
     expect(status).toBe(1);
   });

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { project, routewright } from "../commands/run.js";
@@ -130,6 +130,27 @@ describe("lint --base", () => {
     };
     expect(found()).toEqual(["model.test.orders", "model.test.visits"]);
     expect(found("--base", "generated")).toEqual(["model.test.orders"]);
+  });
+
+  it("in a monorepo, annotations name files from the repository's root", () => {
+    const root = project(endpoint("orders"));
+    execFileSync("git", ["init", "-q", root]);
+    mkdirSync(join(root, "warehouse/dbt/target"), { recursive: true });
+    writeFileSync(join(root, "warehouse/dbt/dbt_project.yml"), "name: shop\n");
+    const manifest = join("warehouse/dbt/target", "manifest.json");
+    renameSync(join(root, "manifest.json"), join(root, manifest));
+    const { out } = routewright(root, ["lint", "--manifest", manifest, "--format", "github"]);
+    expect(out).toMatch(/^::warning file=warehouse\/dbt\/models\/orders\.sql,/m);
+    expect(out).not.toMatch(/file=models/);
+  });
+
+  it("that does not exist yet is no error with --missing-base ignore", () => {
+    const args = ["lint", "--manifest", "head.json", "--base", "git:main", "--generated", "elsewhere"];
+    expect(routewright(folder, args).exit).toBe(2);
+    expect(routewright(folder, [...args, "--missing-base", "ignore"])).toMatchObject({
+      exit: 0,
+      err: expect.stringContaining("git:main has no elsewhere/catalogue.json"),
+    });
   });
 
   it("that is not a manifest is an error", () => {
