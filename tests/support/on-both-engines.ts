@@ -20,6 +20,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   ].map(dataApi),
   ...["costly-requests", "tunnels"].map(hostile),
   "tests/dbt/while-dbt-runs.test.ts",
+  "tests/diff/oracle/oracle.test.ts",
 ];
 
 const BEFORE_A_QUERY = "decided before a query: the engine takes no part";

@@ -1,10 +1,25 @@
 const NEW_ENDPOINT = "A new endpoint is published on purpose; at tier0 over private data it is exposing.";
 const OTHER_RELATION =
   "Whether another relation has the same rows is not in the manifest: a renamed model or a moved schema has.";
-const ALL_BY_SEARCH = "A search for % had all rows already; now no filter stands in between.";
 const PRIVATE_NEAR = "The new column may hold the private data under another name.";
 const TESTS_WATCH = "A dbt test watches the data and does not shape it: only the documented type is wider.";
 const LATER = "Only the date in the Sunset header is later.";
+
+const OUT_OF_RANGE = "Values may leave the documented range; the rows have none that do.";
+const ANY_TEXT = "The column may hold any text; the rows have none but the documented ones.";
+const ENUM = "Enum8('paid' = 1, 'open' = 2, 'void' = 3)";
+
+/** Those of types that only ClickHouse has. */
+export const EXPLAINED_ON_CLICKHOUSE: Readonly<Record<string, string>> = {
+  "column quantity of UInt32 becomes Int32 →": OUT_OF_RANGE,
+  "column quantity of UInt32 becomes Int32 ←": OUT_OF_RANGE,
+  "column quantity of Int64 becomes UInt64 →": OUT_OF_RANGE,
+  "column quantity of Int64 becomes UInt64 ←": OUT_OF_RANGE,
+  "column labels of Array(Int32) becomes Array(UInt64) →": OUT_OF_RANGE,
+  "column labels of Array(Int32) becomes Array(UInt64) ←": OUT_OF_RANGE,
+  "column day of Date becomes String →": ANY_TEXT,
+  [`column status of ${ENUM} becomes LowCardinality(String) →`]: ANY_TEXT,
+};
 
 /** Where `diff` and what is served disagree on purpose, with the reason; `→` is forwards, `←` backwards. */
 export const EXPLAINED: Readonly<Record<string, string>> = {
@@ -17,8 +32,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   "the endpoint goes after its sunset ←": NEW_ENDPOINT,
   "the model is excluded ←": NEW_ENDPOINT,
   "the model becomes invalid ←": NEW_ENDPOINT,
-  "allow_unfiltered is turned on at tier0 →": ALL_BY_SEARCH,
-  "a filter is required ←": ALL_BY_SEARCH,
   "the alias names the relation of a private source ←": OTHER_RELATION,
   "the alias names a source with a private column ←": OTHER_RELATION,
   "another model serves the path →": OTHER_RELATION,

@@ -1,5 +1,7 @@
 import type { CatalogueEntry, ColumnFacts } from "../../../generator/catalogue/catalogue.js";
+import { byEngine, engine } from "../../support/engines.js";
 import { feature, type Raw } from "../feature-model.js";
+import { clickhouseTable, translated } from "./clickhouse.js";
 
 /** A row as texts of its columns; null for null. */
 export type StoredRow = Readonly<Record<string, string | null>>;
@@ -20,14 +22,15 @@ export function relationSql(
   const columns: (readonly [string, string | null])[] =
     declared.length > 0
       ? [...declared]
-      : Object.values<Raw>(DEFAULTS).map(({ name, data_type }) => [name, `${String(data_type)} null`]);
-  columns.push(["hidden", "text"]);
+      : Object.values<Raw>(DEFAULTS).map(({ name, data_type }) => [name, data_type]);
+  columns.push(["hidden", byEngine({ postgres: "text", clickhouse: "Nullable(String)" })]);
   const rows = Array.from({ length: ROWS }, (_, r) =>
     Object.fromEntries(
       columns.map(([name, type]) => [name, valueOf(name, type, r, promisesOf(name, entry, other), logical)]),
     ),
   );
   const target = `"${schema}"."${entry.endpoint.relation[1]}"`;
+  if (engine === "clickhouse") return { sql: clickhouseTable(target, columns, rows), rows };
   const selected = columns.map(([name, type]) => `(${castOf(name, type)}) AS "${name}"`);
   const values = rows.map(
     (row, r) => `(${[String(r), ...columns.map(([name]) => literal(row[name] ?? null))].join(", ")})`,
@@ -50,7 +53,7 @@ function promisesOf(name: string, ...entries: readonly CatalogueEntry[]): Promis
   const [minimum, maximum] = [Math.max(...bounds("minimum")), Math.min(...bounds("maximum"))];
   const references = facts.find((one) => one.references !== undefined)?.references;
   return {
-    nullable: types.every((type) => type == null || type.endsWith(" null")),
+    nullable: types.every((type) => type == null || type.endsWith(" null") || type.includes("Nullable(")),
     acceptedValues: accepted.reduce<readonly string[] | null>(
       (all, one) => (all === null ? one : all.filter((value) => one.includes(value))),
       null,
@@ -63,7 +66,10 @@ function promisesOf(name: string, ...entries: readonly CatalogueEntry[]): Promis
   };
 }
 
-const DEFAULTS: Raw = feature().nodes["model.shop.sales"].columns;
+const DEFAULTS: Raw = byEngine({
+  postgres: feature(),
+  clickhouse: translated(feature()),
+}).nodes["model.shop.sales"].columns;
 
 /** From text to the declared type, as a model that casts its source does. Numbers are rounded, not refused. */
 function castOf(name: string, type: string | null): string {
@@ -89,7 +95,8 @@ function valueOf(
   logical: string,
 ): string | null {
   const n = r + (OFFSETS[logical] ?? 15);
-  if (facts.nullable && r === 3 && !["payload", "day"].includes(name)) return null;
+  const isNullable = facts.nullable && (engine === "postgres" || (type ?? "Nullable(").includes("Nullable("));
+  if (isNullable && r === 3 && !["payload", "day"].includes(name)) return null;
   switch (name) {
     case "id":
       return String(r === ROWS - 1 && !facts.unique ? n : n + 1);

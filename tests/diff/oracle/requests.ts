@@ -66,8 +66,9 @@ export function probesOf({ path, parameters, pagination }: Endpoint): readonly O
         return (parameter.values ?? []).map((value) => ({ [parameter.name]: value }));
     }
   });
+  // Which tiers are let in does not depend on the filter.
   return CALLERS.flatMap((tier) =>
-    [{}, ...filters].map((fields): OracleRequest => ({
+    (tier === null || tier === "tier3" ? [{}, ...filters] : [{}]).map((fields): OracleRequest => ({
       path,
       tier,
       method: "GET",
@@ -82,7 +83,9 @@ function valuesOf(
   rows: readonly StoredRow[],
 ): readonly string[] {
   const type = columns.find(({ name }) => name === parameter.column)?.type ?? "";
-  const unknown = /^(?:integer|bigint|numeric|double)/.test(type) ? "40000" : "x".repeat(50);
+  const unknown = /^(?:integer|bigint|numeric|double|(?:Nullable\()?(?:U?Int|Decimal|Float))/.test(type)
+    ? "40000"
+    : "x".repeat(50);
   const stored = [
     ...new Set(rows.map((row) => row[parameter.column]).filter((value) => value != null)),
   ] as string[];

@@ -1,9 +1,10 @@
 import type { CatalogueEntry } from "../../../generator/catalogue/catalogue.js";
-import { ownSchema } from "../../support/database.js";
+import { ownTables } from "../../support/engines.js";
 import { startManifest } from "../../support/service.js";
 import { differenceBetween, type Difference, type Served } from "./compare.js";
 import { type OracleRequest, probesOf, requestsTo } from "./requests.js";
-import { type Case, entriesByCase, makeSides, type Side } from "./sides.js";
+import type { Case } from "./cases.js";
+import { entriesByCase, makeSides, type Side } from "./sides.js";
 
 /** Both revisions of all cases, and what callers of each base notice. */
 export interface ServedCases {
@@ -16,7 +17,7 @@ export interface ServedCases {
 
 /** Serves both revisions of all cases from the database, sends each the same requests, and compares the responses. */
 export async function serveCases(cases: readonly Case[]): Promise<ServedCases> {
-  const schema = await ownSchema("CREATE EXTENSION IF NOT EXISTS citext");
+  const schema = await ownTables({ postgres: "CREATE EXTENSION IF NOT EXISTS citext", clickhouse: [] });
   const [base, head] = await makeSides(cases, schema);
   const serve = async ({ manifest }: Side): Promise<string> =>
     (await startManifest(manifest, { RATE_LIMITS: "2000000" })).url;
@@ -28,9 +29,7 @@ export async function serveCases(cases: readonly Case[]): Promise<ServedCases> {
     const revisions = { base: ofBase.get(i) ?? [], head: ofHead.get(i) ?? [] };
     const sent = distinct([...requestsOf(base, revisions.base), ...requestsOf(head, revisions.head)]);
     requests += sent.length;
-    const [before, after] = await Promise.all(
-      urls.map((url) => Promise.all(sent.map((one) => ask(url, one)))),
-    );
+    const [before, after] = await Promise.all(urls.map((url) => askAll(url, sent)));
     const pairs = sent.map((request, at) => ({
       request,
       base: before?.[at] as Served,
@@ -50,6 +49,16 @@ function requestsOf({ stored }: Side, entries: readonly CatalogueEntry[]): reado
 
 function distinct(requests: readonly OracleRequest[]): readonly OracleRequest[] {
   return [...new Map(requests.map((request) => [JSON.stringify(request), request])).values()];
+}
+
+/** A few at a time: a server with a full queue answers 503. */
+async function askAll(url: string, sent: readonly OracleRequest[]): Promise<readonly Served[]> {
+  const served: Served[] = [];
+  for (let i = 0; i < sent.length; i += 10)
+    served.push(...(await Promise.all(sent.slice(i, i + 10).map((one) => ask(url, one)))));
+  const busy = served.find(({ status }) => status === 503);
+  if (busy !== undefined) throw new Error(`A server is overloaded: ${busy.body}`);
+  return served;
 }
 
 async function ask(url: string, { path, tier, method, fields }: OracleRequest): Promise<Served> {

@@ -1,27 +1,11 @@
 import type { Catalogue, CatalogueEntry } from "../../../generator/catalogue/catalogue.js";
+import { clickhouse } from "../../support/clickhouse.js";
 import { query } from "../../support/database.js";
+import { engine } from "../../support/engines.js";
 import { catalogueFrom } from "../catalogues.js";
-import { manifestWith, nothing, type Raw, type Row } from "../feature-model.js";
+import type { Raw } from "../feature-model.js";
+import type { Case } from "./cases.js";
 import { relationSql, type StoredRow } from "./relations.js";
-
-/** One change in one direction, which is judged and served. */
-export interface Case {
-  /** With `→` forwards and `←` backwards. */
-  readonly change: string;
-  readonly base: Raw;
-  readonly head: Raw;
-}
-
-/** The two manifests of each row of a table, in both directions. */
-export function casesOf(rows: readonly Row[]): readonly Case[] {
-  return rows.flatMap(({ change, given = nothing, edit }) => {
-    const [base, head] = [manifestWith(given), manifestWith(given, edit)];
-    return [
-      { change: `${change} →`, base, head },
-      { change: `${change} ←`, base: head, head: base },
-    ];
-  });
-}
 
 /** One revision of all cases as one manifest, so that one server serves them all: case 7 lies below `/v1/r7/`. */
 export interface Side {
@@ -67,13 +51,13 @@ async function makeRelations(
   });
   const distinct = [...new Map(made)];
   for (let i = 0; i < distinct.length; i += 40)
-    await query(
-      distinct
-        .slice(i, i + 40)
-        .map(([, { sql }]) => sql)
-        .join(";\n"),
-    );
+    await create(distinct.slice(i, i + 40).map(([, { sql }]) => sql));
   return new Map(distinct.map(([name, { rows }]) => [name, rows]));
+}
+
+async function create(tables: readonly string[]): Promise<void> {
+  if (engine === "clickhouse") for (const sql of tables) await clickhouse(sql);
+  else await query(tables.join(";\n"));
 }
 
 /** A case's nodes under ids, a category and relations of its own. */
