@@ -11,7 +11,7 @@ const INSTALL = {
   pgbouncer: "apt-get install pgbouncer",
   prometheus: "apt-get install prometheus",
   psql: "apt-get install postgresql-client",
-  dbt: "pip install 'dbt-core<1.12' dbt-postgres",
+  dbt: "pip install 'dbt-core<1.12' dbt-postgres dbt-clickhouse",
   mypy: "pip install mypy httpx pandas polars",
   schemathesis: "pip install schemathesis==4.32.5",
   python3: "apt-get install python3",
