@@ -2,6 +2,7 @@ import { visible } from "../manifest/strings.js";
 import { githubReport } from "./github.js";
 import { markdownReport } from "./markdown.js";
 import type { Format, Report } from "./report.js";
+import { sarifReport } from "./sarif.js";
 import { type Terminal, textReport } from "./text.js";
 
 /** A report in one of the formats, with a line break at its end. */
@@ -15,6 +16,8 @@ export function renderReport(report: Report, format: Format, terminal: Terminal 
       return jsonReport(report);
     case "github":
       return githubReport(report);
+    case "sarif":
+      return sarifReport(report);
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Sentence, sentenceText, visible } from "../manifest/strings.js";
 /** The formats of a report. */
-export const FORMATS = ["text", "markdown", "json", "github"] as const;
+export const FORMATS = ["text", "markdown", "json", "github", "sarif"] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** Headings of findings, by severity. */

@@ -88,7 +88,7 @@ describe("the command diff", () => {
   });
 
   it("says why a change breaks and how to accept it, in every format for people", async () => {
-    for (const format of ["text", "markdown", "github"] as const) {
+    for (const format of ["text", "markdown", "github", "sarif"] as const) {
       const { output } = await run({ format });
       expect(output, format).toContain("Clients that read the field fail.");
       expect(output, format).toMatch(/To accept/);
@@ -186,7 +186,10 @@ describe("on the command line", () => {
 
   it.each([
     [["diff", "git:main"], "missing required argument 'head'"],
-    [["diff", "git:main", "api", "--format", "xml"], "Allowed choices are text, markdown, json, github"],
+    [
+      ["diff", "git:main", "api", "--format", "xml"],
+      "Allowed choices are text, markdown, json, github, sarif",
+    ],
     [["diff", "git:main", "api", "--fail-on", "all"], "Allowed choices are breaking, any, none"],
     [["diff", "git:main", "api"], "git:main has no generated/catalogue.json"],
   ])("`%s` exits with 2", (args, problem) => {
