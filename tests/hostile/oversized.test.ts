@@ -32,7 +32,9 @@ describe("input above its limit", () => {
   });
 
   it("(body) is refused to a client that keeps sending, and its connection closes", async () => {
-    const client = await Client.saying(await serveWith(reading, SHORT), CHUNKED);
+    // Long enough for a process that stands still for a moment: it sends and reads a megabyte itself.
+    const limits = { ...SHORT, requestMs: 30_000, lingerMs: 1000 };
+    const client = await Client.saying(await serveWith(reading, limits), CHUNKED);
     for (let i = 0; i < 16; i++) client.send(CHUNK);
     client.drip(CHUNK, 10);
     await client.hears(/too-large$/);
