@@ -35,7 +35,9 @@ function result({ level, label, id, title, endpoints, difference, file, details 
     ...details.map(plainText),
   ];
   // The accept file of an expired entry is not in the dbt project.
-  const uri = file === null ? null : encodeURI((label === "expired" ? "" : project) + file);
+  const path = (label === "expired" ? "" : project) + (file ?? "");
+  // `encodeURI` throws for half a surrogate pair; a buffer replaces it.
+  const uri = file === null ? null : encodeURI(Buffer.from(path).toString());
   return {
     ruleId: id,
     level: LEVELS[level],
