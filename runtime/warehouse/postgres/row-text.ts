@@ -41,13 +41,14 @@ export class RowWriter {
     const count = found * this.#columns.length;
     const values = count === 0 ? [] : text.split(VALUE_SEPARATOR);
     if (values.length !== count) return null;
-    return this.#write(values, returned, NULL_MARK, text.includes(NULL_MARK) ? NOTHING_PLAIN : plainIn(text));
+    return this.#write(values, returned, text.includes(NULL_MARK) ? NULL_MARK : null, plainIn(text));
   }
 
   #write(values: Texts, rows: number, nullValue: string | null, isPlain: PlainTest): string | Buffer {
     const plain = this.#columns.map((column) => isPlain(column));
-    // A quote around all values of a column is part of the constant text between the columns.
-    const quotes = this.#columns.map(({ quote }, i) => (plain[i] === true ? quote : ""));
+    const quoted = this.#columns.map(({ quote }, i) => (plain[i] === true ? quote : ""));
+    // Without nulls the quotes are part of the constant text between the columns.
+    const quotes = nullValue === null ? quoted : quoted.map(() => "");
     const before = this.#before.map((text, i) => (quotes[i - 1] ?? "") + text + (quotes[i] ?? ""));
     const end = (quotes.at(-1) ?? "") + this.#end;
     const pieces: Buffer[] = [];
@@ -58,7 +59,8 @@ export class RowWriter {
         const value = values[next++] ?? null;
         text += before[i] ?? "";
         if (value === null || value === nullValue) text += this.#null;
-        else text += plain[i] === true ? value : (this.#columns[i]?.write(value) ?? this.#null);
+        else if (plain[i] !== true) text += this.#columns[i]?.write(value) ?? this.#null;
+        else text += nullValue === null ? value : (quoted[i] ?? "") + value + (quoted[i] ?? "");
       }
       text += end;
       if (row % PIECE_ROWS !== PIECE_ROWS - 1) continue;
