@@ -1,18 +1,14 @@
 import { sentenceText } from "../manifest/strings.js";
-import { counted, type Item, oneLine, plainText, type Report } from "./report.js";
+import { counted, fileInRepository, type Item, oneLine, plainText, type Report } from "./report.js";
 
 /**
  * The report as commands of GitHub's workflows, which show each item at its model's file. GitHub keeps ten of each
  * level per step: the most serious come first, and the last lines, for the log, sum up.
  */
-export function githubReport({ sections, notes, summary, verdict, project = "" }: Report): string {
+export function githubReport(report: Report): string {
+  const { sections, notes, summary, verdict } = report;
   const commands = sections.flatMap(({ items }) =>
-    // The accept file of an expired entry is not in the dbt project.
-    items.map((item) =>
-      annotation(
-        item.file === null || item.label === "expired" ? item : { ...item, file: project + item.file },
-      ),
-    ),
+    items.map((item) => annotation({ ...item, file: fileInRepository(item, report) })),
   );
   return `${[...commands, ...notes.map(plainText), sentenceText(summary, oneLine), verdict].join("\n")}\n`;
 }

@@ -58,6 +58,11 @@ export interface Report {
   readonly json: unknown;
 }
 
+/** The item's file, named from the root of the repository. The accept file of an expired entry is not in the dbt project. */
+export function fileInRepository({ file, label }: Item, { project = "" }: Report): string | null {
+  return file === null || label === "expired" ? file : project + file;
+}
+
 /** Joins items that differ in nothing but their endpoint, in the order of the first of each. */
 export function grouped(items: readonly Item[]): readonly Item[] {
   const groups = new Map<string, Item>();

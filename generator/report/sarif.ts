@@ -1,8 +1,9 @@
 import { sentenceText } from "../manifest/strings.js";
-import { type Item, oneLine, plainText, type Report } from "./report.js";
+import { fileInRepository, type Item, oneLine, plainText, type Report } from "./report.js";
 
 /** The report as SARIF 2.1.0, which code scanning of GitHub, GitLab and Azure DevOps shows. */
-export function sarifReport({ sections, notes, project = "" }: Report): string {
+export function sarifReport(report: Report): string {
+  const { sections, notes } = report;
   const items = sections.flatMap((section) => section.items);
   const rules = new Map(items.map(({ id, title }) => [id, { id, shortDescription: { text: title } }]));
   const log = {
@@ -13,7 +14,7 @@ export function sarifReport({ sections, notes, project = "" }: Report): string {
         tool: { driver: { name: "Routewright", rules: [...rules.values()] } },
         // Files are named from the root of the repository.
         originalUriBaseIds: { ROOT: { description: { text: "The root of the repository." } } },
-        results: items.map((item) => result(item, project)),
+        results: items.map((item) => result(item, fileInRepository(item, report))),
         invocations: [
           {
             executionSuccessful: true,
@@ -28,22 +29,18 @@ export function sarifReport({ sections, notes, project = "" }: Report): string {
 
 const LEVELS = { error: "error", warning: "warning", notice: "note" } as const;
 
-function result({ level, label, id, title, endpoints, difference, file, details }: Item, project: string) {
+function result({ level, id, title, endpoints, difference, details }: Item, file: string | null) {
   const lines = [
     `${title}: ${endpoints.map(oneLine).join(", ")}`,
     ...(difference === null ? [] : [sentenceText(difference, oneLine)]),
     ...details.map(plainText),
   ];
-  // The accept file of an expired entry is not in the dbt project.
-  const path = (label === "expired" ? "" : project) + (file ?? "");
   // `encodeURI` throws for half a surrogate pair; a buffer replaces it.
-  const uri = file === null ? null : encodeURI(Buffer.from(path).toString());
+  const uri = file === null ? null : encodeURI(Buffer.from(file).toString());
   return {
     ruleId: id,
     level: LEVELS[level],
     message: { text: lines.join("\n") },
     locations: uri === null ? [] : [{ physicalLocation: { artifactLocation: { uri, uriBaseId: "ROOT" } } }],
-    // The same finding of another run, whatever its words.
-    partialFingerprints: { "endpoint/v1": [id, ...endpoints].join(" ") },
   };
 }
