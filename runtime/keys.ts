@@ -1,7 +1,14 @@
 /** The key file, for the command line. */
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { hashOf, HASH_PREFIX, KEY_ID_DIGITS, KEY_PREFIX, parseKeyring } from "./request/authorize.js";
+import {
+  hashOf,
+  HASH_PREFIX,
+  KEY_ID_DIGITS,
+  KEY_PREFIX,
+  parseKeyring,
+  readOwner,
+} from "./request/authorize.js";
 import type { Tier } from "./model/tier.js";
 
 /** Random bytes of a key: 256 bits cannot be guessed. */
@@ -23,6 +30,8 @@ export function addKey(
   file: string,
   owner: Omit<StoredKey, "id">,
 ): KeyFileResult<{ readonly key: string; readonly id: string }> {
+  const checked = readOwner({ ...owner }, "");
+  if (typeof checked === "string") return { ok: false, problem: `The ${checked}` };
   const entries = readEntries(file);
   if (!entries.ok) return entries;
   const key = KEY_PREFIX + randomBytes(SECRET_BYTES).toString("base64url");

@@ -19,7 +19,7 @@ export function configureKeys(command: CliCommand): void {
     .addOption(
       new Option("--tier <tier>", "the highest tier that it may call").choices(TIERS).makeOptionMandatory(),
     )
-    .option("--org <name>", "the user's organization", "")
+    .option("--org <name>", "the user's organization; * with tier3: all of them", "")
     .addOption(file)
     .option("--json", "print the key as JSON and nothing else", false)
     .runs(onFile(createKey, ({ file: name }) => name))

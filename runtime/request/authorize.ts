@@ -1,4 +1,4 @@
-import { allows, type PerTier, type Tier, isTier } from "../model/tier.js";
+import { allows, type PerTier, type Tier, isTier, TIERS } from "../model/tier.js";
 import { type ClientAddress, type Origin, networkOf } from "../server/headers.js";
 import type { RateLimitStore, RateWindow } from "./rate-limit/memory-store.js";
 import { httpError, type HttpError } from "../model/errors.js";
@@ -11,6 +11,8 @@ export interface Authorization {
   readonly tier: Tier;
   /** Identifies the caller: the key's id, or the network address. */
   readonly callerId: string;
+  /** The organization whose rows the caller may read (`ALL_ORGS`: of all); null: of none. */
+  readonly org: string | null;
   /** Requests per window of the caller's own tier. */
   readonly limit: number;
   readonly window: RateWindow;
@@ -79,7 +81,8 @@ function authorization(
   window: RateWindow,
   error: HttpError | null,
 ): Authorization {
-  return { owner, tier, callerId: counter, limit: rateLimits[tier], window, error };
+  const org = owner?.org || null;
+  return { owner, tier, callerId: counter, org, limit: rateLimits[tier], window, error };
 }
 
 /** Headers of every response: the caller's rate limit window and the request id, as flat name and value pairs. */
@@ -115,12 +118,16 @@ export const HASH_PREFIX = "sha256:";
 /** Length of a key's id: the first hex digits of its hash. */
 export const KEY_ID_DIGITS = 12;
 
+/** The `org` of a tier3 key that may read the rows of all organizations. */
+export const ALL_ORGS = "*";
+
 /** The owner of a key. */
 export interface KeyOwner {
   /** First digits of the key's hash: safe in logs and metrics. */
   readonly id: string;
   readonly user: string;
   readonly tier: Tier;
+  /** Empty: none. */
   readonly org: string;
 }
 
@@ -239,22 +246,25 @@ function readEntry(key: string, entry: unknown, position: string): readonly [str
   const unknown = Object.keys(record).find((name) => !FIELDS.includes(name));
   if (unknown !== undefined)
     return `${position}: ${/^[a-z]{1,20}$/i.test(unknown) ? `unknown field "${unknown}"` : "an unknown field"}. Fields are ${FIELDS.join(", ")}; to revoke a key, remove its entry.`;
-  for (const name of ["user", "org"])
-    if (typeof (record[name] ?? "") !== "string") return `${position}: its ${name} must be a string.`;
-  if (!isTier(record["tier"])) return `${position}: its tier must be one of tier0, tier1, tier2, tier3.`;
-  const id = digest.slice(0, KEY_ID_DIGITS);
-  return [
-    digest,
-    { id, tier: record["tier"], user: textOr(record["user"], id), org: textOr(record["org"], "") },
-  ];
+  const owner = readOwner(record, digest.slice(0, KEY_ID_DIGITS));
+  return typeof owner === "string" ? `${position}: its ${owner}` : [digest, owner];
+}
+
+/** The owner that these fields describe, or what is wrong with them, such as `tier must be …`. */
+export function readOwner(
+  { tier, user = "", org = "" }: Readonly<Record<string, unknown>>,
+  id: string,
+): KeyOwner | string {
+  if (typeof user !== "string") return "user must be a string.";
+  if (typeof org !== "string" || org.includes("\0")) return "org must be a string without U+0000.";
+  if (!isTier(tier)) return `tier must be one of ${TIERS.join(", ")}.`;
+  if (org === ALL_ORGS && tier !== "tier3")
+    return `org may be "${ALL_ORGS}" (all organizations) only with tier3.`;
+  return { id, tier, user: user || id, org };
 }
 
 function digestOf(key: string): string | null {
   if (key.startsWith(KEY_PREFIX) && key.length > KEY_PREFIX.length) return hashOf(key);
   const stored = /^sha256:([0-9a-f]{64})$/i.exec(key)?.[1];
   return stored?.toLowerCase() ?? null;
-}
-
-function textOr(value: unknown, fallback: string): string {
-  return typeof value === "string" && value !== "" ? value : fallback;
 }

@@ -61,6 +61,13 @@ describe("a key file", () => {
     expect(storedKeys(file)).toMatchObject({ ok: true, value: [{}, {}] });
   });
 
+  it("gets no key of all organizations below tier3", () => {
+    const file = newFile();
+    const problem = 'The org may be "*" (all organizations) only with tier3.';
+    expect(addKey(file, { ...OWNER, org: "*" })).toEqual({ ok: false, problem });
+    expect(added(file, { ...OWNER, org: "*", tier: "tier3" }).key).toMatch(/^sk_live_/);
+  });
+
   it("that is missing holds no keys", () => {
     expect(storedKeys(newFile())).toEqual({ ok: true, value: [] });
   });

@@ -14,12 +14,13 @@ describe("a key ring", () => {
     const reading = read({
       sk_live_full: { user: "ann", tier: "tier1", org: "acme" },
       sk_live_short: "tier2",
+      sk_live_every: { user: "eve", tier: "tier3", org: "*" },
       [`sha256:${digestOf("sk_live_hashed").toUpperCase()}`]: { user: "bob", tier: "tier3", org: "" },
     });
     if (!reading.ok) throw new Error(reading.problems.join());
     const { keyring } = reading;
     const id = (key: string): string => digestOf(key).slice(0, 12);
-    expect(keyring.size).toBe(3);
+    expect(keyring.size).toBe(4);
     expect(keyring.find("sk_live_full")).toEqual({
       id: id("sk_live_full"),
       user: "ann",
@@ -33,6 +34,7 @@ describe("a key ring", () => {
       org: "",
     });
     expect(keyring.find("sk_live_hashed")).toMatchObject({ user: "bob", tier: "tier3" });
+    expect(keyring.find("sk_live_every")).toMatchObject({ org: "*" });
   });
 
   it("does not hold the keys themselves", async () => {
@@ -122,6 +124,15 @@ describe("the text of a key file", () => {
       "entry 1: an unknown field. Fields are tier, user, org; to revoke a key, remove its entry.",
     ],
     ['{"sk_live_a": {"tier": "tier1", "user": ["ann"]}}', "entry 1: its user must be a string."],
+    ['{"sk_live_a": {"tier": "tier1", "org": 7}}', "entry 1: its org must be a string without U+0000."],
+    [
+      String.raw`{"sk_live_a": {"tier": "tier1", "org": "a\u0000"}}`,
+      "entry 1: its org must be a string without U+0000.",
+    ],
+    [
+      '{"sk_live_a": {"tier": "tier2", "org": "*"}}',
+      'entry 1: its org may be "*" (all organizations) only with tier3.',
+    ],
   ])("is refused for what JSON.parse or a reader would drop: %s", (text, problem) => {
     expect(parseKeyring(text, "keys.json")).toEqual({ ok: false, problems: [`keys.json, ${problem}`] });
   });
