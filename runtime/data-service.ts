@@ -89,7 +89,10 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
   const { contentType } = metrics;
   const service = {
     title,
-    documents: new Documents(title, active, builds, environment.lineageTier),
+    documents: new Documents(title, active, builds, {
+      lineageTier: environment.lineageTier,
+      scope: environment.catalogue,
+    }),
     missingRelations,
     heldBack: () => active.current.manifest?.heldBack ?? [],
     metrics: { contentType, text: options.metricsText ?? (() => metrics.text()) },

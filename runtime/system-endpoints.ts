@@ -100,19 +100,18 @@ async function health({ gateway, service }: Context): Promise<Reply> {
   });
 }
 
-/** The OpenAPI document; with `?tier=` or a key, only the endpoints that this tier may call. */
+/** The OpenAPI document; with `?tier=`, only the endpoints that this tier may call. */
 async function openApi({ service, request, caller }: Context): Promise<Reply | HttpError> {
   const tier = queryOf(request).get("tier")?.trim() ?? "";
-  if (tier === "" && caller.owner !== null)
-    return documentReply(await service.documents.openApi(caller.tier), request, "private, no-cache");
   if (tier !== "" && !isTier(tier)) return httpError("unknownTier", { names: TIERS.join(", ") });
-  return documentReply(await service.documents.openApi(tier === "" ? null : tier), request, "no-cache");
+  const document = await service.documents.openApi(caller.tier, tier === "" ? null : tier);
+  return documentReply(document, request);
 }
 
-/** The endpoints that the caller may call (runtime/README.md, Catalogue). It depends on the key: no shared caching. */
+/** The endpoints (runtime/README.md, Catalogue). What it lists depends on the key: no shared caching. */
 async function catalogue({ service, request, caller }: Context): Promise<Reply> {
   const { result } = await service.documents.catalogue(caller.tier);
-  return documentReply(result, request, "private, no-cache");
+  return documentReply(result, request);
 }
 
 function queryOf({ url = "/" }: IncomingMessage): URLSearchParams {
@@ -120,13 +119,9 @@ function queryOf({ url = "/" }: IncomingMessage): URLSearchParams {
   return new URLSearchParams(mark === -1 ? "" : url.slice(mark + 1));
 }
 
-async function documentReply(
-  result: BufferedResult,
-  request: IncomingMessage,
-  cacheControl: string,
-): Promise<Reply> {
+async function documentReply(result: BufferedResult, request: IncomingMessage): Promise<Reply> {
   const vary = "Accept-Encoding, X-API-Key, Authorization";
-  const caching = ["Cache-Control", cacheControl, "Vary", vary, "ETag", result.tag];
+  const caching = ["Cache-Control", "private, no-cache", "Vary", vary, "ETag", result.tag];
   if (matchesTag(result.tag, request.headers["if-none-match"])) return { status: 304, body: "", caching };
   const encoding = result.bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(request);
   if (encoding === null) return { status: 200, body: result.body, caching };

@@ -67,7 +67,7 @@ async function answerMessage(
 ): Promise<Sent> {
   setHeaders(response, [...headers, ...COMMON_HEADERS, ...NO_STORE]);
   const mcpCaller: McpCaller = {
-    catalogue: (await documents.catalogue(caller.tier)).body,
+    catalogue: (await documents.catalogue(caller.tier)).callable,
     query: (path, parameters) => queryInProcess(run, request, path, parameters),
   };
   await answerMcp(mcpCaller, request, response, json);

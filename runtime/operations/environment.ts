@@ -59,6 +59,8 @@ export interface Environment extends GenerationEnvironment {
   readonly csvEscapeFormulas: boolean;
   readonly logLevel: (typeof LOG_LEVELS)[number];
   readonly metricsPublic: boolean;
+  /** Whether documents list every endpoint, or only those that the caller may call. */
+  readonly catalogue: "public" | "allowed";
   /** The lowest tier that sees names of upstream nodes in the catalogue; null: none. */
   readonly lineageTier: Tier | null;
   /** Whether usage is recorded in the database. */
@@ -134,6 +136,7 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
     csvEscapeFormulas: variables.oneOf("CSV_ESCAPE_FORMULAS", "false", ["true", "false"]) === "true",
     logLevel: variables.oneOf("LOG_LEVEL", "info", LOG_LEVELS),
     metricsPublic: variables.oneOf("METRICS_PUBLIC", "false", ["true", "false"]) === "true",
+    catalogue: variables.oneOf("CATALOGUE", "public", ["public", "allowed"]),
     lineageTier: noneOr(variables.oneOf("LINEAGE_TIER", "tier1", [...TIERS, "none"])),
     usageEnabled: variables.oneOf("USAGE_ENABLED", "true", ["true", "false"]) === "true",
     rampPort: variables.whole("RAMP_PORT", 8001, { min: 0, max: 65_535 }),

@@ -1,12 +1,15 @@
 import type { Parameter } from "../model/endpoint.js";
 import type { Tier } from "../model/tier.js";
 
+/** Whether callers see every endpoint, or only those that they may call (`CATALOGUE`). */
+export type CatalogueScope = "public" | "allowed";
+
 /** Body of `GET /v1/system/catalogue`. */
 export interface CatalogueBody {
   readonly title: string;
   /** The caller's. */
   readonly tier: Tier;
-  /** Endpoints that the caller may call, in the documented order. */
+  /** In the documented order. With `CATALOGUE=allowed`, only those that the caller may call. */
   readonly endpoints: readonly CatalogueEndpoint[];
   /** Number of endpoints that each higher tier adds. */
   readonly locked: Readonly<Partial<Record<Tier, number>>>;
@@ -26,7 +29,11 @@ export interface CatalogueEndpoint {
   readonly granularity: string | null;
   readonly window: string | null;
   readonly tier: Tier;
+  /** Whether the caller's tier may call it. Of others neither examples, builds nor tests are listed. */
+  readonly callable: boolean;
   readonly description: string;
+  /** Further words for which the search finds it. */
+  readonly synonyms: readonly string[];
   readonly methods: readonly string[];
   readonly columns: readonly CatalogueColumn[];
   /** Null for an endpoint that takes no parameters at all. */

@@ -7,6 +7,7 @@ import type {
   CatalogueColumn,
   CatalogueEndpoint,
   CatalogueParameter,
+  CatalogueScope,
   LineageNode,
   TestSummary,
 } from "./catalogue-body.js";
@@ -23,6 +24,7 @@ export interface CatalogueSource {
   readonly results: DbtResults;
   /** The lowest tier that sees names of upstream nodes; null: none. */
   readonly lineageTier: Tier | null;
+  readonly scope: CatalogueScope;
 }
 
 /** Results of dbt's builds and tests so far. */
@@ -59,10 +61,13 @@ async function catalogueBody(source: CatalogueSource, tier: Tier): Promise<Catal
   await setImmediate();
   const lineage = (parseObject(source.lineage) as LineageFile).nodes ?? {};
   const all = [...source.endpoints];
-  const visible = all.filter((endpoint) => allows(tier, endpoint.tier));
-  const endpoints = await mapInSlices(visible, (endpoint) =>
-    endpointOf(endpoint, records.get(endpoint.path), lineage, source.results),
-  );
+  const visible = source.scope === "public" ? all : all.filter((endpoint) => allows(tier, endpoint.tier));
+  const endpoints = await mapInSlices(visible, (endpoint) => {
+    const record = records.get(endpoint.path);
+    return allows(tier, endpoint.tier)
+      ? endpointOf(endpoint, record, lineage, source.results)
+      : withoutData(endpointOf(endpoint, record, {}, NO_RESULTS));
+  });
   const categories = new Set(endpoints.map(({ category }) => category));
   const seesLineage = source.lineageTier !== null && allows(tier, source.lineageTier);
   return {
@@ -75,12 +80,28 @@ async function catalogueBody(source: CatalogueSource, tier: Tier): Promise<Catal
     ),
     lineage: seesLineage
       ? await withAncestors(
-          endpoints.map(({ node }) => node),
+          endpoints.filter(({ callable }) => callable).map(({ node }) => node),
           lineage,
           source.results,
         )
       : null,
   };
+}
+
+const NO_RESULTS: DbtResults = { buildOf: () => null, testRun: () => null, dataAsOf: () => null };
+
+/** What a caller below the endpoint's tier may see. */
+function withoutData(endpoint: CatalogueEndpoint): CatalogueEndpoint {
+  const columns = endpoint.columns.map((column) => ({ ...column, example: undefined }));
+  return { ...endpoint, callable: false, columns };
+}
+
+/** The part of a catalogue that its caller may call. */
+export function callablePart(body: CatalogueBody): CatalogueBody {
+  const endpoints = body.endpoints.filter(({ callable }) => callable);
+  const present = new Set(endpoints.map(({ category }) => category));
+  const categories = Object.entries(body.categories).filter(([name]) => present.has(name));
+  return { ...body, endpoints, categories: Object.fromEntries(categories) };
 }
 
 /** The part of `catalogue.json` that is read; the endpoint itself comes from the active release. */
@@ -97,6 +118,7 @@ interface EndpointRecord {
   readonly granularity: string | null;
   readonly window: string | null;
   readonly description: string;
+  readonly synonyms?: readonly string[];
   readonly columns: readonly {
     readonly name: string;
     readonly description?: string;
@@ -163,7 +185,9 @@ function endpointOf(
     granularity: record?.granularity ?? null,
     window: record?.window ?? null,
     tier,
+    callable: true,
     description: record?.description ?? "",
+    synonyms: record?.synonyms ?? [],
     methods,
     columns: columnsOf(endpoint, record),
     parameters: legacy ? null : parametersOf(endpoint, record),

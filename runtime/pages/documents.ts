@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
-import { catalogueFor } from "./catalogue.js";
-import type { CatalogueBody } from "./catalogue-body.js";
-import type { Tier } from "../model/tier.js";
+import { callablePart, catalogueFor, type CatalogueSource } from "./catalogue.js";
+import type { CatalogueBody, CatalogueScope } from "./catalogue-body.js";
+import { allows, type Tier } from "../model/tier.js";
 import { BufferedResult } from "../response/buffered-result.js";
 import type { BuildRecords } from "../warehouse/data-versions.js";
 import type { OpenApiJob, OpenApiResult } from "./openapi-thread.js";
@@ -16,6 +16,8 @@ interface CachedDocument<T> {
 
 interface CatalogueDocument {
   readonly body: CatalogueBody;
+  /** The part that the caller may call. */
+  readonly callable: CatalogueBody;
   readonly result: BufferedResult;
 }
 
@@ -25,18 +27,29 @@ export class Documents {
   readonly #active: ActiveRelease;
   readonly #builds: BuildRecords;
   readonly #lineageTier: Tier | null;
+  readonly #scope: CatalogueScope;
   readonly #openApi = new Map<Tier | null, CachedDocument<BufferedResult>>();
   readonly #catalogues = new Map<Tier, CachedDocument<CatalogueDocument>>();
 
-  constructor(title: string, active: ActiveRelease, builds: BuildRecords, lineageTier: Tier | null) {
+  constructor(
+    title: string,
+    active: ActiveRelease,
+    builds: BuildRecords,
+    { lineageTier, scope }: Pick<CatalogueSource, "lineageTier" | "scope">,
+  ) {
     this.#title = title;
+    this.#scope = scope;
     this.#active = active;
     this.#builds = builds;
     this.#lineageTier = lineageTier;
   }
 
-  /** The OpenAPI document; with a tier, only the endpoints that it may call. */
-  openApi(tier: Tier | null): Promise<BufferedResult> {
+  /**
+   * The OpenAPI document for a caller; with `only`, the endpoints that this tier may call, and the caller may see.
+   */
+  openApi(caller: Tier, only: Tier | null): Promise<BufferedResult> {
+    const isPublic = this.#scope === "public";
+    const tier = isPublic ? only : only !== null && allows(caller, only) ? only : caller;
     return this.#cached(this.#openApi, tier, "", async ({ openApi }) => {
       const { text, tag } = await inThread({ openApi, tier });
       const body = text ?? openApi;
@@ -55,9 +68,10 @@ export class Documents {
         ...documentation,
         results: builds,
         lineageTier: this.#lineageTier,
+        scope: this.#scope,
       };
       const { body, text } = await catalogueFor(source, tier);
-      return { body, result: new BufferedResult(text, 0, 0) };
+      return { body, callable: callablePart(body), result: new BufferedResult(text, 0, 0) };
     });
   }
 

@@ -146,8 +146,10 @@ function explorerPage(title: string): string {
 <a href="/openapi.json">OpenAPI</a>
 </nav>
 <form id="key-form">
+<output id="caller"></output>
 <input id="key" type="password" aria-label="API key, kept in this tab only" placeholder="API key (this tab only)" autocomplete="off" spellcheck="false">
 <button>Use key</button>
+<button id="forget" type="button" hidden>Forget key</button>
 <button id="theme" type="button" aria-pressed="false">Dark</button>
 </form>
 </header>

@@ -16,6 +16,7 @@ import { columnsTable, overview } from "./overview.js";
 import { resultView } from "./results.js";
 import { type Language, LANGUAGES, samplesOf } from "./samples.js";
 import type { State } from "./state.js";
+import { TIER_NAMES } from "../../model/tier.js";
 import { messageOf } from "../../model/error-message.js";
 
 /** The page of one endpoint: overview, request form, result, columns and lineage. */
@@ -45,10 +46,17 @@ export class EndpointDetails {
       "article",
       { "aria-labelledby": "endpoint-path" },
       ...overview(endpoint),
-      section("Try it", this.#form, this.#samples, this.#rows),
+      endpoint.callable
+        ? section("Try it", this.#form, this.#samples, this.#rows)
+        : el(
+            "p",
+            { class: "warning" },
+            `Needs ${TIER_NAMES[endpoint.tier]} (${endpoint.tier}): ${ASK_FOR_KEY}`,
+          ),
       section(`Columns`, columnsTable(endpoint)),
       graph !== null && section("Made from", graph),
     );
+    if (!endpoint.callable) return;
     this.#fillForm();
     this.#runWhenComplete();
   }
@@ -64,6 +72,7 @@ export class EndpointDetails {
 
   /** Updates the page after its address has changed. */
   update(state: State): void {
+    if (!this.#endpoint.callable) return;
     const textOf = ({ method, parameters }: Pick<State, "method" | "parameters">): string =>
       JSON.stringify([method, parameters]);
     const isSame = textOf(state) === textOf(this.#state);
@@ -151,7 +160,7 @@ export class EndpointDetails {
         "div",
         { class: "problem", role: "alert" },
         el("strong", {}, words),
-        isKeyNeeded && el("p", {}, "Enter a key of a higher tier at the top of the page."),
+        isKeyNeeded && el("p", {}, `Next: ${ASK_FOR_KEY}`),
       ),
     );
   }
@@ -184,6 +193,8 @@ export class EndpointDetails {
     );
   }
 }
+
+const ASK_FOR_KEY = "enter a key of this tier at the top of the page.";
 
 /** Hints for the choice of the method. */
 const METHOD_HINTS: Readonly<Record<Method, string>> = {

@@ -75,7 +75,7 @@ function lineageOf(body: CatalogueBody): ReadonlyMap<string, LineageNode> | null
   return known;
 }
 
-function welcome({ title, endpoints, categories, tier }: CatalogueBody): HTMLElement {
+function welcome({ title, endpoints, categories }: CatalogueBody): HTMLElement {
   const counts = new Map<string, number>();
   for (const { category } of endpoints) counts.set(category, (counts.get(category) ?? 0) + 1);
   const cards = [...counts].map(([name, number]) =>
@@ -91,12 +91,13 @@ function welcome({ title, endpoints, categories, tier }: CatalogueBody): HTMLEle
       ),
     ),
   );
-  const caller = key.get() === "" ? "without a key" : `with a key of ${TIER_NAMES[tier]} (${tier})`;
+  const locked = endpoints.filter(({ callable }) => !callable).length;
+  const more = locked === 0 ? "" : ` ${locked.toLocaleString("en")} of them need a key of a higher tier.`;
   return el(
     "div",
     { class: "welcome" },
     el("h2", {}, title),
-    el("p", {}, `${count(endpoints.length, "endpoint")} ${caller}. Choose one, or search: press / to begin.`),
+    el("p", {}, `${count(endpoints.length, "endpoint")}.${more} Choose one, or search: press / to begin.`),
     el("ul", { class: "cards" }, ...cards),
   );
 }
@@ -123,12 +124,14 @@ async function load(): Promise<void> {
   } catch (error) {
     const message = messageOf(error);
     const isRefused = error instanceof ServiceError && error.status === 403;
+    forget?.toggleAttribute("hidden", key.get() === "");
     root.querySelector(".waiting")?.remove();
     if (isRefused) keyInput?.focus();
     return showProblem(isRefused ? `${message}. Correct the key, or remove it.` : message);
   } finally {
     root.removeAttribute("aria-busy");
   }
+  showCaller(catalogue);
   list = new EndpointList(catalogue, state, change);
   root.replaceChildren(list.element, el("div", { class: "panel" }));
   details = null;
@@ -138,12 +141,29 @@ async function load(): Promise<void> {
 
 const keyForm = document.querySelector<HTMLFormElement>("#key-form");
 const keyInput = document.querySelector<HTMLInputElement>("#key");
+const forget = document.querySelector("#forget");
 if (keyInput) keyInput.value = key.get();
 keyForm?.addEventListener("submit", (event) => {
   event.preventDefault();
-  key.set(keyInput?.value.trim() ?? "");
-  void load();
+  useKey(keyInput?.value.trim() ?? "");
 });
+forget?.addEventListener("click", () => {
+  if (keyInput) keyInput.value = "";
+  useKey("");
+});
+
+function useKey(text: string): void {
+  key.set(text);
+  void load();
+}
+
+/** The tier of the key in the header. */
+function showCaller({ tier }: CatalogueBody): void {
+  const caller = document.querySelector("#caller");
+  const [hasKey, name] = [key.get() !== "", `${TIER_NAMES[tier]} (${tier})`];
+  caller?.replaceChildren(hasKey ? el("span", { class: `badge ${tier}` }, name) : "No key");
+  forget?.toggleAttribute("hidden", !hasKey);
+}
 
 const THEME = "routewright.theme";
 const themeButton = document.querySelector("#theme");

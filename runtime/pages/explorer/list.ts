@@ -34,6 +34,8 @@ export class EndpointList {
   readonly #scroller: HTMLElement;
   readonly #rows: HTMLUListElement;
   readonly #status: HTMLElement;
+  /** Where all endpoints have one tier, no row names it. */
+  readonly #hasTiers: boolean;
   #found: readonly CatalogueEndpoint[] = [];
   #state: State;
 
@@ -42,6 +44,7 @@ export class EndpointList {
     this.#state = state;
     this.#change = change;
     this.#search = new Search(body.endpoints);
+    this.#hasTiers = new Set(body.endpoints.map(({ tier }) => tier)).size > 1;
     whenIdle(() => this.#search.prepare());
     this.#rows = el("ul", { class: "rows" });
     this.#scroller = el(
@@ -141,7 +144,7 @@ export class EndpointList {
   /** How many endpoints keys of higher tiers add. */
   #locked(): HTMLElement | null {
     const tiers = Object.entries(this.#body.locked) as [Tier, number][];
-    if (tiers.length === 0) return null;
+    if (tiers.length === 0 || this.#body.endpoints.some(({ callable }) => !callable)) return null;
     const parts = tiers.map(([tier, number]) => `${number.toLocaleString("en")} ${TIER_NAMES[tier]}`);
     return el("p", { class: "locked" }, `With a key of a higher tier: ${parts.join(", ")}.`);
   }
@@ -156,7 +159,10 @@ export class EndpointList {
     if (focused !== undefined) this.#link(Number(focused))?.focus({ preventScroll: true });
   }
 
-  #row({ path, description, tier, deprecation_date }: CatalogueEndpoint, index: number): HTMLLIElement {
+  #row(
+    { path, description, tier, callable, deprecation_date }: CatalogueEndpoint,
+    index: number,
+  ): HTMLLIElement {
     const link = el(
       "a",
       {
@@ -170,7 +176,8 @@ export class EndpointList {
         },
       },
       el("span", { class: "path" }, el("bdi", {}, path.replace(/^\/v1/, ""))),
-      el("span", { class: `badge ${tier}` }, TIER_NAMES[tier]),
+      this.#hasTiers &&
+        el("span", { class: `badge ${tier}` }, callable ? TIER_NAMES[tier] : `Needs ${TIER_NAMES[tier]}`),
       el("span", { class: "about" }, deprecation_date === null ? description : `Deprecated. ${description}`),
     );
     const row = el("li", { "aria-setsize": this.#found.length, "aria-posinset": index + 1 }, link);

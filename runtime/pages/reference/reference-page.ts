@@ -27,7 +27,10 @@ const METHODS = ["get", "put", "post", "delete", "patch"];
 /** Fetches the OpenAPI document; shows an error message on failure. */
 async function fetchDescription(): Promise<Description | null> {
   try {
-    const response = await fetch("/openapi.json");
+    // With `CATALOGUE=allowed` the document holds what the key may call.
+    const key = sessionStorage.getItem("routewright.key") ?? "";
+    const isSendable = /^[\x21-\x7e]+$/.test(key);
+    const response = await fetch("/openapi.json", isSendable ? { headers: { "X-API-Key": key } } : {});
     if (!response.ok) throw new Error(`The service answered ${String(response.status)}.`);
     return (await response.json()) as Description;
   } catch (error) {

@@ -58,8 +58,33 @@ async function catalogueFor(url: string, key?: string): Promise<CatalogueBody> {
 
 const pathsOf = ({ endpoints }: CatalogueBody): string[] => endpoints.map(({ path }) => path);
 
-it("lists what the caller's tier may call, and counts what higher tiers open", async () => {
-  const url = await serveManifest(manifest());
+it("lists every endpoint, of locked ones neither builds, tests nor examples", async () => {
+  const service = await startManifest(manifest());
+  service.recordBuilds(
+    ["orders", "wages"].map((name) => ({ node: `model.test.${name}`, completedAt: Date.now(), rows: 7 })),
+  );
+  const open = await catalogueFor(service.url);
+  expect(open.endpoints.map(({ path, callable }) => [path, callable])).toEqual([
+    ["/v1/shop/costs", false],
+    ["/v1/shop/orders", true],
+    ["/v1/shop/wages", false],
+  ]);
+  expect(open.locked).toEqual({ tier1: 1, tier2: 1 });
+  const wages = ({ endpoints }: CatalogueBody) => endpoints.find(({ path }) => path === "/v1/shop/wages")!;
+  expect(wages(open)).toMatchObject({ tier: "tier2", last_build: null, data_as_of: null, tests: null });
+  expect(wages(open).columns.map((column) => Object.keys(column))).toEqual(
+    Array(3).fill(["name", "type", "description"]),
+  );
+  expect(wages(await catalogueFor(service.url, KEYS.tier2))).toMatchObject({
+    callable: true,
+    last_build: { rows: 7 },
+  });
+  const partner = await catalogueFor(service.url, KEYS.tier1);
+  expect(partner.lineage!.map(({ name }) => name)).not.toContain("wages");
+});
+
+it("with CATALOGUE=allowed lists what the caller's tier may call, and counts what higher tiers open", async () => {
+  const url = await serveManifest(manifest(), { CATALOGUE: "allowed" });
   const open = await catalogueFor(url);
   expect(pathsOf(open)).toEqual(["/v1/shop/orders"]);
   expect(open.locked).toEqual({ tier1: 1, tier2: 1 });
@@ -158,6 +183,8 @@ it("/openapi.json?tier= describes what that tier may call, and nothing that it d
   const paths = (text: string): string[] =>
     Object.keys((JSON.parse(text) as { paths: object }).paths).filter((path) => path.startsWith("/v1/shop"));
   expect(paths((await described("")).text)).toHaveLength(3);
+  const withKey = await fetch(`${url}/openapi.json`, { headers: { "X-API-Key": KEYS.tier0 } });
+  expect(await withKey.text()).toBe((await described("")).text);
   const open = (await described("?tier=tier0")).text;
   expect(paths(open)).toEqual(["/v1/shop/orders"]);
   expect(open).not.toMatch(/costs|wages|manifest\/refresh/i);
@@ -168,8 +195,8 @@ it("/openapi.json?tier= describes what that tier may call, and nothing that it d
   });
 });
 
-it("/openapi.json with a key describes what the key may call, and no shared cache keeps it for others", async () => {
-  const url = await serveManifest(manifest());
+it("with CATALOGUE=allowed /openapi.json describes what the key may call, and no shared cache keeps it for others", async () => {
+  const url = await serveManifest(manifest(), { CATALOGUE: "allowed" });
   const described = async (headers: Record<string, string>, query = "") => {
     const response = await fetch(`${url}/openapi.json${query}`, { headers });
     const text = await response.text();
@@ -183,19 +210,19 @@ it("/openapi.json with a key describes what the key may call, and no shared cach
       caching: [field("cache-control"), field("vary")],
     };
   };
-  const [everything, one, two] = [
+  const [open, one, two] = [
     await described({}),
     await described({ "X-API-Key": KEYS.tier1 }),
     await described({ "X-API-Key": KEYS.tier2 }),
   ];
-  expect(everything.paths).toHaveLength(3);
-  expect(everything.caching).toEqual(["no-cache", "Accept-Encoding, X-API-Key, Authorization"]);
+  expect(open.paths).toEqual(["/v1/shop/orders"]);
+  expect((await described({}, "?tier=tier2")).paths).toEqual(["/v1/shop/orders"]);
   expect(one.paths).toEqual(["/v1/shop/costs", "/v1/shop/orders"]);
   expect(one.text).not.toMatch(/wages|manifest\/refresh/i);
   expect(one.caching).toEqual(["private, no-cache", "Accept-Encoding, X-API-Key, Authorization"]);
   expect(two.paths).toHaveLength(3);
   expect(two.text).not.toContain("manifest/refresh");
-  expect(new Set([everything.etag, one.etag, two.etag]).size).toBe(3);
+  expect(new Set([open.etag, one.etag, two.etag]).size).toBe(3);
   const again = await described({ "X-API-Key": KEYS.tier1, "If-None-Match": one.etag });
   expect([again.status, again.caching]).toEqual([
     304,

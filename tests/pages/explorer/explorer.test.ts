@@ -4,9 +4,9 @@ import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openBrowser } from "../browser.js";
-import { KEYS } from "../../support/service.js";
+import { KEYS, serveManifest } from "../../support/service.js";
 import { expectAccessible, visit } from "./page.js";
-import { HOSTILE, isThere, service, url } from "./shop.js";
+import { HOSTILE, isThere, MANIFEST, service, url } from "./shop.js";
 
 /** What a program prints. The service runs in this process, which must not wait for it. */
 async function output(file: string, ...args: readonly string[]): Promise<string> {
@@ -52,8 +52,7 @@ describe.skipIf(!isThere)("/explore", () => {
     service?.recordBuilds([{ node: "model.test.sales", completedAt: Date.now() - 60_000, rows: 300 }]);
     const { page, problems } = await open("/explore");
     await page.getByRole("searchbox").press("ArrowDown");
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("Enter");
+    for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
     await page.getByRole("heading", { name: "/v1/shop/sales/daily" }).waitFor();
     await expect.poll(() => rows(page).count()).toBe(30);
     expect(await rows(page).first().innerText()).toBe("2026-01-01\tnorth\t10.5\t9007199254740993");
@@ -187,15 +186,37 @@ describe.skipIf(!isThere)("/explore", () => {
   });
 
   it("takes a key for this tab alone, and shows what it opens", async () => {
-    const { page } = await open("/explore");
-    await page.getByText("With a key of a higher tier: 1 Premium, 1 Internal.").waitFor();
-    expect(await page.content()).not.toContain("wages");
+    const { page, problems } = await open("/explore?endpoint=%2Fv1%2Fstaff%2Fwages");
+    await page.getByText("Needs Premium (tier2): enter a key of this tier").waitFor();
+    await page.getByText("No key").waitFor();
+    expect(await page.getByRole("button", { name: "Run" }).count()).toBe(0);
+    await expectAccessible(page);
     await page.getByLabel("API key").fill(KEYS.tier2);
     await page.getByRole("button", { name: "Use key" }).click();
-    await page.getByText("4 endpoints").first().waitFor();
+    await page.locator("#caller").getByText("Premium (tier2)").waitFor();
+    await expect.poll(() => rows(page).allInnerTexts()).toEqual(["ann\t7"]);
     expect(await page.evaluate("Object.keys(localStorage).length")).toBe(0);
     const { page: other } = await open("/explore");
-    await other.getByText("With a key of a higher tier: 1 Premium, 1 Internal.").waitFor();
+    await other.getByText("2 of them need a key of a higher tier.").waitFor();
+    await page.getByRole("button", { name: "Forget key" }).click();
+    await page.getByText("Needs Premium (tier2)").waitFor();
+    expect(await page.evaluate("sessionStorage.getItem('routewright.key')")).toBe("");
+    expect(problems).toEqual([]);
+  });
+
+  it("with CATALOGUE=allowed shows nothing that the key may not call", async () => {
+    const address = await serveManifest(MANIFEST, { CATALOGUE: "allowed" });
+    for (const [path, part] of [
+      ["/explore", ".welcome"],
+      ["/docs", ".opblock"],
+    ] as const) {
+      const { page } = await visit(browser.context, address, path);
+      await page.locator(part).first().waitFor();
+      expect(await page.content()).not.toContain("wages");
+      const { page: premium } = await visit(browser.context, address, path, KEYS.tier2);
+      await premium.locator(part).first().waitFor();
+      expect(await premium.content()).toContain("wages");
+    }
   });
 
   it("runs nothing that a manifest says", async () => {

@@ -117,7 +117,9 @@ function manifest(): unknown {
   return json;
 }
 
+export const MANIFEST = manifest();
+
 export const service = isThere
-  ? await startManifest(manifest(), { LINEAGE_TIER: "tier0", RATE_LIMITS: "10000" })
+  ? await startManifest(MANIFEST, { LINEAGE_TIER: "tier0", RATE_LIMITS: "10000" })
   : null;
 export const url = service?.url ?? "";
