@@ -35,7 +35,10 @@ export function configureInit(command: CliCommand): void {
     .option("--title <text>", "title of the API")
     .addOption(new Option("--default-tier <tier>", "tier of endpoints without a tier tag").choices(TIERS))
     .addOption(
-      new Option("--ci <platform>", "add a pipeline that regenerates after a dbt deploy").choices(CI),
+      new Option(
+        "--ci <platform>",
+        "add pipelines that regenerate after a dbt deploy and check pull requests",
+      ).choices(CI),
     )
     .option("--docker", "add container, compose and Kubernetes files")
     .option("--yes", "ask nothing: take flags and defaults", false)

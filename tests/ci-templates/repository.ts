@@ -78,7 +78,7 @@ export async function repositoryOn(
 }
 
 /** Routewright is an npm dependency of the repository, as far as its command goes. */
-function writePackage(root: string, folder: string): void {
+export function writePackage(root: string, folder: string): void {
   const dependency = { name: "routewright", version: "0.0.0", bin: { routewright: "routewright.js" } };
   mkdirSync(join(root, "routewright"));
   writeFileSync(join(root, "routewright/package.json"), JSON.stringify({ ...dependency, type: "module" }));
@@ -141,7 +141,7 @@ async function serveDeployed(deployed: { readonly manifest: unknown }): Promise<
   return `http://127.0.0.1:${String(port)}/manifest.json?sig=${MANIFEST_SECRET}`;
 }
 
-function command(cwd: string, file: string, ...args: readonly string[]): string {
+export function command(cwd: string, file: string, ...args: readonly string[]): string {
   const identity = ["AUTHOR", "COMMITTER"].flatMap((who) => [
     [`GIT_${who}_NAME`, "Test"],
     [`GIT_${who}_EMAIL`, "test@example.org"],

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "vitest";
 import { type Kind, PROJECT_ID, TOKEN } from "./platform.js";
-import { githubSteps, gitlabSteps, type ShellStep } from "./templates.js";
+import { GITHUB, githubSteps, GITLAB, gitlabSteps, type ShellStep } from "./templates.js";
 
 /** Carried by the manifest's address. */
 export const MANIFEST_SECRET = "signature-of-the-manifest";
@@ -29,17 +29,7 @@ export async function runPipeline(
     kind === "github"
       ? await onGithub(checkout, url, manifestUrl)
       : await onGitlab(checkout, url, manifestUrl);
-  const run = { status: 0, output: "" };
-  for (const step of steps) {
-    const { status, output } = await runStep(
-      checkout,
-      { ...more, ...variables, ...step.variables },
-      step.script,
-    );
-    run.status = status;
-    run.output += output;
-    if (status !== 0) break;
-  }
+  const run = await runSteps(checkout, steps, { ...more, ...variables });
   for (const secret of [TOKEN, Buffer.from(`oauth2:${TOKEN}`).toString("base64"), MANIFEST_SECRET])
     expect(run.output).not.toContain(secret);
   return run;
@@ -56,7 +46,7 @@ async function onGithub(checkout: string, url: string, manifestUrl: string): Pro
   const login = Buffer.from(`x-access-token:${TOKEN}`).toString("base64");
   await git(checkout, "config", `http.${url}/.extraheader`, `AUTHORIZATION: basic ${login}`);
   return {
-    steps: githubSteps({ "secrets.DBT_MANIFEST_URL": manifestUrl, "github.token": TOKEN }),
+    steps: githubSteps(GITHUB, { "secrets.DBT_MANIFEST_URL": manifestUrl, "github.token": TOKEN }),
     variables: { GITHUB_REPOSITORY: "group/project", GITHUB_API_URL: `${url}/api` },
   };
 }
@@ -76,12 +66,27 @@ async function onGitlab(checkout: string, url: string, manifestUrl: string): Pro
     DBT_MANIFEST_URL: manifestUrl,
     ROUTEWRIGHT_TOKEN: TOKEN,
   };
-  return { steps: gitlabSteps(variables), variables };
+  return { steps: gitlabSteps(GITLAB, variables), variables };
 }
 
 /** Not `command`: the server that answers is in this process. */
 async function git(cwd: string, ...args: readonly string[]): Promise<void> {
   await promisify(execFile)("git", args, { cwd, env: bareEnvironment(dirname(cwd)) });
+}
+
+/** Each step in a shell of its own, until one fails. */
+export async function runSteps(
+  checkout: string,
+  steps: readonly ShellStep[],
+  variables: Readonly<Record<string, string>>,
+): Promise<PipelineRun> {
+  let output = "";
+  for (const step of steps) {
+    const run = await runStep(checkout, { ...variables, ...step.variables }, step.script);
+    output += run.output;
+    if (run.status !== 0) return { status: run.status, output };
+  }
+  return { status: 0, output };
 }
 
 async function runStep(

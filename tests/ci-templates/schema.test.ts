@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { GITHUB, GITLAB, template, workflowJob } from "./templates.js";
+import { GITHUB, GITHUB_REQUESTS, GITLAB, GITLAB_REQUESTS, template, workflowJob } from "./templates.js";
 import { needs } from "../support/needs.js";
 
 /** Problems of each workflow, as `workflow-problems.ts` finds them. In a process of its own: see there. */
@@ -19,8 +19,10 @@ function workflowProblems(contents: readonly string[]): readonly (readonly strin
   return JSON.parse(run.stdout) as string[][];
 }
 
-describe("the template for GitHub Actions", () => {
-  it("keeps to the published workflow schema, and would not with a mistake in it", () => {
+const workflows = [GITHUB, GITHUB_REQUESTS];
+
+describe("the templates for GitHub Actions", () => {
+  it("keep to the published workflow schema, and would not with a mistake in one", () => {
     const mistakes = [
       ["timeout-minutes:", "timeout-minute:"],
       ["pull-requests: write", "pull-requests: execute"],
@@ -28,23 +30,29 @@ describe("the template for GitHub Actions", () => {
       ["runs-on: ubuntu-latest", ""],
     ] as const;
     const wrong = mistakes.map(([right, mistake]) => template(GITHUB).replace(right, mistake));
-    const [problems, ...others] = workflowProblems([template(GITHUB), ...wrong]);
-    expect(problems).toEqual([]);
+    const [problems, ofRequests, ...others] = workflowProblems([
+      ...workflows.map((file) => template(file)),
+      ...wrong,
+    ]);
+    expect([problems, ofRequests]).toEqual([[], []]);
     expect(others).toHaveLength(mistakes.length);
     for (const found of others) expect(found).not.toEqual([]);
   });
 
-  it("puts no expression into a script, and stops each script at its first failure", () => {
-    const scripts = workflowJob().steps.flatMap(({ run }) => run ?? []);
-    expect(scripts.length).toBeGreaterThan(0);
-    for (const script of scripts) {
-      expect(script).not.toContain("${{");
-      expect(script).toMatch(/^set -euo pipefail\n/);
-    }
-  });
+  it.each(workflows)(
+    "%s puts no expression into a script, and stops each script at its first failure",
+    (file) => {
+      const scripts = workflowJob(file).steps.flatMap(({ run }) => run ?? []);
+      expect(scripts.length).toBeGreaterThan(0);
+      for (const script of scripts) {
+        expect(script).not.toContain("${{");
+        expect(script).toMatch(/^set -euo pipefail\n/);
+      }
+    },
+  );
 
-  it("names the major version of each action", () => {
-    for (const { uses } of workflowJob().steps.filter((step) => step.uses !== undefined))
+  it.each(workflows)("%s names the major version of each action", (file) => {
+    for (const { uses } of workflowJob(file).steps.filter((step) => step.uses !== undefined))
       expect(uses).toMatch(/^actions\/[a-z-]+@v\d+$/);
   });
 });
@@ -84,30 +92,38 @@ function listJobs(content: string, variables: Readonly<Record<string, string>> |
   };
 }
 
-describe.skipIf(!needs("git"))("the template for GitLab", () => {
-  it("keeps to the published schema of GitLab's pipelines", () => {
-    const { status, output } = listJobs(template(GITLAB));
+describe.skipIf(!needs("git"))("the templates for GitLab", () => {
+  it.each([GITLAB, GITLAB_REQUESTS])("%s keeps to the published schema of GitLab's pipelines", (file) => {
+    const { status, output } = listJobs(template(file));
     expect(status, output).toBe(0);
     expect(output).toContain("json schema validated");
   });
 
-  it("would not, with a mistake in it", () => {
+  it("would not keep to it, with a mistake in it", () => {
     const content = template(GITLAB).replace("resource_group:", "resource_groups:");
     const { status, output } = listJobs(content);
     expect(status).toBe(1);
     expect(output).toContain("resource_groups");
   });
 
-  it("runs when the dbt job, a schedule or a person starts it on the main branch, and not on a push", () => {
-    const listed = (source: string, branch = "main") =>
-      listJobs(template(GITLAB), {
-        CI_PIPELINE_SOURCE: source,
-        CI_COMMIT_BRANCH: branch,
-        CI_DEFAULT_BRANCH: "main",
-      }).jobs;
+  const listed = (source: string, branch = "main", file = GITLAB) =>
+    listJobs(template(file), {
+      CI_PIPELINE_SOURCE: source,
+      CI_COMMIT_BRANCH: branch,
+      CI_DEFAULT_BRANCH: "main",
+    }).jobs;
+
+  it("run when the dbt job, a schedule or a person starts them on the main branch, and not on a push", () => {
     for (const source of ["trigger", "schedule", "web"])
       expect(listed(source), source).toEqual(["regenerate-api"]);
     expect(listed("push")).toEqual([]);
     expect(listed("trigger", "feature")).toEqual([]);
+    expect(listed("merge_request_event")).toEqual([]);
+  });
+
+  it("check a merge request, and nothing else", () => {
+    const jobs = ["parse-dbt-project", "check-api"];
+    expect(listed("merge_request_event", "feature", GITLAB_REQUESTS)).toEqual(jobs);
+    for (const source of ["push", "schedule"]) expect(listed(source, "main", GITLAB_REQUESTS)).toEqual([]);
   });
 });

@@ -11,6 +11,9 @@ export function template(file: string): string {
 
 export const GITHUB = "github-actions.yml";
 export const GITLAB = "gitlab-ci.yml";
+/** Those of ordinary requests. */
+export const GITHUB_REQUESTS = "github-pull-requests.yml";
+export const GITLAB_REQUESTS = "gitlab-merge-requests.yml";
 
 /** What one shell runs, with its own variables on top of the job's. */
 export interface ShellStep {
@@ -34,15 +37,15 @@ interface WorkflowStep {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The only job of the GitHub workflow, as YAML has it. */
-export function workflowJob(): WorkflowJob {
-  const { jobs } = parse(template(GITHUB)) as Workflow;
+/** The only job of a GitHub workflow, as YAML has it. */
+export function workflowJob(file: string): WorkflowJob {
+  const { jobs } = parse(template(file)) as Workflow;
   return Object.values(jobs)[0]!;
 }
 
-/** The `run` steps of the GitHub workflow; `contexts` gives the values of its expressions, `secrets.NAME` and the like. */
-export function githubSteps(contexts: Readonly<Record<string, string>>): readonly ShellStep[] {
-  const { env = {}, steps } = workflowJob();
+/** The `run` steps of a GitHub workflow; `contexts` gives the values of its expressions, `secrets.NAME` and the like. */
+export function githubSteps(file: string, contexts: Readonly<Record<string, string>>): readonly ShellStep[] {
+  const { env = {}, steps } = workflowJob(file);
   const values = (texts: Readonly<Record<string, string>>) =>
     Object.fromEntries(
       Object.entries(texts).map(([name, text]) => [
@@ -63,15 +66,17 @@ export function githubSteps(contexts: Readonly<Record<string, string>>): readonl
 
 interface GitLabJob {
   readonly script: readonly string[];
-  readonly variables?: Readonly<Record<string, string>>;
+  readonly variables?: Readonly<Record<string, string | number>>;
 }
 
-/** The job of the GitLab template: one shell runs its lines. `variables` are those that GitLab sets by itself. */
-export function gitlabSteps(variables: Readonly<Record<string, string>>): readonly ShellStep[] {
-  const job = Object.values(parse(template(GITLAB)) as Record<string, GitLabJob>)[0]!;
-  const own = Object.entries(job.variables ?? {}).map(([name, text]) => [
-    name,
-    text.replaceAll(/\$(\w+)/g, (_, named: string) => variables[named] ?? ""),
-  ]);
-  return [{ script: job.script.join("\n"), variables: Object.fromEntries(own) as Record<string, string> }];
+/** The jobs of a GitLab template: one shell each runs its lines. `variables` are those that GitLab sets by itself. */
+export function gitlabSteps(file: string, variables: Readonly<Record<string, string>>): readonly ShellStep[] {
+  const jobs = Object.values(parse(template(file)) as Record<string, GitLabJob>);
+  return jobs.map((job) => {
+    const own = Object.entries(job.variables ?? {}).map(([name, text]) => [
+      name,
+      String(text).replaceAll(/\$(\w+)/g, (_, named: string) => variables[named] ?? ""),
+    ]);
+    return { script: job.script.join("\n"), variables: Object.fromEntries(own) as Record<string, string> };
+  });
 }

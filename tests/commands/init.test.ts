@@ -83,6 +83,9 @@ Variables:
     const template = (name: string): string => readFileSync(join(root, "templates", name), "utf8");
     expect(files[".github/workflows/regenerate-api.yml"]).toBe(template("ci/github-actions.yml"));
     expect(files["ci/routewright.gitlab-ci.yml"]).toBe(template("ci/gitlab-ci.yml"));
+    expect(files[".github/workflows/check-api.yml"]).toBe(template("ci/github-pull-requests.yml"));
+    expect(files["ci/check-api.gitlab-ci.yml"]).toBe(template("ci/gitlab-merge-requests.yml"));
+    expect(files["ci/check.sh"]).toBe(template("ci/check.sh"));
     expect(files["deploy/kubernetes/ramp.yml"]).toBe(template("docker/kubernetes/ramp.yml"));
     expect(files["README.md"]).toBe(undefined);
     expect(statSync(join(repo, "ci/regenerate.sh")).mode & 0o111).toBe(0o111);

@@ -24,11 +24,15 @@ const CI_FILES = {
     ["github-actions.yml", ".github/workflows/regenerate-api.yml"],
     ["regenerate.sh", "ci/regenerate.sh"],
     ["review-request.mjs", "ci/review-request.mjs"],
+    ["github-pull-requests.yml", ".github/workflows/check-api.yml"],
+    ["check.sh", "ci/check.sh"],
   ],
   gitlab: [
     ["gitlab-ci.yml", "ci/routewright.gitlab-ci.yml"],
     ["regenerate.sh", "ci/regenerate.sh"],
     ["review-request.mjs", "ci/review-request.mjs"],
+    ["gitlab-merge-requests.yml", "ci/check-api.gitlab-ci.yml"],
+    ["check.sh", "ci/check.sh"],
   ],
 } as const;
 
