@@ -1,6 +1,7 @@
 /** What the generator shares with the runtime: the endpoint, the tiers, the errors. Light on purpose: it pulls in no library. */
 export { TIERS, TIER_NAMES, isTier, type Tier } from "./model/tier.js";
 export * from "./model/endpoint.js";
+export * from "./model/column-filters.js";
 export { messageOf } from "./model/error-message.js";
 export { ERRORS, type ErrorCode } from "./model/errors.js";
 export { RATE_LIMITS, RATE_WINDOW_SECONDS } from "./model/tier.js";

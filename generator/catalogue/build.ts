@@ -19,6 +19,7 @@ import { canBeNaN, isWideNumber, parseColumnType } from "./column-types/column-t
 import { withExamples } from "./examples.js";
 import { lineageOf, withInheritedPrivacy } from "./lineage.js";
 import { granularityRank, pathOf } from "./path.js";
+import { querySettingsOf } from "./query-settings.js";
 import type { ApiSettings } from "./settings.js";
 import { hasResource, isPublished, type ModelTags, readTags } from "./tags.js";
 import { upstreamNodesOf } from "./upstream-nodes.js";
@@ -190,6 +191,7 @@ function endpointOf(model: Model, tags: ModelTags, settings: ApiSettings, contex
     })),
     ...(model.routewright["numbers"] === "string" && { numbers: "string" as const }),
     ...settings,
+    ...querySettingsOf(model),
     parameters: settings.parameters.map((parameter) => withValues(parameter, model)),
     deprecationDate: model.deprecationDate,
     successor: null,

@@ -1,4 +1,4 @@
-import { TIERS } from "@routewright/runtime/model";
+import { COLUMN_FILTER_TYPES, TIERS } from "@routewright/runtime/model";
 
 const text = { type: "string" } as const;
 const textOrNull = { type: ["string", "null"] } as const;
@@ -80,6 +80,7 @@ const endpoint = record(
     methods: { type: "array", items: { enum: ["GET", "POST"] }, minItems: 1 },
     legacy: flag,
     parameters: { type: "array", items: parameter },
+    filters: { type: "array", items: record({ column: text, type: { enum: COLUMN_FILTER_TYPES } }) },
     allowUnfiltered: flag,
     requireAnyOf: texts,
     pagination: { anyOf: [pagination, { type: "null" }] },
@@ -92,7 +93,7 @@ const endpoint = record(
     successor: textOrNull,
     upstreamNodes: { anyOf: [texts, { type: "null" }] },
   },
-  ["numbers"],
+  ["numbers", "filters"],
 );
 
 const skipped = record({

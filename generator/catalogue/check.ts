@@ -7,6 +7,7 @@ import { validateRules } from "./meta-api/rules.js";
 import type { MetaApi } from "./meta-api/schema.js";
 import { unknownKeys, unknownKeysOf, validateShape, type ValidationError } from "./meta-api/validate.js";
 import { pathOf, pathProblems } from "./path.js";
+import { querySettingsOf, querySettingsProblems } from "./query-settings.js";
 import { type ApiSettings, LEGACY, settingsOf } from "./settings.js";
 import { isMisspelledTier, type ModelTags, tierTags } from "./tags.js";
 
@@ -30,6 +31,7 @@ export function isExcluded(model: Model): boolean {
 /** Finds all problems of a published model: in its tags, its relation and its `meta.api`. */
 export function checkModel(model: Model, tags: ModelTags): CheckedModel {
   const { api, errors } = checkApi(model);
+  const settings = api === null ? (model.api === null ? LEGACY : null) : settingsOf(api);
   const pathErrors = pathProblems(tags);
   const problems: Problem[] = [
     ...pathErrors.map((problem) => ({ model: model.uniqueId, path: "$.tags", ...problem })),
@@ -40,11 +42,12 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
     ...timezoneProblems(model),
     ...numbersProblems(model),
     ...relationProblems(model),
+    ...querySettingsProblems(model, settings),
     ...errors.map((error) => problemOf(model, error)),
   ];
   return {
     path: pathErrors.length > 0 ? null : pathOf(tags),
-    settings: problems.length > 0 ? null : api === null ? LEGACY : settingsOf(api),
+    settings: problems.length > 0 ? null : settings,
     descriptions: descriptionsOf(api),
     problems,
     warnings: [
@@ -200,7 +203,11 @@ function checkApi(model: Model): { api: MetaApi | null; errors: readonly Validat
   if (model.api === null) return { api: null, errors: [] };
   // An empty `meta.api:` is an empty record, not a legacy model (generator/README.md, meta.api).
   const shape = validateShape(model.api.value ?? {});
-  const errors = [...shape.errors, ...(shape.valid ? validateRules(shape.valid, model.columns) : [])];
+  const hasFilters = querySettingsOf(model).filters !== undefined;
+  const errors = [
+    ...shape.errors,
+    ...(shape.valid ? validateRules(shape.valid, model.columns, hasFilters) : []),
+  ];
   return { api: errors.length === 0 ? (shape.valid as MetaApi) : null, errors };
 }
 

@@ -143,9 +143,11 @@ function withoutNull(type: ColumnType): string {
   }
 }
 
+const FIELD_TYPES = { text: "str", integer: "int", number: "int | float | Decimal | str" } as const;
+
 function fieldType({ type, isList }: QueryField): string {
   const value =
-    type === "text" ? "str" : type === "integer" ? "int" : `Literal[${type.oneOf.map(literal).join(", ")}]`;
+    typeof type === "object" ? `Literal[${type.oneOf.map(literal).join(", ")}]` : FIELD_TYPES[type];
   return isList ? `${value} | Sequence[${value}]` : value;
 }
 

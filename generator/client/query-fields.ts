@@ -1,4 +1,4 @@
-import type { Endpoint, Parameter } from "@routewright/runtime/model";
+import { columnParameters, type Endpoint, type Parameter } from "@routewright/runtime/model";
 import type { CatalogueEntry } from "../catalogue/catalogue.js";
 import { parseColumnType } from "../catalogue/column-types/column-type.js";
 import { HIDDEN } from "../manifest/strings.js";
@@ -6,7 +6,8 @@ import { HIDDEN } from "../manifest/strings.js";
 /** A field of a query: a declared parameter, or one of pagination and sorting. */
 export interface QueryField {
   readonly name: string;
-  readonly type: "text" | "integer" | { readonly oneOf: readonly string[] };
+  /** A `number` may be written as a text, which keeps all of its digits. */
+  readonly type: "text" | "integer" | "number" | { readonly oneOf: readonly string[] };
   /** Whether it also takes several values. */
   readonly isList: boolean;
   readonly description: string;
@@ -20,7 +21,24 @@ export function queryFieldsOf({ endpoint, documentation }: CatalogueEntry): read
     isList: parameter.operator === "IN",
     description: describe(parameter, documentation.parameters.get(parameter.name) ?? ""),
   }));
-  return [...parameters, ...pageFields(endpoint), ...sortFields(endpoint)];
+  return [...parameters, ...columnFields(endpoint), ...pageFields(endpoint), ...sortFields(endpoint)];
+}
+
+/** A field per operator of a filtered column, named as in a query string. */
+function columnFields({ filters = [] }: Endpoint): readonly QueryField[] {
+  return filters.flatMap((filter) =>
+    columnParameters(filter).map(({ name, column, operator }) => ({
+      name,
+      type:
+        operator === "null" || filter.type === "boolean"
+          ? { oneOf: ["true", "false"] }
+          : filter.type === "integer" || filter.type === "number"
+            ? ("number" as const)
+            : ("text" as const),
+      isList: operator === "IN",
+      description: `Filters by ${column}.`,
+    })),
+  );
 }
 
 /** A parameter with `case` accepts its values in any letter case, which a union cannot express. */

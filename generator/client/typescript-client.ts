@@ -98,9 +98,10 @@ function block(name: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [`    ${name}: Record<never, never>;`] : [`    ${name}: {`, ...lines, "    };"];
 }
 
+const FIELD_TYPES = { text: "string", integer: "number", number: "number | string" } as const;
+
 function fieldType({ type, isList }: QueryField): string {
-  const value =
-    type === "text" ? "string" : type === "integer" ? "number" : type.oneOf.map(literal).join(" | ");
+  const value = typeof type === "object" ? type.oneOf.map(literal).join(" | ") : FIELD_TYPES[type];
   return isList ? `${value} | readonly (${value})[] | undefined` : `${value} | undefined`;
 }
 

@@ -116,6 +116,12 @@ export const KINDS = {
     "Parameter takes a list",
     "A single value selects the same rows; only a value that holds a comma is now read as several.",
   ),
+  "filter-added": compatible("Column can be filtered", "No call depends on it."),
+  "filter-removed": breaking("Column can no longer be filtered", "Calls that filter by it get 400."),
+  "filter-type-changed": breaking(
+    "Type of a filtered column changed",
+    "Values or operators that fitted the earlier type get 400.",
+  ),
   "parameter-values-narrowed": breaking(
     "Parameter accepts fewer values",
     "Values that do not fit the column's new type or its accepted values get 400.",

@@ -20,8 +20,29 @@ export function compareParameters(base: Endpoint, head: Endpoint): readonly Diff
           ];
     }),
     ...head.parameters.filter(({ name }) => !known.has(name)).map(addition),
+    ...compareFilters(base, head),
     ...compareUnfiltered(base, head),
     ...compareRequired(base, head, renamed),
+  ];
+}
+
+/** The columns that callers filter by. */
+function compareFilters(
+  { filters: base = [] }: Endpoint,
+  { filters: head = [] }: Endpoint,
+): readonly Difference[] {
+  const [before, after] = [base, head].map((list) => new Map(list.map(({ column, type }) => [column, type])));
+  const removed = base.filter(({ column }) => !after?.has(column));
+  return [
+    ...removed.map(
+      ({ column, type }) => ({ kind: "filter-removed", subject: column, before: type }) as const,
+    ),
+    ...head.flatMap(({ column, type }): Difference[] => {
+      const known = before?.get(column);
+      if (known === undefined) return [{ kind: "filter-added", subject: column, after: type }];
+      const isSame = known === type || (known === "integer" && type === "number");
+      return isSame ? [] : [{ kind: "filter-type-changed", subject: column, before: known, after: type }];
+    }),
   ];
 }
 
@@ -147,12 +168,15 @@ interface Access {
   readonly text: string;
 }
 
-function accessTo({ allowUnfiltered, requireAnyOf, parameters, columns }: Endpoint): Access {
+function accessTo({ allowUnfiltered, requireAnyOf, parameters, filters = [], columns }: Endpoint): Access {
+  const [filter] = requireAnyOf.length === 0 ? filters.filter(({ type }) => type !== "uuid") : [];
   if (allowUnfiltered && requireAnyOf.length === 0)
     return { level: 2, subject: "allow_unfiltered", text: "no filter needed" };
   const sufficient =
     requireAnyOf.length === 0 ? parameters : parameters.filter(({ name }) => requireAnyOf.includes(name));
   const open = sufficient.find((parameter) => canMatchAll(parameter, columns));
+  if (open === undefined && filter !== undefined)
+    return { level: 1, subject: filter.column, text: `a range of ${filter.column} can match all rows` };
   return open === undefined
     ? { level: 0, subject: "allow_unfiltered", text: "a known value needed" }
     : { level: 1, subject: open.name, text: `${open.name} can match all rows` };

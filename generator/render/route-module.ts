@@ -4,6 +4,7 @@ import {
   type Endpoint,
   type Filter,
   GENERATED_SCHEMA_VERSION,
+  operatorsOf,
   type Parameter,
 } from "@routewright/runtime/model";
 import type * as TsMorph from "ts-morph";
@@ -130,7 +131,20 @@ function queryMembers({ endpoint, documentation }: CatalogueEntry): Member[] {
       description ? `${description}: ${filter}` : filter,
     );
   });
-  return [...parameters, ...pageMembers(endpoint), ...sortMembers(endpoint)];
+  return [...parameters, ...filterMembers(endpoint), ...pageMembers(endpoint), ...sortMembers(endpoint)];
+}
+
+/** A property per filtered column, as in the body of a POST. */
+function filterMembers({ filters = [] }: Endpoint): Member[] {
+  return filters.map(({ column, type }) => {
+    const isNumber = type === "integer" || type === "number";
+    const value = isNumber ? "number | string" : type === "boolean" ? "boolean" : "string";
+    const members = operatorsOf(type).map((operator) => {
+      if (operator === "null") return "null?: boolean";
+      return operator === "in" ? `in?: readonly (${value})[]` : `${operator}?: ${value}`;
+    });
+    return optional(column, `{ ${members.join("; ")} }`, `Filter: \`${column}\` compared with a value.`);
+  });
 }
 
 /** A parameter with `case` accepts its values in any letter case, which a union cannot express. */
@@ -191,6 +205,10 @@ function declarationOf(endpoint: Endpoint): Properties {
     [
       "parameters",
       legacy ? undefined : new Properties(parameters.map((item) => [item.name, parameterValue(item)])),
+    ],
+    [
+      "filters",
+      endpoint.filters && new Properties(endpoint.filters.map(({ column, type }) => [column, type])),
     ],
     ["allowUnfiltered", legacy ? undefined : endpoint.allowUnfiltered],
     ["requireAnyOf", unlessEmpty(endpoint.requireAnyOf)],

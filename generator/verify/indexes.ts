@@ -45,7 +45,9 @@ function unplannable(entry: CatalogueEntry, message: string): Mismatch {
 
 async function verifyFilters(entry: CatalogueEntry, query: RunQuery): Promise<readonly Mismatch[]> {
   const unindexed = new Map<string, string[]>();
-  for (const parameter of entry.endpoint.parameters) {
+  const { parameters, filters = [] } = entry.endpoint;
+  const columns = filters.map(({ column }) => ({ name: `${column}[…]`, column, operator: "=" }) as const);
+  for (const parameter of [...parameters, ...columns]) {
     if (await hasIndex(parameter, entry, query)) continue;
     unindexed.set(parameter.column, [...(unindexed.get(parameter.column) ?? []), parameter.name]);
   }
@@ -106,7 +108,9 @@ async function estimatedRows(entry: CatalogueEntry, query: RunQuery): Promise<nu
   return (await explain(`SELECT 1 FROM ${relationOf(entry)}`, query))["Plan Rows"] ?? 0;
 }
 
-async function hasIndex(parameter: Parameter, entry: CatalogueEntry, query: RunQuery): Promise<boolean> {
+type Comparison = Pick<Parameter, "column" | "operator">;
+
+async function hasIndex(parameter: Comparison, entry: CatalogueEntry, query: RunQuery): Promise<boolean> {
   await query(
     `PREPARE routewright_verify AS SELECT 1 FROM ${relationOf(entry)} WHERE ${conditionOf(parameter)}`,
   );
@@ -118,10 +122,10 @@ async function hasIndex(parameter: Parameter, entry: CatalogueEntry, query: RunQ
 }
 
 /** The comparison in a request's SQL, in the column's own type (runtime/README.md, Requests). */
-function conditionOf(parameter: Parameter): string {
+function conditionOf(parameter: Comparison): string {
   const { column, operator } = parameter;
-  const folded = ("case" in parameter && parameter.case) || null;
-  const left = folded === null ? identifier(column) : `${folded}(${identifier(column)})`;
+  const folded = "case" in parameter ? (parameter.case as string | undefined) : undefined;
+  const left = folded === undefined ? identifier(column) : `${folded}(${identifier(column)})`;
   switch (operator) {
     case "=":
     case "ILIKE":

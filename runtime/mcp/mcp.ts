@@ -78,7 +78,7 @@ const TOOLS = [
         parameters: {
           type: "object",
           description:
-            "The endpoint's own parameters, and where it has them offset, sort_by and sort_direction. A list: several values.",
+            "The endpoint's own parameters, `column[operator]` for its filters, and where it has them offset, sort_by and sort_direction. A list: several values.",
           additionalProperties: {
             anyOf: [
               { type: ["string", "number", "boolean"] },

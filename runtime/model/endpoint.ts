@@ -38,8 +38,38 @@ export type Filter =
       readonly values?: readonly string[];
     };
 
+/** Operators of a column filter that compare in the column's type. Rows without a value match none of them. */
+export type Comparison = "ne" | "gt" | "gte" | "lt" | "lte";
+
 /** A declared parameter: its name, the column it filters, and how. */
 export type Parameter = Filter & { readonly name: string; readonly column: string };
+
+/** A parameter that filters: a declared one, or an operator of a filtered column. */
+export type FilterParameter =
+  | Parameter
+  | ((
+      | { readonly operator: Comparison; readonly type: "value" }
+      | { readonly operator: "null"; readonly type: "boolean" }
+    ) & { readonly name: string; readonly column: string });
+
+/** What the values of a filtered column are: it decides the operators. */
+export type ColumnFilterType = (typeof COLUMN_FILTER_TYPES)[number];
+
+export const COLUMN_FILTER_TYPES = [
+  "integer",
+  "number",
+  "date",
+  "date-time",
+  "text",
+  "boolean",
+  "uuid",
+] as const;
+
+/** A column that callers filter by: `?amount_usd[gte]=10` (generator/README.md, Queries). */
+export interface ColumnFilter {
+  readonly column: string;
+  readonly type: ColumnFilterType;
+}
 
 /** Page sizes of an endpoint, in rows (generator/README.md, meta.api). */
 export interface Pagination {
@@ -85,7 +115,9 @@ export interface Endpoint {
   /** True for a model without `meta.api`: the whole table, without parameters. */
   readonly legacy: boolean;
   readonly parameters: readonly Parameter[];
-  /** When false, a request must carry at least one declared parameter. */
+  /** Columns that callers filter by with operators; none when absent. */
+  readonly filters?: readonly ColumnFilter[];
+  /** When false, a request must carry at least one parameter that filters. */
   readonly allowUnfiltered: boolean;
   /** When not empty, a request must carry at least one of these parameters. */
   readonly requireAnyOf: readonly string[];

@@ -34,6 +34,12 @@ export const ERRORS = {
     detail: "Unsupported body fields: {names}",
     when: "a body field is not declared; several are listed alphabetically",
   },
+  filterOperator: {
+    status: 400,
+    detail:
+      "Filter '{name}' needs one of the operators {operators}: '{name}[eq]' in a query string, an object in a body.",
+    when: "a column of `meta.routewright.filters` is sent without an operator, or with one that its type does not have",
+  },
   filterRequired: {
     status: 400,
     detail: "At least one business filter is required for this endpoint.",

@@ -1,13 +1,17 @@
 import { hash } from "node:crypto";
-import type { Column, Filter, Relation, SortKey } from "./endpoint.js";
+import type { Column, FilterParameter, Relation, SortKey } from "./endpoint.js";
 
-/** One filter of a request: a declared parameter with its value. */
-export type Condition = Filter & {
-  /** The parameter's name. */
-  readonly name: string;
-  readonly column: string;
+/** One filter of a request: a parameter with its value. */
+export type Condition = FilterParameter & {
   readonly value: string | readonly string[];
+  /** Of the declared column. */
+  readonly timezone?: string;
 };
+
+/** Whether a filter compares with values of its column's type. */
+export function isTyped(operator: Condition["operator"]): boolean {
+  return operator !== "ILIKE" && operator !== ">=" && operator !== "<=" && operator !== "null";
+}
 
 /** A range of the sorted rows. */
 export interface Page {
@@ -63,11 +67,11 @@ export function queryKey({ relation: [schema, name], selection, format, timeoutM
   let key = `${schema}\0${name}\0${format}\0${String(timeoutMs)}\0${columnsKey(selection.columns)}`;
   if (page !== null)
     key += `\0${String(page.limit)} ${String(page.offset)}${page.envelope === true ? " +" : ""}`;
-  for (const { column, operator, value, ...filter } of conditions) {
+  for (const { column, operator, value, timezone = "", ...filter } of conditions) {
     const letterCase = "case" in filter ? (filter.case ?? "") : "";
     // The number of values delimits the list.
     const values = typeof value === "string" ? value : `${String(value.length)}\0${value.join("\0")}`;
-    key += `\0\0${column}\0${operator}\0${letterCase}\0${values}`;
+    key += `\0\0${column}\0${operator}\0${letterCase}\0${timezone}\0${values}`;
   }
   for (const [column, direction] of sort) key += `\0\0\0${column}\0${direction}`;
   return key;

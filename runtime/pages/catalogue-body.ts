@@ -38,6 +38,8 @@ export interface CatalogueEndpoint {
   readonly columns: readonly CatalogueColumn[];
   /** Null for an endpoint that takes no parameters at all. */
   readonly parameters: readonly CatalogueParameter[] | null;
+  /** Columns that callers filter by, with their operators: `amount_usd[gte]`. */
+  readonly filters?: readonly { readonly column: string; readonly operators: readonly string[] }[];
   /** At least one of these is required; empty: none. */
   readonly require_any_of: readonly string[];
   readonly pagination: {

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { operatorsOf } from "../model/column-filters.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { allows, type Tier, TIERS } from "../model/tier.js";
 import type {
@@ -191,6 +192,9 @@ function endpointOf(
     methods,
     columns: columnsOf(endpoint, record),
     parameters: legacy ? null : parametersOf(endpoint, record),
+    ...(endpoint.filters && {
+      filters: endpoint.filters.map(({ column, type }) => ({ column, operators: operatorsOf(type) })),
+    }),
     require_any_of: requiredOf(endpoint),
     pagination: pagination && {
       default_limit: pagination.defaultLimit,
@@ -234,9 +238,14 @@ function parametersOf(
   });
 }
 
-function requiredOf({ requireAnyOf, allowUnfiltered, parameters }: Endpoint): readonly string[] {
+function requiredOf({
+  requireAnyOf,
+  allowUnfiltered,
+  parameters,
+  filters = [],
+}: Endpoint): readonly string[] {
   if (requireAnyOf.length > 0 || allowUnfiltered) return requireAnyOf;
-  return parameters.map(({ name }) => name);
+  return [...parameters.map(({ name }) => name), ...filters.map(({ column }) => column)];
 }
 
 /** Number of endpoints of each higher tier. */

@@ -1,6 +1,7 @@
 import type { RequestHandler } from "express";
 import type { Tier } from "../model/tier.js";
 import {
+  type ColumnFilterType,
   type Direction,
   type Endpoint,
   type Filter,
@@ -31,6 +32,8 @@ export interface Declaration<Query, Row> {
   readonly numbers?: "string";
   readonly methods?: readonly Method[];
   readonly parameters?: { readonly [Name in keyof Query & string]?: DeclaredParameter<Row> };
+  /** Columns that callers filter by with operators. */
+  readonly filters?: { readonly [Name in keyof Row & string]?: ColumnFilterType };
   readonly allowUnfiltered?: boolean;
   readonly requireAnyOf?: readonly (keyof Query & string)[];
   readonly pagination?: Pagination;
@@ -150,6 +153,12 @@ function endpointOf<Query, Row>(declaration: Declaration<Query, Row>): Endpoint 
     parameters: Object.entries(parameters ?? {}).map(
       ([name, filter]) => ({ name, ...(filter as Filter) }) as Parameter,
     ),
+    ...(declaration.filters && {
+      filters: Object.entries<ColumnFilterType>(declaration.filters as never).map(([column, type]) => ({
+        column,
+        type,
+      })),
+    }),
     allowUnfiltered: declaration.allowUnfiltered ?? parameters === undefined,
     requireAnyOf: declaration.requireAnyOf ?? [],
     pagination: declaration.pagination ?? null,

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
+import { filterParameters } from "../model/column-filters.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import type { ResolvedQuery } from "../model/query.js";
@@ -17,6 +18,7 @@ import {
   readParameters,
   resolveDefaultQuery,
   resolveQuery,
+  withOperators,
 } from "../request/resolve-query.js";
 import { formatOf } from "../response/content-negotiation.js";
 import { versionTag } from "../response/entity-tag.js";
@@ -149,8 +151,9 @@ function routeOf(endpoint: Endpoint): HttpRoute<DataRequest> {
 
 async function answer(context: DataContext, endpoint: Endpoint): Promise<Outcome> {
   const { gateway, request, caller } = context;
-  const fields = await readFields(request);
-  if (fields === null) return NO_ROWS;
+  const sent = await readFields(request);
+  if (sent === null) return NO_ROWS;
+  const fields = isHttpError(sent) ? sent : withOperators(endpoint, sent);
   if (isHttpError(fields)) return fields;
   const format = formatOf(request, endpoint);
   const options = {
@@ -206,12 +209,14 @@ async function sendRows(
 /** Filters by key columns read fewer rows; those in the request are to be narrowed. */
 function tooManyRows(
   { rows, limit, columns }: TooManyRows,
-  { parameters }: Endpoint,
+  endpoint: Endpoint,
   { selection }: ResolvedQuery,
   tier: Tier,
 ): HttpError {
   const used = new Set(selection.conditions.map(({ name }) => name));
-  const helpful = parameters.filter(({ column }) => columns.includes(column)).map(({ name }) => name);
+  const helpful = filterParameters(endpoint)
+    .filter(({ column, operator }) => columns.includes(column) && operator !== "ne" && operator !== "null")
+    .map(({ name }) => name);
   const unused = helpful.filter((name) => !used.has(name));
   const advice =
     unused.length > 0

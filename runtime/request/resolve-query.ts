@@ -6,11 +6,13 @@ import {
   type Page,
   queryKey,
 } from "../model/query.js";
+import { filterParameters, operatorsOf } from "../model/column-filters.js";
 import {
+  type ColumnFilter,
   type Endpoint,
   PAGE_FIELDS,
   SORT_FIELDS,
-  type Parameter,
+  type FilterParameter,
   type Pagination,
   type Direction,
   type SortKey,
@@ -55,6 +57,28 @@ export function resolveDefaultQuery(endpoint: Endpoint, options: ResponseOptions
   return resolved;
 }
 
+/** The fields of a body with one field per operator: `{"amount_usd": {"gte": 10}}` is `amount_usd[gte]`, as in a query string. */
+export function withOperators({ filters = [] }: Endpoint, fields: RawFields): Result<RawFields> {
+  if (filters.length === 0) return fields;
+  const columns = new Map(filters.map((filter) => [filter.column, filter]));
+  const flat = new Map<string, RawValue>();
+  for (const [name, raw] of fields) {
+    const filter = columns.get(name);
+    if (filter === undefined || raw.from === "query") {
+      const isFlat = raw.from === "body" && filters.some(({ column }) => isMeantFor(column, name));
+      if (isFlat) return httpError("unsupportedBody", { names: name });
+      flat.set(name, raw);
+      continue;
+    }
+    const { value } = raw;
+    if (value === null) continue;
+    if (typeof value !== "object" || Array.isArray(value)) return operatorError(filter);
+    for (const [operator, each] of Object.entries(value))
+      flat.set(`${name}[${operator}]`, { from: "body", value: each });
+  }
+  return flat;
+}
+
 /**
  * Checks the parameters of a request in this order: names, values, required filters, page, sort. Returns the first
  * error (runtime/README.md, Requests).
@@ -74,45 +98,52 @@ export function readParameters(
   if (isHttpError(page)) return page;
   const sort = readSort(endpoint, fields);
   if (isHttpError(sort)) return sort;
-  return { columns: endpoint.columns, conditions: conditions.list, sort: sort.keys, page };
+  return { columns: endpoint.columns, conditions, sort: sort.keys, page };
 }
 
 function unknownNames(endpoint: Endpoint, fields: RawFields, source: "query" | "body"): HttpError | null {
   if (fields.size === 0) return null;
-  if (endpoint.legacy) return httpError("legacyParameters");
   const unknown = [...fields.keys()].filter((name) => !isKnown(endpoint, name));
   if (unknown.length === 0) return null;
+  const filter = endpoint.filters?.find(({ column }) => unknown.some((name) => isMeantFor(column, name)));
+  if (filter) return operatorError(filter);
+  if (endpoint.legacy) return httpError("legacyParameters");
   const names = unknown.sort().join(", ");
   return source === "query"
     ? httpError("unsupportedQuery", { names })
     : httpError("unsupportedBody", { names });
 }
 
-/** Sort fields are known everywhere: an endpoint that cannot sort has an error of its own for them. */
-function isKnown({ parameters, pagination }: Endpoint, name: string): boolean {
-  if (parameters.some((parameter) => parameter.name === name)) return true;
-  if ((SORT_FIELDS as readonly string[]).includes(name)) return true;
+/** Whether a name is a filtered column without an operator, or with one that it does not have. */
+function isMeantFor(column: string, name: string): boolean {
+  return name === column || name.startsWith(`${column}[`);
+}
+
+function operatorError({ column, type }: ColumnFilter): HttpError {
+  const operators = operatorsOf(type).join(", ");
+  return httpError("filterOperator", { name: column, operators });
+}
+
+/** Sort fields are known everywhere but without `meta.api`: an endpoint that cannot sort has an error of its own for them. */
+function isKnown(endpoint: Endpoint, name: string): boolean {
+  const { legacy, pagination } = endpoint;
+  if (filterParameters(endpoint).some((parameter) => parameter.name === name)) return true;
+  if ((SORT_FIELDS as readonly string[]).includes(name)) return !legacy;
   return pagination !== null && (PAGE_FIELDS as readonly string[]).includes(name);
 }
 
-interface Conditions {
-  readonly list: readonly Condition[];
-  /** Names of the parameters that are present. */
-  readonly present: readonly string[];
-}
-
-function readConditions({ parameters }: Endpoint, fields: RawFields): Result<Conditions> {
-  const list: Condition[] = [];
-  const present: string[] = [];
-  for (const parameter of parameters) {
+function readConditions(endpoint: Endpoint, fields: RawFields): Result<readonly Condition[]> {
+  const conditions: Condition[] = [];
+  if (fields.size === 0) return conditions;
+  for (const parameter of filterParameters(endpoint)) {
     const raw = fields.get(parameter.name);
     const condition = raw && readCondition(parameter, raw);
     if (!condition) continue;
     if (isHttpError(condition)) return condition;
-    list.push(condition);
-    present.push(parameter.name);
+    const { timezone } = endpoint.columns.find(({ name }) => name === parameter.column) ?? {};
+    conditions.push(timezone === undefined ? condition : { ...condition, timezone });
   }
-  return { list, present };
+  return conditions;
 }
 
 /** Longest value and longest list, where the parameter sets no `max_length` or `max_items`. */
@@ -120,7 +151,7 @@ const DEFAULT_MAX_LENGTH = 1000;
 const DEFAULT_MAX_ITEMS = 1000;
 
 /** Null when the parameter is absent, or its value empty. */
-function readCondition(parameter: Parameter, raw: RawValue): Result<Condition> | null {
+function readCondition(parameter: FilterParameter, raw: RawValue): Result<Condition> | null {
   const { name } = parameter;
   const value = parameter.operator === "IN" ? readList(name, raw) : readSingle(name, raw);
   if (value === null) return null;
@@ -130,7 +161,16 @@ function readCondition(parameter: Parameter, raw: RawValue): Result<Condition> |
   switch (parameter.operator) {
     case "=":
     case "IN":
+    case "ne":
+    case "gt":
+    case "gte":
+    case "lt":
+    case "lte":
       return { ...parameter, value };
+    case "null":
+      return value === "true" || value === "false"
+        ? { ...parameter, value }
+        : httpError("valueNotBoolean", { name });
     case "ILIKE":
       return { ...parameter, value: likePattern(value as string) };
     case ">=":
@@ -139,7 +179,7 @@ function readCondition(parameter: Parameter, raw: RawValue): Result<Condition> |
   }
 }
 
-function checkTexts(parameter: Parameter, texts: readonly string[]): HttpError | null {
+function checkTexts(parameter: FilterParameter, texts: readonly string[]): HttpError | null {
   const { name } = parameter;
   const maxItems = "maxItems" in parameter ? (parameter.maxItems ?? DEFAULT_MAX_ITEMS) : DEFAULT_MAX_ITEMS;
   const maxLength =
@@ -154,7 +194,7 @@ function checkTexts(parameter: Parameter, texts: readonly string[]): HttpError |
 }
 
 /** As the database compares: numbers by their value, with `case` in any letter case. */
-function isAccepted(text: string, values: readonly string[], parameter: Parameter): boolean {
+function isAccepted(text: string, values: readonly string[], parameter: FilterParameter): boolean {
   if (values.includes(text)) return true;
   if (/^[+-]?\d+$/.test(text))
     return values.some(
@@ -173,11 +213,34 @@ function likePattern(value: string): string {
 
 function missingFilter(
   { allowUnfiltered, requireAnyOf }: Endpoint,
-  { present }: Conditions,
+  conditions: readonly Condition[],
 ): HttpError | null {
-  if (!allowUnfiltered && present.length === 0) return httpError("filterRequired");
-  if (requireAnyOf.length === 0 || requireAnyOf.some((name) => present.includes(name))) return null;
+  if (!allowUnfiltered && !conditions.some((condition) => isNarrowing(condition, conditions)))
+    return httpError("filterRequired");
+  if (requireAnyOf.length === 0 || conditions.some(({ name }) => requireAnyOf.includes(name))) return null;
   return httpError("anyOfRequired", { names: requireAnyOf.join(", ") });
+}
+
+/** Whether a filter satisfies `allow_unfiltered: false`: a column's `[ne]`, `[null]=false` and open range exclude next to nothing. */
+function isNarrowing(condition: Condition, conditions: readonly Condition[]): boolean {
+  const { operator, column, value } = condition;
+  switch (operator) {
+    case "ne":
+    case "lt":
+    case "lte":
+      return false;
+    case "gt":
+    case "gte":
+      return conditions.some((other) => other.column === column && isUpperBound(other));
+    case "null":
+      return value === "true";
+    default:
+      return true;
+  }
+}
+
+function isUpperBound({ operator }: Condition): boolean {
+  return operator === "lt" || operator === "lte";
 }
 
 /** The largest exact integer of JSON. */

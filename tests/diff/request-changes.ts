@@ -4,10 +4,12 @@ import {
   field,
   parameter,
   requires,
+  routewright,
   row,
   type Row,
   sunset,
   tag,
+  type,
   unfiltered,
 } from "./feature-model.js";
 
@@ -69,6 +71,30 @@ export const REQUEST_CHANGES: readonly Row[] = [
     api((settings) => (settings.methods = ["GET"])),
     "breaking method-removed POST",
     "compatible method-added POST",
+  ),
+  // Filtered columns.
+  row(
+    "a column can be filtered",
+    routewright({ filters: ["amount"] }),
+    "compatible filter-added amount",
+    "breaking filter-removed amount",
+  ),
+  row(
+    "a filtered column becomes a number of another kind",
+    type("quantity", "numeric(20,4)"),
+    "breaking column-retyped quantity",
+    ["breaking filter-type-changed quantity", "breaking column-scale-lowered quantity"],
+    routewright({ filters: ["quantity"] }),
+  ),
+  row(
+    "a range of a column can match all rows where a known value was needed",
+    routewright({ filters: ["amount"] }),
+    ["exposing unfiltered-allowed amount", "compatible filter-added amount"],
+    "breaking filter-removed amount",
+    all(
+      unfiltered(false),
+      api((settings) => (settings.parameters = settings.parameters.slice(0, 1))),
+    ),
   ),
   // Parameters.
   row(

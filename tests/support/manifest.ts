@@ -4,6 +4,8 @@ export interface TestModel {
   readonly tags: readonly string[];
   /** `meta.api`; absent for a legacy model. */
   readonly api?: unknown;
+  /** `meta.routewright`. */
+  readonly routewright?: unknown;
   /** Column name → type text. */
   readonly columns?: Readonly<Record<string, string | null>>;
   readonly schema?: string;
@@ -34,6 +36,7 @@ function nodeOf({
   name,
   tags,
   api,
+  routewright,
   columns = {},
   schema = "analytics",
   description = "",
@@ -56,6 +59,10 @@ function nodeOf({
         { name: column, data_type: type, description: "" },
       ]),
     ),
-    config: { tags, meta: api === undefined ? {} : { api }, ...(materialized && { materialized }) },
+    config: {
+      tags,
+      meta: { ...(api !== undefined && { api }), ...(routewright !== undefined && { routewright }) },
+      ...(materialized && { materialized }),
+    },
   };
 }

@@ -11,7 +11,11 @@ type ValidParameter = ValidPart<MetaParameter>;
  * The rules about several values of a `meta.api`, or about its model's columns (generator/README.md, meta.api). Invalid
  * values are absent: `validateShape` reports them.
  */
-export function validateRules(api: ValidPart<MetaApi>, columns: readonly TypedColumn[]): ValidationError[] {
+export function validateRules(
+  api: ValidPart<MetaApi>,
+  columns: readonly TypedColumn[],
+  hasFilters: boolean,
+): ValidationError[] {
   const parameters = (api.parameters ?? []).map((parameter) => parameter ?? {});
   const names = columns.map(({ name }) => name);
   const unknown = (column: string | undefined, at: string): ValidationError[] =>
@@ -33,7 +37,7 @@ export function validateRules(api: ValidPart<MetaApi>, columns: readonly TypedCo
     ...(api.sort ?? []).flatMap((key, i) => unordered(key?.column, `sort[${String(i)}].column`)),
     ...(api.sortable_fields ?? []).flatMap((column, i) => unordered(column, `sortable_fields[${String(i)}]`)),
     ...undeclaredFilters(api, parameters),
-    ...missingFilters(api),
+    ...(hasFilters ? [] : missingFilters(api)),
     ...(api.pagination ? swappedLimits(api.pagination) : []),
   ];
 }

@@ -1,4 +1,4 @@
-import type { LetterCase, Parameter } from "@routewright/runtime/model";
+import { type LetterCase, operatorsOf, type Parameter } from "@routewright/runtime/model";
 import { isEphemeral, isView } from "../../manifest/graph.js";
 import { textOr } from "../../manifest/json.js";
 import { chain, joined, list, plain, sentence, type Sentence } from "../../manifest/strings.js";
@@ -131,12 +131,19 @@ export const unindexedColumn: Check = {
 
 /** Of the fixed sort only the first key counts: the others order its ties. */
 function usesOf({ entry: { endpoint }, apiPath }: LintedEndpoint): readonly ColumnUse[] {
-  const { parameters, sort, sortableFields } = endpoint;
+  const { parameters, filters = [], sort, sortableFields } = endpoint;
   const inOrder = { lookup: "order", letterCase: null } as const;
   return [
     ...parameters.map((parameter, i) => ({
       ...filterUse(parameter),
       path: `${apiPath}.parameters[${String(i)}].column`,
+    })),
+    ...filters.map(({ column, type }, i) => ({
+      column,
+      lookup: operatorsOf(type).includes("gte") ? ("range" as const) : ("equal" as const),
+      letterCase: null,
+      name: `${column}[…]`,
+      path: `$.meta.routewright.filters[${String(i)}]`,
     })),
     ...sort
       .slice(0, 1)

@@ -63,11 +63,11 @@ function titleOf({ resource, granularity, window }: CatalogueEntry): string {
 
 /** The model's description, then the endpoint's rules. */
 function descriptionOf(entry: CatalogueEntry): string {
-  const { legacy, sort, tier, deprecationDate, successor } = entry.endpoint;
+  const { legacy, filters, sort, tier, deprecationDate, successor } = entry.endpoint;
   const required = requiredFilters(entry);
   return paragraphs(
     entry.documentation.description,
-    legacy ? "The whole table. Takes no parameters." : "",
+    legacy && filters === undefined ? "The whole table. Takes no parameters." : "",
     required.length === 0 ? "" : `At least one of these parameters is required: ${codeList(required)}.`,
     sort.length === 0 ? "" : `Sorted by ${codeList(sort.map((key) => key.join(" ")))}.`,
     deprecationDate === null ? "" : `Deprecated: may be removed from ${deprecationDate} on.`,

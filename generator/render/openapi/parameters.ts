@@ -1,13 +1,26 @@
-import type { Method, Pagination, Parameter } from "@routewright/runtime/model";
+import {
+  type ColumnFilter,
+  type ColumnFilterType,
+  type FilterOperator,
+  type Method,
+  operatorsOf,
+  type Pagination,
+  type Parameter,
+} from "@routewright/runtime/model";
 import type { CatalogueEntry, Documentation, Example } from "../../catalogue/catalogue.js";
 import type { Json, JsonMap, JsonRecord } from "./json-text.js";
+
+/** Defaults of `max_length` and `max_items` (generator/README.md, meta.api). */
+const DEFAULT_MAX_LENGTH = 1000;
+const DEFAULT_MAX_ITEMS = 1000;
 
 /** A field of a request: in the query of a GET, in the body of a POST. */
 interface RequestField {
   readonly name: string;
   readonly description: string;
   readonly schema: JsonRecord;
-  readonly isList: boolean;
+  /** How several values are written in a query string. */
+  readonly style?: "form" | "deepObject";
   readonly example?: Json;
 }
 
@@ -17,12 +30,12 @@ interface RequestField {
  */
 export function queryParameters(entry: CatalogueEntry): readonly Json[] {
   const [required, alternative] = requiredFilters(entry);
-  return fieldsOf(entry, "GET").map(({ name, description, schema, isList, example }) => ({
+  return fieldsOf(entry, "GET").map(({ name, description, schema, style, example }) => ({
     name,
     in: "query",
     description,
     ...(name === required && alternative === undefined && { required: true }),
-    ...(isList && { style: "form", explode: true }),
+    ...(style && { style, explode: true }),
     schema,
     ...(example !== undefined && { example }),
   }));
@@ -39,14 +52,17 @@ export function requestBody(entry: CatalogueEntry): JsonRecord {
   if (entry.endpoint.sortableFields.length > 0)
     schema.set("dependentRequired", { sort_direction: ["sort_by"] });
   // Within `allOf`: type generators read a bare `anyOf` as a union of undescribed types.
-  if (required.length > 0) schema.set("allOf", [{ anyOf: required.map((name) => ({ required: [name] })) }]);
+  const alternatives = required.map((name) => ({ required: [name] }));
+  if (required.length > 0) schema.set("allOf", [{ anyOf: alternatives }]);
   return { required: required.length > 0, content: { "application/json": { schema } } };
 }
 
 /** Parameters of which a request must have at least one; empty where it needs none. */
 export function requiredFilters({ endpoint }: CatalogueEntry): readonly string[] {
   if (endpoint.requireAnyOf.length > 0) return endpoint.requireAnyOf;
-  return endpoint.allowUnfiltered ? [] : endpoint.parameters.map(({ name }) => name);
+  if (endpoint.allowUnfiltered) return [];
+  const { parameters, filters = [] } = endpoint;
+  return [...parameters.map(({ name }) => name), ...filters.map(({ column }) => column)];
 }
 
 function property({ description, schema, example }: RequestField): JsonMap {
@@ -58,6 +74,7 @@ function fieldsOf({ endpoint, documentation }: CatalogueEntry, method: Method): 
   const { parameters, pagination, sortableFields } = endpoint;
   return [
     ...parameters.map((parameter) => filterField(parameter, documentation, method)),
+    ...(endpoint.filters ?? []).map((filter) => columnField(filter, method)),
     ...(pagination === null ? [] : pageFields(pagination)),
     ...(sortableFields.length === 0 ? [] : sortFields(sortableFields)),
   ];
@@ -72,8 +89,47 @@ function filterField(
   const description = paragraphs(parameters.get(name) ?? "", filterText(parameter, method));
   const schema = schemaOf(parameter);
   const isList = parameter.type === "string_list";
-  return { name, description, schema, isList, ...exampleOf(parameter, examples.get(column) ?? null) };
+  return {
+    name,
+    description,
+    schema,
+    ...(isList && { style: "form" as const }),
+    ...exampleOf(parameter, examples.get(column) ?? null),
+  };
 }
+
+/** One field per filtered column; its operators are the properties. */
+function columnField({ column, type }: ColumnFilter, method: Method): RequestField {
+  const properties = operatorsOf(type).map(
+    (operator) => [operator, operatorSchema(operator, type, method)] as const,
+  );
+  return {
+    name: column,
+    description: `Filter: \`${column}\` compared with a value, by operator.`,
+    schema: { type: "object", properties: new Map(properties), additionalProperties: false },
+    style: "deepObject",
+  };
+}
+
+/** Serializers of `deepObject` take no lists: in a query string `in` is one text. */
+function operatorSchema(operator: FilterOperator, type: ColumnFilterType, method: Method): JsonRecord {
+  const value = COLUMN_SCHEMAS[type];
+  if (operator === "null") return { type: "boolean" };
+  if (operator !== "in") return value;
+  return method === "GET"
+    ? { type: "string", description: "Values separated by commas." }
+    : { type: "array", items: value, maxItems: DEFAULT_MAX_ITEMS };
+}
+
+const COLUMN_SCHEMAS: Readonly<Record<ColumnFilterType, JsonRecord>> = {
+  integer: { type: ["integer", "string"], pattern: "^[+-]?\\d+$" },
+  number: { type: ["number", "string"], pattern: "^[+-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+-]?\\d+)?$" },
+  date: { type: "string", format: "date" },
+  "date-time": { type: "string", format: "date-time" },
+  text: { type: "string", maxLength: DEFAULT_MAX_LENGTH },
+  boolean: { type: "boolean" },
+  uuid: { type: "string", format: "uuid" },
+};
 
 /** A value that finds the row whose column has the example. */
 function exampleOf(parameter: Parameter, example: Example): Pick<RequestField, "example"> {
@@ -109,10 +165,6 @@ function textSchema(parameter: TextParameter): JsonRecord {
   const { values, maxLength = DEFAULT_MAX_LENGTH } = parameter;
   return { type: "string", maxLength, ...(values && parameter.case === undefined && { enum: values }) };
 }
-
-/** Defaults of `max_length` and `max_items` (generator/README.md, meta.api). */
-const DEFAULT_MAX_LENGTH = 1000;
-const DEFAULT_MAX_ITEMS = 1000;
 
 /** Describes a filter's column and operator. */
 function filterText(parameter: Parameter, method: Method): string {
@@ -154,8 +206,8 @@ function pageFields({ defaultLimit, maxLimit }: Pagination): readonly RequestFie
   const limit = { type: "integer", minimum: 1, maximum: maxLimit, default: defaultLimit };
   const offset = { type: "integer", minimum: 0, maximum: MAX_OFFSET, default: 0 };
   return [
-    { name: "limit", description: "Maximum number of rows.", schema: limit, isList: false },
-    { name: "offset", description: "Rows to skip.", schema: offset, isList: false },
+    { name: "limit", description: "Maximum number of rows.", schema: limit },
+    { name: "offset", description: "Rows to skip.", schema: offset },
   ];
 }
 
@@ -169,13 +221,11 @@ function sortFields(columns: readonly string[]): readonly RequestField[] {
       name: "sort_by",
       description: "Column to sort by, before the fixed order.",
       schema: { type: "string", enum: columns },
-      isList: false,
     },
     {
       name: "sort_direction",
       description: "Direction of `sort_by`. Default ASC. Requires `sort_by`.",
       schema: direction,
-      isList: false,
     },
   ];
 }

@@ -81,8 +81,18 @@ export function addressOf({ endpoint: { path }, method, parameters }: ApiRequest
 /** The JSON body of a POST: lists are arrays, whose values may hold commas. */
 export function bodyOf({ endpoint, parameters }: ApiRequest): Readonly<Record<string, unknown>> {
   const lists = listsOf(endpoint);
-  return Object.fromEntries(
-    Object.entries(parameters).map(([name, values]) => [
+  const names = Object.keys(parameters);
+  const filters = (endpoint.filters ?? []).flatMap(({ column, operators }) => {
+    const given = operators.filter((operator) => names.includes(`${column}[${operator}]`));
+    const values = given.map((operator) => [operator, parameters[`${column}[${operator}]`]?.join(",")]);
+    return given.length === 0 ? [] : [[column, Object.fromEntries(values) as unknown] as const];
+  });
+  const isFilter = (name: string): boolean =>
+    filters.some(([column]) => name.startsWith(`${column}[`) && name.endsWith("]"));
+  const fields = Object.entries(parameters).filter(([name]) => !isFilter(name));
+  return Object.fromEntries([
+    ...filters,
+    ...fields.map(([name, values]): readonly [string, unknown] => [
       name,
       lists.has(name) || values.length > 1
         ? values
@@ -90,7 +100,7 @@ export function bodyOf({ endpoint, parameters }: ApiRequest): Readonly<Record<st
           ? Number(values[0])
           : values[0],
     ]),
-  );
+  ]);
 }
 
 /** The same request with another method: a GET separates the values of a list with commas, a POST does not. */

@@ -8,6 +8,7 @@ export function parameterForm(request: ApiRequest, send: (parameters: Parameters
   const { endpoint, parameters } = request;
   const inputs = [
     ...(endpoint.parameters ?? []).map((parameter) => parameterInput(request, parameter)),
+    ...(endpoint.filters ?? []).flatMap((filter) => filterInputs(filter, parameters)),
     ...pageInputs(endpoint, parameters),
   ];
   const form = el(
@@ -90,6 +91,30 @@ function parameterInput(request: ApiRequest, parameter: CatalogueParameter): HTM
     valueInput(request, parameter, kind, { id, name, "aria-describedby": `${id}-about` }),
     el("p", { id: `${id}-about` }, ...prose(about.join(" ").trim())),
   );
+}
+
+/** A row for each operator that the request has, else an empty one. */
+function filterInputs(
+  { column, operators }: NonNullable<CatalogueEndpoint["filters"]>[number],
+  parameters: Parameters,
+): readonly HTMLElement[] {
+  const given = operators.filter((operator) => Object.hasOwn(parameters, `${column}[${operator}]`));
+  return (given.length === 0 ? operators.slice(0, 1) : given).map((chosen) => {
+    const id = `filter-${column}-${chosen}`;
+    const value = valuesOf(parameters, `${column}[${chosen}]`).join(",");
+    const input = el("input", { id, name: `${column}[${chosen}]`, type: "text", value, spellcheck: "false" });
+    const choose = (event: Event): void => {
+      input.name = `${column}[${(event.target as HTMLSelectElement).value}]`;
+    };
+    const options = operators.map((value) => el("option", { value, selected: value === chosen }, value));
+    return el(
+      "div",
+      { class: "input" },
+      el("label", { for: id }, column),
+      el("select", { "aria-label": `Operator of ${column}`, change: choose }, ...options),
+      input,
+    );
+  });
 }
 
 function valueInput(

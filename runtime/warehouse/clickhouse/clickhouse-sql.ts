@@ -1,4 +1,4 @@
-import type { LetterCase, Relation, SortKey } from "../../model/endpoint.js";
+import type { Comparison, LetterCase, Relation, SortKey } from "../../model/endpoint.js";
 import type { Condition, RowFormat, Selection } from "../../model/query.js";
 import {
   bind,
@@ -175,7 +175,46 @@ function where(condition: Condition, columns: ResultColumns): Sql {
       return fromDay(column, type, values[0] ?? "");
     case "<=":
       return upToDay(column, type, values[0] ?? "");
+    case "null":
+      return isNull(column, type, value === "true");
+    case "ne":
+    case "gt":
+    case "gte":
+    case "lt":
+    case "lte":
+      return compares(operator, column, type, values[0] ?? "");
   }
+}
+
+const COMPARISONS = { ne: sql`!=`, gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=` } as const;
+
+/** A comparison in the column's type. What responses show as null, such as NaN, matches none. */
+function compares(operator: Comparison, column: string, type: string, text: string): Sql {
+  const filter = filterType(parseType(type));
+  if (filter === null)
+    return sql`${textOf(column, type)} ${COMPARISONS[operator]} ${parameter(text, "String")}`;
+  const hasValue = isNull(column, type, false);
+  const value = filter.parse(text) ?? null;
+  if (value !== null) {
+    const comparison = sql`${columnOf(column)} ${COMPARISONS[operator]} ${parameter(value, filter.cast)}`;
+    return isFloat(type) ? sql`${comparison} AND ${hasValue}` : comparison;
+  }
+  if (operator === "ne") return hasValue;
+  const isLower = operator === "gt" || operator === "gte";
+  const floor = filter.floor?.(text) ?? null;
+  if (floor === null) return isLower ? hasValue : NO_ROW;
+  const sign = COMPARISONS[isLower ? "gt" : "lte"];
+  return sql`${columnOf(column)} ${sign} ${parameter(floor, filter.cast)} AND ${hasValue}`;
+}
+
+function isFloat(type: string): boolean {
+  return /Float/.test(parseType(type).name);
+}
+
+function isNull(column: string, type: string, isWanted: boolean): Sql {
+  const value = columnOf(column);
+  const isPresent = isFloat(type) ? sql`ifNull(isFinite(${value}), 0)` : sql`isNotNull(${value})`;
+  return isWanted ? sql`NOT ${isPresent}` : isPresent;
 }
 
 /** The column as text; `FixedString` without the zero bytes at its end. */

@@ -46,6 +46,8 @@ export interface FilterType {
    * match: ClickHouse would wrap it around without an error.
    */
   readonly parse: (text: string) => string | null | undefined;
+  /** For a value that is not one of the type: the type's greatest value below it; null when there is none. */
+  readonly floor?: (text: string) => string | null;
 }
 
 /** Null where values compare as text. */
@@ -55,9 +57,9 @@ export function filterType({ name, arguments: [first, second] }: ClickhouseType)
   switch (name) {
     case "Float32":
     case "BFloat16":
-      return { cast: "Float32", error: "valueNotNumber", parse: (text) => parseFloat(text, Math.fround) };
+      return floatType("Float32", Math.fround, "-1e-45");
     case "Float64":
-      return { cast: "Float64", error: "valueNotNumber", parse: (text) => parseFloat(text, Number) };
+      return floatType("Float64", Number, "-5e-324");
     case "Decimal":
       return decimalType(Number(first), Number(second));
     case "Bool":
@@ -66,7 +68,7 @@ export function filterType({ name, arguments: [first, second] }: ClickhouseType)
       return { cast: "UUID", error: "valueNotUuid", parse: parseUuid };
     case "Date":
     case "Date32":
-      return { cast: name, error: "notDate", parse: (text) => parseDate(text, DATES[name]) };
+      return dateType(name);
     case "DateTime":
     case "DateTime64":
       return timeType(timeRange(name, Number(first)));
@@ -82,7 +84,8 @@ function integerType(cast: string, isUnsigned: boolean, bits: bigint): FilterTyp
     const integer = BigInt(text.replace("+", ""));
     return integer < min || integer > max ? null : String(integer);
   };
-  return { cast, error: "valueNotInteger", parse };
+  const floor = (text: string): string | null => (text.startsWith("-") ? null : String(max));
+  return { cast, error: "valueNotInteger", parse, floor };
 }
 
 const NUMBER = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i;
@@ -115,7 +118,26 @@ function decimalType(precision: number, scale: number): FilterType {
     if (ticks === null || ticks >= 10n ** BigInt(precision)) return null;
     return (number.isNegative ? "-" : "") + withScale(ticks, scale);
   };
-  return { cast: `Decimal(${String(precision)}, ${String(scale)})`, error: "valueNotNumber", parse };
+  const max = 10n ** BigInt(precision) - 1n;
+  const floor = (text: string): string | null => {
+    const ticks = floorTicks(text, scale, max);
+    if (ticks < -max) return null;
+    return (ticks < 0n ? "-" : "") + withScale(ticks < 0n ? -ticks : ticks, scale);
+  };
+  return { cast: `Decimal(${String(precision)}, ${String(scale)})`, error: "valueNotNumber", parse, floor };
+}
+
+/** The number in units of `10^-scale`, rounded down, at most `max` and at least the number below `-max`. */
+function floorTicks(text: string, scale: number, max: bigint): bigint {
+  const number = parseDigits(text);
+  const isNegative = text.startsWith("-");
+  // Its exponent is beyond those of all types.
+  if (!number) return Math.abs(Number(text)) > 1 ? (isNegative ? -max - 1n : max) : isNegative ? -1n : 0n;
+  const power = scale - number.scale;
+  const divisor = power < 0 ? 10n ** BigInt(-power) : 1n;
+  const digits = power < 0 ? number.digits : number.digits * 10n ** BigInt(power);
+  const ticks = isNegative ? -((digits + divisor - 1n) / divisor) : digits / divisor;
+  return ticks > max ? max : ticks < -max ? -max - 1n : ticks;
 }
 
 /** The number in units of `10^-scale`, without its sign; null when it is not a whole number of them. */
@@ -136,6 +158,16 @@ function parseFloat(text: string, round: (number: number) => number): string | n
   if (!digits) return digits;
   const number = round(Number(text));
   return Number.isFinite(number) && (number !== 0 || digits.digits === 0n) ? String(Number(text)) : null;
+}
+
+/** `smallest`: the greatest number below zero. */
+function floatType(cast: string, round: (number: number) => number, smallest: string): FilterType {
+  const floor = (text: string): string | null => {
+    const isNegative = text.startsWith("-");
+    if (Math.abs(Number(text)) > 1) return isNegative ? null : "inf";
+    return isNegative ? smallest : "0";
+  };
+  return { cast, error: "valueNotNumber", parse: (text) => parseFloat(text, round), floor };
 }
 
 function parseBoolean(text: string): string | undefined {
@@ -164,6 +196,17 @@ function parseDate(text: string, [first, last]: readonly [string, string]): stri
   if (year === "" || year === "-000000" || !isDayOf(Number(year), Number(month), Number(day)))
     return undefined;
   return year.length === 4 && text >= first && text <= last ? text : null;
+}
+
+function dateType(name: "Date" | "Date32"): FilterType {
+  const [first, last] = DATES[name];
+  const isBelow = (text: string): boolean => text.startsWith("-") || (!text.startsWith("+") && text < first);
+  return {
+    cast: name,
+    error: "notDate",
+    parse: (text) => parseDate(text, DATES[name]),
+    floor: (text) => (isBelow(text) ? null : last),
+  };
 }
 
 const TIME = /^([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?(Z|[+-](?:0\d|1[0-4]):[0-5]\d)?$/i;
@@ -203,18 +246,30 @@ export function nextDaySeconds(date: string): bigint {
 
 function timeType({ cast, scale, min, max }: TimeRange): FilterType {
   const parse = (text: string): string | null | undefined => {
-    const [date = "", time = "", ...more] = text.split(/[Tt ]/);
-    const [whole, hours, minutes, seconds, fraction = "", zone = "Z"] = TIME.exec(time) ?? [];
-    const day = parseDate(date, ["0000-01-01", "9999-12-31"]);
-    if (whole === undefined || day === undefined || more.length > 0) return undefined;
-    if (day === null) return null;
-    const ofDay = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds) - offsetSeconds(zone);
-    const parts = ticksOf({ digits: BigInt(fraction || "0"), scale: fraction.length }, scale);
-    if (parts === null) return null;
-    const ticks = (epochSeconds(day) + BigInt(ofDay)) * 10n ** BigInt(scale) + parts;
-    return ticks < min || ticks > max ? null : timeText(ticks, scale);
+    const time = parseTime(text, scale);
+    if (!time) return time;
+    const isOutside = !time.isExact || time.ticks < min || time.ticks > max;
+    return isOutside ? null : timeText(time.ticks, scale);
   };
-  return { cast, error: "valueNotDateTime", parse };
+  const floor = (text: string): string | null => {
+    const ticks = parseTime(text, scale)?.ticks ?? (text.startsWith("-") ? min - 1n : max);
+    return ticks < min ? null : timeText(ticks > max ? max : ticks, scale);
+  };
+  return { cast, error: "valueNotDateTime", parse, floor };
+}
+
+/** Units of `10^-scale` seconds since 1970, rounded down. Null for an expanded year. */
+function parseTime(text: string, scale: number): { ticks: bigint; isExact: boolean } | null | undefined {
+  const [date = "", time = "", ...more] = text.split(/[Tt ]/);
+  const [whole, hours, minutes, seconds, fraction = "", zone = "Z"] = TIME.exec(time) ?? [];
+  const day = parseDate(date, ["0000-01-01", "9999-12-31"]);
+  if (whole === undefined || day === undefined || more.length > 0) return undefined;
+  if (day === null) return null;
+  const ofDay = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds) - offsetSeconds(zone);
+  const digits = fraction.padEnd(scale, "0");
+  const parts = BigInt(digits.slice(0, scale) || "0");
+  const isExact = /^0*$/.test(digits.slice(scale));
+  return { ticks: (epochSeconds(day) + BigInt(ofDay)) * 10n ** BigInt(scale) + parts, isExact };
 }
 
 /** A time in UTC from units of `10^-scale` seconds since 1970. As a number ClickHouse reads `-0.5` as 0.5. */

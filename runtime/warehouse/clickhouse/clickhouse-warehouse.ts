@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Relation } from "../../model/endpoint.js";
 import { type HttpError, httpError } from "../../model/errors.js";
-import { type Condition, queryKey, type ResolvedQuery } from "../../model/query.js";
+import { type Condition, isTyped, queryKey, type ResolvedQuery } from "../../model/query.js";
 import type { PerTier, Tier } from "../../model/tier.js";
 import { type Lease, Overloaded, type QueryTicket } from "../fair-queue.js";
 import { QuerySlots } from "../query-slots.js";
@@ -122,7 +122,7 @@ class ClickhouseWarehouse implements Warehouse {
 
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {
     for (const { name, column, operator, value } of conditions) {
-      if (operator !== "=" && operator !== "IN") continue;
+      if (!isTyped(operator)) continue;
       const found = columns.find((each) => each.name === column);
       const type = found ? filterType(parseType(found.type)) : null;
       const values = typeof value === "string" ? [value] : value;

@@ -1,19 +1,14 @@
 import { isIP } from "node:net";
-import type { Column, LetterCase } from "../../model/endpoint.js";
+import type { Comparison, LetterCase } from "../../model/endpoint.js";
 import { bind, identifier, literal, sql, typeName, type BindValue, type Sql } from "../sql.js";
-import type { Condition, Selection } from "../../model/query.js";
+import { type Condition, isTyped, type Selection } from "../../model/query.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
 import { isDayOf } from "../../model/calendar-date.js";
 import { httpError, type HttpError } from "../../model/errors.js";
 
 /** One filter (runtime/README.md, Requests). Casts the value to the column's type, so that PostgreSQL can use an index. */
-export function where(
-  condition: Condition,
-  position: number,
-  columns: ResultColumns,
-  declared: readonly Column[],
-): Sql<Selection> {
-  const column = columnOf(condition, columns, declared);
+export function where(condition: Condition, position: number, columns: ResultColumns): Sql<Selection> {
+  const column = columnOf(condition, columns);
   const name = sql`s.${identifier(column.name)}`;
   const letterCase = "case" in condition ? condition.case : undefined;
   const text = textOf(name, column);
@@ -37,7 +32,67 @@ export function where(
       return fromDay(text, column, bind(valueOf(position, null)));
     case "<=":
       return upToDay(text, column, bind(valueOf(position, null)));
+    case "null":
+      return isNull(name, column, condition.value === "true");
+    case "ne":
+    case "gt":
+    case "gte":
+    case "lt":
+    case "lte":
+      return compares(condition.operator, type === null ? text : name, column, position);
   }
+}
+
+const COMPARISONS = { gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=` } as const;
+
+/** With the next integer instead: the smallest one has no integer below it to be compared with. */
+const INTEGER_COMPARISONS = { ...COMPARISONS, gt: COMPARISONS.gte, lt: COMPARISONS.lte } as const;
+
+/** A comparison in the column's type. What responses show as null, such as NaN, matches none. */
+function compares(
+  operator: Comparison,
+  value: Sql<Selection>,
+  column: ResultColumn,
+  position: number,
+): Sql<Selection> {
+  const type = filterType(column.type);
+  const given = bind(boundOf(operator, position, type));
+  const bound = type === null ? given : typed(given, type, column);
+  const hasValue = isNull(value, column, false);
+  if (operator === "ne") return sql`${value} IS DISTINCT FROM ${bound} AND ${hasValue}`;
+  const sign = type === INTEGER ? INTEGER_COMPARISONS[operator] : COMPARISONS[operator];
+  const comparison = sql`${value} ${sign} ${bound}`;
+  return hasInfinity(column) ? sql`${comparison} AND ${hasValue}` : comparison;
+}
+
+/** Types with infinities, which are above and below every other value; NaN is above infinity. Responses show them as null. */
+function hasInfinity({ type }: ResultColumn): boolean {
+  return /^(numeric|float[48]|date|timestamp(tz)?)$/.test(type);
+}
+
+function isNull(value: Sql<Selection>, column: ResultColumn, isWanted: boolean): Sql<Selection> {
+  if (!hasInfinity(column)) return isWanted ? sql`${value} IS NULL` : sql`${value} IS NOT NULL`;
+  const isFinite = sql`(${value} > '-Infinity' AND ${value} < 'Infinity')`;
+  return isWanted ? sql`${isFinite} IS NOT TRUE` : isFinite;
+}
+
+/** The value to compare with. Outside the type's range it is an infinity, or null where the type has none and no row can match. */
+const boundOf =
+  (operator: Comparison, position: number, type: FilterType | null) =>
+  ({ conditions }: Selection): BindValue => {
+    const text = String(conditions[position]?.value);
+    if (type === null) return text;
+    if (type === INTEGER && operator !== "ne") return integerBound(text, operator);
+    return type.parse(text) ?? type.beyond?.(text) ?? null;
+  };
+
+/** Null where no row can match. */
+function integerBound(text: string, operator: Comparison): string | null {
+  const integer = BigInt(text.replace("+", "")) + (operator === "gt" ? 1n : operator === "lt" ? -1n : 0n);
+  const isLower = operator === "gt" || operator === "gte";
+  if (integer > MAX_BIGINT) return isLower ? null : String(MAX_BIGINT);
+  if (integer < -MAX_BIGINT - 1n) return isLower ? String(-MAX_BIGINT - 1n) : null;
+  return String(integer);
 }
 
 /** The value as responses show it: a cast of `inet` would add the `/32` of a host. */
@@ -47,10 +102,8 @@ function textOf(name: Sql<Selection>, { type }: ResultColumn): Sql<Selection> {
 }
 
 /** A missing column is compared as text: PostgreSQL then reports that it does not exist. */
-function columnOf({ column }: Condition, columns: ResultColumns, declared: readonly Column[]): ResultColumn {
-  const isNamed = ({ name }: { readonly name: string }): boolean => name === column;
-  const existing = columns.find(isNamed) ?? { name: column, type: "text" };
-  const { timezone } = declared.find(isNamed) ?? {};
+function columnOf({ column, timezone }: Condition, columns: ResultColumns): ResultColumn {
+  const existing = columns.find(({ name }) => name === column) ?? { name: column, type: "text" };
   return timezone === undefined ? existing : { ...existing, timezone };
 }
 
@@ -145,22 +198,44 @@ interface FilterType {
    * match.
    */
   readonly parse: (text: string) => string | null | undefined;
+  /** What a value outside the range is compared as. */
+  readonly beyond?: (text: string) => string;
 }
 
 const INTEGER: FilterType = { cast: "bigint", error: "valueNotInteger", parse: parseInteger };
-const DATE_TIME: FilterType = { cast: "timestamptz", error: "valueNotDateTime", parse: parseDateTime };
+const DATE_TIME: FilterType = {
+  cast: "timestamptz",
+  error: "valueNotDateTime",
+  parse: parseDateTime,
+  beyond: infinity,
+};
 
 /** By PostgreSQL's type name. Other types compare as text. */
 const FILTER_TYPES: Readonly<Record<string, FilterType>> = {
   int2: INTEGER,
   int4: INTEGER,
   int8: INTEGER,
-  numeric: { cast: "numeric", error: "valueNotNumber", parse: parseNumeric },
-  float4: { cast: "real", error: "valueNotNumber", parse: (text) => parseFloat(text, Math.fround) },
-  float8: { cast: "double precision", error: "valueNotNumber", parse: (text) => parseFloat(text, Number) },
+  numeric: {
+    cast: "numeric",
+    error: "valueNotNumber",
+    parse: parseNumeric,
+    beyond: beyondNumbers("1e-1000"),
+  },
+  float4: {
+    cast: "real",
+    error: "valueNotNumber",
+    parse: (text) => parseFloat(text, Math.fround),
+    beyond: beyondNumbers("1e-45"),
+  },
+  float8: {
+    cast: "double precision",
+    error: "valueNotNumber",
+    parse: (text) => parseFloat(text, Number),
+    beyond: beyondNumbers("5e-324"),
+  },
   bool: { cast: "boolean", error: "valueNotBoolean", parse: parseBoolean },
   uuid: { cast: "uuid", error: "valueNotUuid", parse: parseUuid },
-  date: { cast: "date", error: "notDate", parse: parseDate },
+  date: { cast: "date", error: "notDate", parse: parseDate, beyond: infinity },
   timestamp: DATE_TIME,
   timestamptz: DATE_TIME,
   inet: { cast: "inet", error: "valueNotAddress", parse: parseAddress },
@@ -174,13 +249,24 @@ function filterType(type: string): FilterType | null {
 /** The first value that is not of its column's type, as an error. */
 export function checkConditions(conditions: readonly Condition[], columns: ResultColumns): HttpError | null {
   for (const { name, column, operator, value } of conditions) {
-    if (operator !== "=" && operator !== "IN") continue;
+    if (!isTyped(operator)) continue;
     const type = filterType(columns.find((each) => each.name === column)?.type ?? "text");
     if (type === null) continue;
     const values = typeof value === "string" ? [value] : value;
     if (values.some((text) => type.parse(text) === undefined)) return httpError(type.error, { name });
   }
   return null;
+}
+
+/** A value outside the range of its type is above all others, or with a sign below them. */
+function infinity(text: string): string {
+  return text.startsWith("-") ? "-Infinity" : "Infinity";
+}
+
+/** A number too close to zero compares as the smallest of its type. */
+function beyondNumbers(smallest: string) {
+  return (text: string): string =>
+    Math.abs(Number(text)) > 1 ? infinity(text) : text.startsWith("-") ? `-${smallest}` : smallest;
 }
 
 const MAX_BIGINT = 2n ** 63n - 1n;

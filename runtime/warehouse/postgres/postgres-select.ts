@@ -58,8 +58,9 @@ interface SelectParts {
 function formOf(use: Use, [schema, name]: Relation, { conditions, sort, page }: Selection): string {
   let form = `${use}\0${schema}\0${name}\0`;
   form += page === null ? "" : `${page.lookAhead ? "look ahead" : "page"}${pageForm(page)}`;
-  for (const { column, operator, ...filter } of conditions) {
-    form += `\0${column}\0${operator}\0${"case" in filter ? (filter.case ?? "") : ""}`;
+  for (const { column, operator, value, timezone = "", ...filter } of conditions) {
+    const variant = operator === "null" ? String(value) : "case" in filter ? (filter.case ?? "") : "";
+    form += `\0${column}\0${operator}\0${variant}\0${timezone}`;
   }
   for (const [column, direction] of sort) form += `\0\0${column}\0${direction}`;
   return form;
@@ -189,11 +190,8 @@ function offset(page: Page): Sql<Selection> {
   return page.offset === 0 ? EMPTY : sql` OFFSET ${bind(offsetOf)}`;
 }
 
-function filterAndOrder(
-  columns: ResultColumns,
-  { columns: declared = [], conditions, sort }: Selection,
-): Sql<Selection> {
-  const wheres = conditions.map((condition, i) => where(condition, i, columns, declared));
+function filterAndOrder(columns: ResultColumns, { conditions, sort }: Selection): Sql<Selection> {
+  const wheres = conditions.map((condition, i) => where(condition, i, columns));
   const filter = wheres.length > 0 ? sql` WHERE ${join(wheres, " AND ")}` : EMPTY;
   const order = sort.length > 0 ? sql` ORDER BY ${join(sort.map(orderBy), ", ")}` : EMPTY;
   return sql`${filter}${order}`;
