@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { Endpoint, Parameter, Tier } from "@routewright/runtime/model";
 import type { Manifest, OtherNode } from "../manifest/manifest.js";
 import type { Model, ModelColumn } from "../manifest/model.js";
+import { textsOf } from "../manifest/json.js";
 import { byText } from "../manifest/strings.js";
 import type {
   Catalogue,
@@ -251,6 +252,11 @@ function documentationOf(model: Model, parameters: ReadonlyMap<string, string>):
   const described = model.columns.filter(({ description }) => description.trim() !== "");
   return {
     description: model.description,
+    synonyms: [
+      ...new Set(
+        [model.routewright["synonyms"], ...model.columns.map(({ synonyms }) => synonyms)].flatMap(textsOf),
+      ),
+    ],
     columns: new Map(described.map(({ name, description }) => [name, description])),
     parameters,
     examples: new Map(),

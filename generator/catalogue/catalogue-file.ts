@@ -34,6 +34,8 @@ interface EndpointRecord extends Omit<Endpoint, "columns" | "parameters"> {
   readonly hasTierTag: boolean;
   readonly private: boolean;
   readonly description: string;
+  /** Absent where there are none. */
+  readonly synonyms?: readonly string[];
   readonly columns: readonly ColumnRecord[];
   readonly parameters: readonly (Parameter & { readonly description?: string })[];
 }
@@ -141,6 +143,7 @@ function recordOf({ endpoint, facts, documentation, ...entry }: CatalogueEntry):
     hasTierTag: facts.hasTierTag,
     private: facts.isPrivate,
     description: documentation.description,
+    ...(documentation.synonyms.length > 0 && { synonyms: documentation.synonyms }),
     relation,
     columns: columns.map((column) => ({
       ...column,
@@ -245,7 +248,7 @@ function firstRepeated(texts: readonly string[]): string | undefined {
 function entryOf(record: EndpointRecord): Omit<CatalogueEntry, "source"> {
   const { uniqueId, file, category, resource, granularity, window, hasTierTag, description, ...rest } =
     record;
-  const { private: isPrivate, columns, parameters, ...endpoint } = rest;
+  const { private: isPrivate, synonyms = [], columns, parameters, ...endpoint } = rest;
   return {
     endpoint: {
       ...endpoint,
@@ -265,6 +268,7 @@ function entryOf(record: EndpointRecord): Omit<CatalogueEntry, "source"> {
     window,
     documentation: {
       description,
+      synonyms,
       columns: descriptionsOf(columns),
       parameters: descriptionsOf(parameters),
       examples: new Map(

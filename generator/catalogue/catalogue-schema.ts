@@ -74,6 +74,7 @@ const endpoint = record(
     hasTierTag: flag,
     private: flag,
     description: text,
+    synonyms: texts,
     relation: { type: "array", items: text, minItems: 2, maxItems: 2 },
     columns: { type: "array", items: column },
     numbers: { enum: ["string"] },
@@ -93,7 +94,7 @@ const endpoint = record(
     successor: textOrNull,
     upstreamNodes: { anyOf: [texts, { type: "null" }] },
   },
-  ["numbers", "filters"],
+  ["numbers", "filters", "synonyms"],
 );
 
 const skipped = record({

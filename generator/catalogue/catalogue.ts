@@ -8,6 +8,8 @@ export type Example =
 /** A model's descriptions: rendered into doc comments and OpenAPI, never into code. */
 export interface Documentation {
   readonly description: string;
+  /** Further words for which a search finds the endpoint. */
+  readonly synonyms: readonly string[];
   /** By column name. */
   readonly columns: ReadonlyMap<string, string>;
   /** By parameter name. */

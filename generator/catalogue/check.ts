@@ -1,5 +1,5 @@
 import { TIERS } from "@routewright/runtime/model";
-import { isObject } from "../manifest/json.js";
+import { isObject, textsOf } from "../manifest/json.js";
 import type { Model, ModelColumn } from "../manifest/model.js";
 import { formatValue } from "../manifest/strings.js";
 import type { Problem, Warning } from "./catalogue.js";
@@ -56,6 +56,7 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
         isUnknownKey: true as const,
       })),
       ...unknownSettings(model),
+      ...synonymProblems(model),
       ...severalTiers(model),
       ...(problems.length === 0 ? withoutColumns(model) : []),
     ],
@@ -83,6 +84,26 @@ function unknownSettings({ uniqueId, routewright }: Model): Warning[] {
     hint,
     isUnknownKey: true,
   }));
+}
+
+/** `meta.routewright.synonyms` of the model and its columns (generator/README.md, Synonyms). */
+function synonymProblems({ uniqueId, routewright, columns }: Model): Problem[] {
+  const given = [
+    { path: "$.meta.routewright.synonyms", value: routewright["synonyms"] },
+    ...columns.map(({ name, synonyms }) => ({
+      path: `$.columns.${name}.meta.routewright.synonyms`,
+      value: synonyms,
+    })),
+  ];
+  const isList = (value: unknown): boolean => Array.isArray(value) && textsOf(value).length === value.length;
+  return given
+    .filter(({ value }) => value !== undefined && !isList(value))
+    .map(({ path, value }) => ({
+      model: uniqueId,
+      path,
+      message: `${formatValue(value)} is not a list of words.`,
+      hint: 'Write synonyms as a list: ["revenue", "turnover"].',
+    }));
 }
 
 /** A tag that is no text could have been a tier: the model is skipped rather than served to everybody. */

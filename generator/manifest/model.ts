@@ -19,6 +19,8 @@ export interface ModelColumn {
   readonly timezone?: unknown;
   /** `meta.routewright.example` as written; undefined without one. */
   readonly example?: unknown;
+  /** `meta.routewright.synonyms` as written; undefined without one. */
+  readonly synonyms?: unknown;
   readonly description: string;
 }
 
@@ -314,9 +316,13 @@ function routewrightOf(node: JsonObject): JsonObject {
   return Object.assign({}, ...metas.map(({ routewright }) => objectOr(routewright))) as JsonObject;
 }
 
-function columnSettings(column: JsonObject): Pick<ModelColumn, "timezone" | "example"> {
-  const { timezone, example } = routewrightOf(column);
-  return { ...(timezone !== undefined && { timezone }), ...(example !== undefined && { example }) };
+function columnSettings(column: JsonObject): Pick<ModelColumn, "timezone" | "example" | "synonyms"> {
+  const { timezone, example, synonyms } = routewrightOf(column);
+  return {
+    ...(timezone !== undefined && { timezone }),
+    ...(example !== undefined && { example }),
+    ...(synonyms !== undefined && { synonyms }),
+  };
 }
 
 /** Keys of `meta`, and a tag, that mark private data in dbt projects. */

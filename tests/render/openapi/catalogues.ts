@@ -31,6 +31,7 @@ export function entry(sketch: Sketch = {}): CatalogueEntry {
     documentation: {
       examples: new Map(),
       description,
+      synonyms: [],
       columns: new Map(Object.entries(columnWords)),
       parameters: new Map(Object.entries(parameterWords)),
     },
