@@ -10,7 +10,8 @@ import { complexityError } from "../request/request-fields.js";
 import { NO_ROWS, type Sent } from "../response/respond.js";
 import { readBodyText } from "../response/send.js";
 import { COMMON_HEADERS, NO_STORE, setHeaders } from "../server/headers.js";
-import { answerMcp, type McpCaller, type QueryReply } from "./mcp.js";
+import { answerMcp, type McpCaller } from "./mcp.js";
+import type { QueryReply } from "./rows.js";
 
 export const MCP_PATH = "/mcp";
 
@@ -68,7 +69,8 @@ async function answerMessage(
   setHeaders(response, [...headers, ...COMMON_HEADERS, ...NO_STORE]);
   const mcpCaller: McpCaller = {
     catalogue: (await documents.catalogue(caller.tier)).callable,
-    query: (path, parameters) => queryInProcess(run, request, path, parameters),
+    search: () => documents.search(caller.tier),
+    query: (path, parameters, isCounted) => queryInProcess(run, request, path, parameters, isCounted),
   };
   await answerMcp(mcpCaller, request, response, json);
   return NO_ROWS;
@@ -102,6 +104,7 @@ function queryInProcess(
   outer: IncomingMessage,
   path: string,
   parameters: URLSearchParams,
+  isCounted: boolean,
 ): Promise<QueryReply> {
   const socket = new CollectingSocket(outer.socket.remoteAddress);
   const request = new IncomingMessage(socket as unknown as Socket);
@@ -110,7 +113,8 @@ function queryInProcess(
   Object.assign(request, { httpVersion: "1.0", httpVersionMajor: 1, httpVersionMinor: 0 });
   for (const name of CALLER_HEADERS) request.headers[name] = outer.headers[name];
   request.push(null);
-  markCounted(request);
+  // The message itself has been counted as one request.
+  if (!isCounted) markCounted(request);
   const response = new ServerResponse(request);
   response.assignSocket(socket as unknown as Socket);
   return new Promise((resolve) => {

@@ -8,103 +8,37 @@ import type {
   CallToolResult,
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import { Ajv, type ValidateFunction } from "ajv";
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { CatalogueBody, CatalogueEndpoint } from "../pages/catalogue-body.js";
-import { Search } from "../pages/search.js";
+import type { Found, Search } from "../pages/search.js";
+import {
+  linesOf,
+  QueryFailure,
+  type QueryReply,
+  queryString,
+  type Row,
+  rowOf,
+  type RunQuery,
+  summarize,
+} from "./rows.js";
+import {
+  type Arguments,
+  DEFAULT_FOUND,
+  DEFAULT_ROWS,
+  MAX_CHARACTERS,
+  MAX_ROWS,
+  TOOLS,
+  type Value,
+} from "./tools.js";
 
 /** What the tools of one request may use, limited by the request's key. */
 export interface McpCaller {
   /** What the caller may call. */
   readonly catalogue: CatalogueBody;
-  /** Runs the endpoint's own handler with the caller's key. The body is NDJSON. */
-  query(path: string, parameters: URLSearchParams): Promise<QueryReply>;
+  /** Over the endpoints of `catalogue`. */
+  search(): Promise<Search>;
+  readonly query: RunQuery;
 }
-
-/** The response of an endpoint, cut at a maximum size. */
-export interface QueryReply {
-  readonly status: number;
-  readonly body: string;
-  /** Whether the body was cut, or more rows follow the page. */
-  readonly hasMore: boolean;
-}
-
-/** Rows per call, by default and at most: more would fill a model's context. */
-const DEFAULT_ROWS = 20;
-const MAX_ROWS = 100;
-
-/** Characters of rows per call, about 5,000 tokens. */
-const MAX_CHARACTERS = 20_000;
-
-const DEFAULT_FOUND = 20;
-const MAX_FOUND = 50;
-
-const TOOLS = [
-  {
-    name: "search_endpoints",
-    description:
-      "Find endpoints of this data API by words in their paths, columns and descriptions. Without words: all of them.",
-    inputSchema: {
-      type: "object" as const,
-      properties: {
-        query: { type: "string", description: "Words; each must occur.", maxLength: 500 },
-        category: { type: "string", description: "Only endpoints of this category." },
-        limit: { type: "integer", minimum: 1, maximum: MAX_FOUND, default: DEFAULT_FOUND },
-      },
-      additionalProperties: false,
-    },
-    annotations: { readOnlyHint: true, openWorldHint: false },
-  },
-  {
-    name: "describe_endpoint",
-    description:
-      "Describe one endpoint: columns with types, parameters, required filters, page sizes, sorting, freshness, tests.",
-    inputSchema: {
-      type: "object" as const,
-      properties: { path: { type: "string", description: "As search_endpoints returns it." } },
-      required: ["path"],
-      additionalProperties: false,
-    },
-    annotations: { readOnlyHint: true, openWorldHint: false },
-  },
-  {
-    name: "query_endpoint",
-    description:
-      `Query one endpoint and get rows as JSON. At most ${String(MAX_ROWS)} rows and ${String(MAX_CHARACTERS)} characters ` +
-      "a call: filter and sort rather than read everything. Describe the endpoint first: unknown parameters are refused.",
-    inputSchema: {
-      type: "object" as const,
-      properties: {
-        path: { type: "string", description: "As search_endpoints returns it." },
-        parameters: {
-          type: "object",
-          description:
-            "The endpoint's own parameters, `column[operator]` for its filters, and where it has them offset, sort_by and sort_direction. A list: several values.",
-          additionalProperties: {
-            anyOf: [
-              { type: ["string", "number", "boolean"] },
-              { type: "array", items: { type: ["string", "number", "boolean"] } },
-            ],
-          },
-        },
-        limit: { type: "integer", minimum: 1, maximum: MAX_ROWS, default: DEFAULT_ROWS },
-      },
-      required: ["path"],
-      additionalProperties: false,
-    },
-    annotations: { readOnlyHint: true, openWorldHint: false },
-  },
-] as const;
-
-/** Arguments of all tools; each tool's schema says which it takes. */
-interface Arguments {
-  readonly path: string;
-  readonly query?: string;
-  readonly category?: string;
-  readonly parameters?: Readonly<Record<string, Value | readonly Value[]>>;
-  readonly limit?: number;
-}
-
-type Value = string | number | boolean;
 
 /**
  * Answers one request of the Model Context Protocol (Streamable HTTP, without sessions: each request stands alone, so any
@@ -122,7 +56,7 @@ export async function answerMcp(
     {
       capabilities: { tools: {} },
       instructions:
-        "Read-only analytics data. Search for an endpoint, describe it, then query it. Numbers carry all their digits.",
+        "Read-only analytics data. Search for an endpoint, or list the categories; describe it, then query it. Numbers carry all their digits.",
     },
   );
   server.setRequestHandler(sdk.ListToolsRequestSchema, () => ({ tools: [...TOOLS] }));
@@ -151,12 +85,18 @@ function loadSdk(): Promise<Sdk> {
   return loading;
 }
 
-function callTool(caller: McpCaller, name: string, given: unknown): CallToolResult | Promise<CallToolResult> {
+async function callTool(caller: McpCaller, name: string, given: unknown): Promise<CallToolResult> {
   const problem = argumentProblem(name, given);
   if (problem !== null) return failure(problem);
   const args = given as Arguments;
-  if (name === "query_endpoint") return queryEndpoint(caller, args);
-  return name === "search_endpoints" ? searchEndpoints(caller, args) : describeEndpoint(caller, args);
+  if (name === "list_categories") return listCategories(caller);
+  if (name === "search_endpoints") return searchEndpoints(caller, args);
+  const endpoint = caller.catalogue.endpoints.find(({ path }) => path === args.path);
+  if (endpoint === undefined) return unknownEndpoint(args.path);
+  if (name === "describe_endpoint") return success(withLimits(endpoint));
+  return name === "query_endpoint"
+    ? queryEndpoint(caller, endpoint, args)
+    : summarizeEndpoint(caller, endpoint, args);
 }
 
 const validators = new Map<string, ValidateFunction>();
@@ -169,76 +109,162 @@ function argumentProblem(name: string, given: unknown): string | null {
   validators.set(name, validate);
   if (validate(given)) return null;
   const [error] = validate.errors ?? [];
-  return `Invalid arguments: ${error?.instancePath.slice(1) || "they"} ${error?.message ?? "do not match"}.`;
+  return `Invalid arguments: ${problemOf(error, Object.keys(tool.inputSchema.properties))}.`;
 }
 
-function searchEndpoints({ catalogue }: McpCaller, args: Arguments): CallToolResult {
-  const { query = "", category, limit = DEFAULT_FOUND } = args;
-  const found = searchOf(catalogue)
-    .find(query)
-    .filter((each) => category === undefined || each.category === category);
-  const endpoints = found.slice(0, limit).map(({ path, description, columns, tier }) => ({
+function problemOf(error: ErrorObject | undefined, known: readonly string[]): string {
+  const unknown: unknown = error?.params["additionalProperty"];
+  if (typeof unknown === "string")
+    return `unknown argument '${unknown}'; the tool takes ${known.join(", ") || "none"}`;
+  return `${error?.instancePath.slice(1) || "they"} ${error?.message ?? "do not match"}`;
+}
+
+function listCategories({ catalogue }: McpCaller): CallToolResult {
+  return success({ categories: categoriesOf(catalogue) });
+}
+
+function categoriesOf({ endpoints, categories }: CatalogueBody) {
+  const counts = new Map<string, number>();
+  for (const { category } of endpoints) counts.set(category, (counts.get(category) ?? 0) + 1);
+  return [...counts].map(([category, number]) => ({
+    category,
+    ...(Object.hasOwn(categories, category) && { description: categories[category] }),
+    endpoints: number,
+  }));
+}
+
+async function searchEndpoints(caller: McpCaller, args: Arguments): Promise<CallToolResult> {
+  const { query = "", category, limit = DEFAULT_FOUND, offset = 0 } = args;
+  const result = (await caller.search()).find(query);
+  const all = result.found.flatMap((i) => caller.catalogue.endpoints[i] ?? []);
+  const found = all.filter((each) => category === undefined || each.category === category);
+  const endpoints = found.slice(offset, offset + limit).map(({ path, description, columns, tier }) => ({
     path,
     description,
     tier,
     columns: columns.map(({ name }) => name),
   }));
-  return success(JSON.stringify({ found: found.length, endpoints }));
+  const next = offset + endpoints.length;
+  const hint = hintOf(caller.catalogue, result, found.length, args);
+  return success({
+    found: found.length,
+    endpoints,
+    ...(next < found.length && { next_offset: next }),
+    ...(hint !== null && { hint }),
+  });
 }
 
-const searches = new WeakMap<CatalogueBody, Search<CatalogueEndpoint>>();
-
-/** Indexed once per catalogue object, which is replaced when anything in it changes. */
-function searchOf(catalogue: CatalogueBody): Search<CatalogueEndpoint> {
-  const search = searches.get(catalogue) ?? new Search(catalogue.endpoints);
-  searches.set(catalogue, search);
-  return search;
+/** What to try where nothing fits the query, or nothing fits all of it. */
+function hintOf(
+  catalogue: CatalogueBody,
+  { found, complete }: Found,
+  left: number,
+  { query = "", category }: Arguments,
+): string | null {
+  if (left > 0) return complete > 0 ? null : `No endpoint has every word of '${query}': these have some.`;
+  const categories = categoriesOf(catalogue).map((each) => each.category);
+  const known = `The categories are ${categories.slice(0, MAX_NAMED).join(", ") || "empty"}.`;
+  if (found.length > 0) return `Nothing fits in the category '${category ?? ""}': leave it out. ${known}`;
+  return `No endpoint has a word of '${query}'. Try other words for the same, or fewer; or search without a query in one category. ${known}`;
 }
 
-function describeEndpoint({ catalogue }: McpCaller, { path }: Arguments): CallToolResult {
-  const endpoint = endpointAt(catalogue, path);
-  return endpoint === undefined ? unknownEndpoint(path) : success(JSON.stringify(endpoint));
+/** Categories named in a hint. */
+const MAX_NAMED = 30;
+
+/** The endpoint with the tool's page sizes, not those of HTTP. */
+function withLimits(endpoint: CatalogueEndpoint): object {
+  const { pagination } = endpoint;
+  if (pagination === null) return endpoint;
+  const [most, usual] = [Math.min(MAX_ROWS, pagination.max_limit), DEFAULT_ROWS];
+  return {
+    ...endpoint,
+    pagination: { ...pagination, default_limit: Math.min(usual, most), max_limit: most },
+  };
 }
 
-async function queryEndpoint(caller: McpCaller, args: Arguments): Promise<CallToolResult> {
-  const endpoint = endpointAt(caller.catalogue, args.path);
-  if (endpoint === undefined) return unknownEndpoint(args.path);
-  const limit = args.limit ?? DEFAULT_ROWS;
-  const reply = await caller.query(endpoint.path, queryString(endpoint, args, limit));
+async function queryEndpoint(
+  { query }: McpCaller,
+  endpoint: CatalogueEndpoint,
+  args: Arguments,
+): Promise<CallToolResult> {
+  const page = pageOf(endpoint, args);
+  if (typeof page === "string") return failure(page);
+  const { limit, offset, parameters } = page;
+  const paging = endpoint.pagination === null ? {} : { limit, ...(offset > 0 && { offset }) };
+  const reply = await query(endpoint.path, queryString(parameters, paging), false);
   return reply.status === 200
-    ? success(rowsText(reply, limit))
-    : failure(`HTTP ${String(reply.status)}: ${reply.body}`);
+    ? rowsResult(reply, limit, endpoint.pagination === null ? null : offset)
+    : failure(withKnownNames(`HTTP ${String(reply.status)}: ${reply.body}`, endpoint));
 }
 
-function queryString(
-  { pagination }: CatalogueEndpoint,
-  { parameters = {} }: Arguments,
-  limit: number,
-): URLSearchParams {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(parameters))
-    for (const each of Array.isArray(value) ? value : [value]) query.append(name, String(each));
-  if (pagination !== null) query.set("limit", String(Math.min(limit, pagination.max_limit)));
-  return query;
+/** The page, whether it stands in the tool's arguments or among the endpoint's parameters; a text: why there is none. */
+function pageOf({ pagination }: CatalogueEndpoint, args: Arguments) {
+  const { limit: inner, offset: innerOffset, ...parameters } = args.parameters ?? {};
+  const wholeOf = (
+    name: string,
+    outer: number | undefined,
+    given: Value | readonly Value[] | undefined,
+    standard: number,
+  ) => {
+    if (given === undefined) return outer ?? standard;
+    if (outer !== undefined) return `Give ${name} once: as an argument, or among the parameters.`;
+    return typeof given !== "object" && /^\d{1,9}$/.test(String(given))
+      ? Number(given)
+      : `${name} must be a whole number.`;
+  };
+  const limit = wholeOf("limit", args.limit, inner, DEFAULT_ROWS);
+  const offset = wholeOf("offset", args.offset, innerOffset, 0);
+  if (typeof limit === "string") return limit;
+  if (typeof offset === "string") return offset;
+  if (limit < 1 || limit > MAX_ROWS) return `limit must be between 1 and ${String(MAX_ROWS)}.`;
+  if (pagination === null && offset > 0) return "This endpoint has no pages: leave offset out.";
+  return { limit: Math.min(limit, pagination?.max_limit ?? limit), offset, parameters };
 }
 
-/** As many rows as fit, as text, so that no digit is lost. */
-function rowsText({ body, hasMore }: QueryReply, limit: number): string {
-  const rows = body.split("\n").filter((line) => line !== "");
+/** An unknown name is most often a guess: says which there are. */
+function withKnownNames(text: string, endpoint: CatalogueEndpoint): string {
+  if (!text.includes("Unsupported query parameters")) return text;
+  const { parameters, filters = [], pagination, sortable_fields } = endpoint;
+  const names = [
+    ...(parameters ?? []).map(({ name }) => name),
+    ...filters.map(({ column, operators }) => `${column}[${operators.join("|")}]`),
+    ...(pagination === null ? [] : ["limit", "offset"]),
+    ...(sortable_fields.length === 0 ? [] : ["sort_by", "sort_direction"]),
+  ];
+  return `${text} The endpoint takes: ${names.join(", ") || "no parameters"}.`;
+}
+
+/** As many rows as fit. The text has them as the API prints them, so that no digit is lost. */
+function rowsResult({ body, hasMore }: QueryReply, limit: number, offset: number | null): CallToolResult {
+  const lines = linesOf(body);
   const fitting: string[] = [];
   let characters = 0;
-  for (const row of rows.slice(0, limit)) {
-    characters += row.length;
+  for (const line of lines.slice(0, limit)) {
+    characters += line.length;
     if (characters > MAX_CHARACTERS) break;
-    fitting.push(row);
+    fitting.push(line);
   }
-  const isCut = fitting.length < rows.length || hasMore;
-  const head = `"returned":${String(fitting.length)},"has_more":${String(isCut)}`;
-  return `{${head},"rows":[${fitting.join(",\n")}]}`;
+  const isCut = fitting.length < lines.length || hasMore;
+  const head = {
+    returned: fitting.length,
+    has_more: isCut,
+    ...(isCut && offset !== null && { next_offset: offset + fitting.length }),
+  };
+  const text = `${JSON.stringify(head).slice(0, -1)},"rows":[${fitting.join(",\n")}]}`;
+  return success({ ...head, rows: fitting.map(rowOf) satisfies Row[] }, text);
 }
 
-function endpointAt({ endpoints }: CatalogueBody, path: string): CatalogueEndpoint | undefined {
-  return endpoints.find((endpoint) => endpoint.path === path);
+async function summarizeEndpoint(
+  { query }: McpCaller,
+  endpoint: CatalogueEndpoint,
+  { parameters = {} }: Arguments,
+): Promise<CallToolResult> {
+  try {
+    return success({ ...(await summarize(query, endpoint, parameters)) });
+  } catch (error) {
+    if (error instanceof QueryFailure) return failure(withKnownNames(error.message, endpoint));
+    throw error;
+  }
 }
 
 /** The same message for an endpoint of a higher tier: its existence is not disclosed. */
@@ -246,10 +272,10 @@ function unknownEndpoint(path: string): CallToolResult {
   return failure(`Your key can call no endpoint ${path}. Find one with search_endpoints.`);
 }
 
-function success(text: string): CallToolResult {
-  return { content: [{ type: "text", text }] };
+function success(structuredContent: object, text = JSON.stringify(structuredContent)): CallToolResult {
+  return { content: [{ type: "text", text }], structuredContent: { ...structuredContent } };
 }
 
 function failure(text: string): CallToolResult {
-  return { ...success(text), isError: true };
+  return { content: [{ type: "text", text }], isError: true };
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { callablePart, catalogueFor, type CatalogueSource } from "./catalogue.js";
 import type { CatalogueBody, CatalogueScope } from "./catalogue-body.js";
@@ -5,6 +6,7 @@ import { allows, type Tier } from "../model/tier.js";
 import { BufferedResult } from "../response/buffered-result.js";
 import type { BuildRecords } from "../warehouse/data-versions.js";
 import type { OpenApiJob, OpenApiResult } from "./openapi-thread.js";
+import { Search } from "./search.js";
 import type { ActiveRelease, LoadedRelease } from "../release/release.js";
 
 /** A rendered document and the state that it was rendered from. */
@@ -29,6 +31,7 @@ export class Documents {
   readonly #lineageTier: Tier | null;
   readonly #scope: CatalogueScope;
   readonly #openApi = new Map<Tier | null, CachedDocument<BufferedResult>>();
+  readonly #searches = new Map<Tier, CachedDocument<Search>>();
   readonly #catalogues = new Map<Tier, CachedDocument<CatalogueDocument>>();
 
   constructor(
@@ -72,6 +75,17 @@ export class Documents {
       };
       const { body, text } = await catalogueFor(source, tier);
       return { body, callable: callablePart(body), result: new BufferedResult(text, 0, 0) };
+    });
+  }
+
+  /** The search over the endpoints that a tier may call. Builds and tests do not change it. */
+  search(tier: Tier): Promise<Search> {
+    return this.#cached(this.#searches, tier, "", async () => {
+      const { callable } = await this.catalogue(tier);
+      const search = new Search(callable.endpoints);
+      // Other requests run between the pieces.
+      while (search.prepare()) await setImmediate();
+      return search;
     });
   }
 

@@ -1,109 +1,160 @@
+import MiniSearch, { type SearchResult } from "minisearch";
+
 /** The parts of an endpoint that are searched. */
 export interface Searchable {
   readonly path: string;
   readonly category: string;
   readonly description: string;
+  readonly synonyms: readonly string[];
   readonly columns: readonly { readonly name: string; readonly description: string }[];
   readonly parameters: readonly { readonly name: string }[] | null;
 }
 
-/** A chunk of the endpoints with their concatenated lower-case texts: path, names, descriptions. */
-interface Chunk<T> {
-  readonly endpoints: readonly T[];
-  readonly text: string;
-  /** For each endpoint the offsets of its path, names and descriptions; then the end of the text. */
-  readonly starts: readonly number[];
-}
-
-/** Endpoints per chunk: making its text takes a few milliseconds. */
-const CHUNK = 500;
+/** Endpoints per chunk. */
+const CHUNK = 25;
 
 /** Further words of a query are ignored. */
-const MAX_WORDS = 16;
+const MAX_WORDS = 24;
+
+/** Terms that one part of a word stands for. */
+const MAX_TERMS = 20;
+
+/** What a match counts, by field: a path of a few words says more than a description of many. */
+const BOOST = { path: 4, synonyms: 4, columns: 1.5, category: 1.5, description: 1 };
+
+/** Results of a search, best first. */
+export interface Found {
+  /** Positions of the endpoints. */
+  readonly found: readonly number[];
+  /** How many of them have every word of the query; these come first. */
+  readonly complete: number;
+}
 
 /**
- * Finds endpoints by words: each must occur in the path, the category, a column or a description. Endpoints with more of
- * the words in their path come first, then those with more in column names, then the order of the catalogue. Scans one long
- * text per chunk. `prepare` makes the texts ahead of the first search.
+ * Ranks endpoints by the words of a query, as MiniSearch does (BM25): in paths, synonyms, columns, categories and
+ * descriptions. Words are compared by their stems, with one wrong letter in long ones; a word also stands for longer ones that begin
+ * with it and, where none does, for those that contain it. `prepare` indexes ahead of the first search.
  */
-export class Search<T extends Searchable> {
-  readonly #endpoints: readonly T[];
-  readonly #chunks: Chunk<T>[] = [];
+export class Search {
+  readonly #endpoints: readonly Searchable[];
+  readonly #terms = new Set<string>();
+  readonly #index: MiniSearch<Record<keyof typeof BOOST, string> & { readonly id: number }>;
+  #indexed = 0;
 
-  constructor(endpoints: readonly T[]) {
+  constructor(endpoints: readonly Searchable[]) {
     this.#endpoints = endpoints;
+    this.#index = new MiniSearch({
+      fields: Object.keys(BOOST),
+      tokenize: wordsOf,
+      processTerm: (word) => {
+        const term = stem(word);
+        if (term !== null) this.#terms.add(term);
+        return term;
+      },
+    });
   }
 
-  /** Makes the text of one more chunk; false when all are made. */
+  /** Indexes one more chunk; false when all are indexed. */
   prepare(): boolean {
-    const made = this.#chunks.length * CHUNK;
-    if (made < this.#endpoints.length) this.#chunks.push(chunkOf(this.#endpoints.slice(made, made + CHUNK)));
-    return made + CHUNK < this.#endpoints.length;
+    const chunk = this.#endpoints.slice(this.#indexed, this.#indexed + CHUNK);
+    this.#index.addAll(chunk.map((endpoint, i) => documentOf(endpoint, this.#indexed + i)));
+    this.#indexed += chunk.length;
+    return this.#indexed < this.#endpoints.length;
   }
 
-  /** The endpoints that match; all of them for a query without words. */
-  find(query: string): readonly T[] {
-    const words = [...new Set(query.toLowerCase().split(/\s+/).filter(Boolean))].slice(0, MAX_WORDS);
-    if (words.length === 0) return this.#endpoints;
+  /** The endpoints that have a word of the query; all of them for a query without words. */
+  find(query: string): Found {
+    const words = [...new Set(wordsOf(query).flatMap((word) => stem(word) ?? []))].slice(0, MAX_WORDS);
+    if (words.length === 0)
+      return { found: this.#endpoints.map((_, i) => i), complete: this.#endpoints.length };
     while (this.prepare());
-    const ranked: T[][] = Array.from({ length: 2 * words.length + 1 }, () => []);
-    for (const chunk of this.#chunks)
-      for (const [i, score] of scoresOf(chunk, words).entries())
-        if (score >= 0) ranked[score]?.push(chunk.endpoints[i] as T);
-    return ([] as T[]).concat(...ranked.reverse());
+    const terms = new Map(words.map((word) => [word, this.#termsOf(word)]));
+    const results = this.#index.search([...terms.values()].flat().join(" "), {
+      tokenize: (text) => text.split(" "),
+      processTerm: (term) => term,
+      prefix: (term) => term.length > 2,
+      fuzzy: (term) => (term.length > 4 ? 1 : false),
+      boost: BOOST,
+    });
+    const isComplete = ({ queryTerms }: SearchResult): boolean =>
+      [...terms.values()].every((each) => each.some((term) => queryTerms.includes(term)));
+    const complete = results.filter(isComplete);
+    const others = results.filter((result) => !isComplete(result));
+    return { found: [...complete, ...others].map(({ id }) => id as number), complete: complete.length };
   }
-}
 
-function chunkOf<T extends Searchable>(endpoints: readonly T[]): Chunk<T> {
-  const chunk = joined(endpoints, (text) => text);
-  const text = chunk.text.toLowerCase();
-  // Some letters become two in lower case: the offsets then refer to the lower-case texts.
-  return text.length === chunk.text.length
-    ? { ...chunk, text }
-    : joined(endpoints, (piece) => piece.toLowerCase());
-}
-
-function joined<T extends Searchable>(endpoints: readonly T[], textOf: (piece: string) => string): Chunk<T> {
-  const pieces: string[] = [];
-  const starts = [0];
-  let length = 0;
-  const add = (piece: string): void => {
-    const text = textOf(piece);
-    pieces.push(text);
-    length += text.length + 1;
-  };
-  for (const { path, category, description, columns, parameters } of endpoints) {
-    add(path);
-    starts.push(length);
-    for (const { name } of columns) add(name);
-    for (const { name } of parameters ?? []) add(name);
-    starts.push(length);
-    add(category);
-    add(description);
-    for (const column of columns) add(column.description);
-    starts.push(length);
-  }
-  return { endpoints, text: `${pieces.join("\n")}\n`, starts };
-}
-
-const MISSING = -1;
-
-/** Per endpoint: 2 for each word in its path, 1 for each in its names; -1 where a word is missing. */
-function scoresOf<T>({ endpoints, text, starts }: Chunk<T>, words: readonly string[]): Int8Array {
-  const scores = new Int8Array(endpoints.length);
-  for (const word of words) {
-    // The first occurrence in an endpoint's text is the best one.
-    let at = text.indexOf(word);
-    for (let i = 0; i < endpoints.length; i++) {
-      const score = scores[i] ?? 0;
-      const end = starts[3 * i + 3] ?? 0;
-      if (at === -1 || at >= end) scores[i] = MISSING;
-      else {
-        const [names = 0, descriptions = 0] = [starts[3 * i + 1], starts[3 * i + 2]];
-        if (score !== MISSING) scores[i] = score + (at < names ? 2 : at < descriptions ? 1 : 0);
-        at = text.indexOf(word, end);
-      }
+  /** The word; where no term begins with it, the terms that contain it: `chain` for `crosschain`. */
+  #termsOf(word: string): readonly string[] {
+    const containing: string[] = [];
+    for (const term of this.#terms) {
+      if (term.startsWith(word)) return [word];
+      if (word.length > 2 && term.includes(word)) containing.push(term);
     }
+    return containing.length === 0 ? [word] : containing.slice(0, MAX_TERMS);
   }
-  return scores;
+}
+
+function documentOf({ path, category, description, synonyms, columns, parameters }: Searchable, id: number) {
+  const names = columns.flatMap((column) => [column.name, column.description]);
+  return {
+    id,
+    path: path.split("/").slice(3).join(" "),
+    category,
+    synonyms: synonyms.join(" "),
+    columns: [...names, ...(parameters ?? []).map(({ name }) => name)].join(" "),
+    description,
+  };
+}
+
+/** Words of names and sentences: `totalVolume_usd` has three. */
+function wordsOf(text: string): string[] {
+  return (
+    text
+      .replace(/(\p{Ll})(\p{Lu})/gu, "$1 $2")
+      .toLowerCase()
+      .match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
+  );
+}
+
+/** Words of questions that say nothing of an endpoint. */
+const STOP_WORDS = new Set(
+  (
+    "a about all an and any are as at be been by can did do does each every find for from get give had has have how i in into is it its " +
+    "list many me much my of on or our over per please show tell than that the their there these they this to us was we were what when " +
+    "where which who why will with you your v1 api data endpoint model view provides"
+  ).split(" "),
+);
+
+/** Words that names of columns and paths shorten, or say in another form. */
+const SAME: Readonly<Record<string, string>> = {
+  daily: "day",
+  hourly: "hour",
+  weekly: "week",
+  monthly: "month",
+  quarterly: "quarter",
+  yearly: "year",
+  annual: "year",
+  annualized: "year",
+  annualised: "year",
+  cnt: "count",
+  number: "count",
+  pct: "percent",
+  percentage: "percent",
+  avg: "average",
+  mean: "average",
+  current: "latest",
+  currently: "latest",
+  now: "latest",
+};
+
+/** The common beginning of a word's forms; null for a stop word. Both sides are cut alike, so it need not be a word. */
+function stem(word: string): string | null {
+  if (STOP_WORDS.has(word)) return null;
+  if (Object.hasOwn(SAME, word)) return SAME[word] ?? null;
+  if (word.length < 4 || /\d/.test(word)) return word;
+  return word
+    .replace(/ies$/, "y")
+    .replace(/([^s])s$/, "$1")
+    .replace(/(?<=...)(?:ing|ed|e)$/, "")
+    .replace(/([^aeiou])\1$/, "$1");
 }

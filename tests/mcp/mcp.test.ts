@@ -32,7 +32,13 @@ const MODELS = [
   { name: "long", tags: ["production", "shop", "tier1", "api:long"], columns: { n: "int", text: "text" } },
   { name: "wages", tags: ["production", "staff", "tier2", "api:wages"], columns: { name: "text" } },
 ];
-const manifest = manifestOf(MODELS.map((model) => ({ ...model, schema })));
+const manifest = manifestOf(MODELS.map((model) => ({ ...model, schema }))) as {
+  nodes: Record<string, Record<string, unknown>>;
+};
+manifest.nodes["model.test.sales"]!["meta"] = {
+  ...(manifest.nodes["model.test.sales"]!["meta"] as object),
+  routewright: { synonyms: ["turnover"] },
+};
 const url = await serveManifest(manifest);
 
 /** The official client, connected with a key. */
@@ -61,12 +67,18 @@ describe("an MCP client", () => {
     const client = await connect();
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
+      "list_categories",
       "search_endpoints",
       "describe_endpoint",
       "query_endpoint",
+      "summarize_endpoint",
     ]);
-    for (const { inputSchema, annotations } of tools)
-      expect([inputSchema.type, annotations?.readOnlyHint]).toEqual(["object", true]);
+    for (const { inputSchema, outputSchema, annotations } of tools)
+      expect([inputSchema.type, outputSchema?.type, annotations?.readOnlyHint]).toEqual([
+        "object",
+        "object",
+        true,
+      ]);
   });
 
   it("searches, describes and queries", async () => {
@@ -86,7 +98,7 @@ describe("an MCP client", () => {
       JSON.parse((await call(client, "describe_endpoint", { path: "/v1/shop/sales" })).text),
     ).toMatchObject({
       parameters: [{ name: "shop" }, { name: "start", operator: ">=" }],
-      pagination: { max_limit: 50 },
+      pagination: { default_limit: 20, max_limit: 50 },
     });
     const { text } = await call(client, "query_endpoint", {
       path: "/v1/shop/sales",
@@ -94,7 +106,7 @@ describe("an MCP client", () => {
       limit: 2,
     });
     expect(text).toBe(
-      '{"returned":2,"has_more":true,"rows":[{"day":"2026-01-12","shop":"shop 2","huge":18446744073709551615},\n' +
+      '{"returned":2,"has_more":true,"next_offset":3,"rows":[{"day":"2026-01-12","shop":"shop 2","huge":18446744073709551615},\n' +
         '{"day":"2026-01-14","shop":"shop 1","huge":18446744073709551615}]}',
     );
   });
@@ -108,12 +120,88 @@ describe("an MCP client", () => {
       isError: true,
     });
     expect(await query({ city: "Rome" })).toEqual({
-      text: 'HTTP 400: {"detail":"Unsupported query parameters: city"}',
+      text: 'HTTP 400: {"detail":"Unsupported query parameters: city"} The endpoint takes: shop, start, limit, offset.',
       isError: true,
     });
     const injected = await query({ shop: "'; DROP TABLE sales; --" });
     expect(injected).toEqual({ text: '{"returned":0,"has_more":false,"rows":[]}', isError: false });
     expect((await query({})).isError).toBe(false);
+  });
+
+  it("asks in plain words, and is told what to try where nothing fits", async () => {
+    const client = await connect();
+    const search = async (query: string, more = {}) =>
+      JSON.parse((await call(client, "search_endpoints", { query, ...more })).text) as object;
+    expect(await search("What was the turnover per day?")).toMatchObject({
+      found: 1,
+      endpoints: [{ path: "/v1/shop/sales" }],
+    });
+    expect(await search("sales weather")).toMatchObject({
+      endpoints: [{ path: "/v1/shop/sales" }],
+      hint: "No endpoint has every word of 'sales weather': these have some.",
+    });
+    expect(await search("weather")).toEqual({
+      found: 0,
+      endpoints: [],
+      hint: "No endpoint has a word of 'weather'. Try other words for the same, or fewer; or search without a query in one category. The categories are shop.",
+    });
+    expect(await search("sales", { category: "staff" })).toMatchObject({
+      hint: "Nothing fits in the category 'staff': leave it out. The categories are shop.",
+    });
+    const partner = await connect(KEYS.tier1);
+    const page = await call(partner, "search_endpoints", { limit: 1 });
+    expect(JSON.parse(page.text)).toMatchObject({ found: 2, next_offset: 1 });
+    expect((await call(partner, "list_categories")).text).toBe(
+      '{"categories":[{"category":"shop","endpoints":2}]}',
+    );
+  });
+
+  it("reads the pages of an endpoint one after the other, each number in full", async () => {
+    const client = await connect();
+    const query = async (args: object) => {
+      const result = await client.callTool({
+        name: "query_endpoint",
+        arguments: { path: "/v1/shop/sales", ...args },
+      });
+      return result.structuredContent as { rows: { day: string; huge: unknown }[]; next_offset?: number };
+    };
+    const first = await query({ parameters: { limit: 3 } });
+    expect(first).toMatchObject({ returned: 3, has_more: true, next_offset: 3 });
+    expect(first.rows[0]).toEqual({ day: "2026-01-01", shop: "shop 0", huge: "18446744073709551615" });
+    const last = await query({ limit: 3, offset: 498 });
+    expect(last).toMatchObject({ returned: 2, has_more: false });
+    expect(last.next_offset).toBeUndefined();
+    const refused = (args: object) => call(client, "query_endpoint", { path: "/v1/shop/sales", ...args });
+    expect((await refused({ limit: 3, parameters: { limit: 4 } })).text).toBe(
+      "Give limit once: as an argument, or among the parameters.",
+    );
+    expect((await refused({ parameters: { limit: 101 } })).text).toBe("limit must be between 1 and 100.");
+    expect((await refused({ parameters: { offset: "-1" } })).text).toBe("offset must be a whole number.");
+  });
+
+  it("counts rows and finds the bounds of dates without reading the rows", async () => {
+    const client = await connect(KEYS.tier1);
+    const summary = async (path: string, parameters = {}) =>
+      (await client.callTool({ name: "summarize_endpoint", arguments: { path, parameters } }))
+        .structuredContent;
+    expect(await summary("/v1/shop/sales")).toEqual({
+      count: 500,
+      exact: true,
+      dates: { day: { min: "2026-01-01", max: "2027-05-15" } },
+    });
+    expect(await summary("/v1/shop/sales", { shop: "shop 2", start: "2027-05-01" })).toEqual({
+      count: 5,
+      exact: true,
+      dates: { day: { min: "2027-05-01", max: "2027-05-13" } },
+    });
+    expect(await summary("/v1/shop/sales", { shop: "none" })).toEqual({ count: 0, exact: true, dates: {} });
+    // An endpoint without pages, longer than is read.
+    expect(await summary("/v1/shop/long")).toMatchObject({ exact: false, dates: {} });
+    const refused = await call(client, "summarize_endpoint", {
+      path: "/v1/shop/sales",
+      parameters: { city: "Rome" },
+    });
+    expect(refused.text).toContain("Unsupported query parameters: city");
   });
 
   it("gets no more rows than requested, nor than fit a context, whatever the endpoint returns", async () => {
@@ -138,8 +226,16 @@ describe("an MCP client", () => {
   it.each([
     ["query_endpoint", {}, "Invalid arguments: they must have required property 'path'."],
     ["query_endpoint", { path: "/v1/shop/sales", limit: 1000 }, "Invalid arguments: limit must be <= 100."],
-    ["search_endpoints", { words: "x" }, "Invalid arguments: they must NOT have additional properties."],
-    ["drop_table", {}, "Unknown tool. There are: search_endpoints, describe_endpoint, query_endpoint."],
+    [
+      "search_endpoints",
+      { words: "x" },
+      "Invalid arguments: unknown argument 'words'; the tool takes query, category, limit, offset.",
+    ],
+    [
+      "drop_table",
+      {},
+      "Unknown tool. There are: list_categories, search_endpoints, describe_endpoint, query_endpoint, summarize_endpoint.",
+    ],
   ])("gets a message for wrong arguments of %s: %j", async (name, args, text) => {
     expect(await call(await connect(), name, args)).toEqual({ text, isError: true });
   });
@@ -151,8 +247,8 @@ describe("a key", () => {
   it.each(["tier0", "tier1"] as const)("of %s neither sees nor calls what is of tier2", async (tier) => {
     const client = await connect(KEYS[tier]);
     expect((await call(client, "search_endpoints")).text).not.toContain("wages");
-    expect((await call(client, "search_endpoints", { query: "wages" })).text).toBe(
-      '{"found":0,"endpoints":[]}',
+    expect((await call(client, "search_endpoints", { query: "wages" })).text).toMatch(
+      /^\{"found":0,"endpoints":\[\],"hint":"No endpoint has a word of 'wages'\./,
     );
     const unknown = (path: string) => ({
       text: `Your key can call no endpoint ${path}. Find one with search_endpoints.`,

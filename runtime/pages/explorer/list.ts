@@ -29,7 +29,7 @@ function whenIdle(task: () => boolean): void {
 export class EndpointList {
   readonly element: HTMLElement;
   readonly #body: CatalogueBody;
-  readonly #search: Search<CatalogueEndpoint>;
+  readonly #search: Search;
   readonly #change: (change: Partial<State>) => void;
   readonly #scroller: HTMLElement;
   readonly #rows: HTMLUListElement;
@@ -68,16 +68,20 @@ export class EndpointList {
   update(state: State): void {
     this.#state = state;
     const oldest = state.fresh === "" ? null : Date.now() - Number(state.fresh) * 86_400_000;
-    this.#found = this.#search
-      .find(state.search)
+    const { found, complete } = this.#search.find(state.search);
+    this.#found = found
+      // Where endpoints have every word, those with some are left out.
+      .slice(0, complete > 0 ? complete : found.length)
+      .flatMap((i) => this.#body.endpoints[i] ?? [])
       .filter(
         ({ category, tier, last_build }) =>
           (state.category === "" || category === state.category) &&
           (state.tier === "" || tier === state.tier) &&
           (oldest === null || (last_build !== null && Date.parse(last_build.completed_at) >= oldest)),
       );
+    const status = complete > 0 ? "" : ": none has every word";
     this.#status.textContent =
-      this.#found.length === 0 ? "No endpoint matches." : count(this.#found.length, "endpoint");
+      this.#found.length === 0 ? "No endpoint matches." : `${count(this.#found.length, "endpoint")}${status}`;
     this.#rows.style.setProperty("height", `${String(this.#found.length * ROW)}px`);
     this.#draw();
   }

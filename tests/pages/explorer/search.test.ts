@@ -1,47 +1,86 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { Search, type Searchable } from "../../../runtime/pages/search.js";
 
+const starter = JSON.parse(
+  readFileSync(new URL("../../../generated/catalogue.json", import.meta.url), "utf8"),
+) as {
+  readonly endpoints: readonly (Omit<Searchable, "columns"> & {
+    readonly columns: readonly { readonly name: string; readonly description?: string }[];
+  })[];
+};
+
 function endpoint(path: string, more: Partial<Searchable> = {}): Searchable {
-  return { path, category: "shop", description: "", columns: [], parameters: null, ...more };
+  return { path, category: "shop", description: "", synonyms: [], columns: [], parameters: null, ...more };
 }
 
-const paths = (search: Search<Searchable>, query: string) => search.find(query).map(({ path }) => path);
+function pathsFor(endpoints: readonly Searchable[], query: string, search = new Search(endpoints)) {
+  const { found, complete } = search.find(query);
+  return [found.map((i) => endpoints[i]?.path), complete] as const;
+}
 
 describe("the search over endpoints", () => {
-  const search = new Search([
-    endpoint("/v1/shop/orders", { description: "What customers PAID." }),
-    endpoint("/v1/shop/paid", { columns: [{ name: "day", description: "Day of İstanbul." }] }),
+  const endpoints = [
+    endpoint("/v1/shop/orders/daily", { description: "What customers PAID." }),
+    endpoint("/v1/shop/paid", { columns: [{ name: "dayOfSale", description: "Day in İstanbul." }] }),
     endpoint("/v1/shop/refunds", {
       columns: [{ name: "paid_at", description: "" }],
       parameters: [{ name: "since" }],
     }),
-  ]);
+    endpoint("/v1/shop/crosschain", { synonyms: ["bridges"] }),
+  ];
+  const [orders, paid, refunds, crosschain] = endpoints.map(({ path }) => path);
 
   it.each([
-    ["", ["/v1/shop/orders", "/v1/shop/paid", "/v1/shop/refunds"]],
-    ["paid", ["/v1/shop/paid", "/v1/shop/refunds", "/v1/shop/orders"]],
-    ["PAID customers", ["/v1/shop/orders"]],
-    ["since", ["/v1/shop/refunds"]],
-    // The text is longer in lower case, and what stands behind it is found in its place.
-    ["istanbul", []],
-    ["i̇stanbul", ["/v1/shop/paid"]],
-    ["since paid_at", ["/v1/shop/refunds"]],
-    ["orders day", []],
-    ["shop", ["/v1/shop/orders", "/v1/shop/paid", "/v1/shop/refunds"]],
-    ["paid paid  paid", ["/v1/shop/paid", "/v1/shop/refunds", "/v1/shop/orders"]],
-  ])("finds %j: %j", (query, found) => {
-    expect(paths(search, query)).toEqual(found);
+    ["", [orders, paid, refunds, crosschain], 4],
+    ["what is the", [orders, paid, refunds, crosschain], 4],
+    ["paid", [paid, refunds, orders], 3],
+    ["PAID customers", [orders, paid, refunds], 1],
+    ["the customer who pays for an order?", [orders], 0],
+    ["since", [refunds], 1],
+    ["istanbul sales", [paid], 1],
+    ["i̇stanbul", [paid], 1],
+    ["refunding", [refunds], 1],
+    ["per day", [orders, paid], 2],
+    ["custom", [orders], 1],
+    ["chain", [crosschain], 1],
+    ["bridge", [crosschain], 1],
+    ["refnds", [refunds], 1],
+    ["weather", [], 0],
+  ])("finds %j: %j, %d of them with every word", (query, found, complete) => {
+    expect(pathsFor(endpoints, query)).toEqual([found, complete]);
   });
 
-  it("finds the same whether its texts were made before or not", () => {
-    const many = Array.from({ length: 1234 }, (_, i) => endpoint(`/v1/shop/metric_${String(i)}`));
-    const [late, early] = [new Search(many), new Search(many)];
+  it("finds the same whether it has indexed before or not", () => {
+    const many = Array.from({ length: 110 }, (_, i) => endpoint(`/v1/shop/metric_${String(i)}`));
+    const early = new Search(many);
     let chunks = 1;
     while (early.prepare()) chunks++;
-    expect(chunks).toBe(3);
+    expect(chunks).toBe(5);
     expect(early.prepare()).toBe(false);
-    for (const query of ["metric_1233", "metric_499", "metric_12", "shop"])
-      expect([query, paths(late, query)]).toEqual([query, paths(early, query)]);
-    expect(paths(late, "metric_12")).toHaveLength(1 + 10 + 34);
+    for (const query of ["metric_109", "metric", "shop 12"])
+      expect(pathsFor(many, query, early)).toEqual(pathsFor(many, query));
+  });
+
+  it.each([
+    ["Which merchants earn the most with the card?", "/v1/cards/top_merchants/last_30d"],
+    ["how much is spent in each country every month", "/v1/cards/spend_by_country/monthly"],
+    ["number of bridges", "/v1/bridges/bridges_count/latest"],
+    ["weekly bridge volume", "/v1/bridges/volume/weekly"],
+    ["who operates the bridges", "/v1/bridges/registry/snapshot"],
+    ["price of a token", "/v1/bridges/tokens"],
+    ["are transfers relayed", "/v1/bridges/transactions"],
+    ["transfers per hour", "/v1/bridges/transfers/hourly"],
+    ["is the data fresh", "/v1/general/data_freshness/latest"],
+    ["total volume since the beginning, of all time", "/v1/bridges/volume/all_time"],
+    ["active users of the card", "/v1/altchain/altchain_card_active_users/last_7d"],
+    ["net flow by bridge and token", "/v1/bridges/netflow_per_token_per_bridge/daily"],
+  ])("finds for %j among the first three: %s", (question, path) => {
+    const endpoints = starter.endpoints.map((each) => ({
+      ...each,
+      synonyms: [],
+      columns: each.columns.map(({ name, description = "" }) => ({ name, description })),
+    }));
+    expect(pathsFor(endpoints, question)[0].slice(0, 3)).toContain(path);
   });
 });

@@ -1,0 +1,149 @@
+/** Rows per call, by default and at most: more would fill a model's context. */
+export const DEFAULT_ROWS = 20;
+export const MAX_ROWS = 100;
+
+/** Characters of rows per call, about 5,000 tokens. */
+export const MAX_CHARACTERS = 20_000;
+
+export const DEFAULT_FOUND = 20;
+const MAX_FOUND = 50;
+
+/** Rows that `summarize_endpoint` counts at most. */
+export const MAX_COUNTED = 100_000;
+
+const text = { type: "string" } as const;
+const count = { type: "integer", minimum: 0 } as const;
+const flag = { type: "boolean" } as const;
+const value = { type: ["string", "number", "boolean"] } as const;
+
+const path = { ...text, description: "As search_endpoints returns it." } as const;
+const offset = { ...count, description: "Skip this many: next_offset of the call before." } as const;
+const parameters = {
+  type: "object",
+  description:
+    "The endpoint's own parameters, `column[operator]` for its filters, and where it has them sort_by and sort_direction. A list: several values.",
+  additionalProperties: { anyOf: [value, { type: "array", items: value }] },
+} as const;
+
+/** Further members are allowed, as a later version may have them. */
+function object<Properties extends object>(properties: Properties, required: readonly (keyof Properties)[]) {
+  return { type: "object" as const, properties, required: [...required] as string[] };
+}
+
+function tool<Input extends object>(
+  name: string,
+  description: string,
+  input: Input,
+  required: readonly (keyof Input)[],
+  outputSchema: { readonly type: "object" },
+) {
+  const inputSchema = { ...object(input, required), additionalProperties: false };
+  const annotations = { readOnlyHint: true, openWorldHint: false };
+  return { name, description, inputSchema, outputSchema, annotations };
+}
+
+/** The tools of `/mcp` (runtime/README.md, MCP). */
+export const TOOLS = [
+  tool(
+    "list_categories",
+    "List the categories of this data API with what they hold and how many endpoints your key may call.",
+    {},
+    [],
+    object(
+      {
+        categories: {
+          type: "array",
+          items: object({ category: text, description: text, endpoints: count }, ["category", "endpoints"]),
+        },
+      },
+      ["categories"],
+    ),
+  ),
+  tool(
+    "search_endpoints",
+    "Find endpoints of this data API with a question or some words, best first. Without a query: all of them.",
+    {
+      query: { ...text, description: "Plain English, or words of paths and columns.", maxLength: 500 },
+      category: { ...text, description: "Only endpoints of this category." },
+      limit: { type: "integer", minimum: 1, maximum: MAX_FOUND, default: DEFAULT_FOUND },
+      offset,
+    },
+    [],
+    object(
+      {
+        found: count,
+        endpoints: {
+          type: "array",
+          items: object(
+            { path: text, description: text, tier: text, columns: { type: "array", items: text } },
+            ["path", "columns"],
+          ),
+        },
+        next_offset: count,
+        hint: text,
+      },
+      ["found", "endpoints"],
+    ),
+  ),
+  tool(
+    "describe_endpoint",
+    "Describe one endpoint: columns with types, parameters, required filters, page sizes, sorting, freshness, tests.",
+    { path },
+    ["path"],
+    object({ path: text, description: text, columns: { type: "array" } }, ["path", "columns"]),
+  ),
+  tool(
+    "query_endpoint",
+    `Query one endpoint and get rows as JSON. At most ${String(MAX_ROWS)} rows and ${String(MAX_CHARACTERS)} characters ` +
+      "a call: filter and sort rather than read everything. Describe the endpoint first: unknown parameters are refused.",
+    {
+      path,
+      parameters,
+      limit: { type: "integer", minimum: 1, maximum: MAX_ROWS, default: DEFAULT_ROWS },
+      offset,
+    },
+    ["path"],
+    object(
+      {
+        returned: count,
+        has_more: flag,
+        next_offset: count,
+        rows: { type: "array", description: "Numbers of more than 15 digits are texts here." },
+      },
+      ["returned", "has_more", "rows"],
+    ),
+  ),
+  tool(
+    "summarize_endpoint",
+    `Count the rows of one endpoint and find the first and last value of its dates, without reading the rows. It takes ` +
+      `about 20 requests of your rate limit. Above ${String(MAX_COUNTED)} rows it says only that there are more.`,
+    { path, parameters },
+    ["path"],
+    object(
+      {
+        count: { ...count, description: "Rows; if not exact, at least as many." },
+        exact: flag,
+        dates: {
+          type: "object",
+          description: "By column. Only columns that the endpoint can sort by are known.",
+          additionalProperties: object({ min: {}, max: {} }, ["min", "max"]),
+        },
+      },
+      ["count", "exact", "dates"],
+    ),
+  ),
+] as const;
+
+/** Arguments of all tools; each tool's schema says which it takes. */
+export interface Arguments {
+  readonly path: string;
+  readonly query?: string;
+  readonly category?: string;
+  readonly parameters?: Parameters;
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+export type Parameters = Readonly<Record<string, Value | readonly Value[]>>;
+
+export type Value = string | number | boolean;
