@@ -1,9 +1,10 @@
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { filesIn } from "../support/files.js";
 import { manifestOf } from "../support/manifest.js";
+import { needs } from "../support/needs.js";
 import { ownFolder } from "../support/service.js";
 import { BAD, CLI, GENERATE, GOOD, project, routewright } from "./run.js";
 
@@ -43,6 +44,38 @@ describe("routewright generate", () => {
     const folder = project(GOOD, BAD);
     expect(routewright(folder, strict).exit).toBe(1);
     expect(Object.keys(filesIn(join(folder, "generated")))).toHaveLength(5);
+  });
+
+  it.skipIf(!needs("git"))("resolves the merge conflicts of the folder, which other commands name", () => {
+    const folder = project(GOOD);
+    const git = (...args: readonly string[]): string =>
+      execFileSync("git", ["-c", "user.name=T", "-c", "user.email=t@example.org", ...args], {
+        cwd: folder,
+        encoding: "utf8",
+      });
+    const generate = (description: string): void => {
+      writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifestOf([{ ...GOOD, description }])));
+      expect(routewright(folder, GENERATE).exit).toBe(0);
+      git("add", "generated");
+      git("commit", "-q", "--allow-empty", "-m", description);
+    };
+    git("init", "-q", "-b", "main");
+    generate("Before.");
+    git("checkout", "-q", "-b", "other");
+    generate("Theirs.");
+    git("checkout", "-q", "main");
+    generate("Ours.");
+    const merged = filesIn(join(folder, "generated"));
+    expect(() => git("merge", "-q", "other")).toThrow();
+    expect(git("diff", "--name-only", "--diff-filter=U")).toContain("generated/catalogue.json\n");
+    expect(routewright(folder, ["diff", "git:other", "generated"])).toEqual({
+      exit: 2,
+      out: "",
+      err: "error: generated/catalogue.json has a merge conflict. Run `routewright generate`, which resolves it.\n",
+    });
+    expect(routewright(folder, [...GENERATE, "--check"]).exit).toBe(1);
+    expect(routewright(folder, GENERATE).exit).toBe(0);
+    expect(filesIn(join(folder, "generated"))).toEqual(merged);
   });
 
   it("reports as JSON", () => {
