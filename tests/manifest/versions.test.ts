@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Manifest, parseManifest } from "../../generator/manifest/manifest.js";
+import { filesIn } from "../support/files.js";
+import { generateInto, ownFolder } from "../support/service.js";
 
 const TAGS = ["production", "bridges", "api:volume"];
 const API = { allow_unfiltered: true };
@@ -195,74 +197,96 @@ describe("a manifest of schema", () => {
 });
 
 describe("the digest of what a project declares", () => {
-  const column = {
-    name: "day",
-    description: "Day.",
-    meta: { pii: true },
-    data_type: "date",
-    quote: null,
-    tags: ["a"],
-  };
-  const meta = { api: API };
-  const common = { resource_type: "model", name: "v", schema: "dbt", description: "Volume." };
-  /** One model as versions of dbt write it. */
-  const written: Readonly<Record<string, object>> = {
-    "1.5": {
-      ...common,
-      alias: "v",
-      tags: TAGS,
-      meta,
-      constraints: [],
-      deprecation_date: null,
-      contract: { enforced: true, checksum: "1" },
-      columns: {
-        day: {
-          ...column,
-          constraints: [{ type: "not_null", name: null, expression: null, warn_unenforced: true }],
-        },
-      },
-      config: { tags: TAGS, meta, materialized: "table", contract: { enforced: true } },
-    },
-    "1.11": {
-      ...common,
-      alias: "v",
-      tags: TAGS,
-      meta: {},
-      constraints: [],
-      doc_blocks: [],
-      contract: { enforced: true, alias_types: true, checksum: "2" },
-      columns: {
-        day: {
-          ...column,
-          meta: {},
-          tags: [],
-          config: { meta: { pii: true }, tags: ["a"] },
-          granularity: null,
-          doc_blocks: [],
-          constraints: [{ type: "not_null", name: null, expression: null, to: null, to_columns: [] }],
-        },
-      },
-      config: { meta, tags: TAGS, materialized: "table", contract: { enforced: true, alias_types: true } },
-    },
-  };
-  const digest = (node: object): string | undefined =>
-    read(manifestText(address("v12"), { "model.shop.v": node })).models[0]?.digest;
+  const [meta, contract] = [{ api: API }, { enforced: true }];
+  const constraint = { type: "not_null", name: null, expression: null, warn_unenforced: true };
+  const column = { name: "day", description: "Day.", meta: { pii: true }, data_type: "date", tags: ["a"] };
+  const config = { tags: TAGS, meta, materialized: "table", contract };
+  const test = { ...TEST_V8, original_file_path: "models/marts/schema.yml" };
 
-  it("survives an upgrade of dbt", () => {
-    expect(digest(written["1.11"] ?? {})).toBe(digest(written["1.5"] ?? {}));
+  /** What dbt 1.5 wrote of a model with a contract, and what other versions write of the same project. */
+  const first = {
+    resource_type: "model",
+    name: "api_volume",
+    alias: "api_volume",
+    schema: "dbt",
+    description: "Volume.",
+    original_file_path: "models/marts/api_volume.sql",
+    patch_path: "shop://models/marts/schema.yml",
+    tags: TAGS,
+    meta,
+    config,
+    contract: { ...contract, checksum: "1" },
+    constraints: [{ ...constraint, type: "unique", columns: ["day"] }],
+    columns: { day: { ...column, quote: null, constraints: [constraint] } },
+  };
+  const [later, references] = [
+    { ...contract, alias_types: true },
+    { to: null, to_columns: [] },
+  ];
+  const in17 = {
+    ...first,
+    config: { ...config, contract: later, access: "public", on_configuration_change: "apply" },
+    contract: { ...later, checksum: "2" },
+    deprecation_date: null,
+  };
+  const in18 = {
+    ...in17,
+    constraints: [{ ...first.constraints[0], ...references }],
+    columns: { day: { ...first.columns.day, constraints: [{ ...constraint, ...references }] } },
+  };
+  const blocks = { doc_blocks: ["doc.shop.day"] };
+  const copied = { config: { meta: column.meta, tags: column.tags }, granularity: null };
+  const in110 = {
+    ...in18,
+    ...blocks,
+    config: { ...in17.config, batch_size: null, event_time: null, freshness: null, lookback: 1 },
+    columns: { day: { ...in18.columns.day, ...blocks, ...copied } },
+  };
+  const in111 = { ...in110, functions: [], config: { ...in110.config, static_analysis: null } };
+  /** Those that write each key in one place only, as dbt Fusion does. */
+  const moved = {
+    ...in111,
+    meta: {},
+    columns: { day: { ...in111.columns.day, meta: {}, tags: [] } },
+  };
+  const windows = {
+    ...in111,
+    original_file_path: "models\\marts\\api_volume.sql",
+    patch_path: "shop://models\\marts\\schema.yml",
+  };
+  const nodesOf = (model: object, more: object = {}): object => ({
+    "model.shop.api_volume": model,
+    "test.shop.not_null_api_volume_day.1": { ...test, ...more },
+  });
+  const digest = (model: object): string | undefined =>
+    read(manifestText(address("v12"), nodesOf(model))).models[0]?.digest;
+  const generated = (version: number, nodes: object): Readonly<Record<string, string>> => {
+    const folder = ownFolder();
+    generateInto(folder, JSON.parse(manifestText(address(`v${String(version)}`), nodes)));
+    return filesIn(folder);
+  };
+
+  it.each([
+    ["dbt 1.7", 11, nodesOf(in17)],
+    ["dbt 1.8", 12, nodesOf(in18)],
+    ["dbt 1.10", 12, nodesOf(in110, blocks)],
+    ["dbt 1.11", 12, nodesOf(in111, { ...blocks, functions: [] })],
+    ["a dbt that writes each key once", 12, nodesOf(moved)],
+    ["dbt on Windows", 12, nodesOf(windows, { original_file_path: "models\\marts\\schema.yml" })],
+  ])("is the same from %s, and so is every generated byte", (_, version, nodes) => {
+    const files = generated(9, nodesOf(first));
+    expect(files).toHaveProperty(["routes/bridges/volume.ts"]);
+    expect(generated(version, nodes)).toEqual(files);
   });
 
   it.each([
     ["description", { description: "Other." }],
-    ["meta", { config: { ...(written["1.11"] as { config: object }).config, meta: {} } }],
+    ["meta", { meta: {}, config: { ...in111.config, meta: {} } }],
     ["columns", { columns: {} }],
     ["schema", { schema: "mart" }],
-    [
-      "contract",
-      { config: { meta, tags: TAGS, materialized: "table", contract: { enforced: false } }, contract: {} },
-    ],
+    ["contract", { config: { ...in111.config, contract: { enforced: false } }, contract: {} }],
   ])("changes with the model's %s", (_, change) => {
-    expect(digest({ ...written["1.11"], ...change })).not.toBe(digest(written["1.11"] ?? {}));
+    expect(digest({ ...in111, ...change })).not.toBe(digest(in111));
   });
 });
 
