@@ -68,9 +68,10 @@ function typeLines(entry: CatalogueEntry, name: string): string[] {
   ]);
   return [
     `# ${onOneLine(`${endpoint.path} (${endpoint.tier}) ${documentation.description}`)}`,
-    `${name}Row = TypedDict("${name}Row", {`,
-    ...columns,
-    "})",
+    // Without declared columns, rows have all columns of the relation.
+    ...(columns.length === 0
+      ? [`${name}Row = dict[str, Any]`]
+      : [`${name}Row = TypedDict("${name}Row", {`, ...columns, "})"]),
     `${name}Query = TypedDict("${name}Query", {`,
     ...fields,
     "}, total=False)",

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:http";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { routewright } from "../commands/run.js";
+import { manifestWith, parameter } from "../diff/feature-model.js";
 import { manifestOf } from "../support/manifest.js";
 import { needs } from "../support/needs.js";
 import { generateInto, KEYS, ownFolder, serveManifest } from "../support/service.js";
@@ -51,7 +52,14 @@ async function unreliable(): Promise<{ url: string; statuses: number[] }> {
   return { url, statuses };
 }
 
+/** The example of generator/README.md; its import compiles it and does not run it. */
+const README_EXAMPLE = /^## Client$[\s\S]*?^```ts$\n([\s\S]*?)^```$/m.exec(
+  readFileSync(new URL("../../generator/README.md", import.meta.url), "utf8"),
+)![1]!;
+const PROCESS = "declare const process: { readonly env: Record<string, string | undefined> };\n";
+
 const PROGRAM = `
+import type {} from "./readme.js";
 import { ApiError } from "./client/client.js";
 import { createClient } from "./client/endpoints.js";
 
@@ -91,7 +99,63 @@ export async function run(baseUrl: string, unreliable: string, apiKey: string) {
 }
 `;
 
+const TYPED = `
+import { createClient } from "./client/endpoints.js";
+
+export function run() {
+  const client = createClient({ baseUrl: "http://127.0.0.1:1" });
+  void (() => client.rows("/v1/shop/sales/daily", { state: "paid", states: ["paid", "open"] }));
+  void (() => client.rows("/v1/shop/sales/daily", { states: "open" }));
+  void (async () => (await client.rows("/v1/shop/raw"))[0]?.["anything"]);
+  // @ts-expect-error: no such value
+  void (() => client.rows("/v1/shop/sales/daily", { state: "void" }));
+  // @ts-expect-error: no such value
+  void (() => client.rows("/v1/shop/sales/daily", { states: ["paid", "void"] }));
+}
+`;
+
+const TYPED_PYTHON = `
+from typing import Any
+from typed_api import Client
+
+client = Client("http://127.0.0.1:1")
+client.rows("/v1/shop/sales/daily", {"state": "paid", "states": ["paid", "open"]})
+client.rows("/v1/shop/sales/daily", {"states": "open"})
+anything: Any = client.rows("/v1/shop/raw")[0]["anything"]
+client.rows("/v1/shop/sales/daily", {"state": "void"})  # type: ignore[call-overload]
+client.rows("/v1/shop/sales/daily", {"states": ["void"]})  # type: ignore[call-overload]
+`;
+
+/** An endpoint with parameters of listed values, and one whose model declares no column. */
+function typedManifest(): unknown {
+  const one = { column: "status", operator: "=", type: "string" };
+  const manifest = manifestWith(parameter("shop", { ...one, name: "state", description: "The state" }));
+  const { nodes } = manifest;
+  const sales = nodes["model.shop.sales"];
+  sales.columns.day.description = "Day of the sale";
+  const several = { name: "states", column: "status", operator: "IN", type: "string_list" };
+  sales.config.meta.api.parameters.push(several);
+  nodes["model.shop.raw"] = {
+    ...sales,
+    ...{ name: "raw", alias: "raw", columns: {}, tags: ["production", "shop", "api:raw"] },
+    config: {},
+  };
+  return manifest;
+}
+
 describe("routewright client", () => {
+  it("types listed values and rows without declared columns, and joins words as sentences", async () => {
+    const own = ownFolder();
+    generateInto(join(own, "generated"), typedManifest());
+    writeFileSync(join(own, "package.json"), '{"type":"module"}');
+    expect(routewright(own, ["client", "--out", "client"]).exit).toBe(0);
+    writeFileSync(join(own, "program.ts"), TYPED);
+    await compiled(own, "program.ts");
+    const text = readFileSync(join(own, "client/endpoints.ts"), "utf8");
+    expect(text).toContain("/** Day of the sale. `YYYY-MM-DD`. */");
+    expect(text).toContain("/** The state: status = value. */");
+  });
+
   it("writes a TypeScript client that compiles under strict and calls the running server", async () => {
     expect(routewright(folder, ["client", "--out", "client"])).toEqual({
       exit: 0,
@@ -99,6 +163,7 @@ describe("routewright client", () => {
       out: "added    client/client.ts\nadded    client/endpoints.ts\n28 endpoints in client\n",
     });
     expect(routewright(folder, ["client", "--check"]).exit).toBe(0);
+    writeFileSync(join(folder, "readme.ts"), PROCESS + README_EXAMPLE);
     writeFileSync(join(folder, "program.ts"), PROGRAM);
     const run = await compiled<
       (url: string, unreliable: string, key: string) => Promise<Record<string, unknown>>
@@ -195,7 +260,7 @@ describe.skipIf(!needs("mypy"))("routewright client --language python", () => {
     expect(columns[1]).toEqual(columns[0]);
   });
 
-  it("types the methods of an API with a single endpoint, too", async () => {
+  it("types the methods of an API with a single endpoint, too, listed values, and rows without declared columns", async () => {
     const own = ownFolder();
     const model = {
       name: "api_sales",
@@ -204,9 +269,16 @@ describe.skipIf(!needs("mypy"))("routewright client --language python", () => {
     };
     generateInto(join(own, "generated"), manifestOf([model]));
     expect(routewright(own, ["client", "--language", "python", "--out", "sales_api"]).exit).toBe(0);
+    generateInto(join(own, "typed"), typedManifest());
+    const typed = ["client", "typed", "--language", "python", "--out", "typed_api"];
+    expect(routewright(own, typed).exit).toBe(0);
     writeFileSync(join(own, "program.py"), ONE_ENDPOINT);
+    writeFileSync(join(own, "typed.py"), TYPED_PYTHON);
     // Strict: an ignored error that does not occur is an error.
-    const checked = run("mypy", ["--strict", "program.py", "sales_api"], { cwd: own, encoding: "utf8" });
+    const checked = run("mypy", ["--strict", "program.py", "typed.py", "sales_api", "typed_api"], {
+      cwd: own,
+      encoding: "utf8",
+    });
     expect(await checked.catch((error: unknown) => error)).toMatchObject({
       stdout: expect.stringMatching(/^Success/),
     });
