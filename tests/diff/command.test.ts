@@ -95,6 +95,20 @@ describe("the command diff", () => {
     }
   });
 
+  it("shows what consumers see only where it differs", async () => {
+    const [from, to] = ["from.json", "to.json"].map((file) => join(folder, file)) as [string, string];
+    const write = (file: string, a: string, b: string): void =>
+      writeFileSync(file, JSON.stringify(manifestOf([modelWith({ columns: { a, b } })])));
+    write(from, "numeric(18,2)", "text");
+    write(to, "numeric(20,2)", "text");
+    const alike = await run({ base: from, head: to, format: "markdown" });
+    expect(alike.output).toContain("column-widened");
+    expect(alike.output).not.toContain("What consumers");
+    write(to, "numeric(20,2)", "integer");
+    const { output } = await run({ base: from, head: to, format: "markdown" });
+    expect(output).toContain('```diff\n {\n-  "b": "text",\n+  "b": 12,\n }\n```');
+  });
+
   it("names everything that it cannot read, once, and exits with 2", async () => {
     const accept = join(folder, "accept-bad.json");
     writeFileSync(accept, '[{"kind": "no-such-kind", "endpoint": "/v1/a", "reason": "x"}, 1]');
