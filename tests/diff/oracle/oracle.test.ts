@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { SEVERITIES, type Severity } from "../../../generator/diff/change.js";
 import { changesBetween } from "../catalogues.js";
 import { TABLE } from "../table.js";
+import type { Change } from "../../../generator/diff/change.js";
 import { clientDifferences } from "./client-types.js";
 import type { Difference } from "./compare.js";
 import { EXPLAINED, EXPLAINED_ON_CLICKHOUSE } from "./explained.js";
@@ -11,6 +12,7 @@ import { type Case, casesOf } from "./cases.js";
 import { CLICKHOUSE_TYPES, translated } from "./clickhouse.js";
 import { byEngine, engine } from "../../support/engines.js";
 import { row, type } from "../feature-model.js";
+import { dbtBreaking, dbtOpinion, oasdiffBreaking, oasdiffOpinion, type Reported } from "./other-tools.js";
 
 /** One change in one direction: what `diff` says, and what callers notice. */
 interface Judged {
@@ -18,6 +20,7 @@ interface Judged {
   readonly verdict: Severity | "none";
   readonly noticed: readonly Difference[];
   readonly agrees: boolean;
+  readonly reported: Reported;
 }
 
 const table = process.env["ORACLE_TABLE"];
@@ -43,10 +46,15 @@ const served = await serveCases(cases);
 const clients = clientDifferences(served.base.catalogue, served.head.catalogue);
 const judged = cases.map(({ change, base, head }, i): Judged => {
   const noticed = [...(served.noticed[i] ?? []), ...(clients.get(i) ?? [])];
-  const found = changesBetween(base, head).map(({ severity }) => severity);
-  const verdict = SEVERITIES.find((severity) => found.includes(severity)) ?? "none";
-  return { change, verdict, noticed, agrees: agrees(verdict, noticed) };
+  const found = changesBetween(base, head);
+  const verdict = SEVERITIES.find((severity) => found.some((one) => one.severity === severity)) ?? "none";
+  return { change, verdict, noticed, agrees: agrees(verdict, noticed), reported: reportedIn(found) };
 });
+
+function reportedIn(found: readonly Change[]): Reported {
+  const failing = found.filter(({ severity }) => severity === "exposing" || severity === "breaking");
+  return { kinds: found.map(({ kind }) => kind), failing: failing.map(({ kind }) => kind) };
+}
 
 /** Rows that open need `exposing` or `breaking`, failing clients `breaking`, other differences a warning; none is no reason to fail. */
 function agrees(verdict: Judged["verdict"], noticed: readonly Difference[]): boolean {
@@ -55,11 +63,34 @@ function agrees(verdict: Judged["verdict"], noticed: readonly Difference[]): boo
   return noticed.length > 0 ? isFailing || verdict === "warning" : !isFailing;
 }
 
-if (table !== undefined) writeFileSync(table.replace(/(?=\.md$)/, `.${engine}`), judged.map(lineOf).join(""));
+/** The columns of the other tools: in `npm run oracle` only. */
+const [byOasdiff, byDbt] =
+  table === undefined
+    ? [null, null]
+    : [oasdiffBreaking(served.base, served.head), dbtBreaking(served.base, served.head)];
+const opinions = judged.map(({ reported }, i) => ({
+  oasdiff: byOasdiff && oasdiffOpinion(byOasdiff.has(i), reported),
+  dbt: byDbt && dbtOpinion(byDbt.has(i), reported),
+}));
 
-function lineOf({ change, verdict, noticed, agrees: isAgreed }: Judged): string {
+if (table !== undefined) writeFileSync(table.replace(/(?=\.md$)/, `.${engine}`), tableText());
+
+function tableText(): string {
+  const head = ["change", "diff", "callers notice", "disagreement", "oasdiff", "dbt contract"];
+  const lines = judged.map((one, i) => {
+    const columns = [opinions[i]?.oasdiff, opinions[i]?.dbt].map((opinion) =>
+      opinion == null
+        ? "not installed"
+        : `${opinion.breaks ? "breaking" : "-"} ${opinion.reason ?? "UNEXPLAINED"}`,
+    );
+    return [...cellsOf(one), ...columns];
+  });
+  return [head, head.map(() => "---"), ...lines].map((cells) => `| ${cells.join(" | ")} |\n`).join("");
+}
+
+function cellsOf({ change, verdict, noticed, agrees: isAgreed }: Judged): readonly string[] {
   const seen = [...new Set(noticed.map(({ needs, what }) => `${needs}: ${what}`))].join("; ");
-  return `| ${change} | ${verdict} | ${seen} | ${isAgreed ? "" : (explained[change] ?? "UNEXPLAINED")} |\n`;
+  return [change, verdict, seen, isAgreed ? "" : (explained[change] ?? "UNEXPLAINED")];
 }
 
 it("judges at least 250 single changes", () => {
@@ -69,9 +100,9 @@ it("judges at least 250 single changes", () => {
 
 it("calls no change compatible that a caller notices, and every disagreement is explained", () => {
   const disagreements = judged.filter(({ agrees: isAgreed }) => !isAgreed);
-  expect(Object.fromEntries(disagreements.map((one) => [one.change, lineOf(one)]))).toEqual(
+  expect(Object.fromEntries(disagreements.map((one) => [one.change, cellsOf(one)]))).toEqual(
     Object.fromEntries(
-      disagreements.filter(({ change }) => change in explained).map((one) => [one.change, lineOf(one)]),
+      disagreements.filter(({ change }) => change in explained).map((one) => [one.change, cellsOf(one)]),
     ),
   );
   const changes = new Set(disagreements.map(({ change }) => change));
@@ -79,4 +110,10 @@ it("calls no change compatible that a caller notices, and every disagreement is 
   expect(unused.map(({ change }) => change)).toEqual([]);
   const known = new Set(all.map(({ change }) => change));
   expect(Object.keys(explained).filter((change) => !known.has(change))).toEqual([]);
+});
+
+it.runIf(table !== undefined)("knows why oasdiff and dbt's contracts differ from `diff`", () => {
+  const unknown = (tool: "oasdiff" | "dbt") =>
+    judged.filter((_, i) => opinions[i]?.[tool]?.reason === null).map(({ change }) => change);
+  expect({ oasdiff: unknown("oasdiff"), dbt: unknown("dbt") }).toEqual({ oasdiff: [], dbt: [] });
 });

@@ -23,20 +23,26 @@ export async function makeSides(
   cases: readonly Case[],
   schema: string,
 ): Promise<readonly [base: Side, head: Side]> {
-  const [base, head] = (["base", "head"] as const).map((revision) => {
-    const parts = cases.map((one, i) => renamed(one[revision], i, revision, schema));
-    return {
-      metadata: parts[0].metadata,
-      nodes: Object.assign({}, ...parts.map(({ nodes }) => nodes)) as object,
-      sources: Object.assign({}, ...parts.map(({ sources }) => sources ?? {})) as object,
-    };
-  }) as [object, object];
+  const [base, head] = (["base", "head"] as const).map((revision) => combined(cases, revision, schema)) as [
+    object,
+    object,
+  ];
   const [inBase, inHead] = [catalogueFrom(base), catalogueFrom(head)];
   const later = new Map(inHead.entries.map((entry) => [entry.endpoint.path, entry]));
   return [
     { manifest: base, catalogue: inBase, stored: await makeRelations(inBase, schema, later) },
     { manifest: head, catalogue: inHead, stored: await makeRelations(inHead, schema, new Map()) },
   ];
+}
+
+/** One revision of all cases as one manifest. */
+function combined(cases: readonly Case[], revision: "base" | "head", schema: string): object {
+  const parts = cases.map((one, i) => renamed(one[revision], i, revision, schema));
+  return {
+    metadata: parts[0].metadata,
+    nodes: Object.assign({}, ...parts.map(({ nodes }) => nodes)) as object,
+    sources: Object.assign({}, ...parts.map(({ sources }) => sources ?? {})) as object,
+  };
 }
 
 async function makeRelations(
