@@ -82,6 +82,8 @@ const endpoint = record(
     legacy: flag,
     parameters: { type: "array", items: parameter },
     filters: { type: "array", items: record({ column: text, type: { enum: COLUMN_FILTER_TYPES } }) },
+    fields: { const: true },
+    rows: record({ column: text, equals: { const: "org" } }),
     allowUnfiltered: flag,
     requireAnyOf: texts,
     pagination: { anyOf: [pagination, { type: "null" }] },
@@ -94,7 +96,7 @@ const endpoint = record(
     successor: textOrNull,
     upstreamNodes: { anyOf: [texts, { type: "null" }] },
   },
-  ["numbers", "filters", "synonyms"],
+  ["numbers", "filters", "fields", "rows", "synonyms"],
 );
 
 const skipped = record({

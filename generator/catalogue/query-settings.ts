@@ -5,6 +5,7 @@ import {
   PAGE_FIELDS,
   SORT_FIELDS,
 } from "@routewright/runtime/model";
+import { isObject, objectOr } from "../manifest/json.js";
 import type { Model, ModelColumn } from "../manifest/model.js";
 import { closest, formatValue } from "../manifest/strings.js";
 import type { Problem } from "./catalogue.js";
@@ -12,7 +13,7 @@ import { type ColumnType, parseColumnType } from "./column-types/column-type.js"
 import type { ApiSettings } from "./settings.js";
 
 /** What `meta.routewright` lets callers ask for (generator/README.md, Queries). */
-export type QuerySettings = Pick<Endpoint, "filters">;
+export type QuerySettings = Pick<Endpoint, "fields" | "filters" | "rows">;
 
 /** The settings of a model without problems. */
 export function querySettingsOf({ routewright, columns }: Model): QuerySettings {
@@ -20,7 +21,12 @@ export function querySettingsOf({ routewright, columns }: Model): QuerySettings 
     const type = columns.find((column) => column.name === name)?.type ?? null;
     return { column: name, type: filterTypeOf(type) ?? "text" };
   });
-  return { ...(filters.length > 0 && { filters }) };
+  const rows = objectOr(routewright["rows"]);
+  return {
+    ...(filters.length > 0 && { filters }),
+    ...(routewright["fields"] === true && { fields: true as const }),
+    ...(typeof rows["column"] === "string" && { rows: { column: rows["column"], equals: "org" as const } }),
+  };
 }
 
 function namesOf(value: unknown): readonly string[] {
@@ -31,7 +37,50 @@ type Complaint = Omit<Problem, "model">;
 
 /** Problems of the settings; `settings` is null where `meta.api` has problems of its own. */
 export function querySettingsProblems(model: Model, settings: ApiSettings | null): readonly Problem[] {
-  return filterProblems(model, settings).map((problem) => ({ model: model.uniqueId, ...problem }));
+  const complaints = [
+    ...filterProblems(model, settings),
+    ...fieldsProblems(model, settings),
+    ...rowsProblems(model),
+  ];
+  return complaints.map((complaint) => ({ model: model.uniqueId, ...complaint }));
+}
+
+function fieldsProblems({ routewright, columns }: Model, settings: ApiSettings | null): readonly Complaint[] {
+  const { fields = false } = routewright;
+  const path = "$.meta.routewright.fields";
+  if (typeof fields !== "boolean")
+    return [{ path, message: `${formatValue(fields)} is not a boolean.`, hint: "Write `fields: true`." }];
+  if (!fields) return [];
+  if (columns.length === 0)
+    return [
+      {
+        path,
+        message: "The model declares no columns to choose from.",
+        hint: "List them in its schema.yml.",
+      },
+    ];
+  if (settings?.parameters.some(({ name }) => name === "fields") !== true) return [];
+  const message = "A parameter has the name `fields`, by which callers choose columns.";
+  return [{ path, message, hint: "Rename the parameter." }];
+}
+
+/** A mistake skips the model: without the setting everybody would read the rows of all organizations. */
+function rowsProblems({ routewright, columns }: Model): readonly Complaint[] {
+  const { rows = null } = routewright;
+  if (rows === null) return [];
+  const path = "$.meta.routewright.rows";
+  const { column, equals, ...others } = objectOr(rows);
+  if (!isObject(rows) || typeof column !== "string" || equals !== "org" || Object.keys(others).length > 0)
+    return [
+      {
+        path,
+        message: `${formatValue(rows)} is not a column and what it equals.`,
+        hint: "Write `rows: {column: org_id, equals: org}`.",
+      },
+    ];
+  return columns.some(({ name }) => name === column)
+    ? []
+    : [unknownColumn(column, `${path}.column`, columns)];
 }
 
 const FILTERS = "$.meta.routewright.filters";
@@ -44,6 +93,7 @@ function filterProblems({ routewright, columns }: Model, settings: ApiSettings |
     ...(settings?.parameters.map(({ name }) => name) ?? []),
     ...PAGE_FIELDS,
     ...SORT_FIELDS,
+    "fields",
   ]);
   return filters.flatMap((name: unknown, i) => {
     const path = `${FILTERS}[${String(i)}]`;

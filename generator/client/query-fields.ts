@@ -21,7 +21,13 @@ export function queryFieldsOf({ endpoint, documentation }: CatalogueEntry): read
     isList: parameter.operator === "IN",
     description: describe(parameter, documentation.parameters.get(parameter.name) ?? ""),
   }));
-  return [...parameters, ...columnFields(endpoint), ...pageFields(endpoint), ...sortFields(endpoint)];
+  return [
+    ...parameters,
+    ...columnFields(endpoint),
+    ...fieldsOf(endpoint),
+    ...pageFields(endpoint),
+    ...sortFields(endpoint),
+  ];
 }
 
 /** A field per operator of a filtered column, named as in a query string. */
@@ -54,6 +60,14 @@ function describe({ column, operator }: Parameter, description: string): string 
   const filter = `${column} ${operator} ${operator === "IN" ? "values" : "value"}.`;
   const about = description.trim().replace(/\.$/, "");
   return about === "" ? filter : `${about}: ${filter}`;
+}
+
+function fieldsOf({ fields, columns }: Endpoint): readonly QueryField[] {
+  if (!fields) return [];
+  const oneOf = columns.map(({ name }) => name);
+  return [
+    { name: "fields", type: { oneOf }, isList: true, description: "Only these columns, in their order." },
+  ];
 }
 
 function pageFields({ pagination }: Endpoint): readonly QueryField[] {

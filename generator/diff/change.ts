@@ -84,6 +84,20 @@ export const KINDS = {
     "Endpoint added over private data",
     "Anyone without a key can read data marked private.",
   ),
+  "own-rows-removed": exposing(
+    "Rows no longer kept apart by organization",
+    "Callers can read the rows of other organizations.",
+  ),
+  "own-rows-changed": exposing(
+    "Rows kept apart by another column",
+    "Callers can read rows that belonged to other organizations.",
+  ),
+  "own-rows-added": breaking(
+    "Rows kept apart by organization",
+    "Callers get the rows of their organization only, and 403 without one.",
+  ),
+  "fields-added": compatible("Columns can be chosen", "No call depends on it."),
+  "fields-removed": breaking("Columns can no longer be chosen", "Calls with `fields` get 400."),
   "rows-exposed": exposing(
     "Rows of a higher tier or private rows under another path",
     "The path serves rows that its callers could not read.",

@@ -23,7 +23,9 @@ export function compareEndpoints(
     ...compareSource(...endpoints),
     ...compareTiers(base, head),
     ...compareNames("method", base.endpoint.methods, head.endpoint.methods),
+    ...compareOwnRows(...endpoints),
     ...compareParameters(...endpoints),
+    ...compareFieldsSetting(...endpoints),
     ...comparePagination(...endpoints),
     ...compareColumns(base, head),
     ...compareFixedSort(...endpoints),
@@ -71,6 +73,18 @@ function compareTiers(
 /** A note for an endpoint that has the default tier. */
 export function tierDetails({ facts }: CatalogueEntry): readonly string[] {
   return facts.hasTierTag ? [] : ["No tag of the model names a tier: the default tier applies."];
+}
+
+function compareOwnRows({ rows: base }: Endpoint, { rows: head }: Endpoint): readonly Difference[] {
+  const [before, after] = [base?.column, head?.column];
+  if (before === after) return [];
+  if (before === undefined) return [{ kind: "own-rows-added", ...(after !== undefined && { after }) }];
+  if (after === undefined) return [{ kind: "own-rows-removed", before }];
+  return [{ kind: "own-rows-changed", before, after }];
+}
+
+function compareFieldsSetting({ fields: base }: Endpoint, { fields: head }: Endpoint): readonly Difference[] {
+  return base === head ? [] : [{ kind: head ? "fields-added" : "fields-removed" }];
 }
 
 function compareNames(

@@ -31,6 +31,10 @@ export const CHECKS = {
     "Private model published",
     "`access: private` says that nobody outside its group may use the model.",
   ),
+  "unfiltered-rows": error(
+    "Rows of all organizations",
+    "Callers read rows that an upstream model keeps apart by organization.",
+  ),
   "unknown-key": error("Unknown key", "Nothing reads it: the setting that it means is not in force."),
   "reserved-parameter": error(
     "Parameter with a reserved name",

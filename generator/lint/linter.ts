@@ -36,6 +36,7 @@ import {
   missingTierTag,
   privateAccess,
   privateData,
+  unfilteredRows,
 } from "./rules/exposure.js";
 import { deleteInsert, unindexedColumn, unlimitedResponse, viewOnTable } from "./rules/operations.js";
 import { unstablePagination } from "./rules/unstable-pagination.js";
@@ -243,6 +244,7 @@ function readOne(rule: string, reason: unknown, path: string): Suppression | Vio
 const CHECK_CODE: Readonly<Record<CheckId, Check>> = {
   "private-data": privateData,
   "private-access": privateAccess,
+  "unfiltered-rows": unfilteredRows,
   "unknown-key": unknownKey,
   "reserved-parameter": reservedParameter,
   // It is about models without an endpoint.

@@ -5,6 +5,7 @@ import {
   type Filter,
   GENERATED_SCHEMA_VERSION,
   operatorsOf,
+  OWN_ROWS_SCHEMA_VERSION,
   type Parameter,
 } from "@routewright/runtime/model";
 import type * as TsMorph from "ts-morph";
@@ -82,10 +83,14 @@ function structureOf(entry: CatalogueEntry, { StructureKind }: typeof TsMorph): 
       // Written as text: ts-morph would indent every line of an initializer once more.
       (writer) =>
         writer.write(
-          `export const ${handlers} = defineEndpoint<Query, Row>({ schema: ${String(GENERATED_SCHEMA_VERSION)} })(${literal(declarationOf(endpoint))});`,
+          `export const ${handlers} = defineEndpoint<Query, Row>({ schema: ${String(schemaOf(endpoint))} })(${literal(declarationOf(endpoint))});`,
         ),
     ],
   };
+}
+
+function schemaOf({ rows }: Endpoint): number {
+  return rows === undefined ? GENERATED_SCHEMA_VERSION : OWN_ROWS_SCHEMA_VERSION;
 }
 
 function headerOf({ model }: Endpoint): string {
@@ -131,7 +136,13 @@ function queryMembers({ endpoint, documentation }: CatalogueEntry): Member[] {
       description ? `${description}: ${filter}` : filter,
     );
   });
-  return [...parameters, ...filterMembers(endpoint), ...pageMembers(endpoint), ...sortMembers(endpoint)];
+  return [
+    ...parameters,
+    ...filterMembers(endpoint),
+    ...fieldsMembers(endpoint),
+    ...pageMembers(endpoint),
+    ...sortMembers(endpoint),
+  ];
 }
 
 /** A property per filtered column, as in the body of a POST. */
@@ -155,6 +166,12 @@ function queryType(filter: Filter, { kind }: ColumnType): string {
 }
 
 const TEXT: ColumnType = { kind: "string", nullable: false };
+
+function fieldsMembers({ fields, columns }: Endpoint): Member[] {
+  if (!fields) return [];
+  const type = `readonly (${columns.map(({ name }) => stringLiteral(name)).join(" | ")})[]`;
+  return [optional("fields", type, "Columns of a row, in their order. Default: all.")];
+}
 
 function pageMembers({ pagination }: Endpoint): Member[] {
   if (pagination === null) return [];
@@ -210,6 +227,8 @@ function declarationOf(endpoint: Endpoint): Properties {
       "filters",
       endpoint.filters && new Properties(endpoint.filters.map(({ column, type }) => [column, type])),
     ],
+    ["fields", endpoint.fields],
+    ["rows", endpoint.rows && new Properties(Object.entries(endpoint.rows))],
     ["allowUnfiltered", legacy ? undefined : endpoint.allowUnfiltered],
     ["requireAnyOf", unlessEmpty(endpoint.requireAnyOf)],
     ["pagination", pagination === null ? undefined : new Properties(Object.entries(pagination))],

@@ -6,6 +6,9 @@ import type { Tier } from "./tier.js";
  */
 export const GENERATED_SCHEMA_VERSION = 1;
 
+/** Of a module with `rows`: a runtime that does not know the setting would serve the rows of all organizations. */
+export const OWN_ROWS_SCHEMA_VERSION = 2;
+
 /** Methods that an endpoint declares; `HEAD` and `OPTIONS` are implied (runtime/README.md, Requests). */
 export type Method = "GET" | "POST";
 
@@ -71,6 +74,12 @@ export interface ColumnFilter {
   readonly type: ColumnFilterType;
 }
 
+/** The rows of a caller: those whose column equals the `org` of the caller's key. */
+export interface OwnRows {
+  readonly column: string;
+  readonly equals: "org";
+}
+
 /** Page sizes of an endpoint, in rows (generator/README.md, meta.api). */
 export interface Pagination {
   readonly defaultLimit: number;
@@ -117,6 +126,10 @@ export interface Endpoint {
   readonly parameters: readonly Parameter[];
   /** Columns that callers filter by with operators; none when absent. */
   readonly filters?: readonly ColumnFilter[];
+  /** Callers choose the columns of a row: `?fields=day,amount_usd`. */
+  readonly fields?: true;
+  /** Callers read the rows of their organization only. */
+  readonly rows?: OwnRows;
   /** When false, a request must carry at least one parameter that filters. */
   readonly allowUnfiltered: boolean;
   /** When not empty, a request must carry at least one of these parameters. */

@@ -19,6 +19,11 @@ export const ERRORS = {
     detail: "Access denied. This endpoint requires {tier} access. User '{user}' has {held} access.",
     when: "the key's tier is below the endpoint's",
   },
+  organizationRequired: {
+    status: 403,
+    detail: "This endpoint serves each organization its own rows. Send the key of an organization.",
+    when: "the endpoint has `meta.routewright.rows`, and the request no key with an `org` that its column can hold",
+  },
   metricsForbidden: {
     status: 403,
     detail: "Metrics are open to loopback callers and tier3 keys only.",
@@ -39,6 +44,11 @@ export const ERRORS = {
     detail:
       "Filter '{name}' needs one of the operators {operators}: '{name}[eq]' in a query string, an object in a body.",
     when: "a column of `meta.routewright.filters` is sent without an operator, or with one that its type does not have",
+  },
+  unknownField: {
+    status: 400,
+    detail: "'fields' must be among: {names}.",
+    when: "`fields` names what is no column of the endpoint",
   },
   filterRequired: {
     status: 400,

@@ -40,6 +40,10 @@ export interface CatalogueEndpoint {
   readonly parameters: readonly CatalogueParameter[] | null;
   /** Columns that callers filter by, with their operators: `amount_usd[gte]`. */
   readonly filters?: readonly { readonly column: string; readonly operators: readonly string[] }[];
+  /** Whether callers choose columns by `fields`. */
+  readonly fields?: true;
+  /** Callers get the rows whose column equals the organization of their key. */
+  readonly own_rows?: { readonly column: string };
   /** At least one of these is required; empty: none. */
   readonly require_any_of: readonly string[];
   readonly pagination: {

@@ -195,6 +195,8 @@ function endpointOf(
     ...(endpoint.filters && {
       filters: endpoint.filters.map(({ column, type }) => ({ column, operators: operatorsOf(type) })),
     }),
+    ...(endpoint.fields && { fields: endpoint.fields }),
+    ...(endpoint.rows && { own_rows: { column: endpoint.rows.column } }),
     require_any_of: requiredOf(endpoint),
     pagination: pagination && {
       default_limit: pagination.defaultLimit,
@@ -206,7 +208,7 @@ function endpointOf(
     deprecation_date: endpoint.deprecationDate,
     successor: endpoint.successor,
     data_as_of: results.dataAsOf(upstreamNodes),
-    last_build: buildOf(node, results),
+    last_build: ownBuild(endpoint, buildOf(node, results)),
     tests: testsOf(ownValue(lineage, node)?.tests, results),
   };
 }
@@ -236,6 +238,11 @@ function parametersOf(
     const values = "values" in parameter ? parameter.values : undefined;
     return { name, column, operator, type, description, ...(values && { accepted_values: values }) };
   });
+}
+
+/** The number of rows of all organizations is no caller's. */
+function ownBuild({ rows }: Endpoint, build: Build | null): Build | null {
+  return rows === undefined || build === null ? build : { ...build, rows: null };
 }
 
 function requiredOf({

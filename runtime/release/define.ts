@@ -7,6 +7,7 @@ import {
   type Filter,
   GENERATED_SCHEMA_VERSION,
   type Method,
+  OWN_ROWS_SCHEMA_VERSION,
   type Pagination,
   type Parameter,
   type Relation,
@@ -34,6 +35,9 @@ export interface Declaration<Query, Row> {
   readonly parameters?: { readonly [Name in keyof Query & string]?: DeclaredParameter<Row> };
   /** Columns that callers filter by with operators. */
   readonly filters?: { readonly [Name in keyof Row & string]?: ColumnFilterType };
+  readonly fields?: true;
+  /** Callers read the rows whose column equals the organization of their key. */
+  readonly rows?: { readonly column: keyof Row & string; readonly equals: "org" };
   readonly allowUnfiltered?: boolean;
   readonly requireAnyOf?: readonly (keyof Query & string)[];
   readonly pagination?: Pagination;
@@ -104,7 +108,9 @@ export type DefinedEndpoint<Query, Row, D extends Declaration<Query, Row>> = {
  * app.use(withGateway(openGateway({ databaseUrl, keys })));
  * app.get(spec.path, get);
  */
-export function defineEndpoint<Query, Row>(generated: { readonly schema: typeof GENERATED_SCHEMA_VERSION }) {
+export function defineEndpoint<Query, Row>(generated: {
+  readonly schema: typeof GENERATED_SCHEMA_VERSION | typeof OWN_ROWS_SCHEMA_VERSION;
+}) {
   return <const D extends Declaration<Query, Row>>(declaration: D): DefinedEndpoint<Query, Row, D> => {
     // Modules of an earlier Routewright pass no argument.
     requireSchema(
@@ -124,14 +130,14 @@ export function defineEndpoint<Query, Row>(generated: { readonly schema: typeof 
 
 /** @throws when the code was generated for another schema version, which this runtime would misread */
 export function requireSchema(subject: string, found: number | undefined): void {
-  if (found === GENERATED_SCHEMA_VERSION) return;
+  if (found === GENERATED_SCHEMA_VERSION || found === OWN_ROWS_SCHEMA_VERSION) return;
   const version = found === undefined ? "no schema version" : `schema ${String(found)}`;
   const remedy =
-    found !== undefined && found > GENERATED_SCHEMA_VERSION
+    found !== undefined && found > OWN_ROWS_SCHEMA_VERSION
       ? "run `npm install @routewright/runtime@latest`"
       : "run `npx routewright generate`";
   throw new Error(
-    `${subject} ${version}, this @routewright/runtime reads ${String(GENERATED_SCHEMA_VERSION)}: ${remedy}.`,
+    `${subject} ${version}, this @routewright/runtime reads ${String(GENERATED_SCHEMA_VERSION)} and ${String(OWN_ROWS_SCHEMA_VERSION)}: ${remedy}.`,
   );
 }
 
@@ -159,6 +165,8 @@ function endpointOf<Query, Row>(declaration: Declaration<Query, Row>): Endpoint 
         type,
       })),
     }),
+    ...(declaration.fields && { fields: true as const }),
+    ...(declaration.rows && { rows: declaration.rows }),
     allowUnfiltered: declaration.allowUnfiltered ?? parameters === undefined,
     requireAnyOf: declaration.requireAnyOf ?? [],
     pagination: declaration.pagination ?? null,

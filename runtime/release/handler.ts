@@ -14,7 +14,9 @@ import {
   type RawFields,
 } from "../request/request-fields.js";
 import {
+  conditionError,
   type KeyedQuery,
+  ownRows,
   readParameters,
   resolveDefaultQuery,
   resolveQuery,
@@ -151,6 +153,8 @@ function routeOf(endpoint: Endpoint): HttpRoute<DataRequest> {
 
 async function answer(context: DataContext, endpoint: Endpoint): Promise<Outcome> {
   const { gateway, request, caller } = context;
+  const own = ownRows(endpoint, caller.org);
+  if (isHttpError(own)) return own;
   const sent = await readFields(request);
   if (sent === null) return NO_ROWS;
   const fields = isHttpError(sent) ? sent : withOperators(endpoint, sent);
@@ -160,11 +164,12 @@ async function answer(context: DataContext, endpoint: Endpoint): Promise<Outcome
     format: format === "csv" ? gateway.csvFormat : format,
     timeoutMs: gateway.timeouts[caller.tier],
   };
-  if (fields === NO_FIELDS)
+  if (fields === NO_FIELDS && own === null)
     return sendRows(context, endpoint, fields, resolveDefaultQuery(endpoint, options));
   const selection = readParameters(endpoint, fields, request.method === "POST" ? "body" : "query");
   if (isHttpError(selection)) return selection;
-  return sendRows(context, endpoint, fields, resolveQuery(endpoint, selection, options));
+  const conditions = own === null ? selection.conditions : [own, ...selection.conditions];
+  return sendRows(context, endpoint, fields, resolveQuery(endpoint, { ...selection, conditions }, options));
 }
 
 /** The fields of the query string, or of the body of a POST. Null when the client disconnected while sending. */
@@ -242,7 +247,7 @@ async function queryAndSend(
   if (hasStorage || conditions.length > 0) {
     const columns = await gateway.warehouse.columns(query.relation, version?.id ?? null, hasStorage);
     const error = gateway.warehouse.check(conditions, columns);
-    if (error) return error;
+    if (error) return conditionError(error);
     if (version !== null) tag = versionTag(version, key, columns);
     storage = columns[0]?.storage ?? "";
   }

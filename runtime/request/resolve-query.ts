@@ -8,6 +8,7 @@ import {
 } from "../model/query.js";
 import { filterParameters, operatorsOf } from "../model/column-filters.js";
 import {
+  type Column,
   type ColumnFilter,
   type Endpoint,
   PAGE_FIELDS,
@@ -19,6 +20,7 @@ import {
 } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import { NO_FIELDS, type RawFields, type RawValue, readSingle, readList } from "./request-fields.js";
+import { ALL_ORGS } from "./authorize.js";
 import { isDate } from "../model/calendar-date.js";
 
 /** A query with its key: queries with the same key have the same result. */
@@ -98,7 +100,9 @@ export function readParameters(
   if (isHttpError(page)) return page;
   const sort = readSort(endpoint, fields);
   if (isHttpError(sort)) return sort;
-  return { columns: endpoint.columns, conditions, sort: sort.keys, page };
+  const columns = readFields(endpoint, fields);
+  if (isHttpError(columns)) return columns;
+  return { columns, conditions, sort: sort.keys, page };
 }
 
 function unknownNames(endpoint: Endpoint, fields: RawFields, source: "query" | "body"): HttpError | null {
@@ -128,6 +132,7 @@ function operatorError({ column, type }: ColumnFilter): HttpError {
 function isKnown(endpoint: Endpoint, name: string): boolean {
   const { legacy, pagination } = endpoint;
   if (filterParameters(endpoint).some((parameter) => parameter.name === name)) return true;
+  if (endpoint.fields && name === "fields") return true;
   if ((SORT_FIELDS as readonly string[]).includes(name)) return !legacy;
   return pagination !== null && (PAGE_FIELDS as readonly string[]).includes(name);
 }
@@ -241,6 +246,44 @@ function isNarrowing(condition: Condition, conditions: readonly Condition[]): bo
 
 function isUpperBound({ operator }: Condition): boolean {
   return operator === "lt" || operator === "lte";
+}
+
+const chosenColumns = new WeakMap<Endpoint, Map<string, readonly Column[]>>();
+
+/** Choices of columns that are remembered per endpoint: plans of statements are kept by these lists. */
+const MAX_CHOICES = 100;
+
+/** The columns of `fields` in their order; all without it. */
+function readFields(endpoint: Endpoint, fields: RawFields): Result<readonly Column[]> {
+  const raw = fields.get("fields");
+  const names = raw === undefined || !endpoint.fields ? null : readList("fields", raw);
+  if (names === null) return endpoint.columns;
+  if (isHttpError(names)) return names;
+  const { columns } = endpoint;
+  if (names.some((name) => !columns.some((column) => column.name === name)))
+    return httpError("unknownField", { names: columns.map(({ name }) => name).join(", ") });
+  let known = chosenColumns.get(endpoint);
+  if (!known) chosenColumns.set(endpoint, (known = new Map<string, readonly Column[]>()));
+  const key = names.join("\0");
+  const chosen =
+    known.get(key) ?? [...new Set(names)].flatMap((name) => columns.filter((column) => column.name === name));
+  if (known.size < MAX_CHOICES) known.set(key, chosen);
+  return chosen;
+}
+
+/** Name of the condition on the caller's organization; no parameter contains U+0000. */
+const OWN_ROWS = "\0org";
+
+/** The condition on the caller's rows; null where the caller may read all of them. */
+export function ownRows({ rows }: Endpoint, org: string | null): Result<Condition> | null {
+  if (rows === undefined || org === ALL_ORGS) return null;
+  if (org === null) return httpError("organizationRequired");
+  return { name: OWN_ROWS, column: rows.column, operator: "=", type: "string", value: org };
+}
+
+/** The error of a condition, as the caller gets it: an organization that the column cannot hold has no rows. */
+export function conditionError(error: HttpError): HttpError {
+  return error.parameter === OWN_ROWS ? httpError("organizationRequired") : error;
 }
 
 /** The largest exact integer of JSON. */

@@ -65,7 +65,7 @@ const manifest = manifestOf(
     tags: ["production", "shop", `api:${name}`],
     columns: COLUMNS,
     ...(api && { api }),
-    routewright: { filters: NAMES },
+    routewright: { filters: NAMES, fields: true },
   })),
 ) as { nodes: Record<string, { alias: string }> };
 for (const node of Object.values(manifest.nodes)) node.alias = "typed";
@@ -245,6 +245,38 @@ describe("an endpoint that does not allow unfiltered requests", () => {
     "answers one that selects: ?%s",
     async (text) => {
       expect(idsOf((await get(text.replace("%25", "%"), "needy")).text)).toEqual([5]);
+    },
+  );
+});
+
+describe("fields", () => {
+  const csv = async (text: string): Promise<string> =>
+    (await sendRequest(url, `/v1/shop/typed.csv?${search(text)}`, { key })).text.replaceAll("\r\n", "\n");
+
+  it("are the columns of a row, in the order asked for", async () => {
+    expect(await csv("fields=label,id&whole[eq]=0")).toBe('label,id\n"a b",2\n');
+    expect(await csv("fields=id&fields=label&whole[eq]=0")).toBe('id,label\n2,"a b"\n');
+    expect(await csv("fields=id,id&at[eq]=2024-03-01T00:00:00Z")).toBe("id\n5\n");
+    const body = { fields: ["flag", "id"], whole: { eq: 5 } };
+    const posted = await post(url, "/v1/shop/typed", body, { key });
+    expect(posted.text.trim()).toBe('[{"flag":false,"id":5}]');
+    expect(JSON.parse((await get("fields=", "legacy")).text)).toHaveLength(5);
+    expect(JSON.parse((await get("fields=id", "legacy")).text)).toEqual(
+      [1, 2, 3, 4, 5].map((id) => ({ id })),
+    );
+  });
+
+  it("are kept by the link to the next page and have tags of their own", async () => {
+    const [some, all] = [await get("fields=id", "pages"), await get("fields=", "pages")];
+    expect(some.headers.link).toContain("fields=id");
+    expect(some.headers.etag).not.toBe(all.headers.etag);
+  });
+
+  it.each(["fields=id,nothing", "fields=__proto__", "fields=id&fields=*", 'fields=id"'])(
+    "that are no columns are refused: ?%s",
+    async (text) => {
+      const names = Object.keys(COLUMNS).join(", ");
+      expect(statusAndBody(await get(text))).toEqual(refusal(400, `'fields' must be among: ${names}.`));
     },
   );
 });

@@ -72,6 +72,26 @@ export const REQUEST_CHANGES: readonly Row[] = [
     "breaking method-removed POST",
     "compatible method-added POST",
   ),
+  // Rows of organizations, choice of columns.
+  row(
+    "rows are kept apart by organization",
+    routewright({ rows: { column: "shop", equals: "org" } }),
+    "breaking own-rows-added",
+    "exposing own-rows-removed",
+  ),
+  row(
+    "rows are kept apart by another column",
+    routewright({ rows: { column: "code", equals: "org" } }),
+    "exposing own-rows-changed",
+    "exposing own-rows-changed",
+    routewright({ rows: { column: "shop", equals: "org" } }),
+  ),
+  row(
+    "columns can be chosen",
+    routewright({ fields: true }),
+    "compatible fields-added",
+    "breaking fields-removed",
+  ),
   // Filtered columns.
   row(
     "a column can be filtered",

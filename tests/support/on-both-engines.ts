@@ -5,7 +5,17 @@ const faults = (name: string): string => `tests/faults/${name}.test.ts`;
 /** Suites that run on both engines. */
 export const ON_BOTH_ENGINES: readonly string[] = [
   ...[
-    ...["addresses", "bodies", "column-filters", "filters", "formats", "headers", "injection", "malformed"],
+    ...[
+      "addresses",
+      "bodies",
+      "column-filters",
+      "filters",
+      "formats",
+      "headers",
+      "injection",
+      "malformed",
+      "own-rows",
+    ],
     ...[
       "methods",
       "pages",

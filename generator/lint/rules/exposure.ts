@@ -2,7 +2,7 @@ import { isTier, type Tier, TIER_NAMES, TIERS } from "@routewright/runtime/model
 import { isExcluded } from "../../catalogue/check.js";
 import { hasResource, isWithinOneEdit, isPublished } from "../../catalogue/tags.js";
 import { showsOnlyHash } from "../../manifest/graph.js";
-import { textOr } from "../../manifest/json.js";
+import { isObject, type JsonObject, objectOr, textOr } from "../../manifest/json.js";
 import { type Model, PRIVATE_TAG, privateMarks } from "../../manifest/model.js";
 import { chain, plain, sentence } from "../../manifest/strings.js";
 import type { Check, LintedEndpoint, Violation } from "../finding.js";
@@ -157,6 +157,28 @@ function tierOf({ kind, tags }: Node, defaultTier: Tier): Tier | null {
   if (kind !== "model") return null;
   const [strictest] = TIERS.toReversed().filter((tier) => tags.includes(tier));
   return strictest ?? (isPublished(tags) ? defaultTier : null);
+}
+
+/** An endpoint without `rows` over a node that has it. */
+export const unfilteredRows: Check = {
+  find({ entry: { endpoint }, ancestors }) {
+    if (endpoint.rows !== undefined) return [];
+    const source = ancestors.find(({ node }) => node.metas.some(({ value }) => keepsRowsApart(value)));
+    if (source === undefined) return [];
+    return [
+      {
+        path: "$.config.meta",
+        message: sentence`The model reads ${chain(source.lineage)}, whose rows belong to organizations: every caller gets those of all.`,
+        hint: plain(
+          "Set `meta.routewright.rows` here too. Where no row tells of an organization, suppress the rule with the reason.",
+        ),
+      },
+    ];
+  },
+};
+
+function keepsRowsApart(meta: JsonObject): boolean {
+  return isObject(objectOr(meta["routewright"])["rows"]);
 }
 
 /** An endpoint with the default tier. */

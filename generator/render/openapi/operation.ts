@@ -23,7 +23,7 @@ function dataOperation(entry: CatalogueEntry, method: Method): JsonRecord {
     ...(endpoint.deprecationDate !== null && { deprecated: true }),
     "x-tier": endpoint.tier,
     "x-dbt-model": endpoint.model,
-    security: securityOf(endpoint.tier),
+    security: endpoint.rows === undefined ? securityOf(endpoint.tier) : KEY,
     ...inputOf(entry, method),
     responses: new Map<string, Json>([
       ["200", rowsResponse(entry)],
@@ -63,12 +63,13 @@ function titleOf({ resource, granularity, window }: CatalogueEntry): string {
 
 /** The model's description, then the endpoint's rules. */
 function descriptionOf(entry: CatalogueEntry): string {
-  const { legacy, filters, sort, tier, deprecationDate, successor } = entry.endpoint;
+  const { legacy, filters, fields, rows, sort, tier, deprecationDate, successor } = entry.endpoint;
   const required = requiredFilters(entry);
   return paragraphs(
     entry.documentation.description,
-    legacy && filters === undefined ? "The whole table. Takes no parameters." : "",
+    legacy && !fields && filters === undefined ? "The whole table. Takes no parameters." : "",
     required.length === 0 ? "" : `At least one of these parameters is required: ${codeList(required)}.`,
+    rows === undefined ? "" : "Serves the rows of the key's organization only.",
     sort.length === 0 ? "" : `Sorted by ${codeList(sort.map((key) => key.join(" ")))}.`,
     deprecationDate === null ? "" : `Deprecated: may be removed from ${deprecationDate} on.`,
     successor === null ? "" : `The latest version is served by \`${successor}\`.`,

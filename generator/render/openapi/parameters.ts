@@ -1,6 +1,7 @@
 import {
   type ColumnFilter,
   type ColumnFilterType,
+  type Endpoint,
   type FilterOperator,
   type Method,
   operatorsOf,
@@ -35,7 +36,7 @@ export function queryParameters(entry: CatalogueEntry): readonly Json[] {
     in: "query",
     description,
     ...(name === required && alternative === undefined && { required: true }),
-    ...(style && { style, explode: true }),
+    ...(style && { style, explode: name !== "fields" }),
     schema,
     ...(example !== undefined && { example }),
   }));
@@ -75,6 +76,7 @@ function fieldsOf({ endpoint, documentation }: CatalogueEntry, method: Method): 
   return [
     ...parameters.map((parameter) => filterField(parameter, documentation, method)),
     ...(endpoint.filters ?? []).map((filter) => columnField(filter, method)),
+    ...(endpoint.fields ? [fieldsField(endpoint)] : []),
     ...(pagination === null ? [] : pageFields(pagination)),
     ...(sortableFields.length === 0 ? [] : sortFields(sortableFields)),
   ];
@@ -108,6 +110,15 @@ function columnField({ column, type }: ColumnFilter, method: Method): RequestFie
     description: `Filter: \`${column}\` compared with a value, by operator.`,
     schema: { type: "object", properties: new Map(properties), additionalProperties: false },
     style: "deepObject",
+  };
+}
+
+function fieldsField({ columns }: Endpoint): RequestField {
+  return {
+    name: "fields",
+    description: "Columns of a row, in the order asked for. Default: all.",
+    schema: { type: "array", items: { type: "string", enum: columns.map(({ name }) => name) } },
+    style: "form",
   };
 }
 

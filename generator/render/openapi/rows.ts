@@ -45,7 +45,7 @@ export function rowSchema({ endpoint, documentation, facts }: CatalogueEntry): J
     ["type", "object"],
     ["description", `A row of \`${endpoint.path}\`.`],
     ["properties", new Map(properties)],
-    ["required", names],
+    ["required", endpoint.fields ? [] : names],
     ["additionalProperties", true],
   ]);
 }

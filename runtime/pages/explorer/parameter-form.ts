@@ -9,6 +9,7 @@ export function parameterForm(request: ApiRequest, send: (parameters: Parameters
   const inputs = [
     ...(endpoint.parameters ?? []).map((parameter) => parameterInput(request, parameter)),
     ...(endpoint.filters ?? []).flatMap((filter) => filterInputs(filter, parameters)),
+    ...(endpoint.fields ? [fieldsInput(parameters)] : []),
     ...pageInputs(endpoint, parameters),
   ];
   const form = el(
@@ -23,6 +24,12 @@ export function parameterForm(request: ApiRequest, send: (parameters: Parameters
     inputs.length === 0
       ? el("p", { class: "note" }, "Takes no parameters: the whole table.")
       : el("div", { class: "inputs" }, ...inputs),
+    endpoint.own_rows !== undefined &&
+      el(
+        "p",
+        { class: "note" },
+        `Serves the rows whose ${endpoint.own_rows.column} is your key's organization.`,
+      ),
     endpoint.require_any_of.length > 0 &&
       el("p", { class: "note" }, `At least one of these is required: ${endpoint.require_any_of.join(", ")}.`),
     el(
@@ -90,6 +97,23 @@ function parameterInput(request: ApiRequest, parameter: CatalogueParameter): HTM
     el("label", { for: id }, name, required && el("span", { class: "needed" }, " required")),
     valueInput(request, parameter, kind, { id, name, "aria-describedby": `${id}-about` }),
     el("p", { id: `${id}-about` }, ...prose(about.join(" ").trim())),
+  );
+}
+
+function fieldsInput(parameters: Parameters): HTMLElement {
+  const value = valuesOf(parameters, "fields").join(",");
+  return el(
+    "div",
+    { class: "input" },
+    el("label", { for: "page-fields" }, "fields"),
+    el("input", {
+      id: "page-fields",
+      name: "fields",
+      type: "text",
+      value,
+      "aria-describedby": "page-fields-about",
+    }),
+    el("p", { id: "page-fields-about" }, "Columns, separated by commas. Default: all."),
   );
 }
 

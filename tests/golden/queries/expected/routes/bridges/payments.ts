@@ -35,6 +35,8 @@ export interface Query {
   refunded?: { eq?: boolean; ne?: boolean; in?: readonly (boolean)[]; null?: boolean };
   /** Filter: `reference` compared with a value. */
   reference?: { eq?: string; ne?: string; in?: readonly (string)[]; null?: boolean };
+  /** Columns of a row, in their order. Default: all. */
+  fields?: readonly ("id" | "day" | "paid_at" | "amount_usd" | "status" | "refunded" | "reference" | "note")[];
 }
 
 export const { spec, get, post } = defineEndpoint<Query, Row>({ schema: 1 })({
@@ -63,6 +65,7 @@ export const { spec, get, post } = defineEndpoint<Query, Row>({ schema: 1 })({
     refunded: "boolean",
     reference: "uuid",
   },
+  fields: true,
   allowUnfiltered: false,
   sort: [["id", "ASC"]],
 });
