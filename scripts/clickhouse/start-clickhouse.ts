@@ -121,9 +121,10 @@ export async function queryClickhouse(
   sql: string,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  const { host, pathname, username, password } = new URL(url);
+  const { protocol, hostname, port, pathname, username, password } = new URL(url);
   const parameters = new URLSearchParams({ database: pathname.slice(1) || "default", ...settings });
-  const response = await fetch(`http://${host}/?${parameters.toString()}`, {
+  const [scheme, usual] = protocol === "clickhouses:" ? ["https", "8443"] : ["http", "8123"];
+  const response = await fetch(`${scheme}://${hostname}:${port || usual}/?${parameters.toString()}`, {
     method: "POST",
     body: sql,
     headers: {
