@@ -138,6 +138,7 @@ function explorerPage(title: string): string {
 <script type="module" src="/explore/explore.js"></script>
 </head>
 <body>
+<a class="skip" href="#panel">Skip to the endpoint</a>
 <header>
 <h1>${name}</h1>
 <nav aria-label="Documentation">

@@ -48,10 +48,12 @@ export const key = {
 /** An error response, with the service's message. */
 export class ServiceError extends Error {
   readonly status: number;
+  readonly requestId: string | null;
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, requestId: string | null = null) {
     super(message);
     this.status = status;
+    this.requestId = requestId;
   }
 }
 
@@ -264,7 +266,8 @@ async function send(address: string, init: RequestInit = {}): Promise<Response> 
   });
   if (response.ok) return response;
   const body = (await response.json().catch(() => ({}))) as { readonly detail?: string };
-  throw new ServiceError(response.status, body.detail ?? `The service answered ${String(response.status)}.`);
+  const message = body.detail ?? `The service answered ${String(response.status)}.`;
+  throw new ServiceError(response.status, message, response.headers.get("x-request-id"));
 }
 
 function limitsOf({ headers }: Response): Limits | null {

@@ -1,43 +1,11 @@
 import uPlot from "uplot";
 import type { CatalogueEndpoint } from "../catalogue-body.js";
-import { ExactNumber, type Row, textOf } from "./api.js";
+import type { Row } from "./api.js";
+import { type Choices, choicesOf, MAX_SERIES, pivot, type Pivoted, type Plan, planOf } from "./chart-data.js";
 import { count, el, select, toggle } from "./dom.js";
-import type { ChartState } from "./state.js";
-
-/** Maximum number of series; with more, only the largest are drawn. */
-const MAX_SERIES = 8;
+import { type Aggregate, AGGREGATES, type ChartState } from "./state.js";
 
 const HEIGHT = 340;
-
-/** Columns that a chart may use, by type. */
-interface Choices {
-  readonly times: readonly string[];
-  readonly texts: readonly string[];
-  readonly numbers: readonly string[];
-}
-
-function choicesOf({ columns }: Pick<CatalogueEndpoint, "columns">, rows: readonly Row[]): Choices {
-  const kinds = columns.map(({ name, type }) => [name, kindOf(type, rows, name)] as const);
-  const of = (kind: string): string[] => kinds.filter(([, each]) => each === kind).map(([name]) => name);
-  return { times: of("time"), texts: of("text"), numbers: of("number") };
-}
-
-/** By the declared type; by the first value where the model declares none. */
-function kindOf(
-  type: string | null,
-  rows: readonly Row[],
-  name: string,
-): "time" | "number" | "text" | "other" {
-  if (type === null) {
-    const value = rows.find((row) => row[name] !== null)?.[name];
-    if (typeof value === "number" || value instanceof ExactNumber) return "number";
-    return typeof value !== "string" ? "other" : /^\d{4}-\d\d-\d\d/.test(value) ? "time" : "text";
-  }
-  if (/\[\]|^(array|map|tuple|json)/i.test(type)) return "other";
-  if (/date|time/i.test(type)) return "time";
-  if (/int|float|double|decimal|numeric|real|money/i.test(type)) return "number";
-  return "text";
-}
 
 /** A chart of the rows with its controls; null when no column can be drawn. */
 export function chartOf(
@@ -47,15 +15,24 @@ export function chartOf(
   change: (state: ChartState) => void,
 ): HTMLElement | null {
   const choices = choicesOf(endpoint, rows);
-  const axes = [...choices.times, ...choices.texts];
-  const x = axes.find((name) => name === state.x) ?? axes[0];
-  const y = choices.numbers.find((name) => name === state.y) ?? choices.numbers[0];
-  if (x === undefined || y === undefined || rows.length === 0) return null;
-  const split = choices.texts.filter((name) => name !== x);
-  const series =
-    state.series === "-" ? null : (split.find((name) => name === state.series) ?? split[0] ?? null);
+  const plan = planOf(choices, rows, state);
+  if (plan === null) return null;
+  const data = pivot(rows, plan);
+  const plot = el("div", { class: "plot", role: "img", "aria-label": labelOf(plan, data) });
+  draw(plot, data, plan);
+  const notes = notesOf(plan, data).map((note) => el("p", { class: "note" }, note));
+  return el("div", {}, controlsOf(choices, plan, state, change), plot, ...notes);
+}
+
+function controlsOf(
+  { times, texts, numbers }: Choices,
+  plan: Plan,
+  state: ChartState,
+  change: (state: ChartState) => void,
+): HTMLElement {
   const named = (names: readonly string[]) => names.map((name) => [name, name] as const);
-  const controls = el(
+  const { x, y, series, splits, kind, aggregate, isAggregated } = plan;
+  return el(
     "div",
     { class: "controls" },
     toggle(
@@ -65,74 +42,74 @@ export function chartOf(
         ["bar", "Bar"],
         ["area", "Area"],
       ],
-      state.kind,
-      (kind) => change({ ...state, kind: kind as ChartState["kind"] }),
+      kind,
+      (value) => change({ ...state, kind: value as ChartState["kind"] }),
     ),
-    select("X", named(axes), x, (value) => change({ ...state, x: value })),
-    select("Y", named(choices.numbers), y, (value) => change({ ...state, y: value })),
-    split.length > 0 &&
-      select("Split by", [["-", "(nothing)"], ...named(split)], series ?? "-", (value) =>
+    select("X", named([...times, ...texts]), x, (value) => change({ ...state, x: value })),
+    numbers.length > 1 && columnsBox(numbers, y, (names) => change({ ...state, y: names.join(",") })),
+    isAggregated &&
+      select("Rows of one point", named(AGGREGATES), aggregate, (value) =>
+        change({ ...state, aggregate: value as Aggregate }),
+      ),
+    splits.length > 0 &&
+      y.length === 1 &&
+      select("Split by", [["-", "(nothing)"], ...named(splits)], series ?? "-", (value) =>
         change({ ...state, series: value }),
       ),
   );
-  const data = pivot(rows, x, y, series, choices.times.includes(x));
-  const label = `${state.kind} chart of ${y} by ${x}${series === null ? "" : `, split by ${series}`}: ${count(data.x.length, "point")} from ${data.labels[0] ?? ""} to ${data.labels.at(-1) ?? ""}. The table has the same values.`;
-  const plot = el("div", { class: "plot", role: "img", "aria-label": label });
-  draw(plot, data, state.kind, y);
-  const left =
-    data.leftOut === 0
-      ? null
-      : `Only the ${String(MAX_SERIES)} largest of ${String(MAX_SERIES + data.leftOut)} values of ${series ?? ""} are drawn.`;
-  return el("div", {}, controls, plot, left !== null && el("p", { class: "note" }, left));
 }
 
-interface Pivoted {
-  readonly isTime: boolean;
-  /** Unix seconds, or positions. */
-  readonly x: readonly number[];
-  readonly labels: readonly string[];
-  readonly lines: readonly { readonly name: string; readonly values: readonly (number | null)[] }[];
-  readonly leftOut: number;
+/** Boxes for the columns that are drawn. */
+function columnsBox(
+  numbers: readonly string[],
+  chosen: readonly string[],
+  choose: (names: readonly string[]) => void,
+): HTMLElement {
+  const boxes = numbers.map((name) => {
+    const box = el("input", {
+      type: "checkbox",
+      checked: chosen.includes(name),
+      change: () => choose(numbers.filter((each) => (each === name ? box.checked : chosen.includes(each)))),
+    });
+    return el("label", {}, box, name);
+  });
+  return el("fieldset", { class: "columns-box" }, el("legend", {}, "Y"), ...boxes);
 }
 
-/** Converts rows to one list of values per series; values of the same point are added. */
-function pivot(rows: readonly Row[], x: string, y: string, series: string | null, isTime: boolean): Pivoted {
-  const present = rows.filter((row) => row[x] !== null && row[x] !== undefined);
-  const keys = [...new Set(present.map((row) => textOf(row[x])))];
-  if (isTime) keys.sort((a, b) => Date.parse(a) - Date.parse(b));
-  const at = new Map(keys.map((key, i) => [key, i]));
-  const lines = new Map<string, (number | null)[]>();
-  for (const row of present) {
-    const value = row[y] === null || row[y] === undefined ? NaN : Number(row[y]);
-    const name = series === null ? y : row[series] === null ? "(none)" : textOf(row[series]);
-    const line = lines.get(name) ?? Array<number | null>(keys.length).fill(null);
-    lines.set(name, line);
-    const i = at.get(textOf(row[x])) ?? 0;
-    if (!Number.isNaN(value)) line[i] = (line[i] ?? 0) + value;
-  }
-  const total = (values: readonly (number | null)[]): number =>
-    values.reduce<number>((sum, value) => sum + Math.abs(value ?? 0), 0);
-  const all = [...lines]
-    .map(([name, values]) => ({ name, values }))
-    .sort((a, b) => total(b.values) - total(a.values));
-  return {
-    isTime,
-    x: isTime ? keys.map((key) => Date.parse(key) / 1000) : keys.map((_, i) => i),
-    labels: keys,
-    lines: all.slice(0, MAX_SERIES),
-    leftOut: Math.max(0, all.length - MAX_SERIES),
-  };
+function labelOf({ x, y, series, kind, aggregate, isAggregated }: Plan, data: Pivoted): string {
+  const what = `${isAggregated ? `${aggregate} of ` : ""}${y.join(", ")} by ${x}`;
+  const split = series === null ? "" : `, split by ${series}`;
+  const points = count(data.x.length, "point");
+  return `${kind} chart of ${what}${split}: ${points} from ${data.labels[0] ?? ""} to ${data.labels.at(-1) ?? ""}. The table has the same values.`;
 }
+
+/** What the picture does not say by itself. */
+function notesOf({ series, aggregate, isAggregated }: Plan, { leftOut, totals }: Pivoted): readonly string[] {
+  const notes = [
+    isAggregated && `Several rows share a point: ${NAMES[aggregate]} is drawn.`,
+    leftOut > 0 &&
+      `Only the ${String(MAX_SERIES)} largest of ${String(MAX_SERIES + leftOut)} values of ${series ?? ""} are drawn.`,
+    totals.length > 0 && `${totals.join(", ")} is left out: it is the total of the others.`,
+  ];
+  return notes.filter((note) => note !== false);
+}
+
+const NAMES: Readonly<Record<Aggregate, string>> = {
+  sum: "their sum",
+  average: "their average",
+  last: "the last one",
+  count: "their number",
+};
 
 /** Stacks areas and bars of several series, unless a value is negative. */
-function stacked(lines: Pivoted["lines"], kind: ChartState["kind"]): readonly (readonly (number | null)[])[] {
+function stacked(lines: Pivoted["lines"], kind: Plan["kind"]): readonly (readonly (number | null)[])[] {
   const isNegative = lines.some(({ values }) => values.some((value) => (value ?? 0) < 0));
   if (kind === "line" || isNegative) return lines.map(({ values }) => values);
   const sums = lines[0]?.values.map(() => 0) ?? [];
   return lines.map(({ values }) => values.map((value, i) => (sums[i] = (sums[i] ?? 0) + (value ?? 0))));
 }
 
-function draw(plot: HTMLElement, data: Pivoted, kind: ChartState["kind"], y: string): void {
+function draw(plot: HTMLElement, data: Pivoted, { kind, y }: Plan): void {
   const style = getComputedStyle(document.documentElement);
   const color = (name: string): string => style.getPropertyValue(name).trim();
   const values = stacked(data.lines, kind);
@@ -147,7 +124,10 @@ function draw(plot: HTMLElement, data: Pivoted, kind: ChartState["kind"], y: str
     width: 600,
     height: HEIGHT,
     scales: {
-      x: { time: data.isTime, ...(kind === "bar" && { range: rangeOfBars(data.x) }) },
+      x: {
+        time: data.isTime,
+        ...((kind === "bar" || data.x.length < 2) && { range: rangeOfBars(data.x, data.isTime) }),
+      },
       y: kind === "line" ? {} : { range: (_plot, low, high) => rangeWithZero(low, high) },
     },
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
@@ -158,10 +138,11 @@ function draw(plot: HTMLElement, data: Pivoted, kind: ChartState["kind"], y: str
           ? { values: TIMES }
           : {
               values: (_plot, splits) => splits.map((split) => shortened(data.labels[split] ?? "")),
+              space: 8 * Math.min(MAX_LABEL, Math.max(...data.labels.map(({ length }) => length))),
               incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
             }),
       },
-      { ...axis, size: 70, values: (_plot, splits) => splits.map((split) => COMPACT.format(split)) },
+      { ...axis, size: labelWidth, values: (_plot, splits) => splits.map((split) => COMPACT.format(split)) },
     ],
     series: [
       {
@@ -174,7 +155,7 @@ function draw(plot: HTMLElement, data: Pivoted, kind: ChartState["kind"], y: str
   };
   const columns = [data.x, ...order.map((line) => values[line] ?? [])];
   const chart = new uPlot(options, columns as unknown as uPlot.AlignedData, plot);
-  chart.root.title = y;
+  chart.root.title = y.join(", ");
   new ResizeObserver(([entry]) => {
     const width = Math.floor(entry?.contentRect.width ?? 0);
     // In the next frame: a resize during a `ResizeObserver` callback is an error.
@@ -197,7 +178,7 @@ const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFracti
 function seriesOf(
   data: Pivoted,
   line: number,
-  kind: ChartState["kind"],
+  kind: Plan["kind"],
   color: (name: string) => string,
 ): uPlot.Series {
   const stroke = color(`--series-${String(line + 1)}`);
@@ -207,7 +188,12 @@ function seriesOf(
     label: name,
     stroke,
     width: kind === "bar" ? 0 : 2,
-    points: { show: kind === "line" && data.x.length < 40 },
+    // A point without neighbours has no line.
+    points: {
+      show: kind !== "bar" && (data.x.length < 40 || values.filter((value) => value !== null).length < 2),
+    },
+    // Interleaved series have values at different points.
+    spanGaps: true,
     ...(kind !== "line" && { fill: stroke }),
     ...(kind === "bar" && bars && { paths: bars }),
     value: (_plot, _value, _series, i) => (i === null ? "" : (values[i]?.toLocaleString("en") ?? "")),
@@ -215,9 +201,9 @@ function seriesOf(
 }
 
 /** Adds half a step at both ends, so that the first and last bars are complete. */
-function rangeOfBars(x: readonly number[]): [number, number] {
+function rangeOfBars(x: readonly number[], isTime: boolean): [number, number] {
   const steps = x.slice(1).map((value, i) => value - (x[i] ?? 0));
-  const margin = steps.length === 0 ? 1 : Math.min(...steps) / 2;
+  const margin = steps.length === 0 ? (isTime ? 86_400 : 1) : Math.min(...steps) / 2;
   return [(x[0] ?? 0) - margin, (x.at(-1) ?? 0) + margin];
 }
 
@@ -225,6 +211,14 @@ function rangeWithZero(low: number, high: number): [number, number] {
   return [Math.min(0, low), Math.max(0, high) * 1.05];
 }
 
+/** Characters of a label of the x axis. */
+const MAX_LABEL = 14;
+
 function shortened(text: string): string {
-  return text.length > 14 ? `${text.slice(0, 13)}…` : text;
+  return text.length > MAX_LABEL ? `${text.slice(0, MAX_LABEL - 1)}…` : text;
+}
+
+/** Width of the y axis, for its longest label. */
+function labelWidth(_plot: uPlot, labels: readonly string[] | null): number {
+  return 24 + 8 * Math.max(0, ...(labels ?? []).map(({ length }) => length));
 }

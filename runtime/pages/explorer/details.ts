@@ -9,12 +9,12 @@ import {
   valuesOf,
   withMethod,
 } from "./api.js";
-import { type Child, copyButton, el, toggle } from "./dom.js";
-import { parameterForm, readForm } from "./parameter-form.js";
+import { button, type Child, copyButton, el, toggle } from "./dom.js";
+import { markField, parameterForm, readForm } from "./parameter-form.js";
 import { lineageGraph } from "./lineage.js";
-import { columnsTable, overview } from "./overview.js";
+import { columnsTable, facts, overview } from "./overview.js";
 import { resultView } from "./results.js";
-import { type Language, LANGUAGES, samplesOf } from "./samples.js";
+import { highlighted, type Language, LANGUAGES, samplesOf } from "./samples.js";
 import type { State } from "./state.js";
 import { TIER_NAMES } from "../../model/tier.js";
 import { messageOf } from "../../model/error-message.js";
@@ -47,13 +47,20 @@ export class EndpointDetails {
       { "aria-labelledby": "endpoint-path" },
       ...overview(endpoint),
       endpoint.callable
-        ? section("Try it", this.#form, this.#samples, this.#rows)
+        ? el(
+            "div",
+            { class: "workspace" },
+            el("section", { class: "output", "aria-label": "Result" }, this.#rows),
+            section("Request", this.#form),
+            section("Code", this.#samples),
+          )
         : el(
             "p",
             { class: "warning" },
             `Needs ${TIER_NAMES[endpoint.tier]} (${endpoint.tier}): ${ASK_FOR_KEY}`,
           ),
-      section(`Columns`, columnsTable(endpoint)),
+      facts(endpoint),
+      section("Columns", columnsTable(endpoint)),
       graph !== null && section("Made from", graph),
     );
     if (!endpoint.callable) return;
@@ -76,18 +83,24 @@ export class EndpointDetails {
     const textOf = ({ method, parameters }: Pick<State, "method" | "parameters">): string =>
       JSON.stringify([method, parameters]);
     const isSame = textOf(state) === textOf(this.#state);
+    const isChosen = state.method !== this.#state.method;
     this.#state = state;
     if (isSame) return this.#showResult();
     this.#fillForm();
-    this.#runWhenComplete();
+    if (isChosen) this.#wait("Run it to see its rows.");
+    else this.#runWhenComplete();
   }
 
   #runWhenComplete(): void {
     if (this.#endpoint.require_any_of.length === 0 || Object.keys(this.#state.parameters).length > 0)
       return void this.run();
+    this.#wait("Fill in a parameter, then run it.");
+  }
+
+  #wait(words: string): void {
     this.#running?.abort();
     this.#result = null;
-    this.#rows.replaceChildren(el("p", { class: "note" }, "Fill in a parameter, then run it."));
+    this.#rows.replaceChildren(el("p", { class: "note" }, words));
   }
 
   #fillForm(): void {
@@ -155,11 +168,15 @@ export class EndpointDetails {
     this.#result = null;
     const words = messageOf(error);
     const isKeyNeeded = error instanceof ServiceError && error.status === 403;
+    const requestId = error instanceof ServiceError ? error.requestId : null;
+    markField(this.#form, words);
     this.#rows.replaceChildren(
       el(
         "div",
         { class: "problem", role: "alert" },
         el("strong", {}, words),
+        requestId !== null && el("p", {}, "Request id: ", el("code", {}, requestId)),
+        button("Try again", () => void this.run()),
         isKeyNeeded && el("p", {}, `Next: ${ASK_FOR_KEY}`),
       ),
     );
@@ -188,7 +205,7 @@ export class EndpointDetails {
       el(
         "pre",
         { class: "code", tabindex: 0, role: "region", "aria-label": "Request as code" },
-        samples[this.#language],
+        ...highlighted(samples[this.#language]),
       ),
     );
   }

@@ -3,7 +3,7 @@ import type { CatalogueBody, LineageNode } from "../catalogue-body.js";
 import { TIER_NAMES } from "../../model/tier.js";
 import { fetchCatalogue, key, ServiceError, storage } from "./api.js";
 import { EndpointDetails } from "./details.js";
-import { button, count, el } from "./dom.js";
+import { button, count, el, time } from "./dom.js";
 import { EndpointList } from "./list.js";
 import { NO_REQUEST, readState, type State, writeState } from "./state.js";
 import { messageOf } from "../../model/error-message.js";
@@ -78,6 +78,17 @@ function lineageOf(body: CatalogueBody): ReadonlyMap<string, LineageNode> | null
 function welcome({ title, endpoints, categories }: CatalogueBody): HTMLElement {
   const counts = new Map<string, number>();
   for (const { category } of endpoints) counts.set(category, (counts.get(category) ?? 0) + 1);
+  const latest = new Map<string, string>();
+  const built = endpoints.flatMap(({ path, category, last_build }) =>
+    last_build === null ? [] : [{ path, category, at: last_build.completed_at }],
+  );
+  built.sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  for (const { category, at } of built) if (!latest.has(category)) latest.set(category, at);
+  const changed = built
+    .slice(0, MAX_CHANGED)
+    .map(({ path, at }) =>
+      el("li", {}, el("a", { href: `?endpoint=${encodeURIComponent(path)}` }, path), " ", time(at)),
+    );
   const cards = [...counts].map(([name, number]) =>
     el(
       "li",
@@ -86,7 +97,13 @@ function welcome({ title, endpoints, categories }: CatalogueBody): HTMLElement {
         "button",
         { type: "button", click: () => change({ category: name }) },
         el("strong", {}, name),
-        el("span", {}, count(number, "endpoint")),
+        el(
+          "span",
+          {},
+          count(number, "endpoint"),
+          latest.has(name) && ", built ",
+          latest.has(name) && time(latest.get(name) ?? ""),
+        ),
         Object.hasOwn(categories, name) && el("span", { class: "about" }, categories[name] ?? ""),
       ),
     ),
@@ -99,8 +116,13 @@ function welcome({ title, endpoints, categories }: CatalogueBody): HTMLElement {
     el("h2", {}, title),
     el("p", {}, `${count(endpoints.length, "endpoint")}.${more} Choose one, or search: press / to begin.`),
     el("ul", { class: "cards" }, ...cards),
+    changed.length > 0 && el("h3", {}, "Built last"),
+    changed.length > 0 && el("ul", { class: "changed" }, ...changed),
   );
 }
+
+/** Endpoints that the home page lists by their last build. */
+const MAX_CHANGED = 6;
 
 function missing(path: string): HTMLElement {
   return el(
@@ -133,7 +155,7 @@ async function load(): Promise<void> {
   }
   showCaller(catalogue);
   list = new EndpointList(catalogue, state, change);
-  root.replaceChildren(list.element, el("div", { class: "panel" }));
+  root.replaceChildren(list.element, el("div", { class: "panel", id: "panel", tabindex: -1 }));
   details = null;
   render(state);
   list.reveal();

@@ -5,7 +5,7 @@ import { count, el, select } from "./dom.js";
 import { NO_REQUEST, type State } from "./state.js";
 
 /** Height of a row in pixels, as in the style sheet. */
-const ROW = 62;
+const ROW = 58;
 
 /** Rows rendered above and below the visible ones. */
 const SPARE = 6;
@@ -38,6 +38,9 @@ export class EndpointList {
   readonly #hasTiers: boolean;
   #found: readonly CatalogueEndpoint[] = [];
   #state: State;
+  #tabStop = 0;
+  /** In the order of the catalogue; a search ranks across categories. */
+  #isGrouped = true;
 
   constructor(body: CatalogueBody, state: State, change: (change: Partial<State>) => void) {
     this.#body = body;
@@ -82,6 +85,11 @@ export class EndpointList {
     const status = complete > 0 ? "" : ": none has every word";
     this.#status.textContent =
       this.#found.length === 0 ? "No endpoint matches." : `${count(this.#found.length, "endpoint")}${status}`;
+    this.#tabStop = Math.max(
+      0,
+      this.#found.findIndex(({ path }) => path === state.endpoint),
+    );
+    this.#isGrouped = state.search === "";
     this.#rows.style.setProperty("height", `${String(this.#found.length * ROW)}px`);
     this.#draw();
   }
@@ -164,7 +172,7 @@ export class EndpointList {
   }
 
   #row(
-    { path, description, tier, callable, deprecation_date }: CatalogueEndpoint,
+    { path, category, description, tier, callable, deprecation_date }: CatalogueEndpoint,
     index: number,
   ): HTMLLIElement {
     const link = el(
@@ -173,18 +181,30 @@ export class EndpointList {
         href: `?endpoint=${encodeURIComponent(path)}`,
         "aria-current": path === this.#state.endpoint ? "true" : null,
         "data-index": index,
+        // Tab reaches one row; arrow keys move from there.
+        tabindex: index === this.#tabStop ? 0 : -1,
         click: (event: MouseEvent) => {
           if (event.ctrlKey || event.metaKey || event.shiftKey) return;
           event.preventDefault();
           this.#change({ endpoint: path, ...NO_REQUEST });
         },
       },
-      el("span", { class: "path" }, el("bdi", {}, path.replace(/^\/v1/, ""))),
+      pathElement(path.replace(/^\/v1/, "")),
       this.#hasTiers &&
         el("span", { class: `badge ${tier}` }, callable ? TIER_NAMES[tier] : `Needs ${TIER_NAMES[tier]}`),
       el("span", { class: "about" }, deprecation_date === null ? description : `Deprecated. ${description}`),
     );
-    const row = el("li", { "aria-setsize": this.#found.length, "aria-posinset": index + 1 }, link);
+    const isFirst = this.#isGrouped && this.#found[index - 1]?.category !== category;
+    const row = el(
+      "li",
+      {
+        "aria-setsize": this.#found.length,
+        "aria-posinset": index + 1,
+        class: isFirst ? "first" : null,
+        "data-category": isFirst ? category : null,
+      },
+      link,
+    );
     row.style.setProperty("top", `${String(index * ROW)}px`);
     return row;
   }
@@ -211,6 +231,7 @@ export class EndpointList {
   }
 
   #focus(index: number): void {
+    this.#tabStop = index;
     const { scrollTop, clientHeight } = this.#scroller;
     if (index * ROW < scrollTop) this.#scroller.scrollTop = index * ROW;
     else if ((index + 1) * ROW > scrollTop + clientHeight)
@@ -218,4 +239,14 @@ export class EndpointList {
     this.#draw();
     this.#link(index)?.focus({ preventScroll: true });
   }
+}
+
+/** Characters at the end of a path that stay visible. */
+const TAIL = 20;
+
+/** A path that is too long loses its middle. */
+function pathElement(path: string): HTMLElement {
+  const cut = Math.max(0, path.length - TAIL);
+  const [head, tail] = [path.slice(0, cut), path.slice(cut)];
+  return el("span", { class: "path", title: path }, el("span", {}, head), el("span", {}, tail));
 }

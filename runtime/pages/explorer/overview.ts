@@ -2,13 +2,12 @@ import { TIER_NAMES } from "../../model/tier.js";
 import type { CatalogueEndpoint, TestSummary } from "../catalogue-body.js";
 import { type Child, count, el, prose, time } from "./dom.js";
 
-/** Path, tier, description, latest build and tests of an endpoint. */
+/** Path, tier and description of an endpoint. */
 export function overview(endpoint: CatalogueEndpoint): readonly Child[] {
   return [
     heading(endpoint),
     el("p", { class: "description" }, ...prose(endpoint.description || "No description.")),
     deprecation(endpoint),
-    facts(endpoint),
   ];
 }
 
@@ -45,7 +44,8 @@ function deprecation({ deprecation_date, successor }: CatalogueEndpoint): Child 
   );
 }
 
-function facts({ last_build, data_as_of, tests, pagination, sort }: CatalogueEndpoint): HTMLElement {
+/** Latest build, tests, page size and order. */
+export function facts({ last_build, data_as_of, tests, pagination, sort }: CatalogueEndpoint): HTMLElement {
   const rows: (readonly [string, readonly Child[]])[] = [
     ["Last build", buildFact(last_build)],
     ["Data as of", data_as_of === null ? [] : [time(data_as_of)]],

@@ -36,10 +36,52 @@ export function parameterForm(request: ApiRequest, send: (parameters: Parameters
       "div",
       { class: "actions" },
       el("button", { type: "submit", class: "primary" }, "Run"),
-      inputs.length > 0 && el("button", { type: "button", click: () => send({}) }, "Clear"),
+      inputs.length > 0 && el("button", { type: "button", click: () => clear(form) }, "Clear"),
+      hasExamples(endpoint) &&
+        el("button", { type: "button", click: () => fillExamples(form, endpoint) }, "Fill in examples"),
     ),
   );
   return form;
+}
+
+/** Empties the form; nothing is sent. */
+function clear(form: HTMLFormElement): void {
+  for (const input of inputsOf(form)) input.value = "";
+}
+
+function inputsOf(form: HTMLElement) {
+  return form.querySelectorAll<HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement>("[name]");
+}
+
+function exampleFor(endpoint: CatalogueEndpoint, column: string): string | null {
+  const { example } = endpoint.columns.find(({ name }) => name === column) ?? {};
+  return example === undefined || typeof example === "object" ? null : textOf(example);
+}
+
+function hasExamples(endpoint: CatalogueEndpoint): boolean {
+  return endpoint.parameters?.some(({ column }) => exampleFor(endpoint, column) !== null) ?? false;
+}
+
+function fillExamples(form: HTMLFormElement, endpoint: CatalogueEndpoint): void {
+  const columns = new Map(endpoint.parameters?.map(({ name, column }) => [name, column]));
+  for (const input of inputsOf(form)) {
+    const example = exampleFor(endpoint, columns.get(input.name) ?? "");
+    if (example !== null) input.value = example;
+  }
+}
+
+/** Shows an error of the service at the field that it names, if there is one. */
+export function markField(form: HTMLElement, message: string): void {
+  for (const input of inputsOf(form)) {
+    const isNamed =
+      message.startsWith(`Parameter '${input.name}' `) || message.startsWith(`'${input.name}' `);
+    if (isNamed) input.setAttribute("aria-invalid", "true");
+    else input.removeAttribute("aria-invalid");
+    const about = input.closest(".input")?.querySelector(".field-error");
+    if (!isNamed) about?.remove();
+    else if (about) about.textContent = message;
+    else input.after(el("strong", { class: "field-error" }, message));
+  }
 }
 
 /** The values of the form; a list has several. */

@@ -1,20 +1,8 @@
-import type { CatalogueEndpoint } from "../catalogue-body.js";
-import {
-  downloadCsv,
-  ExactNumber,
-  type ApiRequest,
-  type Limits,
-  MAX_ROWS,
-  type QueryResponse,
-  type Row,
-  textOf,
-} from "./api.js";
+import { downloadCsv, type ApiRequest, type Limits, MAX_ROWS, type QueryResponse, valuesOf } from "./api.js";
 import { chartOf } from "./chart.js";
 import { button, count, el, time, toggle } from "./dom.js";
+import { SHOWN, tableOf } from "./table.js";
 import type { ChartState, State } from "./state.js";
-
-/** Rows that the table shows. */
-const SHOWN = 500;
 
 export interface ResultActions {
   readonly change: (change: Partial<Pick<State, "view" | "chart">>) => void;
@@ -62,26 +50,27 @@ export function resultView(
       hasNext && button("Next page", next),
       button("Download CSV", () => void downloadCsv(request).catch(fail)),
     ),
-    content(request.endpoint, result, view, chart, (next) => change({ chart: next })),
+    content(request, result, view, chart, (next) => change({ chart: next })),
     limits !== null && el("p", { class: "note" }, limitsText(limits)),
   );
 }
 
 function content(
-  endpoint: CatalogueEndpoint,
-  { rows, texts }: QueryResponse,
+  request: ApiRequest,
+  result: QueryResponse,
   view: State["view"],
   chart: ChartState,
   changeChart: (chart: ChartState) => void,
 ): HTMLElement {
+  const [{ endpoint }, { rows }] = [request, result];
   switch (view) {
     case "table":
-      return table(endpoint, rows);
+      return tableOf(endpoint, rows);
     case "json":
       return el(
         "pre",
         { class: "code", tabindex: 0, role: "region", "aria-label": "Rows as JSON" },
-        `[\n${texts.slice(0, SHOWN).join(",\n")}\n]`,
+        jsonText(request, result),
       );
     case "chart":
       return (
@@ -91,53 +80,20 @@ function content(
   }
 }
 
-function table({ columns }: CatalogueEndpoint, rows: readonly Row[]): HTMLElement {
-  if (rows.length === 0) return el("p", { class: "note" }, "No row matches.");
-  const names = Object.keys(rows[0] ?? {});
-  const types = new Map(columns.map(({ name, type }) => [name, type ?? ""]));
-  return el(
-    "div",
-    { class: "wide rowsview", tabindex: 0, role: "region", "aria-label": "Rows" },
-    el(
-      "table",
-      {},
-      el(
-        "thead",
-        {},
-        el(
-          "tr",
-          {},
-          ...names.map((name) =>
-            el(
-              "th",
-              {
-                scope: "col",
-                title: types.get(name) ?? "",
-                class: rows.some((row) => isNumber(row[name])) ? "number" : null,
-              },
-              name,
-            ),
-          ),
-        ),
-      ),
-      el(
-        "tbody",
-        {},
-        ...rows.slice(0, SHOWN).map((row) => el("tr", {}, ...names.map((name) => cell(row[name])))),
-      ),
-    ),
-    rows.length > SHOWN &&
-      el("p", { class: "note" }, `The first ${String(SHOWN)} of ${count(rows.length, "row")}.`),
-  );
-}
-
-function cell(value: unknown): HTMLTableCellElement {
-  if (value === null || value === undefined) return el("td", { class: "null" }, "null");
-  return el("td", { class: isNumber(value) ? "number" : null }, textOf(value));
-}
-
-function isNumber(value: unknown): boolean {
-  return typeof value === "number" || value instanceof ExactNumber;
+/** The body as the API answers it, with the first rows. */
+function jsonText({ endpoint: { pagination }, parameters }: ApiRequest, result: QueryResponse): string {
+  const { texts, hasNext } = result;
+  const shown = texts.slice(0, SHOWN);
+  const list = shown.length === 0 ? "[]" : `[\n${shown.join(",\n")}\n]`;
+  if (pagination?.response !== "envelope") return list;
+  const numberOf = (name: string, standard: number) => Number(valuesOf(parameters, name)[0] ?? standard);
+  const page = {
+    limit: numberOf("limit", pagination.default_limit),
+    offset: numberOf("offset", 0),
+    returned: texts.length,
+    has_more: hasNext,
+  };
+  return `{"items":${list},"pagination":${JSON.stringify(page)}}`;
 }
 
 function limitsText({ limit, remaining, reset }: Limits): string {

@@ -1,3 +1,4 @@
+import { type Child, el } from "./dom.js";
 import { addressOf, type ApiRequest, bodyOf } from "./api.js";
 
 export const LANGUAGES = ["curl", "JavaScript", "Python"] as const;
@@ -10,12 +11,17 @@ export function samplesOf(
   hasKey: boolean,
 ): Readonly<Record<Language, string>> {
   const url = origin + addressOf(request);
+  const isEnvelope = request.endpoint.pagination?.response === "envelope";
   // JSON is valid JavaScript and, without booleans and null, valid Python.
   const body = request.method === "POST" ? JSON.stringify(bodyOf(request), null, 2) : null;
   return {
     curl: curl(url, body, hasKey),
-    JavaScript: javaScript(url, body, hasKey),
-    Python: python(url, body, hasKey),
+    JavaScript:
+      javaScript(url, body, hasKey) +
+      (isEnvelope
+        ? "\nconst rows = (await response.json()).items;"
+        : "\nconst rows = await response.json();"),
+    Python: python(url, body, hasKey) + (isEnvelope ? `["items"]` : ""),
   };
 }
 
@@ -40,8 +46,7 @@ function javaScript(url: string, body: string | null, hasKey: boolean): string {
     body !== null && `body: JSON.stringify(${indented(body, "  ")})`,
   ].filter((option) => option !== false);
   return `const response = await fetch(${JSON.stringify(url)}${options.length === 0 ? "" : `, {\n  ${options.join(",\n  ")},\n}`});
-if (!response.ok) throw new Error((await response.json()).detail);
-const rows = await response.json();`;
+if (!response.ok) throw new Error((await response.json()).detail);`;
 }
 
 function python(url: string, body: string | null, hasKey: boolean): string {
@@ -66,4 +71,20 @@ function indented(text: string, indent: string): string {
 
 function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** Texts, comments, words of the languages: for the colours of code. */
+const TOKENS =
+  /("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|\b(const|await|if|throw|new|import|curl|requests|fetch)\b/g;
+
+/** Code with its texts and keywords marked. */
+export function highlighted(code: string): readonly Child[] {
+  const parts: Child[] = [];
+  let end = 0;
+  for (const match of code.matchAll(TOKENS)) {
+    parts.push(code.slice(end, match.index));
+    parts.push(el("span", { class: match[1] === undefined ? "keyword" : "string" }, match[0]));
+    end = match.index + match[0].length;
+  }
+  return [...parts, code.slice(end)];
 }

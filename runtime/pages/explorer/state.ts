@@ -16,11 +16,18 @@ export interface State {
   readonly chart: ChartState;
 }
 
+/** How rows of one point become one value. */
+export const AGGREGATES = ["sum", "average", "last", "count"] as const;
+export type Aggregate = (typeof AGGREGATES)[number];
+
 export interface ChartState {
-  readonly kind: "line" | "bar" | "area";
-  /** Columns; empty: chosen by type. */
+  /** Empty: a line along a time, else bars. */
+  readonly kind: "line" | "bar" | "area" | "";
+  /** Columns; empty: chosen by type. Several of `y` are separated by commas. */
   readonly x: string;
   readonly y: string;
+  /** What rows of one point become; empty: by the column. */
+  readonly aggregate: Aggregate | "";
   /** A column with one series per value; `-`: none. */
   readonly series: string;
 }
@@ -29,7 +36,7 @@ export interface ChartState {
 export const NO_REQUEST = {
   method: "GET",
   parameters: {},
-  chart: { kind: "line", x: "", y: "", series: "" },
+  chart: { kind: "", x: "", y: "", aggregate: "", series: "" },
 } as const;
 
 const NAMES = {
@@ -59,7 +66,8 @@ export function readState(query: string): State {
     parameters: parametersOf(parameters),
     view: oneOf(text("view"), ["table", "chart", "json"]),
     chart: {
-      kind: oneOf(text("chart"), ["line", "bar", "area"]),
+      kind: oneOf(text("chart"), ["", "line", "bar", "area"]),
+      aggregate: oneOf(text("aggregate"), ["", ...AGGREGATES]),
       x: text("x"),
       y: text("y"),
       series: text("series"),
@@ -82,6 +90,7 @@ export function writeState({ method, parameters, view, chart, ...plain }: State)
       chart: chart.kind,
       x: chart.x,
       y: chart.y,
+      aggregate: chart.aggregate,
       series: chart.series,
     }))
       if (value !== "") fields.set(name, value);

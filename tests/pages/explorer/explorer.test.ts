@@ -22,7 +22,7 @@ describe.skipIf(!isThere)("/explore", () => {
   afterAll(() => browser.close());
   const open = (path: string, key?: string) => visit(browser.context, url, path, key);
   const rows = (page: Page) => page.locator(".rowsview tbody tr");
-  const paths = async (page: Page): Promise<string[]> => page.locator(".rows .path").allInnerTexts();
+  const paths = async (page: Page): Promise<string[]> => page.locator(".rows .path").allTextContents();
 
   it("finds endpoints by words in paths, columns and descriptions, and by filter", async () => {
     const { page, problems } = await open("/explore", KEYS.tier3);
@@ -170,11 +170,12 @@ describe.skipIf(!isThere)("/explore", () => {
     await page.getByRole("button", { name: "Bar" }).click();
     await page.getByRole("img", { name: /^bar chart/ }).waitFor();
     await page.locator(".controls select").last().selectOption("-");
-    await page.getByRole("img", { name: /^bar chart of amount by day: 100 points/ }).waitFor();
+    await page.getByRole("img", { name: /^bar chart of sum of amount by day: 100 points/ }).waitFor();
+    await page.getByText("Several rows share a point: their sum is drawn.").waitFor();
     const address = page.url();
     expect(address).toContain("view=chart&chart=bar");
     const { page: second } = await open(address.slice(url.length));
-    await second.getByRole("img", { name: /^bar chart of amount by day: 100 points/ }).waitFor();
+    await second.getByRole("img", { name: /^bar chart of sum of amount by day: 100 points/ }).waitFor();
     // Something is drawn: the canvas is not of one colour.
     const colours = await second.evaluate<number>(`(() => {
       const canvas = document.querySelector("canvas");
@@ -182,6 +183,43 @@ describe.skipIf(!isThere)("/explore", () => {
       return new Set(new Uint32Array(data.buffer)).size;
     })()`);
     expect(colours).toBeGreaterThan(5);
+    expect(problems).toEqual([]);
+  });
+
+  it.each([
+    // Each day has one row per region: lines by region, joined over the days between.
+    ["shop/sales/daily", /^line chart of amount by day, split by region: 10 points/, []],
+    ["shop/sales/daily&series=-", /^line chart of sum of amount by day: 10 points/, ["their sum"]],
+    ["shop/sales/daily&series=-&aggregate=count", /^line chart of count of amount by day/, ["their number"]],
+    ["shop/sales/daily&y=amount,id", /^line chart of sum of amount, id by day: 10 points/, ["their sum"]],
+    ["shop/sales/daily&p.limit=1", /^line chart of amount by day: 1 point /, []],
+    ["geo/places", /^bar chart of n by city: 4 points from Paris to Rome/, []],
+  ] as const)("draws %s truthfully", async (path, name, notes) => {
+    const { page, problems } = await open(`/explore?view=chart&endpoint=/v1/${path}`);
+    await page.getByRole("img", { name }).waitFor();
+    const said = await page.locator(".answer .note").allInnerTexts();
+    for (const note of notes) expect(said.join(" ")).toContain(note);
+    expect(await page.getByLabel("Rows of one point").count()).toBe(notes.length);
+    expect(problems).toEqual([]);
+  });
+
+  it("sorts the rows of the page by a header, and clears the form without a request", async () => {
+    const { page, problems } = await open(`${SALES}&p.region=south`);
+    await rows(page).first().waitFor();
+    const header = page.getByRole("columnheader", { name: "amount" });
+    for (const [order, first] of [
+      ["ascending", "10.5"],
+      ["descending", "73.5"],
+    ] as const) {
+      await header.getByRole("button").click();
+      expect(await header.getAttribute("aria-sort")).toBe(order);
+      expect(await rows(page).first().locator("td").nth(2).innerText()).toBe(first);
+    }
+    const before = page.url();
+    await page.getByRole("button", { name: "Clear" }).click();
+    expect(await page.getByLabel("region", { exact: true }).inputValue()).toBe("");
+    expect(page.url()).toBe(before);
+    expect(await rows(page).count()).toBe(30);
     expect(problems).toEqual([]);
   });
 
@@ -253,7 +291,7 @@ describe.skipIf(!isThere)("/explore", () => {
   it("goes from list to endpoint and back on a phone", async () => {
     const { page } = await open("/explore");
     await page.setViewportSize({ width: 390, height: 844 });
-    await page.getByText("/shop/sales/daily").click();
+    await page.locator(".rows").getByText("/shop/sales/daily").click();
     await page.getByRole("heading", { name: "/v1/shop/sales/daily" }).waitFor();
     expect(await page.getByRole("searchbox").isVisible()).toBe(false);
     await page.getByRole("button", { name: "All endpoints" }).click();

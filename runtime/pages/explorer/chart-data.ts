@@ -1,0 +1,177 @@
+import type { CatalogueEndpoint } from "../catalogue-body.js";
+import { ExactNumber, type Row, textOf } from "./api.js";
+import { type Aggregate, AGGREGATES, type ChartState } from "./state.js";
+
+/** Maximum number of series; with more, only the largest are drawn. */
+export const MAX_SERIES = 8;
+
+/** Values of a column that charts may be split by. */
+const MAX_SPLIT = 50;
+
+/** Columns that a chart may use, the best first. */
+export interface Choices {
+  readonly times: readonly string[];
+  readonly texts: readonly string[];
+  readonly numbers: readonly string[];
+}
+
+type Kind = "time" | "number" | "text" | "other";
+
+export function choicesOf({ columns }: Pick<CatalogueEndpoint, "columns">, rows: readonly Row[]): Choices {
+  const kinds = columns.map(({ name, type }) => [name, kindOf(type, rows, name)] as const);
+  const of = (kind: Kind): string[] => kinds.filter(([, each]) => each === kind).map(([name]) => name);
+  const numbers = of("number");
+  const isId = new Map(numbers.map((name) => [name, isIdentifier(name, rows)]));
+  return {
+    // A column of one value, such as the day of the data, shows nothing along an axis.
+    times: [...of("time")].sort((a, b) => single(a, rows) - single(b, rows)),
+    texts: of("text"),
+    numbers: numbers.sort((a, b) => Number(isId.get(a)) - Number(isId.get(b))),
+  };
+}
+
+/** By the declared type; by the first value where the model declares none. */
+function kindOf(type: string | null, rows: readonly Row[], name: string): Kind {
+  if (type === null) {
+    const value = rows.find((row) => row[name] !== null)?.[name];
+    if (typeof value === "number" || value instanceof ExactNumber) return "number";
+    return typeof value !== "string" ? "other" : /^\d{4}-\d\d-\d\d/.test(value) ? "time" : "text";
+  }
+  if (/\[\]|^(array|map|tuple|json)/i.test(type)) return "other";
+  if (/date|time/i.test(type)) return "time";
+  if (/int|float|double|decimal|numeric|real|money/i.test(type)) return "number";
+  return "text";
+}
+
+function single(name: string, rows: readonly Row[]): number {
+  return rows.length > 1 && distinct(name, rows) < 2 ? 1 : 0;
+}
+
+function distinct(name: string, rows: readonly Row[]): number {
+  return new Set(rows.map((row) => textOf(row[name] ?? null))).size;
+}
+
+/** Numbers that name something: their sums and curves mean nothing. */
+export function isIdentifier(name: string, rows: readonly Row[]): boolean {
+  if (/(^|_)(id|ids|key|code|index|rank|order|number|nonce|year|hash)$/i.test(name)) return true;
+  const values = rows.map((row) => Number(row[name] ?? NaN));
+  if (values.length < 10 || !values.every(Number.isInteger)) return false;
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted.every((value, i) => i === 0 || value - (sorted[i - 1] ?? 0) === 1);
+}
+
+/** What is drawn: the state's choices where they exist, else the best ones. */
+export interface Plan {
+  readonly x: string;
+  readonly y: readonly string[];
+  readonly series: string | null;
+  readonly splits: readonly string[];
+  readonly isTime: boolean;
+  readonly kind: "line" | "bar" | "area";
+  readonly aggregate: Aggregate;
+  /** Whether rows share a point, so that `aggregate` matters. */
+  readonly isAggregated: boolean;
+}
+
+export function planOf(choices: Choices, rows: readonly Row[], state: ChartState): Plan | null {
+  const { times, texts, numbers } = choices;
+  const varied = [...times, ...texts].sort((a, b) => single(a, rows) - single(b, rows));
+  const x = varied.find((name) => name === state.x) ?? varied[0];
+  const wanted = state.y.split(",").filter((name) => numbers.includes(name));
+  const y = wanted.length > 0 ? wanted : numbers.slice(0, 1);
+  if (x === undefined || y.length === 0 || rows.length === 0) return null;
+  const splits = texts.filter(
+    (name) => name !== x && distinct(name, rows) > 1 && distinct(name, rows) <= MAX_SPLIT,
+  );
+  const series = y.length > 1 ? null : splitOf(splits, rows, x, state.series);
+  const isTime = times.includes(x);
+  return {
+    x,
+    y,
+    series,
+    splits,
+    isTime,
+    kind: state.kind === "" ? (isTime ? "line" : "bar") : state.kind,
+    aggregate: AGGREGATES.find((each) => each === state.aggregate) ?? usualAggregate(y[0] ?? ""),
+    isAggregated: hasDuplicates(rows, series === null ? [x] : [x, series]),
+  };
+}
+
+/** Shares, prices and averages do not add up. */
+function usualAggregate(y: string): Aggregate {
+  return /pct|percent|share|ratio|rate|avg|average|mean|median|price|apy|apr|_per_/i.test(y)
+    ? "average"
+    : "sum";
+}
+
+/** By default a column of few values, where rows share an x: best one that tells them apart. */
+function splitOf(splits: readonly string[], rows: readonly Row[], x: string, wanted: string): string | null {
+  if (wanted === "-") return null;
+  if (splits.includes(wanted)) return wanted;
+  if (!hasDuplicates(rows, [x])) return null;
+  const few = splits.filter((name) => distinct(name, rows) <= MAX_SERIES + 1);
+  return few.find((name) => !hasDuplicates(rows, [x, name])) ?? few[0] ?? null;
+}
+
+function hasDuplicates(rows: readonly Row[], names: readonly string[]): boolean {
+  const points = rows.map((row) => JSON.stringify(names.map((name) => textOf(row[name] ?? null))));
+  return new Set(points).size < points.length;
+}
+
+export interface Pivoted {
+  readonly isTime: boolean;
+  /** Unix seconds, or positions. */
+  readonly x: readonly number[];
+  readonly labels: readonly string[];
+  readonly lines: readonly { readonly name: string; readonly values: readonly (number | null)[] }[];
+  /** Series beyond `MAX_SERIES`. */
+  readonly leftOut: number;
+  /** Series that are totals of the others, which are not drawn beside them. */
+  readonly totals: readonly string[];
+}
+
+const TOTAL = /^(all|total|totals|overall|sum|any)$/i;
+
+/** Converts rows to one list of values per series. */
+export function pivot(rows: readonly Row[], plan: Plan): Pivoted {
+  const { x, y, series, isTime } = plan;
+  const present = rows.filter((row) => row[x] !== null && row[x] !== undefined);
+  const keys = [...new Set(present.map((row) => textOf(row[x])))];
+  if (isTime) keys.sort((a, b) => Date.parse(a) - Date.parse(b));
+  const at = new Map(keys.map((key, i) => [key, i]));
+  const points = new Map<string, number[][]>();
+  for (const row of present)
+    for (const column of y) {
+      const name = series === null ? column : row[series] === null ? "(none)" : textOf(row[series]);
+      const line = points.get(name) ?? keys.map(() => []);
+      points.set(name, line);
+      if (row[column] !== null && row[column] !== undefined)
+        line[at.get(textOf(row[x])) ?? 0]?.push(Number(row[column]));
+    }
+  const lines = [...points].map(([name, groups]) => ({
+    name,
+    values: groups.map((group) => aggregated(group, plan.aggregate)),
+  }));
+  const totals = series === null ? [] : lines.filter(({ name }) => TOTAL.test(name));
+  const parts = totals.length < lines.length ? lines.filter((line) => !totals.includes(line)) : lines;
+  if (series !== null) parts.sort((a, b) => magnitude(b.values) - magnitude(a.values));
+  return {
+    isTime,
+    x: isTime ? keys.map((key) => Date.parse(key) / 1000) : keys.map((_, i) => i),
+    labels: keys,
+    lines: parts.slice(0, MAX_SERIES),
+    leftOut: Math.max(0, parts.length - MAX_SERIES),
+    totals: parts.length < lines.length ? totals.map(({ name }) => name) : [],
+  };
+}
+
+function aggregated(values: readonly number[], aggregate: Aggregate): number | null {
+  if (aggregate === "count" && values.length > 0) return values.length;
+  const sum = values.reduce((total, value) => total + value, 0);
+  if (values.length === 0) return null;
+  return aggregate === "average" ? sum / values.length : aggregate === "last" ? (values.at(-1) ?? null) : sum;
+}
+
+function magnitude(values: readonly (number | null)[]): number {
+  return values.reduce<number>((sum, value) => sum + Math.abs(value ?? 0), 0);
+}
