@@ -13,7 +13,7 @@ export async function readBacklog(tx: OperatorTransaction): Promise<Backlog> {
   );
   const statuses = await tx.rows<Backlog["statuses"][number]>(
     `SELECT status, count(*)::int AS count FROM ramp.intents WHERE next_poll_at IS NOT NULL
-       AND status IN ('PENDING', 'COMPLIANCE_IN_PROGRESS', 'COMPLIANCE_APPROVED', 'PENDING_PAYMENT', 'TRANSACTION_IN_PROGRESS', 'AMOUNT_MISMATCH')
+       AND NOT is_ended
      GROUP BY status`,
   );
   const row = await tx.row<{ exhausted: number }>(

@@ -119,7 +119,7 @@ export const HASH_PREFIX = "sha256:";
 export const KEY_ID_DIGITS = 12;
 
 /** The `org` of a tier3 key that may read the rows of all organizations. */
-export const ALL_ORGS = "*";
+const ALL_ORGS = "*";
 
 /** The owner of a key. */
 export interface KeyOwner {

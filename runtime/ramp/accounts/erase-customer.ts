@@ -1,7 +1,5 @@
 import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
 
-const ENDED = "('COMPLETED', 'COMPLIANCE_FAILED', 'TRANSACTION_FAILED', 'EXPIRED', 'CANCELLED')";
-
 /** What holds personal data of the customer `$1`; amounts, states and receipts stay. */
 const OF_CUSTOMER = `intent_id IN (SELECT id FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1)`;
 const ERASE = [
@@ -32,7 +30,7 @@ export async function eraseCustomer(
   ]);
   if (customer === null) return "unknown";
   const open = await tx.row(
-    `SELECT id FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1 AND status NOT IN ${ENDED} LIMIT 1`,
+    `SELECT id FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1 AND NOT is_ended LIMIT 1`,
     [id],
   );
   if (open !== null) return "open";

@@ -53,7 +53,10 @@ export function startIntentWorker(ramp: RampContext): ClaimWorker<DueIntent> {
   );
 }
 
-/** Leases due intents. The recursion reads one index entry per connection with planned polls, however many intents it has. */
+/**
+ * Leases due intents, open ones first: a payment never waits for look-ups of orders that have ended. The recursion reads one
+ * index entry per connection with planned polls, however many intents it has.
+ */
 function claimDue(
   tx: OperatorTransaction,
   used: ReadonlyMap<string, number>,
@@ -75,10 +78,12 @@ function claimDue(
        SELECT d.project_id, d.id FROM connection c
        LEFT JOIN unnest($1::uuid[], $2::int[]) AS busy (id, used) ON busy.id = c.connection_id
        CROSS JOIN LATERAL (
-         SELECT i.project_id, i.id, i.next_poll_at FROM ramp.intents i
-         WHERE i.project_id = c.project_id AND i.connection_id = c.connection_id AND i.next_poll_at <= now()
-         ORDER BY i.next_poll_at LIMIT GREATEST($3 - COALESCE(busy.used, 0), 0) FOR NO KEY UPDATE SKIP LOCKED) d
-       ORDER BY d.next_poll_at LIMIT $4)
+         SELECT i.* FROM (VALUES (false), (true)) AS kind (is_ended) CROSS JOIN LATERAL (
+           SELECT i.project_id, i.id, i.is_ended, i.next_poll_at FROM ramp.intents i
+           WHERE i.project_id = c.project_id AND i.connection_id = c.connection_id AND i.is_ended = kind.is_ended AND i.next_poll_at <= now()
+           ORDER BY i.next_poll_at LIMIT GREATEST($3 - COALESCE(busy.used, 0), 0) FOR NO KEY UPDATE SKIP LOCKED) i
+         ORDER BY i.is_ended, i.next_poll_at LIMIT GREATEST($3 - COALESCE(busy.used, 0), 0)) d
+       ORDER BY d.is_ended, d.next_poll_at LIMIT $4)
      UPDATE ramp.intents i SET lease_owner = gen_random_uuid(), lease_expires_at = now() + make_interval(secs => $5),
        next_poll_at = now() + make_interval(secs => $5), poll_requested = false
      FROM due WHERE i.project_id = due.project_id AND i.id = due.id

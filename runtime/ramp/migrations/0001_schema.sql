@@ -271,6 +271,8 @@ CREATE TABLE ramp.intents (
   type text NOT NULL CHECK (type IN ('ONRAMP', 'OFFRAMP')),
   status text NOT NULL CHECK (status IN ('PENDING', 'COMPLIANCE_IN_PROGRESS', 'COMPLIANCE_APPROVED', 'PENDING_PAYMENT',
     'TRANSACTION_IN_PROGRESS', 'COMPLETED', 'AMOUNT_MISMATCH', 'COMPLIANCE_FAILED', 'TRANSACTION_FAILED', 'EXPIRED', 'CANCELLED')),
+  is_ended boolean NOT NULL GENERATED ALWAYS AS
+    (status IN ('COMPLETED', 'COMPLIANCE_FAILED', 'TRANSACTION_FAILED', 'EXPIRED', 'CANCELLED')) STORED,
   src_currency text NOT NULL REFERENCES ramp.currencies (code),
   src_details jsonb NOT NULL,
   dest_currency text NOT NULL REFERENCES ramp.currencies (code),
@@ -316,8 +318,8 @@ CREATE TABLE ramp.intents (
   CHECK ((attention_reason IS NULL) = (attention_since IS NULL))
 );
 CREATE INDEX ON ramp.intents (project_id, customer_id, created_at DESC, id DESC);
--- Due intents are found per connection: one with many must not hide those of others.
-CREATE INDEX ON ramp.intents (project_id, connection_id, next_poll_at) WHERE next_poll_at IS NOT NULL;
+-- Due intents are found per connection, open ones first: one with many must not hide those of others.
+CREATE INDEX ON ramp.intents (project_id, connection_id, is_ended, next_poll_at) WHERE next_poll_at IS NOT NULL;
 CREATE INDEX ON ramp.intents (attention_since) WHERE attention_since IS NOT NULL;
 -- A project reads its intents newest first, by status, or by what changed since.
 CREATE INDEX ON ramp.intents (project_id, created_at DESC, id DESC);

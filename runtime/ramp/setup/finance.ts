@@ -50,7 +50,7 @@ export async function reportIntents(
       `SELECT to_char(i.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, i.project_id AS "projectId", c.code AS provider,
          i.src_currency AS "srcCurrency", i.dest_currency AS "destCurrency", count(*)::int AS intents,
          count(*) FILTER (WHERE i.status = 'COMPLETED')::int AS completed,
-         count(*) FILTER (WHERE i.status NOT IN ('COMPLETED', 'COMPLIANCE_FAILED', 'TRANSACTION_FAILED', 'EXPIRED', 'CANCELLED'))::int AS open,
+         count(*) FILTER (WHERE NOT i.is_ended)::int AS open,
          count(*) FILTER (WHERE i.status = 'AMOUNT_MISMATCH')::int AS mismatched,
          sum(i.src_amount)::text AS ordered,
          COALESCE(sum(i.src_amount) FILTER (WHERE t.status IN ('SUCCESS', 'REFUNDED')), 0)::text AS paid,
