@@ -1,24 +1,11 @@
 import { expect, it, vi } from "vitest";
 import { FAILPOINTS, type Failpoint } from "../../runtime/ramp/failpoints.js";
-import { Vault } from "../../runtime/ramp/vault.js";
-import { addWebhook } from "../../runtime/ramp/setup/webhooks.js";
-import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
 import { migrate } from "../../runtime/ramp/database/migrate.js";
 import { withAtEnd } from "../support/at-end.js";
 import { freePort, type OwnProcess, startProcess } from "./support/processes.js";
 import { ownReceiver } from "./support/receiver.js";
-import {
-  call,
-  eventually,
-  made,
-  newProject,
-  onramp,
-  ownDatabase,
-  ownerRows,
-  ownSandbox,
-  type Reply,
-  SECRETS_KEY,
-} from "./support/world.js";
+import { deliveredEvents, expireClaims, insist, projectWithWebhook } from "./support/recovery.js";
+import { call, eventually, onramp, ownDatabase, ownSandbox } from "./support/world.js";
 
 // The tests wait for processes, leases and polls most of the time.
 vi.setConfig({ maxConcurrency: 3 });
@@ -34,13 +21,7 @@ async function ownStage() {
   const sandbox = await ownSandbox();
   await sandbox.set({ settleMs: 50 });
   const receiver = await ownReceiver();
-  const database = await openDatabase({ url: databaseUrl, onIdleError: () => undefined, maxConnections: 2 });
-  const vault = new Vault(SECRETS_KEY);
-  const project = await newProject(database, vault, sandbox);
-  const { secret } = made(
-    await addWebhook(database, vault, project.id, { url: receiver.url, allowPrivate: true }),
-  );
-  await database.close();
+  const { project, secret } = await projectWithWebhook(databaseUrl, sandbox, receiver.url);
   const port = await freePort();
   let running: OwnProcess | null = null;
   return {
@@ -59,19 +40,6 @@ async function ownStage() {
     isGone: () => running?.child.signalCode === "SIGKILL",
     stop: async () => running?.kill(),
   };
-}
-
-/** Asks until there is an answer: as a client does whose server has crashed. */
-async function insist(
-  url: string,
-  method: "GET" | "POST",
-  path: string,
-  options: Parameters<typeof call>[3],
-): Promise<Reply> {
-  return eventually(
-    () => call(url, method, path, options).catch(() => null),
-    (reply) => reply !== null && reply.status !== 409 && reply.status < 500,
-  ) as Promise<Reply>;
 }
 
 /** Steps that only a misbehaving provider leads to: tests/ramp/conformance/ crashes at them. */
@@ -97,11 +65,7 @@ async function crashAndRecover(
     (gone) => gone,
   );
 
-  // The claim's owner has crashed: the test does not wait the ninety seconds.
-  await ownerRows(
-    databaseUrl,
-    "UPDATE ramp.idempotency_claims SET owned_until = now() WHERE response_status IS NULL",
-  );
+  await expireClaims(databaseUrl);
   url = await start();
   const created = await insist(url, "POST", "/v1/intent", request);
   expect(created.status, created.text).toBe(201);
@@ -120,20 +84,9 @@ async function crashAndRecover(
   expect(await sandbox.executed()).toHaveLength(1);
   expect((await call(url, "GET", "/v1/intent", { auth })).json).toHaveLength(1);
 
-  await ownerRows(
-    databaseUrl,
-    "UPDATE ramp.webhook_deliveries SET attempt_at = now(), attempted_until = NULL WHERE status = 'PENDING'",
-  );
-  const events = await eventually(
-    () =>
-      ownerRows(
-        databaseUrl,
-        "SELECT v.id, d.status FROM ramp.events v JOIN ramp.webhook_deliveries d ON d.event_id = v.id",
-      ),
-    (rows) => rows.every(({ status }) => status === "DELIVERED"),
-  );
+  const events = await deliveredEvents(databaseUrl);
   expect(events).toHaveLength(11);
-  expect(receivedEvents()).toEqual(new Set(events.map((event) => event["id"])));
+  expect(receivedEvents()).toEqual(new Set(events.map((event) => event.id)));
 }
 
 it.concurrent.for(FAILPOINTS.filter((point) => !AFTER_TROUBLE.includes(point)))(

@@ -82,6 +82,41 @@ it("answers with the recorded state when the provider is slow, and goes on behin
   expect([...provider.bodies.values()].map((bodies) => bodies.length)).toEqual([1, 1]);
 });
 
+it("looks an open intent up before ended ones that have been due for longer", async () => {
+  const hour = 3_600_000;
+  const rare = { ...FAST, perConnection: 1, leaseMs: hour, executionPollMs: hour, maxPollMs: hour };
+  const patient = await ownWorld({ polling: { ...rare, followUpPollMs: hour, maxFollowUpPollMs: hour } });
+  const project = await patient.project({ providers: [] });
+  const provider = await ownCardProvider();
+  made(await provider.connect(patient, project));
+  const auth = await newCustomer(patient, project);
+  const create = async (): Promise<string> =>
+    String((await patient.call("POST", "/v1/intent", { auth, body: cardOnramp() })).json.intent.id);
+  provider.status = "SUCCESS";
+  const ended = await Promise.all([1, 2, 3, 4].map(create));
+  provider.status = "PROCESSING";
+  const open = await create();
+  const leased = (): Promise<Record<string, unknown>[]> =>
+    ownerRows(patient.databaseUrl, "SELECT id FROM ramp.intents WHERE lease_owner IS NOT NULL");
+  await eventually(leased, (rows) => rows.length === 0);
+
+  const { until, release } = held();
+  provider.answerLookUp = () => until;
+  await ownerRows(
+    patient.databaseUrl,
+    "UPDATE ramp.intents SET next_poll_at = CASE WHEN id = ANY ($1) THEN now() - interval '1 hour' ELSE now() END",
+    [ended],
+  );
+  expect(await eventually(leased, (rows) => rows.length > 0)).toEqual([{ id: open }]);
+  provider.answerLookUp = () => Promise.resolve();
+  release();
+  const due = "SELECT id FROM ramp.intents WHERE next_poll_at < now() OR lease_owner IS NOT NULL";
+  await eventually(
+    () => ownerRows(patient.databaseUrl, due),
+    (rows) => rows.length === 0,
+  );
+});
+
 it("polls an unpaid order at a quarter of the time since its last change", async () => {
   const patient = await ownWorld({ polling: { ...FAST, executionPollMs: 1_000, maxPollMs: 10 * 60_000 } });
   const project = await patient.project({ providers: [] });

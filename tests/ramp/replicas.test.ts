@@ -1,34 +1,16 @@
 import { afterAll, expect, it } from "vitest";
+import { migrate } from "../../runtime/ramp/database/migrate.js";
 import { ownBalancer } from "./support/balancer.js";
-import { Vault } from "../../runtime/ramp/vault.js";
-import { addWebhook } from "../../runtime/ramp/setup/webhooks.js";
-import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
 import { startProcess } from "./support/processes.js";
 import { ownReceiver } from "./support/receiver.js";
-import {
-  call,
-  eventually,
-  made,
-  newProject,
-  onramp,
-  ownDatabase,
-  ownerRows,
-  ownSandbox,
-  type Reply,
-  SECRETS_KEY,
-} from "./support/world.js";
-import { migrate } from "../../runtime/ramp/database/migrate.js";
+import { deliveredEvents, projectWithWebhook } from "./support/recovery.js";
+import { call, eventually, onramp, ownDatabase, ownerRows, ownSandbox, type Reply } from "./support/world.js";
+
 const databaseUrl = await ownDatabase();
 await migrate(databaseUrl);
 const sandbox = await ownSandbox();
 const receiver = await ownReceiver();
-const database = await openDatabase({ url: databaseUrl, onIdleError: () => undefined, maxConnections: 2 });
-const vault = new Vault(SECRETS_KEY);
-const project = await newProject(database, vault, sandbox);
-const { secret } = made(
-  await addWebhook(database, vault, project.id, { url: receiver.url, allowPrivate: true }),
-);
-await database.close();
+const { project, secret } = await projectWithWebhook(databaseUrl, sandbox, receiver.url);
 const balancer = await ownBalancer();
 const environment = { RAMP_TEST_DATABASE: databaseUrl, RAMP_TEST_PUBLIC_URL: balancer.url };
 const replicas = await Promise.all([1, 2].map(() => startProcess("./ramp-process.ts", environment)));
@@ -89,21 +71,10 @@ it("two servers on one database do each thing once, though both get requests and
   const executed = await sandbox.executed();
   expect(executed.toSorted()).toEqual(intents.map(({ transaction }) => String(transaction)).toSorted());
 
-  const events = await eventually(
-    () =>
-      ownerRows(
-        databaseUrl,
-        "SELECT v.id, v.type, v.body::jsonb -> 'data' AS data, d.status FROM ramp.events v LEFT JOIN ramp.webhook_deliveries d ON d.event_id = v.id",
-      ),
-    (rows) => rows.every(({ status }) => status === "DELIVERED"),
-    // A delivery that failed is repeated after a minute.
-    100_000,
-  );
-  // One event for each move: nine of each intent, no move made twice.
-  const moves = events.map(({ type, data }) => {
-    const { intentId, status } = data as { intentId: string; status: string };
-    return `${intentId} ${String(type)} ${status}`;
-  });
+  // A delivery that failed is repeated after a minute.
+  const events = await deliveredEvents(databaseUrl, 100_000);
+  // One event for each move: eleven of each intent, no move made twice.
+  const moves = events.map(({ move }) => move);
   expect(moves).toHaveLength(11 * INTENTS);
   expect(new Set(moves).size).toBe(moves.length);
   const received = new Set(receiver.verified(secret).map(({ id }) => id));

@@ -33,7 +33,6 @@ const ramp = await startRamp({
     maxBackoffMs: 500,
     attentionAfter: 6,
     followUpPollMs: 500,
-    maxFollowUpPollMs: 500,
   },
   providerCalls: { timeoutMs: 700, breakerPauseMs: 500 },
   deliveries: { ...DEFAULT_DELIVERY_POLICY, breakerPauseMs: 50 },

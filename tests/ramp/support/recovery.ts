@@ -1,0 +1,83 @@
+/** What tests of servers that crash, and of several servers on one database, share. */
+import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
+import { addWebhook } from "../../../runtime/ramp/setup/webhooks.js";
+import { Vault } from "../../../runtime/ramp/vault.js";
+import {
+  call,
+  eventually,
+  made,
+  newProject,
+  type OwnSandbox,
+  ownerRows,
+  type Reply,
+  SECRETS_KEY,
+  type TestProject,
+} from "./world.js";
+
+/** A project with a webhook in a migrated database. */
+export async function projectWithWebhook(
+  databaseUrl: string,
+  sandbox: OwnSandbox,
+  address: string,
+): Promise<{ readonly project: TestProject; readonly secret: string }> {
+  const database = await openDatabase({ url: databaseUrl, onIdleError: () => undefined, maxConnections: 2 });
+  const vault = new Vault(SECRETS_KEY);
+  const project = await newProject(database, vault, sandbox);
+  const { secret } = made(
+    await addWebhook(database, vault, project.id, { url: address, allowPrivate: true }),
+  );
+  await database.close();
+  return { project, secret };
+}
+
+/** As a client does whose server has crashed: repeats the request, under the same key, until there is an answer. */
+export async function insist(
+  url: string,
+  method: "GET" | "POST",
+  path: string,
+  options: Parameters<typeof call>[3],
+  limitMs?: number,
+): Promise<Reply> {
+  return eventually(
+    () => call(url, method, path, options).catch(() => null),
+    (reply) => reply !== null && reply.status !== 409 && reply.status < 500,
+    limitMs,
+  ) as Promise<Reply>;
+}
+
+/** The owner of a claim has crashed: the test does not wait the ninety seconds. */
+export const expireClaims = (databaseUrl: string): Promise<unknown> =>
+  ownerRows(
+    databaseUrl,
+    "UPDATE ramp.idempotency_claims SET owned_until = now() WHERE response_status IS NULL",
+  );
+
+interface DeliveredEvent {
+  readonly id: string;
+  readonly project: string;
+  /** The intent, the event's type and the status: once each. */
+  readonly move: string;
+}
+
+/** All events, once each is delivered. What a crashed server was sending, or failed to send, is due at once. */
+export async function deliveredEvents(
+  databaseUrl: string,
+  limitMs = 40_000,
+): Promise<readonly DeliveredEvent[]> {
+  await ownerRows(
+    databaseUrl,
+    "UPDATE ramp.webhook_deliveries SET attempt_at = now(), attempted_until = NULL WHERE status = 'PENDING'",
+  );
+  const rows = await eventually(
+    () =>
+      ownerRows(
+        databaseUrl,
+        `SELECT v.id, v.project_id AS project, d.status,
+           concat_ws(' ', v.body::jsonb #>> '{data,intentId}', v.type, v.body::jsonb #>> '{data,status}') AS move
+         FROM ramp.events v LEFT JOIN ramp.webhook_deliveries d ON d.event_id = v.id`,
+      ),
+    (events) => events.every(({ status }) => status === "DELIVERED"),
+    limitMs,
+  );
+  return rows as unknown as readonly DeliveredEvent[];
+}
