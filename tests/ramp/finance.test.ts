@@ -148,13 +148,14 @@ it("a customer's personal data is erased; its intents keep their amounts", async
   await world.sandbox.set({ settleMs: 50 });
   const own = await world.project();
   const auth = await newCustomer(world, own, "Grace Hopper");
-  const body = onramp({ autoExecute: true, metadata: { name: "Grace Hopper" } });
+  const body = onramp({ metadata: { name: "Grace Hopper" } });
   const { json: created } = await world.call("POST", "/v1/intent", { auth, key: "once", body });
   const [customer] = (await world.call("GET", "/v1/customers", { auth: own.basic })).json;
   const path = `/v1/customers/${String(customer.id)}`;
   const early = await world.call("DELETE", path, { auth: own.basic });
   expect([early.status, early.json.error]).toEqual([409, "CUSTOMER_HAS_OPEN_INTENTS"]);
   const read = () => world.call("GET", `/v1/intents/${String(created.intent.id)}`, { auth: own.basic });
+  await world.call("POST", `/v1/intent/${String(created.intent.id)}/transaction`, { auth });
   await eventually(read, (reply) => reply.json.intent.status === "COMPLETED");
   expect((await world.call("DELETE", path, { auth: own.basic })).status).toBe(204);
   const { json: kept } = await read();
