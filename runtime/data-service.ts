@@ -23,7 +23,9 @@ import {
   serveDocs,
   serveRefresh,
   serveSystem,
+  serveUsage,
   type Service,
+  USAGE_PATH,
 } from "./system-endpoints.js";
 import { MCP_PATH, serveMcp } from "./mcp/mcp-endpoint.js";
 import { handleRequest, setGateway } from "./release/handler.js";
@@ -97,6 +99,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     heldBack: () => active.current.manifest?.heldBack ?? [],
     metrics: { contentType, text: options.metricsText ?? (() => metrics.text()) },
     metricsPublic: environment.metricsPublic,
+    usageOf: (keyId: string) => usage?.daysOf(keyId) ?? Promise.resolve(null),
   };
   const listener = dataApiListener({ gateway, service, active, refresh });
   const server = await listen(listener, environment.host, environment.port, {
@@ -241,6 +244,7 @@ function dataApiListener(api: DataApi): RequestListener {
     else if (isSystemPath(path)) void serveSystem(gateway, service, path, request, response);
     else if (isDocsPath(path)) void serveDocs(gateway, docs, request, response);
     else if (path === MCP_PATH) void serveMcp(gateway, service.documents, run, request, response);
+    else if (path === USAGE_PATH) void serveUsage(gateway, service, request, response);
     else if (path === REFRESH_PATH) void serveRefresh(gateway, refresh, request, response);
     else void handleRequest(gateway, null, request, response);
   };

@@ -1,5 +1,5 @@
 /** What generated modules import, and what mounts their handlers in an Express app. */
-export { Keyring, readKeyring } from "./request/authorize.js";
+export { Keyring, readKeyring } from "./request/keyring.js";
 export {
   defineEndpoint,
   type Declaration,

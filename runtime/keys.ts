@@ -8,7 +8,7 @@ import {
   KEY_PREFIX,
   parseKeyring,
   readOwner,
-} from "./request/authorize.js";
+} from "./request/keyring.js";
 import type { Tier } from "./model/tier.js";
 
 /** Random bytes of a key: 256 bits cannot be guessed. */
@@ -20,6 +20,10 @@ export interface StoredKey {
   readonly tier: Tier;
   readonly user: string;
   readonly org: string;
+  /** A date or a date-time; absent: never. */
+  readonly expires?: string;
+  /** Categories and paths; absent: all of the tier. */
+  readonly allowed?: readonly string[];
 }
 
 type KeyFileResult<T> =
@@ -77,8 +81,14 @@ function writeEntries(file: string, entries: ReadonlyMap<string, Entry>): void {
 }
 
 function storedKey(key: string, entry: Entry): StoredKey {
-  const { tier, user = "", org = "" } = typeof entry === "string" ? { tier: entry as Tier } : entry;
-  return { id: idOf(key), tier: tier ?? "tier0", user, org };
+  const {
+    tier = "tier0",
+    user = "",
+    org = "",
+    expires,
+    allowed,
+  } = typeof entry === "string" ? { tier: entry as Tier } : entry;
+  return { id: idOf(key), tier, user, org, ...(expires && { expires }), ...(allowed && { allowed }) };
 }
 
 function idOf(key: string): string {

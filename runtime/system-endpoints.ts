@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Express, Request, Response } from "express";
 import { httpError, type HttpError } from "./model/errors.js";
-import { isTier, TIERS } from "./model/tier.js";
+import { isTier, RATE_WINDOW_SECONDS, TIERS } from "./model/tier.js";
+import type { UsageLine } from "./operations/usage-table.js";
 import type { Documents } from "./pages/documents.js";
 import type { RefreshResult } from "./release/activate.js";
 import type { Gateway } from "./release/gateway.js";
@@ -26,6 +27,8 @@ export interface Service {
   readonly metrics: MetricsText;
   /** Whether `/metrics` is public. */
   readonly metricsPublic: boolean;
+  /** What a key has used, by day; null where usage is not recorded. */
+  readonly usageOf: (keyId: string) => Promise<readonly UsageLine[] | null>;
 }
 
 /** The content of `/metrics`. */
@@ -132,8 +135,66 @@ async function documentReply(result: BufferedResult, request: IncomingMessage): 
 /** For loopback callers and tier3 keys (runtime/README.md, Operations). */
 async function metrics({ gateway, service, request, caller }: Context): Promise<Reply | HttpError> {
   const isLocal = isLocalCaller(gateway.addressOf, request);
-  if (!service.metricsPublic && !isLocal && caller.tier !== "tier3") return httpError("metricsForbidden");
+  if (!service.metricsPublic && !isLocal && (caller.tier !== "tier3" || caller.allowed !== null))
+    return httpError("metricsForbidden");
   return { status: 200, body: await service.metrics.text(), contentType: service.metrics.contentType };
+}
+
+export const USAGE_PATH = "/v1/system/usage";
+
+/** Serves `GET /v1/system/usage` to every caller: its own limits and use. It reads the database, so it counts. */
+export async function serveUsage(
+  gateway: Gateway,
+  service: Service,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const route: HttpRoute = {
+    path: USAGE_PATH,
+    allowed: SYSTEM_METHODS,
+    isLimited: true,
+    handle: async ({ caller }) => json(200, await ownUsage(gateway, service, caller)),
+  };
+  await serveRequest(gateway, route, request, response);
+}
+
+async function ownUsage(
+  { timeouts, streamTimeouts }: Gateway,
+  { usageOf }: Service,
+  { owner, tier, org, allowed, limit, window }: Authorization,
+): Promise<object> {
+  const days = owner === null ? null : await usageOf(owner.id);
+  return {
+    user: owner?.user ?? null,
+    tier,
+    org,
+    expires: timeOf(owner?.expiresAt ?? null),
+    allowed,
+    limits: {
+      requests_per_window: limit,
+      window_seconds: RATE_WINDOW_SECONDS,
+      query_timeout_ms: timeouts[tier] || null,
+      stream_timeout_ms: streamTimeouts[tier] || null,
+    },
+    window: {
+      requests: window.count,
+      remaining: Math.max(0, limit - window.count),
+      resets_at: timeOf(window.resetAt),
+    },
+    days:
+      days?.map(({ day, requests, refused, errors, rows, bytes }) => ({
+        day,
+        requests,
+        refused,
+        errors,
+        rows,
+        bytes,
+      })) ?? null,
+  };
+}
+
+function timeOf(milliseconds: number | null): string | null {
+  return milliseconds === null ? null : new Date(milliseconds).toISOString();
 }
 
 export const REFRESH_PATH = "/v1/system/manifest/refresh";

@@ -12,7 +12,7 @@ import {
   type WorkerFunctions,
 } from "./operations/workers/messages.js";
 import { loadRelease } from "./release/release.js";
-import { Keyring } from "./request/authorize.js";
+import { Keyring } from "./request/keyring.js";
 import { createWorkerLogger, flushLog, type Logger } from "./server/logger.js";
 import type { RunningServer } from "./server/listen.js";
 import { BuildRecords } from "./warehouse/data-versions.js";

@@ -5,7 +5,8 @@ import { type CliCommand, EXIT, type CommandResult } from "./command.js";
 
 const TAKES_EFFECT = "A running server reads the file within 5 seconds.";
 
-interface Flags extends Omit<StoredKey, "id"> {
+interface Flags extends Omit<StoredKey, "id" | "allowed"> {
+  readonly allow?: readonly string[];
   readonly file: string;
   readonly json: boolean;
 }
@@ -20,6 +21,8 @@ export function configureKeys(command: CliCommand): void {
       new Option("--tier <tier>", "the highest tier that it may call").choices(TIERS).makeOptionMandatory(),
     )
     .option("--org <name>", "the user's organization; * with tier3: all of them", "")
+    .option("--expires <time>", "last day of the key in UTC, or a date-time; without it: none")
+    .option("--allow <names...>", "categories and paths that the key is limited to")
     .addOption(file)
     .option("--json", "print the key as JSON and nothing else", false)
     .runs(onFile(createKey, ({ file: name }) => name))
@@ -60,8 +63,8 @@ function onFile<Args extends readonly unknown[]>(
 }
 
 /** `routewright keys create`: prints only the key to standard output, so that a script can read it. */
-function createKey({ file, json, user, tier, org }: Flags): CommandResult {
-  const added = addKey(file, { user, tier, org });
+function createKey({ file, json, user, tier, org, expires, allow: allowed }: Flags): CommandResult {
+  const added = addKey(file, { user, tier, org, ...(expires && { expires }), ...(allowed && { allowed }) });
   if (!added.ok) return failed(added.problem);
   const { key, id } = added.value;
   if (json) return { exit: EXIT.ok, output: `${JSON.stringify({ key })}\n` };
@@ -74,8 +77,17 @@ function listKeys({ file, json }: Pick<Flags, "file" | "json">): CommandResult {
   const keys = storedKeys(file);
   if (!keys.ok) return failed(keys.problem);
   if (json) return { exit: EXIT.ok, output: `${JSON.stringify(keys.value, null, 2)}\n` };
-  const rows = keys.value.map(({ id, tier, user, org }) => [id, tier, user, org]);
-  const lines = [["id", "tier", "user", "org"], ...rows].map((row) => row.join("\t").trimEnd());
+  const rows = keys.value.map(({ id, tier, user, org, expires = "", allowed = [] }) => [
+    id,
+    tier,
+    user,
+    org,
+    expires,
+    allowed.join(" "),
+  ]);
+  const lines = [["id", "tier", "user", "org", "expires", "allowed"], ...rows].map((row) =>
+    row.join("\t").trimEnd(),
+  );
   return { exit: EXIT.ok, output: `${lines.join("\n")}\n` };
 }
 

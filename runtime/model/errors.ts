@@ -9,6 +9,26 @@ export const ERRORS = {
     when: "the endpoint needs a key and none is sent",
   },
   unknownKey: { status: 403, detail: "Invalid API Key", when: "the key sent is not known" },
+  expiredKey: {
+    status: 403,
+    detail: "This API key expired at {at}.",
+    when: "the time in the key's `expires` has passed",
+  },
+  invalidToken: {
+    status: 401,
+    detail: "Invalid token: {reason}",
+    when: "a JWT is sent that is expired, of another issuer or audience, or without a tier",
+  },
+  issuerUnreachable: {
+    status: 503,
+    detail: "The keys of the token's issuer cannot be read. Try again in {n} seconds.",
+    when: "a JWT is sent and its issuer does not respond; `Retry-After` has the seconds",
+  },
+  notListed: {
+    status: 403,
+    detail: "Access denied. This key may not call {path}.",
+    when: "the key's `allowed` names neither the endpoint's category nor its path",
+  },
   differentKeys: {
     status: 400,
     detail: "X-API-Key and Authorization hold different keys. Send one of them.",

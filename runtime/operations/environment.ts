@@ -1,4 +1,5 @@
-import type { Keyring } from "../request/authorize.js";
+import type { TokenSettings } from "../request/bearer-tokens.js";
+import type { Keyring } from "../request/keyring.js";
 import { clickhouseAddress } from "../model/clickhouse-address.js";
 import { type PerTier, type Tier, RATE_LIMITS, TIERS } from "../model/tier.js";
 import { clientAddress, type ClientAddress } from "../server/headers.js";
@@ -8,6 +9,7 @@ import {
   runResultsOf,
   SECRETS_KEY_EXPECTED,
   secretsKey,
+  tokenSettings,
   Variables,
 } from "./variables.js";
 import { watchedKeysFile, readKeys } from "./key-file-watcher.js";
@@ -30,6 +32,8 @@ export interface Environment extends GenerationEnvironment {
   readonly keys: Keyring;
   /** The key file, whose changes take effect in a running server; null: the keys are in `API_KEYS`. */
   readonly keysFile: string | null;
+  /** The issuer of JWTs that are accepted like keys; null: none. */
+  readonly tokens: TokenSettings | null;
   /** Requests per minute by the caller's tier. */
   readonly rateLimits: Readonly<PerTier<number>>;
   readonly host: string;
@@ -109,6 +113,7 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
     runResults: runResultsOf(variables),
     keys: readKeys(variables),
     keysFile: watchedKeysFile(variables),
+    tokens: tokenSettings(variables),
     rateLimits: variables.parsed("RATE_LIMITS", RATE_LIMITS, RATE_LIMITS_EXPECTED, readRateLimits),
     host: variables.text("HOST") ?? "127.0.0.1",
     port: variables.whole("PORT", 8000, { min: 0, max: 65_535 }),

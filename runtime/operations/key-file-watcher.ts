@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { Keyring, parseKeyring, type KeyringResult } from "../request/authorize.js";
+import { Keyring, parseKeyring, type KeyringResult } from "../request/keyring.js";
 import type { Logger } from "../server/logger.js";
 import type { Variables } from "./variables.js";
 

@@ -1,4 +1,4 @@
-import type { KeyOwner } from "../request/authorize.js";
+import type { KeyOwner } from "../request/keyring.js";
 import type { Trace } from "../server/headers.js";
 import type { HttpError } from "../model/errors.js";
 import { type Tier, TIERS } from "../model/tier.js";

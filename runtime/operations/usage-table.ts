@@ -170,6 +170,17 @@ export class UsageTable {
     }
   }
 
+  /** Sums by day of one key, or of callers without one. No lines where the table does not exist yet. */
+  async daysOf(key: string, since: string): Promise<readonly UsageLine[]> {
+    const found = await this.#pool
+      .query<UsageLine>(statement("day"), [since, key])
+      .catch((error: unknown) => {
+        if (!isMissing(error)) throw error;
+        return { rows: [] };
+      });
+    return found.rows;
+  }
+
   /** Closes the connection. `isDone`: no batch will be sent again. */
   async close(isDone: boolean): Promise<void> {
     if (isDone) await this.#pool.query(DELETE_WRITERS, [this.#writer]).catch(() => undefined);

@@ -1,6 +1,6 @@
 import { UsageCounter } from "./request-counters.js";
 import type { Logger } from "../server/logger.js";
-import { type Batch, isDenied, UsageTable, writeGrantFor } from "./usage-table.js";
+import { type Batch, isDenied, type UsageLine, UsageTable, writeGrantFor } from "./usage-table.js";
 
 /** How often counts are written. A killed process loses at most the counts of one interval. */
 const INTERVAL_MS = 10_000;
@@ -10,6 +10,9 @@ const DENIED_MS = 5 * 60_000;
 
 const DENIED =
   "usage is not recorded: this role may not write it. Let the database's owner run the grant, or set USAGE_ENABLED=false";
+
+/** How far back a caller sees its own use. */
+const SHOWN_MS = 30 * 24 * 60 * 60_000;
 
 /** Rows per statement: building one takes a few milliseconds. */
 const BATCH_ROWS = 1000;
@@ -41,6 +44,12 @@ export class Usage {
     this.#timer = setInterval(() => {
       if (Date.now() >= this.#deniedUntil) void this.#flush();
     }, options.intervalMs ?? INTERVAL_MS).unref();
+  }
+
+  /** What a key has used, by day in UTC. The counts of the last seconds are missing. */
+  daysOf(keyId: string): Promise<readonly UsageLine[]> {
+    const since = new Date(Date.now() - SHOWN_MS).toISOString().slice(0, 10);
+    return this.#table.daysOf(keyId, since);
   }
 
   /** Writes the remaining counts, logs how many it could not write, and closes the connection. */

@@ -1,4 +1,6 @@
 import { TIERS, type Tier } from "../model/tier.js";
+import type { TokenSettings } from "../request/bearer-tokens.js";
+import { isFetchable } from "../server/issuer-keys.js";
 
 /** Reads variables and collects problems. Messages never contain values, which may be secret. */
 export class Variables {
@@ -116,4 +118,22 @@ function artifactOf(variables: Variables, name: string): string | null {
     /^https?:\/\//i.test(text) && URL.canParse(text) ? text : null,
   );
   return variables.text(`${name}_PATH`) ?? address;
+}
+
+/** Without an audience, tokens that the issuer made for other services would open this one. */
+export function tokenSettings(variables: Variables): TokenSettings | null {
+  const expected = "an https:// address, or http:// on this machine";
+  const issuer = variables.parsed("API_JWT_ISSUER", null, expected, (text) =>
+    isFetchable(text) ? text : null,
+  );
+  const audience = variables.text("API_JWT_AUDIENCE");
+  const claims = {
+    tier: variables.text("API_JWT_TIER_CLAIM") ?? "tier",
+    org: variables.text("API_JWT_ORG_CLAIM") ?? "org",
+    user: variables.text("API_JWT_USER_CLAIM") ?? "sub",
+  };
+  const clockSkewSeconds = variables.whole("API_JWT_CLOCK_SKEW_SECONDS", 5, { min: 0, max: 300 });
+  if ((variables.text("API_JWT_ISSUER") === null) !== (audience === null))
+    variables.problems.push("API_JWT_ISSUER and API_JWT_AUDIENCE need each other: set both, or neither.");
+  return issuer === null || audience === null ? null : { issuer, audience, claims, clockSkewSeconds };
 }

@@ -1,4 +1,6 @@
-import { Keyring, type AccessControl } from "../request/authorize.js";
+import type { AccessControl } from "../request/authorize.js";
+import { TokenIssuer, type TokenSettings } from "../request/bearer-tokens.js";
+import { Keyring } from "../request/keyring.js";
 import { type PerTier, RATE_LIMITS } from "../model/tier.js";
 import { ResponseMemory } from "../response/buffered-result.js";
 import { ResultService, ResultCache } from "../response/result-service.js";
@@ -43,6 +45,8 @@ export interface GatewayOptions {
   readonly redisUrl?: string | null;
   /** Without keys only tier0 endpoints can be called. */
   readonly keys?: Keyring;
+  /** The issuer of JWTs that are accepted like keys; none by default. */
+  readonly tokens?: TokenSettings | null;
   readonly addressOf?: ClientAddress;
   /** Requests per minute by the caller's tier. Default 100, 500, 1,000 and 10,000. */
   readonly rateLimits?: Readonly<PerTier<number>>;
@@ -102,6 +106,7 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
   const hasReplicas = (options.replicaUrls ?? []).length > 0 || (clickhouse?.hosts.length ?? 1) > 1;
   return {
     keys: options.keys ?? new Keyring(new Map()),
+    tokens: options.tokens ? new TokenIssuer(options.tokens) : null,
     addressOf: options.addressOf ?? clientAddress("false"),
     rates,
     rateLimits: options.rateLimits ?? RATE_LIMITS,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { httpError, type HttpError, isHttpError, type Result } from "../model/errors.js";
 import type { Tier } from "../model/tier.js";
-import { authorize, type Authorization, callerHeaders, peek, requireTier } from "../request/authorize.js";
+import { authorize, type Authorization, callerHeaders, peek, requireAccess } from "../request/authorize.js";
 import { NO_ROWS, type Sent } from "../response/respond.js";
 import { type Reply, send, sendHttpError, sendOptions } from "../response/send.js";
 import { requestIdOf } from "../server/headers.js";
@@ -9,13 +9,12 @@ import type { Gateway } from "./gateway.js";
 
 /** What a path serves. */
 export interface HttpRoute<Request extends IncomingMessage = IncomingMessage> {
-  /** For the log. */
   readonly path: string;
   /** Methods, as in `Allow`; null for an unknown path. */
   readonly allowed: string | null;
   /** Whether a request counts against its caller's window. */
   readonly isLimited: boolean;
-  /** Tier that a caller needs; without one the path is public. */
+  /** Tier that a caller needs; without one the path is open to every caller. */
   readonly tier?: Tier;
   /** The response, or what has been sent already. */
   handle(context: RequestContext<Request>): Outcome | Promise<Outcome>;
@@ -80,12 +79,13 @@ export async function serveRequest<Request extends IncomingMessage>(
 }
 
 function refusal<Request extends IncomingMessage>(
-  { allowed, tier = "tier0" }: HttpRoute<Request>,
+  { path, allowed, tier }: HttpRoute<Request>,
   { caller, request }: RequestContext<Request>,
 ): HttpError | null {
   if (caller.error) return caller.error;
   if (allowed === null) return httpError("notFound");
-  return requireTier(tier, caller) ?? requireMethod(allowed, request);
+  const refused = tier === undefined ? null : requireAccess(path, tier, caller);
+  return refused ?? requireMethod(allowed, request);
 }
 
 function requireMethod(allowed: string, { method = "" }: IncomingMessage): HttpError | null {

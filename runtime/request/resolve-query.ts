@@ -20,7 +20,7 @@ import {
 } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import { NO_FIELDS, type RawFields, type RawValue, readSingle, readList } from "./request-fields.js";
-import { ALL_ORGS } from "./authorize.js";
+import { ALL_ORGS } from "./keyring.js";
 import { isDate } from "../model/calendar-date.js";
 
 /** A query with its key: queries with the same key have the same result. */

@@ -49,6 +49,8 @@ export function sendHttpError(
 
 function errorHeaders({ code, retryAfter }: HttpError, allowed: string | null): readonly string[] {
   if (retryAfter !== null) return ["Retry-After", String(retryAfter)];
+  // RFC 6750: clients renew their token.
+  if (code === "invalidToken") return ["WWW-Authenticate", 'Bearer error="invalid_token"'];
   if (code === "methodNotAllowed" && allowed !== null) return ["Allow", allowed];
   // The rest of the body is not read: the connection closes after the response.
   return code === "bodyTooLarge" ? ["Connection", "close"] : [];

@@ -144,3 +144,55 @@ describe("a key that is stored", () => {
     expect(text).toMatch(/User '[0-9a-f]{12}' has tier2 access/);
   });
 });
+
+const limited = await serveOrders({
+  API_KEYS: JSON.stringify({
+    sk_live_past: { tier: "tier3", expires: "2020-01-31" },
+    sk_live_future: { tier: "tier3", expires: "2099-01-31" },
+    sk_live_category: { tier: "tier3", allowed: ["shop"] },
+    sk_live_path: { tier: "tier3", allowed: ["/v1/shop/tier1", "bank"] },
+    sk_live_system: { tier: "tier3", allowed: ["system"] },
+  }),
+});
+
+describe("a key with limits", () => {
+  const statusOf = async (key: string, target: string, method = "GET"): Promise<number> =>
+    (await sendRequest(limited.url, target, { key, method })).status;
+
+  it("is refused once it has expired", async () => {
+    const reply = await sendRequest(limited.url, "/v1/shop/tier0", { key: "sk_live_past" });
+    expect(statusAndBody(reply)).toEqual(refusal(403, "This API key expired at 2020-02-01T00:00:00.000Z."));
+    expect(await statusOf("sk_live_future", "/v1/shop/tier3")).toBe(200);
+  });
+
+  it("opens the categories and paths that it names, and no other, however they are written", async () => {
+    expect(await statusOf("sk_live_category", "/v1/shop/tier3")).toBe(200);
+    expect(await statusOf("sk_live_path", "/v1/shop/tier1")).toBe(200);
+    expect(await statusOf("sk_live_path", "/v1/shop/tier1.csv")).toBe(200);
+    for (const target of ["/v1/shop/tier0", "/v1/shop/tier3", "/v1/shop/tier3.csv", "/v1/shop/%74ier3"])
+      expect(await statusOf("sk_live_path", target), target).toBe(403);
+    const { url: at } = limited;
+    expect(statusAndBody(await sendRequest(at, "/v1/shop/tier2", { key: "sk_live_path" }))).toEqual(
+      refusal(403, "Access denied. This key may not call /v1/shop/tier2."),
+    );
+  });
+
+  it("neither refreshes nor reads metrics where it does not name the system", async () => {
+    const forwarded = { "x-forwarded-for": "198.51.100.7" };
+    expect(await statusOf("sk_live_category", "/v1/system/manifest/refresh", "POST")).toBe(403);
+    expect(await statusOf("sk_live_system", "/v1/system/manifest/refresh", "POST")).toBe(200);
+    const { url: at } = limited;
+    const metrics = async (key: string): Promise<number> =>
+      (await sendRequest(at, "/metrics", { key, headers: forwarded })).status;
+    expect([await metrics("sk_live_category"), await metrics("sk_live_future")]).toEqual([403, 200]);
+  });
+
+  it("reads its limits", async () => {
+    const { text } = await sendRequest(limited.url, "/v1/system/usage", { key: "sk_live_path" });
+    expect(JSON.parse(text)).toMatchObject({
+      tier: "tier3",
+      expires: null,
+      allowed: ["/v1/shop/tier1", "bank"],
+    });
+  });
+});

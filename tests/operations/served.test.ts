@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { hashOf } from "../../runtime/request/authorize.js";
+import { hashOf } from "../../runtime/request/keyring.js";
 import { sendRequest } from "../data-api/http-client.js";
 import { run, serve, type Served } from "../support/command.js";
 import { manifestOf } from "../support/manifest.js";

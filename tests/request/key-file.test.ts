@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { addKey, removeKey, storedKeys } from "../../runtime/keys.js";
-import { readKeyring } from "../../runtime/request/authorize.js";
+import { readKeyring } from "../../runtime/request/keyring.js";
 import { ownFolder } from "../support/service.js";
 
 const OWNER = { tier: "tier2", user: "ann", org: "acme" } as const;
@@ -32,7 +32,7 @@ describe("a key file", () => {
     const file = newFile();
     const { key, id } = added(file);
     const reading = readKeyring(JSON.parse(readFileSync(file, "utf8")), file);
-    expect(reading.ok && reading.keyring.find(key)).toEqual({ id, ...OWNER });
+    expect(reading.ok && reading.keyring.find(key)).toEqual({ id, ...OWNER, expiresAt: null, allowed: null });
   });
 
   it("keeps its other entries and its mode when it is changed", () => {
@@ -59,6 +59,14 @@ describe("a key file", () => {
     expect(removeKey(file, "zzz")).toEqual({ ok: true, value: [] });
     expect(removeKey(file, "")).toEqual({ ok: true, value: ids });
     expect(storedKeys(file)).toMatchObject({ ok: true, value: [{}, {}] });
+  });
+
+  it("keeps when a key expires and what it is limited to", () => {
+    const file = newFile();
+    const limits = { expires: "2099-12-31", allowed: ["shop", "/v1/bank/accounts"] };
+    added(file, { ...OWNER, ...limits });
+    expect(storedKeys(file)).toMatchObject({ ok: true, value: [{ ...OWNER, ...limits }] });
+    expect(addKey(file, { ...OWNER, expires: "tomorrow" })).toMatchObject({ ok: false });
   });
 
   it("gets no key of all organizations below tier3", () => {

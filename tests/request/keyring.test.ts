@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { hashOf, parseKeyring, readKeyring } from "../../runtime/request/authorize.js";
+import { hashOf, parseKeyring, readKeyring } from "../../runtime/request/keyring.js";
 import { allows, isTier, TIERS } from "../../runtime/model/tier.js";
 
 const digestOf = (key: string): string => createHash("sha256").update(key).digest("hex");
@@ -26,12 +26,16 @@ describe("a key ring", () => {
       user: "ann",
       tier: "tier1",
       org: "acme",
+      expiresAt: null,
+      allowed: null,
     });
     expect(keyring.find("sk_live_short")).toEqual({
       id: id("sk_live_short"),
       user: id("sk_live_short"),
       tier: "tier2",
       org: "",
+      expiresAt: null,
+      allowed: null,
     });
     expect(keyring.find("sk_live_hashed")).toMatchObject({ user: "bob", tier: "tier3" });
     expect(keyring.find("sk_live_every")).toMatchObject({ org: "*" });
@@ -95,6 +99,15 @@ describe("a key ring", () => {
     });
   });
 
+  it.each([
+    ["2027-01-31", "2027-02-01T00:00:00.000Z"],
+    ["2027-01-31T12:00:00+02:00", "2027-01-31T10:00:00.000Z"],
+    ["2027-01-31t12:00:00.5z", "2027-01-31T12:00:00.500Z"],
+  ])("reads when a key expires: %s", (expires, at) => {
+    const reading = read({ sk_live_a: { tier: "tier1", expires } });
+    expect(reading.ok && reading.keyring.find("sk_live_a")?.expiresAt).toBe(Date.parse(at));
+  });
+
   it("uses SHA-256", () => {
     expect(hashOf("sk_live_x")).toBe(digestOf("sk_live_x"));
   });
@@ -117,11 +130,11 @@ describe("the text of a key file", () => {
     ],
     [
       '{"sk_live_a": {"tier": "tier1", "revoked": true}}',
-      'entry 1: unknown field "revoked". Fields are tier, user, org; to revoke a key, remove its entry.',
+      'entry 1: unknown field "revoked". Fields are tier, user, org, expires, allowed; to revoke a key, remove its entry.',
     ],
     [
       '{"sk_live_a": {"tier": "tier1", "sk_live_b": true}}',
-      "entry 1: an unknown field. Fields are tier, user, org; to revoke a key, remove its entry.",
+      "entry 1: an unknown field. Fields are tier, user, org, expires, allowed; to revoke a key, remove its entry.",
     ],
     ['{"sk_live_a": {"tier": "tier1", "user": ["ann"]}}', "entry 1: its user must be a string."],
     ['{"sk_live_a": {"tier": "tier1", "org": 7}}', "entry 1: its org must be a string without U+0000."],
@@ -129,6 +142,16 @@ describe("the text of a key file", () => {
       String.raw`{"sk_live_a": {"tier": "tier1", "org": "a\u0000"}}`,
       "entry 1: its org must be a string without U+0000.",
     ],
+    ...["soon", "2027-02-30", "2027-01-31T00:00:00", "2027-01-31T25:00:00Z", 1_800_000_000, ""].map(
+      (expires) => [
+        JSON.stringify({ sk_live_a: { tier: "tier1", expires } }),
+        "entry 1: its expires must be a date such as 2027-01-31, or an RFC 3339 date-time.",
+      ],
+    ),
+    ...[[], "shop", [""], [7], ["/v2/shop"], ["v1/shop"], ["/v1/"], ["shop "]].map((allowed) => [
+      JSON.stringify({ sk_live_a: { tier: "tier1", allowed } }),
+      "entry 1: its allowed must be a list of categories and paths, such as shop or /v1/shop/orders.",
+    ]),
     [
       '{"sk_live_a": {"tier": "tier2", "org": "*"}}',
       'entry 1: its org may be "*" (all organizations) only with tier3.',

@@ -1,8 +1,15 @@
-import type { KeyOwner } from "../../runtime/request/authorize.js";
+import type { KeyOwner } from "../../runtime/request/keyring.js";
 import type { ServedRelease } from "../../runtime/operations/metrics.js";
 import type { RequestRecord } from "../../runtime/operations/request-counters.js";
 
-export const ANN: KeyOwner = { id: "0123456789ab", user: "ann", org: "Acme", tier: "tier1" };
+export const ANN: KeyOwner = {
+  id: "0123456789ab",
+  user: "ann",
+  org: "Acme",
+  tier: "tier1",
+  expiresAt: null,
+  allowed: null,
+};
 
 /** An observed response: one row to a caller without a key, except for the given values. */
 export function observation(given: Partial<RequestRecord> = {}): RequestRecord {

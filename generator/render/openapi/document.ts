@@ -110,7 +110,7 @@ function componentsOf(rows: readonly (readonly [name: string, schema: Json])[]):
 const API_DESCRIPTION = [
   "Read-only access to analytics tables. Every endpoint is generated from a published dbt model.",
   "",
-  `Send your key in the header \`X-API-Key\`. It opens the endpoints of its tier and of the tiers below; public ` +
+  `Send your key in the header \`X-API-Key\`, or as \`Authorization: Bearer\`. It opens the endpoints of its tier and of the tiers below; public ` +
     `endpoints need no key. Requests are counted in windows of ${RATE_WINDOW_SECONDS} seconds, per key, or per IP address without one.`,
   "",
   `| Tier | Name | Requests per ${RATE_WINDOW_SECONDS} s |`,

@@ -10,6 +10,7 @@ export const HEADERS = {
   }),
   "X-Request-Id": header("Id of the request in the service's log.", { type: "string" }),
   "Retry-After": header("Seconds to wait before trying again.", { type: "integer" }),
+  "WWW-Authenticate": header("How to authenticate (RFC 6750).", { type: "string" }),
   Allow: header("The methods of the path.", { type: "string" }),
   ETag: header("Version of the rows. Send it in `If-None-Match`: 304 while the rows are the same.", {
     type: "string",
@@ -74,7 +75,7 @@ function headersOf(more: readonly HeaderName[]): JsonRecord {
 type Status = (typeof ERRORS)[ErrorCode]["status"];
 
 /** Groups of operations with the same error responses. */
-export type OperationKind = "GET" | "POST" | "refresh" | "metrics" | "open" | "openapi";
+export type OperationKind = "GET" | "POST" | "limited" | "metrics" | "open" | "openapi";
 
 interface ErrorResponse {
   /** Name in `components.responses`. */
@@ -86,7 +87,7 @@ interface ErrorResponse {
 }
 
 const DATA = ["GET", "POST"] as const;
-const ALL = [...DATA, "refresh", "metrics", "open", "openapi"] as const;
+const ALL = [...DATA, "limited", "metrics", "open", "openapi"] as const;
 
 /**
  * The operations of each error status. 404 and 405: after a manifest refresh a described path or its POST may be gone.
@@ -98,9 +99,15 @@ const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
     of: [...DATA, "openapi"],
     headers: [],
   },
+  401: {
+    name: "Unauthorized",
+    meaning: "The token is expired or not accepted: get another one.",
+    of: ALL,
+    headers: ["WWW-Authenticate"],
+  },
   403: {
     name: "Forbidden",
-    meaning: "The key is missing, unknown, or of too low a tier.",
+    meaning: "The key is missing, unknown, or may not call this path.",
     of: ALL,
     headers: [],
   },
@@ -115,7 +122,7 @@ const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
   429: {
     name: "TooManyRequests",
     meaning: "The rate limit is exceeded: retry after the seconds in `Retry-After`.",
-    of: [...DATA, "refresh"],
+    of: [...DATA, "limited"],
     headers: ["Retry-After"],
   },
   500: {

@@ -96,6 +96,15 @@ const SYSTEM_ENDPOINTS: readonly SystemEndpoint[] = [
     responses: { 200: json("The catalogue.", ref("schemas", "Catalogue")) },
   },
   {
+    ...OPEN,
+    path: "/v1/system/usage",
+    operationId: "system_usage",
+    summary: "The caller's limits and use",
+    description: "Limits and use of the caller's own key, or limits of a caller without one.",
+    kind: "limited",
+    responses: { 200: json("Limits and use.", ref("schemas", "Usage")) },
+  },
+  {
     path: "/metrics",
     method: "get",
     operationId: "system_metrics",
@@ -114,10 +123,12 @@ const SYSTEM_ENDPOINTS: readonly SystemEndpoint[] = [
     description:
       "Reads the manifest now and updates the endpoints. A manifest that cannot be read changes nothing.",
     tier: "tier3",
-    kind: "refresh",
+    kind: "limited",
     responses: { 200: json("The result of the refresh.", ref("schemas", "Refresh")) },
   },
 ];
+
+const SUMS = ["requests", "refused", "errors", "rows", "bytes"];
 
 /** Schemas of the system endpoints (runtime/README.md, System endpoints). */
 export const SYSTEM_SCHEMAS: JsonRecord = {
@@ -138,6 +149,40 @@ export const SYSTEM_SCHEMAS: JsonRecord = {
       detail: { type: "string", description: "What is degraded; absent when everything works." },
     },
     required: ["status", "database_connected"],
+  },
+  Usage: {
+    type: "object",
+    properties: {
+      user: { type: ["string", "null"], description: "Null without a key." },
+      tier: { type: "string", enum: TIERS },
+      org: { type: ["string", "null"] },
+      expires: { type: ["string", "null"], format: "date-time", description: "When the key expires." },
+      allowed: {
+        type: ["array", "null"],
+        items: { type: "string" },
+        description: "Categories and paths that the key is limited to.",
+      },
+      limits: record({
+        requests_per_window: { type: "integer" },
+        window_seconds: { type: "integer" },
+        query_timeout_ms: { type: ["integer", "null"] },
+        stream_timeout_ms: { type: ["integer", "null"] },
+      }),
+      window: record({
+        requests: { type: "integer" },
+        remaining: { type: "integer" },
+        resets_at: { type: "string", format: "date-time" },
+      }),
+      days: {
+        type: ["array", "null"],
+        description: "The last 30 days with requests; null without a key, or where usage is not recorded.",
+        items: record({
+          day: { type: "string", format: "date", description: "In UTC." },
+          ...Object.fromEntries(SUMS.map((name) => [name, { type: "integer" }])),
+        }),
+      },
+    },
+    required: ["user", "tier", "org", "expires", "allowed", "limits", "window", "days"],
   },
   Catalogue: {
     type: "object",
@@ -224,8 +269,12 @@ function listOf(properties: JsonRecord, description: string): JsonRecord {
   return {
     type: "array",
     description,
-    items: { type: "object", properties, required: Object.keys(properties) },
+    items: record(properties),
   };
+}
+
+function record(properties: JsonRecord): JsonRecord {
+  return { type: "object", properties, required: Object.keys(properties) };
 }
 
 function paths(description: string): JsonRecord {
@@ -256,7 +305,7 @@ function systemOperation({
     summary,
     description,
     "x-tier": tier,
-    security: securityOf(kind === "refresh" ? tier : "tier0"),
+    security: securityOf(kind === "limited" ? tier : "tier0"),
     ...(parameters && { parameters }),
     responses: new Map(all.sort(([a], [b]) => Number(a) - Number(b))),
   };

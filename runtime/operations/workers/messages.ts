@@ -1,7 +1,7 @@
 import type { NodeBuild, TestRun } from "../../warehouse/data-versions.js";
 import type { Release } from "../../release/release.js";
 import type { RefreshResult } from "../../release/activate.js";
-import type { KeyOwner } from "../../request/authorize.js";
+import type { KeyOwner } from "../../request/keyring.js";
 import type { MetricsSnapshot } from "../metrics.js";
 import { messageOf } from "../../model/error-message.js";
 

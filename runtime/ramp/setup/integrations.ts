@@ -3,7 +3,7 @@ import { credentialPurpose } from "../providers/provider-connections.js";
 import { HttpProvider, reasonOf } from "../providers/provider.js";
 import type { Vault } from "../vault.js";
 import type { RampDatabase } from "../database/ramp-database.js";
-import { isFetchable } from "../tokens/subject-token.js";
+import { isFetchable } from "../../server/issuer-keys.js";
 import { failed, type SetupResult, succeeded, urlProblem } from "./result.js";
 
 export interface NewConnection {

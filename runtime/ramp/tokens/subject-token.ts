@@ -1,19 +1,10 @@
-import { createRemoteJWKSet, customFetch, decodeJwt, errors, type JWTVerifyGetKey, jwtVerify } from "jose";
-import { isRampError, rampError, type RampError } from "../ramp-errors.js";
+import { decodeJwt, errors, jwtVerify } from "jose";
+import { IssuerKeys, TOKEN_ALGORITHMS } from "../../server/issuer-keys.js";
+import { rampError, type RampError } from "../ramp-errors.js";
 import type { ProjectId } from "../database/id.js";
 import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
-import { sendRequest } from "../outbound-http.js";
-import { parseJson } from "../json-schema.js";
 import type { SigningKeys } from "./customer-token.js";
 
-/** Algorithms of subject tokens: public keys only. */
-const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"];
-
-/** Unknown `kid`s have the key set fetched again at most this often. */
-const REFETCH_MS = 60_000;
-/** Lifetime of the cached key set and discovery document. */
-const STALE_MS = 10 * 60_000;
-const TIMEOUT_MS = 5_000;
 /** Clocks differ a little without any skew that the project allows. */
 const CLOCK_SECONDS = 5;
 
@@ -37,7 +28,7 @@ interface IdentityProvider {
 export class SubjectTokens {
   readonly #database: RampDatabase;
   readonly #wallets: { readonly issuer: string; readonly keys: SigningKeys };
-  readonly #keySets = new Map<string, KeySet>();
+  readonly #issuerKeys = new IssuerKeys();
 
   /** @param wallets the issuer of our own wallet tokens, and the keys that signed them */
   constructor(database: RampDatabase, wallets: { readonly issuer: string; readonly keys: SigningKeys }) {
@@ -52,13 +43,14 @@ export class SubjectTokens {
     if (issuer === this.#wallets.issuer) return this.#verifyWallet(projectId, token);
     const provider = await this.#database.inProject(projectId, (tx) => readIdentityProvider(tx, issuer));
     if (provider === null) return rampError("SUBJECT_TOKEN_REJECTED");
-    const keys = await this.#keysOf(issuer);
-    if (isRampError(keys)) return keys;
+    const keys = await this.#issuerKeys.of(issuer);
+    if (keys === null)
+      return rampError("INVALID_SUBJECT_TOKEN", { message: "The identity provider cannot be reached." });
     try {
       const { payload } = await jwtVerify(token, keys, {
         issuer,
         audience: [...provider.audiences],
-        algorithms: ALGORITHMS,
+        algorithms: [...TOKEN_ALGORITHMS],
         clockTolerance: provider.clock_skew_seconds,
         requiredClaims: ["exp", "sub", "iat"],
       });
@@ -86,70 +78,6 @@ export class SubjectTokens {
       return rampError("SUBJECT_TOKEN_REJECTED");
     return subjectOf(issuer, claims, true);
   }
-
-  async #keysOf(issuer: string): Promise<JWTVerifyGetKey | RampError> {
-    let known = this.#keySets.get(issuer);
-    if (!known || known.staleAt < Date.now()) {
-      const uri = await discoverKeySet(issuer);
-      // While the provider is unreachable, its last keys stay valid.
-      if (uri === null)
-        return (
-          known?.keys ??
-          rampError("INVALID_SUBJECT_TOKEN", { message: "The identity provider cannot be reached." })
-        );
-      const keys = known?.uri === uri ? known.keys : remoteKeySet(uri);
-      this.#keySets.set(issuer, (known = { uri, keys, staleAt: Date.now() + STALE_MS }));
-    }
-    return known.keys;
-  }
-}
-
-interface KeySet {
-  readonly uri: string;
-  readonly keys: JWTVerifyGetKey;
-  readonly staleAt: number;
-}
-
-function remoteKeySet(uri: string): JWTVerifyGetKey {
-  return createRemoteJWKSet(new URL(uri), {
-    cooldownDuration: REFETCH_MS,
-    cacheMaxAge: STALE_MS,
-    timeoutDuration: TIMEOUT_MS,
-    // The ramp's own client: it follows no redirect and bounds what it reads.
-    [customFetch]: async (url) => {
-      const result = await getJson(url);
-      return new Response(result ?? "", { status: result === null ? 502 : 200 });
-    },
-  });
-}
-
-/** `jwks_uri` of the issuer's discovery document (OpenID Connect Discovery 1.0 §4); null when it cannot be read. */
-async function discoverKeySet(issuer: string): Promise<string | null> {
-  const text = await getJson(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
-  const document =
-    text === null ? null : (parseJson(text) as { issuer?: unknown; jwks_uri?: unknown } | null | undefined);
-  if (document?.issuer !== issuer || typeof document.jwks_uri !== "string") return null;
-  return isFetchable(document.jwks_uri) ? document.jwks_uri : null;
-}
-
-async function getJson(url: string): Promise<string | null> {
-  const result = await sendRequest({
-    url: new URL(url),
-    method: "GET",
-    headers: { accept: "application/json" },
-    body: "",
-    timeoutMs: TIMEOUT_MS,
-  });
-  return result.kind === "answered" && result.status === 200 ? result.body : null;
-}
-
-/** Keys are fetched over TLS or from this machine only. */
-export function isFetchable(address: string): boolean {
-  if (!URL.canParse(address)) return false;
-  const { protocol, hostname } = new URL(address);
-  return (
-    protocol === "https:" || (protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname))
-  );
 }
 
 function issuerOf(token: string): string | null {

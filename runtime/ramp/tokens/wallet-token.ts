@@ -13,7 +13,7 @@ import {
 } from "./ethereum.js";
 import type { Vault } from "../vault.js";
 import { parseJson } from "../json-schema.js";
-import { sendRequest } from "../outbound-http.js";
+import { sendRequest } from "../../server/outbound-http.js";
 /** How long a nonce can be used, in minutes (runtime/ramp/README.md, Wallet sign-in). */
 const NONCE_MINUTES = 10;
 /** How far `Issued At` may be from now. */

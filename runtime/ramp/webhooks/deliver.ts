@@ -5,7 +5,12 @@ import { type ProjectId, projectId } from "../database/id.js";
 import type { OperatorTransaction } from "../database/ramp-database.js";
 import { failpoint } from "../failpoints.js";
 import { recordEventData } from "./record-event.js";
-import { namesPrivateAddress, type OutboundResult, publicLookup, sendRequest } from "../outbound-http.js";
+import {
+  namesPrivateAddress,
+  type OutboundResult,
+  publicLookup,
+  sendRequest,
+} from "../../server/outbound-http.js";
 
 /** How events are delivered (runtime/ramp/README.md, Webhooks). */
 export interface DeliveryPolicy {

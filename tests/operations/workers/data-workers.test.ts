@@ -113,7 +113,9 @@ describe("a release", () => {
 describe("API keys", () => {
   it("reach all workers, and a worker that starts later gets those in force", async () => {
     const { data, fakes, assigned } = await started(2);
-    const keys = new Map([["digest", { id: "1", tier: "tier1", user: "u", org: "" } as const]]);
+    const keys = new Map([
+      ["digest", { id: "1", tier: "tier1", user: "u", org: "", expiresAt: null, allowed: null } as const],
+    ]);
     await data.setKeys(keys);
     expect(fakes.map((fake) => fake.keys)).toEqual([[keys], [keys]]);
     fakes[0]!.end(null, "SIGKILL");

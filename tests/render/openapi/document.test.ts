@@ -50,6 +50,7 @@ describe("the OpenAPI document", () => {
       "/explore",
       "/openapi.json",
       "/v1/system/catalogue",
+      "/v1/system/usage",
       "/metrics",
       "/v1/system/manifest/refresh",
     ]);
@@ -100,22 +101,24 @@ describe("the OpenAPI document", () => {
       "/explore": "tier0",
       "/openapi.json": "tier0",
       "/v1/system/catalogue": "tier0",
+      "/v1/system/usage": "tier0",
       "/metrics": "tier3",
       "/v1/system/manifest/refresh": "tier3",
     });
   });
 
-  it("never has a public system endpoint answer 429", () => {
+  it("never has a public system endpoint answer 429, but that of the caller's use", () => {
     const { paths } = documentOf();
     const open = Object.keys(paths).filter((path) => paths[path].get);
-    expect(open).toHaveLength(8);
-    for (const path of open) expect(paths[path].get.responses).not.toHaveProperty("429");
+    expect(open).toHaveLength(9);
+    const limited = open.filter((path) => "429" in paths[path].get.responses);
+    expect(limited).toEqual(["/v1/system/usage"]);
   });
 
   it("describes the refresh as limited, for tier3 alone, and without parameters", () => {
     const { post } = documentOf().paths["/v1/system/manifest/refresh"];
     expect(post.security).toEqual([{ ApiKeyAuth: [] }]);
-    expect(Object.keys(post.responses)).toEqual(["200", "403", "429", "500"]);
+    expect(Object.keys(post.responses)).toEqual(["200", "401", "403", "429", "500"]);
     expect(post).not.toHaveProperty("requestBody");
   });
 });

@@ -53,13 +53,13 @@ describe("the errors of an operation", () => {
     Object.entries<Parsed>(document.paths[path][method].responses)
       .filter(([status]) => Number(status) >= 400)
       .map(([status, { $ref }]) => `${status} ${String($ref).split("/").at(-1)}`);
-  const DATA = ["400 BadRequest", "403 Forbidden", "404 NotFound"];
+  const DATA = ["400 BadRequest", "401 Unauthorized", "403 Forbidden", "404 NotFound"];
   const LATER = ["429 TooManyRequests", "500 InternalServerError", "503 ServiceUnavailable"];
 
   it("have one component for each status, whatever the endpoint declares", () => {
     expect(errorsOf(PLAIN.endpoint.path, "get")).toEqual([...DATA, ...LATER]);
     expect(errorsOf(LEGACY.endpoint.path, "get")).toEqual([...DATA, ...LATER]);
-    expect(Object.keys(document.components.responses)).toHaveLength(9);
+    expect(Object.keys(document.components.responses)).toHaveLength(10);
   });
 
   it("of a POST include those of its body, and of a path that has lost its POST", () => {
@@ -68,8 +68,16 @@ describe("the errors of an operation", () => {
   });
 
   it("of a system endpoint that is open are an unknown key and a fault, never the rate limit", () => {
-    expect(errorsOf("/docs", "get")).toEqual(["403 Forbidden", "500 InternalServerError"]);
-    expect(errorsOf("/v1/system/manifest/refresh", "post")).toEqual(["403 Forbidden", ...LATER.slice(0, 2)]);
+    expect(errorsOf("/docs", "get")).toEqual([
+      "401 Unauthorized",
+      "403 Forbidden",
+      "500 InternalServerError",
+    ]);
+    expect(errorsOf("/v1/system/manifest/refresh", "post")).toEqual([
+      "401 Unauthorized",
+      "403 Forbidden",
+      ...LATER.slice(0, 2),
+    ]);
   });
 });
 

@@ -1,0 +1,71 @@
+import { errors, jwtVerify, type JWTPayload } from "jose";
+import { httpError, type HttpError, type Result } from "../model/errors.js";
+import { IssuerKeys, TOKEN_ALGORITHMS } from "../server/issuer-keys.js";
+import { hashOf, KEY_ID_DIGITS, type KeyOwner, readOwner } from "./keyring.js";
+
+/** Whose tokens are accepted, and what their claims mean (runtime/README.md, Tokens). */
+export interface TokenSettings {
+  readonly issuer: string;
+  readonly audience: string;
+  /** Names of the claims. */
+  readonly claims: { readonly tier: string; readonly org: string; readonly user: string };
+  readonly clockSkewSeconds: number;
+}
+
+const RETRY_SECONDS = 5;
+
+/** Accepts the JWTs of one issuer in place of API keys. */
+export class TokenIssuer {
+  readonly #settings: TokenSettings;
+  readonly #keys = new IssuerKeys();
+
+  constructor(settings: TokenSettings) {
+    this.#settings = settings;
+  }
+
+  /** Whether a text has the form of a JWT. */
+  isToken(text: string): boolean {
+    return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(text);
+  }
+
+  /** The caller that a token stands for, with an id that stays the same for its subject. */
+  async ownerOf(token: string): Promise<Result<KeyOwner>> {
+    const { issuer, audience, clockSkewSeconds: clockTolerance } = this.#settings;
+    const keys = await this.#keys.of(issuer);
+    if (keys === null) return httpError("issuerUnreachable", { n: RETRY_SECONDS });
+    try {
+      const algorithms = [...TOKEN_ALGORITHMS];
+      const requiredClaims = ["exp", "sub"];
+      const options = { issuer, audience, algorithms, clockTolerance, requiredClaims };
+      const { payload } = await jwtVerify(token, keys, options);
+      return this.#describe(payload);
+    } catch (error) {
+      return verificationError(error);
+    }
+  }
+
+  #describe(payload: JWTPayload): Result<KeyOwner> {
+    const { issuer, claims } = this.#settings;
+    const id = hashOf(`${issuer} ${payload.sub ?? ""}`).slice(0, KEY_ID_DIGITS);
+    const owner = readOwner(
+      { tier: payload[claims.tier], org: payload[claims.org], user: payload[claims.user] },
+      id,
+    );
+    if (typeof owner !== "string") return owner;
+    const names = `tier is read from ${claims.tier}, org from ${claims.org}, user from ${claims.user}`;
+    return httpError("invalidToken", { reason: `its ${owner} Of its claims, ${names}.` });
+  }
+}
+
+/** Messages name claims, never values. */
+function verificationError(error: unknown): HttpError {
+  if (error instanceof errors.JWTExpired) return httpError("invalidToken", { reason: "it has expired." });
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return httpError("invalidToken", { reason: `its claim ${error.claim} is missing or not accepted.` });
+  // The key set could not be read.
+  if (error instanceof errors.JWKSTimeout || (error as { code?: unknown }).code === "ERR_JOSE_GENERIC")
+    return httpError("issuerUnreachable", { n: RETRY_SECONDS });
+  if (error instanceof errors.JOSEError)
+    return httpError("invalidToken", { reason: "it is not signed by the configured issuer." });
+  throw error;
+}

@@ -1,0 +1,191 @@
+import { hash } from "node:crypto";
+import { isTier, type Tier, TIERS } from "../model/tier.js";
+
+/** Prefix of every key (runtime/README.md, Keys and tiers). */
+export const KEY_PREFIX = "sk_live_";
+/** Prefix of a key that is stored as its hash. */
+export const HASH_PREFIX = "sha256:";
+/** Length of a key's id: the first hex digits of its hash. */
+export const KEY_ID_DIGITS = 12;
+
+/** The `org` of a tier3 key that may read the rows of all organizations. */
+export const ALL_ORGS = "*";
+
+/** The owner of a key. */
+export interface KeyOwner {
+  /** First digits of the key's hash: safe in logs and metrics. */
+  readonly id: string;
+  readonly user: string;
+  readonly tier: Tier;
+  /** Empty: none. */
+  readonly org: string;
+  /** When it expires, in milliseconds since 1970; null: never. */
+  readonly expiresAt: number | null;
+  /** The categories and paths that it is limited to; null: all that its tier may call. */
+  readonly allowed: readonly string[] | null;
+}
+
+/** The keys of a server, by hash: the keys themselves are not kept in memory (runtime/README.md, Keys and tiers). */
+export class Keyring {
+  #owners: ReadonlyMap<string, KeyOwner>;
+
+  constructor(owners: ReadonlyMap<string, KeyOwner>) {
+    this.#owners = owners;
+  }
+
+  /** The owner of a key, or null when the key is not known. */
+  find(key: string): KeyOwner | null {
+    return this.#owners.get(hashOf(key)) ?? null;
+  }
+
+  /** Replaces the keys in place, so that every holder of this keyring sees the new ones. */
+  replaceWith({ owners }: Keyring): void {
+    this.#owners = owners;
+  }
+
+  get owners(): ReadonlyMap<string, KeyOwner> {
+    return this.#owners;
+  }
+
+  get size(): number {
+    return this.#owners.size;
+  }
+}
+
+/** SHA-256 without salt: keys are long and random, so a plain digest is enough. */
+export function hashOf(key: string): string {
+  return hash("sha256", key, "hex");
+}
+
+export type KeyringResult =
+  { readonly ok: true; readonly keyring: Keyring } | { readonly ok: false; readonly problems: string[] };
+
+/**
+ * Reads `{"sk_live_…": {"user", "tier", "org"}}`; the value may be the tier alone, the key may be `sha256:<hex>`
+ * (runtime/README.md, Keys and tiers). Problems name an entry by its position, never by its key.
+ */
+export function readKeyring(json: unknown, source: string): KeyringResult {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    return {
+      ok: false,
+      problems: [`${source} must hold a JSON object: {"sk_live_…": {"user", "tier", "org"}}.`],
+    };
+  }
+  const read = Object.entries(json).map(([key, entry], i) =>
+    readEntry(key, entry, `${source}, entry ${i + 1}`),
+  );
+  const owners = read.filter((item) => typeof item !== "string");
+  const problems = read.filter((item) => typeof item === "string");
+  problems.push(
+    ...duplicates(
+      owners.map(([digest]) => digest),
+      source,
+    ),
+  );
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, keyring: new Keyring(new Map(owners)) };
+}
+
+/** A duplicate is an error: one of its two tiers would be ignored. */
+function duplicates(keys: readonly string[], source: string): string[] {
+  const firsts = new Map<string, number>();
+  const problems: string[] = [];
+  keys.forEach((key, i) => {
+    const first = firsts.get(key);
+    if (first === undefined) firsts.set(key, i);
+    else problems.push(`${source}, entries ${first + 1} and ${i + 1}: the same key twice. Keep one of them.`);
+  });
+  return problems;
+}
+
+/** As `readKeyring`, for JSON text. A repeated name is an error too: `JSON.parse` would keep the last one. */
+export function parseKeyring(text: string, source: string): KeyringResult {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // The parser's message can contain a key.
+    return readKeyring(null, source);
+  }
+  const problems = repeatedNames(text, source);
+  return problems.length > 0 ? { ok: false, problems } : readKeyring(json, source);
+}
+
+/** Repeated names in valid JSON, however they are escaped: of entries, and of the fields of an entry. */
+function repeatedNames(text: string, source: string): string[] {
+  const objects: string[][] = [];
+  const problems: string[] = [];
+  let string = "";
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}:]/g)) {
+    if (token === "{") objects.push([]);
+    else if (token === ":") objects.at(-1)?.push(JSON.parse(string) as string);
+    else if (token !== "}") string = token;
+    else {
+      const names = objects.pop() ?? [];
+      if (objects.length === 0) problems.push(...duplicates(names, source));
+      else if (new Set(names).size < names.length)
+        problems.push(`${source}, entry ${objects[0]?.length ?? 0}: a field twice. Keep one of them.`);
+    }
+  }
+  return problems;
+}
+
+/** Fields of an entry. Any other may be meant to restrict the key, and would not. */
+const FIELDS: readonly string[] = ["tier", "user", "org", "expires", "allowed"];
+
+function readEntry(key: string, entry: unknown, position: string): readonly [string, KeyOwner] | string {
+  const digest = digestOf(key);
+  if (digest === null)
+    return `${position}: a key begins with ${KEY_PREFIX}, or is ${HASH_PREFIX} and 64 hex digits.`;
+  const record = (typeof entry === "string" ? { tier: entry } : (entry ?? {})) as Record<string, unknown>;
+  const unknown = Object.keys(record).find((name) => !FIELDS.includes(name));
+  if (unknown !== undefined)
+    return `${position}: ${/^[a-z]{1,20}$/i.test(unknown) ? `unknown field "${unknown}"` : "an unknown field"}. Fields are ${FIELDS.join(", ")}; to revoke a key, remove its entry.`;
+  const owner = readOwner(record, digest.slice(0, KEY_ID_DIGITS));
+  return typeof owner === "string" ? `${position}: its ${owner}` : [digest, owner];
+}
+
+/** The owner that these fields describe, or what is wrong with them, such as `tier must be …`. */
+export function readOwner(
+  { tier, user = "", org = "", expires = null, allowed = null }: Readonly<Record<string, unknown>>,
+  id: string,
+): KeyOwner | string {
+  if (typeof user !== "string") return "user must be a string.";
+  if (typeof org !== "string" || org.includes("\0")) return "org must be a string without U+0000.";
+  if (!isTier(tier)) return `tier must be one of ${TIERS.join(", ")}.`;
+  if (org === ALL_ORGS && tier !== "tier3")
+    return `org may be "${ALL_ORGS}" (all organizations) only with tier3.`;
+  const expiresAt = expires === null ? null : endOf(expires);
+  if (Number.isNaN(expiresAt)) return "expires must be a date such as 2027-01-31, or an RFC 3339 date-time.";
+  if (!isAllowedList(allowed))
+    return "allowed must be a list of categories and paths, such as shop or /v1/shop/orders.";
+  return { id, tier, user: user || id, org, expiresAt, allowed };
+}
+
+/** The end of a day in UTC, or a date-time, in milliseconds since 1970; NaN for any other value. */
+function endOf(expires: unknown): number {
+  if (typeof expires !== "string") return NaN;
+  const [, date = "", time] =
+    /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2}))?$/i.exec(expires) ?? [];
+  const start = Date.parse(date);
+  // 2027-02-30 is no day, though a date-time with it parses.
+  const isDay = !Number.isNaN(start) && new Date(start).toISOString().startsWith(date);
+  if (!isDay) return NaN;
+  return time === undefined ? start + DAY_MS : Date.parse(expires.toUpperCase());
+}
+
+const DAY_MS = 86_400_000;
+
+/** An entry that names nothing would look like a limit and be none, or forbid what it should allow. */
+function isAllowedList(value: unknown): value is readonly string[] | null {
+  return value === null || (Array.isArray(value) && value.length > 0 && value.every(isAllowedEntry));
+}
+
+function isAllowedEntry(entry: unknown): boolean {
+  return typeof entry === "string" && /^(\/v1(\/[^/\s]+)+|[^/\s]+)$/.test(entry);
+}
+
+function digestOf(key: string): string | null {
+  if (key.startsWith(KEY_PREFIX) && key.length > KEY_PREFIX.length) return hashOf(key);
+  const stored = /^sha256:([0-9a-f]{64})$/i.exec(key)?.[1];
+  return stored?.toLowerCase() ?? null;
+}

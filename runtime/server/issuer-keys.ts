@@ -1,0 +1,94 @@
+import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from "jose";
+import { sendRequest } from "./outbound-http.js";
+
+/** Algorithms of tokens that are accepted: public keys only. */
+export const TOKEN_ALGORITHMS: readonly string[] = ["RS256", "PS256", "ES256", "EdDSA"];
+
+/** Unknown `kid`s have the key set fetched again at most this often. */
+const REFETCH_MS = 60_000;
+/** Lifetime of the cached key set and discovery document. */
+const STALE_MS = 10 * 60_000;
+const TIMEOUT_MS = 5_000;
+
+interface KeySet {
+  readonly uri: string;
+  readonly keys: JWTVerifyGetKey;
+  readonly staleAt: number;
+}
+
+/** The public keys of token issuers, found by OpenID Connect Discovery 1.0 §4 and cached. */
+export class IssuerKeys {
+  readonly #sets = new Map<string, KeySet>();
+  readonly #reading = new Map<string, Promise<KeySet | null>>();
+
+  /** Null: the issuer cannot be reached. Keys that are known stay valid while they are read again, or cannot be. */
+  async of(issuer: string): Promise<JWTVerifyGetKey | null> {
+    const known = this.#sets.get(issuer);
+    if (known && known.staleAt > Date.now()) return known.keys;
+    const reading = this.#reading.get(issuer) ?? this.#read(issuer, known);
+    return known?.keys ?? (await reading)?.keys ?? null;
+  }
+
+  #read(issuer: string, known: KeySet | undefined): Promise<KeySet | null> {
+    const reading = discoverKeySet(issuer)
+      .then((uri) => {
+        if (uri === null) return null;
+        const keys = known?.uri === uri ? known.keys : remoteKeySet(uri);
+        const found = { uri, keys, staleAt: Date.now() + STALE_MS };
+        this.#sets.set(issuer, found);
+        return found;
+      })
+      .finally(() => this.#reading.delete(issuer));
+    this.#reading.set(issuer, reading);
+    return reading;
+  }
+}
+
+function remoteKeySet(uri: string): JWTVerifyGetKey {
+  return createRemoteJWKSet(new URL(uri), {
+    cooldownDuration: REFETCH_MS,
+    cacheMaxAge: STALE_MS,
+    timeoutDuration: TIMEOUT_MS,
+    // Follows no redirect and bounds what it reads.
+    [customFetch]: async (url) => {
+      const result = await getJson(url);
+      return new Response(result ?? "", { status: result === null ? 502 : 200 });
+    },
+  });
+}
+
+/** `jwks_uri` of the issuer's discovery document; null when it cannot be read. */
+async function discoverKeySet(issuer: string): Promise<string | null> {
+  const text = await getJson(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
+  const document = text === null ? null : parseDocument(text);
+  if (document?.issuer !== issuer || typeof document.jwks_uri !== "string") return null;
+  return isFetchable(document.jwks_uri) ? document.jwks_uri : null;
+}
+
+function parseDocument(text: string): { readonly issuer?: unknown; readonly jwks_uri?: unknown } | null {
+  try {
+    return JSON.parse(text) as ReturnType<typeof parseDocument>;
+  } catch {
+    return null;
+  }
+}
+
+async function getJson(url: string): Promise<string | null> {
+  const result = await sendRequest({
+    url: new URL(url),
+    method: "GET",
+    headers: { accept: "application/json" },
+    body: "",
+    timeoutMs: TIMEOUT_MS,
+  });
+  return result.kind === "answered" && result.status === 200 ? result.body : null;
+}
+
+/** Keys are fetched over TLS or from this machine only. */
+export function isFetchable(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { protocol, hostname } = new URL(address);
+  return (
+    protocol === "https:" || (protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname))
+  );
+}
