@@ -1,4 +1,5 @@
-import { readdirSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
@@ -6,7 +7,12 @@ import { INTENT_MOVES, REQUIREMENT_MOVES, TRANSACTION_MOVES } from "../../runtim
 import type { ProjectId } from "../../runtime/ramp/database/id.js";
 import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
 import { migrate } from "../../runtime/ramp/database/migrate.js";
-import { newCustomer, onramp, ownDatabase, ownerRows, ownWorld } from "./support/world.js";
+import released from "./released-schemas.json" with { type: "json" };
+import { startProcess } from "./support/processes.js";
+import { call, eventually, newCustomer, onramp, ownDatabase, ownerRows, ownWorld } from "./support/world.js";
+
+/** By release and file: SHA-256 of each migration that a release has shipped. */
+const RELEASED: Readonly<Record<string, Readonly<Record<string, string>>>> = released;
 
 const world = await ownWorld();
 
@@ -35,6 +41,55 @@ describe("migrations", () => {
     const before = await ownerRows(url, "SELECT name FROM ramp.migrations ORDER BY name");
     expect(await migrate(url)).toEqual([]);
     expect(await ownerRows(url, "SELECT name FROM ramp.migrations ORDER BY name")).toEqual(before);
+  });
+});
+
+describe("released schemas", () => {
+  it("never change: another release adds files to those of the one before, and is recorded", () => {
+    const read = (path: string): string =>
+      readFileSync(new URL(`../../runtime/${path}`, import.meta.url), "utf8");
+    const { version } = JSON.parse(read("package.json")) as { version: string };
+    expect(Object.keys(RELEASED), "record it in tests/ramp/released-schemas.json").toContain(version);
+    for (const [release, files] of Object.entries(RELEASED))
+      for (const [file, digest] of Object.entries(files))
+        expect(
+          [
+            release,
+            file,
+            createHash("sha256")
+              .update(read(`ramp/migrations/${file}`))
+              .digest("hex"),
+          ],
+          "add a migration; a database that has run this file does not run it again",
+        ).toEqual([release, file, digest]);
+    const shipped = Object.values(RELEASED).map((files) => Object.keys(files));
+    shipped.slice(1).forEach((files, i) => expect(files).toEqual(expect.arrayContaining(shipped[i] ?? [])));
+  });
+
+  it("may get columns and tables while servers of before and after work on one database", async () => {
+    const { databaseUrl } = world;
+    const tables = await ownerRows(
+      databaseUrl,
+      "SELECT table_name FROM information_schema.tables WHERE table_schema = 'ramp' AND table_type = 'BASE TABLE' AND table_name <> 'migrations'",
+    );
+    const project = await world.project();
+    const auth = await newCustomer(world, project);
+    const pay = async (base: string): Promise<void> => {
+      const { json } = await call(base, "POST", "/v1/intent", { auth, body: onramp({ autoExecute: true }) });
+      await eventually(
+        () => call(base, "GET", `/v1/intent/${String(json.intent.id)}`, { auth }),
+        (reply) => reply.json.intent?.status === "COMPLETED",
+      );
+    };
+    await pay(world.url);
+    for (const { table_name: table } of tables)
+      await ownerRows(databaseUrl, `ALTER TABLE ramp.${String(table)} ADD COLUMN of_the_next_release text`);
+    await ownerRows(databaseUrl, "INSERT INTO ramp.migrations (name, run_on) VALUES ('0002_next', now())");
+    const after = await startProcess("./ramp-process.ts", {
+      RAMP_TEST_DATABASE: databaseUrl,
+      RAMP_TEST_PUBLIC_URL: world.url,
+    });
+    await Promise.all([pay(world.url), pay(after.said)]).finally(() => after.kill());
   });
 });
 
