@@ -5,6 +5,9 @@ const PRIVATE_NEAR = "The new column may hold the private data under another nam
 const TESTS_WATCH = "A dbt test watches the data and does not shape it: only the documented type is wider.";
 const LATER = "Only the date in the Sunset header is later.";
 
+const NO_OWN_ROWS =
+  "No row of the test's caller is in either column: which rows these are, only the data say.";
+
 const OUT_OF_RANGE = "Values may leave the documented range; the rows have none that do.";
 const ANY_TEXT = "The column may hold any text; the rows have none but the documented ones.";
 const ENUM = "Enum8('paid' = 1, 'open' = 2, 'void' = 3)";
@@ -23,6 +26,8 @@ export const EXPLAINED_ON_CLICKHOUSE: Readonly<Record<string, string>> = {
 
 /** Where `diff` and what is served disagree on purpose, with the reason; `→` is forwards, `←` backwards. */
 export const EXPLAINED: Readonly<Record<string, string>> = {
+  "rows are kept apart by another column →": NO_OWN_ROWS,
+  "rows are kept apart by another column ←": NO_OWN_ROWS,
   "a column appears on a model with a private one →": PRIVATE_NEAR,
   "a column appears beside one that is private in a model above →": PRIVATE_NEAR,
   "the tier tag is misspelt: the model is skipped, never served to everybody ←": NEW_ENDPOINT,

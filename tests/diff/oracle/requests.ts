@@ -1,4 +1,5 @@
-import type { Endpoint, Parameter } from "../../../runtime/model/endpoint.js";
+import { operatorsOf } from "../../../runtime/model/column-filters.js";
+import type { ColumnFilter, ColumnFilterType, Endpoint, Parameter } from "../../../runtime/model/endpoint.js";
 import type { StoredRow } from "./relations.js";
 
 /** A request of one caller. */
@@ -17,9 +18,10 @@ type Fields = OracleRequest["fields"];
 /** Requests that callers of an endpoint may send: each filter with values that occur and that do not, pages, sorts, bodies. */
 export function requestsTo(endpoint: Endpoint, rows: readonly StoredRow[]): readonly OracleRequest[] {
   const { path, parameters, methods, pagination, sortableFields, requireAnyOf } = endpoint;
-  const filters = parameters.flatMap((parameter) =>
+  const declared = parameters.flatMap((parameter) =>
     valuesOf(parameter, endpoint, rows).map((value): Fields => ({ [parameter.name]: value })),
   );
+  const filters = [...declared, ...columnFilters(endpoint, rows)];
   const needed = requireAnyOf.length > 0 ? requireAnyOf : parameters.map(({ name }) => name);
   const sufficient =
     endpoint.allowUnfiltered && requireAnyOf.length === 0
@@ -28,6 +30,7 @@ export function requestsTo(endpoint: Endpoint, rows: readonly StoredRow[]): read
   const [first = {}] = sufficient;
   const more: Fields[] = [
     ...(pagination === null ? [] : [{ limit: String(pagination.maxLimit) }, { limit: "2", offset: "1" }]),
+    ...choicesOf(endpoint),
     ...sortableFields.flatMap((field) => [{ sort_by: field }, { sort_by: field, sort_direction: "DESC" }]),
   ].map((fields) => ({ ...first, ...fields }));
   const all = [first, ...filters, ...filters.map((fields) => ({ ...first, ...fields })), ...more];
@@ -50,10 +53,39 @@ export function requestsTo(endpoint: Endpoint, rows: readonly StoredRow[]): read
   return [...asOwner, ...asOthers, ...others];
 }
 
+/** Each operator of a filtered column, with a value that occurs. */
+function columnFilters({ filters = [] }: Endpoint, rows: readonly StoredRow[]): readonly Fields[] {
+  return filters.flatMap(({ column, type }) => {
+    const value = rows.map((row) => row[column]).find((one) => one != null) ?? "";
+    return operatorsOf(type).map((operator) => ({
+      [`${column}[${operator}]`]: operator === "null" ? "true" : value,
+    }));
+  });
+}
+
+/** A choice of columns, where callers may choose: those that tell rows apart. */
+function choicesOf({ fields, columns }: Endpoint): readonly Fields[] {
+  const names = columns.map(({ name }) => name).filter((name) => ["id", "day"].includes(name));
+  return fields === true && names.length > 0 ? [{ fields: names.join(",") }] : [];
+}
+
+/** Ranges that hold all values of a filtered column's type; an open one alone is no filter. */
+const WIDE: Partial<Record<ColumnFilterType, readonly [from: string, to: string]>> = {
+  integer: ["-1000000000", "1000000000"],
+  number: ["-1000000000", "1000000000"],
+  date: ["0001-01-01", "9999-12-31"],
+};
+
+function wideRange({ column, type }: ColumnFilter): readonly Fields[] {
+  const range = WIDE[type];
+  return range === undefined ? [] : [{ [`${column}[gte]`]: range[0], [`${column}[lte]`]: range[1] }];
+}
+
 /** Requests that need no knowledge of the data. */
-export function probesOf({ path, parameters, pagination }: Endpoint): readonly OracleRequest[] {
+export function probesOf(endpoint: Endpoint): readonly OracleRequest[] {
+  const { path, parameters, filters: filtered = [], pagination } = endpoint;
   const limit = pagination === null ? {} : { limit: String(pagination.maxLimit) };
-  const filters = parameters.flatMap((parameter): Fields[] => {
+  const declared = parameters.flatMap((parameter): Fields[] => {
     switch (parameter.operator) {
       case "ILIKE":
         return [{ [parameter.name]: "%" }];
@@ -66,6 +98,7 @@ export function probesOf({ path, parameters, pagination }: Endpoint): readonly O
         return (parameter.values ?? []).map((value) => ({ [parameter.name]: value }));
     }
   });
+  const filters = [...declared, ...filtered.flatMap(wideRange)];
   // Which tiers are let in does not depend on the filter.
   return CALLERS.flatMap((tier) =>
     (tier === null || tier === "tier3" ? [{}, ...filters] : [{}]).map((fields): OracleRequest => ({
