@@ -44,6 +44,8 @@ export interface ResolvedQuery {
   readonly relation: Relation;
   readonly selection: Selection;
   readonly format: RowFormat;
+  /** Whether a CSV begins with U+FEFF, by which Excel recognizes UTF-8. */
+  readonly bom?: true;
   /** A query that runs longer is cancelled; 0: no limit. */
   readonly timeoutMs: number;
 }
@@ -62,9 +64,15 @@ function columnsKey(columns: readonly Column[] = NO_COLUMNS): string {
 const NO_COLUMNS: readonly Column[] = [];
 
 /** U+0000 separates the parts: no name or value of a query can contain it. */
-export function queryKey({ relation: [schema, name], selection, format, timeoutMs }: ResolvedQuery): string {
+export function queryKey({
+  relation: [schema, name],
+  selection,
+  format,
+  bom,
+  timeoutMs,
+}: ResolvedQuery): string {
   const { conditions, sort, page } = selection;
-  let key = `${schema}\0${name}\0${format}\0${String(timeoutMs)}\0${columnsKey(selection.columns)}`;
+  let key = `${schema}\0${name}\0${format}${bom ? "+bom" : ""}\0${String(timeoutMs)}\0${columnsKey(selection.columns)}`;
   if (page !== null)
     key += `\0${String(page.limit)} ${String(page.offset)}${page.envelope === true ? " +" : ""}`;
   for (const { column, operator, value, timezone = "", ...filter } of conditions) {

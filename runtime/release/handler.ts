@@ -3,8 +3,9 @@ import type { RequestHandler } from "express";
 import { filterParameters } from "../model/column-filters.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
-import type { ResolvedQuery } from "../model/query.js";
+import type { Page, ResolvedQuery } from "../model/query.js";
 import type { Tier } from "../model/tier.js";
+import { conditionError, ownRows } from "../request/own-rows.js";
 import {
   bodyFields,
   nextPageLink,
@@ -14,9 +15,8 @@ import {
   type RawFields,
 } from "../request/request-fields.js";
 import {
-  conditionError,
   type KeyedQuery,
-  ownRows,
+  readBom,
   readParameters,
   resolveDefaultQuery,
   resolveQuery,
@@ -33,6 +33,7 @@ import {
   type Sent,
 } from "../response/respond.js";
 import { deprecationHeaders, readBodyText } from "../response/send.js";
+import type { QueryResult } from "../response/result-service.js";
 import { StreamAborted } from "../response/send-stream.js";
 import { traceOf, traceparent } from "../server/headers.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
@@ -166,10 +167,13 @@ async function answer(context: DataContext, endpoint: Endpoint): Promise<Outcome
   };
   if (fields === NO_FIELDS && own === null)
     return sendRows(context, endpoint, fields, resolveDefaultQuery(endpoint, options));
-  const selection = readParameters(endpoint, fields, request.method === "POST" ? "body" : "query");
+  const bom = readBom(endpoint, options.format, fields);
+  if (isHttpError(bom)) return bom;
+  const selection = readParameters(endpoint, bom.fields, request.method === "POST" ? "body" : "query");
   if (isHttpError(selection)) return selection;
   const conditions = own === null ? selection.conditions : [own, ...selection.conditions];
-  return sendRows(context, endpoint, fields, resolveQuery(endpoint, { ...selection, conditions }, options));
+  const query = { ...options, ...(bom.isWanted && { bom: true as const }) };
+  return sendRows(context, endpoint, fields, resolveQuery(endpoint, { ...selection, conditions }, query));
 }
 
 /** The fields of the query string, or of the body of a POST. Null when the client disconnected while sending. */
@@ -262,12 +266,29 @@ async function queryAndSend(
   try {
     if (page !== null && (await hasNextPage(gateway.warehouse, result, query, queryContext)))
       pending.headers.push(...nextPageLink(request, fields, page));
+    if (prefersCount(request)) {
+      const total = knownTotal(result, page) ?? (await gateway.warehouse.count(query, queryContext));
+      if (total === "overloaded") throw new Overloaded("queueFull");
+      pending.headers.push("X-Total-Count", String(total), "Preference-Applied", "count=exact");
+    }
     return await respond(pending, result);
   } catch (error) {
     // Otherwise its connection and its caller's share would stay in use.
     if (result.result.kind === "stream") await result.result.stream.chunks.return();
     throw error;
   }
+}
+
+/** `Prefer: count=exact` (RFC 7240). */
+function prefersCount({ headers }: DataRequest): boolean {
+  return /(?:^|,)\s*count\s*=\s*"?exact"?\s*(?:[,;]|$)/i.test([headers.prefer ?? ""].flat().join(","));
+}
+
+/** The number of rows on all pages, where the last one of them is in memory; null elsewhere. */
+function knownTotal({ result }: QueryResult, page: Page | null): number | null {
+  if (result.kind === "stream" || result.hasMore) return null;
+  const offset = page?.offset ?? 0;
+  return offset === 0 || result.rows > 0 ? offset + result.rows : null;
 }
 
 function pendingResponse(

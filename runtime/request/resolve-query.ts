@@ -20,7 +20,6 @@ import {
 } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import { NO_FIELDS, type RawFields, type RawValue, readSingle, readList } from "./request-fields.js";
-import { ALL_ORGS } from "./keyring.js";
 import { isDate } from "../model/calendar-date.js";
 
 /** A query with its key: queries with the same key have the same result. */
@@ -32,15 +31,16 @@ export interface KeyedQuery {
 /** Options of a response besides the selected rows. */
 interface ResponseOptions {
   readonly format: RowFormat;
+  readonly bom?: true;
   readonly timeoutMs: number;
 }
 
 export function resolveQuery(
   { relation }: Endpoint,
   selection: Selection,
-  { format, timeoutMs }: ResponseOptions,
+  options: ResponseOptions,
 ): KeyedQuery {
-  const query = { relation, selection, format, timeoutMs };
+  const query = { relation, selection, ...options };
   return { query, key: queryKey(query) };
 }
 
@@ -57,6 +57,22 @@ export function resolveDefaultQuery(endpoint: Endpoint, options: ResponseOptions
   const resolved = isHttpError(selection) ? selection : resolveQuery(endpoint, selection, options);
   queries.set(key, resolved);
   return resolved;
+}
+
+/** Whether `?bom=` of a CSV asks for a byte order mark, and the other fields. An endpoint may have a parameter of that name. */
+export function readBom(
+  { parameters }: Endpoint,
+  format: RowFormat,
+  fields: RawFields,
+): Result<{ readonly isWanted: boolean; readonly fields: RawFields }> {
+  const raw = fields.get("bom");
+  const isCsv = format === "csv" || format === "spreadsheet";
+  if (raw === undefined || !isCsv || parameters.some(({ name }) => name === "bom"))
+    return { isWanted: false, fields };
+  const text = readSingle("bom", raw) ?? "false";
+  if (isHttpError(text)) return text;
+  if (text !== "true" && text !== "false") return httpError("valueNotBoolean", { name: "bom" });
+  return { isWanted: text === "true", fields: new Map([...fields].filter(([name]) => name !== "bom")) };
 }
 
 /** The fields of a body with one field per operator: `{"amount_usd": {"gte": 10}}` is `amount_usd[gte]`, as in a query string. */
@@ -236,7 +252,7 @@ function isNarrowing(condition: Condition, conditions: readonly Condition[]): bo
       return false;
     case "gt":
     case "gte":
-      return conditions.some((other) => other.column === column && isUpperBound(other));
+      return conditions.some((other) => other.column === column && UPPER_BOUNDS.has(other.operator));
     case "null":
       return value === "true";
     default:
@@ -244,9 +260,7 @@ function isNarrowing(condition: Condition, conditions: readonly Condition[]): bo
   }
 }
 
-function isUpperBound({ operator }: Condition): boolean {
-  return operator === "lt" || operator === "lte";
-}
+const UPPER_BOUNDS: ReadonlySet<Condition["operator"]> = new Set(["lt", "lte"] as const);
 
 const chosenColumns = new WeakMap<Endpoint, Map<string, readonly Column[]>>();
 
@@ -269,21 +283,6 @@ function readFields(endpoint: Endpoint, fields: RawFields): Result<readonly Colu
     known.get(key) ?? [...new Set(names)].flatMap((name) => columns.filter((column) => column.name === name));
   if (known.size < MAX_CHOICES) known.set(key, chosen);
   return chosen;
-}
-
-/** Name of the condition on the caller's organization; no parameter contains U+0000. */
-const OWN_ROWS = "\0org";
-
-/** The condition on the caller's rows; null where the caller may read all of them. */
-export function ownRows({ rows }: Endpoint, org: string | null): Result<Condition> | null {
-  if (rows === undefined || org === ALL_ORGS) return null;
-  if (org === null) return httpError("organizationRequired");
-  return { name: OWN_ROWS, column: rows.column, operator: "=", type: "string", value: org };
-}
-
-/** The error of a condition, as the caller gets it: an organization that the column cannot hold has no rows. */
-export function conditionError(error: HttpError): HttpError {
-  return error.parameter === OWN_ROWS ? httpError("organizationRequired") : error;
 }
 
 /** The largest exact integer of JSON. */

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import * as zlib from "node:zlib";
 import Negotiator from "negotiator";
 import type { Endpoint } from "../model/endpoint.js";
-import type { Page, RowFormat } from "../model/query.js";
+import type { Page, ResolvedQuery, RowFormat } from "../model/query.js";
 import type { ResultColumns, StreamEnd } from "../warehouse/warehouse.js";
 
 /** `Content-Type` of each format. */
@@ -66,8 +66,8 @@ export interface Frame {
   readonly tail: (end: Pick<StreamEnd, "returned" | "hasMore">) => string;
 }
 
-/** The frame of a format. Only JSON has an envelope. */
-export function frameOf(format: RowFormat, page: Page | null, columns: ResultColumns): Frame {
+/** The frame of a query's format. Only JSON has an envelope. */
+export function frameOf({ format, bom, selection: { page } }: ResolvedQuery, columns: ResultColumns): Frame {
   switch (format) {
     case "json":
     case "json-strings":
@@ -77,7 +77,7 @@ export function frameOf(format: RowFormat, page: Page | null, columns: ResultCol
     case "csv":
     case "spreadsheet":
       return {
-        head: `${columns.map(({ name }) => csvName(name)).join(",")}\r\n`,
+        head: `${bom ? "\ufeff" : ""}${columns.map(({ name }) => csvName(name)).join(",")}\r\n`,
         tail: ({ returned }) => (returned > 0 ? "\r\n" : ""),
       };
   }

@@ -119,7 +119,7 @@ export class ResultService {
   async #run(query: ResolvedQuery, context: QueryContext): Promise<RunResult> {
     const rows = await this.#warehouse.rows(query, context);
     if (rows === "overloaded") return rows;
-    const frame = frameOf(query.format, query.selection.page, rows.columns);
+    const frame = frameOf(query, rows.columns);
     if (rows.kind === "stream") return { kind: "stream", frame, stream: rows };
     return new BufferedResult(framed(frame, rows), rows.returned, rows.milliseconds, rows.hasMore);
   }

@@ -61,7 +61,7 @@ const PREFLIGHT = [
   "Access-Control-Allow-Methods",
   "GET, HEAD, POST, OPTIONS",
   "Access-Control-Allow-Headers",
-  "X-API-Key, Authorization, Content-Type, If-None-Match, X-Request-Id, Traceparent, Tracestate",
+  "X-API-Key, Authorization, Content-Type, If-None-Match, Prefer, X-Request-Id, Traceparent, Tracestate",
   "Access-Control-Max-Age",
   "7200",
 ];

@@ -152,6 +152,8 @@ export interface Warehouse {
    * fails, and when the result is no longer needed.
    */
   rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded">;
+  /** The number of rows that the query's filters select on all pages, within its time limit; "overloaded" as for `rows`. */
+  count(query: ResolvedQuery, context: QueryContext): Promise<number | "overloaded">;
   /**
    * The columns of a relation, cached by version. Rejects when the relation does not exist or the database fails.
    * `hasStorage`: with the storage of the last second; by default where there is a version.

@@ -106,6 +106,45 @@ describe("an endpoint with own rows", () => {
   });
 });
 
+describe("Prefer: count=exact", () => {
+  const totalOf = async (target: string, name: string, prefer = "count=exact"): Promise<unknown> => {
+    const headers = { prefer };
+    const reply = await sendRequest(url, `/v1/shop/${target}`, { key: `sk_live_${name}`, headers });
+    expect(reply.status).toBe(200);
+    return [reply.headers["x-total-count"], reply.headers["preference-applied"]];
+  };
+  const applied = (total: number) => [String(total), "count=exact"];
+
+  it("counts the rows of all pages, of the caller's organization only", async () => {
+    expect(await totalOf("pages?limit=3", "acme")).toEqual(applied(EACH));
+    expect(await totalOf("pages?limit=3&offset=5000", "acme")).toEqual(applied(EACH));
+    expect(await totalOf("pages?limit=2000&id[lte]=30", "acme")).toEqual(applied(10));
+    expect(await totalOf("envelope.csv?id[gt]=30&limit=1", "globex")).toEqual(applied(EACH - 10));
+    expect(await totalOf("pages?limit=1", "all")).toEqual(applied(3 * EACH));
+    // A streamed result, and one that is empty.
+    expect(await totalOf("whole", "acme")).toEqual(applied(EACH));
+    expect(await totalOf("whole", "upper")).toEqual(applied(0));
+  });
+
+  it("is read as RFC 7240 writes it; without it nothing is counted", async () => {
+    expect(await totalOf("pages", "acme", 'respond-async, Count="exact"; x=1')).toEqual(applied(EACH));
+    for (const other of ["count=none", "discount=exact", "count=exactly", "x"])
+      expect(await totalOf("pages", "acme", other)).toEqual([undefined, undefined]);
+  });
+});
+
+it("begins a CSV with a byte order mark where bom=true asks for one", async () => {
+  const bodyOf = async (target: string): Promise<string> => (await get(target, "acme")).text.slice(0, 3);
+  expect(await bodyOf("pages.csv?bom=true&fields=id")).toBe("\ufeffid");
+  expect(await bodyOf("whole.csv?bom=true&fields=id")).toBe("\ufeffid");
+  expect(await bodyOf("pages.csv?bom=false&fields=id")).toBe("id\r");
+  expect((await get("pages.csv?bom=true&limit=1", "acme")).headers.link).toContain("bom=true");
+  expect(statusAndBody(await get("pages.csv?bom=1", "acme"))).toEqual(
+    refusal(400, "Parameter 'bom' must be a boolean."),
+  );
+  expect((await get("pages?bom=true", "acme")).status).toBe(400);
+});
+
 /** Ids whose row belongs to an organization. */
 const REMAINDER = { acme: 0, globex: 1 } as const;
 type Org = keyof typeof REMAINDER;

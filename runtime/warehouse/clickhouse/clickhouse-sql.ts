@@ -43,8 +43,6 @@ export function selectRows(
   maxRows: number,
 ): Sql {
   const output = served.map((column) => sql`${write(column, format)} AS ${escapedIdentifier(column.name)}`);
-  const wheres = conditions.map((condition) => where(condition, columns));
-  const filter = wheres.length > 0 ? sql` WHERE ${join(wheres, " AND ")}` : EMPTY;
   const order =
     sort.length > 0
       ? sql` ORDER BY ${join(
@@ -54,7 +52,19 @@ export function selectRows(
       : EMPTY;
   const limit = maxRows === Infinity ? EMPTY : sql` LIMIT ${constant(maxRows)}`;
   const offset = page === null || page.offset === 0 ? EMPTY : sql` OFFSET ${constant(page.offset)}`;
-  return sql`SELECT ${join(output, ", ")} FROM ${escapedIdentifier(...relation)} AS s${filter}${order}${limit}${offset}`;
+  const rows = filtered(relation, columns, conditions);
+  return sql`SELECT ${join(output, ", ")} FROM ${rows}${order}${limit}${offset}`;
+}
+
+/** Selects the number of rows. */
+export function selectCount(relation: Relation, columns: ResultColumns, { conditions }: Selection): Sql {
+  return sql`SELECT toString(count()) AS total FROM ${filtered(relation, columns, conditions)}`;
+}
+
+function filtered(relation: Relation, columns: ResultColumns, conditions: readonly Condition[]): Sql {
+  const wheres = conditions.map((condition) => where(condition, columns));
+  const filter = wheres.length > 0 ? sql` WHERE ${join(wheres, " AND ")}` : EMPTY;
+  return sql`${escapedIdentifier(...relation)} AS s${filter}`;
 }
 
 /** The statement that runs a selection and prints its rows. */

@@ -26,7 +26,7 @@ import { ClickhouseConnection } from "./clickhouse-connection.js";
 import { isAccessDenied, isRefusal, isRelationChange, translated } from "./clickhouse-errors.js";
 import { columnsOf, storageOf } from "./clickhouse-relations.js";
 import { requireAtMost } from "./clickhouse-cost.js";
-import { printed, selectRows } from "./clickhouse-sql.js";
+import { printed, selectCount, selectRows } from "./clickhouse-sql.js";
 import { filterType, parseType } from "./clickhouse-values.js";
 import { RowReader } from "./row-reader.js";
 import { openStream, readAll } from "./clickhouse-stream.js";
@@ -102,9 +102,30 @@ class ClickhouseWarehouse implements Warehouse {
     return this.#relations.missing;
   }
 
-  async rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded"> {
+  rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded"> {
+    return this.#query(query, context, (columns) => this.#select(query, columns, context));
+  }
+
+  count(query: ResolvedQuery, context: QueryContext): Promise<number | "overloaded"> {
+    const { relation, selection, timeoutMs } = query;
+    return this.#query(query, context, async (columns) => {
+      const ticket = ticketOf(query, context);
+      const select = selectCount(relation, columns, selection);
+      const read = <Row>(of: Statement): Promise<readonly Row[]> =>
+        this.#read<Row>(of, ticket, context.isStillNeeded, timeoutMs || undefined);
+      const limit = this.#options.maxRowsRead[context.tier];
+      if (limit > 0) await requireAtMost(limit, select, read);
+      const [row] = await read<{ total: string }>(printed(select, "ndjson"));
+      return Number(row?.total);
+    });
+  }
+
+  async #query<T>(
+    query: ResolvedQuery,
+    context: QueryContext,
+    run: (columns: ResultColumns) => Promise<T>,
+  ): Promise<T | "overloaded"> {
     try {
-      const run = (columns: ResultColumns): Promise<Rows> => this.#select(query, columns, context);
       return await this.#relations.query(query.relation, context, run);
     } catch (error) {
       if (error instanceof Overloaded || isRefusal(error)) return "overloaded";
@@ -266,14 +287,15 @@ class ClickhouseWarehouse implements Warehouse {
     statement: Statement,
     ticket: QueryTicket = LOOK_UP,
     isStillNeeded: IsStillNeeded = () => true,
+    timeoutMs = this.#options.statementTimeoutMs,
   ): Promise<readonly Row[]> {
     const lease = await this.#queries.acquire(ticket, isStillNeeded);
     const text = await this.#holding(lease, () =>
       this.#connection.text({
         statement,
-        settings: limitSettings(ticket.tier, this.#options.statementTimeoutMs),
+        settings: limitSettings(ticket.tier, timeoutMs),
         callerId: ticket.callerId,
-        limits: { timeoutMs: this.#options.statementTimeoutMs, isStillNeeded },
+        limits: { timeoutMs, isStillNeeded },
       }),
     );
     const lines = text.split("\n").filter((line) => line !== "");

@@ -26,8 +26,8 @@ const MAX_PLANS = 200;
 /** Building a statement takes longer than the rest of a small request. By served columns, then by form of the selection. */
 const plans = new WeakMap<ResultColumns, Map<string, Plan<Selection>>>();
 
-/** How a statement returns the rows: as one text, as rows within the bounds of a buffered result, or as all rows. */
-type Use = "text" | "rows" | "each";
+/** What a statement returns: the rows as one text, within the bounds of a buffered result, or all of them; or their number. */
+type Use = "text" | "rows" | "each" | "count";
 
 /** The statement, from the plan of its form, which is all of the selection except the values. */
 function planned(
@@ -126,6 +126,18 @@ export function selectRows(relation: Relation, columns: ResultColumns, selection
 /** Selects all rows of the page as text: at most one past it if it looks ahead. */
 export function selectEach(relation: Relation, columns: ResultColumns, selection: Selection): Statement {
   return planned("each", relation, columns, selection, (parts) => textRows(parts, pageLimit(selection)));
+}
+
+/** Selects the number of rows. */
+export function selectCount(relation: Relation, columns: ResultColumns, selection: Selection): Statement {
+  const all = { ...selection, sort: [], page: null };
+  return planned(
+    "count",
+    relation,
+    columns,
+    all,
+    () => sql`SELECT count(*) FROM ${identifier(...relation)} AS s${filterAndOrder(columns, all)}`,
+  );
 }
 
 const nameOf = (i: number): Sql => identifier(`c${String(i)}`);

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import type { Relation } from "../../model/endpoint.js";
 import { describe } from "./postgres-columns.js";
-import { selectText, selectRows } from "./postgres-select.js";
+import { selectCount, selectText, selectRows } from "./postgres-select.js";
 import { relationKey, Relations, servedColumns } from "../relations.js";
 import { type Condition, queryKey, type ResolvedQuery } from "../../model/query.js";
 import {
@@ -138,12 +138,27 @@ class PostgresWarehouse implements Warehouse {
     return this.#relations.missing;
   }
 
-  async rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded"> {
+  rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded"> {
+    return this.#query(query, context, (columns) => this.#select(query, columns, context));
+  }
+
+  count(query: ResolvedQuery, context: QueryContext): Promise<number | "overloaded"> {
+    const { relation, selection } = query;
+    return this.#query(query, context, async (columns) => {
+      const [row] = await this.#run(selectCount(relation, columns, selection), query, context);
+      return Number(row?.[0]);
+    });
+  }
+
+  async #query<T>(
+    query: ResolvedQuery,
+    context: QueryContext,
+    select: (columns: ResultColumns) => Promise<T>,
+  ): Promise<T | "overloaded"> {
     try {
-      const { relation } = query;
-      const run = (columns: ResultColumns): Promise<Rows> =>
-        retryWhileLocked(this.#timeLimit(query), context, () => this.#select(query, columns, context));
-      return await this.#relations.query(relation, context, run);
+      const run = (columns: ResultColumns): Promise<T> =>
+        retryWhileLocked(this.#timeLimit(query), context, () => select(columns));
+      return await this.#relations.query(query.relation, context, run);
     } catch (error) {
       if (error instanceof Overloaded) return "overloaded";
       throw error;

@@ -60,6 +60,10 @@ class ReplicaRouter implements Warehouse {
     return this.#primary.check(conditions, columns);
   }
 
+  count(query: ResolvedQuery, context: QueryContext): Promise<number | "overloaded"> {
+    return this.#primary.count(query, context);
+  }
+
   async rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded"> {
     const tried = new Set<Replica>();
     for (;;) {
