@@ -255,7 +255,7 @@ describe("routewright keys", () => {
     const list = await keys("list");
     const [head, line = ""] = list.stdout.split("\n");
     const [id = ""] = line.split("\t");
-    expect([head, line]).toEqual(["id\ttier\tuser\torg", `${id}\ttier1\tann\tacme`]);
+    expect([head, line]).toEqual(["id\ttier\tuser\torg\texpires\tallowed", `${id}\ttier1\tann\tacme`]);
     expect(await keys("revoke", id)).toMatchObject({ code: 0, stdout: `Revoked ${id}.\n` });
     const last = await serve(folder, [], BASE);
     expect((await sendRequest(last.url, "/v1/served/fast", { key })).status).toBe(403);

@@ -87,6 +87,13 @@ describe("a server that is stopped", () => {
       { key: ID, user: "ann", org: "Acme", tier: "tier2", requests: 30, refused: 0, errors: 10 },
       { key: "none", user: "", org: "", requests: 20, refused: 20, errors: 0 },
     ]);
+    // Two lines where midnight is between the requests.
+    const again = await serve(folder, ["--only", "data"], { DATABASE_URL });
+    const { text } = await sendRequest(again.url, "/v1/system/usage", { key: KEY });
+    const { days } = JSON.parse(text) as { days: Record<string, number>[] };
+    const sum = (name: string): number => days.reduce((total, day) => total + (day[name] ?? 0), 0);
+    expect([sum("requests"), sum("errors"), sum("rows")]).toEqual([30, 10, 60]);
+    await again.stop();
   });
 
   it("has logged every request with key, route, sizes, durations and trace", async () => {
