@@ -4,6 +4,13 @@ import { httpError, type HttpError } from "./model/errors.js";
 import { isTier, RATE_WINDOW_SECONDS, TIERS } from "./model/tier.js";
 import type { UsageLine } from "./operations/usage-table.js";
 import type { Documents } from "./pages/documents.js";
+import {
+  ENDPOINT_PAGE_POLICY,
+  endpointIndex,
+  endpointPage,
+  ENDPOINTS_PATH,
+  llmsText,
+} from "./pages/endpoint-pages.js";
 import type { RefreshResult } from "./release/activate.js";
 import type { Gateway } from "./release/gateway.js";
 import type { HeldBackEndpoint } from "./release/release.js";
@@ -54,11 +61,13 @@ const HANDLERS: ReadonlyMap<string, SystemHandler> = new Map<string, SystemHandl
   ["/health", health],
   ["/openapi.json", openApi],
   [CATALOGUE_PATH, catalogue],
+  ["/llms.txt", llms],
+  [ENDPOINTS_PATH, endpointPages],
   ["/metrics", metrics],
 ]);
 
 export function isSystemPath(path: string): boolean {
-  return HANDLERS.has(path);
+  return HANDLERS.has(path) || path.startsWith(`${ENDPOINTS_PATH}/`);
 }
 
 const SYSTEM_METHODS = "GET, HEAD, OPTIONS";
@@ -71,12 +80,12 @@ export async function serveSystem(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const handler = HANDLERS.get(path);
+  const handler = HANDLERS.get(path) ?? endpointPages;
   const route: HttpRoute = {
     path,
     allowed: SYSTEM_METHODS,
     isLimited: false,
-    handle: ({ caller }) => handler?.({ gateway, service, request, caller }) ?? httpError("notFound"),
+    handle: ({ caller }) => handler({ gateway, service, request, caller }),
   };
   await serveRequest(gateway, route, request, response);
 }
@@ -116,6 +125,26 @@ async function catalogue({ service, request, caller }: Context): Promise<Reply> 
   const { result } = await service.documents.catalogue(caller.tier);
   return documentReply(result, request);
 }
+
+async function llms({ service, caller }: Context): Promise<Reply> {
+  const { body } = await service.documents.catalogue(caller.tier);
+  return { status: 200, body: llmsText(body), contentType: "text/markdown; charset=utf-8", caching: PRIVATE };
+}
+
+/** `/endpoints` and `/endpoints/v1/…` (runtime/README.md, System endpoints). */
+async function endpointPages({ service, request, caller }: Context): Promise<Reply | HttpError> {
+  const { body } = await service.documents.catalogue(caller.tier);
+  const [address = ""] = (request.url ?? "").split("?");
+  const path = address.slice(ENDPOINTS_PATH.length);
+  const endpoint = body.endpoints.find((each) => each.path === path);
+  if (path !== "" && endpoint === undefined) return httpError("notFound");
+  const html = endpoint === undefined ? endpointIndex(body) : endpointPage(body, endpoint);
+  const policy = ["Content-Security-Policy", ENDPOINT_PAGE_POLICY];
+  return { status: 200, body: html, contentType: "text/html; charset=utf-8", caching: PRIVATE, policy };
+}
+
+/** Responses carry their reader's rate limit. */
+const PRIVATE = ["Cache-Control", "private, no-cache", "Vary", "X-API-Key, Authorization"];
 
 function queryOf({ url = "/" }: IncomingMessage): URLSearchParams {
   const mark = url.indexOf("?");

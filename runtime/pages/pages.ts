@@ -99,14 +99,25 @@ function referencePage(title: string, id: string, head: string, scripts: readonl
 <title>${escapeHtml(title)}</title>
 <link rel="icon" href="data:,">
 ${head}
+${NAVIGATION_STYLE}
 </head>
 <body>
+<nav class="back" aria-label="Documentation"><a href="/explore">Explore</a> <a href="/docs">Reference</a> <a href="/redoc">Redoc</a> <a href="/openapi.json">OpenAPI</a></nav>
 ${id === "redoc" ? `<main id="${id}"></main>` : `<div id="${id}"></div>`}
 ${tags}<script type="module" src="/${id === "redoc" ? "redoc" : "docs"}/start.js"></script>
 </body>
 </html>
 `;
 }
+
+/** Both libraries draw light pages only: in dark mode their colours are turned round. */
+const NAVIGATION_STYLE = `<style>
+.back { display: flex; gap: 16px; padding: 10px 20px; font: 15px/1.4 system-ui, sans-serif; background: #fff; }
+.back a { color: #1456b8; }
+@media (prefers-color-scheme: dark) {
+  html { background: #fff; filter: invert(0.92) hue-rotate(180deg); }
+}
+</style>`;
 
 function swaggerPage(title: string): string {
   const styles = ["swagger-ui.css", "start.css"].map(
@@ -143,6 +154,7 @@ function explorerPage(title: string): string {
 <h1>${name}</h1>
 <nav aria-label="Documentation">
 <a href="/explore" aria-current="page">Explore</a>
+<a href="/endpoints">Endpoints</a>
 <a href="/docs">Reference</a>
 <a href="/openapi.json">OpenAPI</a>
 </nav>
@@ -167,6 +179,6 @@ function explorerPage(title: string): string {
 `;
 }
 
-function escapeHtml(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${String(character.charCodeAt(0))};`);
 }
