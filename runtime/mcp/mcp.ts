@@ -16,7 +16,7 @@ import {
   QueryFailure,
   type QueryReply,
   queryString,
-  type Row,
+  type ToolRow,
   rowOf,
   type RunQuery,
   summarize,
@@ -251,7 +251,7 @@ function rowsResult({ body, hasMore }: QueryReply, limit: number, offset: number
     ...(isCut && offset !== null && { next_offset: offset + fitting.length }),
   };
   const text = `${JSON.stringify(head).slice(0, -1)},"rows":[${fitting.join(",\n")}]}`;
-  return success({ ...head, rows: fitting.map(rowOf) satisfies Row[] }, text);
+  return success({ ...head, rows: fitting.map(rowOf) satisfies ToolRow[] }, text);
 }
 
 async function summarizeEndpoint(

@@ -1,5 +1,5 @@
 import type { CatalogueColumn, CatalogueEndpoint } from "../pages/catalogue-body.js";
-import { MAX_COUNTED, type Parameters } from "./tools.js";
+import { MAX_COUNTED, type ToolParameters } from "./tools.js";
 
 /** Runs an endpoint's own handler with the caller's key. The body is NDJSON. */
 export type RunQuery = (path: string, parameters: URLSearchParams, isCounted: boolean) => Promise<QueryReply>;
@@ -12,10 +12,10 @@ export interface QueryReply {
   readonly hasMore: boolean;
 }
 
-export type Row = Readonly<Record<string, unknown>>;
+export type ToolRow = Readonly<Record<string, unknown>>;
 
 export function queryString(
-  parameters: Parameters,
+  parameters: ToolParameters,
   page: Readonly<Record<string, string | number>>,
 ): URLSearchParams {
   const query = new URLSearchParams();
@@ -31,13 +31,13 @@ export function linesOf(body: string): readonly string[] {
 }
 
 /** A row as an object. Numbers of more digits than JavaScript keeps become texts. */
-export function rowOf(line: string): Row {
+export function rowOf(line: string): ToolRow {
   const exact = line.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
     token.startsWith('"') || token.replace(/e.*$/i, "").replace(/\D/g, "").length <= 15
       ? token
       : JSON.stringify(token),
   );
-  return JSON.parse(exact) as Row;
+  return JSON.parse(exact) as ToolRow;
 }
 
 export interface Summary {
@@ -56,7 +56,7 @@ export class QueryFailure extends Error {}
 export async function summarize(
   run: RunQuery,
   endpoint: CatalogueEndpoint,
-  parameters: Parameters,
+  parameters: ToolParameters,
 ): Promise<Summary> {
   const read = readerOf(run, endpoint, parameters);
   const dates = endpoint.columns.filter(isDate);
@@ -71,7 +71,7 @@ export async function summarize(
 
 type Reader = (page: Readonly<Record<string, string | number>>) => Promise<QueryReply>;
 
-function readerOf(run: RunQuery, { path }: CatalogueEndpoint, parameters: Parameters): Reader {
+function readerOf(run: RunQuery, { path }: CatalogueEndpoint, parameters: ToolParameters): Reader {
   return async (page) => {
     const reply = await run(path, queryString(parameters, page), true);
     if (reply.status === 200) return reply;
@@ -83,7 +83,7 @@ async function rowAt(
   read: Reader,
   offset: number,
   sort: Readonly<Record<string, string>> = {},
-): Promise<Row | undefined> {
+): Promise<ToolRow | undefined> {
   const { body } = await read({ ...sort, limit: 1, offset });
   return linesOf(body).map(rowOf)[0];
 }

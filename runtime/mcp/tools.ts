@@ -139,11 +139,11 @@ export interface Arguments {
   readonly path: string;
   readonly query?: string;
   readonly category?: string;
-  readonly parameters?: Parameters;
+  readonly parameters?: ToolParameters;
   readonly limit?: number;
   readonly offset?: number;
 }
 
-export type Parameters = Readonly<Record<string, Value | readonly Value[]>>;
+export type ToolParameters = Readonly<Record<string, Value | readonly Value[]>>;
 
 export type Value = string | number | boolean;
