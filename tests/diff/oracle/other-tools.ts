@@ -104,6 +104,7 @@ const OASDIFF_ONLY: Reasons = {
   "column-text-changed": `${WARNED}a text stays a text, of another length.`,
   "column-widened": `${WARNED}a JSON number stays one, in a wider range.`,
   "default-limit-raised": `${WARNED}pages get longer, within the documented limit.`,
+  "fields-added": "Columns are optional in the document only for calls that choose others.",
   "parameter-takes-list": "One value is still accepted: oasdiff misses that it is one of the alternatives.",
   "range-widened": `${WARNED}a test watches the data and does not shape it.`,
 };
