@@ -119,6 +119,49 @@ export const FILTERS: Readonly<Record<string, TestFilter>> = {
   },
 };
 
+/** SQL of a column filter's operator, and values to ask for. */
+interface ColumnFilter {
+  readonly type: string;
+  readonly values: readonly string[];
+}
+
+/** Columns that requests filter by with operators. */
+export const COLUMN_FILTERS: Readonly<Record<string, ColumnFilter>> = {
+  id: { type: "bigint", values: ["1", "150", "-3", "299", "99999999999"] },
+  amount: { type: "numeric", values: ["12.3", "12.300", "0", "-7.0", "1.23e1", "18446744073709551614.5"] },
+  wide: { type: "bigint", values: ["9007199254740993", "0", "9223372036854775807", "-9223372036854775808"] },
+  ratio: { type: "float8", values: ["0", "0.1", "-1e300", "1.5"] },
+  day: { type: "date", values: ["2024-02-29", "1970-01-01", "9999-12-31"] },
+  at: {
+    type: "timestamptz",
+    values: ["2024-02-29T23:59:59.999999Z", "2024-03-01T00:00:00+02:00", "1970-01-01T00:00:00Z"],
+  },
+  label: { type: "text", values: LABELS },
+  flag: { type: "boolean", values: ["true", "false"] },
+};
+
+const SIGNS: Readonly<Record<string, string>> = { eq: "=", ne: "<>", gt: ">", gte: ">=", lt: "<", lte: "<=" };
+
+/** What responses show as null: PostgreSQL compares it, the API does not. */
+function shownValue(column: string, type: string): string {
+  const infinities = /^(numeric|float8)$/.test(type)
+    ? "'NaN', 'Infinity', '-Infinity'"
+    : /^(date|timestamptz)$/.test(type)
+      ? "'infinity', '-infinity'"
+      : null;
+  return infinities === null
+    ? `"${column}"`
+    : `(CASE WHEN "${column}" NOT IN (${infinities}) THEN "${column}" END)`;
+}
+
+export function columnFilterSql(column: string, operator: string, values: readonly string[]): string {
+  const { type } = COLUMN_FILTERS[column] ?? { type: "text" };
+  const shown = shownValue(column, type);
+  if (operator === "null") return `(${shown} IS NULL) = ${values[0] ?? ""}`;
+  if (operator === "in") return `${shown} IN (${values.map((v) => `${quote(v)}::${type}`).join(", ")})`;
+  return `${shown} ${SIGNS[operator] ?? "="} ${quote(values[0] ?? "")}::${type}`;
+}
+
 export const LISTS: ReadonlySet<string> = new Set(["IN"]);
 export const typeOf = (operator: TestFilter["operator"]): string =>
   LISTS.has(operator) ? "string_list" : operator.endsWith("=") && operator !== "=" ? "date" : "string";
