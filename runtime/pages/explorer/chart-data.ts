@@ -61,7 +61,7 @@ export function isIdentifier(name: string, rows: readonly Row[]): boolean {
 }
 
 /** What is drawn: the state's choices where they exist, else the best ones. */
-export interface Plan {
+export interface ChartPlan {
   readonly x: string;
   readonly y: readonly string[];
   readonly series: string | null;
@@ -73,7 +73,7 @@ export interface Plan {
   readonly isAggregated: boolean;
 }
 
-export function planOf(choices: Choices, rows: readonly Row[], state: ChartState): Plan | null {
+export function planOf(choices: Choices, rows: readonly Row[], state: ChartState): ChartPlan | null {
   const { times, texts, numbers } = choices;
   const varied = [...times, ...texts].sort((a, b) => single(a, rows) - single(b, rows));
   const x = varied.find((name) => name === state.x) ?? varied[0];
@@ -133,7 +133,7 @@ export interface Pivoted {
 const TOTAL = /^(all|total|totals|overall|sum|any)$/i;
 
 /** Converts rows to one list of values per series. */
-export function pivot(rows: readonly Row[], plan: Plan): Pivoted {
+export function pivot(rows: readonly Row[], plan: ChartPlan): Pivoted {
   const { x, y, series, isTime } = plan;
   const present = rows.filter((row) => row[x] !== null && row[x] !== undefined);
   const keys = [...new Set(present.map((row) => textOf(row[x])))];

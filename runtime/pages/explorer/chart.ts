@@ -1,7 +1,15 @@
 import uPlot from "uplot";
 import type { CatalogueEndpoint } from "../catalogue-body.js";
 import type { Row } from "./api.js";
-import { type Choices, choicesOf, MAX_SERIES, pivot, type Pivoted, type Plan, planOf } from "./chart-data.js";
+import {
+  type Choices,
+  choicesOf,
+  MAX_SERIES,
+  pivot,
+  type Pivoted,
+  type ChartPlan,
+  planOf,
+} from "./chart-data.js";
 import { count, el, select, toggle } from "./dom.js";
 import { type Aggregate, AGGREGATES, type ChartState } from "./state.js";
 
@@ -26,7 +34,7 @@ export function chartOf(
 
 function controlsOf(
   { times, texts, numbers }: Choices,
-  plan: Plan,
+  plan: ChartPlan,
   state: ChartState,
   change: (state: ChartState) => void,
 ): HTMLElement {
@@ -76,7 +84,7 @@ function columnsBox(
   return el("fieldset", { class: "columns-box" }, el("legend", {}, "Y"), ...boxes);
 }
 
-function labelOf({ x, y, series, kind, aggregate, isAggregated }: Plan, data: Pivoted): string {
+function labelOf({ x, y, series, kind, aggregate, isAggregated }: ChartPlan, data: Pivoted): string {
   const what = `${isAggregated ? `${aggregate} of ` : ""}${y.join(", ")} by ${x}`;
   const split = series === null ? "" : `, split by ${series}`;
   const points = count(data.x.length, "point");
@@ -84,7 +92,10 @@ function labelOf({ x, y, series, kind, aggregate, isAggregated }: Plan, data: Pi
 }
 
 /** What the picture does not say by itself. */
-function notesOf({ series, aggregate, isAggregated }: Plan, { leftOut, totals }: Pivoted): readonly string[] {
+function notesOf(
+  { series, aggregate, isAggregated }: ChartPlan,
+  { leftOut, totals }: Pivoted,
+): readonly string[] {
   const notes = [
     isAggregated && `Several rows share a point: ${NAMES[aggregate]} is drawn.`,
     leftOut > 0 &&
@@ -102,14 +113,14 @@ const NAMES: Readonly<Record<Aggregate, string>> = {
 };
 
 /** Stacks areas and bars of several series, unless a value is negative. */
-function stacked(lines: Pivoted["lines"], kind: Plan["kind"]): readonly (readonly (number | null)[])[] {
+function stacked(lines: Pivoted["lines"], kind: ChartPlan["kind"]): readonly (readonly (number | null)[])[] {
   const isNegative = lines.some(({ values }) => values.some((value) => (value ?? 0) < 0));
   if (kind === "line" || isNegative) return lines.map(({ values }) => values);
   const sums = lines[0]?.values.map(() => 0) ?? [];
   return lines.map(({ values }) => values.map((value, i) => (sums[i] = (sums[i] ?? 0) + (value ?? 0))));
 }
 
-function draw(plot: HTMLElement, data: Pivoted, { kind, y }: Plan): void {
+function draw(plot: HTMLElement, data: Pivoted, { kind, y }: ChartPlan): void {
   const style = getComputedStyle(document.documentElement);
   const color = (name: string): string => style.getPropertyValue(name).trim();
   const values = stacked(data.lines, kind);
@@ -178,7 +189,7 @@ const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFracti
 function seriesOf(
   data: Pivoted,
   line: number,
-  kind: Plan["kind"],
+  kind: ChartPlan["kind"],
   color: (name: string) => string,
 ): uPlot.Series {
   const stroke = color(`--series-${String(line + 1)}`);
