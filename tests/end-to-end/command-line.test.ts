@@ -125,7 +125,7 @@ describe("routewright serve that cannot start", () => {
 
   it.each([
     [0, "run `npx routewright generate`"],
-    [2, "run `npm install @routewright/runtime@latest`"],
+    [3, "run `npm install @routewright/runtime@latest`"],
   ])(
     "because another version of Routewright wrote the folder says what to run: schema %s",
     async (version, remedy) => {
@@ -134,7 +134,7 @@ describe("routewright serve that cannot start", () => {
       const text = readFileSync(file, "utf8");
       writeFileSync(file, text.replace('"schemaVersion": 1', `"schemaVersion": ${String(version)}`));
       expect(await fails(folder, [], {})).toBe(
-        `error: generated has schema ${String(version)}, this @routewright/runtime reads 1: ${remedy}.\n`,
+        `error: generated has schema ${String(version)}, this @routewright/runtime reads 1 and 2: ${remedy}.\n`,
       );
     },
   );

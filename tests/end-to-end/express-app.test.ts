@@ -149,7 +149,7 @@ describe("a generated handler in an Express app", () => {
   });
 
   it.each([
-    ["{ schema: 1 }", "{ schema: 2 }", "schema 2", "run `npm install @routewright/runtime@latest`"],
+    ["{ schema: 1 }", "{ schema: 3 }", "schema 3", "run `npm install @routewright/runtime@latest`"],
     ["{ schema: 1 }", "{ schema: 0 }", "schema 0", "run `npx routewright generate`"],
     ["{ schema: 1 }", "", "no schema version", "run `npx routewright generate`"],
   ])(
@@ -158,7 +158,7 @@ describe("a generated handler in an Express app", () => {
       const { script, ...module } = modules.find(({ file }) => file === "bridges/volume.last_7d.ts")!;
       expect(script).toContain(own);
       expect(() => evaluateModule({ ...module, script: script.replace(own, other) })).toThrow(
-        `The generated handlers of /v1/bridges/volume/last_7d have ${found}, this @routewright/runtime reads 1: ${remedy}.`,
+        `The generated handlers of /v1/bridges/volume/last_7d have ${found}, this @routewright/runtime reads 1 and 2: ${remedy}.`,
       );
     },
   );

@@ -158,12 +158,12 @@ describe("the packed packages in an empty repository", () => {
   it("say what to run when a handler is of another version than the runtime", async () => {
     const file = join(repository, "dist/generated/routes/bridges/volume.last_7d.js");
     const compiled = readFileSync(file, "utf8");
-    writeFileSync(file, compiled.replace("{ schema: 1 }", "{ schema: 2 }"));
+    writeFileSync(file, compiled.replace("{ schema: 1 }", "{ schema: 3 }"));
     const app = run(process.execPath, ["dist/app.js"], { cwd: repository, env });
     await expect(app).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringContaining(
-        "The generated handlers of /v1/bridges/volume/last_7d have schema 2, this @routewright/runtime reads 1: run `npm install @routewright/runtime@latest`.",
+        "The generated handlers of /v1/bridges/volume/last_7d have schema 3, this @routewright/runtime reads 1 and 2: run `npm install @routewright/runtime@latest`.",
       ),
     });
     writeFileSync(file, compiled);

@@ -80,7 +80,7 @@ function setLevel(selector: string, level: number): void {
 }
 
 /** With more operations all tags are collapsed, which shortens the page. */
-const OPEN_UP_TO = 40;
+const OPEN_UP_TO = 60;
 
 /** Parts outside Swagger UI's main element. */
 const LANDMARKS = [
