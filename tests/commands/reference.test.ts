@@ -10,7 +10,7 @@ const README = readFileSync(fileURLToPath(new URL("../../generator/README.md", i
 
 /** First cells of the table rows in a section, without their code marks. */
 function firstCells(section: string): string[] {
-  const text = README.split(/^## /m).find((part) => part.startsWith(`${section}\n`)) ?? "";
+  const text = README.split(/^##+ /m).find((part) => part.startsWith(`${section}\n`)) ?? "";
   return [...text.matchAll(/^\| `([^`]+)`/gm)].map(([, cell = ""]) => cell);
 }
 
@@ -38,7 +38,7 @@ it("the table of the config file lists every key, with its flag and variables, a
   const folder = ownFolder();
   const settings = JSON.parse(routewright(folder, ["config", "--json"]).out) as object;
   expect(firstCells("Config file")).toEqual(Object.keys(settings));
-  const text = README.split(/^## /m).find((part) => part.startsWith("Config file\n")) ?? "";
+  const text = README.split(/^##+ /m).find((part) => part.startsWith("Config file\n")) ?? "";
   for (const [, key = "", names = ""] of text.matchAll(/^\| `([^`]+)`(?:[^|]*\|){3}([^|]*)\|/gm)) {
     for (const [, name = ""] of names.matchAll(/`(\w+)`/g)) {
       const value = key === "defaultTier" ? "tier2" : "https://example.org/x";

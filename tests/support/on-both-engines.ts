@@ -58,6 +58,7 @@ export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
   [dataApi("rate-limits")]: BEFORE_A_QUERY,
   [dataApi("schemathesis")]:
     "reads the OpenAPI document; properties.test.ts sends random requests to both engines",
+  [dataApi("tokens")]: BEFORE_A_QUERY,
   [dataApi("typed-filters")]: TYPES,
   [dataApi("values")]: TYPES,
   [hostile("crowds")]: BEFORE_A_QUERY,
