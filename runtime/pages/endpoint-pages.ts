@@ -1,6 +1,6 @@
 import { TIER_NAMES } from "../model/tier.js";
 import type { CatalogueBody, CatalogueEndpoint } from "./catalogue-body.js";
-import { escapeHtml } from "./pages.js";
+import { escapeHtml, htmlDocument } from "./pages.js";
 
 /** Index of the server-rendered pages; `/endpoints/v1/…` is the page of an endpoint. */
 export const ENDPOINTS_PATH = "/endpoints";
@@ -96,30 +96,20 @@ function table(names: readonly string[], rows: readonly (readonly string[])[]): 
 }
 
 function page(title: string, description: string, main: string, heading = title): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
-<link rel="icon" href="data:,">
-<meta name="description" content="${escapeHtml(description.slice(0, 300))}">
-<style>
+  const about = `<meta name="description" content="${escapeHtml(description.slice(0, 300))}">`;
+  const body = `<nav aria-label="Documentation"><a href="/explore">Explore</a> <a href="${ENDPOINTS_PATH}">Endpoints</a> <a href="/docs">Reference</a> <a href="/openapi.json">OpenAPI</a></nav>
+<main>
+<h1>${escapeHtml(heading)}</h1>
+${main}
+</main>`;
+  return htmlDocument(title, `${about}\n${STYLE}`, body);
+}
+
+const STYLE = `<style>
 :root { color-scheme: light dark; }
 html { background: Canvas; color: CanvasText; }
 body { max-width: 60rem; margin: 0 auto; padding: 1rem; font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 .wide, pre { overflow-x: auto; }
 table { border-collapse: collapse; }
 th, td { padding: 4px 12px 4px 0; text-align: left; vertical-align: top; overflow-wrap: normal; }
-</style>
-</head>
-<body>
-<nav aria-label="Documentation"><a href="/explore">Explore</a> <a href="${ENDPOINTS_PATH}">Endpoints</a> <a href="/docs">Reference</a> <a href="/openapi.json">OpenAPI</a></nav>
-<main>
-<h1>${escapeHtml(heading)}</h1>
-${main}
-</main>
-</body>
-</html>
-`;
-}
+</style>`;

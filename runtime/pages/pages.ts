@@ -91,6 +91,17 @@ const setPolicy: RequestHandler = (_request, response, next) => {
 /** `head` and `scripts` are trusted HTML; the title is text. */
 function referencePage(title: string, id: string, head: string, scripts: readonly string[]): string {
   const tags = scripts.map((src) => `<script src="${src}"></script>\n`).join("");
+  return htmlDocument(
+    title,
+    `${head}\n${NAVIGATION_STYLE}`,
+    `<nav class="back" aria-label="Documentation"><a href="/explore">Explore</a> <a href="/docs">Reference</a> <a href="/redoc">Redoc</a> <a href="/openapi.json">OpenAPI</a></nav>
+${id === "redoc" ? `<main id="${id}"></main>` : `<div id="${id}"></div>`}
+${tags}<script type="module" src="/${id === "redoc" ? "redoc" : "docs"}/start.js"></script>`,
+  );
+}
+
+/** `head` and `body` are trusted HTML; the title is text. */
+export function htmlDocument(title: string, head: string, body: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -99,18 +110,15 @@ function referencePage(title: string, id: string, head: string, scripts: readonl
 <title>${escapeHtml(title)}</title>
 <link rel="icon" href="data:,">
 ${head}
-${NAVIGATION_STYLE}
 </head>
 <body>
-<nav class="back" aria-label="Documentation"><a href="/explore">Explore</a> <a href="/docs">Reference</a> <a href="/redoc">Redoc</a> <a href="/openapi.json">OpenAPI</a></nav>
-${id === "redoc" ? `<main id="${id}"></main>` : `<div id="${id}"></div>`}
-${tags}<script type="module" src="/${id === "redoc" ? "redoc" : "docs"}/start.js"></script>
+${body}
 </body>
 </html>
 `;
 }
 
-/** Both libraries draw light pages only: in dark mode their colours are turned round. */
+/** Both libraries draw light pages only: in dark mode their colours are inverted. */
 const NAVIGATION_STYLE = `<style>
 .back { display: flex; gap: 16px; padding: 10px 20px; font: 15px/1.4 system-ui, sans-serif; background: #fff; }
 .back a { color: #1456b8; }

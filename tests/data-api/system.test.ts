@@ -72,7 +72,7 @@ describe("the system's endpoints", () => {
 });
 
 describe("the caller's limits and use", () => {
-  it("are told to a key and to a caller without one, and count as a request", async () => {
+  it("are in the answer to a key and to a caller without one, and count as a request", async () => {
     const { url: own } = await serveOrders({ STATEMENT_TIMEOUT_MS: "tier0=5000,tier1=0" });
     const read = async (key?: string): Promise<unknown> =>
       JSON.parse((await sendRequest(own, "/v1/system/usage", key === undefined ? {} : { key })).text);

@@ -128,7 +128,7 @@ describe("an MCP client", () => {
     expect((await query({})).isError).toBe(false);
   });
 
-  it("asks in plain words, and is told what to try where nothing fits", async () => {
+  it("finds endpoints for a plain question, and suggests other words where nothing fits", async () => {
     const client = await connect();
     const search = async (query: string, more = {}) =>
       JSON.parse((await call(client, "search_endpoints", { query, ...more })).text) as object;
