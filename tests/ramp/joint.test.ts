@@ -30,10 +30,9 @@ import {
 const INTENTS = Number(process.env["JOINT_INTENTS"] ?? 60);
 const KILLS = Number(process.env["JOINT_KILLS"] ?? 2);
 const PATIENCE_MS = 60_000 + INTENTS * 100;
-/** Requests under way for the tenants of a provider. */
-const CLIENTS = 8;
-/** Time between two intents of the good provider's tenants: far below what the machine can do, so that its queues are not measured. */
+/** Time between two intents of the good provider's tenants, and of the others: below what the machine can do, so that its queues are not measured. */
 const PACE_MS = 300;
+const SIDE_PACE_MS = 600;
 /** Shorter than the time limit of a call, and far longer than the others' answers. */
 const SLOW_MS = 500;
 
@@ -123,28 +122,17 @@ async function createOne({ auth }: Tenant, { body, mode }: Order): Promise<strin
   return id;
 }
 
-/** Creates intents, a few at a time. */
+/** Creates intents at a fixed pace, however long each takes. */
 async function create(
   tenants: readonly Tenant[],
   count: number,
+  paceMs: number,
   orderOf: (n: number) => Order,
 ): Promise<string[]> {
-  const ids: string[] = [];
-  let next = 0;
-  const client = async (): Promise<void> => {
-    for (let n = next++; n < count; n = next++)
-      ids.push(await createOne(tenants[n % tenants.length] as Tenant, orderOf(n)));
-  };
-  await Promise.all(Array.from({ length: CLIENTS }, client));
-  return ids;
-}
-
-/** Creates good intents at a fixed pace, however long each takes. */
-async function createPaced(tenants: readonly Tenant[], count: number): Promise<string[]> {
   const started: Promise<string>[] = [];
   for (let n = 0; n < count; n++) {
-    started.push(createOne(tenants[n % tenants.length] as Tenant, inMode(GOOD)));
-    await new Promise((resolve) => setTimeout(resolve, PACE_MS));
+    started.push(createOne(tenants[n % tenants.length] as Tenant, orderOf(n)));
+    await new Promise((resolve) => setTimeout(resolve, paceMs));
   }
   return Promise.all(started);
 }
@@ -158,6 +146,7 @@ const inMode = (mode: string): Order => ({
   mode,
   body: onramp({ src: CONFORMING, srcAmount: amountOf(mode), autoExecute: true }),
 });
+const wellBehaved = (): Order => inMode(GOOD);
 const inAllModes = (n: number): Order => inMode(WAYS[n % WAYS.length] ?? GOOD);
 const byCard = (): Order => ({ mode: null, body: cardOnramp() });
 
@@ -213,16 +202,19 @@ it(
     slow.status = frozen.status = "SUCCESS";
 
     const share = (part: number): number => Math.max(Math.round(INTENTS * part), 8);
-    const quiet = await createPaced(good, share(0.1));
+    const quiet = await create(good, share(0.1), PACE_MS, wellBehaved);
     await noneOpen(quiet);
     await report("quiet", quiet);
-    const sides = [create([ofFrozen], share(0.15), byCard), create([ofSlow], share(0.15), byCard)];
-    const misbehave = create(bad, share(0.4), inAllModes);
-    const beside = await createPaced(good, share(0.1));
+    const sides = [
+      create([ofFrozen], share(0.15), SIDE_PACE_MS, byCard),
+      create([ofSlow], share(0.15), SIDE_PACE_MS, byCard),
+    ];
+    const misbehave = create(bad, share(0.4), PACE_MS, inAllModes);
+    const beside = await create(good, share(0.1), PACE_MS, wellBehaved);
     await noneOpen(beside);
     await report("beside a misbehaving, a frozen and a slow provider", beside);
     const killing = kill(KILLS);
-    const killed = await createPaced(good, share(0.1));
+    const killed = await create(good, share(0.1), PACE_MS, wellBehaved);
     const others = (await Promise.all([...sides, misbehave])).flat();
     await killing;
     thaw();
