@@ -116,24 +116,24 @@ async function health({ gateway, service }: Context): Promise<Reply> {
 async function openApi({ service, request, caller }: Context): Promise<Reply | HttpError> {
   const tier = queryOf(request).get("tier")?.trim() ?? "";
   if (tier !== "" && !isTier(tier)) return httpError("unknownTier", { names: TIERS.join(", ") });
-  const document = await service.documents.openApi(caller.tier, tier === "" ? null : tier);
+  const document = await service.documents.openApi(caller, tier === "" ? null : tier);
   return documentReply(document, request);
 }
 
 /** The endpoints (runtime/README.md, Catalogue). What it lists depends on the key: no shared caching. */
 async function catalogue({ service, request, caller }: Context): Promise<Reply> {
-  const { result } = await service.documents.catalogue(caller.tier);
+  const { result } = await service.documents.catalogue(caller);
   return documentReply(result, request);
 }
 
 async function llms({ service, caller }: Context): Promise<Reply> {
-  const { body } = await service.documents.catalogue(caller.tier);
+  const { body } = await service.documents.catalogue(caller);
   return { status: 200, body: llmsText(body), contentType: "text/markdown; charset=utf-8", caching: PRIVATE };
 }
 
 /** `/endpoints` and `/endpoints/v1/…` (runtime/README.md, System endpoints). */
 async function endpointPages({ service, request, caller }: Context): Promise<Reply | HttpError> {
-  const { body } = await service.documents.catalogue(caller.tier);
+  const { body } = await service.documents.catalogue(caller);
   const [address = ""] = (request.url ?? "").split("?");
   const path = address.slice(ENDPOINTS_PATH.length);
   const endpoint = body.endpoints.find((each) => each.path === path);

@@ -68,8 +68,8 @@ async function answerMessage(
 ): Promise<Sent> {
   setHeaders(response, [...headers, ...COMMON_HEADERS, ...NO_STORE]);
   const mcpCaller: McpCaller = {
-    catalogue: (await documents.catalogue(caller.tier)).callable,
-    search: () => documents.search(caller.tier),
+    catalogue: (await documents.catalogue(caller)).callable,
+    search: () => documents.search(caller),
     query: (path, parameters, isCounted) => queryInProcess(run, request, path, parameters, isCounted),
   };
   await answerMcp(mcpCaller, request, response, json);

@@ -1,5 +1,5 @@
 import type { Parameter } from "../model/endpoint.js";
-import type { Tier } from "../model/tier.js";
+import { allows, type Tier, TIER_NAMES } from "../model/tier.js";
 
 /** Whether callers see every endpoint, or only those that they may call (`CATALOGUE`). */
 export type CatalogueScope = "public" | "allowed";
@@ -29,7 +29,7 @@ export interface CatalogueEndpoint {
   readonly granularity: string | null;
   readonly window: string | null;
   readonly tier: Tier;
-  /** Whether the caller's tier may call it. Of others neither examples, builds nor tests are listed. */
+  /** Whether the caller may call it. Of others neither examples, builds nor tests are listed. */
   readonly callable: boolean;
   readonly description: string;
   /** Further words for which the search finds it. */
@@ -60,6 +60,15 @@ export interface CatalogueEndpoint {
   readonly last_build: Build | null;
   /** Null where the model has no tests. */
   readonly tests: TestSummary | null;
+}
+
+/** Why a caller of tier `held` may not call an endpoint; null when it may. */
+export function lockOf(
+  { callable, tier }: Pick<CatalogueEndpoint, "callable" | "tier">,
+  held: Tier,
+): string | null {
+  if (callable) return null;
+  return allows(held, tier) ? "not for this key" : `needs ${TIER_NAMES[tier]}`;
 }
 
 export interface CatalogueColumn {

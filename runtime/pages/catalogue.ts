@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { operatorsOf } from "../model/column-filters.js";
 import type { Endpoint } from "../model/endpoint.js";
-import { allows, type Tier, TIERS } from "../model/tier.js";
+import { type Access, allows, mayCall, type Tier, TIERS } from "../model/tier.js";
 import type {
   Build,
   CatalogueBody,
@@ -46,9 +46,9 @@ interface TestResult {
   readonly failures: number | null;
 }
 
-/** The catalogue for callers of a tier, as an object and as JSON. */
-export async function catalogueFor(source: CatalogueSource, tier: Tier) {
-  const body = await catalogueBody(source, tier);
+/** The catalogue for a caller, as an object and as JSON. */
+export async function catalogueFor(source: CatalogueSource, caller: Access) {
+  const body = await catalogueBody(source, caller);
   const { endpoints, lineage, ...rest } = body;
   const listOf = async (items: readonly object[]): Promise<string> =>
     `[${(await mapInSlices(items, (item) => JSON.stringify(item))).join(",")}]`;
@@ -56,16 +56,18 @@ export async function catalogueFor(source: CatalogueSource, tier: Tier) {
   return { body, text: `${JSON.stringify(rest).slice(0, -1)},${lists}}` };
 }
 
-async function catalogueBody(source: CatalogueSource, tier: Tier): Promise<CatalogueBody> {
+async function catalogueBody(source: CatalogueSource, caller: Access): Promise<CatalogueBody> {
+  const { tier } = caller;
+  const isCallable = (endpoint: Endpoint): boolean => mayCall(caller, endpoint.path, endpoint.tier);
   const file = await readCatalogue(source.catalogue);
   const records = new Map(file.endpoints?.map((record) => [record.path, record]));
   await setImmediate();
   const lineage = (parseObject(source.lineage) as LineageFile).nodes ?? {};
   const all = [...source.endpoints];
-  const visible = source.scope === "public" ? all : all.filter((endpoint) => allows(tier, endpoint.tier));
+  const visible = source.scope === "public" ? all : all.filter(isCallable);
   const endpoints = await mapInSlices(visible, (endpoint) => {
     const record = records.get(endpoint.path);
-    return allows(tier, endpoint.tier)
+    return isCallable(endpoint)
       ? endpointOf(endpoint, record, lineage, source.results)
       : withoutData(endpointOf(endpoint, record, {}, NO_RESULTS));
   });
@@ -91,7 +93,7 @@ async function catalogueBody(source: CatalogueSource, tier: Tier): Promise<Catal
 
 const NO_RESULTS: DbtResults = { buildOf: () => null, testRun: () => null, dataAsOf: () => null };
 
-/** What a caller below the endpoint's tier may see. */
+/** What a caller may see of an endpoint that it may not call. */
 function withoutData(endpoint: CatalogueEndpoint): CatalogueEndpoint {
   const columns = endpoint.columns.map((column) => ({ ...column, example: undefined }));
   return { ...endpoint, callable: false, columns };

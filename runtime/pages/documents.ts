@@ -1,8 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
+import { LRUCache } from "lru-cache";
 import { callablePart, catalogueFor, type CatalogueSource } from "./catalogue.js";
 import type { CatalogueBody, CatalogueScope } from "./catalogue-body.js";
-import { allows, type Tier } from "../model/tier.js";
+import { type Access, allows, type Tier } from "../model/tier.js";
 import { BufferedResult } from "../response/buffered-result.js";
 import type { BuildRecords } from "../warehouse/data-versions.js";
 import type { OpenApiJob, OpenApiResult } from "./openapi-thread.js";
@@ -23,16 +24,21 @@ interface CatalogueDocument {
   readonly result: BufferedResult;
 }
 
-/** Documents that describe the active release. Each is rendered once per release and tier, at its first request. */
+/** Callers of different access whose documents are kept: the tiers, and keys with lists of their own. */
+const MAX_KEPT = 32;
+
+const cacheOf = <T>() => new LRUCache<string, CachedDocument<T>>({ max: MAX_KEPT });
+
+/** Documents that describe the active release. Each is rendered once per release and access, at its first request. */
 export class Documents {
   readonly #title: string;
   readonly #active: ActiveRelease;
   readonly #builds: BuildRecords;
   readonly #lineageTier: Tier | null;
   readonly #scope: CatalogueScope;
-  readonly #openApi = new Map<Tier | null, CachedDocument<BufferedResult>>();
-  readonly #searches = new Map<Tier, CachedDocument<Search>>();
-  readonly #catalogues = new Map<Tier, CachedDocument<CatalogueDocument>>();
+  readonly #openApi = cacheOf<BufferedResult>();
+  readonly #searches = cacheOf<Search>();
+  readonly #catalogues = cacheOf<CatalogueDocument>();
 
   constructor(
     title: string,
@@ -50,21 +56,22 @@ export class Documents {
   /**
    * The OpenAPI document for a caller; with `only`, the endpoints that this tier may call, and the caller may see.
    */
-  openApi(caller: Tier, only: Tier | null): Promise<BufferedResult> {
+  openApi({ tier, allowed }: Access, only: Tier | null): Promise<BufferedResult> {
     const isPublic = this.#scope === "public";
-    const tier = isPublic ? only : only !== null && allows(caller, only) ? only : caller;
-    return this.#cached(this.#openApi, tier, "", async ({ openApi }) => {
-      const { text, tag } = await inThread({ openApi, tier });
+    const seen = only !== null && (isPublic || allows(tier, only)) ? only : isPublic ? null : tier;
+    const access = seen === null ? null : { tier: seen, allowed: isPublic ? null : allowed };
+    return this.#cached(this.#openApi, access, "", async ({ openApi }) => {
+      const { text, tag } = await inThread({ openApi, access });
       const body = text ?? openApi;
       return new BufferedResult(Buffer.from(body.buffer, body.byteOffset, body.length), 0, 0, false, tag);
     });
   }
 
-  /** The catalogue for callers of a tier. */
-  catalogue(tier: Tier): Promise<CatalogueDocument> {
+  /** The catalogue for a caller. */
+  catalogue(caller: Access): Promise<CatalogueDocument> {
     const builds = this.#builds;
     const results = `${String(builds.changes)} ${String(builds.testChanges)}`;
-    return this.#cached(this.#catalogues, tier, results, async ({ endpoints, documentation }) => {
+    return this.#cached(this.#catalogues, caller, results, async ({ endpoints, documentation }) => {
       const source = {
         title: this.#title,
         endpoints: [...endpoints.values()].map(({ spec }) => spec),
@@ -73,15 +80,15 @@ export class Documents {
         lineageTier: this.#lineageTier,
         scope: this.#scope,
       };
-      const { body, text } = await catalogueFor(source, tier);
+      const { body, text } = await catalogueFor(source, caller);
       return { body, callable: callablePart(body), result: new BufferedResult(text, 0, 0) };
     });
   }
 
-  /** The search over the endpoints that a tier may call. Builds and tests do not change it. */
-  search(tier: Tier): Promise<Search> {
-    return this.#cached(this.#searches, tier, "", async () => {
-      const { callable } = await this.catalogue(tier);
+  /** The search over the endpoints that a caller may call. Builds and tests do not change it. */
+  search(caller: Access): Promise<Search> {
+    return this.#cached(this.#searches, caller, "", async () => {
+      const { callable } = await this.catalogue(caller);
       const search = new Search(callable.endpoints);
       // Other requests run between the pieces.
       while (search.prepare()) await setImmediate();
@@ -89,13 +96,14 @@ export class Documents {
     });
   }
 
-  #cached<Key, T>(
-    cache: Map<Key, CachedDocument<T>>,
-    key: Key,
+  #cached<T>(
+    cache: LRUCache<string, CachedDocument<T>>,
+    access: Access | null,
     results: string,
     make: (release: LoadedRelease) => Promise<T>,
   ): Promise<T> {
     const release = this.#active.current;
+    const key = access === null ? "" : JSON.stringify([access.tier, access.allowed]);
     const known = cache.get(key);
     if (known?.release === release && known.results === results) return known.value;
     const value = make(release);

@@ -1,5 +1,5 @@
-import { TIER_NAMES } from "../model/tier.js";
-import type { CatalogueBody, CatalogueEndpoint } from "./catalogue-body.js";
+import { allows, type Tier, TIER_NAMES } from "../model/tier.js";
+import { type CatalogueBody, type CatalogueEndpoint, lockOf } from "./catalogue-body.js";
 import { escapeHtml, htmlDocument } from "./pages.js";
 
 /** Index of the server-rendered pages; `/endpoints/v1/…` is the page of an endpoint. */
@@ -15,7 +15,7 @@ export function llmsText(body: CatalogueBody): string {
     const about = Object.hasOwn(body.categories, category) ? `${oneLine(body.categories[category])}\n\n` : "";
     const links = endpoints.map(
       ({ path, description, ...rest }) =>
-        `- [${path}](${ENDPOINTS_PATH}${path}): ${oneLine(description)}${lockOf(rest)}`,
+        `- [${path}](${ENDPOINTS_PATH}${path}): ${oneLine(description)}${lockNote(rest, body.tier)}`,
     );
     return `## ${oneLine(category)}\n\n${about}${links.join("\n")}\n`;
   });
@@ -34,7 +34,7 @@ export function endpointIndex(body: CatalogueBody): string {
   const groups = groupsOf(body).map(([category, endpoints]) => {
     const items = endpoints.map(
       ({ path, description, ...rest }) =>
-        `<li><a href="${escapeHtml(ENDPOINTS_PATH + path)}">${escapeHtml(path)}</a> ${escapeHtml(oneLine(description))}${lockOf(rest)}</li>`,
+        `<li><a href="${escapeHtml(ENDPOINTS_PATH + path)}">${escapeHtml(path)}</a> ${escapeHtml(oneLine(description))}${lockNote(rest, body.tier)}</li>`,
     );
     return `<h2>${escapeHtml(category)}</h2>\n<ul>\n${items.join("\n")}\n</ul>`;
   });
@@ -57,9 +57,10 @@ export function endpointPage(body: CatalogueBody, endpoint: CatalogueEndpoint): 
   const examples = columns.flatMap(({ name, example }) => (example === undefined ? [] : [[name, example]]));
   const sample =
     callable && examples.length > 0 ? JSON.stringify(Object.fromEntries(examples), null, 2) : null;
+  const isLocked = !allows(body.tier, tier);
   const parts = [
     `<p>${escapeHtml(description)}</p>`,
-    `<p>${TIER_NAMES[tier]} (${tier})${callable ? "" : ": needs a key of this tier"}. <a href="/explore?endpoint=${escapeHtml(encodeURIComponent(path))}">Open in the explorer</a></p>`,
+    `<p>${TIER_NAMES[tier]} (${tier})${isLocked ? ": needs a key of this tier" : callable ? "" : ": not for this key"}. <a href="/explore?endpoint=${escapeHtml(encodeURIComponent(path))}">Open in the explorer</a></p>`,
     `<h2>Columns</h2>${table(["Column", "Type", "Description"], rows)}`,
     filters.length > 0
       ? `<h2>Parameters</h2>${table(["Parameter", "Compares", "Description"], filters)}`
@@ -81,8 +82,9 @@ function groupsOf({
   return [...groups];
 }
 
-function lockOf({ callable, tier }: Pick<CatalogueEndpoint, "callable" | "tier">): string {
-  return callable ? "" : ` (needs ${TIER_NAMES[tier]})`;
+function lockNote(endpoint: Pick<CatalogueEndpoint, "callable" | "tier">, held: Tier): string {
+  const lock = lockOf(endpoint, held);
+  return lock === null ? "" : ` (${lock})`;
 }
 
 function oneLine(text = ""): string {

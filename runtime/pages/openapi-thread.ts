@@ -1,23 +1,23 @@
 /** Entry of the thread that prepares the OpenAPI document (`Documents`). */
 import { parentPort, workerData } from "node:worker_threads";
-import { type Tier, allows, isTier } from "../model/tier.js";
+import { type Access, isTier, mayCall } from "../model/tier.js";
 import { entityTag } from "../response/entity-tag.js";
 
 export interface OpenApiJob {
   readonly openApi: Uint8Array;
-  /** Null: the whole document. */
-  readonly tier: Tier | null;
+  /** Whose endpoints are kept; null: the whole document. */
+  readonly access: Access | null;
 }
 
 export interface OpenApiResult {
-  /** The tier's part; null: the document as it is. */
+  /** The caller's part; null: the document as it is. */
   readonly text: Uint8Array | null;
   readonly tag: string;
 }
 
-const { openApi, tier } = workerData as OpenApiJob;
+const { openApi, access } = workerData as OpenApiJob;
 const bytes = Buffer.from(openApi.buffer, openApi.byteOffset, openApi.length);
-const text = tier === null ? null : new TextEncoder().encode(openApiForTier(bytes.toString(), tier));
+const text = access === null ? null : new TextEncoder().encode(openApiFor(bytes.toString(), access));
 const tag = entityTag(text === null ? bytes : Buffer.from(text.buffer));
 const result: OpenApiResult = { text, tag };
 parentPort?.postMessage(result, text === null ? [] : [text.buffer]);
@@ -34,14 +34,15 @@ type PathItem = Readonly<Record<string, Operation>>;
 interface Operation {
   readonly tags: readonly string[];
   readonly "x-tier"?: unknown;
+  readonly "x-dbt-model"?: unknown;
 }
 
-/** The document with only the operations that a caller of this tier may call, and the components that they use. */
-function openApiForTier(text: string, tier: Tier): string {
+/** The document with only the operations that a caller may call, and the components that they use. */
+function openApiFor(text: string, access: Access): string {
   const document = JSON.parse(text) as OpenApi;
   const paths = Object.fromEntries(
     Object.entries(document.paths).flatMap(([path, item]) => {
-      const kept = Object.entries(item).filter(([, operation]) => isOpen(operation, tier));
+      const kept = Object.entries(item).filter(([, operation]) => isOpen(access, path, operation));
       return kept.length === 0 ? [] : [[path, Object.fromEntries(kept)]];
     }),
   );
@@ -61,9 +62,11 @@ function openApiForTier(text: string, tier: Tier): string {
   return `${JSON.stringify({ ...filtered, components: usedComponents(paths, document.components) }, null, 2)}\n`;
 }
 
-function isOpen(operation: Operation, tier: Tier): boolean {
+/** Documents and the state of the service are open to every caller. */
+function isOpen(access: Access, path: string, operation: Operation): boolean {
   const required = operation["x-tier"];
-  return isTier(required) && allows(tier, required);
+  if (!isTier(required)) return false;
+  return mayCall(access, path, required) || (required === "tier0" && operation["x-dbt-model"] === undefined);
 }
 
 /** The components that the paths refer to, directly or through others; security schemes are referred to by name. */

@@ -1,4 +1,4 @@
-import { allows, type PerTier, type Tier } from "../model/tier.js";
+import { type Access, allows, isListed, type PerTier, type Tier } from "../model/tier.js";
 import { type ClientAddress, type Origin, networkOf } from "../server/headers.js";
 import type { RateLimitStore, RateWindow } from "./rate-limit/memory-store.js";
 import { httpError, type HttpError, isHttpError, type Result } from "../model/errors.js";
@@ -6,10 +6,7 @@ import type { TokenIssuer } from "./bearer-tokens.js";
 import type { Keyring, KeyOwner } from "./keyring.js";
 
 /** What a request may do, decided from its headers and address alone. */
-export interface Authorization {
-  readonly tier: Tier;
-  /** The categories and paths that the key is limited to; null: all of the tier. */
-  readonly allowed: readonly string[] | null;
+export interface Authorization extends Access {
   /** Null without a key. */
   readonly owner: KeyOwner | null;
   /** Identifies the caller: the id of its key or user, or the network address. */
@@ -121,11 +118,6 @@ export function callerHeaders({ limit, window }: Authorization, requestId: strin
 /** Whole seconds until a window ends, at least one. */
 function secondsLeft({ resetAt }: RateWindow): number {
   return Math.max(1, Math.ceil((resetAt - Date.now()) / 1000));
-}
-
-/** Whether a key's list, where there is one, names the path or its category. */
-function isListed(allowed: readonly string[] | null, path: string): boolean {
-  return allowed === null || allowed.includes(path) || allowed.includes(path.split("/")[2] ?? "");
 }
 
 /** Why a caller may not call the endpoint of tier `required` at `path`; null when it may. */

@@ -16,7 +16,7 @@ import { columnsTable, facts, overview } from "./overview.js";
 import { resultView } from "./results.js";
 import { highlighted, type Language, LANGUAGES, samplesOf } from "./samples.js";
 import type { State } from "./state.js";
-import { TIER_NAMES } from "../../model/tier.js";
+import { allows, type Tier, TIER_NAMES } from "../../model/tier.js";
 import { messageOf } from "../../model/error-message.js";
 
 /** The page of one endpoint: overview, request form, result, columns and lineage. */
@@ -34,6 +34,7 @@ export class EndpointDetails {
 
   constructor(
     endpoint: CatalogueEndpoint,
+    held: Tier,
     lineage: ReadonlyMap<string, LineageNode> | null,
     state: State,
     change: (change: Partial<State>) => void,
@@ -57,7 +58,9 @@ export class EndpointDetails {
         : el(
             "p",
             { class: "warning" },
-            `Needs ${TIER_NAMES[endpoint.tier]} (${endpoint.tier}): ${ASK_FOR_KEY}`,
+            allows(held, endpoint.tier)
+              ? "This key may not call it: its list names neither the category nor the path."
+              : `Needs ${TIER_NAMES[endpoint.tier]} (${endpoint.tier}): ${ASK_FOR_KEY}`,
           ),
       facts(endpoint),
       section("Columns", columnsTable(endpoint)),

@@ -57,7 +57,10 @@ function render(next: State): void {
   shown = next.endpoint;
   const panel = root.querySelector(".panel");
   const endpoint = catalogue.endpoints.find(({ path }) => path === next.endpoint);
-  details = endpoint === undefined ? null : new EndpointDetails(endpoint, lineageOf(catalogue), next, change);
+  details =
+    endpoint === undefined
+      ? null
+      : new EndpointDetails(endpoint, catalogue.tier, lineageOf(catalogue), next, change);
   const back = button("All endpoints", () => change({ endpoint: "", ...NO_REQUEST }), { class: "back" });
   panel?.replaceChildren(
     ...(next.endpoint === "" ? [welcome(catalogue)] : [back, details?.element ?? missing(next.endpoint)]),
@@ -109,7 +112,7 @@ function welcome({ title, endpoints, categories }: CatalogueBody): HTMLElement {
     ),
   );
   const locked = endpoints.filter(({ callable }) => !callable).length;
-  const more = locked === 0 ? "" : ` ${locked.toLocaleString("en")} of them need a key of a higher tier.`;
+  const more = locked === 0 ? "" : ` ${locked.toLocaleString("en")} of them need another key.`;
   return el(
     "div",
     { class: "welcome" },

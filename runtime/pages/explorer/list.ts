@@ -1,4 +1,4 @@
-import type { CatalogueBody, CatalogueEndpoint } from "../catalogue-body.js";
+import { type CatalogueBody, type CatalogueEndpoint, lockOf } from "../catalogue-body.js";
 import { TIER_NAMES, TIERS, type Tier } from "../../model/tier.js";
 import { Search } from "../search.js";
 import { count, el, select } from "./dom.js";
@@ -191,7 +191,11 @@ export class EndpointList {
       },
       pathElement(path.replace(/^\/v1/, "")),
       this.#hasTiers &&
-        el("span", { class: `badge ${tier}` }, callable ? TIER_NAMES[tier] : `Needs ${TIER_NAMES[tier]}`),
+        el(
+          "span",
+          { class: `badge ${tier}` },
+          lockOf({ callable, tier }, this.#body.tier) ?? TIER_NAMES[tier],
+        ),
       el("span", { class: "about" }, deprecation_date === null ? description : `Deprecated. ${description}`),
     );
     const isFirst = this.#isGrouped && this.#found[index - 1]?.category !== category;

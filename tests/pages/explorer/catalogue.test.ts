@@ -95,6 +95,47 @@ it("with CATALOGUE=allowed lists what the caller's tier may call, and counts wha
   expect(pathsOf(await catalogueFor(url, KEYS.tier3))).toHaveLength(3);
 });
 
+const LIMITED = "sk_live_test_limited";
+
+it("lists for a key that is limited to categories or paths what it names, in every document and tool", async () => {
+  const keys = { API_KEYS: JSON.stringify({ [LIMITED]: { tier: "tier2", allowed: ["/v1/shop/costs"] } }) };
+  const all = await serveManifest(manifest(), keys);
+  const callable = (await catalogueFor(all, LIMITED)).endpoints.filter((each) => each.callable);
+  expect(callable.map(({ path }) => path)).toEqual(["/v1/shop/costs"]);
+  const url = await serveManifest(manifest(), { ...keys, CATALOGUE: "allowed" });
+  const headers = { "X-API-Key": LIMITED };
+  expect(pathsOf(await catalogueFor(url, LIMITED))).toEqual(["/v1/shop/costs"]);
+  for (const path of [
+    "/openapi.json",
+    "/openapi.json?tier=tier2",
+    "/v1/system/catalogue",
+    "/llms.txt",
+    "/endpoints",
+  ]) {
+    const text = await (await fetch(url + path, { headers })).text();
+    expect(text, path).toContain("/v1/shop/costs");
+    expect(text, path).not.toMatch(/orders|wages/);
+  }
+  expect((await fetch(`${url}/endpoints/v1/shop/orders`, { headers })).status).toBe(404);
+  const found = await fetch(`${url}/mcp`, {
+    method: "POST",
+    headers: {
+      ...headers,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "search_endpoints", arguments: {} },
+    }),
+  });
+  expect(await found.text()).toMatch(/"found":1,"endpoints":\[\{"path":"\/v1\/shop\/costs"/);
+  // The documents of the tier's other keys are not those of this one.
+  expect(pathsOf(await catalogueFor(url))).toEqual(["/v1/shop/orders"]);
+});
+
 it("refuses an unknown key, and answers 304 while nothing has changed", async () => {
   const service = await startManifest(manifest());
   const address = `${service.url}/v1/system/catalogue`;

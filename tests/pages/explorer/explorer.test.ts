@@ -235,7 +235,7 @@ describe.skipIf(!isThere)("/explore", () => {
     await expect.poll(() => rows(page).allInnerTexts()).toEqual(["ann\t7"]);
     expect(await page.evaluate("Object.keys(localStorage).length")).toBe(0);
     const { page: other } = await open("/explore");
-    await other.getByText("2 of them need a key of a higher tier.").waitFor();
+    await other.getByText("2 of them need another key.").waitFor();
     await page.getByRole("button", { name: "Forget key" }).click();
     await page.getByText("Needs Premium (tier2)").waitFor();
     expect(await page.evaluate("sessionStorage.getItem('routewright.key')")).toBe("");
