@@ -8,6 +8,7 @@ import { type RequestContext, type HttpRoute, markCounted, serveRequest } from "
 import { authorize } from "../request/authorize.js";
 import { complexityError } from "../request/request-fields.js";
 import { NO_ROWS, type Sent } from "../response/respond.js";
+import { markSummary } from "../release/summary.js";
 import { readBodyText } from "../response/send.js";
 import { COMMON_HEADERS, NO_STORE, setHeaders } from "../server/headers.js";
 import { answerMcp, type McpCaller } from "./mcp.js";
@@ -70,7 +71,7 @@ async function answerMessage(
   const mcpCaller: McpCaller = {
     catalogue: (await documents.catalogue(caller)).callable,
     search: () => documents.search(caller),
-    query: (path, parameters, isCounted) => queryInProcess(run, request, path, parameters, isCounted),
+    query: (path, parameters, isSummary = false) => queryInProcess(run, request, path, parameters, isSummary),
   };
   await answerMcp(mcpCaller, request, response, json);
   return NO_ROWS;
@@ -104,7 +105,7 @@ function queryInProcess(
   outer: IncomingMessage,
   path: string,
   parameters: URLSearchParams,
-  isCounted: boolean,
+  isSummary: boolean,
 ): Promise<QueryReply> {
   const socket = new CollectingSocket(outer.socket.remoteAddress);
   const request = new IncomingMessage(socket as unknown as Socket);
@@ -114,7 +115,8 @@ function queryInProcess(
   for (const name of CALLER_HEADERS) request.headers[name] = outer.headers[name];
   request.push(null);
   // The message itself has been counted as one request.
-  if (!isCounted) markCounted(request);
+  markCounted(request);
+  if (isSummary) markSummary(request);
   const response = new ServerResponse(request);
   response.assignSocket(socket as unknown as Socket);
   return new Promise((resolve) => {

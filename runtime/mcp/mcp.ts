@@ -11,16 +11,7 @@ import type {
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { CatalogueBody, CatalogueEndpoint } from "../pages/catalogue-body.js";
 import type { Found, Search } from "../pages/search.js";
-import {
-  linesOf,
-  QueryFailure,
-  type QueryReply,
-  queryString,
-  type ToolRow,
-  rowOf,
-  type RunQuery,
-  summarize,
-} from "./rows.js";
+import { linesOf, type QueryReply, queryString, type ToolRow, rowOf, type RunQuery } from "./rows.js";
 import {
   type Arguments,
   DEFAULT_FOUND,
@@ -191,10 +182,10 @@ async function queryEndpoint(
   if (typeof page === "string") return failure(page);
   const { limit, offset, parameters } = page;
   const paging = endpoint.pagination === null ? {} : { limit, ...(offset > 0 && { offset }) };
-  const reply = await query(endpoint.path, queryString(parameters, paging), false);
+  const reply = await query(endpoint.path, queryString(parameters, paging));
   return reply.status === 200
     ? rowsResult(reply, limit, endpoint.pagination === null ? null : offset)
-    : failure(withKnownNames(`HTTP ${String(reply.status)}: ${reply.body}`, endpoint));
+    : failure(failureText(reply, endpoint));
 }
 
 /** The page, whether it stands in the tool's arguments or among the endpoint's parameters; a text: why there is none. */
@@ -222,7 +213,8 @@ function pageOf({ pagination }: CatalogueEndpoint, args: Arguments) {
 }
 
 /** An unknown name is most often a guess: says which there are. */
-function withKnownNames(text: string, endpoint: CatalogueEndpoint): string {
+function failureText({ status, body }: QueryReply, endpoint: CatalogueEndpoint): string {
+  const text = `HTTP ${String(status)}: ${body}`;
   if (!text.includes("Unsupported query parameters")) return text;
   const { parameters, filters = [], pagination, sortable_fields } = endpoint;
   const names = [
@@ -259,12 +251,10 @@ async function summarizeEndpoint(
   endpoint: CatalogueEndpoint,
   { parameters = {} }: Arguments,
 ): Promise<CallToolResult> {
-  try {
-    return success({ ...(await summarize(query, endpoint, parameters)) });
-  } catch (error) {
-    if (error instanceof QueryFailure) return failure(withKnownNames(error.message, endpoint));
-    throw error;
-  }
+  const reply = await query(endpoint.path, queryString(parameters, {}), true);
+  return reply.status === 200
+    ? success(JSON.parse(reply.body) as object)
+    : failure(failureText(reply, endpoint));
 }
 
 /** The same message for an endpoint of a higher tier: its existence is not disclosed. */

@@ -8,9 +8,6 @@ export const MAX_CHARACTERS = 20_000;
 export const DEFAULT_FOUND = 20;
 const MAX_FOUND = 50;
 
-/** Rows that `summarize_endpoint` counts at most. */
-export const MAX_COUNTED = 100_000;
-
 const text = { type: "string" } as const;
 const count = { type: "integer", minimum: 0 } as const;
 const flag = { type: "boolean" } as const;
@@ -115,21 +112,19 @@ export const TOOLS = [
   ),
   tool(
     "summarize_endpoint",
-    `Count the rows of one endpoint and find the first and last value of its dates, without reading the rows. It takes ` +
-      `about 20 requests of your rate limit. Above ${String(MAX_COUNTED)} rows it says only that there are more.`,
+    "Count the rows of one endpoint on all pages and find the first and last value of its dates, without reading the rows.",
     { path, parameters },
     ["path"],
     object(
       {
-        count: { ...count, description: "Rows; if not exact, at least as many." },
-        exact: flag,
+        count,
         dates: {
           type: "object",
-          description: "By column. Only columns that the endpoint can sort by are known.",
+          description: "By column.",
           additionalProperties: object({ min: {}, max: {} }, ["min", "max"]),
         },
       },
-      ["count", "exact", "dates"],
+      ["count", "dates"],
     ),
   ),
 ] as const;

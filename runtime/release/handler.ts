@@ -32,7 +32,7 @@ import {
   sendNotModified,
   type Sent,
 } from "../response/respond.js";
-import { deprecationHeaders, readBodyText } from "../response/send.js";
+import { deprecationHeaders, readBodyText, send } from "../response/send.js";
 import type { QueryResult } from "../response/result-service.js";
 import { StreamAborted } from "../response/send-stream.js";
 import { traceOf, traceparent } from "../server/headers.js";
@@ -41,6 +41,7 @@ import { Overloaded } from "../warehouse/fair-queue.js";
 import { DatabaseUnreachable, QueryAbandoned, TooManyRows } from "../warehouse/warehouse.js";
 import type { Gateway } from "./gateway.js";
 import { type RequestContext, type HttpRoute, serveRequest } from "./serve-request.js";
+import { aggregateOf, isSummary, summaryOf } from "./summary.js";
 
 /** `Retry-After` of an overloaded server, or of one without its database, in seconds. */
 const RETRY_SECONDS = 1;
@@ -261,14 +262,18 @@ async function queryAndSend(
   const isStillNeeded = (): boolean => !response.destroyed;
   const { callerId, tier } = caller;
   const queryContext = { callerId, tier, version: version?.id ?? null, isStillNeeded };
+  if (isSummary(request)) {
+    const body = JSON.stringify(await summaryOf(gateway.warehouse, query, queryContext));
+    return { ...NO_ROWS, bytes: send(response, { status: 200, body }, context.headers) };
+  }
   const result = await gateway.results.get(`${storage}\0${key}`, query, queryContext);
   if (result === "overloaded") return httpError("overloaded", { n: RETRY_SECONDS });
   try {
     if (page !== null && (await hasNextPage(gateway.warehouse, result, query, queryContext)))
       pending.headers.push(...nextPageLink(request, fields, page));
     if (prefersCount(request)) {
-      const total = knownTotal(result, page) ?? (await gateway.warehouse.count(query, queryContext));
-      if (total === "overloaded") throw new Overloaded("queueFull");
+      const total =
+        knownTotal(result, page) ?? (await aggregateOf(gateway.warehouse, query, queryContext, [])).count;
       pending.headers.push("X-Total-Count", String(total), "Preference-Applied", "count=exact");
     }
     return await respond(pending, result);

@@ -66,6 +66,19 @@ export interface StreamEnd {
 
 export type Rows = BufferedRows | RowStream;
 
+/** What a query selects on all pages. */
+export interface Aggregate {
+  readonly count: number;
+  /** The lowest and the highest value of each column, as JSON has them; null without values. */
+  readonly bounds: readonly { readonly min: unknown; readonly max: unknown }[];
+}
+
+/** An engine names the aggregates `count`, `min0`, `max0`, `min1`, …. */
+export function readAggregate(row: Readonly<Record<string, unknown>>, columns: ResultColumns): Aggregate {
+  const bounds = columns.map((_, i) => ({ min: row[`min${String(i)}`], max: row[`max${String(i)}`] }));
+  return { count: Number(row["count"]), bounds };
+}
+
 /** Whether a client still waits for the result. */
 export type IsStillNeeded = () => boolean;
 
@@ -152,8 +165,15 @@ export interface Warehouse {
    * fails, and when the result is no longer needed.
    */
   rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded">;
-  /** The number of rows that the query's filters select on all pages, within its time limit; "overloaded" as for `rows`. */
-  count(query: ResolvedQuery, context: QueryContext): Promise<number | "overloaded">;
+  /**
+   * The number of rows that the query's filters select on all pages, and the bounds of these columns, within its time limit;
+   * "overloaded" as for `rows`.
+   */
+  aggregate(
+    query: ResolvedQuery,
+    context: QueryContext,
+    columns: ResultColumns,
+  ): Promise<Aggregate | "overloaded">;
   /**
    * The columns of a relation, cached by version. Rejects when the relation does not exist or the database fails.
    * `hasStorage`: with the storage of the last second; by default where there is a version.

@@ -30,6 +30,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
   ].map(dataApi),
   ...["costly-requests", "tunnels"].map(hostile),
   "tests/dbt/while-dbt-runs.test.ts",
+  "tests/mcp/summaries.test.ts",
   "tests/diff/oracle/oracle.test.ts",
 ];
 

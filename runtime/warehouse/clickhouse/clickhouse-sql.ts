@@ -56,9 +56,19 @@ export function selectRows(
   return sql`SELECT ${join(output, ", ")} FROM ${rows}${order}${limit}${offset}`;
 }
 
-/** Selects the number of rows. */
-export function selectCount(relation: Relation, columns: ResultColumns, { conditions }: Selection): Sql {
-  return sql`SELECT toString(count()) AS total FROM ${filtered(relation, columns, conditions)}`;
+/** Selects the number of rows and the bounds of columns, which are null without rows. */
+export function selectAggregate(
+  relation: Relation,
+  columns: ResultColumns,
+  bounded: ResultColumns,
+  { conditions }: Selection,
+): Sql {
+  const bounds = bounded.flatMap(({ name }, i) => [
+    sql`minOrNull(${columnOf(name)}) AS ${escapedIdentifier(`min${String(i)}`)}`,
+    sql`maxOrNull(${columnOf(name)}) AS ${escapedIdentifier(`max${String(i)}`)}`,
+  ]);
+  const output = join([sql`toString(count()) AS count`, ...bounds], ", ");
+  return sql`SELECT ${output} FROM ${filtered(relation, columns, conditions)}`;
 }
 
 function filtered(relation: Relation, columns: ResultColumns, conditions: readonly Condition[]): Sql {

@@ -8,6 +8,8 @@ import { QuerySlots } from "../query-slots.js";
 import { Relations, servedColumns } from "../relations.js";
 import {
   BUFFERED_ROWS,
+  type Aggregate,
+  readAggregate,
   type BufferedRows,
   type IsStillNeeded,
   type QueryContext,
@@ -26,7 +28,7 @@ import { ClickhouseConnection } from "./clickhouse-connection.js";
 import { isAccessDenied, isRefusal, isRelationChange, translated } from "./clickhouse-errors.js";
 import { columnsOf, storageOf } from "./clickhouse-relations.js";
 import { requireAtMost } from "./clickhouse-cost.js";
-import { printed, selectCount, selectRows } from "./clickhouse-sql.js";
+import { printed, selectAggregate, selectRows } from "./clickhouse-sql.js";
 import { filterType, parseType } from "./clickhouse-values.js";
 import { RowReader } from "./row-reader.js";
 import { openStream, readAll } from "./clickhouse-stream.js";
@@ -106,17 +108,21 @@ class ClickhouseWarehouse implements Warehouse {
     return this.#query(query, context, (columns) => this.#select(query, columns, context));
   }
 
-  count(query: ResolvedQuery, context: QueryContext): Promise<number | "overloaded"> {
+  aggregate(
+    query: ResolvedQuery,
+    context: QueryContext,
+    bounded: ResultColumns,
+  ): Promise<Aggregate | "overloaded"> {
     const { relation, selection, timeoutMs } = query;
     return this.#query(query, context, async (columns) => {
       const ticket = ticketOf(query, context);
-      const select = selectCount(relation, columns, selection);
+      const select = selectAggregate(relation, columns, bounded, selection);
       const read = <Row>(of: Statement): Promise<readonly Row[]> =>
         this.#read<Row>(of, ticket, context.isStillNeeded, timeoutMs || undefined);
       const limit = this.#options.maxRowsRead[context.tier];
       if (limit > 0) await requireAtMost(limit, select, read);
-      const [row] = await read<{ total: string }>(printed(select, "ndjson"));
-      return Number(row?.total);
+      const [row = {}] = await read<Readonly<Record<string, unknown>>>(printed(select, "ndjson"));
+      return readAggregate(row, bounded);
     });
   }
 

@@ -26,8 +26,8 @@ const MAX_PLANS = 200;
 /** Building a statement takes longer than the rest of a small request. By served columns, then by form of the selection. */
 const plans = new WeakMap<ResultColumns, Map<string, Plan<Selection>>>();
 
-/** What a statement returns: the rows as one text, within the bounds of a buffered result, or all of them; or their number. */
-type Use = "text" | "rows" | "each" | "count";
+/** What a statement returns: the rows as one text, within the bounds of a buffered result, or all of them; or aggregates of these columns. */
+type Use = "text" | "rows" | "each" | `aggregate ${string}`;
 
 /** The statement, from the plan of its form, which is all of the selection except the values. */
 function planned(
@@ -128,16 +128,31 @@ export function selectEach(relation: Relation, columns: ResultColumns, selection
   return planned("each", relation, columns, selection, (parts) => textRows(parts, pageLimit(selection)));
 }
 
-/** Selects the number of rows. */
-export function selectCount(relation: Relation, columns: ResultColumns, selection: Selection): Statement {
-  const all = { ...selection, sort: [], page: null };
-  return planned(
-    "count",
-    relation,
-    columns,
-    all,
-    () => sql`SELECT count(*) FROM ${identifier(...relation)} AS s${filterAndOrder(columns, all)}`,
+/** The results of `selectAggregate`. */
+export function aggregateColumns(bounded: ResultColumns): ResultColumns {
+  const bounds = bounded.flatMap((column, i) =>
+    (["min", "max"] as const).map((name) => ({ ...column, name: `${name}${String(i)}` })),
   );
+  return [{ name: "count", type: "int8" }, ...bounds];
+}
+
+/** Selects the number of rows and the bounds of columns, as text. */
+export function selectAggregate(
+  relation: Relation,
+  columns: ResultColumns,
+  bounded: ResultColumns,
+  selection: Selection,
+): Statement {
+  const all = { ...selection, sort: [], page: null };
+  return planned(`aggregate ${JSON.stringify(bounded)}`, relation, columns, all, () => {
+    const bounds = bounded.flatMap(({ name }, i) => [
+      sql`min(s.${identifier(name)}) AS ${identifier(`min${String(i)}`)}`,
+      sql`max(s.${identifier(name)}) AS ${identifier(`max${String(i)}`)}`,
+    ]);
+    const aggregates = join([sql`count(*) AS count`, ...bounds], ", ");
+    const rows = sql`SELECT ${aggregates} FROM ${identifier(...relation)} AS s${filterAndOrder(columns, all)}`;
+    return sql`SELECT ${join(aggregateColumns(bounded).map(columnText), ", ")} FROM (${rows}) t`;
+  });
 }
 
 const nameOf = (i: number): Sql => identifier(`c${String(i)}`);

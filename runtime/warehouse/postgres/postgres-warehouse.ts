@@ -2,12 +2,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import type { Relation } from "../../model/endpoint.js";
 import { describe } from "./postgres-columns.js";
-import { selectCount, selectText, selectRows } from "./postgres-select.js";
+import { aggregateColumns, selectAggregate, selectText, selectRows } from "./postgres-select.js";
 import { relationKey, Relations, servedColumns } from "../relations.js";
 import { type Condition, queryKey, type ResolvedQuery } from "../../model/query.js";
 import {
   BUFFERED_BYTES,
   BUFFERED_ROWS,
+  type Aggregate,
+  readAggregate,
   type BufferedRows,
   QueryAbandoned,
   type QueryContext,
@@ -142,11 +144,16 @@ class PostgresWarehouse implements Warehouse {
     return this.#query(query, context, (columns) => this.#select(query, columns, context));
   }
 
-  count(query: ResolvedQuery, context: QueryContext): Promise<number | "overloaded"> {
+  aggregate(
+    query: ResolvedQuery,
+    context: QueryContext,
+    bounded: ResultColumns,
+  ): Promise<Aggregate | "overloaded"> {
     const { relation, selection } = query;
     return this.#query(query, context, async (columns) => {
-      const [row] = await this.#run(selectCount(relation, columns, selection), query, context);
-      return Number(row?.[0]);
+      const rows = await this.#run(selectAggregate(relation, columns, bounded, selection), query, context);
+      const text = rowWriter(aggregateColumns(bounded), "json").ofRows(rows).toString();
+      return readAggregate(JSON.parse(text) as Readonly<Record<string, unknown>>, bounded);
     });
   }
 

@@ -60,8 +60,8 @@ class ReplicaRouter implements Warehouse {
     return this.#primary.check(conditions, columns);
   }
 
-  count(query: ResolvedQuery, context: QueryContext): Promise<number | "overloaded"> {
-    return this.#primary.count(query, context);
+  aggregate(query: ResolvedQuery, context: QueryContext, columns: ResultColumns) {
+    return this.#primary.aggregate(query, context, columns);
   }
 
   async rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded"> {
