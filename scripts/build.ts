@@ -4,6 +4,7 @@
  */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
 import standalone from "ajv/dist/standalone/index.js";
@@ -19,6 +20,7 @@ const ASSETS = inRoot("runtime/dist/assets");
 await bundleCommandLine();
 copyTemplates();
 copyRedoc();
+copySwaggerUi();
 await bundleMcpServer();
 await bundlePages();
 // Last: `scripts/ready.js` takes their time for that of the build.
@@ -82,6 +84,16 @@ function copyRedoc(): void {
   if (!script.includes(logo)) throw new Error(`${redoc} no longer loads ${logo}: see what it loads instead.`);
   mkdirSync(ASSETS, { recursive: true });
   writeFileSync(`${ASSETS}/redoc.js`, script.replaceAll(logo, emptyPicture));
+}
+
+/**
+ * Copied: each release since 5.18 depends on `@scarf/scarf`, which reports every install to its maker. The runtime depends on
+ * the last release without it, which `swagger-ui-express` takes then, and serves the files of the current one.
+ */
+function copySwaggerUi(): void {
+  const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
+  for (const file of ["swagger-ui-bundle.js", "swagger-ui-bundle.js.LICENSE.txt", "swagger-ui.css"])
+    cpSync(`${folder}/${file}`, `${ASSETS}/${file}`);
 }
 
 /** Of the MCP SDK the server alone. Ajv is a dependency of the runtime already. */

@@ -6,8 +6,6 @@ import { gzipSync } from "node:zlib";
 import swaggerUi from "swagger-ui-express";
 
 const require = createRequire(import.meta.url);
-/** `swagger-ui-express` has the files of Swagger UI in a dependency of its own. */
-const swaggerRequire = createRequire(require.resolve("swagger-ui-express"));
 
 /** Both pages load scripts and styles from this server only, and send requests to no other host. */
 const PAGE_POLICY = [
@@ -31,7 +29,7 @@ export function isDocsPath(path: string): boolean {
   return /^\/(docs|redoc|explore)(\/|$)/.test(path);
 }
 
-/** An Express app with `/docs` (Swagger UI) and `/redoc`, both from the installed packages. */
+/** An Express app with `/docs` (Swagger UI) and `/redoc`, without files of other hosts. */
 export function docsApp(title: string): Express {
   const app = express();
   app.disable("x-powered-by");
@@ -39,9 +37,8 @@ export function docsApp(title: string): Express {
   app.get("/docs", (_request, response) => void response.type("html").send(swaggerPage(title)));
   app.get("/docs/start.js", sendAsset("reference.js"));
   app.get("/docs/start.css", sendAsset("swagger.css"));
-  // `swagger-ui-express` would send its large files uncompressed.
-  for (const file of ["swagger-ui-bundle.js", "swagger-ui.css"])
-    app.get(`/docs/${file}`, sendFile(swaggerRequire.resolve(`swagger-ui-dist/${file}`)));
+  // Of the current release, and compressed.
+  for (const file of ["swagger-ui-bundle.js", "swagger-ui.css"]) app.get(`/docs/${file}`, sendAsset(file));
   app.use("/docs", swaggerUi.serve);
   app.get("/redoc", (_request, response) => void response.type("html").send(redocPage(title)));
   app.get("/redoc/redoc.js", sendAsset("redoc.js"));

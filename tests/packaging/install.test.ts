@@ -221,6 +221,15 @@ describe("the packed packages in an empty repository", () => {
     });
   });
 
+  it("bring no script that runs at install beside esbuild's own, and no telemetry", () => {
+    const lock = readFileSync(join(repository, "node_modules/.package-lock.json"), "utf8");
+    const { packages } = JSON.parse(lock) as { packages: Record<string, { hasInstallScript?: true }> };
+    const scripted = Object.keys(packages).filter((name) => packages[name]?.hasInstallScript);
+    expect(scripted).toEqual(["node_modules/esbuild"]);
+    expect(Object.keys(packages)).toContain("node_modules/swagger-ui-dist");
+    expect(lock).not.toContain("scarf");
+  });
+
   it(
     `take at most ${String(LARGEST.both)} MB, the runtime alone at most ${String(LARGEST.runtime)} MB`,
     { timeout: INSTALL_MS },
