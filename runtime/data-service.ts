@@ -30,7 +30,6 @@ import {
 import { MCP_PATH, serveMcp } from "./mcp/mcp-endpoint.js";
 import { handleRequest, setGateway } from "./release/handler.js";
 import { requestIdOf, COMMON_HEADERS } from "./server/headers.js";
-import { setFlagsFromString } from "node:v8";
 
 interface DataServiceOptions {
   readonly environment: Environment;
@@ -296,15 +295,4 @@ function pathOf(url: string): string {
 /** A proxy may send an absolute address (RFC 9112 §3.2.2). */
 function absoluteFormPath(url: string): string {
   return URL.canParse(url) ? new URL(url).pathname : url;
-}
-
-/**
- * Disables V8's allocation-site pretenuring for the process. Call it before serving.
- *
- * V8 allocates objects in the old generation when earlier ones of the same code have lived long. The first requests to
- * thousands of endpoints fill caches; later requests run the same code, and their short-lived objects would then wait for a
- * full garbage collection. With 10,000 endpoints that took more time than the requests.
- */
-export function setV8Flags(): void {
-  setFlagsFromString("--no-allocation-site-pretenuring");
 }

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { Supervisor, type SupervisorOptions } from "./operations/workers/supervisor.js";
 import { startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
-import { type DataService, startDataService, setV8Flags } from "./data-service.js";
+import { type DataService, startDataService } from "./data-service.js";
 import type { NodeBuild, TestRun } from "./warehouse/data-versions.js";
 import {
   type ActiveRelease,
@@ -76,7 +76,6 @@ export interface RunningService extends RunningServer {
 
 /** Starts the service. Rejects with a clear message if it cannot start, after stopping what it had started. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
-  setV8Flags();
   const log = createLogger(options.environment.logLevel);
   const database = await openDatabase(options, log);
   try {

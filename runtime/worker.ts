@@ -1,6 +1,6 @@
 /** The script of a worker process of `serve --workers`: it serves what the primary assigns, and ends with the primary. */
 import cluster from "node:cluster";
-import { type DataService, setV8Flags, startDataService } from "./data-service.js";
+import { type DataService, startDataService } from "./data-service.js";
 import { type Environment, readEnvironment } from "./operations/environment.js";
 import {
   type Assignment,
@@ -17,7 +17,6 @@ import { createWorkerLogger, flushLog, type Logger } from "./server/logger.js";
 import type { RunningServer } from "./server/listen.js";
 import { BuildRecords } from "./warehouse/data-versions.js";
 
-setV8Flags();
 // A terminal and a process manager send these signals to all processes; the primary stops its workers.
 for (const signal of ["SIGINT", "SIGHUP", "SIGTERM"] as const) process.on(signal, () => undefined);
 
