@@ -33,7 +33,7 @@ _Self = TypeVar("_Self", bound="BaseClient")
 
 
 class BaseClient:
-    """Sends requests: retries after 429, 503 and lost connections, and asks with `If-None-Match` for what it has.
+    """Sends requests: retries after 429 and 503 with `Retry-After` and after lost connections, and asks with `If-None-Match` for what it has.
 
     Rows hold integers and decimals with all their digits, dates and times as ISO 8601 text. A data frame holds dates and
     times as such, integers of up to 64 bits as nullable integers, and text where it has no type that holds a value.
@@ -164,9 +164,9 @@ class BaseClient:
                     raise
                 wait = 1.0
             else:
-                if left <= 0 or response.status_code not in (429, 503):
+                after = response.headers.get("retry-after")
+                if left <= 0 or after is None or response.status_code not in (429, 503):
                     return response
-                after = response.headers.get("retry-after", "")
                 wait = float(after) if after.isdecimal() else 1.0
             left -= 1
             time.sleep(wait)

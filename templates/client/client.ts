@@ -11,7 +11,7 @@ export interface ClientOptions {
   readonly baseUrl: string;
   /** Sent as `X-API-Key`; without it tier0 endpoints can be called. */
   readonly apiKey?: string | undefined;
-  /** How often a request is sent again after 429, 503 or a lost connection. Default 3. */
+  /** How often a request is sent again after 429 or 503 with `Retry-After`, or a lost connection. Default 3. */
   readonly retries?: number;
   /** Responses to cache and revalidate with `If-None-Match`. Default 100; 0: none. */
   readonly cacheEntries?: number;
@@ -140,9 +140,11 @@ export class Client<Endpoints extends { readonly [Path in keyof Endpoints]: Endp
         await sleep(1000, init.signal);
         continue;
       }
-      if (left <= 0 || (response.status !== 429 && response.status !== 503)) return response;
+      const after = response.headers.get("retry-after");
+      if (left <= 0 || after === null || (response.status !== 429 && response.status !== 503))
+        return response;
       await response.body?.cancel();
-      await sleep(1000 * secondsOf(response.headers.get("retry-after")), init.signal);
+      await sleep(1000 * secondsOf(after), init.signal);
     }
   }
 }
@@ -157,8 +159,8 @@ function withDates(rows: readonly Record<string, unknown>[], columns: readonly s
 }
 
 /** `Retry-After` in seconds; a date, which a proxy may send, counts as one second. */
-function secondsOf(retryAfter: string | null): number {
-  return retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) : 1;
+function secondsOf(retryAfter: string): number {
+  return /^\d+$/.test(retryAfter) ? Number(retryAfter) : 1;
 }
 
 /** Rejects at once when the signal aborts. */

@@ -18,7 +18,20 @@ import { starterManifest, starterRepository } from "./starter.js";
 const folder = starterRepository();
 const api = await serveManifest(starterManifest());
 
-/** A server before the API that first loses a connection, then answers 429, then passes everything on. */
+/** A server that answers 500 first, then 503 without `Retry-After`; `statuses` has what it sent. */
+async function failing(): Promise<{ url: string; statuses: number[] }> {
+  const statuses: number[] = [];
+  const server = createServer((_request, response) => {
+    const status = statuses.length === 0 ? 500 : 503;
+    statuses.push(status);
+    response.writeHead(status, status === 500 ? { "retry-after": "0" } : {}).end('{"detail":"no"}');
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  atEnd(() => void server.close());
+  return { url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`, statuses };
+}
+
+/** A server before the API that first loses a connection, then answers 429 and 503, then passes everything on. */
 async function unreliable(): Promise<{ url: string; statuses: number[] }> {
   const statuses: number[] = [];
   const server = createServer((request, response) => {
@@ -26,9 +39,9 @@ async function unreliable(): Promise<{ url: string; statuses: number[] }> {
       statuses.push(0);
       return void request.socket.destroy();
     }
-    if (statuses.length === 1) {
-      statuses.push(429);
-      return void response.writeHead(429, { "retry-after": "0" }).end();
+    if (statuses.length < 3) {
+      statuses.push(statuses.length === 1 ? 429 : 503);
+      return void response.writeHead(statuses.at(-1) ?? 0, { "retry-after": "0" }).end();
     }
     const headers = Object.entries(request.headers).filter(
       ([name]) => name !== "host" && name !== "connection",
@@ -63,7 +76,7 @@ import type {} from "./readme.js";
 import { ApiError } from "./client/client.js";
 import { createClient } from "./client/endpoints.js";
 
-export async function run(baseUrl: string, unreliable: string, apiKey: string) {
+export async function run(baseUrl: string, unreliable: string, failing: string, apiKey: string) {
   const client = createClient({ baseUrl, apiKey });
   const [figure] = await client.rows("/v1/bridges/volume/last_7d");
   const value: number | null | undefined = figure?.value;
@@ -83,6 +96,11 @@ export async function run(baseUrl: string, unreliable: string, apiKey: string) {
 
   const retrying = createClient({ baseUrl: unreliable, apiKey });
   const again = [await retrying.rows("/v1/bridges/volume/last_7d"), await retrying.rows("/v1/bridges/volume/last_7d")];
+  const failures: (number | null)[] = [];
+  for (const _ of [1, 2])
+    await createClient({ baseUrl: failing })
+      .rows("/v1/bridges/volume/last_7d")
+      .catch((error: unknown) => failures.push(error instanceof ApiError ? error.status : null));
   const stopped = await client
     .rows("/v1/bridges/volume/last_7d", {}, { signal: AbortSignal.abort(new Error("stopped")) })
     .catch((error: unknown) => (error as Error).message);
@@ -95,7 +113,7 @@ export async function run(baseUrl: string, unreliable: string, apiKey: string) {
   void (() => client.rows("/v1/bridges/transactions", { sort_by: "tx_hash" }));
   // @ts-expect-error: no such column
   void (() => figure?.nope);
-  return { value, actions: new Set(actions), page: first.length, amounts, status, again, stopped };
+  return { value, actions: new Set(actions), page: first.length, amounts, status, again, failures, stopped };
 }
 `;
 
@@ -166,19 +184,22 @@ describe("routewright client", () => {
     writeFileSync(join(folder, "readme.ts"), PROCESS + README_EXAMPLE);
     writeFileSync(join(folder, "program.ts"), PROGRAM);
     const run = await compiled<
-      (url: string, unreliable: string, key: string) => Promise<Record<string, unknown>>
+      (url: string, unreliable: string, failing: string, key: string) => Promise<Record<string, unknown>>
     >(folder, "program.ts");
     const { url, statuses } = await unreliable();
-    const result = await run(api, url, KEYS.tier3);
+    const broken = await failing();
+    const result = await run(api, url, broken.url, KEYS.tier3);
+    expect(broken.statuses).toEqual([500, 503]);
     expect(result).toMatchObject({ value: expect.any(Number), page: 40, status: 403, stopped: "stopped" });
+    expect(result["failures"]).toEqual([500, 503]);
     expect(result["actions"]).toEqual(new Set(["Payment"]));
     const amounts = result["amounts"] as number[];
     expect(amounts).toHaveLength(100);
     expect(amounts).toEqual(amounts.toSorted((a, b) => b - a));
     const [first, second] = result["again"] as unknown[];
     expect(second).toEqual(first);
-    // Sent again after the lost connection and the 429; the second request had the ETag of the first.
-    expect(statuses).toEqual([0, 429, 200, 304]);
+    // Sent again after the lost connection, the 429 and the 503; the second request had the ETag of the first.
+    expect(statuses).toEqual([0, 429, 503, 200, 304]);
   });
 
   it("keeps files that it did not write, and names those in conflict", () => {
@@ -204,7 +225,7 @@ import json, sys
 from shop_api import ApiError, Client
 from shop_api.endpoints import BridgesTransactionsQuery
 
-api, unreliable, key = sys.argv[1:]
+api, unreliable, failing, key = sys.argv[1:]
 query: BridgesTransactionsQuery = {"token": "usdc", "limit": 40, "sort_by": "amount_usd", "sort_direction": "DESC"}
 with Client(api, key) as client:
     value: float | None = client.rows("/v1/bridges/volume/last_7d")[0]["value"]
@@ -222,7 +243,13 @@ except ApiError as error:
     status = error.status
 retrying = Client(unreliable, key)
 again = [retrying.rows("/v1/bridges/volume/last_7d") for _ in range(2)]
-print(json.dumps({"value": value, "page": len(page), "amounts": amounts, "status": status, "again": again,
+failures = []
+for _ in range(2):
+    try:
+        Client(failing).rows("/v1/bridges/volume/last_7d")
+    except ApiError as error:
+        failures.append(error.status)
+print(json.dumps({"value": value, "failures": failures, "page": len(page), "amounts": amounts, "status": status, "again": again,
     "shapes": [list(frame.shape) for frame in frames], "columns": [list(frame.columns) for frame in frames]}))
 `;
 
@@ -247,13 +274,15 @@ describe.skipIf(!needs("mypy"))("routewright client --language python", () => {
     const options = { cwd: folder, encoding: "utf8" } as const;
     await run("mypy", ["--strict", "--cache-dir", join(folder, "mypy"), "program.py", "shop_api"], options);
     const { url, statuses } = await unreliable();
-    const { stdout } = await run("python3", ["program.py", api, url, KEYS.tier3], options);
+    const broken = await failing();
+    const { stdout } = await run("python3", ["program.py", api, url, broken.url, KEYS.tier3], options);
+    expect(broken.statuses).toEqual([500, 503]);
     const result = JSON.parse(stdout) as Record<string, unknown>;
-    expect(result).toMatchObject({ value: expect.any(Number), page: 40, status: 403 });
+    expect(result).toMatchObject({ value: expect.any(Number), page: 40, status: 403, failures: [500, 503] });
     const amounts = result["amounts"] as number[];
     expect(amounts).toHaveLength(100);
     expect(amounts).toEqual(amounts.toSorted((a, b) => b - a));
-    expect(statuses).toEqual([0, 429, 200, 304]);
+    expect(statuses).toEqual([0, 429, 503, 200, 304]);
     const { shapes, columns } = result as { shapes: number[][]; columns: string[][] };
     expect(shapes[0]?.[0]).toBeGreaterThan(300);
     expect(shapes[1]).toEqual(shapes[0]);
