@@ -11,12 +11,9 @@ import {
 } from "../warehouse.js";
 import { Replica, type ReplicaSource, type ReplicaStatus } from "./replica.js";
 
-/** Weight of the latest result in the smoothed query time. */
-const SMOOTHING = 0.05;
-
 /**
- * A warehouse of a primary and its replicas. A query goes to the replica with the shortest expected time (latency plus
- * queries in flight there), or to the primary when no replica is in service.
+ * A warehouse of a primary and its replicas. A query goes to the replica with the fewest queries in flight, the first of
+ * them in the list, or to the primary when no replica is in service.
  *
  * A replica that is down leaves service immediately, one that hangs within seconds. Its pending queries are sent to other
  * servers, at most once to each. It returns to service when its health check succeeds. A stream that has begun fails with
@@ -36,8 +33,6 @@ export function routeToReplicas(
 class ReplicaRouter implements Warehouse {
   readonly #primary: Warehouse;
   readonly #replicas: readonly Replica[];
-  /** Smoothed time of a query at its server, in milliseconds. */
-  #workMs = 1;
 
   constructor(
     primary: Warehouse,
@@ -67,29 +62,20 @@ class ReplicaRouter implements Warehouse {
   async rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded"> {
     const tried = new Set<Replica>();
     for (;;) {
-      const replica = this.#nearest(tried);
+      const replica = this.#leastLoaded(tried);
       if (replica === null) return this.#primary.rows(query, context);
       tried.add(replica);
       const result = await replica.rows(query, context);
       if (result === "primary") return this.#primary.rows(query, context);
-      if (result === "other") continue;
-      if (result.kind === "buffered") this.#workMs += SMOOTHING * (result.milliseconds - this.#workMs);
-      return result;
+      if (result !== "other") return result;
     }
   }
 
-  /** The untried replica in service with the shortest expected time. */
-  #nearest(tried: ReadonlySet<Replica>): Replica | null {
-    let best: Replica | null = null;
-    let bestMs = Infinity;
-    for (const replica of this.#replicas) {
-      if (!replica.isInService || tried.has(replica)) continue;
-      const expectedMs = replica.expectedMs(this.#workMs);
-      if (expectedMs >= bestMs) continue;
-      best = replica;
-      bestMs = expectedMs;
-    }
-    return best;
+  /** The untried replica in service with the fewest queries in flight. */
+  #leastLoaded(tried: ReadonlySet<Replica>): Replica | null {
+    const untried = this.#replicas.filter((replica) => replica.isInService && !tried.has(replica));
+    const fewest = Math.min(...untried.map(({ inFlight }) => inFlight));
+    return untried.find(({ inFlight }) => inFlight === fewest) ?? null;
   }
 
   get degraded(): string | null {

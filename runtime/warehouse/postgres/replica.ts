@@ -34,7 +34,7 @@ export interface ReplicaStatus {
 /** The rows, or the server to try next: another one, or only the primary. */
 export type ReplicaResult = Rows | "other" | "primary";
 
-/** One replica, with its state of service, latency and load. */
+/** One replica, with its state of service and its load. */
 export class Replica {
   readonly address: string;
   readonly #warehouse: Warehouse;
@@ -63,9 +63,9 @@ export class Replica {
     return this.#warehouse.load;
   }
 
-  /** Expected time of a query: latency, plus the time of the queries in flight. */
-  expectedMs(workMs: number): number {
-    return this.#health.latencyMs + (this.#waiting.size + this.#streams) * workMs;
+  /** Queries that run here, streams included. */
+  get inFlight(): number {
+    return this.#waiting.size + this.#streams;
   }
 
   /** Rejects when every other server would fail too. */
@@ -139,9 +139,7 @@ export class Replica {
   }
 
   async #check(): Promise<void> {
-    const ping = (): Promise<boolean> => this.isReachable();
-    // The first ping connects, which takes longer than a round trip: it is not measured.
-    const isReachable = (this.isInService || (await ping())) && (await this.#health.measure(ping));
+    const isReachable = await this.isReachable();
     if (this.#isClosed) return;
     if (isReachable) return this.#enterService();
     // If the event loop was blocked, first read the results that arrived meanwhile.
@@ -209,17 +207,10 @@ class ObservedRows implements RowChunks {
 /** Jitter avoids synchronized checks of many processes. */
 const JITTER = 0.25;
 
-/** Weight of a longer round trip in the smoothed latency. */
-const SMOOTHING = 0.2;
-
-/**
- * Checks a server immediately and then at an interval, without overlap, and measures its latency. Disturbances only make a
- * round trip longer, so a shorter one replaces the latency and a longer one is smoothed. Does not keep the process alive.
- */
+/** Checks a server immediately and then at an interval, without overlap. Does not keep the process alive. */
 class HealthCheck {
   readonly #check: () => Promise<void>;
   readonly #intervalMs: number;
-  #latencyMs = Infinity;
   #timer: NodeJS.Timeout | null = null;
   #isStopped = false;
 
@@ -228,21 +219,6 @@ class HealthCheck {
     this.#check = check;
     this.#intervalMs = intervalMs;
     void this.#run();
-  }
-
-  /** Infinity before the first measurement. */
-  get latencyMs(): number {
-    return this.#latencyMs;
-  }
-
-  /** Runs a ping, and measures its round trip if it succeeds. */
-  async measure(ping: () => Promise<boolean>): Promise<boolean> {
-    const started = performance.now();
-    const isReachable = await ping();
-    const ms = performance.now() - started;
-    if (isReachable)
-      this.#latencyMs = ms < this.#latencyMs ? ms : this.#latencyMs + SMOOTHING * (ms - this.#latencyMs);
-    return isReachable;
   }
 
   stop(): void {
