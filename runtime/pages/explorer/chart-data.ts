@@ -20,12 +20,16 @@ type Kind = "time" | "number" | "text" | "other";
 export function choicesOf({ columns }: Pick<CatalogueEndpoint, "columns">, rows: readonly Row[]): Choices {
   const kinds = columns.map(({ name, type }) => [name, kindOf(type, rows, name)] as const);
   const of = (kind: Kind): string[] => kinds.filter(([, each]) => each === kind).map(([name]) => name);
-  const numbers = of("number");
+  const all = of("number");
+  // Without a time and a text a number that names the rows, such as a rank, is the axis.
+  const axis =
+    of("time").length + of("text").length > 0 || all.length < 2 ? undefined : all.find(isUnique(rows));
+  const numbers = all.filter((name) => name !== axis);
   const isId = new Map(numbers.map((name) => [name, isIdentifier(name, rows)]));
   return {
     // A column of one value, such as the day of the data, shows nothing along an axis.
     times: [...of("time")].sort((a, b) => single(a, rows) - single(b, rows)),
-    texts: of("text"),
+    texts: axis === undefined ? of("text") : [axis],
     numbers: numbers.sort((a, b) => Number(isId.get(a)) - Number(isId.get(b))),
   };
 }
@@ -49,6 +53,29 @@ function single(name: string, rows: readonly Row[]): number {
 
 function distinct(name: string, rows: readonly Row[]): number {
   return new Set(rows.map((row) => textOf(row[name] ?? null))).size;
+}
+
+function isUnique(rows: readonly Row[]): (name: string) => boolean {
+  return (name) => rows.length > 1 && distinct(name, rows) === rows.length;
+}
+
+const TOTAL = /^(all|total|totals|overall|sum|any)$/i;
+
+/** The rows without those that are totals of others, such as `All` beside its parts, and the names of these. */
+export function withoutTotals(
+  { texts }: Choices,
+  rows: readonly Row[],
+): { readonly parts: readonly Row[]; readonly totals: readonly string[] } {
+  const totals = new Set<string>();
+  let parts = rows;
+  for (const name of texts) {
+    const isTotal = (row: Row): boolean => TOTAL.test(textOf(row[name] ?? null));
+    // One part beside a total is not its only one.
+    if (distinct(name, parts) < 3) continue;
+    for (const row of parts) if (isTotal(row)) totals.add(textOf(row[name] ?? null));
+    parts = parts.filter((row) => !isTotal(row));
+  }
+  return { parts, totals: [...totals] };
 }
 
 /** Numbers that name something: their sums and curves mean nothing. */
@@ -126,11 +153,7 @@ export interface Pivoted {
   readonly lines: readonly { readonly name: string; readonly values: readonly (number | null)[] }[];
   /** Series beyond `MAX_SERIES`. */
   readonly leftOut: number;
-  /** Series that are totals of the others, which are not drawn beside them. */
-  readonly totals: readonly string[];
 }
-
-const TOTAL = /^(all|total|totals|overall|sum|any)$/i;
 
 /** Converts rows to one list of values per series. */
 export function pivot(rows: readonly Row[], plan: ChartPlan): Pivoted {
@@ -152,16 +175,13 @@ export function pivot(rows: readonly Row[], plan: ChartPlan): Pivoted {
     name,
     values: groups.map((group) => aggregated(group, plan.aggregate)),
   }));
-  const totals = series === null ? [] : lines.filter(({ name }) => TOTAL.test(name));
-  const parts = totals.length < lines.length ? lines.filter((line) => !totals.includes(line)) : lines;
-  if (series !== null) parts.sort((a, b) => magnitude(b.values) - magnitude(a.values));
+  if (series !== null) lines.sort((a, b) => magnitude(b.values) - magnitude(a.values));
   return {
     isTime,
     x: isTime ? keys.map((key) => Date.parse(key) / 1000) : keys.map((_, i) => i),
     labels: keys,
-    lines: parts.slice(0, MAX_SERIES),
-    leftOut: Math.max(0, parts.length - MAX_SERIES),
-    totals: parts.length < lines.length ? totals.map(({ name }) => name) : [],
+    lines: lines.slice(0, MAX_SERIES),
+    leftOut: Math.max(0, lines.length - MAX_SERIES),
   };
 }
 

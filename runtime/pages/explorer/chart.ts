@@ -9,7 +9,9 @@ import {
   type Pivoted,
   type ChartPlan,
   planOf,
+  withoutTotals,
 } from "./chart-data.js";
+import { labelsOf, MAX_LABEL, shortened } from "./axis-labels.js";
 import { count, el, select, toggle } from "./dom.js";
 import { type Aggregate, AGGREGATES, type ChartState } from "./state.js";
 
@@ -23,12 +25,13 @@ export function chartOf(
   change: (state: ChartState) => void,
 ): HTMLElement | null {
   const choices = choicesOf(endpoint, rows);
-  const plan = planOf(choices, rows, state);
+  const { parts, totals } = withoutTotals(choices, rows);
+  const plan = planOf(choices, parts, state);
   if (plan === null) return null;
-  const data = pivot(rows, plan);
+  const data = pivot(parts, plan);
   const plot = el("div", { class: "plot", role: "img", "aria-label": labelOf(plan, data) });
   draw(plot, data, plan);
-  const notes = notesOf(plan, data).map((note) => el("p", { class: "note" }, note));
+  const notes = notesOf(plan, data, totals).map((note) => el("p", { class: "note" }, note));
   return el("div", {}, controlsOf(choices, plan, state, change), plot, ...notes);
 }
 
@@ -94,13 +97,14 @@ function labelOf({ x, y, series, kind, aggregate, isAggregated }: ChartPlan, dat
 /** What the picture does not say by itself. */
 function notesOf(
   { series, aggregate, isAggregated }: ChartPlan,
-  { leftOut, totals }: Pivoted,
+  { leftOut }: Pivoted,
+  totals: readonly string[],
 ): readonly string[] {
   const notes = [
     isAggregated && `Several rows share a point: ${NAMES[aggregate]} is drawn.`,
     leftOut > 0 &&
       `Only the ${String(MAX_SERIES)} largest of ${String(MAX_SERIES + leftOut)} values of ${series ?? ""} are drawn.`,
-    totals.length > 0 && `${totals.join(", ")} is left out: it is the total of the others.`,
+    totals.length > 0 && `Rows of ${totals.join(", ")} are left out: they hold the others.`,
   ];
   return notes.filter((note) => note !== false);
 }
@@ -120,7 +124,7 @@ function stacked(lines: Pivoted["lines"], kind: ChartPlan["kind"]): readonly (re
   return lines.map(({ values }) => values.map((value, i) => (sums[i] = (sums[i] ?? 0) + (value ?? 0))));
 }
 
-function draw(plot: HTMLElement, data: Pivoted, { kind, y }: ChartPlan): void {
+function draw(plot: HTMLElement, data: Pivoted, { kind, x, y }: ChartPlan): void {
   const style = getComputedStyle(document.documentElement);
   const color = (name: string): string => style.getPropertyValue(name).trim();
   const values = stacked(data.lines, kind);
@@ -153,11 +157,11 @@ function draw(plot: HTMLElement, data: Pivoted, { kind, y }: ChartPlan): void {
               incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
             }),
       },
-      { ...axis, size: labelWidth, values: (_plot, splits) => splits.map((split) => COMPACT.format(split)) },
+      { ...axis, size: labelWidth, values: (_plot, splits) => labelsOf(splits) },
     ],
     series: [
       {
-        label: data.isTime ? "time" : "at",
+        label: x,
         value: (_plot, _x, _series, i) => (i === null ? "" : (data.labels[i] ?? "")),
       },
       ...order.map((line) => seriesOf(data, line, kind, color)),
@@ -184,8 +188,6 @@ const TIMES: uPlot.Axis.Values = [
   [1, "{HH}:{mm}:{ss}", "\n{D} {MMM} {YYYY}", null, "\n{D} {MMM}", null, null, null, 1],
 ];
 
-const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
-
 function seriesOf(
   data: Pivoted,
   line: number,
@@ -207,7 +209,8 @@ function seriesOf(
     spanGaps: true,
     ...(kind !== "line" && { fill: stroke }),
     ...(kind === "bar" && bars && { paths: bars }),
-    value: (_plot, _value, _series, i) => (i === null ? "" : (values[i]?.toLocaleString("en") ?? "")),
+    value: (_plot, _value, _series, i) =>
+      i === null ? "" : (values[i]?.toLocaleString("en", { maximumSignificantDigits: 15 }) ?? ""),
   };
 }
 
@@ -220,13 +223,6 @@ function rangeOfBars(x: readonly number[], isTime: boolean): [number, number] {
 
 function rangeWithZero(low: number, high: number): [number, number] {
   return [Math.min(0, low), Math.max(0, high) * 1.05];
-}
-
-/** Characters of a label of the x axis. */
-const MAX_LABEL = 14;
-
-function shortened(text: string): string {
-  return text.length > MAX_LABEL ? `${text.slice(0, MAX_LABEL - 1)}…` : text;
 }
 
 /** Width of the y axis, for its longest label. */

@@ -166,7 +166,7 @@ describe.skipIf(!isThere)("/explore", () => {
     });
     await chart.waitFor();
     const legend = await chart.locator(".u-legend .u-label").allInnerTexts();
-    expect(legend.sort()).toEqual(["north", "south", "time", "west"]);
+    expect(legend.sort()).toEqual(["day", "north", "south", "west"]);
     await page.getByRole("button", { name: "Bar" }).click();
     await page.getByRole("img", { name: /^bar chart/ }).waitFor();
     await page.locator(".controls select").last().selectOption("-");
