@@ -84,6 +84,7 @@ export async function run(baseUrl: string, unreliable: string, failing: string, 
   const query = { action: "Payment", start_date: "2026-06-01" } as const;
   for (const row of await client.rows("/v1/altchain/altchain_card_activity_by_action/daily", query)) actions.push(row.action);
 
+  const busy = await client.rows("/v1/bridges/volume/weekly", { "transfers[gte]": 300, fields: ["week", "transfers"] });
   const page = { token: "usdc", limit: 40, sort_by: "amount_usd", sort_direction: "DESC" } as const;
   const first = await client.rows("/v1/bridges/transactions", page);
   const amounts: (number | null)[] = [];
@@ -109,11 +110,13 @@ export async function run(baseUrl: string, unreliable: string, failing: string, 
   void (() => client.rows("/v1/bridges/none"));
   // @ts-expect-error: no such parameter
   void (() => client.rows("/v1/bridges/transactions", { nope: "1" }));
+  // @ts-expect-error: no such operator
+  void (() => client.rows("/v1/bridges/volume/weekly", { "transfers[near]": 300 }));
   // @ts-expect-error: not a sortable field
   void (() => client.rows("/v1/bridges/transactions", { sort_by: "tx_hash" }));
   // @ts-expect-error: no such column
   void (() => figure?.nope);
-  return { value, actions: new Set(actions), page: first.length, amounts, status, again, failures, stopped };
+  return { value, busy, actions: new Set(actions), page: first.length, amounts, status, again, failures, stopped };
 }
 `;
 
@@ -161,6 +164,14 @@ function typedManifest(): unknown {
   return manifest;
 }
 
+/** Whether rows have the two chosen columns, and only what the filter selects. */
+function busyWeeks(rows: unknown): boolean {
+  const all = rows as readonly { transfers: number }[];
+  return (
+    all.length > 0 && all.every((row) => Object.keys(row).join() === "week,transfers" && row.transfers >= 300)
+  );
+}
+
 describe("routewright client", () => {
   it("types listed values and rows without declared columns, and joins words as sentences", async () => {
     const own = ownFolder();
@@ -192,6 +203,7 @@ describe("routewright client", () => {
     expect(broken.statuses).toEqual([500, 503]);
     expect(result).toMatchObject({ value: expect.any(Number), page: 40, status: 403, stopped: "stopped" });
     expect(result["failures"]).toEqual([500, 503]);
+    expect(busyWeeks(result["busy"])).toBe(true);
     expect(result["actions"]).toEqual(new Set(["Payment"]));
     const amounts = result["amounts"] as number[];
     expect(amounts).toHaveLength(100);
@@ -229,6 +241,7 @@ api, unreliable, failing, key = sys.argv[1:]
 query: BridgesTransactionsQuery = {"token": "usdc", "limit": 40, "sort_by": "amount_usd", "sort_direction": "DESC"}
 with Client(api, key) as client:
     value: float | None = client.rows("/v1/bridges/volume/last_7d")[0]["value"]
+    busy = client.rows("/v1/bridges/volume/weekly", {"transfers[gte]": 300, "fields": ["week", "transfers"]})
     page = client.rows("/v1/bridges/transactions", query)
     amounts: list[float | None] = []
     for row in client.iterate("/v1/bridges/transactions", query):
@@ -249,7 +262,7 @@ for _ in range(2):
         Client(failing).rows("/v1/bridges/volume/last_7d")
     except ApiError as error:
         failures.append(error.status)
-print(json.dumps({"value": value, "failures": failures, "page": len(page), "amounts": amounts, "status": status, "again": again,
+print(json.dumps({"value": value, "busy": busy, "failures": failures, "page": len(page), "amounts": amounts, "status": status, "again": again,
     "shapes": [list(frame.shape) for frame in frames], "columns": [list(frame.columns) for frame in frames]}))
 `;
 
@@ -279,6 +292,7 @@ describe.skipIf(!needs("mypy"))("routewright client --language python", () => {
     expect(broken.statuses).toEqual([500, 503]);
     const result = JSON.parse(stdout) as Record<string, unknown>;
     expect(result).toMatchObject({ value: expect.any(Number), page: 40, status: 403, failures: [500, 503] });
+    expect(busyWeeks(result["busy"])).toBe(true);
     const amounts = result["amounts"] as number[];
     expect(amounts).toHaveLength(100);
     expect(amounts).toEqual(amounts.toSorted((a, b) => b - a));

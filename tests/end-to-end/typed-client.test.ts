@@ -29,6 +29,11 @@ export async function run(baseUrl: string, key: string) {
   });
   const actions: (string | null)[] = (activity.data ?? []).map((row) => row.action);
 
+  const busy = await client.GET("/v1/bridges/volume/weekly", {
+    params: { query: { transfers: { gte: 300 }, week: { lt: "2026-03-01" }, fields: ["week", "transfers"] } },
+  });
+  const weeks: (string | null | undefined)[] = (busy.data ?? []).map((row) => row.week);
+
   const page = await client.POST("/v1/bridges/transactions", {
     body: { token: "usdc", limit: 2, sort_by: "amount_usd", sort_direction: "DESC" },
   });
@@ -42,12 +47,16 @@ export async function run(baseUrl: string, key: string) {
   void (() => client.GET("/v1/bridges/none"));
   // @ts-expect-error: no such parameter
   void (() => client.GET("/v1/altchain/altchain_card_activity_by_action/daily", { params: { query: { nope: "1" } } }));
+  // @ts-expect-error: no such operator
+  void (() => client.GET("/v1/bridges/volume/weekly", { params: { query: { transfers: { near: 1 } } } }));
+  // @ts-expect-error: no such column to choose
+  void (() => client.GET("/v1/bridges/volume/weekly", { params: { query: { fields: ["nope"] } } }));
   // @ts-expect-error: no such column
   void (() => activity.data?.[0]?.nope.length);
   // @ts-expect-error: not a sortable field
   void (() => client.POST("/v1/cards/spend_by_country/monthly", { body: { sort_by: "country" } }));
 
-  return { isExact, figure, limit, actions, amounts, more, detail };
+  return { isExact, figure, limit, actions, busy: busy.data, weeks, amounts, more, detail };
 }
 `;
 
@@ -73,10 +82,18 @@ it("a client made from the description compiles under strict and calls the runni
     figure: expect.any(Number),
     limit: "10000",
     actions: expect.arrayContaining(["Payment"]),
+    busy: expect.any(Array),
+    weeks: expect.any(Array),
     amounts: [expect.any(Number), expect.any(Number)],
     more: true,
     detail: "At least one business filter is required for this endpoint.",
   });
+  const busy = answer["busy"] as { week: string; transfers: number }[];
+  expect(busy.length).toBeGreaterThan(0);
+  for (const row of busy) {
+    expect(Object.keys(row)).toEqual(["week", "transfers"]);
+    expect([row.transfers >= 300, row.week < "2026-03-01"]).toEqual([true, true]);
+  }
   const [first, second] = answer["amounts"] as [number, number];
   expect(first).toBeGreaterThanOrEqual(second);
 });

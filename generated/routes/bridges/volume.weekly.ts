@@ -25,6 +25,14 @@ export interface Query {
   start_date?: string;
   /** Last day wanted, inclusive: `week <= value`. */
   end_date?: string;
+  /** Filter: `week` compared with a value. */
+  week?: { eq?: string; ne?: string; gt?: string; gte?: string; lt?: string; lte?: string; in?: readonly (string)[]; null?: boolean };
+  /** Filter: `volume_usd` compared with a value. */
+  volume_usd?: { eq?: number | string; ne?: number | string; gt?: number | string; gte?: number | string; lt?: number | string; lte?: number | string; in?: readonly (number | string)[]; null?: boolean };
+  /** Filter: `transfers` compared with a value. */
+  transfers?: { eq?: number | string; ne?: number | string; gt?: number | string; gte?: number | string; lt?: number | string; lte?: number | string; in?: readonly (number | string)[]; null?: boolean };
+  /** Columns of a row, in their order. Default: all. */
+  fields?: readonly ("week" | "inflow_usd" | "outflow_usd" | "volume_usd" | "transfers")[];
 }
 
 export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
@@ -44,6 +52,8 @@ export const { spec, get } = defineEndpoint<Query, Row>({ schema: 1 })({
     start_date: { column: "week", operator: ">=", type: "date" },
     end_date: { column: "week", operator: "<=", type: "date" },
   },
+  filters: { week: "date", volume_usd: "number", transfers: "integer" },
+  fields: true,
   allowUnfiltered: true,
   sort: [["week", "DESC"]],
   upstreamNodes: ["model.starter.api_bridges_volume_weekly"],
