@@ -24,7 +24,7 @@ export function allows(held: Tier, required: Tier): boolean {
 }
 
 /** What a caller may call. */
-export interface Access {
+export interface CallerAccess {
   readonly tier: Tier;
   /** The categories and paths that the key is limited to; null: all of the tier. */
   readonly allowed: readonly string[] | null;
@@ -36,7 +36,7 @@ export function isListed(allowed: readonly string[] | null, path: string): boole
 }
 
 /** Whether a caller may call the endpoint of tier `required` at `path`. */
-export function mayCall({ tier, allowed }: Access, path: string, required: Tier): boolean {
+export function mayCall({ tier, allowed }: CallerAccess, path: string, required: Tier): boolean {
   return allows(tier, required) && isListed(allowed, path);
 }
 

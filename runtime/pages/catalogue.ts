@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { operatorsOf } from "../model/column-filters.js";
 import type { Endpoint } from "../model/endpoint.js";
-import { type Access, allows, mayCall, type Tier, TIERS } from "../model/tier.js";
+import { type CallerAccess, allows, mayCall, type Tier, TIERS } from "../model/tier.js";
 import type {
   Build,
   CatalogueBody,
@@ -47,7 +47,7 @@ interface TestResult {
 }
 
 /** The catalogue for a caller, as an object and as JSON. */
-export async function catalogueFor(source: CatalogueSource, caller: Access) {
+export async function catalogueFor(source: CatalogueSource, caller: CallerAccess) {
   const body = await catalogueBody(source, caller);
   const { endpoints, lineage, ...rest } = body;
   const listOf = async (items: readonly object[]): Promise<string> =>
@@ -56,7 +56,7 @@ export async function catalogueFor(source: CatalogueSource, caller: Access) {
   return { body, text: `${JSON.stringify(rest).slice(0, -1)},${lists}}` };
 }
 
-async function catalogueBody(source: CatalogueSource, caller: Access): Promise<CatalogueBody> {
+async function catalogueBody(source: CatalogueSource, caller: CallerAccess): Promise<CatalogueBody> {
   const { tier } = caller;
   const isCallable = (endpoint: Endpoint): boolean => mayCall(caller, endpoint.path, endpoint.tier);
   const file = await readCatalogue(source.catalogue);

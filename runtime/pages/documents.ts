@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
 import { callablePart, catalogueFor, type CatalogueSource } from "./catalogue.js";
 import type { CatalogueBody, CatalogueScope } from "./catalogue-body.js";
-import { type Access, allows, type Tier } from "../model/tier.js";
+import { type CallerAccess, allows, type Tier } from "../model/tier.js";
 import { BufferedResult } from "../response/buffered-result.js";
 import type { BuildRecords } from "../warehouse/data-versions.js";
 import type { OpenApiJob, OpenApiResult } from "./openapi-thread.js";
@@ -56,7 +56,7 @@ export class Documents {
   /**
    * The OpenAPI document for a caller; with `only`, the endpoints that this tier may call, and the caller may see.
    */
-  openApi({ tier, allowed }: Access, only: Tier | null): Promise<BufferedResult> {
+  openApi({ tier, allowed }: CallerAccess, only: Tier | null): Promise<BufferedResult> {
     const isPublic = this.#scope === "public";
     const seen = only !== null && (isPublic || allows(tier, only)) ? only : isPublic ? null : tier;
     const access = seen === null ? null : { tier: seen, allowed: isPublic ? null : allowed };
@@ -68,7 +68,7 @@ export class Documents {
   }
 
   /** The catalogue for a caller. */
-  catalogue(caller: Access): Promise<CatalogueDocument> {
+  catalogue(caller: CallerAccess): Promise<CatalogueDocument> {
     const builds = this.#builds;
     const results = `${String(builds.changes)} ${String(builds.testChanges)}`;
     return this.#cached(this.#catalogues, caller, results, async ({ endpoints, documentation }) => {
@@ -86,7 +86,7 @@ export class Documents {
   }
 
   /** The search over the endpoints that a caller may call. Builds and tests do not change it. */
-  search(caller: Access): Promise<Search> {
+  search(caller: CallerAccess): Promise<Search> {
     return this.#cached(this.#searches, caller, "", async () => {
       const { callable } = await this.catalogue(caller);
       const search = new Search(callable.endpoints);
@@ -98,7 +98,7 @@ export class Documents {
 
   #cached<T>(
     cache: LRUCache<string, CachedDocument<T>>,
-    access: Access | null,
+    access: CallerAccess | null,
     results: string,
     make: (release: LoadedRelease) => Promise<T>,
   ): Promise<T> {

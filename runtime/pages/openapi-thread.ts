@@ -1,12 +1,12 @@
 /** Entry of the thread that prepares the OpenAPI document (`Documents`). */
 import { parentPort, workerData } from "node:worker_threads";
-import { type Access, isTier, mayCall } from "../model/tier.js";
+import { type CallerAccess, isTier, mayCall } from "../model/tier.js";
 import { entityTag } from "../response/entity-tag.js";
 
 export interface OpenApiJob {
   readonly openApi: Uint8Array;
   /** Whose endpoints are kept; null: the whole document. */
-  readonly access: Access | null;
+  readonly access: CallerAccess | null;
 }
 
 export interface OpenApiResult {
@@ -38,7 +38,7 @@ interface Operation {
 }
 
 /** The document with only the operations that a caller may call, and the components that they use. */
-function openApiFor(text: string, access: Access): string {
+function openApiFor(text: string, access: CallerAccess): string {
   const document = JSON.parse(text) as OpenApi;
   const paths = Object.fromEntries(
     Object.entries(document.paths).flatMap(([path, item]) => {
@@ -63,7 +63,7 @@ function openApiFor(text: string, access: Access): string {
 }
 
 /** Documents and the state of the service are open to every caller. */
-function isOpen(access: Access, path: string, operation: Operation): boolean {
+function isOpen(access: CallerAccess, path: string, operation: Operation): boolean {
   const required = operation["x-tier"];
   if (!isTier(required)) return false;
   return mayCall(access, path, required) || (required === "tier0" && operation["x-dbt-model"] === undefined);

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { ResolvedQuery } from "../model/query.js";
 import { Overloaded } from "../warehouse/fair-queue.js";
 import { servedColumns } from "../warehouse/relations.js";
-import type { Aggregate, QueryContext, ResultColumns, Warehouse } from "../warehouse/warehouse.js";
+import type { AggregateResult, QueryContext, ResultColumns, Warehouse } from "../warehouse/warehouse.js";
 
 const summaries = new WeakSet<IncomingMessage>();
 
@@ -37,7 +37,7 @@ export async function aggregateOf(
   query: ResolvedQuery,
   context: QueryContext,
   columns: ResultColumns,
-): Promise<Aggregate> {
+): Promise<AggregateResult> {
   const aggregate = await warehouse.aggregate(query, context, columns);
   if (aggregate === "overloaded") throw new Overloaded("queueFull");
   return aggregate;

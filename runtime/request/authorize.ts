@@ -1,4 +1,4 @@
-import { type Access, allows, isListed, type PerTier, type Tier } from "../model/tier.js";
+import { type CallerAccess, allows, isListed, type PerTier, type Tier } from "../model/tier.js";
 import { type ClientAddress, type Origin, networkOf } from "../server/headers.js";
 import type { RateLimitStore, RateWindow } from "./rate-limit/memory-store.js";
 import { httpError, type HttpError, isHttpError, type Result } from "../model/errors.js";
@@ -6,7 +6,7 @@ import type { TokenIssuer } from "./bearer-tokens.js";
 import type { Keyring, KeyOwner } from "./keyring.js";
 
 /** What a request may do, decided from its headers and address alone. */
-export interface Authorization extends Access {
+export interface Authorization extends CallerAccess {
   /** Null without a key. */
   readonly owner: KeyOwner | null;
   /** Identifies the caller: the id of its key or user, or the network address. */

@@ -67,14 +67,17 @@ export interface StreamEnd {
 export type Rows = BufferedRows | RowStream;
 
 /** What a query selects on all pages. */
-export interface Aggregate {
+export interface AggregateResult {
   readonly count: number;
   /** The lowest and the highest value of each column, as JSON has them; null without values. */
   readonly bounds: readonly { readonly min: unknown; readonly max: unknown }[];
 }
 
 /** An engine names the aggregates `count`, `min0`, `max0`, `min1`, …. */
-export function readAggregate(row: Readonly<Record<string, unknown>>, columns: ResultColumns): Aggregate {
+export function readAggregate(
+  row: Readonly<Record<string, unknown>>,
+  columns: ResultColumns,
+): AggregateResult {
   const bounds = columns.map((_, i) => ({ min: row[`min${String(i)}`], max: row[`max${String(i)}`] }));
   return { count: Number(row["count"]), bounds };
 }
@@ -173,7 +176,7 @@ export interface Warehouse {
     query: ResolvedQuery,
     context: QueryContext,
     columns: ResultColumns,
-  ): Promise<Aggregate | "overloaded">;
+  ): Promise<AggregateResult | "overloaded">;
   /**
    * The columns of a relation, cached by version. Rejects when the relation does not exist or the database fails.
    * `hasStorage`: with the storage of the last second; by default where there is a version.

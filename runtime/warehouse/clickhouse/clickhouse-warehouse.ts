@@ -8,7 +8,7 @@ import { QuerySlots } from "../query-slots.js";
 import { Relations, servedColumns } from "../relations.js";
 import {
   BUFFERED_ROWS,
-  type Aggregate,
+  type AggregateResult,
   readAggregate,
   type BufferedRows,
   type IsStillNeeded,
@@ -112,7 +112,7 @@ class ClickhouseWarehouse implements Warehouse {
     query: ResolvedQuery,
     context: QueryContext,
     bounded: ResultColumns,
-  ): Promise<Aggregate | "overloaded"> {
+  ): Promise<AggregateResult | "overloaded"> {
     const { relation, selection, timeoutMs } = query;
     return this.#query(query, context, async (columns) => {
       const ticket = ticketOf(query, context);

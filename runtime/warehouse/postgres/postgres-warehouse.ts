@@ -8,7 +8,7 @@ import { type Condition, queryKey, type ResolvedQuery } from "../../model/query.
 import {
   BUFFERED_BYTES,
   BUFFERED_ROWS,
-  type Aggregate,
+  type AggregateResult,
   readAggregate,
   type BufferedRows,
   QueryAbandoned,
@@ -148,7 +148,7 @@ class PostgresWarehouse implements Warehouse {
     query: ResolvedQuery,
     context: QueryContext,
     bounded: ResultColumns,
-  ): Promise<Aggregate | "overloaded"> {
+  ): Promise<AggregateResult | "overloaded"> {
     const { relation, selection } = query;
     return this.#query(query, context, async (columns) => {
       const rows = await this.#run(selectAggregate(relation, columns, bounded, selection), query, context);
