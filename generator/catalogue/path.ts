@@ -11,7 +11,7 @@ const MAX_SEGMENT = 80;
 const RESERVED_CATEGORY = "system";
 
 /** Endings of a path that choose a format (runtime/README.md, Formats): another endpoint would answer. */
-const FORMAT_ENDING = /\.(?:json|csv|ndjson)$/i;
+const FORMAT_ENDING = /\.(?:json|csv|ndjson|parquet|arrows?)$/i;
 
 /** Path of an endpoint, `/v1/{category}/{resource}[/{granularity}][/{window}]`. */
 export function pathOf(tags: ModelTags): string {

@@ -37,7 +37,16 @@ export interface Selection {
  * How rows are written: JSON objects separated by commas, JSON objects on lines (NDJSON), or CSV records
  * (RFC 4180), `spreadsheet` with cells that cannot be formulas. `json-strings` is JSON with wide numbers as strings.
  */
-export type RowFormat = "json" | "json-strings" | "ndjson" | "csv" | "spreadsheet";
+export type TextFormat = "json" | "json-strings" | "ndjson" | "csv" | "spreadsheet";
+
+/** Binary tables: Parquet, and Apache Arrow's file and stream. Their bodies have no frame of the API's own. */
+export type TableFormat = "parquet" | "arrow" | "arrow-stream";
+
+export type RowFormat = TextFormat | TableFormat;
+
+export function isTable(format: RowFormat): format is TableFormat {
+  return format === "parquet" || format === "arrow" || format === "arrow-stream";
+}
 
 /** A request whose parameters are checked: what the warehouse runs. */
 export interface ResolvedQuery {

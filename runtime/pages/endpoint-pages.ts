@@ -21,7 +21,7 @@ export function llmsText(body: CatalogueBody): string {
   });
   return `# ${oneLine(body.title)}
 
-> A read-only HTTP API for analytics data. GET an endpoint for its rows as JSON, or with the suffix .csv or .ndjson. Endpoints above the Public tier need a key in the header X-API-Key.
+> A read-only HTTP API for analytics data. GET an endpoint for its rows as JSON, or with the suffix .csv, .ndjson, .parquet or .arrow. Endpoints above the Public tier need a key in the header X-API-Key.
 
 - [OpenAPI](/openapi.json): every endpoint, parameter and column
 - [MCP](/mcp): tools for language models (POST, Streamable HTTP)

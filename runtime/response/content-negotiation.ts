@@ -14,12 +14,18 @@ export const CONTENT_TYPES: Readonly<Record<RowFormat, string>> = {
   csv: "text/csv; charset=utf-8; header=present",
   spreadsheet: "text/csv; charset=utf-8; header=present",
   ndjson: "application/x-ndjson; charset=utf-8",
+  parquet: "application/vnd.apache.parquet",
+  arrow: "application/vnd.apache.arrow.file",
+  "arrow-stream": "application/vnd.apache.arrow.stream",
 };
 
 const FORMATS: ReadonlyMap<string, RowFormat> = new Map([
   ["application/json", "json"],
   ["text/csv", "csv"],
   ["application/x-ndjson", "ndjson"],
+  ["application/vnd.apache.parquet", "parquet"],
+  ["application/vnd.apache.arrow.file", "arrow"],
+  ["application/vnd.apache.arrow.stream", "arrow-stream"],
 ]);
 
 const AVAILABLE = [...FORMATS.keys()];
@@ -80,8 +86,13 @@ export function frameOf({ format, bom, selection: { page } }: ResolvedQuery, col
         head: `${bom ? "\ufeff" : ""}${columns.map(({ name }) => csvName(name)).join(",")}\r\n`,
         tail: ({ returned }) => (returned > 0 ? "\r\n" : ""),
       };
+    default:
+      return NO_FRAME;
   }
 }
+
+/** A table has its own. */
+const NO_FRAME: Frame = { head: "", tail: () => "" };
 
 const BARE_ARRAY: Frame = { head: "[", tail: () => "]" };
 
@@ -98,8 +109,8 @@ function csvName(name: string): string {
   return /[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
 }
 
-/** Suffix of a path that names the format. */
-const SUFFIX = /\.(json|csv|ndjson)$/;
+/** Suffix of a path that names the format. Those of Arrow are in the registrations of its media types. */
+const SUFFIX = /\.(json|csv|ndjson|parquet|arrow|arrows)$/;
 
 /** The format of a response: the suffix of the path (`.csv`), otherwise `Accept`. */
 export function formatOf(
@@ -112,6 +123,7 @@ export function formatOf(
   const suffix = SUFFIX.exec(path);
   const hasSuffix = suffix !== null && endpointPath.endsWith(path.slice(0, suffix.index));
   if (!hasSuffix) return acceptedFormat(request, numbers);
+  if (suffix[1] === "arrows") return "arrow-stream";
   return suffix[1] === "json" && numbers === "string" ? "json-strings" : (suffix[1] as RowFormat);
 }
 
@@ -164,10 +176,13 @@ interface Encodings {
   encodings(available: readonly string[], options: { readonly preferred: readonly string[] }): string[];
 }
 
-/** The client's preferred coding; null: none. */
-export function encodingOf({ headers }: Pick<IncomingMessage, "headers">): Encoding | null {
+/** The client's preferred coding; null: none. Parquet is compressed by itself. */
+export function encodingOf(
+  { headers }: Pick<IncomingMessage, "headers">,
+  format?: RowFormat,
+): Encoding | null {
   const accepted = headers["accept-encoding"];
-  if (accepted === undefined || accepted.length > MAX_PREFERENCES) return null;
+  if (format === "parquet" || accepted === undefined || accepted.length > MAX_PREFERENCES) return null;
   // The types of `negotiator` lack the second argument.
   const negotiator = new Negotiator({ headers: { "accept-encoding": accepted } }) as unknown as Encodings;
   const [best] = negotiator.encodings([...ENCODINGS, "identity"], { preferred: ENCODINGS });

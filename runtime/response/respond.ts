@@ -81,7 +81,7 @@ async function sendBuffered(
     const range = rangeOf(pending.request, bytes);
     if (range !== null) return { rows, bytes: sendRange(pending, headers, result, range), databaseMs };
   }
-  const encoding = bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(pending.request);
+  const encoding = bytes < COMPRESSED_FROM_BYTES ? null : encodingOf(pending.request, pending.format);
   if (encoding === null) {
     headers.push(String(bytes));
     return { rows, bytes: sendBody(pending, headers, body, bytes), databaseMs };
@@ -145,7 +145,7 @@ function sendBody(
 
 async function respondWithStream(pending: PendingResponse, { frame, stream }: StreamedResult): Promise<Sent> {
   const { request, response, format, tag } = pending;
-  const encoding = encodingOf(request);
+  const encoding = encodingOf(request, format);
   const headers = headersOf(pending, tag);
   headers.push("Content-Type", CONTENT_TYPES[format]);
   if (encoding !== null) headers.push("Content-Encoding", encoding);

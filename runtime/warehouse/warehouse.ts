@@ -1,16 +1,16 @@
 import type { Relation } from "../model/endpoint.js";
 import type { HttpError } from "../model/errors.js";
-import type { Condition, ResolvedQuery, RowFormat } from "../model/query.js";
+import type { Condition, ResolvedQuery, TextFormat } from "../model/query.js";
 import type { Tier } from "../model/tier.js";
 
-/** Separator between two rows. */
+/** Separator between two rows of a text. */
 export const ROW_SEPARATORS = {
   json: ",",
   "json-strings": ",",
   ndjson: "\n",
   csv: "\r\n",
   spreadsheet: "\r\n",
-} as const satisfies Record<RowFormat, string>;
+} as const satisfies Record<TextFormat, string>;
 
 /** A column of a relation in the database. */
 export interface ResultColumn {
@@ -19,6 +19,8 @@ export interface ResultColumn {
   readonly type: string;
   /** The fields of a composite type, or of an array of one. */
   readonly fields?: readonly ResultColumn[];
+  /** Precision and scale of a column of decimals that declares them. */
+  readonly decimal?: readonly [precision: number, scale: number];
   /** Identifies the relation's storage: a relation that replaces it has another. */
   readonly storage?: string;
   /** IANA time zone of a `timestamp` without zone; UTC when absent. */
@@ -33,7 +35,10 @@ export type ResultColumns = readonly ResultColumn[];
 export interface BufferedRows {
   readonly kind: "buffered";
   readonly columns: ResultColumns;
-  /** The rows with the format's separator between them, as text or as its bytes in UTF-8; empty without rows. */
+  /**
+   * The rows with the format's separator between them, as text or as its bytes in UTF-8; empty without rows. Of a binary
+   * table, all its bytes.
+   */
   readonly text: string | Buffer;
   readonly returned: number;
   /** Whether rows follow this page; false where the query did not look ahead. */
@@ -46,7 +51,7 @@ export interface BufferedRows {
 export interface RowStream {
   readonly kind: "stream";
   readonly columns: ResultColumns;
-  /** Chunks of the text of the rows, or of its bytes in UTF-8, none of them empty. Rejects when the database fails. */
+  /** Chunks of the text of the rows or of its bytes in UTF-8, or of the bytes of a table, none of them empty. Rejects when the database fails. */
   readonly chunks: RowChunks;
 }
 

@@ -127,12 +127,14 @@ describe("the path", () => {
     for (const [path, ...more] of [
       ["small.ndjson", "api:small.ndjson"],
       ["small.CSV", "api:small.CSV"],
+      ["small.parquet", "api:small.parquet"],
+      ["small.arrows", "api:small.arrows"],
       ["small/daily.json", "api:small", "granularity:daily.json"],
     ]) {
       const { problems } = onlySkipped(catalogueFrom([{ name: "a", tags: ["production", "c", ...more] }]));
       expect(told(problems)[0]).toMatch(`$.tags: The path /v1/c/${path ?? ""} ends in .`);
     }
-    expect(pathOf("production", "c", "api:small.parquet")).toBe("/v1/c/small.parquet");
+    expect(pathOf("production", "c", "api:small.xlsx")).toBe("/v1/c/small.xlsx");
   });
 });
 

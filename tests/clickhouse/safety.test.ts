@@ -61,7 +61,7 @@ describe.skipIf(!hasClickhouse)("a query of ClickHouse that fails", () => {
     expect(JSON.stringify(reply.headers)).not.toMatch(/clickhouse/i);
   });
 
-  it.each(["", ".csv", ".ndjson"])(
+  it.each(["", ".csv", ".ndjson", ".arrow", ".arrows"])(
     "in the middle of a stream resets the connection: late%s",
     async (suffix) => {
       const url = await serve();
@@ -227,6 +227,24 @@ describe("the bytes of a ClickHouse before 25.11", () => {
     const text = `"a\r\n__exception__\r\n${ERROR.replaceAll('"', '""')}"`;
     const good = await serveRecorded(`1,${text}\r\n`);
     expect((await sendRequest(good, "/v1/old/t.csv")).text).toBe(`i,s\r\n1,${text}\r\n`);
+  });
+
+  it.each([
+    [".parquet", `PAR1${"\0".repeat(99)}${ERROR}`],
+    [".parquet", "PAR1 and rows without an end"],
+    [".arrow", `ARROW1\0\0${ERROR}`],
+    [".arrows", ERROR],
+    [".arrows", ""],
+  ])("are an error in a table too: %s, %j", async (suffix, body) => {
+    expect(statusAndBody(await sendRequest(await serveRecorded(body), `/v1/old/t${suffix}`))).toEqual(FAILED);
+  });
+
+  it("are cut before the error in the middle of a table", async () => {
+    const body = `PAR1${"\0".repeat(4_000_000)}${ERROR}`;
+    const response = await begin(`${await serveRecorded(body)}/v1/old/t.parquet`);
+    const { text, isComplete } = await readUntilCut(response);
+    expect([response.statusCode, isComplete, text.length > 3_000_000]).toEqual([200, false, true]);
+    expect(text).not.toMatch(LEAKS);
   });
 
   it("are cut before the error in the middle of a stream", async () => {

@@ -1,10 +1,10 @@
-import { readFileSync } from "node:fs";
 import { get, type IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { byEngine, engine, engineUrl, ownerQuery, ownTables } from "../support/engines.js";
 import { serve } from "../support/command.js";
 import { manifestOf } from "../support/manifest.js";
+import { residentBytes } from "../support/resident-memory.js";
 import { generateInto, KEYS, ownFolder, serveManifest } from "../support/service.js";
 import { sendRequest } from "./http-client.js";
 import { bigTables, LONG } from "./big-table.js";
@@ -130,12 +130,6 @@ describe("an answer of any length", () => {
     expect((await sendRequest(url, "/v1/big/long?limit=2000", { key })).status).toBe(200);
   });
 });
-
-/** Resident memory of a process, in bytes. */
-function residentBytes(pid: number): number {
-  const pages = Number(readFileSync(`/proc/${String(pid)}/statm`, "utf8").split(" ")[1]);
-  return pages * 4096;
-}
 
 describe.skipIf(process.platform !== "linux")("a million rows", () => {
   // ClickHouse sends a megabyte at a time, which Node frees later than it reads.

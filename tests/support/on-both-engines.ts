@@ -26,7 +26,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
       "streaming",
       "system",
     ],
-    ...["traces"],
+    ...["tables", "traces"],
   ].map(dataApi),
   ...["costly-requests", "tunnels"].map(hostile),
   "tests/dbt/while-dbt-runs.test.ts",

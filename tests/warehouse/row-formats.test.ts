@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import type { RowFormat, Selection } from "../../runtime/model/query.js";
+import type { RowFormat, Selection, TextFormat } from "../../runtime/model/query.js";
 import { openPostgres } from "../../runtime/warehouse/postgres/postgres-warehouse.js";
 import { ROW_SEPARATORS, type Rows } from "../../runtime/warehouse/warehouse.js";
 import { atEnd } from "../support/at-end.js";
@@ -246,7 +246,7 @@ describe("random rows of every type", async () => {
     }
   }, 60_000);
 
-  it.each(Object.keys(ROW_SEPARATORS) as RowFormat[])(
+  it.each(Object.keys(ROW_SEPARATORS) as TextFormat[])(
     "are the same in each way of reading: %s",
     async (format) => {
       const separator = ROW_SEPARATORS[format];

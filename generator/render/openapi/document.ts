@@ -128,7 +128,8 @@ const API_DESCRIPTION = [
     "catalogue as a page.",
   "",
   "Rows are JSON by default; `Accept: text/csv` and `Accept: application/x-ndjson` select other formats, and so do the " +
-    "suffixes `.csv`, `.ndjson` and `.json` after a path. Responses with rows have an `ETag`; send it in " +
+    "suffixes `.csv`, `.ndjson` and `.json` after a path. `.parquet`, `.arrow` (file) and `.arrows` (stream) are tables with " +
+    "typed columns: `application/vnd.apache.parquet`, `….arrow.file` and `….arrow.stream`. Responses with rows have an `ETag`; send it in " +
     "`If-None-Match`: 304 while the rows are the same.",
   "",
   "Numbers have all their digits, also beyond 2^53, where some JSON parsers round: " +

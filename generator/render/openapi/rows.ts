@@ -105,7 +105,7 @@ export function rowsResponse({ endpoint }: CatalogueEntry): JsonRecord {
 
 /** Described in words: with several media types, generated clients would return `Row[] | string`. */
 const OTHER_FORMATS =
-  "CSV (RFC 4180, with a header record) with `Accept: text/csv` or the suffix `.csv`, one JSON object per line with `application/x-ndjson` or `.ndjson`, both without an envelope.";
+  "CSV (RFC 4180, with a header record) with `Accept: text/csv` or the suffix `.csv`, one JSON object per line with `application/x-ndjson` or `.ndjson`, Parquet with `application/vnd.apache.parquet` or `.parquet`, Arrow with `application/vnd.apache.arrow.file` or `.arrow`; all without an envelope.";
 
 function envelope(rows: JsonRecord): JsonRecord {
   return {

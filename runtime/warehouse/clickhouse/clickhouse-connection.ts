@@ -24,6 +24,14 @@ const SETTINGS = {
   output_format_json_validate_utf8: "1",
   output_format_json_named_tuples_as_objects: "1",
   output_format_csv_crlf_end_of_line: "1",
+  output_format_parquet_string_as_string: "1",
+  output_format_arrow_string_as_string: "1",
+  output_format_arrow_low_cardinality_as_dictionary: "0",
+  // Snappy, as from PostgreSQL. Arrow is compressed by the server as the client accepts: few readers know its own codecs.
+  output_format_parquet_compression_method: "snappy",
+  output_format_arrow_compression_method: "none",
+  // Bounds the memory of readers and writers.
+  output_format_parquet_row_group_size: "65536",
   format_csv_delimiter: ",",
   format_csv_null_representation: "",
   bool_true_representation: "true",

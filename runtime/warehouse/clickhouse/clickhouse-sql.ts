@@ -15,6 +15,7 @@ import {
   typeName,
 } from "../sql.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
+import { tableValue } from "./table-values.js";
 import {
   DATES,
   epochSeconds,
@@ -88,6 +89,9 @@ const FORMATS: Readonly<Record<RowFormat, Sql>> = {
   ndjson: sql`JSONEachRow`,
   csv: sql`CSV`,
   spreadsheet: sql`CSV`,
+  parquet: sql`Parquet`,
+  arrow: sql`Arrow`,
+  "arrow-stream": sql`ArrowStream`,
 };
 
 export function finished(body: Sql): Statement {
@@ -126,6 +130,8 @@ function write(column: ResultColumn, format: RowFormat): Sql {
       return isText(column)
         ? sql`replaceRegexpOne(toString(${columnOf(column.name)}), '^([=+@\\\\t\\\\r-])', '\\'\\\\1')`
         : writeCsv(column);
+    default:
+      return tableValue(columnOf(column.name), column.type);
   }
 }
 

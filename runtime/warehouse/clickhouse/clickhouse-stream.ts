@@ -1,12 +1,25 @@
+import { isTable, type ResolvedQuery, type RowFormat } from "../../model/query.js";
 import { BUFFERED_BYTES, QueryTimeout, type RowChunks, type StreamEnd } from "../warehouse.js";
 import { translated } from "./clickhouse-errors.js";
-import type { RowReader } from "./row-reader.js";
+import { type BodyReader, RowReader } from "./row-reader.js";
 import type { RunningQuery } from "./running-query.js";
+
+/** Rows to select: one more than the page where a reader sees by it whether rows follow, and cuts it. */
+export function lookAhead({ format, selection: { page } }: ResolvedQuery): number {
+  return (page?.limit ?? Infinity) + (page?.lookAhead === true && !isTable(format) ? 1 : 0);
+}
+
+/** `limit`: rows to pass on. The libraries that read tables are loaded with the first request for one. */
+export async function bodyReader(format: RowFormat, limit: number, tag: string | null): Promise<BodyReader> {
+  if (!isTable(format)) return new RowReader(format, limit, tag);
+  const { TableReader } = await import("./table-reader.js");
+  return new TableReader(format, tag);
+}
 
 /** Resolves with the first rows there, so that a query that fails before them fails before anything is sent. */
 export async function openStream(
   running: RunningQuery,
-  reader: RowReader,
+  reader: BodyReader,
   release: (timedOut: boolean) => void,
 ): Promise<RowChunks> {
   const stream = new StreamedRows(running, reader, release);
@@ -17,12 +30,12 @@ export async function openStream(
 /** The rows of a running query, at the pace of the client: ClickHouse waits while nobody reads. */
 class StreamedRows implements RowChunks {
   readonly #running: RunningQuery;
-  readonly #reader: RowReader;
+  readonly #reader: BodyReader;
   readonly #release: (timedOut: boolean) => void;
   #ahead: Buffer | null = null;
   #hasEnded = false;
 
-  constructor(running: RunningQuery, reader: RowReader, release: (timedOut: boolean) => void) {
+  constructor(running: RunningQuery, reader: BodyReader, release: (timedOut: boolean) => void) {
     this.#running = running;
     this.#reader = reader;
     this.#release = release;
@@ -74,7 +87,7 @@ class StreamedRows implements RowChunks {
 }
 
 /** Null when the rows are too large for a buffer. */
-export async function readAll(running: RunningQuery, reader: RowReader): Promise<Buffer | null> {
+export async function readAll(running: RunningQuery, reader: BodyReader): Promise<Buffer | null> {
   const parts: Buffer[] = [];
   let bytes = 0;
   for (let chunk; (chunk = await running.next()) !== null;) {

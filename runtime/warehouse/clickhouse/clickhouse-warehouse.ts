@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Relation } from "../../model/endpoint.js";
 import { type HttpError, httpError } from "../../model/errors.js";
-import { type Condition, isTyped, queryKey, type ResolvedQuery } from "../../model/query.js";
+import { type Condition, isTable, isTyped, queryKey, type ResolvedQuery } from "../../model/query.js";
 import type { PerTier, Tier } from "../../model/tier.js";
 import { type Lease, Overloaded, type QueryTicket } from "../fair-queue.js";
 import { QuerySlots } from "../query-slots.js";
@@ -30,8 +30,7 @@ import { columnsOf, storageOf } from "./clickhouse-relations.js";
 import { requireAtMost } from "./clickhouse-cost.js";
 import { printed, selectAggregate, selectRows } from "./clickhouse-sql.js";
 import { filterType, parseType } from "./clickhouse-values.js";
-import { RowReader } from "./row-reader.js";
-import { openStream, readAll } from "./clickhouse-stream.js";
+import { bodyReader, lookAhead, openStream, readAll } from "./clickhouse-stream.js";
 import type { RunningQuery } from "./running-query.js";
 import type { Statement } from "../sql.js";
 
@@ -196,12 +195,12 @@ class ClickhouseWarehouse implements Warehouse {
   ): Promise<BufferedRows | null> {
     const { page } = query.selection;
     const limit = page?.limit ?? Infinity;
-    const maxRows = Math.min(limit + (page?.lookAhead === true ? 1 : 0), BUFFERED_ROWS + 1);
+    const maxRows = Math.min(lookAhead(query), BUFFERED_ROWS + 1);
     const started = performance.now();
     const lease = await this.#queries.acquire(ticketOf(query, context), context.isStillNeeded);
-    return this.#holding(lease, async () => {
+    const rows = await this.#holding(lease, async (): Promise<BufferedRows | null> => {
       const running = await this.#run(query, columns, context, maxRows, query.timeoutMs);
-      const reader = new RowReader(query.format, limit, running.exceptionTag);
+      const reader = await bodyReader(query.format, limit, running.exceptionTag);
       const text = await readAll(running, reader).catch((error: unknown) => {
         throw reader.error ?? error;
       });
@@ -211,6 +210,31 @@ class ClickhouseWarehouse implements Warehouse {
       const milliseconds = performance.now() - started;
       return { kind: "buffered", columns: served, text, returned, hasMore, milliseconds };
     });
+    if (rows === null || !isTable(query.format)) return rows;
+    return { ...rows, hasMore: await this.#hasNext(query, rows.returned, columns, context) };
+  }
+
+  /** Whether rows follow a page that is a table. */
+  async #hasNext(
+    query: ResolvedQuery,
+    returned: number,
+    columns: ResultColumns,
+    context: QueryContext,
+  ): Promise<boolean> {
+    const { relation, selection, timeoutMs } = query;
+    const { page } = selection;
+    if (page?.lookAhead !== true || returned < page.limit) return false;
+    const next = { limit: 1, offset: page.offset + page.limit, lookAhead: false };
+    const served = servedColumns(columns, selection.columns);
+    const select = selectRows(relation, columns, served, { ...selection, page: next }, "ndjson", 1);
+    const ticket = ticketOf(query, context);
+    const rows = await this.#read(
+      printed(select, "ndjson"),
+      ticket,
+      context.isStillNeeded,
+      timeoutMs || undefined,
+    );
+    return rows.length > 0;
   }
 
   async #selectStream(
@@ -220,12 +244,11 @@ class ClickhouseWarehouse implements Warehouse {
   ): Promise<RowStream> {
     const { page, columns: declared } = query.selection;
     const limit = page?.limit ?? Infinity;
-    const maxRows = limit + (page?.lookAhead === true ? 1 : 0);
     const lease = await this.#streams.acquire(ticketOf(query, context), context.isStillNeeded);
     try {
       const timeoutMs = this.#options.streamTimeoutMs[context.tier];
-      const running = await this.#run(query, columns, context, maxRows, timeoutMs);
-      const reader = new RowReader(query.format, limit, running.exceptionTag);
+      const running = await this.#run(query, columns, context, lookAhead(query), timeoutMs);
+      const reader = await bodyReader(query.format, limit, running.exceptionTag);
       const chunks = await openStream(running, reader, (timedOut) => lease.release(timedOut));
       return { kind: "stream", columns: servedColumns(columns, declared), chunks };
     } catch (cause) {

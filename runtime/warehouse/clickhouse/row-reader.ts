@@ -1,4 +1,4 @@
-import type { RowFormat } from "../../model/query.js";
+import type { TextFormat } from "../../model/query.js";
 import { ClickhouseError } from "./clickhouse-errors.js";
 
 /** How ClickHouse writes rows in a format. */
@@ -12,7 +12,7 @@ const LINES: Layout = { prefix: "", separator: "\n", suffix: "\n" };
 const ARRAY: Layout = { prefix: "[\n", separator: ",\n", suffix: "\n]\n" };
 const CSV: Layout = { prefix: "", separator: "\r\n", suffix: "\r\n" };
 
-const LAYOUTS: Readonly<Record<RowFormat, Layout>> = {
+const LAYOUTS: Readonly<Record<TextFormat, Layout>> = {
   json: ARRAY,
   "json-strings": ARRAY,
   ndjson: LINES,
@@ -31,13 +31,27 @@ const [NEWLINE, QUOTE, BRACE, BRACKET] = [0x0a, 0x22, 0x7b, 0x5d];
 /** First bytes of a record: ClickHouse quotes all texts, so that a letter of an error's text is none of them. */
 const CSV_STARTS: ReadonlySet<number> = new Set(Buffer.from('",\r-+.0123456789tf'));
 
+/** Passes the bytes of a response on, without what must not reach a client. */
+export interface BodyReader {
+  /** Rows so far; of a table, known at its end. */
+  readonly returned: number;
+  /** Whether rows follow the limit. */
+  readonly hasMore: boolean;
+  /** The error in the body so far. ClickHouse resets the connection behind it. */
+  readonly error: ClickhouseError | null;
+  /** The bytes that may be sent now; perhaps none. */
+  push(chunk: Buffer): Buffer;
+  /** The last bytes. Throws the error in the body, or when the body is incomplete. */
+  end(): Buffer;
+}
+
 /**
  * Passes the bytes of the rows on as ClickHouse writes them, without its frame. Counts the rows, cuts what follows the
  * page, and finds the error that ClickHouse writes into a body when a query fails in the middle: SQL and the server's
  * version must not reach a client. Servers from 25.11 on mark it with a tag; the text of older ones begins a line that
  * cannot be a row.
  */
-export class RowReader {
+export class RowReader implements BodyReader {
   readonly #layout: Layout;
   readonly #isCsv: boolean;
   readonly #limit: number;
@@ -51,7 +65,7 @@ export class RowReader {
   #isQuoted = false;
 
   /** `limit`: rows to pass on. `tag`: of the header `X-ClickHouse-Exception-Tag`. */
-  constructor(format: RowFormat, limit: number, tag: string | null) {
+  constructor(format: TextFormat, limit: number, tag: string | null) {
     this.#layout = LAYOUTS[format];
     this.#isCsv = this.#layout === CSV;
     this.#limit = limit;
@@ -62,17 +76,14 @@ export class RowReader {
     return this.#returned;
   }
 
-  /** Whether rows follow the limit. */
   get hasMore(): boolean {
     return this.#isCut;
   }
 
-  /** The error in the body so far. ClickHouse resets the connection behind it. */
   get error(): ClickhouseError | null {
     return this.#error === null ? null : new ClickhouseError(this.#error.toString());
   }
 
-  /** The bytes that may be sent now; perhaps none. */
   push(chunk: Buffer): Buffer {
     if (this.#error !== null) return this.#collectError(chunk);
     if (this.#isCut) return NOTHING;
@@ -84,7 +95,6 @@ export class RowReader {
     return this.#pass(data, scanned);
   }
 
-  /** The last bytes. Throws the error in the body, or when the body is incomplete. */
   end(): Buffer {
     if (this.error !== null) throw this.error;
     if (this.#isCut) return NOTHING;

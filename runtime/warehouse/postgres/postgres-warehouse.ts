@@ -4,7 +4,13 @@ import type { Relation } from "../../model/endpoint.js";
 import { describe } from "./postgres-columns.js";
 import { aggregateColumns, selectAggregate, selectText, selectRows } from "./postgres-select.js";
 import { relationKey, Relations, servedColumns } from "../relations.js";
-import { type Condition, queryKey, type ResolvedQuery } from "../../model/query.js";
+import {
+  type Condition,
+  isTable,
+  queryKey,
+  type ResolvedQuery,
+  type TableFormat,
+} from "../../model/query.js";
 import {
   BUFFERED_BYTES,
   BUFFERED_ROWS,
@@ -31,6 +37,7 @@ import { LivenessCheck } from "./liveness-check.js";
 import { isLockConflict, isRelationChange } from "./database-errors.js";
 import { Overloaded, type QueryTicket } from "../fair-queue.js";
 import { openRowStream, type StreamPool } from "./row-stream.js";
+import { encoderOf } from "./encoders.js";
 import { rowWriter } from "./row-text.js";
 import { SpoolBudget } from "./spool.js";
 import type { QueryLimits, Texts } from "./prepared-statements.js";
@@ -209,20 +216,23 @@ class PostgresWarehouse implements Warehouse {
     const { relation, selection } = query;
     const started = performance.now();
     const served = servedColumns(columns, selection.columns);
+    const { format } = query;
     const isSmall = selection.page !== null && selection.page.limit <= SMALL_PAGE_ROWS;
     const isSeparated = this.#separated.size > 0 && this.#separated.has(relationKey(relation));
-    if (!isSmall && !isSeparated) {
+    if (!isTable(format) && !isSmall && !isSeparated) {
       const [row] = await this.#run(selectText(relation, columns, selection), query, context);
       if (row === undefined) return null;
       const found = Number(row[1]);
-      const text = rowWriter(served, query.format).ofText(row[0] ?? "", found, returnedOf(query, found));
+      const text = rowWriter(served, format).ofText(row[0] ?? "", found, returnedOf(query, found));
       if (text !== null) return bufferedRows(text, query, found, served, performance.now() - started);
       this.#separated.set(relationKey(relation), true);
     }
     const rows = await this.#run(selectRows(relation, columns, selection), query, context);
     if (rows.some((row) => row[served.length] !== "t")) return null;
     const returned = rows.slice(0, returnedOf(query, rows.length));
-    const text = rowWriter(served, query.format).ofRows(returned);
+    const text = isTable(format)
+      ? await tableOf(returned, served, format)
+      : rowWriter(served, format).ofRows(returned);
     return bufferedRows(text, query, rows.length, served, performance.now() - started);
   }
 
@@ -284,6 +294,11 @@ async function retryWhileLocked<T>(
       await pause(pauseMs);
     }
   }
+}
+
+async function tableOf(rows: readonly Texts[], columns: ResultColumns, format: TableFormat): Promise<Buffer> {
+  const encoder = await encoderOf(columns, format);
+  return Buffer.concat([encoder.write(rows), encoder.end()]);
 }
 
 function returnedOf({ selection: { page } }: ResolvedQuery, found: number): number {

@@ -2,7 +2,6 @@ import { selectEach } from "./postgres-select.js";
 import { servedColumns } from "../relations.js";
 import type { ResolvedQuery } from "../../model/query.js";
 import {
-  ROW_SEPARATORS,
   type QueryContext,
   QueryTimeout,
   type ResultColumns,
@@ -14,7 +13,8 @@ import type { ConnectionPool } from "./connection-pool.js";
 import { Spool, type SpoolBudget } from "./spool.js";
 import { type Connection, queryOf } from "./connection.js";
 import type { QueryLimits, Texts } from "./prepared-statements.js";
-import { type RowWriter, rowWriter } from "./row-text.js";
+import { encoderOf } from "./encoders.js";
+import type { RowEncoder } from "./row-encoder.js";
 
 /** Resources that all streams of a warehouse share. */
 export interface StreamPool {
@@ -36,21 +36,22 @@ export async function openRowStream(
     context.isStillNeeded,
   );
   const cursor = new Cursor(connection, { timeoutMs: query.timeoutMs, isStillNeeded: context.isStillNeeded });
+  const served = servedColumns(columns, query.selection.columns);
   let first: readonly Texts[];
+  let encoder: RowEncoder;
   try {
     cursors.add(cursor);
+    encoder = await encoderOf(served, query.format);
     first = await cursor.open(query, columns);
   } catch (error) {
     cursors.delete(cursor);
     connection.release({ isBroken: true, timedOut: error instanceof QueryTimeout });
     throw error;
   }
-  const served = servedColumns(columns, query.selection.columns);
-  const writer = rowWriter(served, query.format);
   return {
     kind: "stream",
     columns: served,
-    chunks: new SpooledRows({ cursor, first, query, writer, spool: new Spool(budget), cursors }),
+    chunks: new SpooledRows({ cursor, first, query, encoder, spool: new Spool(budget), cursors }),
   };
 }
 
@@ -58,7 +59,7 @@ interface SpooledRowsOptions {
   readonly cursor: Cursor;
   readonly first: readonly Texts[];
   readonly query: ResolvedQuery;
-  readonly writer: RowWriter;
+  readonly encoder: RowEncoder;
   readonly spool: Spool;
   readonly cursors: Set<Cursor>;
 }
@@ -67,8 +68,7 @@ interface SpooledRowsOptions {
 class SpooledRows implements RowChunks {
   readonly #cursor: Cursor;
   readonly #spool: Spool;
-  readonly #writer: RowWriter;
-  readonly #separator: string;
+  readonly #encoder: RowEncoder;
   readonly #limit: number;
   readonly #reading: Promise<void>;
   #returned = 0;
@@ -81,11 +81,10 @@ class SpooledRows implements RowChunks {
   /** Releases the caller's lease. Set once the cursor is closed. */
   #releaseLease: () => void = () => undefined;
 
-  constructor({ cursor, first, query, writer, spool, cursors }: SpooledRowsOptions) {
+  constructor({ cursor, first, query, encoder, spool, cursors }: SpooledRowsOptions) {
     this.#cursor = cursor;
     this.#spool = spool;
-    this.#writer = writer;
-    this.#separator = ROW_SEPARATORS[query.format];
+    this.#encoder = encoder;
     this.#limit = query.selection.page?.limit ?? Infinity;
     this.#reading = this.#read(first, cursors);
   }
@@ -115,6 +114,7 @@ class SpooledRows implements RowChunks {
         await this.#store(rows);
         if (this.#hasMore) break;
       }
+      if (!this.#isClosed) await this.#push(this.#encoder.end());
     } catch (error) {
       this.#error = error as Error;
     } finally {
@@ -129,12 +129,13 @@ class SpooledRows implements RowChunks {
     const left = this.#limit - this.#returned;
     this.#hasMore ||= rows.length > left;
     const kept = rows.length > left ? rows.slice(0, left) : rows;
-    if (kept.length === 0) return;
-    const before = this.#returned > 0 ? this.#separator : "";
     this.#returned += kept.length;
-    const text = this.#writer.ofRows(kept);
-    const bytes = typeof text === "string" ? Buffer.from(text) : text;
-    await this.#spool.push(Buffer.concat([Buffer.from(before), bytes]));
+    await this.#push(this.#encoder.write(kept));
+  }
+
+  async #push(bytes: Buffer): Promise<void> {
+    if (bytes.length === 0) return;
+    await this.#spool.push(bytes);
     this.#signal();
   }
 

@@ -1,4 +1,4 @@
-import type { RowFormat } from "../../model/query.js";
+import type { TextFormat } from "../../model/query.js";
 import { type ResultColumn, type ResultColumns, ROW_SEPARATORS } from "../warehouse.js";
 import { type Kind, kindOf } from "./postgres-columns.js";
 import { NULL_MARK, VALUE_SEPARATOR } from "./postgres-select.js";
@@ -16,7 +16,7 @@ export class RowWriter {
   readonly #separator: string;
   readonly #null: string;
 
-  constructor(columns: ResultColumns, format: RowFormat) {
+  constructor(columns: ResultColumns, format: TextFormat) {
     const isCsv = format === "csv" || format === "spreadsheet";
     this.#columns = columns.map((column) => (isCsv ? csvColumn(column, format) : jsonColumn(column, format)));
     this.#before = columns.map(
@@ -93,12 +93,12 @@ function plainIn(text: string): PlainTest {
  */
 const PIECE_ROWS = 32;
 
-const writers = new WeakMap<ResultColumns, Map<RowFormat, RowWriter>>();
+const writers = new WeakMap<ResultColumns, Map<TextFormat, RowWriter>>();
 
 /** The writer of these columns, made once. */
-export function rowWriter(columns: ResultColumns, format: RowFormat): RowWriter {
+export function rowWriter(columns: ResultColumns, format: TextFormat): RowWriter {
   let byFormat = writers.get(columns);
-  if (!byFormat) writers.set(columns, (byFormat = new Map<RowFormat, RowWriter>()));
+  if (!byFormat) writers.set(columns, (byFormat = new Map<TextFormat, RowWriter>()));
   const writer = byFormat.get(format) ?? new RowWriter(columns, format);
   byFormat.set(format, writer);
   return writer;
@@ -114,7 +114,7 @@ interface ColumnWriter {
   readonly write: (value: string) => string | null;
 }
 
-function jsonColumn(column: ResultColumn, format: RowFormat): ColumnWriter {
+function jsonColumn(column: ResultColumn, format: TextFormat): ColumnWriter {
   const kind = kindOf(column);
   const isString = format === "json-strings" && isWide(column);
   const quote = kind === "boolean" || kind === "json" || (kind === "number" && !isString) ? "" : '"';
@@ -139,7 +139,7 @@ function isWide({ type, wide }: ResultColumn): boolean {
 }
 
 /** A field of CSV (RFC 4180): null is empty, the empty text `""`. Lists and objects are their JSON. */
-function csvColumn(column: ResultColumn, format: RowFormat): ColumnWriter {
+function csvColumn(column: ResultColumn, format: TextFormat): ColumnWriter {
   const kind = kindOf(column);
   const isSpreadsheet = format === "spreadsheet";
   const write = (value: string): string => csvText(isSpreadsheet ? withoutFormula(value) : value);

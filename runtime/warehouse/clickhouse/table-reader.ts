@@ -1,0 +1,93 @@
+import type { TableFormat } from "../../model/query.js";
+import { ClickhouseError } from "./clickhouse-errors.js";
+import type { BodyReader } from "./row-reader.js";
+import { ArrowCounter, ParquetCounter, type RowCounter } from "./table-rows.js";
+
+/** Servers before 25.11 do not mark an error in a body. A text of the data that contains this looks like one there. */
+const UNMARKED_ERROR = "DB::Exception: ";
+
+/** Bytes held back: more than the mark of an error, which may arrive in parts, and than follows the version in a footer. */
+const HELD_BYTES = 8192;
+
+/** The last text in the footer of Parquet: the program that wrote it. */
+const PROGRAM = /ClickHouse( [ \w.()-]+)/g;
+
+/** How a complete table ends: as it begins, or with the end of an Arrow stream. */
+const ENDS: Readonly<Record<TableFormat, Buffer>> = {
+  parquet: Buffer.from("PAR1"),
+  arrow: Buffer.from("ARROW1"),
+  "arrow-stream": Buffer.from("ffffffff00000000", "hex"),
+};
+
+/**
+ * Passes the bytes of a table on as ClickHouse writes them, except for the error that it writes behind them when a query
+ * fails in the middle: SQL and the server's version must not reach a client.
+ */
+export class TableReader implements BodyReader {
+  /** A table is not cut: its query has the page's own limit. */
+  readonly hasMore = false;
+  readonly #format: TableFormat;
+  readonly #mark: string;
+  readonly #counter: RowCounter;
+  #held: Buffer = Buffer.alloc(0);
+  #error: Buffer | null = null;
+
+  constructor(format: TableFormat, tag: string | null) {
+    this.#format = format;
+    this.#mark = tag === null ? UNMARKED_ERROR : `\r\n__exception__\r\n${tag}`;
+    this.#counter = format === "parquet" ? new ParquetCounter() : new ArrowCounter(format);
+  }
+
+  /** Known at the end. */
+  get returned(): number {
+    return this.#counter.rows;
+  }
+
+  get error(): ClickhouseError | null {
+    return this.#error === null ? null : new ClickhouseError(this.#error.toString());
+  }
+
+  push(chunk: Buffer): Buffer {
+    if (this.#error !== null) return this.#collectError(chunk);
+    const data = Buffer.concat([this.#held, chunk]);
+    const found = data.indexOf(this.#mark);
+    if (found >= 0) return this.#collectError(data.subarray(Math.max(0, found - UNMARKED_ERROR.length)));
+    const safe = Math.max(0, data.length - HELD_BYTES);
+    this.#held = data.subarray(safe);
+    return this.#passed(data.subarray(0, safe));
+  }
+
+  end(): Buffer {
+    if (this.error !== null) throw this.error;
+    const end = ENDS[this.#format];
+    if (!this.#held.subarray(-end.length).equals(end))
+      throw new ClickhouseError("The response of ClickHouse is incomplete.");
+    return this.#passed(this.#format === "parquet" ? withoutVersion(this.#held) : this.#held);
+  }
+
+  #passed(bytes: Buffer): Buffer {
+    this.#counter.push(bytes);
+    return bytes;
+  }
+
+  #collectError(text: Buffer): Buffer {
+    const known = this.#error ?? NOTHING;
+    if (known.length < MAX_ERROR_BYTES) this.#error = Buffer.concat([known, text]);
+    return NOTHING;
+  }
+}
+
+/** The length of the text has to stay. */
+function withoutVersion(end: Buffer): Buffer {
+  const text = end.toString("latin1");
+  const match = [...text.matchAll(PROGRAM)].at(-1);
+  if (!match) return end;
+  const [program, version = ""] = match;
+  const last = match.index + program.length;
+  return Buffer.from(end).fill(" ", last - version.length, last);
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** Bytes of an error's text that are kept for the log. */
+const MAX_ERROR_BYTES = 16 * 1024;

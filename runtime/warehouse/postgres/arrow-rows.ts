@@ -1,0 +1,156 @@
+import {
+  AsyncByteQueue,
+  Bool,
+  type Data,
+  DateDay,
+  type DataType,
+  Decimal,
+  Field,
+  Float32,
+  Float64,
+  Int32,
+  Int64,
+  makeData,
+  RecordBatch,
+  RecordBatchFileWriter,
+  RecordBatchStreamWriter,
+  type RecordBatchWriter,
+  Schema,
+  Struct,
+  TimestampMicrosecond,
+  Utf8,
+} from "apache-arrow";
+import type { ResultColumns } from "../warehouse.js";
+import { ColumnBatch, type ColumnValues } from "./column-batch.js";
+import type { Texts } from "./prepared-statements.js";
+import type { RowEncoder } from "./row-encoder.js";
+import type { TableType } from "./table-columns.js";
+
+/** Writes rows as an Arrow file or stream, one record batch after another. */
+export class ArrowRows implements RowEncoder {
+  readonly #batch: ColumnBatch;
+  readonly #schema: Schema;
+  readonly #sink = new Sink();
+  readonly #writer: RecordBatchWriter;
+
+  constructor(columns: ResultColumns, format: "arrow" | "arrow-stream") {
+    this.#batch = new ColumnBatch(columns);
+    this.#schema = new Schema(
+      this.#batch.columns.map(({ name, type }) => new Field(name, arrowType(type), true)),
+    );
+    const options = { autoDestroy: false };
+    this.#writer =
+      format === "arrow" ? new RecordBatchFileWriter(options) : new RecordBatchStreamWriter(options);
+    this.#writer.reset(this.#sink, this.#schema);
+  }
+
+  write(rows: readonly Texts[]): Buffer {
+    for (const row of rows) {
+      this.#batch.add(row);
+      if (this.#batch.isFull) this.#writeBatch();
+    }
+    return this.#sink.take();
+  }
+
+  end(): Buffer {
+    if (this.#batch.rows > 0) this.#writeBatch();
+    this.#writer.finish();
+    return this.#sink.take();
+  }
+
+  #writeBatch(): void {
+    const { rows: length } = this.#batch;
+    const children = this.#batch
+      .take()
+      .map((values, i) => columnData(this.#schema.fields[i]?.type as DataType, values));
+    const type = new Struct(this.#schema.fields);
+    this.#writer.write(new RecordBatch(this.#schema, makeData({ type, length, nullCount: 0, children })));
+  }
+}
+
+/** Collects the bytes of a writer. */
+class Sink extends AsyncByteQueue {
+  #parts: Buffer[] = [];
+
+  override write(value: Uint8Array): void {
+    this.#parts.push(Buffer.from(value.buffer, value.byteOffset, value.byteLength));
+  }
+
+  take(): Buffer {
+    const bytes = Buffer.concat(this.#parts);
+    this.#parts = [];
+    return bytes;
+  }
+}
+
+function arrowType(type: TableType): DataType {
+  switch (type) {
+    case "boolean":
+      return new Bool();
+    case "int32":
+      return new Int32();
+    case "int64":
+      return new Int64();
+    case "float32":
+      return new Float32();
+    case "float64":
+      return new Float64();
+    case "date":
+      return new DateDay();
+    case "timestamp":
+      return new TimestampMicrosecond("UTC");
+    case "string":
+      return new Utf8();
+    default:
+      return new Decimal(type.scale, type.precision, 128);
+  }
+}
+
+function columnData(type: DataType, values: ColumnValues): Data {
+  const { length } = values;
+  const { nullBitmap, nullCount } = validity(values);
+  const common = { length, nullCount, ...(nullCount > 0 && { nullBitmap }) };
+  if (type instanceof Utf8) return makeData({ type, ...common, ...textData(values) });
+  if (type instanceof Bool)
+    return makeData({ type, ...common, data: bits(values, (value) => value === true) });
+  if (type instanceof Decimal) return makeData({ type, ...common, data: wideIntegers(values) });
+  const data = new (type.ArrayType as ArrayOf)(length);
+  const zero = data instanceof BigInt64Array ? 0n : 0;
+  for (let i = 0; i < length; i++) data[i] = (values[i] ?? zero) as never;
+  return makeData({ type, ...common, data } as Parameters<typeof makeData>[0]);
+}
+
+type ArrayOf = new (length: number) => Int32Array | BigInt64Array | Float32Array | Float64Array;
+
+function validity(values: ColumnValues): { nullBitmap: Uint8Array; nullCount: number } {
+  let nullCount = 0;
+  for (const value of values) if (value === null) nullCount++;
+  return { nullBitmap: bits(values, (value) => value !== null), nullCount };
+}
+
+function bits(values: ColumnValues, isSet: (value: ColumnValues[number]) => boolean): Uint8Array {
+  const bytes = new Uint8Array((values.length + 7) >> 3);
+  values.forEach((value, i) => {
+    if (isSet(value)) bytes[i >> 3] = (bytes[i >> 3] ?? 0) | (1 << (i & 7));
+  });
+  return bytes;
+}
+
+function textData(values: ColumnValues): { valueOffsets: Int32Array; data: Uint8Array } {
+  const valueOffsets = new Int32Array(values.length + 1);
+  values.forEach((value, i) => {
+    valueOffsets[i + 1] = (valueOffsets[i] ?? 0) + Buffer.byteLength((value ?? "") as string);
+  });
+  return { valueOffsets, data: Buffer.from(values.map((value) => value ?? "").join("")) };
+}
+
+/** 128 bits each, the low 64 first. */
+function wideIntegers(values: ColumnValues): Uint32Array {
+  const halves = new BigInt64Array(2 * values.length);
+  values.forEach((value, i) => {
+    if (value === null) return;
+    halves[2 * i] = BigInt.asIntN(64, value as bigint);
+    halves[2 * i + 1] = (value as bigint) >> 64n;
+  });
+  return new Uint32Array(halves.buffer);
+}

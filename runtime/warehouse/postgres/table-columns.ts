@@ -1,0 +1,148 @@
+import type { ResultColumn, ResultColumns } from "../warehouse.js";
+import { kindOf } from "./postgres-columns.js";
+
+/** Type of a column of a binary table (runtime/README.md, Parquet and Arrow). It follows from the database's type alone. */
+export type TableType =
+  | "boolean"
+  | "int32"
+  | "int64"
+  | "float32"
+  | "float64"
+  | "date"
+  | "timestamp"
+  | "string"
+  | { readonly precision: number; readonly scale: number };
+
+/** A whole number of units: the value of an `int64`, a decimal without its point, or microseconds since 1970; days are numbers. */
+export type TableValue = boolean | number | bigint | string;
+
+export interface TableColumn {
+  readonly name: string;
+  readonly type: TableType;
+  /** The value of PostgreSQL's text; null where the API shows null, such as NaN. */
+  readonly read: (text: string) => TableValue | null;
+}
+
+export function tableColumns(columns: ResultColumns): readonly TableColumn[] {
+  return columns.map((column) => ({ name: column.name, ...typeOf(column) }));
+}
+
+type ColumnReader = Omit<TableColumn, "name">;
+
+function typeOf(column: ResultColumn): ColumnReader {
+  const kind = kindOf(column);
+  switch (kind) {
+    case "number":
+      return numberType(column);
+    case "boolean":
+      return { type: "boolean", read: (text) => text === "true" };
+    case "date":
+      return { type: "date", read: dayOf };
+    case "timestamp":
+    case "timestamptz":
+      return { type: "timestamp", read: microsecondsOf };
+    case "json":
+      return { type: "string", read: isDocument(column) ? documentOf : textOf };
+    default:
+      return TEXT;
+  }
+}
+
+const TEXT: ColumnReader = { type: "string", read: (text) => text };
+
+function numberType({ type, decimal }: ResultColumn): ColumnReader {
+  switch (type) {
+    case "int2":
+    case "int4":
+      return { type: "int32", read: Number };
+    case "int8":
+      return { type: "int64", read: BigInt };
+    case "float4":
+      return { type: "float32", read: finiteOf };
+    case "float8":
+      return { type: "float64", read: finiteOf };
+    default:
+      return decimal === undefined ? DIGITS : decimalType(...decimal);
+  }
+}
+
+/** Digits of the decimals that every reader has: 128 bits. */
+const MAX_PRECISION = 38;
+
+/** A `numeric` without precision may have more digits than any decimal type: its digits are a text. */
+const DIGITS: ColumnReader = {
+  type: "string",
+  read: (text) => (isFinite(Number(text)) ? text : digitsOf(text)),
+};
+
+/** `Number` reads more than 308 digits as infinite. */
+const digitsOf = (text: string): string | null => (/[Ny]/.test(text) ? null : text);
+
+function decimalType(precision: number, scale: number): ColumnReader {
+  if (precision > MAX_PRECISION || scale < 0 || scale > precision) return DIGITS;
+  return { type: { precision, scale }, read: (text) => unscaled(text, scale) };
+}
+
+/** Throws where the column has another scale than when its type was looked up. */
+function unscaled(text: string, scale: number): bigint | null {
+  if (digitsOf(text) === null) return null;
+  const point = text.indexOf(".");
+  const digits = point === -1 ? 0 : text.length - point - 1;
+  if (digits > scale) throw new Error(`A value has more than ${String(scale)} digits behind its point.`);
+  return (
+    BigInt(point === -1 ? text : text.slice(0, point) + text.slice(point + 1)) * 10n ** BigInt(scale - digits)
+  );
+}
+
+function finiteOf(text: string): number | null {
+  const number = Number(text);
+  return Number.isFinite(number) ? number : null;
+}
+
+/** Values that are JSON themselves: `json`, lists and composites. Other types have a text, which is a JSON string here. */
+function isDocument({ type, fields }: ResultColumn): boolean {
+  return fields !== undefined || type.startsWith("_") || type === "json" || type === "jsonb";
+}
+
+/** JSON's null is null, as in the other formats. */
+const documentOf = (json: string): string | null => (json.trim() === "null" ? null : json);
+
+function textOf(json: string): string | null {
+  const value = JSON.parse(json) as unknown;
+  return value === null ? null : typeof value === "string" ? value : json;
+}
+
+const TIME = /^(\d{4,})-(\d\d)-(\d\d)(?: (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?)?(?:\+00)?( BC)?$/;
+
+/** Days since 1970; null for an infinite date. */
+function dayOf(text: string): number | null {
+  const [, year, month, day, , , , , era] = TIME.exec(text) ?? [];
+  return year === undefined
+    ? null
+    : daysBefore(era ? 1 - Number(year) : Number(year), Number(month), Number(day));
+}
+
+const DAY_SECONDS = 86_400;
+
+/** The last time of 64 bits: PostgreSQL's calendar ends 29 years later, in 294276. */
+const LAST_MICROSECOND = 2n ** 63n - 1n;
+
+/** Microseconds since 1970; null for an infinite time, and beyond 64 bits. */
+function microsecondsOf(text: string): bigint | null {
+  const [, , , , hours = "0", minutes = "0", seconds = "0", fraction = ""] = TIME.exec(text) ?? [];
+  const days = dayOf(text);
+  if (days === null) return null;
+  const total = days * DAY_SECONDS + Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
+  const microseconds = BigInt(total) * 1_000_000n + BigInt(fraction.padEnd(6, "0"));
+  return microseconds > LAST_MICROSECOND ? null : microseconds;
+}
+
+/** Days of the Gregorian calendar since 1970, which JavaScript's `Date` has for the years -271821 to 275760 only. */
+function daysBefore(year: number, month: number, day: number): number {
+  // Its cycle has 400 years.
+  const cycles = Math.floor((year - 1600) / 400);
+  const milliseconds = Date.UTC(year - 400 * cycles, month - 1, day);
+  return milliseconds / (1000 * DAY_SECONDS) + cycles * DAYS_OF_CYCLE;
+}
+
+const DAYS_OF_CYCLE = 146_097;
