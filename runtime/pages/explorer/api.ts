@@ -158,8 +158,8 @@ export type Row = Readonly<Record<string, unknown>>;
 
 export interface QueryResponse {
   readonly rows: readonly Row[];
-  /** The JSON text of each row, as received. */
-  readonly texts: readonly string[];
+  /** What the API answered as JSON, of a list the first rows. */
+  readonly json: string;
   /** Whether a next page follows. */
   readonly hasNext: boolean;
   /** Whether reading stopped at `MAX_ROWS`. */
@@ -172,16 +172,20 @@ export interface QueryResponse {
 /** Rows that the page reads at most; the CSV file has all of them. */
 export const MAX_ROWS = 5000;
 
-/** Runs a request and reads its rows while they arrive. */
+/** Rows that the page shows. */
+export const SHOWN = 500;
+
+/** Runs a request and reads its rows. */
 export async function query(request: ApiRequest, signal: AbortSignal): Promise<QueryResponse> {
   const started = performance.now();
-  const response = await sendRequest(request, ".ndjson", signal);
-  const { rows, texts, isCut } = await readable(readRows(response));
+  const isEnvelope = request.endpoint.pagination?.response === "envelope";
+  const response = await sendRequest(request, isEnvelope ? ".json" : ".ndjson", signal);
+  const { rows, json, isCut } = await readable((isEnvelope ? readEnvelope : readList)(response));
   return {
     rows,
-    texts,
+    json,
     hasNext:
-      /rel="next"/.test(response.headers.get("link") ?? "") || isFullUnlinkedPage(request, texts.length),
+      /rel="next"/.test(response.headers.get("link") ?? "") || isFullUnlinkedPage(request, rows.length),
     isCut,
     asOf: response.headers.get("x-data-as-of"),
     limits: limitsOf(response),
@@ -213,9 +217,18 @@ async function readable<T>(body: Promise<T>): Promise<T> {
   });
 }
 
-async function readRows(response: Response): Promise<{ rows: Row[]; texts: string[]; isCut: boolean }> {
+type ReadRows = Promise<Pick<QueryResponse, "rows" | "json" | "isCut">>;
+
+async function readEnvelope(response: Response): ReadRows {
+  const json = await response.text();
+  return { rows: (JSON.parse(json, keepDigits) as { items: Row[] }).items, json, isCut: false };
+}
+
+/** Rows of JSON on lines, which can be read while they arrive. */
+async function readList(response: Response): ReadRows {
   const { texts, isCut } = await readLines(response);
-  return { rows: texts.map((text) => JSON.parse(text, keepDigits) as Row), texts, isCut };
+  const json = texts.length === 0 ? "[]" : `[\n${texts.slice(0, SHOWN).join(",\n")}\n]`;
+  return { rows: texts.map((text) => JSON.parse(text, keepDigits) as Row), json, isCut };
 }
 
 async function readLines(response: Response): Promise<{ texts: string[]; isCut: boolean }> {

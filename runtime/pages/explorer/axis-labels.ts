@@ -1,5 +1,5 @@
 /** Labels of the y axis, with as many digits as tell them apart. Beyond trillions there is no common unit. */
-export function labelsOf(splits: readonly number[]): readonly string[] {
+export function labelsOf(splits: readonly number[]): string[] {
   const isHuge = splits.some((split) => Math.abs(split) >= 1e15);
   const notation = isHuge ? "scientific" : "compact";
   for (let digits = 2; ; digits++) {

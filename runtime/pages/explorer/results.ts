@@ -1,7 +1,7 @@
-import { downloadCsv, type ApiRequest, type Limits, MAX_ROWS, type QueryResponse, valuesOf } from "./api.js";
+import { downloadCsv, type ApiRequest, type Limits, MAX_ROWS, type QueryResponse } from "./api.js";
 import { chartOf } from "./chart.js";
 import { button, count, el, time, toggle } from "./dom.js";
-import { SHOWN, tableOf } from "./table.js";
+import { tableOf } from "./table.js";
 import type { ChartState, State } from "./state.js";
 
 export interface ResultActions {
@@ -62,38 +62,18 @@ function content(
   chart: ChartState,
   changeChart: (chart: ChartState) => void,
 ): HTMLElement {
-  const [{ endpoint }, { rows }] = [request, result];
+  const [{ endpoint }, { rows, json }] = [request, result];
   switch (view) {
     case "table":
       return tableOf(endpoint, rows);
     case "json":
-      return el(
-        "pre",
-        { class: "code", tabindex: 0, role: "region", "aria-label": "Rows as JSON" },
-        jsonText(request, result),
-      );
+      return el("pre", { class: "code", tabindex: 0, role: "region", "aria-label": "Rows as JSON" }, json);
     case "chart":
       return (
         chartOf(endpoint, rows, chart, changeChart) ??
         el("p", { class: "note" }, "A chart needs rows with a number, and a time or a text to draw it by.")
       );
   }
-}
-
-/** The body as the API answers it, with the first rows. */
-function jsonText({ endpoint: { pagination }, parameters }: ApiRequest, result: QueryResponse): string {
-  const { texts, hasNext } = result;
-  const shown = texts.slice(0, SHOWN);
-  const list = shown.length === 0 ? "[]" : `[\n${shown.join(",\n")}\n]`;
-  if (pagination?.response !== "envelope") return list;
-  const numberOf = (name: string, standard: number) => Number(valuesOf(parameters, name)[0] ?? standard);
-  const page = {
-    limit: numberOf("limit", pagination.default_limit),
-    offset: numberOf("offset", 0),
-    returned: texts.length,
-    has_more: hasNext,
-  };
-  return `{"items":${list},"pagination":${JSON.stringify(page)}}`;
 }
 
 function limitsText({ limit, remaining, reset }: Limits): string {

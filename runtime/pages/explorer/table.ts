@@ -1,10 +1,7 @@
 import type { CatalogueEndpoint } from "../catalogue-body.js";
-import { ExactNumber, type Row, textOf } from "./api.js";
+import { ExactNumber, type Row, SHOWN, textOf } from "./api.js";
 import { isIdentifier } from "./chart-data.js";
 import { button, count, el } from "./dom.js";
-
-/** Rows that the table shows. */
-export const SHOWN = 500;
 
 /** Longer texts are shortened, and open on demand. */
 const MAX_TEXT = 80;

@@ -1,0 +1,118 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ownSchema } from "../../support/database.js";
+import { manifestOf } from "../../support/manifest.js";
+import { needs } from "../../support/needs.js";
+import { serveManifest } from "../../support/service.js";
+import { openBrowser } from "../browser.js";
+import { expectAccessible, visit } from "./page.js";
+
+const isThere = needs("chromium");
+const schema = isThere
+  ? await ownSchema(`CREATE TABLE @.orders AS SELECT i AS id, (ARRAY['north', 'south'])[i % 2 + 1] AS region,
+      9007199254740993 + i AS amount FROM generate_series(1, 50) AS i`)
+  : "";
+const pagination = { enabled: true, default_limit: 5, max_limit: 20, response: "envelope" };
+const url = isThere
+  ? await serveManifest(
+      manifestOf(
+        ["orders", "returns", "claims"].map((name) => ({
+          name,
+          schema,
+          tags: ["production", "shop", `api:${name}`],
+          columns: { id: "int", region: "text", amount: "bigint" },
+          api: {
+            methods: ["GET", "POST"],
+            allow_unfiltered: true,
+            pagination,
+            sort: [{ column: "id", direction: "ASC" }],
+          },
+          routewright: { filters: ["region", "amount"], fields: true },
+        })),
+      ),
+    )
+  : "";
+const ORDERS = "/explore?endpoint=/v1/shop/orders";
+
+/** What a program prints. The service runs in this process, which must not wait for it. */
+async function output(file: string, ...args: readonly string[]): Promise<string> {
+  return (await promisify(execFile)(file, args)).stdout;
+}
+
+describe.skipIf(!isThere)("an endpoint with an envelope and column filters", () => {
+  let browser: Awaited<ReturnType<typeof openBrowser>>;
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser.close());
+  const open = (path: string) => visit(browser.context, url, path);
+
+  it("shows in the JSON tab what the API answers", async () => {
+    const { page, problems } = await open(`${ORDERS}&view=json&p.limit=3&p.offset=48`);
+    const shown = await page.getByRole("region", { name: "Rows as JSON" }).innerText();
+    const answer = await (await fetch(`${url}/v1/shop/orders?limit=3&offset=48`)).text();
+    expect(shown).toBe(answer);
+    expect(JSON.parse(answer)).toMatchObject({ pagination: { offset: 48, returned: 2, has_more: false } });
+    expect(problems).toEqual([]);
+  });
+
+  it("has code that reads its items", async () => {
+    const { page } = await open(`${ORDERS}&p.limit=2`);
+    const code = page.locator(".samples .code");
+    await page.getByRole("button", { name: "JavaScript" }).click();
+    const script = `${await code.innerText()}\nconsole.log(rows.map(({ id }) => id).join());`;
+    expect(await output(process.execPath, "--input-type=module", "-e", script)).toBe("1,2\n");
+    await page.getByRole("button", { name: "Python" }).click();
+    expect(await code.innerText()).toMatch(/rows = response\.json\(\)\["items"\]$/);
+  });
+
+  it("offers its column filters with their operators, by GET and by POST", async () => {
+    const { page, problems } = await open(ORDERS);
+    const rows = page.locator(".rowsview tbody tr");
+    await expect.poll(() => rows.count()).toBe(5);
+    const operators = page.getByLabel("Operator of amount");
+    expect(await operators.locator("option").allInnerTexts()).toEqual([
+      ...["eq", "ne", "gt", "gte", "lt", "lte", "in", "null"],
+    ]);
+    await operators.selectOption("gt");
+    await page.getByLabel("amount", { exact: true }).fill("9007199254741041");
+    await page.getByLabel("region", { exact: true }).fill("south");
+    await page.getByRole("button", { name: "Run" }).click();
+    await expect.poll(() => rows.allInnerTexts()).toEqual(["49\tsouth\t9,007,199,254,741,042"]);
+    expect(await output("sh", "-c", `${await page.locator(".samples .code").innerText()} -s`)).toContain(
+      '"items":[{"id":49,"region":"south","amount":9007199254741042}]',
+    );
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "POST" }).click();
+    await page.getByRole("button", { name: "Run" }).click();
+    await expect.poll(() => rows.allInnerTexts()).toEqual(["49\tsouth\t9,007,199,254,741,042"]);
+    await page.getByLabel("amount", { exact: true }).fill("much");
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByRole("alert").getByText("Parameter 'amount[gt]' must be an integer.").waitFor();
+    expect(problems.filter((text) => !text.includes("400 (Bad Request)"))).toEqual([]);
+  });
+
+  it("is reached by a skip link, and Tab stops once in the list of endpoints", async () => {
+    const { page } = await open(ORDERS);
+    await page.getByRole("heading", { name: "/v1/shop/orders" }).waitFor();
+    const focused = () =>
+      page.evaluate<string>(
+        `(({ id, className, dataset }) => dataset.index === undefined ? id || className : "list")(document.activeElement)`,
+      );
+    await page.keyboard.press("Tab");
+    expect(await focused()).toBe("skip");
+    await page.keyboard.press("Enter");
+    expect(await focused()).toBe("panel");
+    await page.reload();
+    await page.locator(".rows a").nth(2).waitFor();
+    const stops: string[] = [];
+    for (let i = 0; i < 40 && stops.at(-1) !== "endpoint-path"; i++) {
+      await page.keyboard.press("Tab");
+      stops.push(await focused());
+      if (await page.evaluate<boolean>(`document.activeElement.closest(".panel") !== null`)) break;
+    }
+    expect(stops.filter((stop) => stop === "list")).toHaveLength(1);
+    expect(stops[0]).toBe("skip");
+  });
+});
