@@ -35,12 +35,21 @@ function dataOperation(entry: CatalogueEntry, method: Method): JsonRecord {
 
 const NOT_MODIFIED_REF = shared(ref("responses", "NotModified"));
 
+/** Of endpoints with pages. In full: programs that read parameters by name seldom follow references. */
+const PREFER = shared({
+  name: "Prefer",
+  in: "header",
+  description: "`count=exact` adds `X-Total-Count`.",
+  schema: { type: "string" },
+});
+
 function inputOf(entry: CatalogueEntry, method: Method): JsonRecord {
+  const headers = entry.endpoint.pagination === null ? [] : [PREFER];
   switch (method) {
     case "GET":
-      return { parameters: queryParameters(entry) };
+      return { parameters: [...queryParameters(entry), ...headers] };
     case "POST":
-      return { requestBody: requestBody(entry) };
+      return { ...(headers.length > 0 && { parameters: headers }), requestBody: requestBody(entry) };
   }
 }
 

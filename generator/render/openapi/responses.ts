@@ -19,6 +19,7 @@ export const HEADERS = {
     type: "string",
     format: "date-time",
   }),
+  "X-Total-Count": header("Rows on all pages, where `Prefer: count=exact` asks for it.", { type: "integer" }),
   Link: header('The next page, `<...>; rel="next"`; absent on the last one.', { type: "string" }),
 } as const;
 
@@ -54,7 +55,7 @@ export function response(
 
 /** Headers of responses with rows; `Link` with pagination. */
 export const ROWS_HEADERS: readonly HeaderName[] = ["ETag", "X-Data-As-Of"];
-export const PAGE_HEADERS: readonly HeaderName[] = [...ROWS_HEADERS, "Link"];
+export const PAGE_HEADERS: readonly HeaderName[] = [...ROWS_HEADERS, "Link", "X-Total-Count"];
 
 /** The 304 response. */
 export const NOT_MODIFIED: JsonRecord = {
