@@ -1,3 +1,5 @@
+import type { FilteredColumn } from "../data-api/filtered-requests.js";
+
 export const ROWS = 300;
 
 type Value = readonly [sql: string, json: string];
@@ -282,3 +284,61 @@ export const FILTERS: Readonly<Record<string, TestFilter>> = {
     values: ["2024-02-29", "1970-01-01", "9999-12-31"],
   },
 };
+
+/** Columns that requests filter by with operators; `sql`: a value of the type. */
+export const COLUMN_FILTERS: Readonly<
+  Record<string, FilteredColumn & { readonly sql: (value: string) => string }>
+> = {
+  id: {
+    type: "UInt32",
+    values: ["1", "150", "-3", "299", "99999999999"],
+    sql: (v) => `toInt128(${quote(v)})`,
+  },
+  amount: {
+    type: "Decimal",
+    values: ["12.3", "12.300", "0", "-7.0", "1.23e1", "18446744073709551614.5"],
+    sql: (v) => `toDecimal256(${quote(v)}, 10)`,
+  },
+  wide: {
+    type: "UInt64",
+    values: ["9007199254740993", "0", "18446744073709551615", "18446744073709551616", "-1"],
+    sql: (v) => `toInt128(${quote(v)})`,
+  },
+  ratio: {
+    type: "Float64",
+    values: ["0", "0.1", "-1e300", "1.5"],
+    sql: (v) => `toFloat64(${quote(v)})`,
+  },
+  day: {
+    type: "Date32",
+    values: ["2024-02-29", "1970-01-01", "2299-12-31"],
+    sql: (v) => `toDate32(${quote(v)})`,
+  },
+  at: {
+    type: "DateTime64",
+    values: [
+      "2024-02-29T23:59:59.999Z",
+      "2024-02-29T23:59:59.999999Z",
+      "2024-03-01T02:00:00+02:00",
+      "1970-01-01T00:00:00Z",
+    ],
+    sql: (v) => `parseDateTime64BestEffort(${quote(v)}, 6, 'UTC')`,
+  },
+  label: { type: "String", values: LABELS, sql: quote },
+  flag: { type: "Bool", values: ["true", "false"], sql: (v) => v },
+};
+
+/** What responses show of a column, of a type that compares without loss. */
+export function shownValue(column: string): string {
+  switch (column) {
+    case "id":
+    case "wide":
+      return `toInt128(${column})`;
+    case "amount":
+      return "toDecimal256(amount, 10)";
+    case "ratio":
+      return "if(isFinite(ratio), ratio, NULL)";
+    default:
+      return column;
+  }
+}

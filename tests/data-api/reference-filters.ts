@@ -1,4 +1,5 @@
 import pg from "pg";
+import type { FilteredColumn } from "./filtered-requests.js";
 
 /** A filter: the operator of its parameter, SQL for a value, and values to ask for. */
 interface TestFilter {
@@ -119,14 +120,8 @@ export const FILTERS: Readonly<Record<string, TestFilter>> = {
   },
 };
 
-/** SQL of a column filter's operator, and values to ask for. */
-interface ColumnFilter {
-  readonly type: string;
-  readonly values: readonly string[];
-}
-
 /** Columns that requests filter by with operators. */
-export const COLUMN_FILTERS: Readonly<Record<string, ColumnFilter>> = {
+export const COLUMN_FILTERS: Readonly<Record<string, FilteredColumn>> = {
   id: { type: "bigint", values: ["1", "150", "-3", "299", "99999999999"] },
   amount: { type: "numeric", values: ["12.3", "12.300", "0", "-7.0", "1.23e1", "18446744073709551614.5"] },
   wide: { type: "bigint", values: ["9007199254740993", "0", "9223372036854775807", "-9223372036854775808"] },
@@ -140,10 +135,9 @@ export const COLUMN_FILTERS: Readonly<Record<string, ColumnFilter>> = {
   flag: { type: "boolean", values: ["true", "false"] },
 };
 
-const SIGNS: Readonly<Record<string, string>> = { eq: "=", ne: "<>", gt: ">", gte: ">=", lt: "<", lte: "<=" };
-
 /** What responses show as null: PostgreSQL compares it, the API does not. */
-function shownValue(column: string, type: string): string {
+export function shownValue(column: string): string {
+  const { type } = COLUMN_FILTERS[column] ?? { type: "text" };
   const infinities = /^(numeric|float8)$/.test(type)
     ? "'NaN', 'Infinity', '-Infinity'"
     : /^(date|timestamptz)$/.test(type)
@@ -154,12 +148,8 @@ function shownValue(column: string, type: string): string {
     : `(CASE WHEN "${column}" NOT IN (${infinities}) THEN "${column}" END)`;
 }
 
-export function columnFilterSql(column: string, operator: string, values: readonly string[]): string {
-  const { type } = COLUMN_FILTERS[column] ?? { type: "text" };
-  const shown = shownValue(column, type);
-  if (operator === "null") return `(${shown} IS NULL) = ${values[0] ?? ""}`;
-  if (operator === "in") return `${shown} IN (${values.map((v) => `${quote(v)}::${type}`).join(", ")})`;
-  return `${shown} ${SIGNS[operator] ?? "="} ${quote(values[0] ?? "")}::${type}`;
+export function typedLiteral(column: string, value: string): string {
+  return `${quote(value)}::${COLUMN_FILTERS[column]?.type ?? "text"}`;
 }
 
 export const LISTS: ReadonlySet<string> = new Set(["IN"]);

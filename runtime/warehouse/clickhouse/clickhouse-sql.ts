@@ -282,7 +282,10 @@ function isAnyOf(column: Sql, type: FilterType | null, values: readonly string[]
 
 export function array(values: readonly string[], type: string): Sql {
   const isQuoted = type === "String" || QUOTED.test(type);
-  const items = values.map((text) => (isQuoted ? `'${escaped(text)}'` : text));
+  // `IN` tells 0 from -0, which `=` does not.
+  const all =
+    type.startsWith("Float") && values.some((text) => Number(text) === 0) ? [...values, "0", "-0"] : values;
+  const items = all.map((text) => (isQuoted ? `'${escaped(text)}'` : text));
   return parameter(`[${items.join(",")}]`, `Array(${type})`);
 }
 

@@ -1,0 +1,96 @@
+import fc from "fast-check";
+import { KEYS } from "../support/service.js";
+
+/** A column that requests filter by with operators, and values to ask for. */
+export interface FilteredColumn {
+  readonly type: string;
+  readonly values: readonly string[];
+}
+
+/** A request with column filters and chosen columns. */
+export interface FilteredRequest {
+  readonly filters: readonly (readonly [column: string, operator: string, values: readonly string[]])[];
+  readonly fields: readonly string[];
+  readonly sort: readonly [field: string, direction: "ASC" | "DESC"] | null;
+  readonly limit: number;
+  readonly offset: number;
+  readonly method: "GET" | "POST";
+}
+
+const SIGNS: Readonly<Record<string, string>> = { eq: "=", ne: "<>", gt: ">", gte: ">=", lt: "<", lte: "<=" };
+const ORDERED = Object.keys(SIGNS);
+
+interface FilteredTable {
+  readonly filters: Readonly<Record<string, FilteredColumn>>;
+  readonly names: readonly string[];
+  readonly sortable: readonly string[];
+  readonly maxLimit: number;
+}
+
+/** Valid requests to an endpoint of the table. */
+export function filteredRequests({
+  filters,
+  names,
+  sortable,
+  maxLimit,
+}: FilteredTable): fc.Arbitrary<FilteredRequest> {
+  const columnFilter = fc.constantFrom(...Object.entries(filters)).chain(([column, { type, values }]) => {
+    const operators = /^bool/i.test(type) ? ["eq", "ne"] : ORDERED;
+    const value = fc.constantFrom(...values);
+    return fc.oneof(
+      fc.tuple(fc.constant(column), fc.constantFrom(...operators, "in"), fc.tuple(value)),
+      fc.tuple(fc.constant(column), fc.constant("in"), fc.array(value, { minLength: 1, maxLength: 4 })),
+      fc.tuple(fc.constant(column), fc.constant("null"), fc.tuple(fc.constantFrom("true", "false"))),
+    );
+  });
+  return fc.record({
+    filters: fc.uniqueArray(columnFilter, {
+      maxLength: 3,
+      selector: ([name, operator]) => `${name} ${operator}`,
+    }),
+    fields: fc.uniqueArray(fc.constantFrom(...names), { maxLength: 4 }),
+    sort: fc.option(fc.tuple(fc.constantFrom(...sortable), fc.constantFrom("ASC", "DESC"))),
+    limit: fc.integer({ min: 1, max: maxLimit }),
+    offset: fc.integer({ min: 0, max: 20 }),
+    method: fc.constantFrom("GET", "GET", "POST"),
+  });
+}
+
+/** Sends the request; the answer has the number of all rows that its filters select. */
+export function sendFiltered(
+  address: string,
+  { filters, fields, sort, limit, offset, method }: FilteredRequest,
+): Promise<Response> {
+  const page = { limit, offset, ...(sort && { sort_by: sort[0], sort_direction: sort[1] }) };
+  const headers = { "X-API-Key": KEYS.tier3, Prefer: "count=exact" };
+  if (method === "POST") {
+    const body: Record<string, unknown> = { ...page, fields };
+    for (const [column, operator, values] of filters)
+      body[column] = { ...(body[column] as object), [operator]: operator === "in" ? values : values[0] };
+    return fetch(address, { method, headers, body: JSON.stringify(body) });
+  }
+  const query = new URLSearchParams(
+    Object.entries(page).map(([name, value]): [string, string] => [name, String(value)]),
+  );
+  if (fields.length > 0) query.set("fields", fields.join(","));
+  for (const [column, operator, values] of filters)
+    for (const value of values) query.append(`${column}[${operator}]`, value);
+  return fetch(`${address}?${query.toString()}`, { headers });
+}
+
+/** The condition of a request in SQL: `shown` is what responses show of a column, `literal` a value of its type. */
+export function filteredWhere(
+  { filters, method }: FilteredRequest,
+  shown: (column: string) => string,
+  literal: (column: string, value: string) => string,
+): string {
+  const wheres = filters.map(([column, operator, values]) => {
+    if (operator === "null") return `(${shown(column)} IS NULL) = ${values[0] ?? ""}`;
+    const sign = SIGNS[operator];
+    if (sign !== undefined) return `${shown(column)} ${sign} ${literal(column, values[0] ?? "")}`;
+    // A value of a list in a query string is cut at its commas.
+    const sent = method === "GET" ? values.flatMap((value) => value.split(",")) : values;
+    return `(${sent.map((value) => `${shown(column)} = ${literal(column, value)}`).join(" OR ")})`;
+  });
+  return wheres.length === 0 ? "" : `WHERE ${wheres.join(" AND ")}`;
+}
