@@ -4,6 +4,7 @@ import { Keyring } from "../request/keyring.js";
 import { type PerTier, RATE_LIMITS } from "../model/tier.js";
 import { ResponseMemory } from "../response/buffered-result.js";
 import { ResultService, ResultCache } from "../response/result-service.js";
+import { WholeResults } from "../response/whole-results.js";
 import type { RequestRecord } from "../operations/request-counters.js";
 import type { Warehouse } from "../warehouse/warehouse.js";
 import { DataVersions, BuildRecords } from "../warehouse/data-versions.js";
@@ -23,6 +24,8 @@ import { routeToReplicas } from "../warehouse/postgres/replica-router.js";
 export interface Gateway extends AccessControl {
   readonly warehouse: Warehouse;
   readonly results: ResultService;
+  /** Results of which clients read parts. */
+  readonly wholeResults: WholeResults;
   readonly versions: DataVersions;
   /** Time limit of a query by tier, in milliseconds; 0: no limit. */
   readonly timeouts: Readonly<PerTier<number>>;
@@ -115,6 +118,7 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
     streamTimeouts,
     responseMemory,
     results: new ResultService(warehouse, openCache(options)),
+    wholeResults: new WholeResults(),
     versions: new DataVersions(options.builds ?? new BuildRecords(), hasReplicas),
     csvFormat: options.csvEscapeFormulas === true ? "spreadsheet" : "csv",
     log,

@@ -34,6 +34,7 @@ import {
 } from "../response/respond.js";
 import { deprecationHeaders, readBodyText, send } from "../response/send.js";
 import type { QueryResult } from "../response/result-service.js";
+import { readsParts } from "../response/whole-results.js";
 import { StreamAborted } from "../response/send-stream.js";
 import { traceOf, traceparent } from "../server/headers.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
@@ -248,7 +249,8 @@ async function queryAndSend(
   const { conditions, page } = query.selection;
   let tag: string | null = null;
   let storage = "";
-  const hasStorage = version !== null || gateway.results.hasCache;
+  const whole = readsParts(request) ? gateway.wholeResults : null;
+  const hasStorage = version !== null || gateway.results.hasCache || whole !== null;
   if (hasStorage || conditions.length > 0) {
     const columns = await gateway.warehouse.columns(query.relation, version?.id ?? null, hasStorage);
     const error = gateway.warehouse.check(conditions, columns);
@@ -266,17 +268,19 @@ async function queryAndSend(
     const body = JSON.stringify(await summaryOf(gateway.warehouse, query, queryContext));
     return { ...NO_ROWS, bytes: send(response, { status: 200, body }, context.headers) };
   }
-  const result = await gateway.results.get(`${storage}\0${key}`, query, queryContext);
+  const wholeKey = `${version?.id ?? ""}\0${storage}\0${key}`;
+  const result =
+    whole?.get(wholeKey) ?? (await gateway.results.get(`${storage}\0${key}`, query, queryContext));
   if (result === "overloaded") return httpError("overloaded", { n: RETRY_SECONDS });
   try {
-    if (page !== null && (await hasNextPage(gateway.warehouse, result, query, queryContext)))
-      pending.headers.push(...nextPageLink(request, fields, page));
+    const hasMore = await hasNextPage(gateway.warehouse, result, query, queryContext);
+    if (page !== null && hasMore) pending.headers.push(...nextPageLink(request, fields, page));
     if (prefersCount(request)) {
       const total =
         knownTotal(result, page) ?? (await aggregateOf(gateway.warehouse, query, queryContext, [])).count;
       pending.headers.push("X-Total-Count", String(total), "Preference-Applied", "count=exact");
     }
-    return await respond(pending, result);
+    return await respond(pending, whole ? await whole.complete(wholeKey, result, hasMore) : result);
   } catch (error) {
     // Otherwise its connection and its caller's share would stay in use.
     if (result.result.kind === "stream") await result.result.stream.chunks.return();

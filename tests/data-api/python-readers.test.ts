@@ -9,10 +9,18 @@ import { serveManifest } from "../support/service.js";
 const schema = await ownSchema(`
   CREATE TABLE @.sales AS
   SELECT i AS id, 'shop, "' || i || '"' AS shop, i * 1.5 AS amount, date '2026-01-01' + i AS day
-  FROM generate_series(1, 900) i`);
+  FROM generate_series(1, 900) i;
+  CREATE VIEW @.more AS SELECT i AS id, 'shop' AS shop, i * 1.5 AS amount FROM generate_series(1, 20000) i`);
 const columns = { id: "integer", shop: "text", amount: "numeric", day: "date" };
 const url = await serveManifest(
-  manifestOf([{ name: "sales", schema, tags: ["production", "shop", "api:sales"], columns }]),
+  manifestOf(
+    ["sales", "more"].map((name) => ({
+      name,
+      schema,
+      tags: ["production", "shop", `api:${name}`],
+      columns,
+    })),
+  ),
 );
 
 const hasPython = needs("python3");
@@ -63,8 +71,35 @@ print(t.height, t["id"].sum(), t["shop"][0])`,
       "import duckdb, duckdb_extensions; duckdb_extensions.import_extension('httpfs')",
       `print(*duckdb.sql("select count(*), sum(id), min_by(shop, id) from read_csv('${url}/v1/shop/sales.csv')").fetchone())`,
     ],
+    [
+      "polars, as Parquet",
+      "import polars as pl",
+      `t = pl.read_parquet("${url}/v1/shop/sales.parquet").sort("id")
+print(t.height, t["id"].sum(), t["shop"][0])`,
+    ],
+    [
+      "pandas, as Arrow",
+      "import pandas as pd, pyarrow",
+      `t = pd.read_feather("${url}/v1/shop/sales.arrow").sort_values("id")
+print(len(t), t["id"].sum(), t["shop"].iloc[0])`,
+    ],
   ])("reads the rows: %s", async (_, needed, program) => {
     const printed = await python(needed, program);
     if (printed !== null) expect(printed).toBe(EXPECTED);
+  });
+
+  it.each([
+    ["polars", "import polars as pl", "read_csv", "csv"],
+    ["polars", "import polars as pl", "read_ndjson", "ndjson"],
+    ["polars", "import polars as pl", "read_parquet", "parquet"],
+    ["polars", "import polars as pl", "read_ipc", "arrow"],
+    ["polars", "import polars as pl", "read_ipc_stream", "arrows"],
+    ["pandas", "import pandas as pl", "read_csv", "csv"],
+    ["pandas", "import pandas as pl, pyarrow", "read_parquet", "parquet"],
+  ])("reads more than 1,000 rows: %s, %s, %s", async (_, needed, read, suffix) => {
+    const program = `t = pl.${read}("${url}/v1/shop/more.${suffix}")
+print(len(t), t["id"].sum())`;
+    const printed = await python(needed, program);
+    if (printed !== null) expect(printed).toBe("20000 200010000");
   });
 });

@@ -19,6 +19,7 @@ export const ON_BOTH_ENGINES: readonly string[] = [
     ...[
       "methods",
       "pages",
+      "parts",
       "properties",
       "required-filters",
       "revalidation",

@@ -1,0 +1,77 @@
+import type { IncomingMessage } from "node:http";
+import { LRUCache } from "lru-cache";
+import type { RowChunks, StreamEnd } from "../warehouse/warehouse.js";
+import { BufferedResult } from "./buffered-result.js";
+import type { QueryResult, StreamedResult } from "./result-service.js";
+
+/** A longer result is streamed: it has neither a length nor ranges. */
+const MAX_RESULT_BYTES = 32 * 1024 * 1024;
+
+/** Memory for all results. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** How long a client may read the parts of one result. */
+const KEPT_MS = 60_000;
+
+/** Whether a client asks for a length, or for parts: polars reads a file so. */
+export function readsParts({ method, headers }: IncomingMessage): boolean {
+  return method === "HEAD" || (method === "GET" && headers.range !== undefined);
+}
+
+/** Results that would be streams, as a whole, so that their parts are of the same rows (runtime/README.md, Requests). */
+export class WholeResults {
+  readonly #results = new LRUCache<string, BufferedResult>({
+    maxSize: MAX_BYTES,
+    sizeCalculation: ({ bytes }) => Math.max(1, bytes),
+    ttl: KEPT_MS,
+  });
+
+  get(key: string): QueryResult | undefined {
+    const result = this.#results.get(key);
+    return result && { result, hasRunQuery: false };
+  }
+
+  /** Reads a stream to its end. Too long a one stays a stream. */
+  async complete(key: string, { result, hasRunQuery }: QueryResult, hasMore: boolean): Promise<QueryResult> {
+    if (result.kind === "buffered") return { result, hasRunQuery };
+    const { frame, stream } = result;
+    const read: Buffer[] = [];
+    for (let bytes = 0; bytes <= MAX_RESULT_BYTES;) {
+      const chunk = await stream.chunks.next();
+      if (chunk.done) {
+        const body = Buffer.concat([Buffer.from(frame.head), ...read, Buffer.from(frame.tail(chunk.value))]);
+        const { returned, milliseconds } = chunk.value;
+        const whole = new BufferedResult(body, returned, milliseconds, hasMore);
+        this.#results.set(key, whole);
+        return { result: whole, hasRunQuery };
+      }
+      read.push(Buffer.from(chunk.value));
+      bytes += chunk.value.length;
+    }
+    const chunks = new ReadAhead(read, stream.chunks);
+    return {
+      result: { kind: "stream", frame, stream: { ...stream, chunks } } satisfies StreamedResult,
+      hasRunQuery,
+    };
+  }
+}
+
+/** A stream whose first chunks have been read. */
+class ReadAhead implements RowChunks {
+  readonly #read: Buffer[];
+  readonly #rest: RowChunks;
+
+  constructor(read: Buffer[], rest: RowChunks) {
+    this.#read = read;
+    this.#rest = rest;
+  }
+
+  next(): Promise<IteratorResult<string | Buffer, StreamEnd>> {
+    const value = this.#read.shift();
+    return value === undefined ? this.#rest.next() : Promise.resolve({ done: false, value });
+  }
+
+  return(): Promise<IteratorReturnResult<StreamEnd>> {
+    return this.#rest.return();
+  }
+}
