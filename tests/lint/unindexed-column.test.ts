@@ -89,6 +89,16 @@ describe("in PostgreSQL", () => {
     expect(unindexed(project({ sales }))).toEqual(["sortable_fields[1]"]);
   });
 
+  it("looks at columns that callers filter by with operators", () => {
+    const sales = (config: Readonly<Record<string, unknown>>): TestNode =>
+      endpoint([], { meta: { routewright: { filters: ["day", "shop"] } }, config });
+    const indexes = [{ columns: ["day"] }, { columns: ["shop"] }];
+    expect(unindexed(project({ sales: sales({ indexes: indexes.slice(0, 1) }) }))).toEqual([
+      "$.meta.routewright.filters[1]",
+    ]);
+    expect(unindexed(project({ sales: sales({ indexes }) }))).toEqual([]);
+  });
+
   it("takes a manifest that names no adapter for PostgreSQL's", () => {
     expect(unindexed(project({ sales: endpoint([EQUAL]) }, null))).toEqual(FOUND);
   });

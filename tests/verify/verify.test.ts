@@ -32,6 +32,8 @@ interface TestModel {
   readonly name: string;
   readonly columns: Readonly<Record<string, string>>;
   readonly parameters?: readonly object[];
+  /** Columns that callers filter by with operators. */
+  readonly filters?: readonly string[];
   /** Columns with a not_null constraint. */
   readonly notNull?: readonly string[];
   /** Columns with a not_null test. */
@@ -48,7 +50,7 @@ const equal = (name: string, more: object = {}) => ({
 
 /** A manifest file of these models. */
 function manifestOf(...models: readonly TestModel[]): string {
-  const nodes = models.map(({ name, columns, parameters = [], notNull = [] }) => ({
+  const nodes = models.map(({ name, columns, parameters = [], filters = [], notNull = [] }) => ({
     resource_type: "model",
     name,
     alias: name,
@@ -64,7 +66,7 @@ function manifestOf(...models: readonly TestModel[]): string {
     config: {
       materialized: "table",
       contract: { enforced: true },
-      meta: { api: { allow_unfiltered: true, parameters } },
+      meta: { api: { allow_unfiltered: true, parameters }, routewright: { filters } },
     },
   }));
   const tests = Object.fromEntries(
@@ -201,6 +203,13 @@ describe("a difference", () => {
     const model = { name, columns: { [column]: "text" }, parameters: [equal(column)] };
     expect(await found(model)).toEqual([
       `unindexed-filter: No index of "${name}" serves the column "${column}": each request that filters by "${column}" reads the whole relation.`,
+    ]);
+  });
+
+  it("is a column filter without an index, and not one with it", async () => {
+    const columns = { id: "integer", note: "text" };
+    expect(await found({ name: "sales", columns, filters: ["id", "note"] })).toEqual([
+      'unindexed-filter: No index of "sales" serves the column "note": each request that filters by "note[…]" reads the whole relation.',
     ]);
   });
 
