@@ -135,6 +135,11 @@ function swaggerPage(title: string): string {
 const REDOC_STYLE = `<style>
 body { margin: 0; }
 .menu-content .operation-type.badge { width: auto; padding: 0 4px; }
+@media (prefers-color-scheme: dark) {
+  .redoc-json, .redoc-json *, [role="tabpanel"] button, [role="tab"] { color: #1b2733 !important; }
+  [role="tab"][aria-selected="true"] { background: #fff !important; }
+  .redoc-json .token.string { color: #0b5a35 !important; }
+}
 </style>`;
 
 function redocPage(title: string): string {

@@ -130,12 +130,16 @@ function startSwagger(description: Description, root: Element): void {
   });
 }
 
+const LIGHT = { backgroundColor: "#f0f2f5", textColor: "#1b2733" };
+
 /** Shows the tier of operations and fixes accessibility faults of Redoc. */
 function startRedoc(description: Description, root: Element): void {
   for (const operation of operationsOf(description)) {
     const name = tierName(operation);
     if (name !== null) operation["x-badges"] = [{ name, color: "#3b4754" }];
   }
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  dark.addEventListener("change", () => location.reload());
   Redoc.init(
     description,
     {
@@ -144,6 +148,8 @@ function startRedoc(description: Description, root: Element): void {
       requiredPropsFirst: true,
       hideDownloadButton: false,
       jsonSamplesExpandLevel: 3,
+      // The page inverts its colours in dark mode: a dark column would be the bright one.
+      ...(dark.matches && { theme: { rightPanel: LIGHT, codeBlock: LIGHT } }),
     },
     root,
   );
