@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import type { Endpoint, Parameter, Tier } from "@routewright/runtime/model";
 import type { Manifest, OtherNode } from "../manifest/manifest.js";
-import type { Model, ModelColumn } from "../manifest/model.js";
+import type { Model } from "../manifest/model.js";
+import type { ModelColumn } from "../manifest/columns.js";
 import { textsOf } from "../manifest/json.js";
 import { byText } from "../manifest/strings.js";
 import type {

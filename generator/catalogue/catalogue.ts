@@ -1,5 +1,5 @@
 import type { Endpoint, Tier } from "@routewright/runtime/model";
-import type { ColumnGuarantees } from "../manifest/model.js";
+import type { ColumnGuarantees } from "../manifest/columns.js";
 
 /** An example of a column's values. */
 export type Example =

@@ -1,6 +1,7 @@
 import { TIERS } from "@routewright/runtime/model";
 import { isObject, textsOf } from "../manifest/json.js";
-import type { Model, ModelColumn } from "../manifest/model.js";
+import type { Model } from "../manifest/model.js";
+import type { ModelColumn } from "../manifest/columns.js";
 import { formatValue } from "../manifest/strings.js";
 import type { Problem, Warning } from "./catalogue.js";
 import { validateRules } from "./meta-api/rules.js";

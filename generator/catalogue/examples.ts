@@ -1,5 +1,6 @@
 import type { Manifest } from "../manifest/manifest.js";
-import type { Model, ModelColumn } from "../manifest/model.js";
+import type { Model } from "../manifest/model.js";
+import type { ModelColumn } from "../manifest/columns.js";
 import type { CatalogueEntry, Example, Problem } from "./catalogue.js";
 import { asString, jsonSchemaOf, parseColumnType, withAcceptedValues } from "./column-types/column-type.js";
 

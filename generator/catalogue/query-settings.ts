@@ -6,7 +6,8 @@ import {
   SORT_FIELDS,
 } from "@routewright/runtime/model";
 import { isObject, objectOr } from "../manifest/json.js";
-import type { Model, ModelColumn } from "../manifest/model.js";
+import type { Model } from "../manifest/model.js";
+import type { ModelColumn } from "../manifest/columns.js";
 import { closest, formatValue } from "../manifest/strings.js";
 import type { Problem } from "./catalogue.js";
 import { type ColumnType, parseColumnType } from "./column-types/column-type.js";

@@ -18,7 +18,7 @@ import { lint as lintManifest } from "../lint/linter.js";
 import { projectOf } from "../lint/project.js";
 import { readCatalog, type WarehouseColumns, withWarehouseColumns } from "../manifest/catalog.js";
 import { type Manifest, manifestOfJson, parseJson } from "../manifest/manifest.js";
-import { PRIVATE_KEYS } from "../manifest/model.js";
+import { PRIVATE_KEYS } from "../manifest/node-meta.js";
 import { projectInRepository, readSource } from "../manifest/source.js";
 import type { Failure } from "../manifest/source.js";
 import { lintReport } from "../report/lint-report.js";

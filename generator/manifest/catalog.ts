@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, objectOr, textOr } from "./json.js";
 import { type Manifest, type ManifestReading, parseJson, parseManifest } from "./manifest.js";
-import { firstOfEachName, type Model, type ModelColumn, NO_GUARANTEES } from "./model.js";
+import { type Model } from "./model.js";
+import { firstOfEachName, type ModelColumn, NO_GUARANTEES } from "./columns.js";
 import { fail, type Failure, readSource } from "./source.js";
 
 /** Columns of the real relations by `unique_id`, as `dbt docs generate` found them in the warehouse. */

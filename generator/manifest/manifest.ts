@@ -1,15 +1,8 @@
 import { type Graph, graphOf } from "./graph.js";
 import { isObject, type JsonObject, objectOr, textOr, textsOf } from "./json.js";
-import {
-  type ColumnGuarantees,
-  type ColumnTests,
-  fileOf,
-  type Model,
-  isPrivate,
-  modelOf,
-  privateColumnsOf,
-  refOf,
-} from "./model.js";
+import { fileOf, type Model, modelOf } from "./model.js";
+import { type ColumnGuarantees, type ColumnTests, refOf } from "./columns.js";
+import { isPrivate, privateColumnsOf } from "./node-meta.js";
 import { fail, type Failure, readSource } from "./source.js";
 import { byText, visible } from "./strings.js";
 

@@ -2,7 +2,7 @@ import type { Tier } from "../../runtime/model.js";
 import type { LintOptions } from "../../generator/commands/lint.js";
 import { lint, type LintResult } from "../../generator/lint/linter.js";
 import { projectOf } from "../../generator/lint/project.js";
-import { PRIVATE_KEYS } from "../../generator/manifest/model.js";
+import { PRIVATE_KEYS } from "../../generator/manifest/node-meta.js";
 import { lintReport } from "../../generator/report/lint-report.js";
 import { renderReport } from "../../generator/report/render-report.js";
 import type { Format } from "../../generator/report/report.js";

@@ -1,5 +1,5 @@
 import { PAGE_FIELDS, SORT_FIELDS } from "@routewright/runtime/model";
-import type { ModelColumn } from "../../manifest/model.js";
+import type { ModelColumn } from "../../manifest/columns.js";
 import { closest, formatValue } from "../../manifest/strings.js";
 import { type ColumnType, parseColumnType } from "../column-types/column-type.js";
 import type { MetaApi, MetaPagination, MetaParameter } from "./schema.js";

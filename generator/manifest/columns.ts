@@ -1,0 +1,134 @@
+import { type JsonObject, objectOr, objectsOf, textOr, textsOf } from "./json.js";
+import { isPrivate, routewrightOf } from "./node-meta.js";
+
+/** A column that `schema.yml` declares or `catalog.json` lists. */
+export interface ModelColumn {
+  readonly name: string;
+  /** Its type as the database writes it; null if none is declared. */
+  readonly type: string | null;
+  /** What guarantees that values are not null: a constraint, a dbt test that fails the build, or nothing. */
+  readonly notNull: "constraint" | "test" | null;
+  /** The values that an `accepted_values` test allows; null without one. */
+  readonly acceptedValues: readonly string[] | null;
+  /** Guarantees of other tests that fail the build. */
+  readonly guarantees: ColumnGuarantees;
+  /** Whether the project marks the column as private data. */
+  readonly isPrivate: boolean;
+  /** `meta.routewright.timezone` as written; undefined without one. */
+  readonly timezone?: unknown;
+  /** `meta.routewright.example` as written; undefined without one. */
+  readonly example?: unknown;
+  /** `meta.routewright.synonyms` as written; undefined without one. */
+  readonly synonyms?: unknown;
+  readonly description: string;
+}
+
+/** What tests other than `not_null` and `accepted_values` guarantee; a key without such a test is absent. */
+export interface ColumnGuarantees {
+  readonly unique?: true;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  /** Whether the range excludes `minimum` and `maximum` themselves. */
+  readonly exclusive?: true;
+  /** `model.column` that has each value (a `relationships` test). */
+  readonly references?: string;
+}
+
+/** What the tests of a column guarantee. */
+export interface ColumnTests {
+  readonly notNull: boolean;
+  readonly acceptedValues: readonly string[] | null;
+  readonly guarantees: ColumnGuarantees;
+}
+
+/** The columns in the order of `schema.yml`. */
+export function columnsOf(
+  node: JsonObject,
+  testsOf: (column: string) => ColumnTests | undefined,
+): readonly ModelColumn[] {
+  const isEnforced = enforcesConstraints(node);
+  const ofModel = isEnforced ? objectsOf(node["constraints"]) : NO_CONSTRAINTS;
+  const columns = Object.entries(objectOr(node["columns"])).map(([key, value]): ModelColumn => {
+    const column = objectOr(value);
+    const name = textOr(column["name"], "") || key;
+    const tests = testsOf(name);
+    const own = isEnforced ? objectsOf(column["constraints"]) : NO_CONSTRAINTS;
+    const constraints = [...own, ...ofModel.filter(({ columns }) => textsOf(columns).includes(name))];
+    const guarantees = constraintGuarantees(constraints);
+    return {
+      name,
+      type: textOr(column["data_type"], "").trim() || null,
+      notNull: constraints.some(forbidsNull) ? "constraint" : tests?.notNull ? "test" : null,
+      // Tests that have no value in common document none.
+      acceptedValues: tests?.acceptedValues?.length === 0 ? null : (tests?.acceptedValues ?? null),
+      guarantees: { ...guarantees, ...tests?.guarantees },
+      isPrivate: isPrivate(column),
+      ...columnSettings(column),
+      description: textOr(column["description"], ""),
+    };
+  });
+  return firstOfEachName(columns);
+}
+
+/** Materializations on which dbt builds the constraints of an enforced contract; on a view it builds none. */
+const CONSTRAINED: ReadonlySet<unknown> = new Set([
+  "table",
+  "incremental",
+  "distributed_table",
+  "distributed_incremental",
+]);
+
+/** Whether the relation has the constraints that the model declares. */
+function enforcesConstraints(node: JsonObject): boolean {
+  return isContracted(node) && CONSTRAINED.has(objectOr(node["config"])["materialized"]);
+}
+
+export function isContracted({ config, contract }: JsonObject): boolean {
+  return (objectOr(objectOr(config)["contract"])["enforced"] ?? objectOr(contract)["enforced"]) === true;
+}
+
+function forbidsNull({ type }: JsonObject): boolean {
+  return type === "not_null" || type === "primary_key";
+}
+
+/** What the constraints of a column guarantee, besides that its values are not null. */
+function constraintGuarantees(constraints: readonly JsonObject[]): ColumnGuarantees {
+  // A constraint on several columns says nothing of one of them.
+  const single = constraints.filter(({ columns }) => textsOf(columns).length <= 1);
+  const isUnique = single.some(({ type }) => type === "unique" || type === "primary_key");
+  const [references] = single.filter(({ type }) => type === "foreign_key").flatMap(referenceOf);
+  return { ...(isUnique && { unique: true as const }), ...(references !== undefined && { references }) };
+}
+
+/** `customers.id` of `{to: "ref('customers')", to_columns: [id]}`, where dbt may write the relation's name for the `ref`. */
+function referenceOf({ to, to_columns }: JsonObject): readonly string[] {
+  const target = textOr(to, "");
+  const model = refOf(target) ?? /"?([^".]+)"?\s*$/.exec(target)?.[1];
+  const [column] = textsOf(to_columns);
+  return model === undefined || column === undefined ? [] : [`${model}.${column}`];
+}
+
+/** The model that `ref('model')`, `ref('package', 'model')` or `ref('model', v=1)` names. */
+export function refOf(text: string): string | null {
+  return /\bref\((?:[^()]*,)?\s*['"]([^'"]+)['"]\s*(?:,\s*v(?:ersion)?\s*=[^()]*)?\)/.exec(text)?.[1] ?? null;
+}
+
+/** For a column without such tests. */
+export const NO_GUARANTEES: ColumnGuarantees = {};
+
+export function firstOfEachName(columns: readonly ModelColumn[]): readonly ModelColumn[] {
+  const seen = new Set<string>();
+  return columns.filter(({ name }) => !seen.has(name) && seen.add(name));
+}
+
+/** Shared: most columns have none, and there may be tens of thousands. */
+const NO_CONSTRAINTS: readonly JsonObject[] = [];
+
+function columnSettings(column: JsonObject): Pick<ModelColumn, "timezone" | "example" | "synonyms"> {
+  const { timezone, example, synonyms } = routewrightOf(column);
+  return {
+    ...(timezone !== undefined && { timezone }),
+    ...(example !== undefined && { example }),
+    ...(synonyms !== undefined && { synonyms }),
+  };
+}

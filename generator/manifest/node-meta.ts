@@ -1,0 +1,72 @@
+import { type JsonObject, objectOr, textOr, textsOf } from "./json.js";
+
+/** `meta.api` as written, and its path in the node. */
+interface MetaApi {
+  readonly value: unknown;
+  readonly path: string;
+}
+
+/** `config.meta.api` wins over `meta.api`. */
+export function apiOf(node: JsonObject, config: JsonObject): MetaApi | null {
+  const candidates = [
+    { meta: objectOr(config["meta"]), path: "$.config.meta.api" },
+    { meta: objectOr(node["meta"]), path: "$.meta.api" },
+  ];
+  const found = candidates.find(({ meta }) => Object.hasOwn(meta, "api"));
+  return found ? { value: found.meta["api"], path: found.path } : null;
+}
+
+/** `meta.routewright` and `config.meta.routewright`, merged; the latter wins. */
+export function routewrightOf(node: JsonObject): JsonObject {
+  const metas = [node["meta"], objectOr(node["config"])["meta"]].map(objectOr);
+  return Object.assign({}, ...metas.map(({ routewright }) => objectOr(routewright))) as JsonObject;
+}
+
+/** Keys of `meta`, and a tag, that mark private data in dbt projects. */
+export const PRIVATE_KEYS = [
+  "pii",
+  "contains_pii",
+  "privacy_tier",
+  "sensitive",
+  "classification",
+  "data_classification",
+] as const;
+export const PRIVATE_TAG = "pii";
+
+/** Whether a model or a column is marked as private: by the tag, or by a key of its `meta` whose value does not deny it. */
+export function isPrivate(node: JsonObject): boolean {
+  const config = objectOr(node["config"]);
+  const tags = [...textsOf(node["tags"]), ...textsOf(config["tags"])];
+  const metas = [objectOr(config["meta"]), objectOr(node["meta"])];
+  return (
+    tags.some((tag) => tag.toLowerCase() === PRIVATE_TAG) ||
+    metas.some((meta) => privateMarks(meta, PRIVATE_KEYS).some(([, mark]) => !isNegative(mark)))
+  );
+}
+
+/** The members of a `meta` that mark private data; keys count in any letter case. */
+export function privateMarks(
+  meta: JsonObject,
+  keys: readonly string[],
+): readonly (readonly [string, unknown])[] {
+  const known = keys.map((key) => key.toLowerCase());
+  return Object.entries(meta).filter(([key]) => known.includes(key.toLowerCase()));
+}
+
+/** Names of a node's declared private columns: all of them if the node itself is private. */
+export function privateColumnsOf(node: JsonObject): readonly string[] {
+  const isNodePrivate = isPrivate(node);
+  return Object.entries(objectOr(node["columns"])).flatMap(([key, value]) => {
+    const column = objectOr(value);
+    return isNodePrivate || isPrivate(column) ? [textOr(column["name"], "") || key] : [];
+  });
+}
+
+const NEGATIVE: ReadonlySet<string> = new Set(["", "0", "false", "no", "none", "null", "public", "tier0"]);
+
+/** Whether the value of a privacy key denies it: `pii: false`, `privacy_tier: public`. */
+function isNegative(mark: unknown): boolean {
+  if (Array.isArray(mark)) return mark.length === 0;
+  if (typeof mark === "string") return NEGATIVE.has(mark.trim().toLowerCase());
+  return mark === null || mark === false || mark === 0;
+}
