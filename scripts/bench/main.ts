@@ -7,6 +7,7 @@ import { barsText, type Findings, isMet, tableText } from "./report.js";
 import type { Effort, Section } from "./sections/section.js";
 import { clickhouse } from "./sections/clickhouse.js";
 import { fairness } from "./sections/fairness.js";
+import { fields } from "./sections/fields.js";
 import { generate } from "./sections/generate.js";
 import { rampIntents } from "./sections/ramp.js";
 import { refresh } from "./sections/refresh.js";
@@ -18,6 +19,7 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   serve,
   scale,
   stream,
+  fields,
   clickhouse,
   fairness,
   generate,

@@ -118,6 +118,23 @@ export async function generateApi(parent: string, endpoints = ENDPOINTS, views =
   return folder;
 }
 
+/** Generates an API of one model in a folder of its own. */
+export async function generateModel(
+  parent: string,
+  section: string,
+  model: Readonly<Record<string, unknown>>,
+): Promise<string> {
+  const folder = join(parent, section);
+  mkdirSync(folder, { recursive: true });
+  const id = `model.bench.${section}`;
+  const metadata = { dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json" };
+  const node = { resource_type: "model", unique_id: id, schema: SCHEMA, ...model };
+  writeFileSync(join(folder, "manifest.json"), JSON.stringify({ metadata, nodes: { [id]: node } }));
+  const args = [ROUTEWRIGHT, "generate", "--manifest", "manifest.json"];
+  await timeProgram({ name: "generate", args, folder });
+  return folder;
+}
+
 /** The database that all servers under test share. */
 export interface Database {
   readonly url: string;

@@ -1,11 +1,9 @@
 import { get } from "node:http";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { residentMiB, timeProgram, type Server } from "../process.js";
+import { residentMiB, type Server } from "../process.js";
 import { type Findings, type Row, single } from "../report.js";
 import { KEYS, startRoutewright } from "../servers.js";
-import { openDatabase, ROUTEWRIGHT, SCHEMA } from "../synthetic-api.js";
+import { generateModel, openDatabase, SCHEMA } from "../synthetic-api.js";
 import type { Setting } from "./section.js";
 
 const ROWS = 1_000_000;
@@ -17,6 +15,9 @@ const MEMORY_MIB = 64;
 /** Milliseconds that a client pauses after each chunk. */
 const CLIENTS = { fast: 0, slow: 2 } as const;
 
+/** The whole table, without parameters. */
+const MODEL = { name: "million", tags: ["production", "big", "api:rows"], columns: {}, config: {} };
+
 /** A response of a million rows: its duration and the server's memory. */
 export async function stream({ folder, progress }: Setting): Promise<Findings> {
   progress(`stream: a table of ${ROWS.toLocaleString("en-US")} rows`);
@@ -24,7 +25,7 @@ export async function stream({ folder, progress }: Setting): Promise<Findings> {
   let server: Server | null = null;
   try {
     await database.query(TABLE_SQL);
-    server = await startRoutewright(await generateModel(folder), database);
+    server = await startRoutewright(await generateModel(folder, "stream", MODEL), database);
     await sleep(1000);
     const idle = residentMiB(server.pid);
     const rows: Row[] = [];
@@ -45,27 +46,6 @@ const TABLE_SQL = `CREATE TABLE ${SCHEMA}.million AS SELECT i AS id, md5(i::text
     timestamptz '2025-01-01 00:00:00Z' + i * interval '1 minute' AS observed_at,
     'region-' || i % 7 AS region, (i * 18446744073709.0)::numeric(20,0) AS amount
   FROM generate_series(1, ${String(ROWS)}) AS i`;
-
-/** Generates an API of the whole table, without parameters. */
-async function generateModel(parent: string): Promise<string> {
-  const folder = join(parent, "stream");
-  mkdirSync(folder, { recursive: true });
-  const model = {
-    resource_type: "model",
-    unique_id: "model.bench.million",
-    name: "million",
-    schema: SCHEMA,
-    tags: ["production", "big", "api:rows"],
-    columns: {},
-    config: {},
-  };
-  const metadata = { dbt_schema_version: "https://schemas.getdbt.com/dbt/manifest/v12.json" };
-  const manifest = { metadata, nodes: { [model.unique_id]: model } };
-  writeFileSync(join(folder, "manifest.json"), JSON.stringify(manifest));
-  const args = [ROUTEWRIGHT, "generate", "--manifest", "manifest.json"];
-  await timeProgram({ name: "generate", args, folder });
-  return folder;
-}
 
 /** Reads the whole response and samples the server's memory meanwhile. */
 async function download({ port, pid }: Server, accept: string, pauseMs: number, idle: number) {
