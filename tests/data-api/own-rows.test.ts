@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { byEngine, ownTables } from "../support/engines.js";
 import { manifestOf } from "../support/manifest.js";
 import { KEYS, serveManifest } from "../support/service.js";
+import { askBytes } from "./ask-bytes.js";
 import { type Reply, post, refusal, sendRequest, statusAndBody } from "./http-client.js";
 
 /** Rows of two organizations and of none, more than a buffered result holds. */
@@ -227,4 +228,28 @@ it("never serves a row of another organization, in parallel, shared, cached and 
   );
   expect(rows).toBeGreaterThan(5_000);
   expect(unmodified).toBeGreaterThan(5);
+});
+
+describe("tables, and parts of a result of more than 1,000 rows,", () => {
+  const bytes = async (path: string, org: string, headers: Record<string, string> = {}): Promise<string> => {
+    const answer = await askBytes(urls[0] ?? "", `/v1/shop/${path}`, {
+      "x-api-key": `sk_live_${org}`,
+      ...headers,
+    });
+    return answer.bytes.toString("latin1");
+  };
+
+  it.each(["whole.parquet", "whole.arrow", "whole.arrows", "whole.csv", "pages.arrow?limit=1200"])(
+    "hold the organization's own rows: %s",
+    async (path) => {
+      for (const headers of [{}, { range: "bytes=0-999999" }]) {
+        const [acme = "", globex = "", none = ""] = await Promise.all(
+          ["acme", "globex", "quote"].map((org) => bytes(path, org, headers)),
+        );
+        expect([acme.includes("acme"), acme.includes("globex")]).toEqual([true, false]);
+        expect([globex.includes("acme"), globex.includes("globex")]).toEqual([false, true]);
+        expect(none).not.toMatch(/acme|globex/);
+      }
+    },
+  );
 });
