@@ -95,8 +95,10 @@ export class EndpointDetails {
   }
 
   #runWhenComplete(): void {
-    if (this.#endpoint.require_any_of.length === 0 || Object.keys(this.#state.parameters).length > 0)
-      return void this.run();
+    const { require_any_of } = this.#endpoint;
+    const given = Object.keys(this.#state.parameters);
+    const isGiven = (name: string) => given.some((each) => each === name || each.startsWith(`${name}[`));
+    if (require_any_of.length === 0 || require_any_of.some(isGiven)) return void this.run();
     this.#wait("Fill in a parameter, then run it.");
   }
 

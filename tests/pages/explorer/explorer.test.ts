@@ -143,6 +143,10 @@ describe.skipIf(!isThere)("/explore", () => {
   it("offers the values that a dbt test accepts, and waits for a parameter that is required", async () => {
     const { page, problems } = await open("/explore?endpoint=%2Fv1%2Fshop%2Fby_region", KEYS.tier3);
     await page.getByText("Fill in a parameter, then run it.").waitFor();
+    // A page size is no filter.
+    await page.goto(`${page.url()}&p.limit=5`);
+    await page.getByText("Fill in a parameter, then run it.").waitFor();
+    await page.goBack();
     expect(await page.getByLabel("region", { exact: true }).locator("option").allInnerTexts()).toEqual([
       "(any)",
       "north",
