@@ -2,7 +2,7 @@ import { BuildRecords } from "./warehouse/data-versions.js";
 import type { Warehouse } from "./warehouse/warehouse.js";
 import type { ActiveRelease, LoadedRelease, Release } from "./release/release.js";
 import { Metrics, type RefreshCounts, type ServedRelease } from "./operations/metrics.js";
-import { openGateway, type Gateway } from "./release/gateway.js";
+import { openGateway, type Gateway, warnOfCursorKey } from "./release/gateway.js";
 import { activate, type RefreshResult } from "./release/activate.js";
 import { Documents } from "./pages/documents.js";
 import type { RequestRecord } from "./operations/request-counters.js";
@@ -110,6 +110,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     throw error;
   });
   void warnOfMissingRelations(gateway, active.current, log);
+  warnOfCursorKey(environment, active.current, log);
   const { keys, keysFile } = environment;
   const watcher = keysFile === null ? null : new KeyFileWatcher(keys, keysFile, log);
   const stop = async (): Promise<void> => {

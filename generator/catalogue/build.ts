@@ -193,7 +193,7 @@ function endpointOf(model: Model, tags: ModelTags, settings: ApiSettings, contex
     })),
     ...(model.routewright["numbers"] === "string" && { numbers: "string" as const }),
     ...settings,
-    ...querySettingsOf(model),
+    ...querySettingsOf(model, settings),
     parameters: settings.parameters.map((parameter) => withValues(parameter, model)),
     deprecationDate: model.deprecationDate,
     successor: null,

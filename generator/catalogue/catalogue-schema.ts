@@ -83,6 +83,7 @@ const endpoint = record(
     parameters: { type: "array", items: parameter },
     filters: { type: "array", items: record({ column: text, type: { enum: COLUMN_FILTER_TYPES } }) },
     fields: { const: true },
+    cursor: texts,
     rows: record({ column: text, equals: { const: "org" } }),
     allowUnfiltered: flag,
     requireAnyOf: texts,
@@ -96,7 +97,7 @@ const endpoint = record(
     successor: textOrNull,
     upstreamNodes: { anyOf: [texts, { type: "null" }] },
   },
-  ["numbers", "filters", "fields", "rows", "synonyms"],
+  ["numbers", "filters", "fields", "cursor", "rows", "synonyms"],
 );
 
 const skipped = record({

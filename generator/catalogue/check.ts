@@ -68,6 +68,7 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
 const SETTINGS = [
   "categories",
   "category",
+  "cursor",
   "fields",
   "filters",
   "lint",
@@ -225,7 +226,7 @@ function checkApi(model: Model): { api: MetaApi | null; errors: readonly Validat
   if (model.api === null) return { api: null, errors: [] };
   // An empty `meta.api:` is an empty record, not a legacy model (generator/README.md, meta.api).
   const shape = validateShape(model.api.value ?? {});
-  const hasFilters = querySettingsOf(model).filters !== undefined;
+  const hasFilters = querySettingsOf(model, null).filters !== undefined;
   const errors = [
     ...shape.errors,
     ...(shape.valid ? validateRules(shape.valid, model.columns, hasFilters) : []),

@@ -2,6 +2,7 @@ import {
   type ColumnFilter,
   type ColumnFilterType,
   type Endpoint,
+  CURSOR_FIELDS,
   PAGE_FIELDS,
   SORT_FIELDS,
 } from "@routewright/runtime/model";
@@ -14,16 +15,19 @@ import { type ColumnType, parseColumnType } from "./column-types/column-type.js"
 import type { ApiSettings } from "./settings.js";
 
 /** What `meta.routewright` lets callers ask for (generator/README.md, Queries). */
-export type QuerySettings = Pick<Endpoint, "fields" | "filters" | "rows">;
+export type QuerySettings = Pick<Endpoint, "cursor" | "fields" | "filters" | "rows">;
 
 /** The settings of a model without problems. */
-export function querySettingsOf({ routewright, columns }: Model): QuerySettings {
+export function querySettingsOf(model: Model, settings: ApiSettings | null): QuerySettings {
+  const { routewright, columns } = model;
   const filters = [...new Set(namesOf(routewright["filters"]))].map((name): ColumnFilter => {
     const type = columns.find((column) => column.name === name)?.type ?? null;
     return { column: name, type: filterTypeOf(type) ?? "text" };
   });
   const rows = objectOr(routewright["rows"]);
+  const cursor = routewright["cursor"] === true ? cursorKeyOf(model, settings) : null;
   return {
+    ...(cursor !== null && { cursor }),
     ...(filters.length > 0 && { filters }),
     ...(routewright["fields"] === true && { fields: true as const }),
     ...(typeof rows["column"] === "string" && { rows: { column: rows["column"], equals: "org" as const } }),
@@ -42,6 +46,7 @@ export function querySettingsProblems(model: Model, settings: ApiSettings | null
     ...filterProblems(model, settings),
     ...fieldsProblems(model, settings),
     ...rowsProblems(model),
+    ...cursorProblems(model, settings),
   ];
   return complaints.map((complaint) => ({ model: model.uniqueId, ...complaint }));
 }
@@ -64,6 +69,68 @@ function fieldsProblems({ routewright, columns }: Model, settings: ApiSettings |
   const message = "A parameter has the name `fields`, by which callers choose columns.";
   return [{ path, message, hint: "Rename the parameter." }];
 }
+
+/** The proven key that the sort holds, else the shortest one. */
+function cursorKeyOf({ provenKeys, columns }: Model, settings: ApiSettings | null): readonly string[] | null {
+  const names = columns.map(({ name }) => name);
+  const sorted = (settings?.sort ?? []).map(([column]) => column);
+  const keys = provenKeys.filter((key) => key.every((column) => names.includes(column)));
+  const [shortest] = keys.toSorted((a, b) => a.length - b.length);
+  return keys.find((key) => key.every((column) => sorted.includes(column))) ?? shortest ?? null;
+}
+
+const CURSOR = "$.meta.routewright.cursor";
+
+function cursorProblems(model: Model, settings: ApiSettings | null): readonly Complaint[] {
+  const { cursor = false } = model.routewright;
+  const path = CURSOR;
+  if (typeof cursor !== "boolean")
+    return [{ path, message: `${formatValue(cursor)} is not a boolean.`, hint: "Write `cursor: true`." }];
+  if (!cursor || settings === null) return [];
+  const taken = settings.parameters.find(({ name }) => (CURSOR_FIELDS as readonly string[]).includes(name));
+  if (taken !== undefined) {
+    const message = `A parameter has the name ${formatValue(taken.name)}, which pages by cursor use.`;
+    return [{ path, message, hint: "Rename the parameter." }];
+  }
+  if (settings.pagination === null)
+    return [
+      { path, message: "The endpoint has no pages.", hint: "Set `meta.api.pagination`, or remove `cursor`." },
+    ];
+  return [...unprovenSort(model, settings), ...inexactSort(model, settings)];
+}
+
+function unprovenSort(model: Model, { sort }: ApiSettings): readonly Complaint[] {
+  if (cursorKeyOf(model, null) !== null) return [];
+  const sorted = sort.map(([column]) => column);
+  const of = sorted.length === 0 ? "" : ` by ${sorted.join(", ")}`;
+  const key = sorted.length === 0 ? "the columns that identify a row" : `[${sorted.join(", ")}]`;
+  const tests =
+    sorted.length === 1
+      ? `Add a \`unique\` and a \`not_null\` test to ${formatValue(sorted[0])}`
+      : `Add a \`dbt_utils.unique_combination_of_columns\` test on ${key}`;
+  return [
+    {
+      path: CURSOR,
+      message: `Nothing proves that the sort${of} is unique: rows that tie could be lost between pages.`,
+      hint: `${tests}, or such tests to other columns that identify a row. A test with \`where\`, \`warn\` or \`error_if\` proves nothing.`,
+    },
+  ];
+}
+
+/** A cursor holds the values of the sort columns as texts. */
+function inexactSort({ columns }: Model, { sort, sortableFields }: ApiSettings): readonly Complaint[] {
+  const sorted = new Set([...sort.map(([column]) => column), ...sortableFields]);
+  return columns
+    .filter(({ name, type }) => sorted.has(name) && isNested(parseColumnType(type ?? undefined)))
+    .map(({ name, type }) => ({
+      path: CURSOR,
+      message: `The column ${formatValue(name)} is ${formatValue(type)}, whose values no cursor can hold.`,
+      hint: "Take it out of `sort` and `sortable_fields`, or remove `cursor`.",
+    }));
+}
+
+const isNested = ({ kind }: ColumnType): boolean =>
+  ["array", "map", "tuple", "record", "json"].includes(kind);
 
 /** A mistake skips the model: without the setting everybody would read the rows of all organizations. */
 function rowsProblems({ routewright, columns }: Model): readonly Complaint[] {
@@ -94,6 +161,7 @@ function filterProblems({ routewright, columns }: Model, settings: ApiSettings |
     ...(settings?.parameters.map(({ name }) => name) ?? []),
     ...PAGE_FIELDS,
     ...SORT_FIELDS,
+    ...(routewright["cursor"] === true ? CURSOR_FIELDS : []),
     "fields",
   ]);
   return filters.flatMap((name: unknown, i) => {

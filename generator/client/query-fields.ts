@@ -26,6 +26,7 @@ export function queryFieldsOf({ endpoint, documentation }: CatalogueEntry): read
     ...columnFields(endpoint),
     ...fieldsOf(endpoint),
     ...pageFields(endpoint),
+    ...cursorFields(endpoint),
     ...sortFields(endpoint),
   ];
 }
@@ -67,6 +68,24 @@ function fieldsOf({ fields, columns }: Endpoint): readonly QueryField[] {
   const oneOf = columns.map(({ name }) => name);
   return [
     { name: "fields", type: { oneOf }, isList: true, description: "Only these columns, in their order." },
+  ];
+}
+
+function cursorFields({ cursor }: Endpoint): readonly QueryField[] {
+  if (cursor === undefined) return [];
+  return [
+    {
+      name: "cursor",
+      type: "text",
+      isList: false,
+      description: "The page behind another: its `next_cursor`.",
+    },
+    {
+      name: "consistent",
+      type: { oneOf: ["true", "false"] },
+      isList: false,
+      description: "Fail with 409 once the rows have changed.",
+    },
   ];
 }
 

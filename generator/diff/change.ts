@@ -96,6 +96,12 @@ export const KINDS = {
     "Rows kept apart by organization",
     "Callers get the rows of their organization only, and 403 without one.",
   ),
+  "cursor-added": compatible("Pages by cursor", "No call depends on it."),
+  "cursor-changed": breaking(
+    "Other columns end the sort of pages",
+    "Cursors made before get 400: a walk starts again.",
+  ),
+  "cursor-removed": breaking("Pages by cursor removed", "Calls with `cursor` get 400."),
   "fields-added": compatible("Columns can be chosen", "No call depends on it."),
   "fields-removed": breaking("Columns can no longer be chosen", "Calls with `fields` get 400."),
   "rows-exposed": exposing(

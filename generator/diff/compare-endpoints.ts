@@ -26,6 +26,7 @@ export function compareEndpoints(
     ...compareOwnRows(...endpoints),
     ...compareParameters(...endpoints),
     ...compareFieldsSetting(...endpoints),
+    ...compareCursor(...endpoints),
     ...comparePagination(...endpoints),
     ...compareColumns(base, head),
     ...compareFixedSort(...endpoints),
@@ -85,6 +86,15 @@ function compareOwnRows({ rows: base }: Endpoint, { rows: head }: Endpoint): rea
 
 function compareFieldsSetting({ fields: base }: Endpoint, { fields: head }: Endpoint): readonly Difference[] {
   return base === head ? [] : [{ kind: head ? "fields-added" : "fields-removed" }];
+}
+
+function compareCursor({ cursor: base }: Endpoint, { cursor: head }: Endpoint): readonly Difference[] {
+  const [before, after] = [base?.join(", "), head?.join(", ")];
+  if (before === after) return [];
+  if (before === undefined) return [{ kind: "cursor-added", ...(after !== undefined && { after }) }];
+  return after === undefined
+    ? [{ kind: "cursor-removed", before }]
+    : [{ kind: "cursor-changed", before, after }];
 }
 
 function compareNames(

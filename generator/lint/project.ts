@@ -2,8 +2,7 @@ import type { WarehouseColumns } from "../manifest/catalog.js";
 import { type GraphNode, graphNodeOf, type NodeKind } from "../manifest/graph.js";
 import { isObject, type JsonObject, objectOr, objectsOf, textOr, textsOf } from "../manifest/json.js";
 import { fileOf } from "../manifest/model.js";
-import { isBindingTest, testedModel } from "../manifest/manifest.js";
-import { byText } from "../manifest/strings.js";
+import { testedKeysOf } from "../manifest/tests.js";
 
 /** Databases whose indexes and sorting keys lint knows. */
 export type Engine = "postgres" | "clickhouse";
@@ -54,24 +53,6 @@ function engineOf(adapter: unknown): Engine | null {
     default:
       return null;
   }
-}
-
-function testedKeysOf(nodes: JsonObject): Project["testedKeys"] {
-  const keys = new Map<string, (readonly string[])[]>();
-  const inOrder = Object.entries(nodes).sort(([a], [b]) => byText(a, b));
-  for (const [, value] of inOrder) {
-    const node = objectOr(value);
-    const key = testedKeyOf(node);
-    if (key.length > 0) keys.set(testedModel(node), [...(keys.get(testedModel(node)) ?? []), key]);
-  }
-  return keys;
-}
-
-function testedKeyOf(node: JsonObject): readonly string[] {
-  if (isBindingTest(node, "unique")) return textsOf([node["column_name"]]);
-  if (!isBindingTest(node, "unique_combination_of_columns")) return [];
-  const { kwargs } = objectOr(node["test_metadata"]);
-  return textsOf(objectOr(kwargs)["combination_of_columns"]);
 }
 
 /** A `meta` with its location in the node: dbt keeps it in `config` too, and some versions only there. */

@@ -79,7 +79,7 @@ const CONSTRAINED: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Whether the relation has the constraints that the model declares. */
-function enforcesConstraints(node: JsonObject): boolean {
+export function enforcesConstraints(node: JsonObject): boolean {
   return isContracted(node) && CONSTRAINED.has(objectOr(node["config"])["materialized"]);
 }
 

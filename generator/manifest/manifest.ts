@@ -5,6 +5,8 @@ import { type ColumnGuarantees, type ColumnTests, refOf } from "./columns.js";
 import { isPrivate, privateColumnsOf } from "./node-meta.js";
 import { fail, type Failure, readSource } from "./source.js";
 import { byText, visible } from "./strings.js";
+import { isBindingTest, testedKeysOf, testedModel } from "./tests.js";
+import { provenKeysOf } from "./unique-keys.js";
 
 /** Supported versions of dbt's manifest schema. */
 const KNOWN_VERSIONS = { first: 4, last: 12 };
@@ -61,11 +63,16 @@ export function manifestOfJson(value: unknown, location: string): ManifestReadin
   if (!version || !isObject(nodes)) return fail(`${location} is not a dbt manifest: ${notManifest(schema)}`);
   const tests = columnTests(nodes);
   const testsOf = (model: string, column: string) => tests.get(`${model}\n${column}`);
+  const adapter = textOr(objectOr(metadata)["adapter_type"], "");
+  const keys = testedKeysOf(nodes);
   const models = Object.entries(nodes)
     .filter(([, node]) => isObject(node) && node["resource_type"] === "model")
-    .map(([id, node]) => modelOf(id, node as JsonObject, testsOf))
+    .map(([id, node]): Model => {
+      const model = modelOf(id, node as JsonObject, testsOf);
+      const project = { adapter, testedKeys: keys.get(id) ?? [] };
+      return { ...model, provenKeys: provenKeysOf(node as JsonObject, model.columns, project) };
+    })
     .sort((a, b) => byText(a.uniqueId, b.uniqueId));
-  const adapter = textOr(objectOr(metadata)["adapter_type"], "");
   const warnings = versionWarnings(version[1], schema);
   const others = otherNodes(nodes, objectOr(sources), objectOr(disabled));
   return {
@@ -242,40 +249,4 @@ function withRange(
     ...(upper.length > 0 && { maximum: Math.min(...upper) }),
     ...(isEachExclusive && (hadRange || hasRange) && { exclusive: true }),
   };
-}
-
-/** `error_if` of a test that fails if any row fails: dbt's default, and other ways to write it. */
-const FAILS_AT_FIRST_ROW = /^\s*(?:(?:!=|<>|>)\s*0|>=\s*1)\s*$/;
-
-/**
- * Whether a node is a test of this name that holds for all rows: a test that reads some rows only, only warns, or
- * tolerates failures (`error_if`) guarantees nothing.
- */
-export function isBindingTest(node: JsonObject, name: string): boolean {
-  const { where = null, severity, error_if, fail_calc } = objectOr(node["config"]);
-  return (
-    node["resource_type"] === "test" &&
-    objectOr(node["test_metadata"])["name"] === name &&
-    where === null &&
-    textOr(severity, "error").toLowerCase() === "error" &&
-    FAILS_AT_FIRST_ROW.test(textOr(error_if, "!= 0")) &&
-    textOr(fail_calc, "count(*)") === "count(*)"
-  );
-}
-
-/**
- * The node that a test is of. Older versions have no `attached_node`: there it is the one that the test's `model` names; a
- * `relationships` test depends on the referenced node too, in any order.
- */
-export function testedModel(test: JsonObject): string {
-  const attached = textOr(test["attached_node"], "");
-  if (attached !== "") return attached;
-  const nodes = textsOf(objectOr(test["depends_on"])["nodes"]);
-  const { model } = objectOr(objectOr(test["test_metadata"])["kwargs"]);
-  const name = refOf(textOr(model, ""));
-  const isTested = (id: string): boolean =>
-    name === null
-      ? id.startsWith("source.") && /\bsource\(/.test(textOr(model, ""))
-      : id.split(".")[2] === name;
-  return nodes.find(isTested) ?? nodes[0] ?? "";
 }

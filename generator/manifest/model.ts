@@ -19,6 +19,8 @@ export interface Model {
   /** Name of the relation in the database. */
   readonly alias: string;
   readonly columns: readonly ModelColumn[];
+  /** Lists of columns whose combined values are never null and differ in every row, as tests or constraints prove. */
+  readonly provenKeys: readonly (readonly string[])[];
   /** Whether the project marks the whole model as private data. */
   readonly isPrivate: boolean;
   /** dbt's materialization; `view` by default. */
@@ -45,7 +47,7 @@ export function modelOf(
   uniqueId: string,
   node: JsonObject,
   testsOf: (model: string, column: string) => ColumnTests | undefined,
-): Model {
+): Omit<Model, "provenKeys"> {
   const config = objectOr(node["config"]);
   const name = textOr(node["name"], "");
   const tags = textsOf(node["tags"]);

@@ -173,7 +173,7 @@ function fieldsMembers({ fields, columns }: Endpoint): Member[] {
   return [optional("fields", type, "Columns of a row, in their order. Default: all.")];
 }
 
-function pageMembers({ pagination }: Endpoint): Member[] {
+function pageMembers({ pagination, cursor }: Endpoint): Member[] {
   if (pagination === null) return [];
   const { defaultLimit, maxLimit } = pagination;
   return [
@@ -183,6 +183,12 @@ function pageMembers({ pagination }: Endpoint): Member[] {
       `Rows on a page. Default ${String(defaultLimit)}, at most ${String(maxLimit)}.`,
     ),
     optional("offset", "number", "Rows to skip. Default 0."),
+    ...(cursor === undefined
+      ? []
+      : [
+          optional("cursor", "string", "The page behind another: `next_cursor` of that one."),
+          optional("consistent", "boolean", "Answer 409 once the rows have changed since the first page."),
+        ]),
   ];
 }
 
@@ -229,6 +235,7 @@ function declarationOf(endpoint: Endpoint): Properties {
     ],
     ["fields", endpoint.fields],
     ["rows", endpoint.rows && new Properties(Object.entries(endpoint.rows))],
+    ["cursor", endpoint.cursor],
     ["allowUnfiltered", legacy ? undefined : endpoint.allowUnfiltered],
     ["requireAnyOf", unlessEmpty(endpoint.requireAnyOf)],
     ["pagination", pagination === null ? undefined : new Properties(Object.entries(pagination))],

@@ -159,6 +159,7 @@ class CollectingSocket extends Duplex {
       status,
       body: isCut ? body.slice(0, body.lastIndexOf("\n")) : body,
       hasMore: isCut || /^link:.*rel="next"/im.test(head),
+      nextCursor: isCut ? null : (/^link:.*[?&]cursor=([\w-]+).*rel="next"/im.exec(head)?.[1] ?? null),
     };
   }
 }

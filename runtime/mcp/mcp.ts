@@ -181,11 +181,26 @@ async function queryEndpoint(
   const page = pageOf(endpoint, args);
   if (typeof page === "string") return failure(page);
   const { limit, offset, parameters } = page;
-  const paging = endpoint.pagination === null ? {} : { limit, ...(offset > 0 && { offset }) };
-  const reply = await query(endpoint.path, queryString(parameters, paging));
-  return reply.status === 200
-    ? rowsResult(reply, limit, endpoint.pagination === null ? null : offset)
-    : failure(failureText(reply, endpoint));
+  const { cursor = parameters["cursor"] } = args;
+  const paging = { ...(offset > 0 && { offset }), ...(typeof cursor === "string" && { cursor }) };
+  const read = (rows: number): Promise<QueryReply> =>
+    query(
+      endpoint.path,
+      queryString(parameters, endpoint.pagination === null ? paging : { limit: rows, ...paging }),
+    );
+  let reply = await read(limit);
+  if (reply.status !== 200) return failure(failureText(reply, endpoint));
+  const fitting = fittingLines(reply.body, limit).length;
+  const hasCursors = endpoint.cursor !== undefined;
+  // A cursor stands behind the last row of a page, not behind one in it.
+  if (
+    hasCursors &&
+    fitting > 0 &&
+    (reply.nextCursor === null ? reply.hasMore : fitting < linesOf(reply.body).length)
+  )
+    reply = await read(fitting);
+  const isByOffset = endpoint.pagination !== null && cursor === undefined;
+  return rowsResult(reply, limit, isByOffset ? offset : null);
 }
 
 /** The page, whether it stands in the tool's arguments or among the endpoint's parameters; a text: why there is none. */
@@ -221,26 +236,38 @@ function failureText({ status, body }: QueryReply, endpoint: CatalogueEndpoint):
     ...(parameters ?? []).map(({ name }) => name),
     ...filters.map(({ column, operators }) => `${column}[${operators.join("|")}]`),
     ...(pagination === null ? [] : ["limit", "offset"]),
+    ...(endpoint.cursor === undefined ? [] : ["cursor", "consistent"]),
     ...(sortable_fields.length === 0 ? [] : ["sort_by", "sort_direction"]),
   ];
   return `${text} The endpoint takes: ${names.join(", ") || "no parameters"}.`;
 }
 
-/** As many rows as fit. The text has them as the API prints them, so that no digit is lost. */
-function rowsResult({ body, hasMore }: QueryReply, limit: number, offset: number | null): CallToolResult {
-  const lines = linesOf(body);
+/** As many rows as a model should get. */
+function fittingLines(body: string, limit: number): readonly string[] {
   const fitting: string[] = [];
   let characters = 0;
-  for (const line of lines.slice(0, limit)) {
+  for (const line of linesOf(body).slice(0, limit)) {
     characters += line.length;
     if (characters > MAX_CHARACTERS) break;
     fitting.push(line);
   }
-  const isCut = fitting.length < lines.length || hasMore;
+  return fitting;
+}
+
+/** As many rows as fit. The text has them as the API prints them, so that no digit is lost. */
+function rowsResult(
+  { body, hasMore, nextCursor }: QueryReply,
+  limit: number,
+  offset: number | null,
+): CallToolResult {
+  const fitting = fittingLines(body, limit);
+  const isWhole = fitting.length === linesOf(body).length;
+  const isCut = !isWhole || hasMore;
   const head = {
     returned: fitting.length,
     has_more: isCut,
     ...(isCut && offset !== null && { next_offset: offset + fitting.length }),
+    ...(isWhole && nextCursor !== null && { next_cursor: nextCursor }),
   };
   const text = `${JSON.stringify(head).slice(0, -1)},"rows":[${fitting.join(",\n")}]}`;
   return success({ ...head, rows: fitting.map(rowOf) satisfies ToolRow[] }, text);

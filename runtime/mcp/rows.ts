@@ -13,6 +13,8 @@ export interface QueryReply {
   readonly body: string;
   /** Whether the body was cut, or more rows follow the page. */
   readonly hasMore: boolean;
+  /** The cursor of the next page; null where the endpoint has none, or the body was cut. */
+  readonly nextCursor: string | null;
 }
 
 export type ToolRow = Readonly<Record<string, unknown>>;

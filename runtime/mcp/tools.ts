@@ -15,6 +15,10 @@ const value = { type: ["string", "number", "boolean"] } as const;
 
 const path = { ...text, description: "As search_endpoints returns it." } as const;
 const offset = { ...count, description: "Skip this many: next_offset of the call before." } as const;
+const cursor = {
+  ...text,
+  description: "Instead of offset: next_cursor of the call before, with the same parameters.",
+} as const;
 const parameters = {
   type: "object",
   description:
@@ -98,6 +102,7 @@ export const TOOLS = [
       parameters,
       limit: { type: "integer", minimum: 1, maximum: MAX_ROWS, default: DEFAULT_ROWS },
       offset,
+      cursor,
     },
     ["path"],
     object(
@@ -105,6 +110,7 @@ export const TOOLS = [
         returned: count,
         has_more: flag,
         next_offset: count,
+        next_cursor: text,
         rows: { type: "array", description: "Numbers of more than 15 digits are texts here." },
       },
       ["returned", "has_more", "rows"],
@@ -137,6 +143,7 @@ export interface Arguments {
   readonly parameters?: ToolParameters;
   readonly limit?: number;
   readonly offset?: number;
+  readonly cursor?: string;
 }
 
 export type ToolParameters = Readonly<Record<string, Value | readonly Value[]>>;

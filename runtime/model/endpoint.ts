@@ -130,6 +130,8 @@ export interface Endpoint {
   readonly fields?: true;
   /** Callers read the rows of their organization only. */
   readonly rows?: OwnRows;
+  /** Pages follow each other by cursor. These columns identify a row: they end every sort. */
+  readonly cursor?: readonly string[];
   /** When false, a request must carry at least one parameter that filters. */
   readonly allowUnfiltered: boolean;
   /** When not empty, a request must carry at least one of these parameters. */
@@ -152,4 +154,6 @@ export interface Endpoint {
 
 /** Parameters of paginated and of sortable endpoints, besides the declared ones. */
 export const PAGE_FIELDS = ["limit", "offset"] as const;
+/** Of an endpoint with cursors. */
+export const CURSOR_FIELDS = ["cursor", "consistent"] as const;
 export const SORT_FIELDS = ["sort_by", "sort_direction"] as const;

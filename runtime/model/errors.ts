@@ -70,6 +70,23 @@ export const ERRORS = {
     detail: "'fields' must be among: {names}.",
     when: "`fields` names what is no column of the endpoint",
   },
+  invalidCursor: {
+    status: 400,
+    detail:
+      "'cursor' is not a cursor of this endpoint with these filters and this sort. Ask for the first page without it.",
+    when: "`cursor` was not made by this installation, or for another endpoint, caller, filter or sort, or its columns have changed since",
+  },
+  cursorWithOffset: {
+    status: 400,
+    detail: "'cursor' and 'offset' exclude each other. Send one of them.",
+    when: "both are sent",
+  },
+  rowsChanged: {
+    status: 409,
+    detail:
+      "The rows have changed since the first page, or their version is unknown. Ask for the first page again, or leave 'consistent' out.",
+    when: "`consistent=true` and the rows were built again since the cursor was made, or no build of them is known",
+  },
   filterRequired: {
     status: 400,
     detail: "At least one business filter is required for this endpoint.",

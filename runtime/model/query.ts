@@ -23,6 +23,43 @@ export interface Page {
   readonly envelope?: boolean;
 }
 
+/** The sort key of a row: a value per key, in the text form of the database. */
+export type KeyValues = readonly (string | null)[];
+
+/** The rows from which a cursor was made. */
+export interface RowsState {
+  /** Digest of the sort columns' types: values of one type are not those of another. */
+  readonly types: string;
+  /** Digest of the version of the rows; empty where it is unknown. */
+  readonly version: string;
+}
+
+/** A page whose result names the sort key of its last row, with which the next page begins. The sort keys are unique. */
+export interface Keyset {
+  /** Identifies the endpoint, the filters and the sort: cursors made in another scope are refused. */
+  readonly scope: string;
+  /** Sort key of the row before the page; null for a page by `offset`. */
+  readonly after: KeyValues | null;
+  /** Written into the cursor of the next page; known once the columns are looked up. */
+  readonly state?: RowsState;
+  /** Sort key of the last row of the page, where the engine looks it up before the rows. */
+  readonly upTo?: KeyValues;
+}
+
+/** What a cursor holds. */
+export interface Position extends RowsState {
+  /** Sort key of the row before the page. */
+  readonly values: KeyValues;
+}
+
+/** How a request to an endpoint with cursors is to be answered. */
+export interface CursorRequest {
+  /** Of the cursor sent; null for a page by `offset`. */
+  readonly position: Position | null;
+  /** Whether rows of another version are refused: `consistent=true`. */
+  readonly isConsistent: boolean;
+}
+
 /** The rows of a relation that a request selects, in their order. */
 export interface Selection {
   /** Declared columns. Rows have those that exist, in this order; without declared columns, all columns of the relation. */
@@ -31,6 +68,8 @@ export interface Selection {
   /** Without duplicate columns. */
   readonly sort: readonly SortKey[];
   readonly page: Page | null;
+  /** Where pages follow each other by cursor. */
+  readonly keyset?: Keyset;
 }
 
 /**
@@ -80,7 +119,7 @@ export function queryKey({
   bom,
   timeoutMs,
 }: ResolvedQuery): string {
-  const { conditions, sort, page } = selection;
+  const { conditions, sort, page, keyset } = selection;
   let key = `${schema}\0${name}\0${format}${bom ? "+bom" : ""}\0${String(timeoutMs)}\0${columnsKey(selection.columns)}`;
   if (page !== null)
     key += `\0${String(page.limit)} ${String(page.offset)}${page.envelope === true ? " +" : ""}`;
@@ -91,5 +130,6 @@ export function queryKey({
     key += `\0\0${column}\0${operator}\0${letterCase}\0${timezone}\0${values}`;
   }
   for (const [column, direction] of sort) key += `\0\0\0${column}\0${direction}`;
+  if (keyset !== undefined) key += `\0\0\0\0${keyset.scope}\0${JSON.stringify(keyset.after)}`;
   return key;
 }

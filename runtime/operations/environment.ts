@@ -61,6 +61,8 @@ export interface Environment extends GenerationEnvironment {
   readonly cacheMaxMegabytes: number;
   /** Whether CSV cells that a spreadsheet would run as a formula get an apostrophe. */
   readonly csvEscapeFormulas: boolean;
+  /** Signs cursors: 32 bytes; null: a random key of the server. */
+  readonly cursorKey: Buffer | null;
   readonly logLevel: (typeof LOG_LEVELS)[number];
   readonly metricsPublic: boolean;
   /** Whether documents list every endpoint, or only those that the caller may call. */
@@ -139,6 +141,7 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
     cacheTtlSeconds: variables.whole("CACHE_TTL_SECONDS", 0, { min: 0, max: 31_536_000 }),
     cacheMaxMegabytes: variables.whole("CACHE_MAX_MEGABYTES", 64, { min: 1, max: 65_536 }),
     csvEscapeFormulas: variables.oneOf("CSV_ESCAPE_FORMULAS", "false", ["true", "false"]) === "true",
+    cursorKey: variables.parsed("CURSOR_KEY", null, SECRETS_KEY_EXPECTED, secretsKey),
     logLevel: variables.oneOf("LOG_LEVEL", "info", LOG_LEVELS),
     metricsPublic: variables.oneOf("METRICS_PUBLIC", "false", ["true", "false"]) === "true",
     catalogue: variables.oneOf("CATALOGUE", "public", ["public", "allowed"]),

@@ -42,6 +42,8 @@ export interface CatalogueEndpoint {
   readonly filters?: readonly { readonly column: string; readonly operators: readonly string[] }[];
   /** Whether callers choose columns by `fields`. */
   readonly fields?: true;
+  /** Columns that identify a row, where pages follow each other by `cursor`. */
+  readonly cursor?: readonly string[];
   /** Callers get the rows whose column equals the organization of their key. */
   readonly own_rows?: { readonly column: string };
   /** At least one of these is required; empty: none. */

@@ -198,6 +198,7 @@ function endpointOf(
       filters: endpoint.filters.map(({ column, type }) => ({ column, operators: operatorsOf(type) })),
     }),
     ...(endpoint.fields && { fields: endpoint.fields }),
+    ...(endpoint.cursor && { cursor: endpoint.cursor }),
     ...(endpoint.rows && { own_rows: { column: endpoint.rows.column } }),
     require_any_of: requiredOf(endpoint),
     pagination: pagination && {

@@ -38,6 +38,8 @@ export interface Declaration<Query, Row> {
   readonly fields?: true;
   /** Callers read the rows whose column equals the organization of their key. */
   readonly rows?: { readonly column: keyof Row & string; readonly equals: "org" };
+  /** Pages follow each other by cursor; these columns identify a row. */
+  readonly cursor?: readonly (keyof Row & string)[];
   readonly allowUnfiltered?: boolean;
   readonly requireAnyOf?: readonly (keyof Query & string)[];
   readonly pagination?: Pagination;
@@ -59,6 +61,18 @@ export interface Envelope<Row> {
   readonly pagination: { limit: number; offset: number; returned: number; has_more: boolean };
 }
 
+/** The same with `next_cursor`, which is null on the last page. `offset` is null on a page by cursor. */
+export interface CursorEnvelope<Row> {
+  readonly items: readonly Row[];
+  readonly pagination: {
+    limit: number;
+    offset: number | null;
+    returned: number;
+    has_more: boolean;
+    next_cursor: string | null;
+  };
+}
+
 /** Body of every error (runtime/README.md, Errors). */
 export interface ErrorBody {
   readonly detail: string;
@@ -68,7 +82,9 @@ export interface ErrorBody {
 export type ResponseBody<Row, D = unknown> = D extends {
   readonly pagination: { readonly response: "envelope" };
 }
-  ? Envelope<Row>
+  ? D extends { readonly cursor: readonly string[] }
+    ? CursorEnvelope<Row>
+    : Envelope<Row>
   : readonly Row[];
 
 /** A handler of one endpoint. It can be mounted alone in an Express 5 app. */
@@ -167,6 +183,7 @@ function endpointOf<Query, Row>(declaration: Declaration<Query, Row>): Endpoint 
     }),
     ...(declaration.fields && { fields: true as const }),
     ...(declaration.rows && { rows: declaration.rows }),
+    ...(declaration.cursor && { cursor: declaration.cursor }),
     allowUnfiltered: declaration.allowUnfiltered ?? parameters === undefined,
     requireAnyOf: declaration.requireAnyOf ?? [],
     pagination: declaration.pagination ?? null,

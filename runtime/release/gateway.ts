@@ -1,5 +1,7 @@
+import { randomBytes } from "node:crypto";
 import type { AccessControl } from "../request/authorize.js";
 import { TokenIssuer, type TokenSettings } from "../request/bearer-tokens.js";
+import { Cursors } from "../response/cursors.js";
 import { Keyring } from "../request/keyring.js";
 import { type PerTier, RATE_LIMITS } from "../model/tier.js";
 import { ResponseMemory } from "../response/buffered-result.js";
@@ -26,6 +28,7 @@ export interface Gateway extends AccessControl {
   readonly results: ResultService;
   /** Results of which clients read parts. */
   readonly wholeResults: WholeResults;
+  readonly cursors: Cursors;
   readonly versions: DataVersions;
   /** Time limit of a query by tier, in milliseconds; 0: no limit. */
   readonly timeouts: Readonly<PerTier<number>>;
@@ -77,6 +80,8 @@ export interface GatewayOptions {
   readonly builds?: BuildRecords;
   /** Whether CSV cells that look like a formula get an apostrophe. Default false: exact data. */
   readonly csvEscapeFormulas?: boolean;
+  /** The key that signs cursors, the same on all servers: at least 32 bytes. By default a random one of this process. */
+  readonly cursorKey?: Buffer | null;
   readonly log?: Logger;
   readonly recordRequest?: (record: RequestRecord) => void;
 }
@@ -106,6 +111,7 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
           streamTimeoutMs: streamTimeouts,
           warn: (error, message) => log.warn({ err: error }, message),
         });
+  const cursors = new Cursors(options.cursorKey ?? randomBytes(32));
   const hasReplicas = (options.replicaUrls ?? []).length > 0 || (clickhouse?.hosts.length ?? 1) > 1;
   return {
     keys: options.keys ?? new Keyring(new Map()),
@@ -117,7 +123,8 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
     timeouts,
     streamTimeouts,
     responseMemory,
-    results: new ResultService(warehouse, openCache(options)),
+    results: new ResultService(warehouse, openCache(options), cursors),
+    cursors,
     wholeResults: new WholeResults(),
     versions: new DataVersions(options.builds ?? new BuildRecords(), hasReplicas),
     csvFormat: options.csvEscapeFormulas === true ? "spreadsheet" : "csv",
@@ -129,6 +136,19 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
     },
   };
 }
+
+/** Without a key of the installation cursors are refused by its other servers, and by this one after a restart. */
+export function warnOfCursorKey(
+  { cursorKey }: { readonly cursorKey: Buffer | null },
+  { documentation }: { readonly documentation: { readonly catalogue: string } },
+  log: Logger,
+): void {
+  const hasCursors = /"cursor":\s*\[/.test(documentation.catalogue);
+  if (cursorKey === null && hasCursors) log.warn(NO_CURSOR_KEY);
+}
+
+const NO_CURSOR_KEY =
+  "CURSOR_KEY is not set: cursors are valid on this server only, until it stops; set it to the same 32 bytes on all servers";
 
 function openCache({ cacheTtlSeconds = 0, cacheMaxMegabytes = 64 }: GatewayOptions): ResultCache | null {
   if (cacheTtlSeconds === 0) return null;

@@ -3,7 +3,7 @@ import type { RequestHandler } from "express";
 import { filterParameters } from "../model/column-filters.js";
 import type { Endpoint } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
-import type { Page, ResolvedQuery } from "../model/query.js";
+import type { ResolvedQuery, Selection } from "../model/query.js";
 import type { Tier } from "../model/tier.js";
 import { conditionError, ownRows } from "../request/own-rows.js";
 import {
@@ -40,6 +40,7 @@ import { traceOf, traceparent } from "../server/headers.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
 import { Overloaded } from "../warehouse/fair-queue.js";
 import { DatabaseUnreachable, QueryAbandoned, TooManyRows } from "../warehouse/warehouse.js";
+import { checkedPage, isUnchanged, resolvePage } from "./cursor-pages.js";
 import type { Gateway } from "./gateway.js";
 import { type RequestContext, type HttpRoute, serveRequest } from "./serve-request.js";
 import { aggregateOf, isSummary, summaryOf } from "./summary.js";
@@ -167,7 +168,7 @@ async function answer(context: DataContext, endpoint: Endpoint): Promise<Outcome
     format: format === "csv" ? gateway.csvFormat : format,
     timeoutMs: gateway.timeouts[caller.tier],
   };
-  if (fields === NO_FIELDS && own === null)
+  if (fields === NO_FIELDS && own === null && endpoint.cursor === undefined)
     return sendRows(context, endpoint, fields, resolveDefaultQuery(endpoint, options));
   const bom = readBom(endpoint, options.format, fields);
   if (isHttpError(bom)) return bom;
@@ -175,7 +176,10 @@ async function answer(context: DataContext, endpoint: Endpoint): Promise<Outcome
   if (isHttpError(selection)) return selection;
   const conditions = own === null ? selection.conditions : [own, ...selection.conditions];
   const query = { ...options, ...(bom.isWanted && { bom: true as const }) };
-  return sendRows(context, endpoint, fields, resolveQuery(endpoint, { ...selection, conditions }, query));
+  const selected = { ...selection, conditions };
+  if (endpoint.cursor === undefined)
+    return sendRows(context, endpoint, fields, resolveQuery(endpoint, selected, query));
+  return sendRows(context, endpoint, fields, resolvePage(gateway, endpoint, bom.fields, selected, query));
 }
 
 /** The fields of the query string, or of the body of a POST. Null when the client disconnected while sending. */
@@ -242,19 +246,25 @@ async function queryAndSend(
   context: DataContext,
   endpoint: Endpoint,
   fields: RawFields,
-  { query, key }: KeyedQuery,
+  { query: resolved, key, cursor }: KeyedQuery,
 ): Promise<Outcome> {
+  let query = resolved;
   const { gateway, request, response, caller } = context;
   const version = gateway.versions.of(endpoint.upstreamNodes);
   const { conditions, page } = query.selection;
   let tag: string | null = null;
   let storage = "";
   const whole = readsParts(request) ? gateway.wholeResults : null;
-  const hasStorage = version !== null || gateway.results.hasCache || whole !== null;
+  const hasStorage = version !== null || gateway.results.hasCache || whole !== null || cursor !== undefined;
   if (hasStorage || conditions.length > 0) {
     const columns = await gateway.warehouse.columns(query.relation, version?.id ?? null, hasStorage);
     const error = gateway.warehouse.check(conditions, columns);
     if (error) return conditionError(error);
+    if (cursor !== undefined) {
+      const checked = checkedPage(query, cursor, columns, version);
+      if (isHttpError(checked)) return checked;
+      query = checked;
+    }
     if (version !== null) tag = versionTag(version, key, columns);
     storage = columns[0]?.storage ?? "";
   }
@@ -273,19 +283,29 @@ async function queryAndSend(
     whole?.get(wholeKey) ?? (await gateway.results.get(`${storage}\0${key}`, query, queryContext));
   if (result === "overloaded") return httpError("overloaded", { n: RETRY_SECONDS });
   try {
+    if (cursor?.isConsistent && !(await isUnchanged(gateway, endpoint, version, storage))) {
+      await endOf(result);
+      return httpError("rowsChanged");
+    }
     const hasMore = await hasNextPage(gateway.warehouse, result, query, queryContext);
-    if (page !== null && hasMore) pending.headers.push(...nextPageLink(request, fields, page));
+    if (page !== null && hasMore)
+      pending.headers.push(...nextPageLink(request, fields, page, result.result.nextCursor));
     if (prefersCount(request)) {
       const total =
-        knownTotal(result, page) ?? (await aggregateOf(gateway.warehouse, query, queryContext, [])).count;
+        knownTotal(result, query.selection) ??
+        (await aggregateOf(gateway.warehouse, query, queryContext, [])).count;
       pending.headers.push("X-Total-Count", String(total), "Preference-Applied", "count=exact");
     }
     return await respond(pending, whole ? await whole.complete(wholeKey, result, hasMore) : result);
   } catch (error) {
-    // Otherwise its connection and its caller's share would stay in use.
-    if (result.result.kind === "stream") await result.result.stream.chunks.return();
+    await endOf(result);
     throw error;
   }
+}
+
+/** Ends a result that is not sent: otherwise the connection and the caller's share of a stream would stay in use. */
+async function endOf({ result }: QueryResult): Promise<void> {
+  if (result.kind === "stream") await result.stream.chunks.return();
 }
 
 /** `Prefer: count=exact` (RFC 7240). */
@@ -294,8 +314,8 @@ function prefersCount({ headers }: DataRequest): boolean {
 }
 
 /** The number of rows on all pages, where the last one of them is in memory; null elsewhere. */
-function knownTotal({ result }: QueryResult, page: Page | null): number | null {
-  if (result.kind === "stream" || result.hasMore) return null;
+function knownTotal({ result }: QueryResult, { page, keyset }: Selection): number | null {
+  if (result.kind === "stream" || result.hasMore || keyset?.after) return null;
   const offset = page?.offset ?? 0;
   return offset === 0 || result.rows > 0 ? offset + result.rows : null;
 }

@@ -132,13 +132,14 @@ function split(text: string): string[] {
 }
 
 /**
- * A `Link` to the next page, as a GET with the same parameters. A list in a body whose values contain commas cannot be
+ * A `Link` to the next page, as a GET with the same parameters, by cursor where there is one. A list in a body whose values contain commas cannot be
  * written in an address: no link.
  */
 export function nextPageLink(
   request: IncomingMessage & { readonly originalUrl?: string },
   fields: RawFields,
   { limit, offset }: Page,
+  cursor: string | null,
 ): readonly string[] {
   const parameters = new URLSearchParams();
   for (const [name, raw] of fields) {
@@ -148,7 +149,11 @@ export function nextPageLink(
     for (const text of texts) parameters.append(name, text);
   }
   parameters.set("limit", String(limit));
-  parameters.set("offset", String(offset + limit));
+  if (cursor === null) parameters.set("offset", String(offset + limit));
+  else {
+    parameters.delete("offset");
+    parameters.set("cursor", cursor);
+  }
   const path = (request.originalUrl ?? request.url ?? "").split("?", 1)[0] ?? "";
   return ["Link", `<${path}?${parameters.toString()}>; rel="next"`];
 }

@@ -1,9 +1,9 @@
 import {
+  type CursorRequest,
   type RowFormat,
   type Selection,
   type ResolvedQuery,
   type Condition,
-  type Page,
   queryKey,
 } from "../model/query.js";
 import { filterParameters, operatorsOf } from "../model/column-filters.js";
@@ -11,21 +11,22 @@ import {
   type Column,
   type ColumnFilter,
   type Endpoint,
+  CURSOR_FIELDS,
   PAGE_FIELDS,
   SORT_FIELDS,
   type FilterParameter,
-  type Pagination,
-  type Direction,
-  type SortKey,
 } from "../model/endpoint.js";
 import { type HttpError, httpError, isHttpError, type Result } from "../model/errors.js";
 import { NO_FIELDS, type RawFields, type RawValue, readSingle, readList } from "./request-fields.js";
 import { isDate } from "../model/calendar-date.js";
+import { readPage, readSort } from "./page-fields.js";
 
 /** A query with its key: queries with the same key have the same result. */
 export interface KeyedQuery {
   readonly query: ResolvedQuery;
   readonly key: string;
+  /** Of an endpoint with cursors. */
+  readonly cursor?: CursorRequest;
 }
 
 /** Options of a response besides the selected rows. */
@@ -150,6 +151,7 @@ function isKnown(endpoint: Endpoint, name: string): boolean {
   if (filterParameters(endpoint).some((parameter) => parameter.name === name)) return true;
   if (endpoint.fields && name === "fields") return true;
   if ((SORT_FIELDS as readonly string[]).includes(name)) return !legacy;
+  if (endpoint.cursor && (CURSOR_FIELDS as readonly string[]).includes(name)) return true;
   return pagination !== null && (PAGE_FIELDS as readonly string[]).includes(name);
 }
 
@@ -283,71 +285,4 @@ function readFields(endpoint: Endpoint, fields: RawFields): Result<readonly Colu
     known.get(key) ?? [...new Set(names)].flatMap((name) => columns.filter((column) => column.name === name));
   if (known.size < MAX_CHOICES) known.set(key, chosen);
   return chosen;
-}
-
-/** The largest exact integer of JSON. */
-const MAX_OFFSET = Number.MAX_SAFE_INTEGER;
-
-/** `limit` and `offset`; null for an endpoint without pagination. */
-function readPage(pagination: Pagination | null, fields: RawFields): Result<Page> | null {
-  if (pagination === null) return null;
-  const { defaultLimit, maxLimit, response } = pagination;
-  const limit = readInteger("limit", fields.get("limit"), { min: 1, max: maxLimit }) ?? defaultLimit;
-  if (isHttpError(limit)) return limit;
-  const offset = readInteger("offset", fields.get("offset"), { min: 0, max: MAX_OFFSET }) ?? 0;
-  if (isHttpError(offset)) return offset;
-  return { limit, offset, lookAhead: true, envelope: response === "envelope" };
-}
-
-interface Range {
-  readonly min: number;
-  readonly max: number;
-}
-
-function readInteger(field: string, raw: RawValue | undefined, { min, max }: Range): Result<number> | null {
-  const text = raw && integerText(raw);
-  if (!text) return null;
-  if (!/^[+-]?\d+$/.test(text)) return httpError("notInteger", { field });
-  const number = Number(text);
-  if (number < min) return httpError("belowMinimum", { field, min });
-  return number > max ? httpError("aboveMaximum", { field, max }) : number;
-}
-
-/** Joins repeated names with commas, which makes the integer invalid. */
-function integerText(raw: RawValue): string {
-  if (raw.from === "query")
-    return raw.texts
-      .map((text) => text.trim())
-      .filter((text) => text !== "")
-      .join(",");
-  const { value } = raw;
-  if (value === null || value === undefined) return "";
-  return typeof value === "number" || typeof value === "string" ? String(value).trim() : "not an integer";
-}
-
-/** The caller's sort, then the declared sort as tie-breaker. */
-function readSort(
-  { sort, sortableFields }: Endpoint,
-  fields: RawFields,
-): Result<{ readonly keys: readonly SortKey[] }> {
-  const by = readField("sort_by", fields);
-  const direction = readField("sort_direction", fields);
-  if (isHttpError(by)) return by;
-  if (isHttpError(direction)) return direction;
-  if (by === null && direction === null) return { keys: sort };
-  if (sortableFields.length === 0) return httpError("notSortable");
-  if (by === null) return httpError("sortDirectionAlone");
-  if (!sortableFields.includes(by)) return httpError("sortField", { names: sortableFields.join(", ") });
-  const upper = (direction ?? "ASC").toUpperCase();
-  if (!isDirection(upper)) return httpError("sortDirection");
-  return { keys: [[by, upper], ...sort.filter(([column]) => column !== by)] };
-}
-
-function readField(name: string, fields: RawFields): Result<string> | null {
-  const raw = fields.get(name);
-  return raw ? readSingle(name, raw) : null;
-}
-
-function isDirection(text: string): text is Direction {
-  return text === "ASC" || text === "DESC";
 }

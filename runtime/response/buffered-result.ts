@@ -14,6 +14,8 @@ export class BufferedResult {
   /** Whether rows follow this page. */
   readonly hasMore: boolean;
   readonly databaseMs: number;
+  /** The cursor of the next page; null on the last page, and where pages have none. */
+  readonly nextCursor: string | null;
   #tag: string | null = null;
   #compressed: Map<Encoding, Promise<Buffer>> | null = null;
 
@@ -24,6 +26,7 @@ export class BufferedResult {
     databaseMs: number,
     hasMore = false,
     tag: string | null = null,
+    nextCursor: string | null = null,
   ) {
     this.body = typeof text !== "string" || text.length < STORED_AS_BYTES_FROM ? text : Buffer.from(text);
     this.#tag = tag;
@@ -31,6 +34,7 @@ export class BufferedResult {
     this.rows = rows;
     this.hasMore = hasMore;
     this.databaseMs = databaseMs;
+    this.nextCursor = nextCursor;
   }
 
   /** The entity tag of the rows. */

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import * as zlib from "node:zlib";
 import Negotiator from "negotiator";
 import type { Endpoint } from "../model/endpoint.js";
-import type { Page, ResolvedQuery, RowFormat } from "../model/query.js";
+import type { Keyset, Page, ResolvedQuery, RowFormat } from "../model/query.js";
 import type { ResultColumns, StreamEnd } from "../warehouse/warehouse.js";
 
 /** `Content-Type` of each format. */
@@ -73,11 +73,16 @@ export interface Frame {
 }
 
 /** The frame of a query's format. Only JSON has an envelope. */
-export function frameOf({ format, bom, selection: { page } }: ResolvedQuery, columns: ResultColumns): Frame {
+export function frameOf(
+  { format, bom, selection: { page, keyset } }: ResolvedQuery,
+  columns: ResultColumns,
+  nextCursor: string | null,
+): Frame {
   switch (format) {
     case "json":
     case "json-strings":
-      return page?.envelope === true ? envelope(page) : BARE_ARRAY;
+      if (page?.envelope !== true) return BARE_ARRAY;
+      return keyset === undefined ? envelope(page) : cursorEnvelope(page, keyset, nextCursor);
     case "ndjson":
       return { head: "", tail: ({ returned }) => (returned > 0 ? "\n" : "") };
     case "csv":
@@ -101,6 +106,15 @@ function envelope({ limit, offset }: Page): Frame {
     head: '{"items":[',
     tail: ({ returned, hasMore }) =>
       `],"pagination":${JSON.stringify({ limit, offset, returned, has_more: hasMore })}}`,
+  };
+}
+
+function cursorEnvelope({ limit, offset: rows }: Page, { after }: Keyset, nextCursor: string | null): Frame {
+  const offset = after === null ? rows : null;
+  return {
+    head: '{"items":[',
+    tail: ({ returned }) =>
+      `],"pagination":${JSON.stringify({ limit, offset, returned, has_more: nextCursor !== null, next_cursor: nextCursor })}}`,
   };
 }
 

@@ -180,6 +180,7 @@ export async function hasNextPage(
 ): Promise<boolean> {
   const { selection } = query;
   if (selection.page === null) return false;
+  if (selection.keyset !== undefined) return result.nextCursor !== null;
   if (result.kind === "buffered") return result.hasMore;
   const page = { limit: 1, offset: selection.page.offset + selection.page.limit, lookAhead: false };
   const rows = await warehouse.rows({ ...query, selection: { ...selection, page } }, queryContext);

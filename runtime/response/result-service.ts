@@ -7,6 +7,7 @@ import {
   type RowStream,
   type Warehouse,
 } from "../warehouse/warehouse.js";
+import type { Cursors } from "./cursors.js";
 import { BufferedResult } from "./buffered-result.js";
 import { type Frame, frameOf } from "./content-negotiation.js";
 import { LRUCache } from "lru-cache";
@@ -16,6 +17,8 @@ export interface StreamedResult {
   readonly kind: "stream";
   readonly frame: Frame;
   readonly stream: RowStream;
+  /** The cursor of the next page; null on the last page, and where pages have none. */
+  readonly nextCursor: string | null;
 }
 
 export interface QueryResult {
@@ -43,12 +46,14 @@ const WAITED_SHARE = 0.9;
 export class ResultService {
   readonly #warehouse: Warehouse;
   readonly #cache: ResultCache | null;
+  readonly #cursors: Cursors;
   readonly #inFlight = new Map<string, InFlightQuery>();
 
   /** Without a cache, results are only shared between concurrent callers. */
-  constructor(warehouse: Warehouse, cache: ResultCache | null) {
+  constructor(warehouse: Warehouse, cache: ResultCache | null, cursors: Cursors) {
     this.#warehouse = warehouse;
     this.#cache = cache;
+    this.#cursors = cursors;
   }
 
   /** Whether results are kept after their callers have them. */
@@ -119,9 +124,13 @@ export class ResultService {
   async #run(query: ResolvedQuery, context: QueryContext): Promise<RunResult> {
     const rows = await this.#warehouse.rows(query, context);
     if (rows === "overloaded") return rows;
-    const frame = frameOf(query, rows.columns);
-    if (rows.kind === "stream") return { kind: "stream", frame, stream: rows };
-    return new BufferedResult(framed(frame, rows), rows.returned, rows.milliseconds, rows.hasMore);
+    const { columns, next } = rows;
+    const { keyset } = query.selection;
+    const nextCursor = next && keyset ? this.#cursors.write(keyset, next) : null;
+    const frame = frameOf(query, columns, nextCursor);
+    if (rows.kind === "stream") return { kind: "stream", frame, stream: rows, nextCursor };
+    const { returned, milliseconds, hasMore } = rows;
+    return new BufferedResult(framed(frame, rows), returned, milliseconds, hasMore, null, nextCursor);
   }
 }
 

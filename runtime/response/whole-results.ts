@@ -34,14 +34,14 @@ export class WholeResults {
   /** Reads a stream to its end. Too long a one stays a stream. */
   async complete(key: string, { result, hasRunQuery }: QueryResult, hasMore: boolean): Promise<QueryResult> {
     if (result.kind === "buffered") return { result, hasRunQuery };
-    const { frame, stream } = result;
+    const { frame, stream, nextCursor } = result;
     const read: Buffer[] = [];
     for (let bytes = 0; bytes <= MAX_RESULT_BYTES;) {
       const chunk = await stream.chunks.next();
       if (chunk.done) {
         const body = Buffer.concat([Buffer.from(frame.head), ...read, Buffer.from(frame.tail(chunk.value))]);
         const { returned, milliseconds } = chunk.value;
-        const whole = new BufferedResult(body, returned, milliseconds, hasMore);
+        const whole = new BufferedResult(body, returned, milliseconds, hasMore, null, nextCursor);
         this.#results.set(key, whole);
         return { result: whole, hasRunQuery };
       }
@@ -50,7 +50,7 @@ export class WholeResults {
     }
     const chunks = new ReadAhead(read, stream.chunks);
     return {
-      result: { kind: "stream", frame, stream: { ...stream, chunks } } satisfies StreamedResult,
+      result: { kind: "stream", frame, stream: { ...stream, chunks }, nextCursor } satisfies StreamedResult,
       hasRunQuery,
     };
   }

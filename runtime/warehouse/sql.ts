@@ -66,7 +66,7 @@ export function escapedIdentifier(...names: readonly string[]): Sql {
 /** Fragments with a separator between them. */
 export function join<From>(
   parts: readonly Sql<From>[],
-  separator: " AND " | " OR " | ", " | " + ",
+  separator: " AND " | " OR " | " UNION ALL " | ", " | " + ",
 ): Sql<From> {
   if (parts.length === 0) return fragment([""], []);
   const between = Array.from({ length: parts.length - 1 }, () => separator);

@@ -1,6 +1,6 @@
 import type { Relation } from "../model/endpoint.js";
 import type { HttpError } from "../model/errors.js";
-import type { Condition, ResolvedQuery, TextFormat } from "../model/query.js";
+import type { Condition, KeyValues, ResolvedQuery, TextFormat } from "../model/query.js";
 import type { Tier } from "../model/tier.js";
 
 /** Separator between two rows of a text. */
@@ -43,6 +43,8 @@ export interface BufferedRows {
   readonly returned: number;
   /** Whether rows follow this page; false where the query did not look ahead. */
   readonly hasMore: boolean;
+  /** With a keyset: the sort key of the last row if rows follow the page, else null. */
+  readonly next?: KeyValues | null;
   /** Time in the database, waiting for a connection included. */
   readonly milliseconds: number;
 }
@@ -53,6 +55,8 @@ export interface RowStream {
   readonly columns: ResultColumns;
   /** Chunks of the text of the rows or of its bytes in UTF-8, or of the bytes of a table, none of them empty. Rejects when the database fails. */
   readonly chunks: RowChunks;
+  /** As of `BufferedRows`. A page that is a stream may have fewer rows than its limit. */
+  readonly next?: KeyValues | null;
 }
 
 export interface RowChunks {
@@ -166,6 +170,9 @@ export function sumOfLoads(loads: readonly WarehouseLoad[]): WarehouseLoad {
   return sum;
 }
 
+/** Whether columns have the storage of their relation, and how recent it is. */
+export type HasStorage = boolean | "now";
+
 /** A database that runs queries. Every engine passes the same contract suite (tests/warehouse/). */
 export interface Warehouse {
   /**
@@ -184,9 +191,9 @@ export interface Warehouse {
   ): Promise<AggregateResult | "overloaded">;
   /**
    * The columns of a relation, cached by version. Rejects when the relation does not exist or the database fails.
-   * `hasStorage`: with the storage of the last second; by default where there is a version.
+   * `hasStorage`: with the storage of the last second, or as it is now; by default where there is a version.
    */
-  columns(relation: Relation, version: string | null, hasStorage?: boolean): Promise<ResultColumns>;
+  columns(relation: Relation, version: string | null, hasStorage?: HasStorage): Promise<ResultColumns>;
   /** The first value that is not of its column's type, as an error. */
   check(conditions: readonly Condition[], columns: ResultColumns): HttpError | null;
   readonly load: WarehouseLoad;

@@ -87,6 +87,29 @@ export const REQUEST_CHANGES: readonly Row[] = [
     routewright({ rows: { column: "shop", equals: "org" } }),
   ),
   row(
+    "pages follow each other by cursor",
+    routewright({ cursor: true }),
+    "compatible cursor-added",
+    "breaking cursor-removed",
+  ),
+  row(
+    "other columns end the sort of pages",
+    api((settings) => settings.sort.push({ column: "shop", direction: "ASC" })),
+    ["breaking cursor-changed", "compatible sort-extended"],
+    ["breaking cursor-changed", "breaking sort-changed"],
+    all(routewright({ cursor: true }), (_, manifest) => {
+      manifest.nodes["test.shop.unique_day_shop"] = {
+        resource_type: "test",
+        attached_node: "model.shop.sales",
+        test_metadata: {
+          name: "unique_combination_of_columns",
+          kwargs: { combination_of_columns: ["day", "shop"] },
+        },
+        config: {},
+      };
+    }),
+  ),
+  row(
     "columns can be chosen",
     routewright({ fields: true }),
     "compatible fields-added",

@@ -7,6 +7,7 @@ import { atEnd } from "../support/at-end.js";
 import { openPostgres } from "../../runtime/warehouse/postgres/postgres-warehouse.js";
 import type { ResolvedQuery } from "../../runtime/model/query.js";
 import type { RowStream } from "../../runtime/warehouse/warehouse.js";
+import { Cursors } from "../../runtime/response/cursors.js";
 import { ResultService } from "../../runtime/response/result-service.js";
 import { sendStream, StreamAborted } from "../../runtime/response/send-stream.js";
 import { sendRequest } from "../data-api/http-client.js";
@@ -134,7 +135,7 @@ it("a caller that joins a shared query late does not share its elapsed time limi
     onIdleError: () => undefined,
   });
   atEnd(() => warehouse.close());
-  const results = new ResultService(warehouse, null);
+  const results = new ResultService(warehouse, null, new Cursors(Buffer.alloc(32)));
   const selection = { conditions: [], sort: [], page: null };
   const slow: ResolvedQuery = { relation: [schema, "turning"], selection, format: "json", timeoutMs: 4000 };
   const first = results.get("key", slow, queryContext({ callerId: "key:first" }));
@@ -161,7 +162,7 @@ it("callers share a query only within one version of the rows", async () => {
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
-  const results = new ResultService(counted, null);
+  const results = new ResultService(counted, null, new Cursors(Buffer.alloc(32)));
   const selection = { conditions: [], sort: [], page: null };
   const small: ResolvedQuery = { relation: [schema, "small"], selection, format: "json", timeoutMs: 0 };
   await Promise.all(["1", "1", "2"].map((version) => results.get("key", small, queryContext({ version }))));

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { Cursors } from "../../runtime/response/cursors.js";
 import { ResultService } from "../../runtime/response/result-service.js";
 import type { ResolvedQuery } from "../../runtime/model/query.js";
 import type { IsStillNeeded, QueryContext, Rows, Warehouse } from "../../runtime/warehouse/warehouse.js";
@@ -27,7 +28,7 @@ it("runs a query again that is being cancelled for its earlier callers", async (
   const queries: Query[] = [];
   const rows: Warehouse["rows"] = (_, { isStillNeeded }) =>
     new Promise((give, fail) => void queries.push({ isStillNeeded, give, fail }));
-  const results = new ResultService({ rows } as Warehouse, null);
+  const results = new ResultService({ rows } as Warehouse, null, new Cursors(Buffer.alloc(32)));
 
   const gone = results.get(
     "key",

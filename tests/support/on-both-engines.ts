@@ -9,6 +9,8 @@ export const ON_BOTH_ENGINES: readonly string[] = [
       "addresses",
       "bodies",
       "column-filters",
+      "cursors",
+      "cursors-while-rebuilt",
       "filters",
       "formats",
       "headers",

@@ -4,7 +4,7 @@ import { type Json, type JsonMap, type JsonRecord, jsonText } from "./json-text.
 import { rowNameOf } from "./names.js";
 import { dataPathItem } from "./operation.js";
 import { ERROR_SCHEMA, ERROR_TABLE, errorComponents, HEADERS, NOT_MODIFIED } from "./responses.js";
-import { PAGINATION_SCHEMA, rowSchema } from "./rows.js";
+import { CURSOR_PAGINATION_SCHEMA, PAGINATION_SCHEMA, rowSchema } from "./rows.js";
 import { SYSTEM_SCHEMAS, SYSTEM_TAG, systemPaths } from "./system.js";
 
 export interface OpenApiOptions {
@@ -45,7 +45,10 @@ export function openApiOf(
     tags: tagsOf(categories, catalogue.categories),
     "x-tagGroups": tagGroupsOf(categories),
     paths: new Map([...endpoints.map(({ path, pathItem }) => [path, pathItem] as const), ...systemPaths()]),
-    components: componentsOf(endpoints.map((part) => [rowNameOf(part.path), part.rowSchema] as const)),
+    components: componentsOf(
+      endpoints.map((part) => [rowNameOf(part.path), part.rowSchema] as const),
+      entries.some(({ endpoint }) => endpoint.cursor !== undefined),
+    ),
   };
 }
 
@@ -93,14 +96,22 @@ function tagGroupsOf(categories: readonly string[]): readonly Json[] {
   return categories.length === 0 ? [system] : [{ name: "Data", tags: categories }, system];
 }
 
-function componentsOf(rows: readonly (readonly [name: string, schema: Json])[]): JsonRecord {
-  const shared = { Error: ERROR_SCHEMA, Pagination: PAGINATION_SCHEMA, ...SYSTEM_SCHEMAS };
+function componentsOf(
+  rows: readonly (readonly [name: string, schema: Json])[],
+  hasCursors: boolean,
+): JsonRecord {
+  const shared = {
+    Error: ERROR_SCHEMA,
+    Pagination: PAGINATION_SCHEMA,
+    ...(hasCursors && { CursorPagination: CURSOR_PAGINATION_SCHEMA }),
+    ...SYSTEM_SCHEMAS,
+  };
   return {
     securitySchemes: { ApiKeyAuth: { type: "apiKey", in: "header", name: "X-API-Key" } },
     headers: HEADERS,
     responses: new Map<string, Json>([
       ...(rows.length > 0 ? [["NotModified", NOT_MODIFIED] as const] : []),
-      ...errorComponents(),
+      ...errorComponents(hasCursors),
     ]),
     schemas: new Map<string, Json>([...rows, ...Object.entries(shared)]),
   };

@@ -28,7 +28,7 @@ function dataOperation(entry: CatalogueEntry, method: Method): JsonRecord {
     responses: new Map<string, Json>([
       ["200", rowsResponse(entry)],
       ...(method === "GET" ? [["304", NOT_MODIFIED_REF] as const] : []),
-      ...errorReferences(method),
+      ...errorReferences(method, ...(endpoint.cursor ? (["cursor"] as const) : [])),
     ]),
   };
 }
@@ -72,7 +72,7 @@ function titleOf({ resource, granularity, window }: CatalogueEntry): string {
 
 /** The model's description, then the endpoint's rules. */
 function descriptionOf(entry: CatalogueEntry): string {
-  const { legacy, filters, fields, rows, sort, tier, deprecationDate, successor } = entry.endpoint;
+  const { legacy, filters, fields, rows, cursor, sort, tier, deprecationDate, successor } = entry.endpoint;
   const required = requiredFilters(entry);
   return paragraphs(
     entry.documentation.description,
@@ -80,6 +80,9 @@ function descriptionOf(entry: CatalogueEntry): string {
     required.length === 0 ? "" : `At least one of these parameters is required: ${codeList(required)}.`,
     rows === undefined ? "" : "Serves the rows of the key's organization only.",
     sort.length === 0 ? "" : `Sorted by ${codeList(sort.map((key) => key.join(" ")))}.`,
+    cursor === undefined
+      ? ""
+      : "Pages follow each other by `cursor`: none slips while the rows are built again.",
     deprecationDate === null ? "" : `Deprecated: may be removed from ${deprecationDate} on.`,
     successor === null ? "" : `The latest version is served by \`${successor}\`.`,
     `Access: ${tier} (${TIER_NAMES[tier]}).`,

@@ -78,6 +78,7 @@ function fieldsOf({ endpoint, documentation }: CatalogueEntry, method: Method): 
     ...(endpoint.filters ?? []).map((filter) => columnField(filter, method)),
     ...(endpoint.fields ? [fieldsField(endpoint)] : []),
     ...(pagination === null ? [] : pageFields(pagination)),
+    ...(endpoint.cursor ? CURSOR_PARAMETERS : []),
     ...(sortableFields.length === 0 ? [] : sortFields(sortableFields)),
   ];
 }
@@ -121,6 +122,22 @@ function fieldsField({ columns }: Endpoint): RequestField {
     style: "form",
   };
 }
+
+/** As the server limits them. */
+const MAX_CURSOR_LENGTH = 8192;
+
+const CURSOR_PARAMETERS: readonly RequestField[] = [
+  {
+    name: "cursor",
+    description: "The page behind another: `next_cursor` of that one, or its `Link`. Not with `offset`.",
+    schema: { type: "string", maxLength: MAX_CURSOR_LENGTH },
+  },
+  {
+    name: "consistent",
+    description: "Answer 409 once the rows have changed since the first page. Default false.",
+    schema: { type: "boolean" },
+  },
+];
 
 /** Serializers of `deepObject` take no lists: in a query string `in` is one text. */
 function operatorSchema(operator: FilterOperator, type: ColumnFilterType, method: Method): JsonRecord {

@@ -76,7 +76,7 @@ function headersOf(more: readonly HeaderName[]): JsonRecord {
 type Status = (typeof ERRORS)[ErrorCode]["status"];
 
 /** Groups of operations with the same error responses. */
-export type OperationKind = "GET" | "POST" | "limited" | "metrics" | "open" | "openapi";
+export type OperationKind = "GET" | "POST" | "limited" | "metrics" | "open" | "openapi" | "cursor";
 
 interface ErrorResponse {
   /** Name in `components.responses`. */
@@ -119,6 +119,12 @@ const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
     of: ["POST"],
     headers: ["Allow"],
   },
+  409: {
+    name: "Conflict",
+    meaning: "With `consistent=true`: the rows have changed since the first page. Ask for it again.",
+    of: ["cursor"],
+    headers: [],
+  },
   413: { name: "ContentTooLarge", meaning: "The body is larger than 1 MiB.", of: ["POST"], headers: [] },
   429: {
     name: "TooManyRequests",
@@ -142,8 +148,10 @@ const ERROR_RESPONSES: Readonly<Record<Status, ErrorResponse>> = {
 };
 
 /** The error responses of an operation, by status, as references to components. */
-export function errorReferences(kind: OperationKind): readonly (readonly [string, Json])[] {
-  return REFERENCES.filter(({ of }) => of.includes(kind)).map(({ status, reference }) => [status, reference]);
+export function errorReferences(...kinds: readonly OperationKind[]): readonly (readonly [string, Json])[] {
+  return REFERENCES.filter(({ of }) => kinds.some((kind) => of.includes(kind))).map(
+    ({ status, reference }) => [status, reference],
+  );
 }
 
 const REFERENCES = Object.entries(ERROR_RESPONSES).map(([status, { name, of }]) => ({
@@ -153,9 +161,10 @@ const REFERENCES = Object.entries(ERROR_RESPONSES).map(([status, { name, of }]) 
 }));
 
 /** The components of all error responses: the meaning of the status, and an example per cause. */
-export function errorComponents(): JsonMap {
+export function errorComponents(hasCursors: boolean): JsonMap {
+  const used = Object.entries(ERROR_RESPONSES).filter(([, { of }]) => hasCursors || !isOfCursors(of));
   return new Map(
-    Object.entries(ERROR_RESPONSES).map(([status, { name, meaning, headers }]) => {
+    used.map(([status, { name, meaning, headers }]) => {
       const rows = Object.entries(ERRORS).filter(([, row]) => row.status === Number(status));
       const examples = Object.fromEntries(
         rows.map(([code, { when, detail }]) => [code, { summary: when, value: { detail } }]),
@@ -166,11 +175,17 @@ export function errorComponents(): JsonMap {
   );
 }
 
+function isOfCursors(of: readonly OperationKind[]): boolean {
+  return of.every((kind) => kind === "cursor");
+}
+
 /** Error statuses as a Markdown table, for the introduction. */
 export const ERROR_TABLE: readonly string[] = [
   "| Status | Meaning |",
   "|---|---|",
-  ...Object.entries(ERROR_RESPONSES).map(([status, { meaning }]) => `| ${status} | ${meaning} |`),
+  ...Object.entries(ERROR_RESPONSES)
+    .filter(([, { of }]) => !isOfCursors(of))
+    .map(([status, { meaning }]) => `| ${status} | ${meaning} |`),
 ];
 
 /** A reference to a component. */

@@ -25,6 +25,24 @@ export const PAGINATION_SCHEMA: JsonRecord = {
   required: ["limit", "offset", "returned", "has_more"],
 };
 
+/** The same for pages that follow each other by cursor. */
+export const CURSOR_PAGINATION_SCHEMA: JsonRecord = {
+  ...PAGINATION_SCHEMA,
+  properties: {
+    ...(PAGINATION_SCHEMA["properties"] as JsonRecord),
+    offset: {
+      type: ["integer", "null"],
+      description: "Rows skipped before the page; null on a page by `cursor`.",
+      examples: [0],
+    },
+    next_cursor: {
+      type: ["string", "null"],
+      description: "`cursor` of the next page; null on the last one.",
+    },
+  },
+  required: ["limit", "offset", "returned", "has_more", "next_cursor"],
+};
+
 /**
  * Schema of an endpoint's row: one property per column, in the model's order. A row has every column of the relation: all
  * are required, and there may be more than the model declares.
@@ -94,7 +112,9 @@ export function rowsResponse({ endpoint }: CatalogueEntry): JsonRecord {
   const rows = { type: "array", items: ref("schemas", rowNameOf(endpoint.path)) };
   const isEnvelope = endpoint.pagination?.response === "envelope";
   const description = `${isEnvelope ? "A page of rows." : "The rows."} ${OTHER_FORMATS}`;
-  const schema = isEnvelope ? envelope(rows) : rows;
+  const schema = isEnvelope
+    ? envelope(rows, endpoint.cursor === undefined ? "Pagination" : "CursorPagination")
+    : rows;
   return response(
     description,
     "application/json",
@@ -107,10 +127,10 @@ export function rowsResponse({ endpoint }: CatalogueEntry): JsonRecord {
 const OTHER_FORMATS =
   "CSV (RFC 4180, with a header record) with `Accept: text/csv` or the suffix `.csv`, one JSON object per line with `application/x-ndjson` or `.ndjson`, Parquet with `application/vnd.apache.parquet` or `.parquet`, Arrow with `application/vnd.apache.arrow.file` or `.arrow`; all without an envelope.";
 
-function envelope(rows: JsonRecord): JsonRecord {
+function envelope(rows: JsonRecord, pagination: "Pagination" | "CursorPagination"): JsonRecord {
   return {
     type: "object",
-    properties: { items: rows, pagination: ref("schemas", "Pagination") },
+    properties: { items: rows, pagination: ref("schemas", pagination) },
     required: ["items", "pagination"],
   };
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import cluster, { type Worker } from "node:cluster";
 import type { StdioOptions } from "node:child_process";
 import { createServer } from "node:net";
@@ -16,6 +17,7 @@ import { forwardLog, type Logger } from "../../server/logger.js";
 import { type GeneratedRelease, keepsManifest, readGeneratedRelease } from "../../release/release.js";
 import { messageOf } from "../../model/error-message.js";
 import { type Environment, readEnvironment } from "../environment.js";
+import { warnOfCursorKey } from "../../release/gateway.js";
 import { KeyFileWatcher } from "../key-file-watcher.js";
 import { type DataConfig, DataWorkers } from "./data-workers.js";
 import type { PrimaryFunctions } from "./messages.js";
@@ -61,6 +63,7 @@ export class Supervisor {
   readonly #builds = new BuildRecords();
   readonly #refreshLog: RefreshLog;
   readonly #reloads = new CoalescingRunner(() => this.#reload());
+  readonly #cursorKey = randomBytes(32).toString("hex");
   #giveUp: (reason: string) => void = () => undefined;
   #starting: Promise<void> | null = null;
   #isStopping = false;
@@ -156,12 +159,13 @@ export class Supervisor {
     const { keys, keysFile, redisUrl } = environment;
     const { url, port } = await this.#reservePort(environment.host, environment.port);
     this.#dataPort = port;
+    const folder = await this.#readFolder(generated, environment);
     const data = new DataWorkers({
       fork: forkWorker,
       size,
       log,
       onUnrecoverable: (reason) => this.#giveUpUnlessServing(reason),
-      config: this.#configOf(await this.#readFolder(generated, environment), environment),
+      config: this.#configOf(folder, environment),
       builds: this.#builds,
       refresh: () => this.refresh(),
       refreshes: this.#refreshLog.counts,
@@ -169,6 +173,7 @@ export class Supervisor {
     this.#data = data;
     this.#refresher = renderer && new Refresher(data, renderer);
     if (redisUrl === null) log.warn({ workers: size }, LIMITS_PER_WORKER);
+    warnOfCursorKey(environment, folder.release, log);
     if (keysFile !== null)
       this.#keyWatcher = new KeyFileWatcher(keys, keysFile, log, ({ owners }) => void data.setKeys(owners));
     await this.#startPool(data.pool);
@@ -206,9 +211,14 @@ export class Supervisor {
     await this.#startPool(this.#ramp);
   }
 
-  /** The keys are sent apart: a worker that starts while the key file is invalid gets those in force. */
+  /**
+   * The keys are sent apart: a worker that starts while the key file is invalid gets those in force. All workers sign
+   * cursors with one key.
+   */
   get #variables(): NodeJS.ProcessEnv {
-    return { ...this.#options.variables, API_KEYS: "{}" };
+    const { variables } = this.#options;
+    const CURSOR_KEY = variables["CURSOR_KEY"]?.trim() || this.#cursorKey;
+    return { ...variables, API_KEYS: "{}", CURSOR_KEY };
   }
 
   /** Finds out whether the port is free, and chooses one for port 0: all workers must listen on the same. */

@@ -1,7 +1,6 @@
 import type { Comparison, LetterCase, Relation, SortKey } from "../../model/endpoint.js";
 import type { Condition, RowFormat, Selection } from "../../model/query.js";
 import {
-  bind,
   constant,
   DIRECTIONS,
   EMPTY,
@@ -12,10 +11,11 @@ import {
   type Sql,
   statement,
   type Statement,
-  typeName,
 } from "../sql.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
 import { tableValue } from "./table-values.js";
+import { keysetConditions } from "./clickhouse-keyset.js";
+import { escaped, parameter } from "./clickhouse-parameters.js";
 import {
   DATES,
   epochSeconds,
@@ -39,22 +39,22 @@ export function selectRows(
   relation: Relation,
   columns: ResultColumns,
   served: ResultColumns,
-  { conditions, sort, page }: Selection,
+  selection: Selection,
   format: RowFormat,
   maxRows: number,
 ): Sql {
+  const { page } = selection;
   const output = served.map((column) => sql`${write(column, format)} AS ${escapedIdentifier(column.name)}`);
-  const order =
-    sort.length > 0
-      ? sql` ORDER BY ${join(
-          sort.map((key) => orderBy(key, columns)),
-          ", ",
-        )}`
-      : EMPTY;
   const limit = maxRows === Infinity ? EMPTY : sql` LIMIT ${constant(maxRows)}`;
   const offset = page === null || page.offset === 0 ? EMPTY : sql` OFFSET ${constant(page.offset)}`;
-  const rows = filtered(relation, columns, conditions);
-  return sql`SELECT ${join(output, ", ")} FROM ${rows}${order}${limit}${offset}`;
+  const rows = filtered(relation, columns, selection);
+  return sql`SELECT ${join(output, ", ")} FROM ${rows}${sortOrder(selection, columns)}${limit}${offset}`;
+}
+
+export function sortOrder({ sort }: Selection, columns: ResultColumns): Sql {
+  if (sort.length === 0) return EMPTY;
+  const keys = sort.map((key) => orderBy(key, columns));
+  return sql` ORDER BY ${join(keys, ", ")}`;
 }
 
 /** Selects the number of rows and the bounds of columns, which are null without rows. */
@@ -69,11 +69,18 @@ export function selectAggregate(
     sql`maxOrNull(${columnOf(name)}) AS ${escapedIdentifier(`max${String(i)}`)}`,
   ]);
   const output = join([sql`toString(count()) AS count`, ...bounds], ", ");
-  return sql`SELECT ${output} FROM ${filtered(relation, columns, conditions)}`;
+  return sql`SELECT ${output} FROM ${filtered(relation, columns, { conditions, sort: [] })}`;
 }
 
-function filtered(relation: Relation, columns: ResultColumns, conditions: readonly Condition[]): Sql {
-  const wheres = conditions.map((condition) => where(condition, columns));
+export function filtered(
+  relation: Relation,
+  columns: ResultColumns,
+  { conditions, sort, keyset }: Pick<Selection, "conditions" | "sort" | "keyset">,
+): Sql {
+  const wheres = [
+    ...conditions.map((condition) => where(condition, columns)),
+    ...(keyset === undefined ? [] : keysetConditions(keyset, sort, columns)),
+  ];
   const filter = wheres.length > 0 ? sql` WHERE ${join(wheres, " AND ")}` : EMPTY;
   return sql`${escapedIdentifier(...relation)} AS s${filter}`;
 }
@@ -99,17 +106,6 @@ export function finished(body: Sql): Statement {
     plan(body, (position) => `p${String(position)}`),
     undefined,
   );
-}
-
-/** A value in the text form of its type. */
-export function parameter(value: string, type: string): Sql {
-  return sql`{${bind(() => (type === "String" ? escaped(value) : value))}:${typeName(type)}}`;
-}
-
-const ESCAPES: Readonly<Record<string, string>> = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
-
-function escaped(text: string): string {
-  return text.replace(/[\\'\t\n\r]/g, (character) => ESCAPES[character] ?? `\\${character}`);
 }
 
 function columnOf(name: string): Sql {

@@ -11,6 +11,7 @@ import {
   type AggregateResult,
   readAggregate,
   type BufferedRows,
+  type HasStorage,
   type IsStillNeeded,
   type QueryContext,
   QueryTimeout,
@@ -28,6 +29,7 @@ import { ClickhouseConnection } from "./clickhouse-connection.js";
 import { isAccessDenied, isRefusal, isRelationChange, translated } from "./clickhouse-errors.js";
 import { columnsOf, storageOf } from "./clickhouse-relations.js";
 import { requireAtMost } from "./clickhouse-cost.js";
+import { nextRow, selectKeyed, withoutLimit } from "./keyed-pages.js";
 import { printed, selectAggregate, selectRows } from "./clickhouse-sql.js";
 import { filterType, parseType } from "./clickhouse-values.js";
 import { bodyReader, lookAhead, openStream, readAll } from "./clickhouse-stream.js";
@@ -112,12 +114,10 @@ class ClickhouseWarehouse implements Warehouse {
     context: QueryContext,
     bounded: ResultColumns,
   ): Promise<AggregateResult | "overloaded"> {
-    const { relation, selection, timeoutMs } = query;
+    const { relation, selection } = query;
     return this.#query(query, context, async (columns) => {
-      const ticket = ticketOf(query, context);
       const select = selectAggregate(relation, columns, bounded, selection);
-      const read = <Row>(of: Statement): Promise<readonly Row[]> =>
-        this.#read<Row>(of, ticket, context.isStillNeeded, timeoutMs || undefined);
+      const read = this.#readerFor(query, context);
       const limit = this.#options.maxRowsRead[context.tier];
       if (limit > 0) await requireAtMost(limit, select, read);
       const [row = {}] = await read<Readonly<Record<string, unknown>>>(printed(select, "ndjson"));
@@ -138,7 +138,7 @@ class ClickhouseWarehouse implements Warehouse {
     }
   }
 
-  columns(relation: Relation, version: string | null, hasStorage?: boolean): Promise<ResultColumns> {
+  columns(relation: Relation, version: string | null, hasStorage?: HasStorage): Promise<ResultColumns> {
     return this.#relations.columns(relation, version, hasStorage);
   }
 
@@ -175,9 +175,17 @@ class ClickhouseWarehouse implements Warehouse {
       const { relation, selection, format } = query;
       const served = servedColumns(columns, selection.columns);
       const select = selectRows(relation, columns, served, selection, format, Infinity);
-      const ticket = ticketOf(query, context);
-      await requireAtMost(limit, select, (of) => this.#read(of, ticket, context.isStillNeeded));
+      await requireAtMost(limit, select, this.#readerFor(query, context));
     }
+    const { keyset } = query.selection;
+    if (keyset === undefined) return this.#selectPage(query, columns, context);
+    return selectKeyed(query, keyset, columns, {
+      read: this.#readerFor(query, context),
+      select: (page) => this.#selectPage(page, columns, context),
+    });
+  }
+
+  async #selectPage(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
     const key = this.#largePages.size > 0 ? queryKey(query) : null;
     if (key === null || !this.#largePages.has(key)) {
       const rows = await this.#selectBuffered(query, columns, context);
@@ -211,30 +219,9 @@ class ClickhouseWarehouse implements Warehouse {
       return { kind: "buffered", columns: served, text, returned, hasMore, milliseconds };
     });
     if (rows === null || !isTable(query.format)) return rows;
-    return { ...rows, hasMore: await this.#hasNext(query, rows.returned, columns, context) };
-  }
-
-  /** Whether rows follow a page that is a table. */
-  async #hasNext(
-    query: ResolvedQuery,
-    returned: number,
-    columns: ResultColumns,
-    context: QueryContext,
-  ): Promise<boolean> {
-    const { relation, selection, timeoutMs } = query;
-    const { page } = selection;
-    if (page?.lookAhead !== true || returned < page.limit) return false;
-    const next = { limit: 1, offset: page.offset + page.limit, lookAhead: false };
-    const served = servedColumns(columns, selection.columns);
-    const select = selectRows(relation, columns, served, { ...selection, page: next }, "ndjson", 1);
-    const ticket = ticketOf(query, context);
-    const rows = await this.#read(
-      printed(select, "ndjson"),
-      ticket,
-      context.isStillNeeded,
-      timeoutMs || undefined,
-    );
-    return rows.length > 0;
+    const next = nextRow(query, rows.returned, columns);
+    const following = next === null ? [] : await this.#readerFor(query, context)(next);
+    return { ...rows, hasMore: following.length > 0 };
   }
 
   async #selectStream(
@@ -242,12 +229,13 @@ class ClickhouseWarehouse implements Warehouse {
     columns: ResultColumns,
     context: QueryContext,
   ): Promise<RowStream> {
-    const { page, columns: declared } = query.selection;
-    const limit = page?.limit ?? Infinity;
+    const { columns: declared, keyset } = query.selection;
+    const limited = keyset?.upTo === undefined ? query : withoutLimit(query);
+    const limit = limited.selection.page?.limit ?? Infinity;
     const lease = await this.#streams.acquire(ticketOf(query, context), context.isStillNeeded);
     try {
       const timeoutMs = this.#options.streamTimeoutMs[context.tier];
-      const running = await this.#run(query, columns, context, lookAhead(query), timeoutMs);
+      const running = await this.#run(query, columns, context, lookAhead(limited), timeoutMs);
       const reader = await bodyReader(query.format, limit, running.exceptionTag);
       const chunks = await openStream(running, reader, (timedOut) => lease.release(timedOut));
       return { kind: "stream", columns: servedColumns(columns, declared), chunks };
@@ -309,6 +297,13 @@ class ClickhouseWarehouse implements Warehouse {
       this.#options.warn(error as Error, NO_PARTS);
       return storageOf(relation, read, false);
     }
+  }
+
+  /** Reads the rows of statements on behalf of a query, within its time limit. */
+  #readerFor(query: ResolvedQuery, context: QueryContext) {
+    const ticket = ticketOf(query, context);
+    return <Row>(statement: Statement): Promise<readonly Row[]> =>
+      this.#read<Row>(statement, ticket, context.isStillNeeded, query.timeoutMs || undefined);
   }
 
   /** The rows of a statement in the format JSONEachRow. */

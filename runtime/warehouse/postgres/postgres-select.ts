@@ -4,6 +4,7 @@ import type { Page, Selection } from "../../model/query.js";
 import { BUFFERED_BYTES, BUFFERED_ROWS, type ResultColumn, type ResultColumns } from "../warehouse.js";
 import { columnText, isUnbounded, kindOf, placeholder } from "./postgres-columns.js";
 import { where } from "./postgres-filters.js";
+import { keyOf, rangesAfter } from "./postgres-keyset.js";
 import {
   bind,
   constant,
@@ -55,7 +56,7 @@ interface SelectParts {
 }
 
 /** U+0000 separates the parts: no name of PostgreSQL can contain it. */
-function formOf(use: Use, [schema, name]: Relation, { conditions, sort, page }: Selection): string {
+function formOf(use: Use, [schema, name]: Relation, { conditions, sort, page, keyset }: Selection): string {
   let form = `${use}\0${schema}\0${name}\0`;
   form += page === null ? "" : `${page.lookAhead ? "look ahead" : "page"}${pageForm(page)}`;
   for (const { column, operator, value, timezone = "", ...filter } of conditions) {
@@ -63,6 +64,9 @@ function formOf(use: Use, [schema, name]: Relation, { conditions, sort, page }: 
     form += `\0${column}\0${operator}\0${variant}\0${timezone}`;
   }
   for (const [column, direction] of sort) form += `\0\0${column}\0${direction}`;
+  // Which of the values are null decides the conditions.
+  if (keyset !== undefined)
+    form += `\0\0\0${(keyset.after ?? []).map((value) => (value === null ? "0" : "1")).join("")}`;
   return form;
 }
 
@@ -85,7 +89,7 @@ export const NULL_MARK = "\x1e";
 
 /**
  * Selects one row: the text of all values, row by row, with `VALUE_SEPARATOR` between them, then the number of rows, at most
- * one past the page and one past `BUFFERED_ROWS`. No row when a buffered result may not have so many or so large rows.
+ * one past the page and one past `BUFFERED_ROWS`, then the key of the next page. No row when a buffered result may not have so many or so large rows.
  *
  * The SQL is that of PostgreSQL 14 and newer. Requires a session with time zone UTC and date style ISO.
  */
@@ -96,7 +100,7 @@ export function selectText(relation: Relation, columns: ResultColumns, selection
     const rows = sql`SELECT ${fitting} AS r FROM (${bufferedRows(parts)}) u OFFSET 0`;
     const all = sql`string_agg(r, E'\\x1f')`;
     const isBounded = isPageBuffered(selection) ? EMPTY : sql` AND count(*) <= ${constant(BUFFERED_ROWS)}`;
-    return sql`SELECT ${all}, count(*) AS found FROM (${rows}) v HAVING count(r) = count(*) AND (octet_length(${all}) > ${constant(BUFFERED_BYTES)}) IS NOT TRUE${isBounded}`;
+    return sql`SELECT ${all}, count(*) AS found${bufferedNextKey(parts)} FROM (${rows}) v HAVING count(r) = count(*) AND (octet_length(${all}) > ${constant(BUFFERED_BYTES)}) IS NOT TRUE${isBounded}`;
   });
 }
 
@@ -112,20 +116,25 @@ function joined(values: readonly Sql[]): Sql {
   );
 }
 
-/** Selects the rows as text, and whether all fits into a buffered result: a value of a row that does not is null. */
+/**
+ * Selects the rows as text, whether all fits into a buffered result (a value of a row that does not is null), and the key of
+ * the next page.
+ */
 export function selectRows(relation: Relation, columns: ResultColumns, selection: Selection): Statement {
   return planned("rows", relation, columns, selection, (parts) => {
     const values = parts.served.map((column, i) =>
       isUnbounded(column) ? sql`CASE WHEN fits THEN ${nameOf(i)} END` : nameOf(i),
     );
     const rows = sql`SELECT *, ${fits(parts)} AS fits FROM (${bufferedRows(parts)}) u OFFSET 0`;
-    return sql`SELECT ${join([...values, sql`fits`], ", ")} FROM (${rows}) v`;
+    return sql`SELECT ${join([...values, sql`fits`], ", ")}${bufferedNextKey(parts)} FROM (${rows}) v`;
   });
 }
 
-/** Selects all rows of the page as text: at most one past it if it looks ahead. */
+/** Selects all rows of the page as text, each with the key of the next page: at most one past it if it looks ahead. */
 export function selectEach(relation: Relation, columns: ResultColumns, selection: Selection): Statement {
-  return planned("each", relation, columns, selection, (parts) => textRows(parts, pageLimit(selection)));
+  return planned("each", relation, columns, selection, (parts) =>
+    textRows(parts, pageLimit(selection), nextKey(parts)),
+  );
 }
 
 /** The results of `selectAggregate`. */
@@ -143,14 +152,15 @@ export function selectAggregate(
   bounded: ResultColumns,
   selection: Selection,
 ): Statement {
-  const all = { ...selection, sort: [], page: null };
-  return planned(`aggregate ${JSON.stringify(bounded)}`, relation, columns, all, () => {
+  const { columns: declared, conditions } = selection;
+  const all: Selection = { ...(declared && { columns: declared }), conditions, sort: [], page: null };
+  return planned(`aggregate ${JSON.stringify(bounded)}`, relation, columns, all, (parts) => {
     const bounds = bounded.flatMap(({ name }, i) => [
       sql`min(s.${identifier(name)}) AS ${identifier(`min${String(i)}`)}`,
       sql`max(s.${identifier(name)}) AS ${identifier(`max${String(i)}`)}`,
     ]);
     const aggregates = join([sql`count(*) AS count`, ...bounds], ", ");
-    const rows = sql`SELECT ${aggregates} FROM ${identifier(...relation)} AS s${filterAndOrder(columns, all)}`;
+    const rows = sql`SELECT ${aggregates} FROM ${source(parts, [], EMPTY)}`;
     return sql`SELECT ${join(aggregateColumns(bounded).map(columnText), ", ")} FROM (${rows}) t`;
   });
 }
@@ -194,12 +204,20 @@ function isPageBuffered({ page }: Selection): boolean {
 function textRows(
   { relation, columns, served, selection }: SelectParts,
   limit: Sql<Selection>,
+  next: Sql<Selection> = EMPTY,
 ): Sql<Selection> {
-  const names = served.map(({ name }) => sql`s.${identifier(name)}`);
+  const names = served.map(({ name }) => name);
   const texts = served.map((column, i) => sql`${columnText(column)} AS ${nameOf(i)}`);
-  const rows = sql`SELECT ${join(names, ", ")} FROM ${identifier(...relation)} AS s${filterAndOrder(columns, selection)}${limit}`;
-  return sql`SELECT ${join(texts, ", ")} FROM (${rows}) t`;
+  const parts = { relation, columns, served, selection };
+  const rows = sql`SELECT ${columnList(names)} FROM ${source(parts, names, limit)}${order(selection)}${limit}`;
+  return sql`SELECT ${join(texts, ", ")}${next} FROM (${rows}) t`;
 }
+
+const columnList = (names: readonly string[]): Sql =>
+  join(
+    names.map((name) => sql`s.${identifier(name)}`),
+    ", ",
+  );
 
 function pageLimit({ page }: Selection): Sql<Selection> {
   return page === null ? EMPTY : sql` LIMIT ${bind(maxRows)}${offset(page)}`;
@@ -217,14 +235,52 @@ function offset(page: Page): Sql<Selection> {
   return page.offset === 0 ? EMPTY : sql` OFFSET ${bind(offsetOf)}`;
 }
 
-function filterAndOrder(columns: ResultColumns, { conditions, sort }: Selection): Sql<Selection> {
-  const wheres = conditions.map((condition, i) => where(condition, i, columns));
-  const filter = wheres.length > 0 ? sql` WHERE ${join(wheres, " AND ")}` : EMPTY;
-  const order = sort.length > 0 ? sql` ORDER BY ${join(sort.map(orderBy), ", ")}` : EMPTY;
-  return sql`${filter}${order}`;
+/**
+ * The first `limit` of the selected rows of the relation, or all of them, as `s`. Those after a key are the union of ranges of
+ * the sort's index, each with the limit, so that PostgreSQL reads no more of any: one condition with `OR` would read the
+ * index from its start.
+ */
+function source(
+  { relation, columns, selection }: SelectParts,
+  names: readonly string[],
+  limit: Sql<Selection>,
+): Sql<Selection> {
+  const { conditions, sort, keyset } = selection;
+  const filters = conditions.map((condition, i) => where(condition, i, columns));
+  const rows = (range: readonly Sql<Selection>[]): Sql<Selection> => {
+    const all = [...filters, ...range];
+    const filter = all.length > 0 ? sql` WHERE ${join(all, " AND ")}` : EMPTY;
+    return sql`${identifier(...relation)} AS s${filter}`;
+  };
+  if (!keyset?.after) return rows([]);
+  const list = columnList([...new Set([...names, ...sort.map(([column]) => column)])]);
+  const ranges = rangesAfter(sort, keyset.after).map(
+    (range) => sql`(SELECT ${list} FROM ${rows(range)}${order(selection)}${limit})`,
+  );
+  return sql`(${join(ranges, " UNION ALL ")}) AS s`;
+}
+
+/** The key of the page's last row, null where no row follows. Of one snapshot with the rows, so that none slips between pages. */
+function nextKey(parts: SelectParts): Sql<Selection> {
+  const { sort, page, keyset } = parts.selection;
+  if (keyset === undefined || page === null) return EMPTY;
+  const names = sort.map(([column]) => column);
+  const rows = sql`${source(parts, names, sql` LIMIT ${bind(maxRows)}`)}${order(parts.selection)}`;
+  const last = sql`SELECT ${keyOf(sort)} AS k FROM ${rows} LIMIT 2 OFFSET ${bind(lastOf)}`;
+  return sql`, (SELECT CASE WHEN count(*) = 2 THEN (array_agg(k))[1] END FROM (${last}) n) AS next`;
+}
+
+/** No row follows a buffered result of a larger page. */
+function bufferedNextKey(parts: SelectParts): Sql<Selection> {
+  return isPageBuffered(parts.selection) ? nextKey(parts) : EMPTY;
+}
+
+function order({ sort }: Selection): Sql {
+  return sort.length > 0 ? sql` ORDER BY ${join(sort.map(orderBy), ", ")}` : EMPTY;
 }
 
 const offsetOf = ({ page }: Selection): BindValue => page?.offset ?? 0;
+const lastOf = ({ page }: Selection): number => (page?.offset ?? 0) + (page?.limit ?? 0) - 1;
 const maxRows = ({ page }: Selection): number => (page?.limit ?? 0) + (page?.lookAhead ? 1 : 0);
 const maxBufferedRows = (selection: Selection): number => Math.min(maxRows(selection), BUFFERED_ROWS + 1);
 

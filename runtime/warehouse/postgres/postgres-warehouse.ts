@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import type { Relation } from "../../model/endpoint.js";
 import { describe } from "./postgres-columns.js";
+import { parseKey } from "./postgres-keyset.js";
 import { aggregateColumns, selectAggregate, selectText, selectRows } from "./postgres-select.js";
 import { relationKey, Relations, servedColumns } from "../relations.js";
 import {
@@ -17,6 +18,7 @@ import {
   type AggregateResult,
   readAggregate,
   type BufferedRows,
+  type HasStorage,
   QueryAbandoned,
   type QueryContext,
   QueryTimeout,
@@ -184,7 +186,7 @@ class PostgresWarehouse implements Warehouse {
     return Math.min(timeoutMs || Infinity, this.#statementTimeoutMs || Infinity);
   }
 
-  columns(relation: Relation, version: string | null, hasStorage?: boolean): Promise<ResultColumns> {
+  columns(relation: Relation, version: string | null, hasStorage?: HasStorage): Promise<ResultColumns> {
     return this.#relations.columns(relation, version, hasStorage);
   }
 
@@ -224,7 +226,8 @@ class PostgresWarehouse implements Warehouse {
       if (row === undefined) return null;
       const found = Number(row[1]);
       const text = rowWriter(served, format).ofText(row[0] ?? "", found, returnedOf(query, found));
-      if (text !== null) return bufferedRows(text, query, found, served, performance.now() - started);
+      const milliseconds = performance.now() - started;
+      if (text !== null) return bufferedRows(text, query, { found, next: row[2] }, served, milliseconds);
       this.#separated.set(relationKey(relation), true);
     }
     const rows = await this.#run(selectRows(relation, columns, selection), query, context);
@@ -233,7 +236,8 @@ class PostgresWarehouse implements Warehouse {
     const text = isTable(format)
       ? await tableOf(returned, served, format)
       : rowWriter(served, format).ofRows(returned);
-    return bufferedRows(text, query, rows.length, served, performance.now() - started);
+    const result = { found: rows.length, next: rows[0]?.[served.length + 1] };
+    return bufferedRows(text, query, result, served, performance.now() - started);
   }
 
   #run(
@@ -309,11 +313,12 @@ function returnedOf({ selection: { page } }: ResolvedQuery, found: number): numb
 function bufferedRows(
   text: string | Buffer,
   query: ResolvedQuery,
-  found: number,
+  { found, next }: { readonly found: number; readonly next: string | null | undefined },
   columns: ResultColumns,
   milliseconds: number,
 ): BufferedRows | null {
   const returned = returnedOf(query, found);
   if (returned > BUFFERED_ROWS || text.length > BUFFERED_BYTES) return null;
-  return { kind: "buffered", columns, text, returned, hasMore: found > returned, milliseconds };
+  const hasMore = found > returned;
+  return { kind: "buffered", columns, text, returned, hasMore, next: parseKey(next), milliseconds };
 }

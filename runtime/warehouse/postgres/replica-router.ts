@@ -2,6 +2,7 @@ import type { Relation } from "../../model/endpoint.js";
 import type { HttpError } from "../../model/errors.js";
 import type { Condition, ResolvedQuery } from "../../model/query.js";
 import {
+  type HasStorage,
   type QueryContext,
   type ResultColumns,
   type Rows,
@@ -43,7 +44,7 @@ class ReplicaRouter implements Warehouse {
     this.#replicas = sources.map((source) => new Replica(source, report));
   }
 
-  columns(relation: Relation, version: string | null, hasStorage?: boolean): Promise<ResultColumns> {
+  columns(relation: Relation, version: string | null, hasStorage?: HasStorage): Promise<ResultColumns> {
     return this.#primary.columns(relation, version, hasStorage);
   }
 

@@ -1,3 +1,4 @@
+import { parseKey } from "./postgres-keyset.js";
 import { selectEach } from "./postgres-select.js";
 import { servedColumns } from "../relations.js";
 import type { ResolvedQuery } from "../../model/query.js";
@@ -51,6 +52,7 @@ export async function openRowStream(
   return {
     kind: "stream",
     columns: served,
+    next: parseKey(first[0]?.[served.length]),
     chunks: new SpooledRows({ cursor, first, query, encoder, spool: new Spool(budget), cursors }),
   };
 }

@@ -55,5 +55,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   "the fixed sort gets a tie-breaker ←": "Tied rows have no order any more; the database happens to keep it.",
   "a sunset is brought forward in time ←": LATER,
   "a sunset is brought forward below the notice ←": LATER,
+  "pages follow each other by cursor →": "Only the Link header differs: it names the next page by cursor.",
   "a newer version of the model appears →": "Only the Link header differs: it names the newer version.",
 };

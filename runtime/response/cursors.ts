@@ -1,0 +1,73 @@
+import { createHmac, hash, timingSafeEqual } from "node:crypto";
+import type { Endpoint } from "../model/endpoint.js";
+import { type HttpError, httpError } from "../model/errors.js";
+import type { CursorRequest, KeyValues, Keyset, Position, RowsState, Selection } from "../model/query.js";
+import type { ResultColumns } from "../warehouse/warehouse.js";
+
+const MAC_BYTES = 16;
+
+/** Longer ones do not fit into the headers of a request, which Node.js limits to 16 KiB. */
+const MAX_CURSOR_LENGTH = 8 * 1024;
+
+/** Makes and reads cursors, signed with a key that all servers of an installation share (`CURSOR_KEY`). */
+export class Cursors {
+  readonly #key: Buffer;
+
+  constructor(key: Buffer) {
+    this.#key = key;
+  }
+
+  /** The scope of cursors: the endpoint, the filters with the caller's own rows, and the sort. A cursor is valid in its own only. */
+  scopeOf({ path }: Endpoint, { conditions, sort }: Selection): string {
+    return this.#mac(JSON.stringify([path, conditions, sort])).toString("base64url");
+  }
+
+  /** The cursor behind the last row of a page. */
+  write({ scope, state }: Keyset, values: KeyValues): string {
+    const payload = JSON.stringify([values, state?.types, state?.version]);
+    const mac = this.#mac(`${scope}\0${payload}`);
+    const cursor = Buffer.concat([mac, Buffer.from(payload)]).toString("base64url");
+    if (cursor.length <= MAX_CURSOR_LENGTH) return cursor;
+    throw new Error(`The sort key of a row is too long for a cursor (${String(cursor.length)} characters).`);
+  }
+
+  /** Null for a text that `write` has not made in this scope. */
+  read(text: string, scope: string): Position | null {
+    if (text.length > MAX_CURSOR_LENGTH) return null;
+    const bytes = Buffer.from(text, "base64url");
+    // Decoding skips what is no base64.
+    if (bytes.length <= MAC_BYTES || bytes.toString("base64url") !== text) return null;
+    const payload = bytes.toString("utf8", MAC_BYTES);
+    if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), this.#mac(`${scope}\0${payload}`))) return null;
+    const [values, types, version] = JSON.parse(payload) as [KeyValues, string, string];
+    return { values, types, version };
+  }
+
+  #mac(text: string): Buffer {
+    return createHmac("sha256", this.#key).update(text).digest().subarray(0, MAC_BYTES);
+  }
+}
+
+function typesOf(sort: Selection["sort"], columns: ResultColumns): string {
+  const types = sort.map(([name]) => columns.find((column) => column.name === name)?.type ?? "");
+  return hash("sha1", types.join("\0"), "base64url").slice(0, 8);
+}
+
+/** Empty where the version is unknown. `storage` also changes when dbt replaces the table, before it reports the build. */
+function versionDigest(version: string | null, columns: ResultColumns): string {
+  if (version === null) return "";
+  return hash("sha1", `${version}\0${columns[0]?.storage ?? ""}`, "base64url").slice(0, 16);
+}
+
+/** What the rows of a page are: cursors hold it. */
+export function rowsState({ sort }: Selection, columns: ResultColumns, version: string | null): RowsState {
+  return { types: typesOf(sort, columns), version: versionDigest(version, columns) };
+}
+
+/** Whether a cursor's values are those of the columns' types, and the rows of the version that the caller requires. */
+export function checkCursor({ position, isConsistent }: CursorRequest, state: RowsState): HttpError | null {
+  if (position !== null && position.types !== state.types) return httpError("invalidCursor");
+  if (!isConsistent) return null;
+  const isSame = position === null || position.version === state.version;
+  return state.version !== "" && isSame ? null : httpError("rowsChanged");
+}

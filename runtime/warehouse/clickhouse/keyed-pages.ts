@@ -1,0 +1,89 @@
+import {
+  isTable,
+  type KeyValues,
+  type Keyset,
+  type ResolvedQuery,
+  type Selection,
+} from "../../model/query.js";
+import { constant, sql, type Sql, type Statement } from "../sql.js";
+import type { Relation } from "../../model/endpoint.js";
+import { servedColumns } from "../relations.js";
+import type { ResultColumns, RowChunks, Rows } from "../warehouse.js";
+import { keyOf } from "./clickhouse-keyset.js";
+import { filtered, printed, selectRows, sortOrder } from "./clickhouse-sql.js";
+
+interface PageReader {
+  /** The rows of a statement. */
+  readonly read: (statement: Statement) => Promise<readonly { readonly key: KeyValues }[]>;
+  readonly select: (query: ResolvedQuery) => Promise<Rows>;
+}
+
+/**
+ * Looks up the key of the page's last row, then selects the rows up to it: in one query its bytes would not pass through.
+ * Between the two dbt may replace the table: the page still has all rows between its two keys. If these are more than its
+ * limit, it is asked for again; a stream sends them.
+ */
+export async function selectKeyed(
+  query: ResolvedQuery,
+  keyset: Keyset,
+  columns: ResultColumns,
+  { read, select }: PageReader,
+): Promise<Rows> {
+  // Whether a table has more rows than its limit is not known from its bytes.
+  const page = isTable(query.format) ? withoutLimit(query) : query;
+  const keys = printed(selectKeys(query.relation, columns, query.selection), "ndjson");
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const [last, following] = await read(keys);
+    const next = following === undefined ? null : (last?.key ?? null);
+    const selection = { ...page.selection, keyset: { ...keyset, ...(next && { upTo: next }) } };
+    const rows = await select({ ...page, selection });
+    if (rows.kind === "stream") return { ...rows, next, chunks: withoutMore(rows.chunks) };
+    if (!rows.hasMore) return { ...rows, next, hasMore: next !== null };
+  }
+  throw new Error(REPLACED);
+}
+
+/** Selects the sort key of the last row of a page, and that of the row behind it if there is one. */
+export function selectKeys(relation: Relation, columns: ResultColumns, selection: Selection): Sql {
+  const { page, sort } = selection;
+  const last = constant((page?.offset ?? 0) + (page?.limit ?? 0) - 1);
+  const rows = filtered(relation, columns, selection);
+  return sql`SELECT ${keyOf(sort, columns)} AS key FROM ${rows}${sortOrder(selection, columns)} LIMIT 2 OFFSET ${last}`;
+}
+
+/** Selects the row behind a full page; null where a page that looks no further, or is not full, has none. */
+export function nextRow(
+  { relation, selection }: ResolvedQuery,
+  returned: number,
+  columns: ResultColumns,
+): Statement | null {
+  const { page } = selection;
+  if (page?.lookAhead !== true || returned < page.limit) return null;
+  const next = { limit: 1, offset: page.offset + page.limit, lookAhead: false };
+  const served = servedColumns(columns, selection.columns);
+  return printed(selectRows(relation, columns, served, { ...selection, page: next }, "ndjson", 1), "ndjson");
+}
+
+/** Without the limit of its page: a range of keys is sent whole, as the next page begins behind it. */
+export function withoutLimit(query: ResolvedQuery): ResolvedQuery {
+  const { page } = query.selection;
+  const selection = { ...query.selection, page: page && { ...page, limit: Infinity } };
+  return { ...query, selection };
+}
+
+/** The rows of a last page. If rows follow it after all, its stream fails: they have no page. */
+function withoutMore(chunks: RowChunks): RowChunks {
+  return {
+    async next() {
+      const result = await chunks.next();
+      if (result.done === true && result.value.hasMore) throw new Error(REPLACED);
+      return result;
+    },
+    return: () => chunks.return(),
+  };
+}
+
+const REPLACED = "The table was replaced while a page of it was read.";
+
+/** How often a page is asked for when the table is replaced between its two queries by one with more rows in its range. */
+const MAX_ATTEMPTS = 5;
