@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { barsText, type Findings, isMet, tableText } from "./report.js";
 import type { Effort, Section } from "./sections/section.js";
 import { clickhouse } from "./sections/clickhouse.js";
+import { cursors } from "./sections/cursors.js";
 import { fairness } from "./sections/fairness.js";
 import { fields } from "./sections/fields.js";
 import { generate } from "./sections/generate.js";
@@ -20,6 +21,7 @@ const SECTIONS: Readonly<Record<string, Section>> = {
   scale,
   stream,
   fields,
+  cursors,
   clickhouse,
   fairness,
   generate,

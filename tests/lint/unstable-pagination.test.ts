@@ -49,6 +49,16 @@ describe("knows that a sort is total", () => {
     expect(found(json).filter((line) => line.startsWith("unstable"))).toEqual([]);
   });
 
+  it("by the key that cursors add to it", () => {
+    const sales = paged({ meta: { routewright: { cursor: true } } });
+    const tests = ["unique", "not_null"].map((name) => dbtTest("sales", name, { column_name: "id" }));
+    const others = Object.assign({}, ...tests) as Readonly<Record<string, unknown>>;
+    const unstable = (node: TestNode): readonly string[] =>
+      found(project({ sales: node }, "postgres", others)).filter((line) => line.startsWith("unstable"));
+    expect(unstable(sales)).toEqual([]);
+    expect(unstable({ ...sales, meta: {} })).toEqual(UNSTABLE);
+  });
+
   it.each([
     ["a unique test", dbtTest("sales", "unique", { column_name: "shop" })],
     [

@@ -10,6 +10,8 @@ export const unstablePagination: Check = {
   find(linted, { project }) {
     const { endpoint } = linted.entry;
     if (endpoint.pagination === null) return [];
+    // With cursors every sort ends with a proven key.
+    if (endpoint.cursor !== undefined) return [];
     const sorted = endpoint.sort.map(([column]) => column);
     const keys = uniqueKeysOf(linted.node, project);
     if (keys.some((key) => key.every((column) => sorted.includes(column)))) return [];

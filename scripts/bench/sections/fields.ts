@@ -82,11 +82,16 @@ async function readPages(port: number, query: string): Promise<number> {
   return (performance.now() - started) / PAGES;
 }
 
-function readPage(port: number, path: string): Promise<void> {
+/** Reads a page to its end and returns its `Link`. */
+export function readPage(port: number, path: string): Promise<string> {
   return new Promise((resolve, reject) => {
     get({ host: "127.0.0.1", port, path, headers: { "X-API-Key": KEYS[0] ?? "" } }, (response) => {
       if (response.statusCode !== 200) reject(new Error(`${path}: ${String(response.statusCode)}`));
-      response.resume().on("error", reject).on("end", resolve);
+      const { link } = response.headers;
+      response
+        .resume()
+        .on("error", reject)
+        .on("end", () => resolve(String(link)));
     }).on("error", reject);
   });
 }
