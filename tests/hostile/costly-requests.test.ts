@@ -33,11 +33,14 @@ const different = (i: number): string => `${i === 0 ? "" : ","}"${i.toString(36)
 const DEPTH = MIB / 2 - 20;
 const nested = "[".repeat(DEPTH) + "]".repeat(DEPTH);
 
-/** The least processor time of three, in milliseconds: other work on the machine can only add to it. */
-async function costOf(send: () => Promise<Reply>): Promise<{ milliseconds: number; status: number }> {
+/** The least processor time of some requests, in milliseconds: other work on the machine can only add to it. */
+async function costOf(
+  send: () => Promise<Reply>,
+  times = 3,
+): Promise<{ milliseconds: number; status: number }> {
   let milliseconds = Infinity;
   let status = 0;
-  for (let i = 0; i < 3; i++) {
+  for (let i = 0; i < times; i++) {
     const { processorMs } = await service.cost(async () => ({ status } = await send()));
     milliseconds = Math.min(milliseconds, processorMs);
   }
@@ -133,9 +136,11 @@ describe("a URL of 15 kB does not block other requests for long", () => {
 
 it.each(["accept", "accept-encoding"])("850 entries in %s cost no more than a short one", async (name) => {
   const entries = Array.from({ length: 850 }, (_, i) => `a/${i.toString(36)};q=0.${String(i)}`);
+  // A collection of garbage costs as much as the request.
   const costWith = (value: string) =>
-    costOf(() =>
-      sendRequest(service.url, "/v1/shop/orders?id=1", { key: KEYS.tier3, headers: { [name]: value } }),
+    costOf(
+      () => sendRequest(service.url, "/v1/shop/orders?id=1", { key: KEYS.tier3, headers: { [name]: value } }),
+      12,
     );
   await costWith("*/*");
   const [short, long] = [await costWith("*/*"), await costWith(entries.join(", "))];

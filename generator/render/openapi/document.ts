@@ -3,7 +3,7 @@ import type { Catalogue, CatalogueEntry } from "../../catalogue/catalogue.js";
 import { type Json, type JsonMap, type JsonRecord, jsonText } from "./json-text.js";
 import { rowNameOf } from "./names.js";
 import { dataPathItem } from "./operation.js";
-import { ERROR_SCHEMA, ERROR_TABLE, errorComponents, HEADERS, NOT_MODIFIED } from "./responses.js";
+import { ERROR_SCHEMA, errorTable, errorComponents, HEADERS, NOT_MODIFIED } from "./responses.js";
 import { CURSOR_PAGINATION_SCHEMA, PAGINATION_SCHEMA, rowSchema } from "./rows.js";
 import { SYSTEM_SCHEMAS, SYSTEM_TAG, systemPaths } from "./system.js";
 
@@ -35,19 +35,20 @@ export function openApiOf(
   parts: readonly OpenApiParts[] = catalogue.entries.map(partsOf),
 ): OpenApiDocument {
   const { entries } = catalogue;
+  const hasCursors = entries.some(({ endpoint }) => endpoint.cursor !== undefined);
   const categories = [...new Set(entries.map(({ category }) => category))];
   const endpoints = parts.map((part, i) => ({ path: entries[i]?.endpoint.path ?? "", ...part }));
   return {
     openapi: "3.1.0",
     "x-generated-by": OPENAPI_MARKER,
-    info: { title: options.title ?? DEFAULT_TITLE, version: "v1", description: API_DESCRIPTION },
+    info: { title: options.title ?? DEFAULT_TITLE, version: "v1", description: descriptionOf(hasCursors) },
     servers: [{ url: "/" }],
     tags: tagsOf(categories, catalogue.categories),
     "x-tagGroups": tagGroupsOf(categories),
     paths: new Map([...endpoints.map(({ path, pathItem }) => [path, pathItem] as const), ...systemPaths()]),
     components: componentsOf(
       endpoints.map((part) => [rowNameOf(part.path), part.rowSchema] as const),
-      entries.some(({ endpoint }) => endpoint.cursor !== undefined),
+      hasCursors,
     ),
   };
 }
@@ -118,32 +119,34 @@ function componentsOf(
 }
 
 /** The introduction of the documentation: tiers and rate limits, errors, formats. */
-const API_DESCRIPTION = [
-  "Read-only access to analytics tables. Every endpoint is generated from a published dbt model.",
-  "",
-  `Send your key in the header \`X-API-Key\`, or as \`Authorization: Bearer\`. It opens the endpoints of its tier and of the tiers below; public ` +
-    `endpoints need no key. Requests are counted in windows of ${RATE_WINDOW_SECONDS} seconds, per key, or per IP address without one.`,
-  "",
-  `| Tier | Name | Requests per ${RATE_WINDOW_SECONDS} s |`,
-  "|---|---|---|",
-  ...TIERS.map((tier) => `| ${tier} | ${TIER_NAMES[tier]} | ${RATE_LIMITS[tier]} |`),
-  "",
-  'Every error is a JSON object `{"detail": "..."}` that says what is wrong:',
-  "",
-  ...ERROR_TABLE,
-  "",
-  "An empty query value (`?token=`) counts as absent.",
-  "",
-  "Language models reach the same endpoints, with the same keys and limits, at `POST /mcp` (Model Context Protocol, " +
-    "Streamable HTTP). Its messages are JSON-RPC, which the protocol describes, so it is no operation here. `/explore` shows the " +
-    "catalogue as a page.",
-  "",
-  "Rows are JSON by default; `Accept: text/csv` and `Accept: application/x-ndjson` select other formats, and so do the " +
-    "suffixes `.csv`, `.ndjson` and `.json` after a path. `.parquet`, `.arrow` (file) and `.arrows` (stream) are tables with " +
-    "typed columns: `application/vnd.apache.parquet`, `….arrow.file` and `….arrow.stream`. Responses with rows have an `ETag`; send it in " +
-    "`If-None-Match`: 304 while the rows are the same.",
-  "",
-  "Numbers have all their digits, also beyond 2^53, where some JSON parsers round: " +
-    "`Accept: application/json; numbers=string` returns such columns as strings. Times are in UTC. " +
-    "Years outside 0001 to 9999 have a sign and at least six digits, `-000043-03-15` in 44 BC; infinite dates and numbers are null.",
-].join("\n");
+function descriptionOf(hasCursors: boolean): string {
+  return [
+    "Read-only access to analytics tables. Every endpoint is generated from a published dbt model.",
+    "",
+    `Send your key in the header \`X-API-Key\`, or as \`Authorization: Bearer\`. It opens the endpoints of its tier and of the tiers below; public ` +
+      `endpoints need no key. Requests are counted in windows of ${RATE_WINDOW_SECONDS} seconds, per key, or per IP address without one.`,
+    "",
+    `| Tier | Name | Requests per ${RATE_WINDOW_SECONDS} s |`,
+    "|---|---|---|",
+    ...TIERS.map((tier) => `| ${tier} | ${TIER_NAMES[tier]} | ${RATE_LIMITS[tier]} |`),
+    "",
+    'Every error is a JSON object `{"detail": "..."}` that says what is wrong:',
+    "",
+    ...errorTable(hasCursors),
+    "",
+    "An empty query value (`?token=`) counts as absent.",
+    "",
+    "Language models reach the same endpoints, with the same keys and limits, at `POST /mcp` (Model Context Protocol, " +
+      "Streamable HTTP). Its messages are JSON-RPC, which the protocol describes, so it is no operation here. `/explore` shows the " +
+      "catalogue as a page.",
+    "",
+    "Rows are JSON by default; `Accept: text/csv` and `Accept: application/x-ndjson` select other formats, and so do the " +
+      "suffixes `.csv`, `.ndjson` and `.json` after a path. `.parquet`, `.arrow` (file) and `.arrows` (stream) are tables with " +
+      "typed columns: `application/vnd.apache.parquet`, `….arrow.file` and `….arrow.stream`. Responses with rows have an `ETag`; send it in " +
+      "`If-None-Match`: 304 while the rows are the same.",
+    "",
+    "Numbers have all their digits, also beyond 2^53, where some JSON parsers round: " +
+      "`Accept: application/json; numbers=string` returns such columns as strings. Times are in UTC. " +
+      "Years outside 0001 to 9999 have a sign and at least six digits, `-000043-03-15` in 44 BC; infinite dates and numbers are null.",
+  ].join("\n");
+}

@@ -162,9 +162,8 @@ const REFERENCES = Object.entries(ERROR_RESPONSES).map(([status, { name, of }]) 
 
 /** The components of all error responses: the meaning of the status, and an example per cause. */
 export function errorComponents(hasCursors: boolean): JsonMap {
-  const used = Object.entries(ERROR_RESPONSES).filter(([, { of }]) => hasCursors || !isOfCursors(of));
   return new Map(
-    used.map(([status, { name, meaning, headers }]) => {
+    errorResponses(hasCursors).map(([status, { name, meaning, headers }]) => {
       const rows = Object.entries(ERRORS).filter(([, row]) => row.status === Number(status));
       const examples = Object.fromEntries(
         rows.map(([code, { when, detail }]) => [code, { summary: when, value: { detail } }]),
@@ -175,18 +174,17 @@ export function errorComponents(hasCursors: boolean): JsonMap {
   );
 }
 
-function isOfCursors(of: readonly OperationKind[]): boolean {
-  return of.every((kind) => kind === "cursor");
+function errorResponses(hasCursors: boolean) {
+  return Object.entries(ERROR_RESPONSES).filter(
+    ([, { of }]) => hasCursors || of.some((kind) => kind !== "cursor"),
+  );
 }
 
 /** Error statuses as a Markdown table, for the introduction. */
-export const ERROR_TABLE: readonly string[] = [
-  "| Status | Meaning |",
-  "|---|---|",
-  ...Object.entries(ERROR_RESPONSES)
-    .filter(([, { of }]) => !isOfCursors(of))
-    .map(([status, { meaning }]) => `| ${status} | ${meaning} |`),
-];
+export function errorTable(hasCursors: boolean): readonly string[] {
+  const rows = errorResponses(hasCursors).map(([status, { meaning }]) => `| ${status} | ${meaning} |`);
+  return ["| Status | Meaning |", "|---|---|", ...rows];
+}
 
 /** A reference to a component. */
 export function ref(kind: "headers" | "responses" | "schemas", name: string): JsonRecord {

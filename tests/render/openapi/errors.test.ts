@@ -3,9 +3,14 @@ import { describe, expect, it } from "vitest";
 import { documentOf, entry, FULL, LEGACY, type Parsed } from "./catalogues.js";
 
 const PLAIN = entry();
+const CURSORS = entry({
+  resource: "transfers",
+  pagination: { defaultLimit: 10, maxLimit: 100, response: "list" },
+  cursor: ["value"],
+});
 
 describe("the table of errors and the document", () => {
-  const rich = documentOf(FULL, LEGACY, PLAIN);
+  const rich = documentOf(FULL, LEGACY, PLAIN, CURSORS);
   const described = Object.values<Parsed>(rich.components.responses).filter((one) => "content" in one);
 
   it("describes every row of the table in some response", () => {
