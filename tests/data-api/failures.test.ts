@@ -121,7 +121,7 @@ describe("a service with more queries than it can hold", () => {
     });
     const counted = (await Promise.all(asked)).map(({ status }) => status);
     expect(counted).toHaveLength(held);
-    expect(counted.filter((status) => status === 200).length).toBeGreaterThanOrEqual(500);
+    expect(counted.filter((status) => status === 200).length).toBeGreaterThanOrEqual(500 - tries);
     expect(new Set(counted)).toEqual(new Set(counted.includes(503) ? [200, 503] : [200]));
     expect((await sendRequest(url, "/v1/failing/held", { key })).status).toBe(200);
   });

@@ -18,7 +18,7 @@ import { newCustomer, onramp, ownWorld } from "../ramp/support/world.js";
 
 const TEMPLATES = join(import.meta.dirname, "../../templates/docker");
 const read = (file: string): string => readFileSync(join(TEMPLATES, file), "utf8");
-const POLL = { timeout: 30_000, interval: 200 };
+const POLL = { timeout: 30_000, interval: 100 };
 
 interface ScrapeConfig {
   readonly job_name: "data-api" | "ramp";
@@ -41,7 +41,7 @@ async function startPrometheus(targets: Partial<Record<ScrapeConfig["job_name"],
     return { job_name, static_configs, ...(authorization && { authorization: key }) };
   });
   const config = {
-    global: { scrape_interval: "1s", evaluation_interval: "1s" },
+    global: { scrape_interval: "250ms", evaluation_interval: "250ms" },
     rule_files: ["alerts.yml"],
     scrape_configs: scraped,
   };
