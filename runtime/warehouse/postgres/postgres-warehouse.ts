@@ -30,7 +30,7 @@ import {
   type Warehouse,
   type WarehouseLoad,
 } from "../warehouse.js";
-import { checkConditions } from "./postgres-filters.js";
+import { checkConditions } from "./filter-types.js";
 import type { HttpError } from "../../model/errors.js";
 import { withoutClient } from "./connection.js";
 import { ConnectionPool, type ConnectionPoolOptions } from "./connection-pool.js";

@@ -1,0 +1,193 @@
+import type { Comparison, LetterCase } from "../../model/endpoint.js";
+import type { Condition } from "../../model/query.js";
+import { escapedIdentifier, join, sql, type Sql } from "../sql.js";
+import type { ResultColumns } from "../warehouse.js";
+import { escaped, parameter } from "./clickhouse-parameters.js";
+import {
+  DATES,
+  epochSeconds,
+  filterType,
+  nextDaySeconds,
+  parseType,
+  timeRange,
+  timeText,
+  type FilterType,
+} from "./clickhouse-values.js";
+
+const NO_ROW = sql`0`;
+
+/** One filter (runtime/README.md, Requests). The value has the column's type, so that the primary key serves it. */
+export function where(condition: Condition, columns: ResultColumns): Sql {
+  const { column, operator, value } = condition;
+  const type = columns.find((each) => each.name === column)?.type ?? "String";
+  const values = typeof value === "string" ? [value] : value;
+  const letterCase = "case" in condition ? condition.case : undefined;
+  switch (operator) {
+    case "=":
+    case "IN":
+      return equals(column, type, values, letterCase);
+    case "ILIKE":
+      return sql`lowerUTF8(${textOf(column, type)}) LIKE lowerUTF8(${parameter(values[0] ?? "", "String")})`;
+    case ">=":
+      return fromDay(column, type, values[0] ?? "");
+    case "<=":
+      return upToDay(column, type, values[0] ?? "");
+    case "null":
+      return isNull(column, type, value === "true");
+    case "ne":
+    case "gt":
+    case "gte":
+    case "lt":
+    case "lte":
+      return compares(operator, column, type, values[0] ?? "");
+  }
+}
+
+const COMPARISONS = { ne: sql`!=`, gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=` } as const;
+
+/** A comparison in the column's type. What responses show as null, such as NaN, matches none. */
+function compares(operator: Comparison, column: string, type: string, text: string): Sql {
+  const filter = filterType(parseType(type));
+  if (filter === null)
+    return sql`${textOf(column, type)} ${COMPARISONS[operator]} ${parameter(text, "String")}`;
+  const hasValue = isNull(column, type, false);
+  const value = filter.parse(text) ?? null;
+  if (value !== null) {
+    const comparison = sql`${columnOf(column)} ${COMPARISONS[operator]} ${parameter(value, filter.cast)}`;
+    return isFloat(type) ? sql`${comparison} AND ${hasValue}` : comparison;
+  }
+  if (operator === "ne") return hasValue;
+  const isLower = operator === "gt" || operator === "gte";
+  const floor = filter.floor?.(text) ?? null;
+  if (floor === null) return isLower ? hasValue : NO_ROW;
+  const sign = COMPARISONS[isLower ? "gt" : "lte"];
+  return sql`${columnOf(column)} ${sign} ${parameter(floor, filter.cast)} AND ${hasValue}`;
+}
+
+function isFloat(type: string): boolean {
+  return /Float/.test(parseType(type).name);
+}
+
+function isNull(column: string, type: string, isWanted: boolean): Sql {
+  const value = columnOf(column);
+  const isPresent = isFloat(type) ? sql`ifNull(isFinite(${value}), 0)` : sql`isNotNull(${value})`;
+  return isWanted ? sql`NOT ${isPresent}` : isPresent;
+}
+
+export function columnOf(name: string): Sql {
+  return sql`s.${escapedIdentifier(name)}`;
+}
+
+/** The column as text; `FixedString` without the zero bytes at its end. */
+function textOf(column: string, type: string): Sql {
+  return parseType(type).name === "String" ? columnOf(column) : sql`toString(${columnOf(column)})`;
+}
+
+function equals(
+  column: string,
+  type: string,
+  values: readonly string[],
+  letterCase: LetterCase | undefined,
+): Sql {
+  const filter = letterCase === undefined ? filterType(parseType(type)) : null;
+  if (filter !== null) return isAnyOf(columnOf(column), filter, values);
+  return letterCase === undefined
+    ? isAnyOf(textOf(column, type), null, values)
+    : isAnyFolded(textOf(column, type), letterCase, values);
+}
+
+/** ClickHouse refuses a parameter of more than 128 KiB. */
+const MAX_PARAMETER_LENGTH = 30_000;
+
+/** Parameters whose texts stand in quotes inside of an array. */
+const QUOTED = /^(UUID|Date.*)$/;
+
+function isAnyOf(column: Sql, type: FilterType | null, values: readonly string[]): Sql {
+  const read = values.map((text) => (type === null ? text : (type.parse(text) ?? null)));
+  const known = read.filter((text) => text !== null);
+  const cast = type?.cast ?? "String";
+  const [first] = known;
+  if (first === undefined) return NO_ROW;
+  if (values.length === 1) return sql`${column} = ${parameter(first, cast)}`;
+  return sql`(${join(
+    lists(known).map((list) => sql`${column} IN ${array(list, cast)}`),
+    " OR ",
+  )})`;
+}
+
+export function array(values: readonly string[], type: string): Sql {
+  const isQuoted = type === "String" || QUOTED.test(type);
+  // `IN` tells 0 from -0, which `=` does not.
+  const all =
+    type.startsWith("Float") && values.some((text) => Number(text) === 0) ? [...values, "0", "-0"] : values;
+  const items = all.map((text) => (isQuoted ? `'${escaped(text)}'` : text));
+  return parameter(`[${items.join(",")}]`, `Array(${type})`);
+}
+
+/** ClickHouse folds both sides: its case rules differ from JavaScript's. */
+function isAnyFolded(text: Sql, letterCase: LetterCase, values: readonly string[]): Sql {
+  const fold = letterCase === "lower" ? sql`lowerUTF8` : sql`upperUTF8`;
+  const folded = lists(values).map(
+    (list) => sql`has(arrayMap(v -> ${fold}(v), ${array(list, "String")}), ${fold}(${text}))`,
+  );
+  return sql`(${join(folded, " OR ")})`;
+}
+
+/** Cuts a list so that each part fits into a parameter. */
+function lists(values: readonly string[]): readonly (readonly string[])[] {
+  const parts: string[][] = [];
+  let length = Infinity;
+  for (const value of values) {
+    if (length + value.length > MAX_PARAMETER_LENGTH) {
+      parts.push([]);
+      length = 0;
+    }
+    parts.at(-1)?.push(value);
+    length += value.length;
+  }
+  return parts;
+}
+
+/** Days before the first of the type become its first day: ClickHouse would wrap them around. */
+function fromDay(column: string, type: string, day: string): Sql {
+  const { name, arguments: sizes } = parseType(type);
+  switch (name) {
+    case "Date":
+    case "Date32": {
+      const [first, last] = DATES[name];
+      if (day > last) return NO_ROW;
+      return sql`${columnOf(column)} >= ${parameter(day < first ? first : day, name)}`;
+    }
+    case "DateTime":
+    case "DateTime64": {
+      const { cast, scale, min, max } = timeRange(name, Number(sizes[0]));
+      const from = epochSeconds(day) * 10n ** BigInt(scale);
+      if (from > max) return NO_ROW;
+      return sql`${columnOf(column)} >= ${parameter(timeText(from < min ? min : from, scale), cast)}`;
+    }
+    default:
+      return sql`${textOf(column, type)} >= ${parameter(day, "String")}`;
+  }
+}
+
+/** Includes the whole last day, also for columns with a time of day. */
+function upToDay(column: string, type: string, day: string): Sql {
+  const { name, arguments: sizes } = parseType(type);
+  switch (name) {
+    case "Date":
+    case "Date32": {
+      const [first, last] = DATES[name];
+      if (day < first) return NO_ROW;
+      return sql`${columnOf(column)} <= ${parameter(day > last ? last : day, name)}`;
+    }
+    case "DateTime":
+    case "DateTime64": {
+      const { cast, scale, min, max } = timeRange(name, Number(sizes[0]));
+      const last = nextDaySeconds(day) * 10n ** BigInt(scale) - 1n;
+      if (last < min) return NO_ROW;
+      return sql`${columnOf(column)} <= ${parameter(timeText(last > max ? max : last, scale), cast)}`;
+    }
+    default:
+      return sql`${textOf(column, type)} <= ${parameter(day, "String")}`;
+  }
+}
