@@ -10,8 +10,15 @@ import type {
   CatalogueParameter,
   CatalogueScope,
   LineageNode,
-  TestSummary,
 } from "./catalogue-body.js";
+import { buildOf, type DbtResults, NO_RESULTS, testsOf } from "./dbt-results.js";
+import {
+  type EndpointRecord,
+  type LineageFile,
+  type LineageNodes,
+  parseObject,
+  readCatalogue,
+} from "./read-catalogue.js";
 
 /** The input of a release's catalogue (runtime/README.md, Catalogue). */
 export interface CatalogueSource {
@@ -26,24 +33,6 @@ export interface CatalogueSource {
   /** The lowest tier that sees names of upstream nodes; null: none. */
   readonly lineageTier: Tier | null;
   readonly scope: CatalogueScope;
-}
-
-/** Results of dbt's builds and tests so far. */
-export interface DbtResults {
-  buildOf(node: string): {
-    readonly completedAt: number;
-    readonly rows?: number | null;
-    readonly failed?: true;
-  } | null;
-  testRun(test: string): TestResult | null;
-  /** When the rows of an endpoint were last built, RFC 3339; null when unknown. */
-  dataAsOf(upstreamNodes: readonly string[] | null): string | null;
-}
-
-interface TestResult {
-  readonly status: "pass" | "warn" | "fail" | "error";
-  readonly completedAt: number;
-  readonly failures: number | null;
 }
 
 /** The catalogue for a caller, as an object and as JSON. */
@@ -91,8 +80,6 @@ async function catalogueBody(source: CatalogueSource, caller: CallerAccess): Pro
   };
 }
 
-const NO_RESULTS: DbtResults = { buildOf: () => null, testRun: () => null, dataAsOf: () => null };
-
 /** What a caller may see of an endpoint that it may not call. */
 function withoutData(endpoint: CatalogueEndpoint): CatalogueEndpoint {
   const columns = endpoint.columns.map((column) => ({ ...column, example: undefined }));
@@ -105,69 +92,6 @@ export function callablePart(body: CatalogueBody): CatalogueBody {
   const present = new Set(endpoints.map(({ category }) => category));
   const categories = Object.entries(body.categories).filter(([name]) => present.has(name));
   return { ...body, endpoints, categories: Object.fromEntries(categories) };
-}
-
-/** The part of `catalogue.json` that is read; the endpoint itself comes from the active release. */
-interface CatalogueFile {
-  readonly endpoints?: readonly EndpointRecord[];
-  readonly categories?: Readonly<Record<string, string>>;
-}
-
-interface EndpointRecord {
-  readonly path: string;
-  readonly uniqueId: string;
-  readonly category: string;
-  readonly resource: string;
-  readonly granularity: string | null;
-  readonly window: string | null;
-  readonly description: string;
-  readonly synonyms?: readonly string[];
-  readonly columns: readonly {
-    readonly name: string;
-    readonly description?: string;
-    readonly acceptedValues?: readonly string[];
-    readonly example?: unknown;
-  }[];
-  readonly parameters: readonly { readonly name: string; readonly description?: string }[];
-}
-
-interface LineageFile {
-  readonly nodes?: LineageNodes;
-}
-
-type LineageNodes = Readonly<
-  Record<string, { readonly parents: readonly string[]; readonly tests: readonly string[] }>
->;
-
-/** Size of the pieces of `catalogue.json` between which other requests run. */
-const PIECE_CHARS = 1_000_000;
-
-/** Reads `catalogue.json`: of 15,000 endpoints it has 30 MB, so its list is parsed in pieces, cut where the generator ends a line. */
-async function readCatalogue(text: string): Promise<CatalogueFile> {
-  const [opening, closing] = ['"endpoints": [\n', "\n  ]"];
-  const first = text.indexOf(opening) + opening.length;
-  const last = text.indexOf(closing, first);
-  if (first < opening.length || last === -1) return parseObject(text);
-  const endpoints: EndpointRecord[] = [];
-  for (let start = first; start < last;) {
-    const cut = text.indexOf("\n    },\n", start + PIECE_CHARS);
-    const end = cut === -1 || cut > last ? last : cut + "\n    }".length;
-    const piece = parseObject(`[${text.slice(start, end)}]`);
-    if (!Array.isArray(piece)) return {};
-    endpoints.push(...(piece as EndpointRecord[]));
-    start = end + 1;
-    await setImmediate();
-  }
-  return { ...parseObject(`${text.slice(0, first)}${text.slice(last)}`), endpoints };
-}
-
-/** A damaged file counts as empty. */
-function parseObject(text: string): object {
-  try {
-    return JSON.parse(text) as object;
-  } catch {
-    return {};
-  }
 }
 
 function endpointOf(
@@ -306,41 +230,4 @@ async function mapInSlices<T, U>(items: readonly T[], map: (item: T) => U): Prom
 /** The value of an own property: dbt ids could also name inherited ones, such as `constructor`. */
 function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
-}
-
-function buildOf(node: string, results: DbtResults): Build | null {
-  const build = results.buildOf(node);
-  if (build === null) return null;
-  const { completedAt, rows = null, failed = false } = build;
-  return { completed_at: toRfc3339(completedAt), rows, failed };
-}
-
-function testsOf(tests: readonly string[] | undefined, results: DbtResults): TestSummary | null {
-  if (tests === undefined || tests.length === 0) return null;
-  const runs = tests.flatMap((test) => {
-    const run = results.testRun(test);
-    return run === null ? [] : [{ name: nameOfTest(test), ...run }];
-  });
-  const count = (...statuses: readonly string[]): number =>
-    runs.filter(({ status }) => statuses.includes(status)).length;
-  return {
-    passed: count("pass"),
-    warned: count("warn"),
-    failed: count("fail", "error"),
-    unknown: tests.length - runs.length,
-    completed_at:
-      runs.length === 0 ? null : toRfc3339(Math.max(...runs.map(({ completedAt }) => completedAt))),
-    problems: runs.flatMap(({ name, status, failures }) =>
-      status === "pass" ? [] : [{ name, status, failures }],
-    ),
-  };
-}
-
-/** `test.shop.not_null_orders_id.cf6c17daed` → `not_null_orders_id`. */
-function nameOfTest(test: string): string {
-  return test.split(".")[2] ?? test;
-}
-
-function toRfc3339(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
 }
