@@ -91,7 +91,7 @@ async function startOrJoin(cluster: Cluster): Promise<Session> {
         failedStarts++;
       }
     }
-    await sleep(RETRY_MS * 2 ** failedStarts);
+    if (failedStarts < MAX_STARTS) await sleep(RETRY_MS * 2 ** failedStarts);
   }
   throw new EmbeddedPostgresUnavailable(problem);
 }

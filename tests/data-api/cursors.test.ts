@@ -1,7 +1,9 @@
+import { join } from "node:path";
 import { expect, it, describe } from "vitest";
-import { byEngine, engine, ownerQuery, ownTables } from "../support/engines.js";
+import { serve } from "../support/command.js";
+import { byEngine, engine, engineUrl, ownerQuery, ownTables } from "../support/engines.js";
 import { manifestOf } from "../support/manifest.js";
-import { serveManifest } from "../support/service.js";
+import { generateInto, ownFolder, serveManifest } from "../support/service.js";
 import { type Reply, post, refusal, sendRequest, statusAndBody } from "./http-client.js";
 
 /** Rows with ties, nulls and special values in the first sort columns; `id` identifies a row. */
@@ -121,10 +123,10 @@ const nextOf = ({ headers }: Reply): string | null =>
   /<([^>]*)>; rel="next"/.exec(String(headers.link ?? ""))?.[1] ?? null;
 
 /** The ids of a walk by `Link`. */
-async function walk(target: string, key = "zero"): Promise<readonly unknown[]> {
+async function walk(target: string, key = "zero", from = url): Promise<readonly unknown[]> {
   const ids: unknown[] = [];
   for (let next: string | null = `/v1/shop/${target}`; next !== null;) {
-    const reply: Reply = await sendRequest(url, next, { key: `sk_live_${key}` });
+    const reply: Reply = await sendRequest(from, next, { key: `sk_live_${key}` });
     const page = pageOf(reply);
     ids.push(...page.items.map(({ id }) => id));
     next = nextOf(reply);
@@ -161,6 +163,16 @@ describe("a walk by cursor", () => {
     const own = await walk("own?limit=300", "one");
     expect(own).toHaveLength(ROWS / 2);
     expect(own.every((id) => Number(id) % 2 === 1)).toBe(true);
+  });
+
+  it("goes through workers that share no CURSOR_KEY of their user's: each request may reach another", async () => {
+    const folder = ownFolder();
+    generateInto(join(folder, "generated"), tested(models));
+    const args = ["--only", "data", "--workers", "2"];
+    const served = await serve(folder, args, { DATABASE_URL: engineUrl(), API_KEYS });
+    expect(new Set(await walk("points?limit=130", "zero", served.url)).size).toBe(ROWS);
+    const lines = served.printed().stdout.matchAll(/"worker":(\d).*"route":"\/v1\/shop\/points"/g);
+    expect(new Set([...lines].map(([, worker]) => worker)).size).toBe(2);
   });
 
   it("counts all rows, not those behind the cursor", async () => {

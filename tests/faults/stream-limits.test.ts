@@ -60,7 +60,8 @@ async function readSlowly(
   return { bytes, complete: response.complete };
 }
 
-describe("a stream", () => {
+// Most of the time they wait for a time limit.
+describe.concurrent("a stream", () => {
   it("is reset once it takes longer than STREAM_TIMEOUT_MS of its caller's tier, however steadily it is read", async () => {
     const { url } = await startManifest(manifest, {
       STREAM_TIMEOUT_MS: "tier0=60000,tier1=1500,tier3=60000",

@@ -129,7 +129,8 @@ const EXPRESSIONS = panels
   .flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
   .map((expr) => expr.replaceAll("$__rate_interval", "10s"));
 
-describe.skipIf(!needs("prometheus"))("the shipped monitoring", () => {
+// Most of the time they wait for Prometheus.
+describe.skipIf(!needs("prometheus")).concurrent("the shipped monitoring", () => {
   let schema = "";
 
   beforeAll(async () => {
