@@ -61,6 +61,8 @@ const LIST = { ...API, pagination: { ...API.pagination, response: "list" } };
 const model = (name: string, api: object, routewright: object = {}) => ({
   name,
   schema,
+  alias: name === "view" ? "points_view" : "points",
+  key: "id",
   tags: ["production", "shop", `api:${name}`],
   columns: COLUMNS,
   api,
@@ -76,33 +78,11 @@ const models = [
   model("view", { ...API, sort: by("grp") }),
 ];
 
-/** A manifest whose models have `unique` and `not_null` tests on `id`. */
-function tested(list: readonly ReturnType<typeof model>[]): unknown {
-  const manifest = manifestOf(list) as { nodes: Record<string, Record<string, unknown>> };
-  for (const { name } of list) {
-    const node = manifest.nodes[`model.test.${name}`] ?? {};
-    node["alias"] = name === "view" ? "points_view" : "points";
-    for (const test of ["unique", "not_null"])
-      manifest.nodes[`test.test.${test}_${name}_id`] = {
-        resource_type: "test",
-        test_metadata: {
-          name: test,
-          kwargs: { column_name: "id", model: `{{ get_where_subquery(ref('${name}')) }}` },
-        },
-        column_name: "id",
-        attached_node: `model.test.${name}`,
-        config: { severity: "ERROR" },
-        depends_on: { nodes: [`model.test.${name}`] },
-      };
-  }
-  return manifest;
-}
-
 const owner = (org: string) => ({ tier: "tier3", user: "someone", org });
 const API_KEYS = JSON.stringify({ sk_live_zero: owner("o0"), sk_live_one: owner("o1") });
 const CURSOR_KEY = "ab".repeat(32);
 const variables = { API_KEYS, CURSOR_KEY, RATE_LIMITS: "tier3=1000000,tier0=1000000" };
-const url = await serveManifest(tested(models), variables);
+const url = await serveManifest(manifestOf(models), variables);
 const get = (target: string, key = "zero", from = url): Promise<Reply> =>
   sendRequest(from, `/v1/shop/${target}`, { key: `sk_live_${key}` });
 
@@ -167,7 +147,7 @@ describe("a walk by cursor", () => {
 
   it("goes through workers that share no CURSOR_KEY of their user's: each request may reach another", async () => {
     const folder = ownFolder();
-    generateInto(join(folder, "generated"), tested(models));
+    generateInto(join(folder, "generated"), manifestOf(models));
     const args = ["--only", "data", "--workers", "2"];
     const served = await serve(folder, args, { DATABASE_URL: engineUrl(), API_KEYS });
     expect(new Set(await walk("points?limit=130", "zero", served.url)).size).toBe(ROWS);
@@ -308,8 +288,8 @@ describe("a cursor", () => {
   it("is valid on servers with the same key only", async () => {
     const cursor = await cursorOf("points?limit=5");
     const [same, another] = [
-      await serveManifest(tested(models), variables),
-      await serveManifest(tested(models), { ...variables, CURSOR_KEY: "" }),
+      await serveManifest(manifestOf(models), variables),
+      await serveManifest(manifestOf(models), { ...variables, CURSOR_KEY: "" }),
     ];
     expect((await get(`points?cursor=${cursor}`, "zero", same)).status).toBe(200);
     expect(statusAndBody(await get(`points?cursor=${cursor}`, "zero", another))).toEqual(INVALID);

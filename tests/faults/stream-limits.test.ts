@@ -60,8 +60,7 @@ async function readSlowly(
   return { bytes, complete: response.complete };
 }
 
-// Most of the time they wait for a time limit.
-describe.concurrent("a stream", () => {
+describe("a stream", () => {
   it("is reset once it takes longer than STREAM_TIMEOUT_MS of its caller's tier, however steadily it is read", async () => {
     const { url } = await startManifest(manifest, {
       STREAM_TIMEOUT_MS: "tier0=60000,tier1=1500,tier3=60000",

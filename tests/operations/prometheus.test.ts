@@ -129,8 +129,7 @@ const EXPRESSIONS = panels
   .flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
   .map((expr) => expr.replaceAll("$__rate_interval", "10s"));
 
-// Most of the time they wait for Prometheus.
-describe.skipIf(!needs("prometheus")).concurrent("the shipped monitoring", () => {
+describe.skipIf(!needs("prometheus"))("the shipped monitoring", () => {
   let schema = "";
 
   beforeAll(async () => {

@@ -127,8 +127,7 @@ describe("a server that is stopped", () => {
   });
 });
 
-// It waits for the next write of usage most of the time.
-it.concurrent("a killed server has recorded all but the last seconds", async () => {
+it("a killed server has recorded all but the last seconds", async () => {
   const DATABASE_URL = await filledDatabase();
   const served = await serve(ownService(), ["--only", "data"], { DATABASE_URL });
   await fifty(served);
@@ -140,7 +139,7 @@ it.concurrent("a killed server has recorded all but the last seconds", async () 
   expect(written).toBeLessThanOrEqual(100);
 });
 
-it.concurrent("no key appears in the log, the metrics, the usage table or the usage report", async () => {
+it("no key appears in the log, the metrics, the usage table or the usage report", async () => {
   const folder = ownService();
   const DATABASE_URL = await filledDatabase();
   const served = await serve(folder, ["--only", "data"], { DATABASE_URL, LOG_LEVEL: "trace" });
@@ -155,7 +154,7 @@ it.concurrent("no key appears in the log, the metrics, the usage table or the us
   for (const text of [log, stderr, metrics, table, told]) expect(text).not.toMatch(/confidential|attempted/);
 });
 
-it.concurrent("with the embedded database, usage is there for the command while the server runs and after it", async () => {
+it("with the embedded database, usage is there for the command while the server runs and after it", async () => {
   const folder = ownService();
   const served = await serve(folder, ["--only", "data"], {});
   await Promise.all(Array.from({ length: 7 }, () => sendRequest(served.url, "/v1/none", { key: KEY })));

@@ -9,6 +9,10 @@ export interface TestModel {
   /** Column name → type text. */
   readonly columns?: Readonly<Record<string, string | null>>;
   readonly schema?: string;
+  /** The name of its relation; its own when left out. */
+  readonly alias?: string;
+  /** A column with the tests `unique` and `not_null`. */
+  readonly key?: string;
   readonly description?: string;
   /** How dbt keeps it; a view that does not say so when left out. */
   readonly materialized?: string;
@@ -28,8 +32,28 @@ export function manifestOf(
       project_name: "test",
       ...metadata,
     },
-    nodes: Object.fromEntries(models.map((model) => [`model.test.${model.name}`, nodeOf(model)])),
+    nodes: Object.fromEntries(
+      models.flatMap((model) => [[`model.test.${model.name}`, nodeOf(model)], ...keyTests(model)]),
+    ),
   };
+}
+
+function keyTests({ name, key }: TestModel) {
+  if (key === undefined) return [];
+  return ["unique", "not_null"].map((test) => [
+    `test.test.${test}_${name}_${key}`,
+    {
+      resource_type: "test",
+      test_metadata: {
+        name: test,
+        kwargs: { column_name: key, model: `{{ get_where_subquery(ref('${name}')) }}` },
+      },
+      column_name: key,
+      attached_node: `model.test.${name}`,
+      config: { severity: "ERROR" },
+      depends_on: { nodes: [`model.test.${name}`] },
+    },
+  ]);
 }
 
 function nodeOf({
@@ -39,6 +63,7 @@ function nodeOf({
   routewright,
   columns = {},
   schema = "analytics",
+  alias = name,
   description = "",
   materialized,
   sunset,
@@ -47,7 +72,7 @@ function nodeOf({
     resource_type: "model",
     unique_id: `model.test.${name}`,
     name,
-    alias: name,
+    alias,
     schema,
     description,
     ...(sunset && { deprecation_date: sunset }),

@@ -162,6 +162,8 @@ export interface QueryResponse {
   readonly json: string;
   /** Whether a next page follows. */
   readonly hasNext: boolean;
+  /** Names the next page where pages follow each other by cursor; else null. */
+  readonly cursor: string | null;
   /** Whether reading stopped at `MAX_ROWS`. */
   readonly isCut: boolean;
   readonly asOf: string | null;
@@ -181,11 +183,12 @@ export async function query(request: ApiRequest, signal: AbortSignal): Promise<Q
   const isEnvelope = request.endpoint.pagination?.response === "envelope";
   const response = await sendRequest(request, isEnvelope ? ".json" : ".ndjson", signal);
   const { rows, json, isCut } = await readable((isEnvelope ? readEnvelope : readList)(response));
+  const next = /<([^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "")?.[1];
   return {
     rows,
     json,
-    hasNext:
-      /rel="next"/.test(response.headers.get("link") ?? "") || isFullUnlinkedPage(request, rows.length),
+    hasNext: next !== undefined || isFullUnlinkedPage(request, rows.length),
+    cursor: next === undefined ? null : new URL(next, location.href).searchParams.get("cursor"),
     isCut,
     asOf: response.headers.get("x-data-as-of"),
     limits: limitsOf(response),

@@ -6,7 +6,6 @@ import {
   query,
   type QueryResponse,
   ServiceError,
-  valuesOf,
   withMethod,
 } from "./api.js";
 import { button, type Child, copyButton, el, toggle } from "./dom.js";
@@ -157,8 +156,10 @@ export class EndpointDetails {
     const [result, { parameters }] = [this.#result, this.#state];
     if (result === null) return;
     const next = (): void => {
-      const offset = Number(valuesOf(parameters, "offset")[0] ?? 0) + result.rows.length;
-      this.#change({ parameters: { ...parameters, offset: [String(offset)] } });
+      const { offset, ...others } = parameters;
+      const skipped = Number(offset?.[0] ?? 0) + result.rows.length;
+      const place = result.cursor === null ? { offset: [String(skipped)] } : { cursor: [result.cursor] };
+      this.#change({ parameters: { ...others, ...place } });
     };
     this.#rows.replaceChildren(
       resultView(this.#request, result, this.#state, {

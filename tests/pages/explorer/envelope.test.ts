@@ -28,7 +28,8 @@ const url = isThere
             pagination,
             sort: [{ column: "id", direction: "ASC" }],
           },
-          routewright: { filters: ["region", "amount"], fields: true },
+          ...(name === "claims" && { alias: "orders", key: "id" }),
+          routewright: { filters: ["region", "amount"], fields: true, cursor: name === "claims" },
         })),
       ),
     )
@@ -54,6 +55,20 @@ describe.skipIf(!isThere)("an endpoint with an envelope and column filters", () 
     const answer = await (await fetch(`${url}/v1/shop/orders?limit=3&offset=48`)).text();
     expect(shown).toBe(answer);
     expect(JSON.parse(answer)).toMatchObject({ pagination: { offset: 48, returned: 2, has_more: false } });
+    expect(problems).toEqual([]);
+  });
+
+  it("follows pages by cursor where they have one, and runs from the first page again", async () => {
+    const { page, problems } = await open("/explore?endpoint=/v1/shop/claims&p.offset=2&p.region[eq]=north");
+    const first = page.locator(".rowsview tbody tr").first();
+    await expect.poll(() => first.innerText()).toMatch(/^6\t/);
+    await page.getByRole("button", { name: "Next page" }).click();
+    await expect.poll(() => first.innerText()).toMatch(/^16\t/);
+    const { searchParams } = new URL(page.url());
+    expect([searchParams.has("p.cursor"), searchParams.has("p.offset")]).toEqual([true, false]);
+    await page.getByLabel("limit", { exact: true }).fill("3");
+    await page.getByRole("button", { name: "Run" }).click();
+    await expect.poll(() => first.innerText()).toMatch(/^2\t/);
     expect(problems).toEqual([]);
   });
 
