@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, get, type ServerResponse } from "node:http";
 import { connect, type AddressInfo } from "node:net";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
@@ -11,10 +12,12 @@ import { Cursors } from "../../runtime/response/cursors.js";
 import { ResultService } from "../../runtime/response/result-service.js";
 import { sendStream, StreamAborted } from "../../runtime/response/send-stream.js";
 import { sendRequest } from "../data-api/http-client.js";
+import { serve } from "../support/command.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { queryContext } from "../support/query-context.js";
-import { KEYS, serveManifest } from "../support/service.js";
+import { residentBytes } from "../support/resident-memory.js";
+import { generateInto, KEYS, ownFolder, serveManifest } from "../support/service.js";
 
 /** Much more together than one piece, or the memory that an answer may take. */
 const HEAVY = { rows: 250, characters: 640_000 };
@@ -47,8 +50,15 @@ const manifest = manifestOf([
 
 describe("few rows that are large", () => {
   it("are streamed, in bounded memory", async () => {
-    const url = await serveManifest(manifest);
-    const before = process.memoryUsage().rss;
+    const folder = ownFolder();
+    generateInto(join(folder, "generated"), manifest);
+    const { url, child } = await serve(folder, ["--only", "data"], {
+      DATABASE_URL: databaseUrl,
+      API_KEYS: JSON.stringify({ [KEYS.tier3]: "tier3" }),
+    });
+    const memory = (): number => residentBytes(child.pid ?? 0);
+    await sendRequest(url, "/health");
+    const before = memory();
     let peak = before;
     let bytes = 0;
     await new Promise<void>((resolve, reject) => {
@@ -56,7 +66,7 @@ describe("few rows that are large", () => {
       get(`${url}/v1/shop/heavy`, { headers, agent: false }, (response) => {
         response.on("data", (chunk: Buffer) => {
           bytes += chunk.length;
-          peak = Math.max(peak, process.memoryUsage().rss);
+          peak = Math.max(peak, memory());
         });
         response.on("error", reject).on("end", () => resolve());
       }).on("error", reject);

@@ -5,7 +5,7 @@ import { type Condition, isTyped } from "../../model/query.js";
 import type { ResultColumns } from "../warehouse.js";
 
 /** How a filter compares, by the type of its column (runtime/README.md, Requests). */
-export interface FilterType {
+export interface PostgresFilterType {
   /** Type that a value is cast to, so that PostgreSQL can use an index on the column. */
   readonly cast: string;
   /** The error for a value that is not of the type. */
@@ -19,8 +19,8 @@ export interface FilterType {
   readonly beyond?: (text: string) => string;
 }
 
-export const INTEGER: FilterType = { cast: "bigint", error: "valueNotInteger", parse: parseInteger };
-const DATE_TIME: FilterType = {
+export const INTEGER: PostgresFilterType = { cast: "bigint", error: "valueNotInteger", parse: parseInteger };
+const DATE_TIME: PostgresFilterType = {
   cast: "timestamptz",
   error: "valueNotDateTime",
   parse: parseDateTime,
@@ -28,7 +28,7 @@ const DATE_TIME: FilterType = {
 };
 
 /** By PostgreSQL's type name. Other types compare as text. */
-const FILTER_TYPES: Readonly<Record<string, FilterType>> = {
+const FILTER_TYPES: Readonly<Record<string, PostgresFilterType>> = {
   int2: INTEGER,
   int4: INTEGER,
   int8: INTEGER,
@@ -59,7 +59,7 @@ const FILTER_TYPES: Readonly<Record<string, FilterType>> = {
 };
 
 /** Null where values compare as text. */
-export function filterType(type: string): FilterType | null {
+export function filterType(type: string): PostgresFilterType | null {
   return (Object.hasOwn(FILTER_TYPES, type) ? FILTER_TYPES[type] : null) ?? null;
 }
 

@@ -2,7 +2,7 @@ import type { Comparison, LetterCase } from "../../model/endpoint.js";
 import { bind, identifier, literal, sql, typeName, type BindValue, type Sql } from "../sql.js";
 import type { Condition, Selection } from "../../model/query.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
-import { filterType, type FilterType, INTEGER, MAX_BIGINT } from "./filter-types.js";
+import { filterType, type PostgresFilterType, INTEGER, MAX_BIGINT } from "./filter-types.js";
 
 /** One filter (runtime/README.md, Requests). Casts the value to the column's type, so that PostgreSQL can use an index. */
 export function where(condition: Condition, position: number, columns: ResultColumns): Sql<Selection> {
@@ -76,7 +76,7 @@ function isNull(value: Sql<Selection>, column: ResultColumn, isWanted: boolean):
 
 /** The value to compare with. Outside the type's range it is an infinity, or null where the type has none and no row can match. */
 const boundOf =
-  (operator: Comparison, position: number, type: FilterType | null) =>
+  (operator: Comparison, position: number, type: PostgresFilterType | null) =>
   ({ conditions }: Selection): BindValue => {
     const text = String(conditions[position]?.value);
     if (type === null) return text;
@@ -107,7 +107,7 @@ function columnOf({ column, timezone }: Condition, columns: ResultColumns): Resu
 
 /** The value of a condition, parsed for its column's type; null matches nothing. */
 const valueOf =
-  (position: number, type: FilterType | null) =>
+  (position: number, type: PostgresFilterType | null) =>
   ({ conditions }: Selection): BindValue => {
     const value = conditions[position]?.value ?? "";
     const read = (text: string): string | null => (type === null ? text : (type.parse(text) ?? null));
@@ -134,11 +134,15 @@ function foldedList(values: Sql<Selection>, letterCase: LetterCase | undefined):
     : sql`ARRAY(SELECT ${folded(sql`v`, letterCase)} FROM unnest(${list}) AS v)`;
 }
 
-function typed(value: Sql<Selection>, { cast }: FilterType, column: ResultColumn): Sql<Selection> {
+function typed(value: Sql<Selection>, { cast }: PostgresFilterType, column: ResultColumn): Sql<Selection> {
   return withoutZone(sql`${value}::${typeName(cast)}`, column);
 }
 
-function typedList(values: Sql<Selection>, { cast }: FilterType, column: ResultColumn): Sql<Selection> {
+function typedList(
+  values: Sql<Selection>,
+  { cast }: PostgresFilterType,
+  column: ResultColumn,
+): Sql<Selection> {
   const list = sql`${values}::${typeName(cast)}[]`;
   return column.type === "timestamp"
     ? sql`ARRAY(SELECT ${withoutZone(sql`v`, column)} FROM unnest(${list}) AS v)`
