@@ -146,14 +146,18 @@ describe.skipIf(!hasClickhouse)("settings", () => {
     const url = await serve({ STATEMENT_TIMEOUT_MS: "tier0=5000,tier3=60000" });
     await ask(url, "secret");
     // ClickHouse logs a query after its last byte.
-    await expect.poll(() => settingsOf("secret")).toMatchObject({
-      readonly: "2",
-      max_execution_time: "60",
-      max_threads: "4",
-      session_timezone: "UTC",
-    });
+    await expect
+      .poll(() => settingsOf("secret"))
+      .toMatchObject({
+        readonly: "2",
+        max_execution_time: "60",
+        max_threads: "4",
+        session_timezone: "UTC",
+      });
     await sendRequest(url, "/v1/safe/secret", { key: KEYS.tier0 });
-    await expect.poll(() => settingsOf("secret")).toMatchObject({ max_execution_time: "5", max_threads: "1" });
+    await expect
+      .poll(() => settingsOf("secret"))
+      .toMatchObject({ max_execution_time: "5", max_threads: "1" });
   });
 
   it("that the role may not send make the database unreachable", async () => {

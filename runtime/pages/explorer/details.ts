@@ -1,13 +1,6 @@
 import type { Method } from "../../model/endpoint.js";
 import type { CatalogueEndpoint, LineageNode } from "../catalogue-body.js";
-import {
-  type ApiRequest,
-  key,
-  query,
-  type QueryResponse,
-  ServiceError,
-  withMethod,
-} from "./api.js";
+import { type ApiRequest, key, query, type QueryResponse, ServiceError, withMethod } from "./api.js";
 import { button, type Child, copyButton, el, toggle } from "./dom.js";
 import { markField, parameterForm, readForm } from "./parameter-form.js";
 import { lineageGraph } from "./lineage.js";

@@ -8,7 +8,9 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { createServer } from "node:net";
 
 /** Where Node finds the runtime's own dependencies; ignored by Git, and no part of its package. */
-const BUNDLES = fileURLToPath(new URL("../../../runtime/node_modules/.cache/test-processes/", import.meta.url));
+const BUNDLES = fileURLToPath(
+  new URL("../../../runtime/node_modules/.cache/test-processes/", import.meta.url),
+);
 
 const bundles = new Map<string, Promise<string>>();
 
