@@ -101,7 +101,13 @@ export const BOUNDARIES = {
     "runtime/operations",
   ],
   "runtime/embedded": [],
-  "runtime/ramp": ["runtime/server", "runtime/request/rate-limit", "runtime/operations", "runtime/pages"],
+  "runtime/ramp": [
+    "runtime/model",
+    "runtime/server",
+    "runtime/request/rate-limit",
+    "runtime/operations",
+    "runtime/pages",
+  ],
   runtime: [
     "runtime/model",
     "runtime/server",

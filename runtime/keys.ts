@@ -9,6 +9,7 @@ import {
   parseKeyring,
   readOwner,
 } from "./request/keyring.js";
+import { failed, type Outcome, succeeded } from "./model/outcome.js";
 import type { Tier } from "./model/tier.js";
 
 /** Random bytes of a key: 256 bits cannot be guessed. */
@@ -26,51 +27,46 @@ export interface StoredKey {
   readonly allowed?: readonly string[];
 }
 
-type KeyFileResult<T> =
-  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
-
 /** Adds a key. The file stores its hash; the key itself is only in the result. */
 export function addKey(
   file: string,
   owner: Omit<StoredKey, "id">,
-): KeyFileResult<{ readonly key: string; readonly id: string }> {
+): Outcome<{ readonly key: string; readonly id: string }> {
   const checked = readOwner({ ...owner }, "");
-  if (typeof checked === "string") return { ok: false, problem: `The ${checked}` };
+  if (typeof checked === "string") return failed(`The ${checked}`);
   const entries = readEntries(file);
   if (!entries.ok) return entries;
   const key = KEY_PREFIX + randomBytes(SECRET_BYTES).toString("base64url");
   const digest = hashOf(key);
   writeEntries(file, new Map<string, Entry>([...entries.value, [HASH_PREFIX + digest, owner]]));
-  return { ok: true, value: { key, id: digest.slice(0, KEY_ID_DIGITS) } };
+  return succeeded({ key, id: digest.slice(0, KEY_ID_DIGITS) });
 }
 
 /** The keys of a file, in its order. */
-export function storedKeys(file: string): KeyFileResult<readonly StoredKey[]> {
+export function storedKeys(file: string): Outcome<readonly StoredKey[]> {
   const entries = readEntries(file);
-  return entries.ok
-    ? { ok: true, value: [...entries.value].map(([key, entry]) => storedKey(key, entry)) }
-    : entries;
+  return entries.ok ? succeeded([...entries.value].map(([key, entry]) => storedKey(key, entry))) : entries;
 }
 
 /** Removes the key whose id starts with `id`, if exactly one does. Returns the matching ids. */
-export function removeKey(file: string, id: string): KeyFileResult<readonly string[]> {
+export function removeKey(file: string, id: string): Outcome<readonly string[]> {
   const entries = readEntries(file);
   if (!entries.ok) return entries;
   const matches = [...entries.value.keys()].filter((key) => idOf(key).startsWith(id));
   if (matches.length === 1)
     writeEntries(file, new Map([...entries.value].filter(([key]) => key !== matches[0])));
-  return { ok: true, value: matches.map(idOf) };
+  return succeeded(matches.map(idOf));
 }
 
 type Entry = string | Partial<StoredKey>;
 
 /** An invalid file is an error here as in the server: a command must not rewrite it. */
-function readEntries(file: string): KeyFileResult<ReadonlyMap<string, Entry>> {
-  if (!existsSync(file)) return { ok: true, value: new Map() };
+function readEntries(file: string): Outcome<ReadonlyMap<string, Entry>> {
+  if (!existsSync(file)) return succeeded(new Map<string, Entry>());
   const text = readFileSync(file, "utf8");
   const keyring = parseKeyring(text, file);
-  if (!keyring.ok) return { ok: false, problem: keyring.problems.join(" ") };
-  return { ok: true, value: new Map(Object.entries(JSON.parse(text) as Record<string, Entry>)) };
+  if (!keyring.ok) return failed(keyring.problems.join(" "));
+  return succeeded(new Map(Object.entries(JSON.parse(text) as Record<string, Entry>)));
 }
 
 /** Mode 0600. Written aside and renamed: a reader never sees half a file. */

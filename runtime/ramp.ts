@@ -17,7 +17,7 @@ export { csvOf, reconcile, reportIntents } from "./ramp/setup/finance.js";
 export * from "./ramp/setup/intent-actions.js";
 export * from "./ramp/setup/webhooks.js";
 export { rotateVault } from "./ramp/vault.js";
-export type { SetupResult } from "./ramp/setup/result.js";
+export type { Outcome } from "./model/outcome.js";
 
 const startEmbedded: service.StartEmbedded = ({ dataDir, log }) =>
   startEmbeddedPostgres({ dataDir, log: (line) => log.info(line), warn: (line) => log.warn(line) });

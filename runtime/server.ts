@@ -28,13 +28,7 @@ export type { RunningServer } from "./server/listen.js";
 export { type NodeBuild, BuildRecords, type TestRun } from "./warehouse/data-versions.js";
 export type { RenderResult, ManifestRenderer, RenderedManifest } from "./release/refresh.js";
 export type { HeldBackEndpoint } from "./release/release.js";
-export {
-  type Grouping,
-  readUsage,
-  type UsageLine,
-  type UsageQuery,
-  type UsageResult,
-} from "./operations/usage-table.js";
+export { type Grouping, readUsage, type UsageLine, type UsageQuery } from "./operations/usage-table.js";
 import { messageOf } from "./model/error-message.js";
 export type { Supervisor } from "./operations/workers/supervisor.js";
 export { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded/embedded-postgres.js";

@@ -38,7 +38,7 @@ async function usage(flags: UsageFlags, variables: NodeJS.ProcessEnv): Promise<C
   const query = { by: flags.by, since: flags.since ?? null, key: flags.key?.toLowerCase() ?? null };
   const result = await withDatabase(databaseUrl, (url) => readUsage(url, query));
   if (result?.ok === false) return failed([result.problem]);
-  const lines = result?.lines ?? [];
+  const lines = result?.value ?? [];
   const output = flags.json ? `${JSON.stringify(lines, null, 2)}\n` : tableOf(lines);
   return { exit: EXIT.ok, output, ...(lines.length === 0 && { notes: [noUsage(query)] }) };
 }

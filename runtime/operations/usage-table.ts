@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { messageOf } from "../model/error-message.js";
+import { failed, type Outcome, succeeded } from "../model/outcome.js";
 
 /** Short, so that an unresponsive database does not delay the shutdown for long. */
 const CONNECT_TIMEOUT_MS = 3000;
@@ -211,10 +212,6 @@ export interface UsageQuery {
 /** One key, route or day with its sums, in the order in which the columns are shown. */
 export type UsageLine = Readonly<Record<string, string | number>>;
 
-export type UsageResult =
-  | { readonly ok: true; readonly lines: readonly UsageLine[] }
-  | { readonly ok: false; readonly problem: string };
-
 /** Columns that identify a line and describe it. All callers without a key count as one. */
 const SUBJECTS: Readonly<Record<Grouping, string>> = {
   key: `key, ${latest("user_name")} AS "user", ${latest("org")} AS org, ${latest("tier")} AS tier`,
@@ -247,7 +244,10 @@ function statement(by: Grouping): string {
 }
 
 /** Reads the usage that the servers have written. No lines where the table does not exist yet. */
-export async function readUsage(url: string, { by, since, key }: UsageQuery): Promise<UsageResult> {
+export async function readUsage(
+  url: string,
+  { by, since, key }: UsageQuery,
+): Promise<Outcome<readonly UsageLine[]>> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: 10_000,
@@ -258,9 +258,9 @@ export async function readUsage(url: string, { by, since, key }: UsageQuery): Pr
   try {
     await client.connect();
     const { rows } = await client.query<UsageLine>(statement(by), [since, key ?? ""]);
-    return { ok: true, lines: rows };
+    return succeeded(rows);
   } catch (error) {
-    return isMissing(error) ? { ok: true, lines: [] } : { ok: false, problem: problemOf(error, url) };
+    return isMissing(error) ? succeeded([]) : failed(problemOf(error, url));
   } finally {
     await client.end().catch(() => undefined);
   }

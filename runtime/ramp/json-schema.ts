@@ -49,6 +49,11 @@ export function isHttpUrl(text: string): boolean {
   return username === "" && password === "";
 }
 
+/** What is wrong with the address of a server, or null. */
+export function urlProblem(url: string): string | null {
+  return isHttpUrl(url) ? null : "The URL must be an http:// or https:// address without credentials.";
+}
+
 /** Schemas that came from providers are many and change: only so many stay compiled. */
 const MAX_COMPILED = 500;
 

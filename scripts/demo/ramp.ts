@@ -77,7 +77,7 @@ async function newProject(database: ramp.AdminSession["database"], file: string)
   return credentials;
 }
 
-function made<T>(outcome: ramp.SetupResult<T>): T {
+function made<T>(outcome: ramp.Outcome<T>): T {
   if (outcome.ok) return outcome.value;
   throw new Error(outcome.problem);
 }

@@ -27,7 +27,7 @@ describe("import boundaries", () => {
     ["runtime/release/x.ts", `import "../../generator/cli.js";`],
     ["runtime/release/x.ts", `export * from "routewright";`],
     ["runtime/release/x.ts", `import "../ramp/intent.js";`],
-    ["runtime/ramp/intent/x.ts", `import { httpError } from "../../model/errors.js";`],
+    ["runtime/ramp/intent/x.ts", `import { send } from "../../response/send.js";`],
     ["runtime/ramp/x.ts", `await import("../release/handler.js");`],
     ["runtime/server/x.ts", `import type { Endpoint } from "../model/endpoint.js";`],
     ["runtime/request/x.ts", `import "../warehouse/data-versions.js";`],

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { readFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
-import type { AdminSession, SetupResult } from "@routewright/runtime/ramp";
+import type { AdminSession, Outcome } from "@routewright/runtime/ramp";
 import type * as RampModule from "@routewright/runtime/ramp";
 import { type CliCommand, DATA_DIR, EXIT, type CommandResult } from "../command.js";
 
@@ -11,7 +11,7 @@ export type ProjectId = Parameters<typeof RampModule.listSecrets>[1];
 
 /** What a command prints: a record, or a list of records. */
 type Printed = object | readonly object[];
-type Result = Promise<Printed | SetupResult<Printed>>;
+type Result = Promise<Printed | Outcome<Printed>>;
 
 export interface CommandContext extends AdminSession {
   readonly ramp: typeof RampModule;
@@ -90,7 +90,7 @@ async function runCommand(
   });
   try {
     const context = { ...session, ramp };
-    const attempt = async (): Promise<SetupResult<Printed>> => {
+    const attempt = async (): Promise<Outcome<Printed>> => {
       const result = await run(context);
       return "ok" in result ? result : { ok: true, value: result };
     };
@@ -123,8 +123,8 @@ function auditedRun(
   { ramp, database }: CommandContext,
   command: string,
   flags: Flags,
-  run: () => Promise<SetupResult<Printed>>,
-): Promise<SetupResult<Printed>> {
+  run: () => Promise<Outcome<Printed>>,
+): Promise<Outcome<Printed>> {
   const uuid = (name: string): string | null => {
     const id = text(flags, name).toLowerCase();
     return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) ? id : null;

@@ -2,6 +2,7 @@ import type { ProjectTransaction } from "../database/ramp-database.js";
 import Big from "big.js";
 import currencyCodes from "currency-codes";
 import type pg from "pg";
+import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 
 interface Blockchain {
   readonly id: string;
@@ -65,19 +66,15 @@ const MAX_WHOLE_DIGITS = 30;
 /** A positive amount of a currency as text with exactly the currency's decimals, such as `100.00`. */
 type Amount = string;
 
-type AmountReading =
-  { readonly ok: true; readonly amount: Amount } | { readonly ok: false; readonly problem: string };
-
 /** Reads a decimal text, whose pattern is checked before, as an amount of the currency. */
-export function readAmount(text: string, { code, decimals }: Currency): AmountReading {
+export function readAmount(text: string, { code, decimals }: Currency): Outcome<Amount> {
   const [whole = "", fraction = ""] = text.split(".");
   if (fraction.length > decimals)
-    return { ok: false, problem: `An amount in ${code} has at most ${String(decimals)} decimals.` };
-  if (whole.replace(/^0+/, "").length > MAX_WHOLE_DIGITS)
-    return { ok: false, problem: "The amount is too large." };
+    return failed(`An amount in ${code} has at most ${String(decimals)} decimals.`);
+  if (whole.replace(/^0+/, "").length > MAX_WHOLE_DIGITS) return failed("The amount is too large.");
   const amount = new Big(text);
-  if (amount.eq(0)) return { ok: false, problem: "The amount must be more than zero." };
-  return { ok: true, amount: amount.toFixed(decimals) };
+  if (amount.eq(0)) return failed("The amount must be more than zero.");
+  return succeeded(amount.toFixed(decimals));
 }
 
 /** Whether `amount` lies between two bounds, both included. */

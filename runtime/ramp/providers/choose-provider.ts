@@ -58,7 +58,7 @@ export async function chooseProvider(
   if (isRampError(pair)) return pair;
   const reading = readAmount(body.srcAmount, pair.src);
   if (!reading.ok) return rampError("INVALID_AMOUNT", { message: reading.problem });
-  const path = readPath(pair, body, reading.amount);
+  const path = readPath(pair, body, reading.value);
   if (isRampError(path)) return path;
   const candidates = preferredCandidates(candidatesFor(await ramp.providers.list(projectId), path), body);
   if (isRampError(candidates)) return candidates;
@@ -66,11 +66,11 @@ export async function chooseProvider(
   if (isRampError(quote)) return quote;
   const payable = payableCandidates(candidates, pair, body);
   if (isRampError(payable)) return payable;
-  if (quote !== null) return quotedChoice(payable, quote, pair, body, reading.amount);
+  if (quote !== null) return quotedChoice(payable, quote, pair, body, reading.value);
   if (payable.length > 1 && (await isReplay())) return "replay";
   const chosen = await chooseCandidate(ramp, payable, path, pair);
   if (isRampError(chosen)) return chosen;
-  return choiceOf(chosen, pair, body, reading.amount);
+  return choiceOf(chosen, pair, body, reading.value);
 }
 
 function choiceOf(

@@ -6,7 +6,7 @@ import { type Vault, unreadableSecrets } from "../vault.js";
 import { type RecordedAnswer, readAnswers } from "../intents/provider-answers.js";
 import { type AuditEntry, listAudit } from "./audit.js";
 import type { IntentStatus } from "../intents/intent.js";
-import { failed, type SetupResult, succeeded } from "./result.js";
+import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 
 /** One check of `routewright ramp doctor` (runtime/ramp/README.md, Operations). */
 interface Finding {
@@ -157,7 +157,7 @@ export async function showIntent(
   database: RampDatabase,
   vault: Vault,
   id: string,
-): Promise<SetupResult<IntentDetails>> {
+): Promise<Outcome<IntentDetails>> {
   const found = isUuid(id)
     ? await database.asOperator((tx) => tx.row<IntentSummary>(`${SUMMARY} WHERE i.id = $1`, [id]))
     : null;

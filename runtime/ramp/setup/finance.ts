@@ -1,7 +1,7 @@
 import Big from "big.js";
 import type { ProjectId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
-import { failed, type SetupResult, succeeded } from "./result.js";
+import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 
 /** Times that narrow a report; null: no bound. */
 export interface Period {
@@ -41,7 +41,7 @@ export async function reportIntents(
   database: RampDatabase,
   projectId: ProjectId | null,
   { from, until }: Period,
-): Promise<SetupResult<readonly ReportRow[]>> {
+): Promise<Outcome<readonly ReportRow[]>> {
   const invalid = [from, until].find((time) => time !== null && Number.isNaN(Date.parse(time)));
   if (invalid !== undefined)
     return failed(`${String(invalid)} is not a time such as 2026-01-31 or 2026-01-31T12:00:00Z.`);
@@ -90,7 +90,7 @@ export async function reconcile(
   database: RampDatabase,
   projectId: ProjectId,
   { provider, statement, from, until }: Period & { readonly provider: string; readonly statement: string },
-): Promise<SetupResult<readonly StatementDifference[]>> {
+): Promise<Outcome<readonly StatementDifference[]>> {
   const lines = readCsv(statement);
   if (!lines.ok) return lines;
   const rows = await database.asOperator((tx) =>
@@ -148,7 +148,7 @@ function isEqual(left: string, right: string): boolean {
 }
 
 /** The lines of a CSV (RFC 4180) by the names of its header. */
-function readCsv(text: string): SetupResult<readonly Line[]> {
+function readCsv(text: string): Outcome<readonly Line[]> {
   const [header = [], ...rest] = text
     .replace(/^\ufeff/, "")
     .split(/\r?\n/)

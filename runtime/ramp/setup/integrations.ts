@@ -4,7 +4,8 @@ import { HttpProvider, reasonOf } from "../providers/provider.js";
 import type { Vault } from "../vault.js";
 import type { RampDatabase } from "../database/ramp-database.js";
 import { isFetchable } from "../../server/issuer-keys.js";
-import { failed, type SetupResult, succeeded, urlProblem } from "./result.js";
+import { failed, type Outcome, succeeded } from "../../model/outcome.js";
+import { urlProblem } from "../json-schema.js";
 
 export interface NewConnection {
   /** The provider's code in its capabilities. */
@@ -23,7 +24,7 @@ export async function connectProvider(
   vault: Vault,
   projectId: ProjectId,
   { provider: code, url, keyId, secret }: NewConnection,
-): Promise<SetupResult<{ providerId: string; code: string; name: string }>> {
+): Promise<Outcome<{ providerId: string; code: string; name: string }>> {
   const problem = urlProblem(url);
   if (problem !== null) return failed(problem);
   const reply = await new HttpProvider({ url, keyId, secret }).capabilities();
@@ -81,7 +82,7 @@ export async function disconnectProvider(
   database: RampDatabase,
   projectId: ProjectId,
   code: string,
-): Promise<SetupResult<{ code: string }>> {
+): Promise<Outcome<{ code: string }>> {
   const row = await database.inProject(projectId, (tx) =>
     tx.row("UPDATE ramp.provider_connections SET enabled = false WHERE code = $1 RETURNING id", [code]),
   );
@@ -99,7 +100,7 @@ export async function addIdentityProvider(
   database: RampDatabase,
   projectId: ProjectId,
   { issuer, audiences, clockSkewSeconds }: NewIdentityProvider,
-): Promise<SetupResult<{ identityProviderId: string; issuer: string }>> {
+): Promise<Outcome<{ identityProviderId: string; issuer: string }>> {
   if (!isFetchable(issuer)) return failed("The issuer is not an https:// address (http:// on this machine).");
   if (audiences.length === 0) return failed("Name at least one audience.");
   if (issuer.endsWith("/v1/auth/wallet"))
@@ -122,7 +123,7 @@ export async function removeIdentityProvider(
   database: RampDatabase,
   projectId: ProjectId,
   issuer: string,
-): Promise<SetupResult<{ issuer: string }>> {
+): Promise<Outcome<{ issuer: string }>> {
   const rows = await database.asOperator((tx) =>
     tx.rows("DELETE FROM ramp.identity_providers WHERE project_id = $1 AND issuer = $2 RETURNING id", [
       projectId,

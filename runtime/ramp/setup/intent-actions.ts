@@ -8,7 +8,7 @@ import { moveIntent, recordAttention, updateTransaction } from "../intents/trans
 import { Providers } from "../providers/provider-connections.js";
 import { reasonOf } from "../providers/provider.js";
 import type { Vault } from "../vault.js";
-import { failed, type SetupResult, succeeded } from "./result.js";
+import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 
 interface ActionResult {
   readonly intentId: string;
@@ -19,8 +19,8 @@ interface ActionResult {
 async function changeIntent(
   database: RampDatabase,
   id: string,
-  change: (tx: ProjectTransaction, intent: Intent) => SetupResult<Intent>,
-): Promise<SetupResult<ActionResult>> {
+  change: (tx: ProjectTransaction, intent: Intent) => Outcome<Intent>,
+): Promise<Outcome<ActionResult>> {
   const found = await findIntent(database, id);
   if (found === null)
     return failed(`There is no intent ${id}. \`routewright ramp intent list\` shows the newest.`);
@@ -42,12 +42,12 @@ async function findIntent(database: RampDatabase, id: string): Promise<ProjectId
 }
 
 /** Looks the intent up at its provider now. A running server does it. */
-export function pollIntent(database: RampDatabase, id: string): Promise<SetupResult<ActionResult>> {
+export function pollIntent(database: RampDatabase, id: string): Promise<Outcome<ActionResult>> {
   return changeIntent(database, id, (_tx, intent) => succeeded(intent));
 }
 
 /** Cancels as the customer would: an order at the provider is cancelled there first. */
-export function cancelIntent(database: RampDatabase, id: string): Promise<SetupResult<ActionResult>> {
+export function cancelIntent(database: RampDatabase, id: string): Promise<Outcome<ActionResult>> {
   return changeIntent(database, id, (tx, intent) =>
     isTerminal(intent.status) || intent.status === "AMOUNT_MISMATCH"
       ? failed(`The intent is ${intent.status}: it cannot be cancelled.`)
@@ -63,7 +63,7 @@ export function resolveIntent(
   database: RampDatabase,
   id: string,
   { as, note }: { readonly as: "completed" | "failed"; readonly note: string },
-): Promise<SetupResult<ActionResult>> {
+): Promise<Outcome<ActionResult>> {
   return changeIntent(database, id, (tx, intent) => {
     if (intent.attentionReason === null) return failed("The intent needs no attention.");
     if (as === "completed" && intent.transaction === null)
@@ -111,7 +111,7 @@ export function repointIntents(
   database: RampDatabase,
   project: ProjectId,
   { provider, keyId, intentId }: Repointing,
-): Promise<SetupResult<{ readonly repointed: number }>> {
+): Promise<Outcome<{ readonly repointed: number }>> {
   return database.asOperatorOf(project, async (tx) => {
     const target = await tx.row<{ id: string; version: number }>(
       `SELECT c.id, v.version FROM ramp.provider_connections c
@@ -146,7 +146,7 @@ export async function refundIntent(
   { database, vault }: { readonly database: RampDatabase; readonly vault: Vault },
   id: string,
   { amount, reason, refundId }: RefundRequest,
-): Promise<SetupResult<ActionResult & { readonly refundId: string; readonly amount: string }>> {
+): Promise<Outcome<ActionResult & { readonly refundId: string; readonly amount: string }>> {
   const project = await findIntent(database, id);
   if (project === null) return failed(`There is no intent ${id}.`);
   const intent = await database.inProject(project, (tx) => lockIntent(tx, id));

@@ -2,7 +2,7 @@ import type { ProjectId } from "../database/id.js";
 import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
 import { chainIdOf, walletRpcPurpose } from "../tokens/wallet-token.js";
 import type { Vault } from "../vault.js";
-import { failed, type SetupResult, succeeded } from "./result.js";
+import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 
 /** Settings of a project (runtime/ramp/README.md, Set-up). What is left out stays as it is; an empty list empties it. */
 export interface ProjectSettings {
@@ -93,7 +93,7 @@ export async function updateProject(
   { database, vault }: { readonly database: RampDatabase; readonly vault: Vault },
   projectId: ProjectId,
   { walletRpc, ...settings }: ProjectChange,
-): Promise<SetupResult<{ projectId: string }>> {
+): Promise<Outcome<{ projectId: string }>> {
   const wrong = settingsProblem(settings);
   if (wrong !== null) return failed(wrong);
   const nodes = walletRpc && (await readNodes(walletRpc));

@@ -2,7 +2,7 @@ import { isUuid, newId, type ProjectId, projectId } from "../database/id.js";
 import { randomBytes } from "node:crypto";
 import { secretHash } from "../tokens/project-credentials.js";
 import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
-import { failed, type SetupResult, succeeded } from "./result.js";
+import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { type ProjectSettings, settingsProblem, writeSettings } from "./project-settings.js";
 import type { Vault } from "../vault.js";
 import { revokeTokens } from "../tokens/revocations.js";
@@ -16,7 +16,7 @@ export interface Organization {
 export async function createOrganization(
   database: RampDatabase,
   name: string,
-): Promise<SetupResult<Organization>> {
+): Promise<Outcome<Organization>> {
   if (name.trim() === "") return failed("The name is empty.");
   const organizationId = newId();
   await database.asOperator((tx) =>
@@ -48,7 +48,7 @@ export interface ProjectCredentials {
 export async function createProject(
   database: RampDatabase,
   project: NewProject,
-): Promise<SetupResult<ProjectCredentials>> {
+): Promise<Outcome<ProjectCredentials>> {
   const { organizationId, ...settings } = project;
   const problem = settingsProblem(settings);
   if (problem !== null) return failed(problem);
@@ -102,7 +102,7 @@ export function listProjects(database: RampDatabase): Promise<ProjectSummary[]> 
 }
 
 /** The id of a project that exists. */
-export async function findProject(database: RampDatabase, id: string): Promise<SetupResult<ProjectId>> {
+export async function findProject(database: RampDatabase, id: string): Promise<Outcome<ProjectId>> {
   const found =
     isUuid(id) &&
     (await database.asOperator((tx) => tx.row("SELECT FROM ramp.projects WHERE id = $1", [id])));
@@ -115,7 +115,7 @@ export async function findProject(database: RampDatabase, id: string): Promise<S
 export async function addSecret(
   database: RampDatabase,
   id: ProjectId,
-): Promise<SetupResult<{ secretId: string; clientSecret: string }>> {
+): Promise<Outcome<{ secretId: string; clientSecret: string }>> {
   try {
     return succeeded(await database.asOperator((tx) => insertSecret(tx, id)));
   } catch (error) {
@@ -145,7 +145,7 @@ export async function revokeSecret(
   database: RampDatabase,
   id: ProjectId,
   secretId: string,
-): Promise<SetupResult<{ secretId: string }>> {
+): Promise<Outcome<{ secretId: string }>> {
   const revoked =
     isUuid(secretId) &&
     (await database.asOperator((tx) =>
@@ -176,7 +176,7 @@ export async function revokeKey(
   database: RampDatabase,
   vault: Vault,
   kid: string,
-): Promise<SetupResult<{ readonly kid: string }>> {
+): Promise<Outcome<{ readonly kid: string }>> {
   return database.asOperator(async (tx) => {
     const row = await tx.row<{ retired_at: Date | null }>(
       "UPDATE ramp.signing_keys SET revoked_at = now() WHERE kid = $1 AND revoked_at IS NULL RETURNING retired_at",
@@ -202,7 +202,7 @@ export async function revokeCustomerTokens(
   database: RampDatabase,
   id: ProjectId,
   customer: string,
-): Promise<SetupResult<{ customer: string }>> {
+): Promise<Outcome<{ customer: string }>> {
   return (await revokeTokens(database, id, customer))
     ? succeeded({ customer })
     : failed(`The project has no customer ${customer}.`);

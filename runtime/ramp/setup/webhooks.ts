@@ -5,7 +5,8 @@ import { namesPrivateAddress } from "../../server/outbound-http.js";
 import type { Vault } from "../vault.js";
 import { EVENT_TYPES, recordEventData } from "../webhooks/record-event.js";
 import { webhookPurpose } from "../webhooks/deliver.js";
-import { failed, type SetupResult, succeeded, urlProblem } from "./result.js";
+import { failed, type Outcome, succeeded } from "../../model/outcome.js";
+import { urlProblem } from "../json-schema.js";
 
 export interface WebhookAddress {
   readonly url: string;
@@ -40,7 +41,7 @@ export async function addWebhook(
   vault: Vault,
   projectId: ProjectId,
   address: WebhookAddress,
-): Promise<SetupResult<{ webhookId: string; secret: string }>> {
+): Promise<Outcome<{ webhookId: string; secret: string }>> {
   const problem = addressProblem(address);
   if (problem !== null) return failed(problem);
   const webhookId = newId();
@@ -70,7 +71,7 @@ export async function setWebhook(
   vault: Vault,
   projectId: ProjectId,
   address: WebhookAddress & { readonly webhookId?: string },
-): Promise<SetupResult<{ webhookId: string; secret?: string }>> {
+): Promise<Outcome<{ webhookId: string; secret?: string }>> {
   const problem = addressProblem(address);
   if (problem !== null) return failed(problem);
   const ids = await database.inProject(projectId, enabledIds);
@@ -107,7 +108,7 @@ export async function rotateWebhookSecret(
   vault: Vault,
   projectId: ProjectId,
   { webhookId, overlapHours }: { readonly webhookId: string; readonly overlapHours: number },
-): Promise<SetupResult<{ webhookId: string; secret: string }>> {
+): Promise<Outcome<{ webhookId: string; secret: string }>> {
   const id = webhookId.toLowerCase();
   const secret = newSecret();
   const row = await database.inProject(projectId, (tx) =>
@@ -151,7 +152,7 @@ export async function enableWebhook(
   database: RampDatabase,
   projectId: ProjectId,
   { webhookId, isEnabled }: { readonly webhookId: string; readonly isEnabled: boolean },
-): Promise<SetupResult<{ webhookId: string; enabled: boolean }>> {
+): Promise<Outcome<{ webhookId: string; enabled: boolean }>> {
   const id = webhookId.toLowerCase();
   const row = await database.inProject(projectId, (tx) =>
     tx.row(
@@ -167,7 +168,7 @@ export async function deleteWebhook(
   database: RampDatabase,
   projectId: ProjectId,
   webhookId: string,
-): Promise<SetupResult<{ webhookId: string }>> {
+): Promise<Outcome<{ webhookId: string }>> {
   const id = webhookId.toLowerCase();
   const row = await database.inProject(projectId, async (tx) => {
     const deleted = await tx.row(
@@ -189,7 +190,7 @@ export async function testWebhook(
   database: RampDatabase,
   projectId: ProjectId,
   webhookId: string,
-): Promise<SetupResult<{ webhookId: string }>> {
+): Promise<Outcome<{ webhookId: string }>> {
   const id = webhookId.toLowerCase();
   const found = await database.inProject(projectId, async (tx) => {
     const endpoint = await tx.row("SELECT id FROM ramp.webhook_endpoints WHERE id::text = $1 AND enabled", [
@@ -218,7 +219,7 @@ export async function replayWebhooks(
   database: RampDatabase,
   projectId: ProjectId,
   { event, since, until, status }: ReplayFilter,
-): Promise<SetupResult<{ replayed: number }>> {
+): Promise<Outcome<{ replayed: number }>> {
   if (event !== undefined && !isUuid(event)) return failed(`${event} is not an event id.`);
   const invalid = [since, until].find((time) => time !== undefined && Number.isNaN(Date.parse(time)));
   if (invalid !== undefined) return failed(`${invalid} is not a time such as 2026-01-31T12:00:00Z.`);

@@ -9,7 +9,7 @@ import type {
   Refund,
 } from "../../../runtime/ramp/providers/protocol.js";
 import { connectProvider } from "../../../runtime/ramp/setup/integrations.js";
-import type { SetupResult } from "../../../runtime/ramp/setup/result.js";
+import type { Outcome } from "../../../runtime/model/outcome.js";
 import type { TestProject, World } from "./world.js";
 
 const PAIR = {
@@ -75,7 +75,7 @@ export interface CardProvider {
   keyId: string;
   /** The bodies of the requests with an idempotency key, by key. */
   readonly bodies: Map<string, string[]>;
-  connect(world: World, project: TestProject): Promise<SetupResult<{ readonly providerId: string }>>;
+  connect(world: World, project: TestProject): Promise<Outcome<{ readonly providerId: string }>>;
 }
 
 /** A provider of a test file's own that is no part of the sandbox. */

@@ -11,7 +11,7 @@ import { Vault } from "../../../runtime/ramp/vault.js";
 import { addIdentityProvider, connectProvider } from "../../../runtime/ramp/setup/integrations.js";
 import { addWebhook } from "../../../runtime/ramp/setup/webhooks.js";
 import type { ProjectSettings } from "../../../runtime/ramp/setup/project-settings.js";
-import type { SetupResult } from "../../../runtime/ramp/setup/result.js";
+import type { Outcome } from "../../../runtime/model/outcome.js";
 import {
   createOrganization,
   createProject,
@@ -94,7 +94,7 @@ export async function ownSandbox(): Promise<OwnSandbox> {
   };
 }
 
-export function made<T>(outcome: SetupResult<T>): T {
+export function made<T>(outcome: Outcome<T>): T {
   if (!outcome.ok) throw new Error(outcome.problem);
   return outcome.value;
 }

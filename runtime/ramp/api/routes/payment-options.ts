@@ -66,7 +66,7 @@ export const getQuote = route("project", {
     const path = {
       srcCurrencyCode: pair.src.code,
       destCurrencyCode: pair.dest.code,
-      srcAmount: reading.amount,
+      srcAmount: reading.value,
       countryCode,
       rail: null,
     };

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { jsonResponse, rampError, type RampError, type RampResponse } from "../../ramp-errors.js";
 import { audited } from "../../setup/audit.js";
-import type { SetupResult } from "../../setup/result.js";
+import type { Outcome } from "../../../model/outcome.js";
 import {
   addWebhook,
   deleteWebhook,
@@ -17,7 +17,7 @@ import { type ProjectRequest, route } from "../route.js";
 async function change<T extends object>(
   { ramp, caller, path }: Pick<ProjectRequest, "ramp" | "caller" | "path">,
   action: string,
-  run: () => Promise<SetupResult<T>>,
+  run: () => Promise<Outcome<T>>,
   answer: (value: T) => RampResponse,
   refusal: (problem: string) => RampError = () => rampError("NOT_FOUND"),
 ): Promise<RampResponse | RampError> {

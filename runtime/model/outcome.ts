@@ -1,0 +1,11 @@
+/** What a command or a reader made, or why it could not, as a sentence for its user. Requests have `Result` (errors.ts). */
+export type Outcome<T> =
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+
+export function succeeded<T>(value: T): Outcome<T> {
+  return { ok: true, value };
+}
+
+export function failed(problem: string): { readonly ok: false; readonly problem: string } {
+  return { ok: false, problem };
+}
