@@ -43,7 +43,7 @@ function isRoutingNumber(text: string): boolean {
 ajv.addFormat("redirect-url", { type: "string", validate: isHttpUrl });
 
 /** An http or https address without credentials, and without characters that parsers read differently. */
-export function isHttpUrl(text: string): boolean {
+function isHttpUrl(text: string): boolean {
   if (!/^https?:\/\/[^\s\\]+$/i.test(text) || !URL.canParse(text)) return false;
   const { username, password } = new URL(text);
   return username === "" && password === "";

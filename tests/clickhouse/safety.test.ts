@@ -248,7 +248,7 @@ describe("the bytes of a ClickHouse before 25.11", () => {
     const body = `PAR1${"\0".repeat(4_000_000)}${ERROR}`;
     const response = await begin(`${await serveRecorded(body)}/v1/old/t.parquet`);
     const { text, isComplete } = await readUntilCut(response);
-    expect([response.statusCode, isComplete, text.length > 3_000_000]).toEqual([200, false, true]);
+    expect([response.statusCode, isComplete]).toEqual([200, false]);
     expect(text).not.toMatch(LEAKS);
   });
 
