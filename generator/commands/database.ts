@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { startEmbeddedPostgres } from "@routewright/runtime/server";
 import { clickhouseRelations } from "../verify/clickhouse-relations.js";
 import type { ReadRelations, RunQuery } from "../verify/relations.js";
 import { DATA_DIR } from "./command.js";
@@ -17,6 +16,8 @@ export async function withDatabase<Result>(
 ): Promise<Result | null> {
   if (url !== null) return work(url);
   if (!existsSync(join(DATA_DIR, "postgres"))) return null;
+  // A command that has a URL does not load the server.
+  const { startEmbeddedPostgres } = await import("@routewright/runtime/server");
   const embedded = await startEmbeddedPostgres({ dataDir: DATA_DIR });
   try {
     return await work(embedded.url);

@@ -1,9 +1,10 @@
 /**
  * The thread in which a server that has started compares its relations with the database: thousands of them take a second.
- * Relations and columns only, without the plans of filters; each difference is a warning in the log.
+ * Relations and columns only, without the plans of filters; each difference is a warning that the server logs. It imports
+ * nothing of the server, whose modules it would load once more.
  */
-import { workerData } from "node:worker_threads";
-import { type Environment, createLogger } from "@routewright/runtime/server";
+import { parentPort, workerData } from "node:worker_threads";
+import type { Environment } from "@routewright/runtime/server";
 import { readRevision } from "../diff/revision.js";
 import { plainText } from "../report/report.js";
 import { clickhouseAddress } from "@routewright/runtime/model";
@@ -11,30 +12,36 @@ import { postgresRelations, verifyRelations } from "../verify/relations.js";
 import { queryDatabase, readClickhouse } from "./database.js";
 
 /** What a server serves, and from where. */
-export interface ServedCatalogue extends Pick<Environment, "logLevel" | "defaultTier"> {
+export interface ServedCatalogue extends Pick<Environment, "defaultTier"> {
   readonly generated: string;
   readonly databaseUrl: string;
 }
 
+/** A warning for the log: its fields, and its message. */
+export type Warning = readonly [fields: Readonly<Record<string, unknown>>, message: string];
+
 /** Differences that the log gets at most. */
 const MAX_LOGGED = 50;
 
-await logDifferences(workerData as ServedCatalogue);
+await findDifferences(workerData as ServedCatalogue);
 
-async function logDifferences(served: ServedCatalogue): Promise<void> {
-  const { generated, databaseUrl, logLevel, defaultTier } = served;
-  const log = createLogger(logLevel);
+async function findDifferences(served: ServedCatalogue): Promise<void> {
+  const { generated, databaseUrl, defaultTier } = served;
   const revision = await readRevision(generated, { defaultTier, generated, cwd: process.cwd() });
-  if (!revision.ok) return log.warn({ detail: revision.problem }, "not verified");
+  if (!revision.ok) return warn({ detail: revision.problem }, "not verified");
   const { catalogue } = revision;
   const clickhouse = clickhouseAddress(databaseUrl);
   const found =
     clickhouse === null
       ? await queryDatabase(databaseUrl, (query) => verifyRelations(catalogue, postgresRelations(query)))
       : await readClickhouse(clickhouse, (read) => verifyRelations(catalogue, read));
-  if (!found.ok) return log.warn({ detail: found.problem }, "not verified");
+  if (!found.ok) return warn({ detail: found.problem }, "not verified");
   for (const { check, endpoint, message, hint } of found.value.slice(0, MAX_LOGGED))
-    log.warn({ check, endpoint, detail: plainText(message), hint: plainText(hint) }, "verify");
+    warn({ check, endpoint, detail: plainText(message), hint: plainText(hint) }, "verify");
   const left = found.value.length - MAX_LOGGED;
-  if (left > 0) log.warn({ left }, "verify: there are more, run `routewright verify`");
+  if (left > 0) warn({ left }, "verify: there are more, run `routewright verify`");
+}
+
+function warn(...warning: Warning): void {
+  parentPort?.postMessage(warning);
 }

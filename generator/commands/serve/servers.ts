@@ -17,7 +17,7 @@ import { openRunResults, type RunResults } from "../../watch/poll-run-results.js
 import { startPolling } from "../../watch/poll.js";
 import { workerRenderer } from "../../watch/worker-renderer.js";
 import { type CommandResult, DATA_DIR, EXIT, stopSignal } from "../command.js";
-import type { ServedCatalogue } from "../verify-thread.js";
+import type { ServedCatalogue, Warning } from "../verify-thread.js";
 
 export interface ServeOptions extends Pick<
   Settings,
@@ -191,15 +191,17 @@ const THREAD = new URL(
 );
 
 /**
- * Compares the relations with the database in use, in a thread of its own, which logs each difference. The thread must not
+ * Compares the relations with the database in use, in a thread of its own; each difference is logged. The thread must not
  * start the embedded database: it would outlive a server that stops meanwhile.
  */
 function verifyInThread(generated: string, environment: Environment, databaseUrl: string | null): void {
   if (databaseUrl === null) return;
-  const { logLevel, defaultTier } = environment;
-  const served: ServedCatalogue = { generated, databaseUrl, logLevel, defaultTier };
-  const failed = (error: Error): void => createLogger(logLevel).warn({ err: error }, "not verified");
-  new Worker(THREAD, { workerData: served }).once("error", failed).unref();
+  const served: ServedCatalogue = { generated, databaseUrl, defaultTier: environment.defaultTier };
+  const log = createLogger(environment.logLevel);
+  new Worker(THREAD, { workerData: served })
+    .on("message", ([fields, message]: Warning) => log.warn(fields, message))
+    .once("error", (error) => log.warn({ err: error }, "not verified"))
+    .unref();
 }
 
 /**
