@@ -180,7 +180,8 @@ export class ClickhouseConnection {
     const id = randomUUID();
     const abort = new AbortController();
     const cancel = (reason: Error): void => {
-      abort.abort(reason);
+      // Between the last bytes of a response and its end nobody handles the error of an abort: it would end the process.
+      setImmediate(() => abort.abort(reason));
       this.#kill(host, id);
     };
     const clock = new QueryClock(limits, cancel, () => this.#running.delete(clock));
