@@ -4,6 +4,7 @@ import {
   type IsStillNeeded,
   type QueryContext,
   QueryTimeout,
+  type Rows,
   type RowStream,
   type Warehouse,
 } from "../warehouse/warehouse.js";
@@ -124,13 +125,21 @@ export class ResultService {
   async #run(query: ResolvedQuery, context: QueryContext): Promise<RunResult> {
     const rows = await this.#warehouse.rows(query, context);
     if (rows === "overloaded") return rows;
-    const { columns, next } = rows;
-    const { keyset } = query.selection;
-    const nextCursor = next && keyset ? this.#cursors.write(keyset, next) : null;
-    const frame = frameOf(query, columns, nextCursor);
+    const nextCursor = await this.#nextCursor(rows, query);
+    const frame = frameOf(query, rows.columns, nextCursor);
     if (rows.kind === "stream") return { kind: "stream", frame, stream: rows, nextCursor };
     const { returned, milliseconds, hasMore } = rows;
     return new BufferedResult(framed(frame, rows), returned, milliseconds, hasMore, null, nextCursor);
+  }
+
+  /** Ends a stream whose sort key fits into no cursor: its connection would stay in use. */
+  async #nextCursor(rows: Rows, { selection: { keyset } }: ResolvedQuery): Promise<string | null> {
+    try {
+      return rows.next && keyset ? this.#cursors.write(keyset, rows.next) : null;
+    } catch (error) {
+      if (rows.kind === "stream") await rows.chunks.return();
+      throw error;
+    }
   }
 }
 
