@@ -59,6 +59,10 @@ const undeclared = Object.fromEntries(Object.keys(columns).map((name) => [name, 
 const models = [
   { name: "typed", schema, tags: tags("typed"), columns, api },
   { name: "typed_undeclared", schema, tags: tags("undeclared"), columns: undeclared, api },
+  {
+    ...{ name: "typed_tokyo", schema, tags: tags("tokyo"), columns, api: { ...api, parameters: [] } },
+    routewright: { timezone: "Asia/Tokyo", filters: ["local"] },
+  },
 ];
 const manifest = manifestOf(models) as { nodes: Record<string, { alias: string }> };
 for (const node of Object.values(manifest.nodes)) node.alias = "typed";
@@ -155,6 +159,23 @@ describe("a filter compares in the type of its column", () => {
           expect.arrayContaining([Number(row[0])]),
         ]);
       }
+  });
+
+  it("takes a time that lies beyond PostgreSQL's range in the column's zone", async () => {
+    const found = async (operator: string, day: string): Promise<unknown> => {
+      const time = encodeURIComponent(`${day}T23:59:59Z`);
+      const { status, text } = await sendRequest(url, `/v1/shop/tokyo?local[${operator}]=${time}`, {
+        key: KEYS.tier3,
+      });
+      return status === 200 ? (JSON.parse(text) as { n: number }[]).map(({ n }) => n) : text;
+    };
+    for (const day of ["+294276-12-31", "+294276-12-29"])
+      for (const operator of ["eq", "in", "ne", "gt", "gte", "lt", "lte"])
+        expect([day, operator, await found(operator, day)]).toEqual([
+          day,
+          operator,
+          /ne|lt/.test(operator) ? [1, 2] : [],
+        ]);
   });
 
   it("takes the digits of a JSON number as they are sent", async () => {

@@ -78,10 +78,11 @@ function isNull(value: Sql<Selection>, column: ResultColumn, isWanted: boolean):
 const boundOf =
   (operator: Comparison, position: number, type: PostgresFilterType | null) =>
   ({ conditions }: Selection): BindValue => {
-    const text = String(conditions[position]?.value);
+    const { value, timezone } = conditions[position] ?? {};
+    const text = String(value);
     if (type === null) return text;
     if (type === INTEGER && operator !== "ne") return integerBound(text, operator);
-    return type.parse(text) ?? type.beyond?.(text) ?? null;
+    return parsed(text, type, timezone) ?? type.beyond?.(text) ?? null;
   };
 
 /** Null where no row can match. */
@@ -109,10 +110,17 @@ function columnOf({ column, timezone }: Condition, columns: ResultColumns): Resu
 const valueOf =
   (position: number, type: PostgresFilterType | null) =>
   ({ conditions }: Selection): BindValue => {
-    const value = conditions[position]?.value ?? "";
-    const read = (text: string): string | null => (type === null ? text : (type.parse(text) ?? null));
+    const { value = "", timezone } = conditions[position] ?? {};
+    const read = (text: string): string | null => (type === null ? text : parsed(text, type, timezone));
     return typeof value === "string" ? read(value) : value.map(read);
   };
+
+/** In a zone of the column's own the last days may lie beyond PostgreSQL's range: responses show them as null. */
+function parsed(text: string, type: PostgresFilterType, timezone: string | undefined): string | null {
+  const value = type.parse(text) ?? null;
+  return timezone !== undefined && value?.startsWith("294276-12-3") ? null : value;
+}
+
 const TEXT_TYPES: ReadonlySet<string> = new Set(["text", "varchar", "bpchar", "citext"]);
 
 /** PostgreSQL folds both sides: its case rules differ from JavaScript's (`Straße`, `ΣΑΣ`). */
