@@ -18,7 +18,7 @@ export interface ServedCatalogue extends Pick<Environment, "defaultTier"> {
 }
 
 /** A warning for the log: its fields, and its message. */
-export type Warning = readonly [fields: Readonly<Record<string, unknown>>, message: string];
+export type LoggedWarning = readonly [fields: Readonly<Record<string, unknown>>, message: string];
 
 /** Differences that the log gets at most. */
 const MAX_LOGGED = 50;
@@ -42,6 +42,6 @@ async function findDifferences(served: ServedCatalogue): Promise<void> {
   if (left > 0) warn({ left }, "verify: there are more, run `routewright verify`");
 }
 
-function warn(...warning: Warning): void {
+function warn(...warning: LoggedWarning): void {
   parentPort?.postMessage(warning);
 }

@@ -49,6 +49,20 @@ const schema = await ownTables({
   ],
 });
 
+/** The numbers next to zero. */
+const TINY = byEngine({
+  postgres: { id: "integer", double: "double precision", single: "real" },
+  clickhouse: { id: "Int32", double: "Float64", single: "Float32" },
+});
+const tiny = await ownTables({
+  postgres:
+    "CREATE TABLE @.tiny AS SELECT i AS id, i * 5e-324::float8 AS double, (i * 1e-45::real)::real AS single FROM generate_series(-1, 1) i",
+  clickhouse: [
+    "CREATE TABLE @.tiny (id Int32, double Float64, single Float32) ORDER BY id",
+    "INSERT INTO @.tiny VALUES (-1, -5e-324, -1.4e-45), (0, 0, 0), (1, 5e-324, 1.4e-45)",
+  ],
+});
+
 const NAMES = Object.keys(COLUMNS).filter((name) => name !== "id");
 const BY_ID = [{ column: "id", direction: "ASC" }];
 const PAGINATION = { enabled: true, default_limit: 2, max_limit: 10 };
@@ -58,17 +72,25 @@ const APIS = {
   pages: { methods: ["GET", "POST"], allow_unfiltered: true, sort: BY_ID, pagination: PAGINATION },
   legacy: undefined,
 };
-const manifest = manifestOf(
-  Object.entries(APIS).map(([name, api]) => ({
+const manifest = manifestOf([
+  {
+    name: "tiny",
+    schema: tiny,
+    tags: ["production", "shop", "api:tiny"],
+    columns: TINY,
+    api: APIS.typed,
+    routewright: { filters: ["double", "single"] },
+  },
+  ...Object.entries(APIS).map(([name, api]) => ({
     name,
     schema,
     tags: ["production", "shop", `api:${name}`],
     columns: COLUMNS,
     ...(api && { api }),
+    alias: "typed",
     routewright: { filters: NAMES, fields: true },
   })),
-) as { nodes: Record<string, { alias: string }> };
-for (const node of Object.values(manifest.nodes)) node.alias = "typed";
+]);
 const url = await serveManifest(manifest);
 const key = KEYS.tier3;
 
@@ -81,6 +103,27 @@ const ids = async (text: string): Promise<unknown> => {
   const reply = await get(text);
   return reply.status === 200 ? idsOf(reply.text) : reply.text;
 };
+
+describe.each([
+  ["double", "1e-400"],
+  ["single", "7e-46"],
+])("a %s nearer to zero than any other", (name, value) => {
+  it.each([
+    [`gt`, value, [1]],
+    [`gte`, value, [1]],
+    [`lt`, value, [-1, 0]],
+    [`lte`, value, [-1, 0]],
+    [`ne`, value, [-1, 0, 1]],
+    [`eq`, value, []],
+    [`gt`, `-${value}`, [0, 1]],
+    [`gte`, `-${value}`, [0, 1]],
+    [`lt`, `-${value}`, [-1]],
+    [`lte`, `-${value}`, [-1]],
+  ])("%s %s", async (operator, text, expected) => {
+    const reply = await get(`${name}[${operator}]=${text}`, "tiny");
+    expect([reply.status, idsOf(reply.text)]).toEqual([200, expected]);
+  });
+});
 
 describe("a column filter", () => {
   it.each([

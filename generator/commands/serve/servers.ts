@@ -17,7 +17,7 @@ import { openRunResults, type RunResults } from "../../watch/poll-run-results.js
 import { startPolling } from "../../watch/poll.js";
 import { workerRenderer } from "../../watch/worker-renderer.js";
 import { type CommandResult, DATA_DIR, EXIT, stopSignal } from "../command.js";
-import type { ServedCatalogue, Warning } from "../verify-thread.js";
+import type { ServedCatalogue, LoggedWarning } from "../verify-thread.js";
 
 export interface ServeOptions extends Pick<
   Settings,
@@ -199,7 +199,7 @@ function verifyInThread(generated: string, environment: Environment, databaseUrl
   const served: ServedCatalogue = { generated, databaseUrl, defaultTier: environment.defaultTier };
   const log = createLogger(environment.logLevel);
   new Worker(THREAD, { workerData: served })
-    .on("message", ([fields, message]: Warning) => log.warn(fields, message))
+    .on("message", ([fields, message]: LoggedWarning) => log.warn(fields, message))
     .once("error", (error) => log.warn({ err: error }, "not verified"))
     .unref();
 }

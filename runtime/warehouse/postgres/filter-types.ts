@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { isDayOf } from "../../model/calendar-date.js";
+import type { Comparison } from "../../model/endpoint.js";
 import { httpError, type HttpError } from "../../model/errors.js";
 import { type Condition, isTyped } from "../../model/query.js";
 import type { ResultColumns } from "../warehouse.js";
@@ -16,7 +17,7 @@ export interface PostgresFilterType {
    */
   readonly parse: (text: string) => string | null | undefined;
   /** What a value outside the range is compared as. */
-  readonly beyond?: (text: string) => string;
+  readonly beyond?: (text: string, operator: Comparison) => string;
 }
 
 export const INTEGER: PostgresFilterType = { cast: "bigint", error: "valueNotInteger", parse: parseInteger };
@@ -80,10 +81,14 @@ function infinity(text: string): string {
   return text.startsWith("-") ? "-Infinity" : "Infinity";
 }
 
-/** A number too close to zero compares as the smallest of its type. */
+/** A number too close to zero lies between zero and the smallest of its type, and equals neither. */
 function beyondNumbers(smallest: string) {
-  return (text: string): string =>
-    Math.abs(Number(text)) > 1 ? infinity(text) : text.startsWith("-") ? `-${smallest}` : smallest;
+  return (text: string, operator: Comparison): string => {
+    if (Math.abs(Number(text)) > 1 || operator === "ne") return infinity(text);
+    const isNegative = text.startsWith("-");
+    const isAbove = operator === "gt" || operator === "lte";
+    return isAbove !== isNegative ? "0" : isNegative ? `-${smallest}` : smallest;
+  };
 }
 
 export const MAX_BIGINT = 2n ** 63n - 1n;

@@ -82,7 +82,7 @@ const boundOf =
     const text = String(value);
     if (type === null) return text;
     if (type === INTEGER && operator !== "ne") return integerBound(text, operator);
-    return parsed(text, type, timezone) ?? type.beyond?.(text) ?? null;
+    return parsed(text, type, timezone) ?? type.beyond?.(text, operator) ?? null;
   };
 
 /** Null where no row can match. */
