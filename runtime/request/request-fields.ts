@@ -132,8 +132,8 @@ function split(text: string): string[] {
 }
 
 /**
- * A `Link` to the next page, as a GET with the same parameters, by cursor where there is one. A list in a body whose values contain commas cannot be
- * written in an address: no link.
+ * A `Link` to the next page, as a GET with the same parameters, by cursor where there is one. A list in a body whose values
+ * contain commas cannot be written in an address: no link.
  */
 export function nextPageLink(
   request: IncomingMessage & { readonly originalUrl?: string },
