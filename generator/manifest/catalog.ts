@@ -4,7 +4,7 @@ import { type Model } from "./model.js";
 import { firstOfEachName, type ModelColumn, NO_GUARANTEES } from "./columns.js";
 import { fail, type Failure, readSource } from "./source.js";
 
-/** Columns of the real relations by `unique_id`, as `dbt docs generate` found them in the warehouse. */
+/** Columns of the real relations by `unique_id`, as dbt found them in the warehouse. */
 export type WarehouseColumns = ReadonlyMap<string, readonly ModelColumn[]>;
 
 type CatalogReading = { readonly ok: true; readonly columns: WarehouseColumns } | Failure;
@@ -41,7 +41,7 @@ export function parseCatalog(text: string, location: string): CatalogReading {
   const schema = textOr(objectOr(metadata)["dbt_schema_version"], "");
   if (!/\/catalog\//.test(schema) || !isObject(nodes)) {
     return fail(
-      `${location} is not a dbt catalog. Give the catalog.json that \`dbt docs generate\` writes to target/.`,
+      `${location} is not a dbt catalog. Give the catalog.json that \`dbt docs generate\`, or \`dbt compile --write-catalog\` of dbt 2, writes to target/.`,
     );
   }
   const columns = Object.entries(nodes).map(([id, node]) => [id, columnsOf(objectOr(node))] as const);

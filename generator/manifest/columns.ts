@@ -1,5 +1,5 @@
 import { type JsonObject, objectOr, objectsOf, textOr, textsOf } from "./json.js";
-import { isPrivate, routewrightOf } from "./node-meta.js";
+import { columnEntries, isPrivate, routewrightOf } from "./node-meta.js";
 
 /** A column that `schema.yml` declares or `catalog.json` lists. */
 export interface ModelColumn {
@@ -48,8 +48,7 @@ export function columnsOf(
 ): readonly ModelColumn[] {
   const isEnforced = enforcesConstraints(node);
   const ofModel = isEnforced ? objectsOf(node["constraints"]) : NO_CONSTRAINTS;
-  const columns = Object.entries(objectOr(node["columns"])).map(([key, value]): ModelColumn => {
-    const column = objectOr(value);
+  const columns = columnEntries(node).map(([key, column]): ModelColumn => {
     const name = textOr(column["name"], "") || key;
     const tests = testsOf(name);
     const own = isEnforced ? objectsOf(column["constraints"]) : NO_CONSTRAINTS;

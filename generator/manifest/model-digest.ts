@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { type ColumnTests, isContracted } from "./columns.js";
-import { isObject, type JsonObject, objectOr, objectsOf, textOr, textsOf } from "./json.js";
+import { isObject, type JsonObject, objectOr, objectsOf, textOr } from "./json.js";
+import { columnEntries, metaOf, tagsOf } from "./node-meta.js";
 import { byText } from "./strings.js";
 
 /**
@@ -12,8 +13,7 @@ export function digestOf(
   deprecationDate: string | null,
   testsOf: (column: string) => ColumnTests | undefined,
 ): string {
-  const columns = Object.entries(objectOr(node["columns"])).map(([key, value]) => {
-    const { data_type, constraints, ...column } = objectOr(value);
+  const columns = columnEntries(node).map(([key, { data_type, constraints, ...column }]) => {
     return [key, data_type, declaredBy(column), constraintsOf(constraints), testsOf(key)];
   });
   const { name, alias, schema, constraints } = node;
@@ -33,13 +33,8 @@ export function digestOf(
 
 /** Description, tags and `meta` of a node or a column, wherever dbt writes them. */
 function declaredBy(json: JsonObject): JsonObject {
-  const config = objectOr(json["config"]);
-  const tags = textsOf(json["tags"]);
-  return {
-    description: json["description"],
-    tags: tags.length > 0 ? tags : textsOf(config["tags"]),
-    meta: { ...objectOr(json["meta"]), ...objectOr(config["meta"]) },
-  };
+  const { description, classifiers } = json;
+  return { description, classifiers, tags: tagsOf(json), meta: metaOf(json) };
 }
 
 function constraintsOf(constraints: unknown): readonly JsonObject[] {

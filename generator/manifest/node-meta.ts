@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { type JsonObject, objectOr, textOr, textsOf } from "./json.js";
 
 /** `meta.api` as written, and its path in the node. */
@@ -33,13 +34,14 @@ export const PRIVATE_KEYS = [
 ] as const;
 export const PRIVATE_TAG = "pii";
 
-/** Whether a model or a column is marked as private: by the tag, or by a key of its `meta` whose value does not deny it. */
+/** Whether a model or a column is marked as private: by the tag, by dbt's `classifiers`, or by a key of its `meta` whose value does not deny it. */
 export function isPrivate(node: JsonObject): boolean {
   const config = objectOr(node["config"]);
   const tags = [...textsOf(node["tags"]), ...textsOf(config["tags"])];
   const metas = [objectOr(config["meta"]), objectOr(node["meta"])];
   return (
     tags.some((tag) => tag.toLowerCase() === PRIVATE_TAG) ||
+    !isNegative(node["classifiers"] ?? null) ||
     metas.some((meta) => privateMarks(meta, PRIVATE_KEYS).some(([, mark]) => !isNegative(mark)))
   );
 }
@@ -53,11 +55,43 @@ export function privateMarks(
   return Object.entries(meta).filter(([key]) => known.includes(key.toLowerCase()));
 }
 
+/** A node's columns as its project declares them, by key: dbt 2 copies the node's `meta` and `tags` into those without their own. */
+export function columnEntries(node: JsonObject): readonly (readonly [key: string, column: JsonObject])[] {
+  const [meta, tags] = [metaOf(node), tagsOf(node)];
+  return Object.entries(objectOr(node["columns"])).map(([key, value]) => {
+    const column = objectOr(value);
+    const own = {
+      ...(isSame(metaOf(column), meta) && { meta: {} }),
+      ...(isSame(tagsOf(column), tags) && { tags: [] }),
+    };
+    return [key, { ...column, ...own, config: { ...objectOr(column["config"]), ...own } }];
+  });
+}
+
+/** `meta` and `config.meta`, merged; the latter wins. */
+export function metaOf(node: JsonObject): JsonObject {
+  return { ...objectOr(node["meta"]), ...objectOr(objectOr(node["config"])["meta"]) };
+}
+
+/** `tags`, else `config.tags`. */
+export function tagsOf(node: JsonObject): readonly string[] {
+  const tags = textsOf(node["tags"]);
+  return tags.length > 0 ? tags : textsOf(objectOr(node["config"])["tags"]);
+}
+
+/** False if the nesting overflows the stack, as in a hostile manifest. */
+function isSame(a: unknown, b: unknown): boolean {
+  try {
+    return isDeepStrictEqual(a, b);
+  } catch {
+    return false;
+  }
+}
+
 /** Names of a node's declared private columns: all of them if the node itself is private. */
 export function privateColumnsOf(node: JsonObject): readonly string[] {
   const isNodePrivate = isPrivate(node);
-  return Object.entries(objectOr(node["columns"])).flatMap(([key, value]) => {
-    const column = objectOr(value);
+  return columnEntries(node).flatMap(([key, column]) => {
     return isNodePrivate || isPrivate(column) ? [textOr(column["name"], "") || key] : [];
   });
 }
@@ -66,7 +100,7 @@ const NEGATIVE: ReadonlySet<string> = new Set(["", "0", "false", "no", "none", "
 
 /** Whether the value of a privacy key denies it: `pii: false`, `privacy_tier: public`. */
 function isNegative(mark: unknown): boolean {
-  if (Array.isArray(mark)) return mark.length === 0;
+  if (Array.isArray(mark)) return mark.every(isNegative);
   if (typeof mark === "string") return NEGATIVE.has(mark.trim().toLowerCase());
   return mark === null || mark === false || mark === 0;
 }

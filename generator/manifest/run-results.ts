@@ -10,6 +10,8 @@ export interface NodeBuild {
   readonly completedAt: number;
   /** Its SQL failed. The relation may have been replaced before: a post-hook, a grant or an index can fail. */
   readonly failed?: true;
+  /** dbt found nothing to change: the relation is as it was, and its rows are fresh. */
+  readonly reused?: true;
   /** Rows written: all of a table, the new ones of an incremental model; null where dbt does not report them. */
   readonly rows: number | null;
 }
@@ -63,17 +65,18 @@ const BUILDS_NOTHING: ReadonlySet<string | null> = new Set([
   "run-operation",
 ]);
 
-/** Statuses of a built node. After `partial success` the batches before the failed one remain. */
-const BUILT: ReadonlySet<unknown> = new Set(["success", "partial success"]);
+/** Statuses that leave a relation as it was. Any other counts as a build, so that an unknown one costs a cached result only. */
+const UNCHANGED: ReadonlySet<unknown> = new Set(["skipped", "no-op", "noop"]);
 
 /** Statuses of a failed node. Without an `execute` phase dbt did not run its SQL, so the relation is unchanged. */
-const FAILED: ReadonlySet<unknown> = new Set(["error", "runtime error"]);
+const FAILED: ReadonlySet<unknown> = new Set(["error", "runtime error", "canceled", "cancelled"]);
 
 function buildOf(result: JsonObject, generatedAt: number): readonly NodeBuild[] {
   const { unique_id, status, adapter_response } = result;
   const node = textOr(unique_id, "");
-  const failed = FAILED.has(status) && executionOf(result) !== undefined;
-  if (node === "" || node.startsWith("test.") || !(failed || BUILT.has(status))) return [];
+  const failed = FAILED.has(status);
+  if (!/^(?!test\.|unit_test\.)./.test(node) || UNCHANGED.has(status)) return [];
+  if (failed && executionOf(result) === undefined) return [];
   const { rows_affected: rows } = objectOr(adapter_response);
   return [
     {
@@ -81,8 +84,14 @@ function buildOf(result: JsonObject, generatedAt: number): readonly NodeBuild[] 
       completedAt: completedAt(result, generatedAt),
       rows: isCount(rows) ? rows : null,
       ...(failed && { failed }),
+      ...(isUntouched(result) && { reused: true }),
     },
   ];
+}
+
+/** dbt 2 reports a clone, which replaces the relation, as `reused` too: its message says so. */
+function isUntouched({ status, message }: JsonObject): boolean {
+  return status === "reused" && typeof message === "string" && !/clon(e|ing)/i.test(message);
 }
 
 /** `skipped` is not a result: the previous one remains the last. */

@@ -87,7 +87,7 @@ function fileErrorText({ code, message }: NodeJS.ErrnoException, file: string): 
 function writerOf(file: string): string {
   switch (basename(file)) {
     case "catalog.json":
-      return "`dbt docs generate`";
+      return "`dbt docs generate`, or `dbt compile --write-catalog` of dbt 2,";
     case "run_results.json":
       return "`dbt build`";
     default:

@@ -83,10 +83,18 @@ function read(file: string, source: string): StoredResults {
 
 function buildOf(json: unknown): readonly NodeBuild[] {
   if (!isObject(json)) return [];
-  const { node, completedAt, failed, rows = null } = json;
+  const { node, completedAt, failed, freshAt, rows = null } = json;
   if (typeof node !== "string" || typeof completedAt !== "number") return [];
   if (rows !== null && typeof rows !== "number") return [];
-  return [{ node, completedAt, rows, ...(failed === true && { failed }) }];
+  return [
+    {
+      node,
+      completedAt,
+      rows,
+      ...(failed === true && { failed }),
+      ...(typeof freshAt === "number" && { freshAt }),
+    },
+  ];
 }
 
 function testOf(json: unknown): readonly TestRun[] {

@@ -55,6 +55,10 @@ export interface NodeBuild {
   readonly completedAt: number;
   /** It failed: the relation may have the earlier rows or new ones. */
   readonly failed?: true;
+  /** dbt found nothing to change: the relation has the rows of the build before. */
+  readonly reused?: true;
+  /** When dbt last found the rows fresh without building them, in milliseconds since 1970. */
+  readonly freshAt?: number;
   /** Rows written; null or absent where dbt does not report them. */
   readonly rows?: number | null;
 }
@@ -84,8 +88,12 @@ export class BuildRecords {
   /** Records results; one that is not newer than the known one is ignored. */
   record(builds: readonly NodeBuild[], tests: readonly TestRun[] = []): void {
     for (const build of builds) {
-      if (build.completedAt <= (this.#builds.get(build.node)?.completedAt ?? -Infinity)) continue;
-      this.#builds.set(build.node, build);
+      const known = this.#builds.get(build.node);
+      if (build.completedAt <= Math.max(known?.completedAt ?? -Infinity, known?.freshAt ?? -Infinity))
+        continue;
+      // Without a build to continue, the node's version starts here.
+      const isFresh = build.reused && known !== undefined && !known.failed;
+      this.#builds.set(build.node, isFresh ? { ...known, freshAt: build.completedAt } : build);
       this.#changes++;
       this.#changedAt = Date.now();
     }
@@ -127,13 +135,15 @@ export class BuildRecords {
     return build === undefined || build.failed ? null : build.completedAt;
   }
 
-  /** When the rows of an endpoint were last built, RFC 3339 in UTC; null if a build is unknown. */
+  /** When the rows of an endpoint were last built or found fresh, RFC 3339 in UTC; null if a build is unknown. */
   dataAsOf(upstreamNodes: readonly string[] | null): string | null {
-    const times = (upstreamNodes ?? []).map((node) => this.completedAt(node));
-    const known = times.filter((time) => time !== null);
-    return known.length === 0 || known.length < times.length
+    const builds = (upstreamNodes ?? []).map((node) => this.#builds.get(node));
+    const times = builds.flatMap((build) =>
+      build === undefined || build.failed ? [] : [build.freshAt ?? build.completedAt],
+    );
+    return times.length === 0 || times.length < builds.length
       ? null
-      : new Date(Math.max(...known)).toISOString();
+      : new Date(Math.max(...times)).toISOString();
   }
 
   /** When a build was last recorded, in milliseconds since 1970. */

@@ -124,7 +124,7 @@ describe("a catalog", () => {
     expect(parseCatalog(text, "target/x.json")).toEqual({
       ok: false,
       problem:
-        "target/x.json is not a dbt catalog. Give the catalog.json that `dbt docs generate` writes to target/.",
+        "target/x.json is not a dbt catalog. Give the catalog.json that `dbt docs generate`, or `dbt compile --write-catalog` of dbt 2, writes to target/.",
     });
   });
 });

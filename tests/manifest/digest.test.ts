@@ -103,6 +103,23 @@ describe("the digest of what a project declares", () => {
     expect(generated(version, nodes)).toEqual(files);
   });
 
+  it("is the same from dbt 2, which copies meta and tags into columns without their own and leaves empty keys out", () => {
+    const facts = {
+      meta: { ...meta, pii: true, routewright: { synonyms: ["turnover"] } },
+      tags: [...TAGS, "a"],
+    };
+    const plain = { name: "day", description: "Day.", data_type: "date", constraints: [] };
+    const before = { ...in111, ...facts, config: { ...in111.config, ...facts }, columns: { day: plain } };
+    const config = { ...before.config, on_configuration_change: undefined, schema: null };
+    const absent = { deprecation_date: undefined, doc_blocks: undefined };
+    const inherited = { ...plain, ...facts, config: facts, classifiers: [] };
+    const in20 = { ...before, ...absent, config, classifiers: [], columns: { day: inherited } };
+    expect(generated(12, nodesOf(in20))).toEqual(generated(12, nodesOf(before)));
+    expect(digest({ ...in20, columns: { day: { ...inherited, classifiers: ["pii"] } } })).not.toBe(
+      digest(in20),
+    );
+  });
+
   it.each([
     ["description", { description: "Other." }],
     ["meta", { meta: {}, config: { ...in111.config, meta: {} } }],

@@ -80,7 +80,7 @@ describe("a manifest file", () => {
 
   it.each([
     ["none.json", "`dbt parse` or `dbt build`"],
-    ["catalog.json", "`dbt docs generate`"],
+    ["catalog.json", "`dbt docs generate`, or `dbt compile --write-catalog` of dbt 2,"],
     ["run_results.json", "`dbt build`"],
   ])("that is not there is refused with what writes it: %s", async (name, command) => {
     expect(await problemOf(join(folder, name))).toBe(

@@ -85,7 +85,7 @@ describe("dbt's run_results.json", () => {
       test("d", "error", null),
     ];
     const text = runResults(
-      [...results, test("e", "skipped", null), result("model.shop.a", { status: "pass" })],
+      [...results, test("e", "skipped", null), result("unit_test.shop.a.b", { status: "pass" })],
       {
         which: "test",
       },
@@ -106,18 +106,27 @@ describe("dbt's run_results.json", () => {
     expect(built({ adapter_response: { rows_affected } })).toEqual([{ ...DONE, rows: null }]);
   });
 
-  it.each(["success", "partial success"])("counts a node whose status is %j", (status) => {
-    expect(built({ status })).toEqual([DONE]);
-  });
-
-  it.each(["skipped", "fail", "pass", "warn", "no-op", "reused", "Success", 1, null])(
-    "does not count a node whose status is %j",
+  it.each(["success", "partial success", "warn", "pass", "unheard-of", 1, null])(
+    "counts a node whose status is %j: it is not known to leave the relation as it was",
     (status) => {
-      expect(built({ status })).toEqual([]);
+      expect(built({ status })).toEqual([DONE]);
     },
   );
 
-  it.each(["error", "runtime error"])(
+  it.each(["skipped", "no-op"])("does not count a node whose status is %j", (status) => {
+    expect(built({ status })).toEqual([]);
+  });
+
+  it.each([
+    ["No new changes on any upstreams", { ...DONE, reused: true }],
+    ["Cloned from cached relation", DONE],
+    ["Cloned from cached relation within freshness tolerance", DONE],
+    [null, DONE],
+  ])("reads `reused` with the message %j", (message, build) => {
+    expect(built({ status: "reused", message })).toEqual([build]);
+  });
+
+  it.each(["error", "runtime error", "canceled"])(
     "counts a node whose status is %j as failed once its SQL has run: a hook may fail behind the swap",
     (status) => {
       expect(built({ status })).toEqual([{ ...DONE, failed: true }]);

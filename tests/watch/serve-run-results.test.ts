@@ -13,15 +13,13 @@ const schema = await ownSchema(
 const model = { name: "one", schema, tags: ["production", "flows", "api:one"], columns: { n: "int" } };
 const manifest = manifestOf([{ ...model, materialized: "table" }]);
 
-const runResults = (completed_at: string): string =>
+const runResults = (completed_at: string, result: object = { status: "success" }): string =>
   JSON.stringify({
     metadata: {
       dbt_schema_version: "https://schemas.getdbt.com/dbt/run-results/v6.json",
       generated_at: "2026-05-21T04:00:00.000000Z",
     },
-    results: [
-      { unique_id: "model.test.one", status: "success", timing: [{ name: "execute", completed_at }] },
-    ],
+    results: [{ unique_id: "model.test.one", ...result, timing: [{ name: "execute", completed_at }] }],
     args: { which: "build" },
   });
 
@@ -51,6 +49,33 @@ it("the first answer has the version of the last build, and a later one that of 
   expect(await asOf(command)).toBe("2026-05-21T03:00:01.000Z");
   put(file, runResults("2026-05-21T03:00:12.000000Z"));
   await expect.poll(() => asOf(command)).toBe("2026-05-21T03:00:12.000Z");
+  expect((await command.stop()).code).toBe(0);
+});
+
+it("a model that dbt 2 built with warnings or cloned has a new version, a reused one keeps it and is fresh", async () => {
+  const folder = ownFolder();
+  const file = join(folder, "run_results.json");
+  const hoursAgo = (hours: number): string => new Date(Date.now() - hours * 3_600_000).toISOString();
+  put(file, runResults(hoursAgo(40)));
+  const command = await served(folder, { DBT_RUN_RESULTS_PATH: "run_results.json", METRICS_PUBLIC: "true" });
+  const tagOf = async (): Promise<string | null> =>
+    (await fetch(`${command.url}/v1/flows/one`)).headers.get("etag");
+  const ageInHours = async (): Promise<number> => {
+    const text = await (await fetch(`${command.url}/metrics`)).text();
+    return Math.round(Number(/^routewright_data_age_seconds\{.*\} (.*)$/m.exec(text)?.[1]) / 3600);
+  };
+  const first = await tagOf();
+  expect(await ageInHours()).toBe(40);
+  put(file, runResults(hoursAgo(30), { status: "reused", message: "No new changes on any upstreams" }));
+  await expect.poll(ageInHours).toBe(30);
+  const ifNoneMatch = { headers: { "If-None-Match": first ?? "" } };
+  expect((await fetch(`${command.url}/v1/flows/one`, ifNoneMatch)).status).toBe(304);
+  put(file, runResults(hoursAgo(20), { status: "reused", message: "Cloned from cached relation" }));
+  await expect.poll(ageInHours).toBe(20);
+  const cloned = await tagOf();
+  put(file, runResults(hoursAgo(10), { status: "warn", message: "Warn" }));
+  await expect.poll(ageInHours).toBe(10);
+  expect(new Set([first, cloned, await tagOf()]).size).toBe(3);
   expect((await command.stop()).code).toBe(0);
 });
 
