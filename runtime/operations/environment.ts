@@ -21,8 +21,6 @@ export interface Environment extends GenerationEnvironment {
   readonly databaseUrl: string | null;
   /** The ClickHouse that the data API reads; null: it reads PostgreSQL. */
   readonly clickhouseUrl: string | null;
-  /** Replicas of `databaseUrl`. */
-  readonly replicaUrls: readonly string[];
   /** Redis in which all processes count rate limits; null: each process counts its own. */
   readonly redisUrl: string | null;
   /** Whether breaking and exposing changes are held back at refresh (runtime/README.md, Refresh). */
@@ -109,7 +107,6 @@ export function readEnvironment(source: Readonly<Record<string, string | undefin
   const environment: Environment = {
     ...generationOf(variables),
     ...databaseUrls(variables),
-    replicaUrls: replicaUrls(variables),
     redisUrl: variables.parsed("REDIS_URL", null, "a redis:// or rediss:// address", redisAddress),
     refreshGuard: variables.oneOf("REFRESH_GUARD", "false", ["true", "false"]) === "true",
     runResults: runResultsOf(variables),
@@ -210,14 +207,6 @@ function maxRowsRead(variables: Variables): Readonly<PerTier<number>> {
 
 const ROWS_READ_EXPECTED =
   "a number of rows from 0 to 2147483647, or such numbers by tier, as in tier0=1000000,tier3=0";
-
-/** The embedded database has no replicas. */
-function replicaUrls(variables: Variables): readonly string[] {
-  const urls = variables.parsedList("DATABASE_REPLICA_URLS", "a postgres:// address", postgresAddress);
-  if (urls.length > 0 && postgresAddress(variables.text("DATABASE_URL") ?? "") === null)
-    variables.problems.push("DATABASE_REPLICA_URLS needs DATABASE_URL, the primary of these replicas.");
-  return urls;
-}
 
 function clickhouseUrl(text: string): string | null {
   return clickhouseAddress(text) === null ? null : text;

@@ -183,7 +183,7 @@ function describeRelease(served: () => ServedRelease, registers: Registry[]): vo
     });
   new Gauge({
     name: "routewright_degraded",
-    help: "1 while rate limits are counted per process as Redis is unreachable, or a replica is out of service.",
+    help: "1 while rate limits are counted per process as Redis is unreachable, or a server of several is out of service.",
     labelNames: ["part"],
     aggregator: "max",
     registers,

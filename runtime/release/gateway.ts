@@ -15,12 +15,7 @@ import { createLogger, type Logger } from "../server/logger.js";
 import { openRateLimitStore } from "../request/rate-limit/fallback-store.js";
 import { clickhouseAddress } from "../model/clickhouse-address.js";
 import { openClickhouse } from "../warehouse/clickhouse/clickhouse-warehouse.js";
-import {
-  openPostgres,
-  POOL_DEFAULTS,
-  type PostgresOptions,
-} from "../warehouse/postgres/postgres-warehouse.js";
-import { routeToReplicas } from "../warehouse/postgres/replica-router.js";
+import { openPostgres, POOL_DEFAULTS } from "../warehouse/postgres/postgres-warehouse.js";
 
 /** Everything that the handlers of a process share: keys, rate limits, the database. */
 export interface Gateway extends AccessControl {
@@ -45,8 +40,6 @@ export interface Gateway extends AccessControl {
 export interface GatewayOptions {
   /** A `postgres://`, `clickhouse://` or `clickhouses://` address. */
   readonly databaseUrl: string;
-  /** Addresses of read replicas; none by default. */
-  readonly replicaUrls?: readonly string[];
   /** A `redis://` or `rediss://` address for rate limits that all processes share. By default each process has its own. */
   readonly redisUrl?: string | null;
   /** Without keys only tier0 endpoints can be called. */
@@ -103,7 +96,12 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
   };
   const warehouse =
     clickhouse === null
-      ? openReplicatedPostgres(options, shared, log)
+      ? openPostgres({
+          ...shared,
+          url: options.databaseUrl,
+          spoolMegabytes: options.streamSpoolMegabytes ?? POOL_DEFAULTS.spoolMegabytes,
+          onIdleError: (error) => log.warn({ err: error }, "database connection lost"),
+        })
       : openClickhouse({
           ...shared,
           address: clickhouse,
@@ -112,7 +110,7 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
           warn: (error, message) => log.warn({ err: error }, message),
         });
   const cursors = new Cursors(options.cursorKey ?? randomBytes(32));
-  const hasReplicas = (options.replicaUrls ?? []).length > 0 || (clickhouse?.hosts.length ?? 1) > 1;
+  const hasReplicas = (clickhouse?.hosts.length ?? 1) > 1;
   return {
     keys: options.keys ?? new Keyring(new Map()),
     tokens: options.tokens ? new TokenIssuer(options.tokens) : null,
@@ -163,32 +161,4 @@ function timeoutsOf(given: number | Readonly<PerTier<number>>): Readonly<PerTier
 function longestOf(timeouts: Readonly<PerTier<number>>): number {
   const all = Object.values(timeouts);
   return all.includes(0) ? 0 : Math.max(...all);
-}
-
-function openReplicatedPostgres(
-  { databaseUrl, replicaUrls = [], streamSpoolMegabytes }: GatewayOptions,
-  limits: Omit<PostgresOptions, "url" | "onIdleError">,
-  log: Logger,
-): Warehouse {
-  const shared = { ...limits, spoolMegabytes: streamSpoolMegabytes ?? POOL_DEFAULTS.spoolMegabytes };
-  const primary = openPostgres({
-    ...shared,
-    url: databaseUrl,
-    onIdleError: (error) => log.warn({ err: error }, "database connection lost"),
-  });
-  const replicas = replicaUrls.map((url) => {
-    // The router logs a lost replica once, not once per connection.
-    const warehouse = openPostgres({ ...shared, url, isReplica: true, onIdleError: () => undefined });
-    return { address: addressIn(url), warehouse };
-  });
-  return routeToReplicas(primary, replicas, ({ address, isInService, why }) => {
-    if (isInService) log.info({ replica: address }, "replica in service");
-    else log.warn({ replica: address, why }, "replica out of service");
-  });
-}
-
-/** Host and port: the rest of the address is secret. */
-function addressIn(url: string): string {
-  const { hostname, port } = new URL(url);
-  return `${hostname || "localhost"}:${port || "5432"}`;
 }

@@ -8,7 +8,7 @@ export interface DataVersion {
   readonly asOf: string;
 }
 
-/** Maximum lag of read replicas: for this time after a build they may still return the earlier rows. */
+/** Maximum lag of a database of several servers: for this time after a build one may still return the earlier rows. */
 const REPLICA_LAG_MS = 60_000;
 
 interface CachedVersion {

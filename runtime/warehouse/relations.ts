@@ -40,8 +40,6 @@ interface RelationsOptions {
   readonly describe: (relation: Relation) => Promise<ResultColumns>;
   /** Whether a query failed because its relation or columns have changed since its statement was built. */
   readonly isRelationChange: (error: unknown) => boolean;
-  /** A replica does not retry a missing relation: the primary may have it. */
-  readonly isReplica?: boolean;
 }
 
 /** The relations of a database: their columns, and which of them are missing. */
@@ -106,8 +104,8 @@ export class Relations {
     context: Pick<QueryContext, "version" | "isStillNeeded">,
     run: (columns: ResultColumns) => Promise<T>,
   ): Promise<T> {
-    const { isRelationChange, isReplica = false } = this.#options;
-    const until = performance.now() + (isReplica ? 0 : RETRY_MS);
+    const { isRelationChange } = this.#options;
+    const until = performance.now() + RETRY_MS;
     let columns = this.#columns.cached(relation, context.version);
     for (let pauseMs = FIRST_RETRY_PAUSE_MS; ; pauseMs *= 2) {
       try {

@@ -84,7 +84,5 @@ export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
   [faults("nginx")]: "about the proxy: the engine takes no part",
   [faults("pgbouncer")]: "about PgBouncer",
   [faults("primary")]: "about the primary process of workers: the engine takes no part",
-  [faults("replicas")]:
-    "about PostgreSQL's replicas; several ClickHouse hosts are in tests/clickhouse/faults.test.ts",
   [faults("stream-limits")]: QUEUE,
 };

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
-import { appendFile, chown, cp, mkdir, mkdtemp, open, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, rm } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,12 +15,7 @@ import { type Cluster, dataArguments, openCluster, SUPERUSER } from "../../runti
 const STOP = { fast: "SIGINT", immediate: "SIGQUIT" } as const;
 
 /** Settings for servers that are there to be broken: what they hold is never worth keeping. */
-const SETTINGS = [
-  "fsync=off",
-  "wal_keep_size=256MB",
-  "max_standby_streaming_delay=200ms",
-  "wal_receiver_timeout=5s",
-];
+const SETTINGS = ["fsync=off"];
 
 /**
  * A PostgreSQL server of a test file's own, to be treated badly: a child of this process, so that no signal can meet
@@ -52,46 +47,6 @@ export class OwnServer {
     });
     await server.start();
     return server;
-  }
-
-  /** A new standby that follows this server, with all that it holds already. */
-  async follow(): Promise<OwnServer> {
-    const folder = await mkdtemp(join(tmpdir(), "own-server-"));
-    const data = join(folder, "data");
-    await this.#copyTo(data);
-    const { hostname, port, username, password } = new URL(this.url);
-    const source = `host=${hostname} port=${port} user=${username} password=${password}`;
-    await appendFile(join(data, "postgresql.auto.conf"), `primary_conninfo = '${source} sslmode=disable'\n`);
-    await writeFile(join(data, "standby.signal"), "");
-    const { account } = this.#cluster;
-    if (account) for (const path of await filesBelow(data)) await chown(path, account.uid, account.gid);
-    const standby = await OwnServer.#run({ ...this.#cluster, data, log: join(folder, "log") }, folder);
-    await this.caughtUp(standby);
-    return standby;
-  }
-
-  /** What pg_basebackup would do. */
-  async #copyTo(data: string): Promise<void> {
-    const client = new pg.Client(this.url);
-    await client.connect();
-    await client.query("SELECT pg_backup_start('copy', true)");
-    const isCopied = (path: string): boolean => !/\/(postmaster\.(pid|opts)|pg_wal\/[^/]+)$/.test(path);
-    await cp(this.#cluster.data, data, { recursive: true, filter: isCopied });
-    await mkdir(join(data, "pg_wal", "archive_status"));
-    const { rows } = await client.query<{ labelfile: string }>("SELECT labelfile FROM pg_backup_stop(false)");
-    await writeFile(join(data, "backup_label"), rows[0]?.labelfile ?? "");
-    await client.end();
-  }
-
-  /** Resolves once a standby has all that this server has now. */
-  async caughtUp(standby: OwnServer): Promise<void> {
-    const [now] = await this.query("SELECT pg_current_wal_lsn() AS lsn");
-    for (let tries = 0; tries < 200; tries++) {
-      const [there] = await standby.query("SELECT pg_last_wal_replay_lsn() >= $1 AS yes", [now?.["lsn"]]);
-      if (there?.["yes"] === true) return;
-      await sleep(50);
-    }
-    throw new Error("The standby does not catch up.");
   }
 
   /** Runs SQL and returns the rows of the last statement. */
@@ -198,11 +153,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
 
 function isAlive(pid: number): boolean {
   return parentOf(pid) !== null;
-}
-
-async function filesBelow(folder: string): Promise<readonly string[]> {
-  const names = await readdir(folder, { recursive: true });
-  return [join(folder, ".."), folder, ...names.map((name) => join(folder, name))];
 }
 
 function freePort(): Promise<number> {

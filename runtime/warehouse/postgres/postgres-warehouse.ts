@@ -78,8 +78,6 @@ export interface PostgresOptions {
   readonly streamsPerCaller?: number;
   /** Disk space for rows that streams have read ahead of their clients; 0: none. */
   readonly spoolMegabytes?: number;
-  /** A replica does not retry a missing relation: the primary may have it. */
-  readonly isReplica?: boolean;
   /** Whether there is memory for another result. */
   readonly hasMemory?: () => boolean;
   /** Receives the error of a connection that broke while idle. */
@@ -91,7 +89,6 @@ export const POOL_DEFAULTS = {
   streamPoolSize: 4,
   streamsPerCaller: 2,
   spoolMegabytes: 1024,
-  isReplica: false,
   hasMemory: () => true,
 };
 
@@ -116,7 +113,7 @@ class PostgresWarehouse implements Warehouse {
     const { url, statementTimeoutMs, onIdleError } = options;
     this.#statementTimeoutMs = statementTimeoutMs;
     const describe = (relation: Relation): Promise<ResultColumns> => this.#describe(relation);
-    this.#relations = new Relations({ describe, isRelationChange, isReplica: options.isReplica });
+    this.#relations = new Relations({ describe, isRelationChange });
     const shared: Omit<ConnectionPoolOptions, "size" | "maxWaiting"> = {
       url,
       statementTimeoutMs,
