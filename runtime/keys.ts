@@ -25,32 +25,35 @@ export interface StoredKey {
   readonly expires?: string;
   /** Categories and paths; absent: all of the tier. */
   readonly allowed?: readonly string[];
+  /** When `keys create` stored it, RFC 3339 in UTC; absent for an entry written by hand. */
+  readonly created?: string;
 }
 
 /** Adds a key. The file stores its hash; the key itself is only in the result. */
 export function addKey(
   file: string,
-  owner: Omit<StoredKey, "id">,
+  owner: Omit<StoredKey, "id" | "created">,
 ): Outcome<{ readonly key: string; readonly id: string }> {
   const checked = readOwner({ ...owner }, "");
-  if (typeof checked === "string") return failed(`The ${checked}`);
+  if (typeof checked === "string") return failed(`--${checked}`);
   const entries = readEntries(file);
   if (!entries.ok) return entries;
   const key = KEY_PREFIX + randomBytes(SECRET_BYTES).toString("base64url");
   const digest = hashOf(key);
-  writeEntries(file, new Map<string, Entry>([...entries.value, [HASH_PREFIX + digest, owner]]));
+  const entry = { ...owner, created: `${new Date().toISOString().slice(0, 19)}Z` };
+  writeEntries(file, new Map<string, Entry>([...entries.value, [HASH_PREFIX + digest, entry]]));
   return succeeded({ key, id: digest.slice(0, KEY_ID_DIGITS) });
 }
 
-/** The keys of a file, in its order. */
+/** The keys of a file, in its order; an error without the file. */
 export function storedKeys(file: string): Outcome<readonly StoredKey[]> {
-  const entries = readEntries(file);
+  const entries = readExisting(file);
   return entries.ok ? succeeded([...entries.value].map(([key, entry]) => storedKey(key, entry))) : entries;
 }
 
 /** Removes the key whose id starts with `id`, if exactly one does. Returns the matching ids. */
 export function removeKey(file: string, id: string): Outcome<readonly string[]> {
-  const entries = readEntries(file);
+  const entries = readExisting(file);
   if (!entries.ok) return entries;
   const matches = [...entries.value.keys()].filter((key) => idOf(key).startsWith(id));
   if (matches.length === 1)
@@ -59,6 +62,13 @@ export function removeKey(file: string, id: string): Outcome<readonly string[]> 
 }
 
 type Entry = string | Partial<StoredKey>;
+
+function readExisting(file: string): Outcome<ReadonlyMap<string, Entry>> {
+  if (existsSync(file)) return readEntries(file);
+  return failed(
+    `There is no key file ${file}: \`routewright keys create\` writes it. Name another with --file.`,
+  );
+}
 
 /** An invalid file is an error here as in the server: a command must not rewrite it. */
 function readEntries(file: string): Outcome<ReadonlyMap<string, Entry>> {
@@ -83,8 +93,17 @@ function storedKey(key: string, entry: Entry): StoredKey {
     org = "",
     expires,
     allowed,
+    created,
   } = typeof entry === "string" ? { tier: entry as Tier } : entry;
-  return { id: idOf(key), tier, user, org, ...(expires && { expires }), ...(allowed && { allowed }) };
+  return {
+    id: idOf(key),
+    tier,
+    user,
+    org,
+    ...(expires && { expires }),
+    ...(allowed && { allowed }),
+    ...(created && { created }),
+  };
 }
 
 function idOf(key: string): string {

@@ -1,5 +1,5 @@
 /** What the generator shares with the runtime: the endpoint, the tiers, the errors. Light on purpose: it pulls in no library. */
-export { TIERS, TIER_NAMES, isTier, type Tier } from "./model/tier.js";
+export { TIERS, TIER_NAMES, isListed, isTier, type Tier } from "./model/tier.js";
 export * from "./model/endpoint.js";
 export * from "./model/column-filters.js";
 export { messageOf } from "./model/error-message.js";

@@ -1,11 +1,15 @@
 import { addKey, removeKey, storedKeys, type StoredKey } from "@routewright/runtime/keys";
-import { TIERS } from "@routewright/runtime/model";
+import { isListed, TIERS } from "@routewright/runtime/model";
 import { Option } from "commander";
+import { existsSync } from "node:fs";
+import { readSettings } from "../config.js";
+import { readRevision } from "../diff/revision.js";
+import { closest, formatValue } from "../manifest/strings.js";
 import { type CliCommand, EXIT, type CommandResult } from "./command.js";
 
 const TAKES_EFFECT = "A running server reads the file within 5 seconds.";
 
-interface Flags extends Omit<StoredKey, "id" | "allowed"> {
+interface Flags extends Omit<StoredKey, "id" | "allowed" | "created"> {
   readonly allow?: readonly string[];
   readonly file: string;
   readonly json: boolean;
@@ -46,12 +50,12 @@ export function configureKeys(command: CliCommand): void {
 
 /** An action whose file system errors become a message that names the key file and the flag. */
 function onFile<Args extends readonly unknown[]>(
-  action: (...args: Args) => CommandResult,
+  action: (...args: Args) => CommandResult | Promise<CommandResult>,
   fileOf: (...args: Args) => string,
 ) {
-  return (...args: Args): CommandResult => {
+  return async (...args: Args): Promise<CommandResult> => {
     try {
-      return action(...args);
+      return await action(...args);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === undefined) throw error;
@@ -63,7 +67,18 @@ function onFile<Args extends readonly unknown[]>(
 }
 
 /** `routewright keys create`: prints only the key to standard output, so that a script can read it. */
-function createKey({ file, json, user, tier, org, expires, allow: allowed }: Flags): CommandResult {
+async function createKey({
+  file,
+  json,
+  user,
+  tier,
+  org,
+  expires,
+  allow: allowed,
+}: Flags): Promise<CommandResult> {
+  if (user.trim() === "") return failed("--user is empty: name the user of the key.");
+  const unknown = await unknownNames(allowed ?? []);
+  if (unknown.length > 0) return { exit: EXIT.error, errors: unknown };
   const added = addKey(file, { user, tier, org, ...(expires && { expires }), ...(allowed && { allowed }) });
   if (!added.ok) return failed(added.problem);
   const { key, id } = added.value;
@@ -72,20 +87,42 @@ function createKey({ file, json, user, tier, org, expires, allow: allowed }: Fla
   return { exit: EXIT.ok, output: `${key}\n`, notes };
 }
 
+/** Its category, `system`, opens the refresh to a key. */
+const REFRESH_PATH = "/v1/system/manifest/refresh";
+
+/** A problem for each name that no endpoint of the generated folder has; none where there is no folder to look in. */
+async function unknownNames(names: readonly string[]): Promise<readonly string[]> {
+  const reading = await readSettings();
+  if (names.length === 0 || !reading.ok || !existsSync(reading.settings.out)) return [];
+  const { out, defaultTier } = reading.settings;
+  const folder = await readRevision(out, { defaultTier, generated: out, cwd: process.cwd() });
+  if (!folder.ok) return [];
+  const paths = [REFRESH_PATH, ...folder.catalogue.entries.map(({ endpoint }) => endpoint.path)];
+  const known = [...new Set([...paths, ...folder.catalogue.entries.map(({ category }) => category)])];
+  return names
+    .filter((name) => !paths.some((path) => isListed([name], path)))
+    .map((name) => {
+      const near = closest(name, known);
+      const hint = near === null ? "" : ` Did you mean ${formatValue(near)}?`;
+      return `--allow: no endpoint of ${out} has the category or path ${formatValue(name)}.${hint}`;
+    });
+}
+
 /** `routewright keys list`: id, tier and user of each key. The file has no keys, only their hashes. */
 function listKeys({ file, json }: Pick<Flags, "file" | "json">): CommandResult {
   const keys = storedKeys(file);
   if (!keys.ok) return failed(keys.problem);
   if (json) return { exit: EXIT.ok, output: `${JSON.stringify(keys.value, null, 2)}\n` };
-  const rows = keys.value.map(({ id, tier, user, org, expires = "", allowed = [] }) => [
+  const rows = keys.value.map(({ id, tier, user, org, created = "", expires = "", allowed = [] }) => [
     id,
     tier,
     user,
     org,
+    created,
     expires,
     allowed.join(" "),
   ]);
-  const lines = [["id", "tier", "user", "org", "expires", "allowed"], ...rows].map((row) =>
+  const lines = [["id", "tier", "user", "org", "created", "expires", "allowed"], ...rows].map((row) =>
     row.join("\t").trimEnd(),
   );
   return { exit: EXIT.ok, output: `${lines.join("\n")}\n` };
@@ -93,6 +130,7 @@ function listKeys({ file, json }: Pick<Flags, "file" | "json">): CommandResult {
 
 /** `routewright keys revoke`: removes a key by its id or the beginning of its id. */
 function revokeKey(id: string, { file }: Pick<Flags, "file">): CommandResult {
+  if (id.trim() === "") return failed("The id is empty. `routewright keys list` shows the ids.");
   const removed = removeKey(file, id);
   if (!removed.ok) return failed(removed.problem);
   const [match, ...others] = removed.value;

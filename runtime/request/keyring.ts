@@ -130,7 +130,7 @@ function repeatedNames(text: string, source: string): string[] {
 }
 
 /** Fields of an entry. Any other may be meant to restrict the key, and would not. */
-const FIELDS: readonly string[] = ["tier", "user", "org", "expires", "allowed"];
+const FIELDS: readonly string[] = ["tier", "user", "org", "expires", "allowed", "created"];
 
 function readEntry(key: string, entry: unknown, position: string): readonly [string, KeyOwner] | string {
   const digest = digestOf(key);
@@ -146,7 +146,14 @@ function readEntry(key: string, entry: unknown, position: string): readonly [str
 
 /** The owner that these fields describe, or what is wrong with them, such as `tier must be …`. */
 export function readOwner(
-  { tier, user = "", org = "", expires = null, allowed = null }: Readonly<Record<string, unknown>>,
+  {
+    tier,
+    user = "",
+    org = "",
+    expires = null,
+    allowed = null,
+    created = null,
+  }: Readonly<Record<string, unknown>>,
   id: string,
 ): KeyOwner | string {
   if (typeof user !== "string") return "user must be a string.";
@@ -156,6 +163,8 @@ export function readOwner(
     return `org may be "${ALL_ORGS}" (all organizations) only with tier3.`;
   const expiresAt = expires === null ? null : endOf(expires);
   if (Number.isNaN(expiresAt)) return "expires must be a date such as 2027-01-31, or an RFC 3339 date-time.";
+  if (created !== null && Number.isNaN(endOf(created)))
+    return "created must be a date such as 2027-01-31, or an RFC 3339 date-time.";
   if (!isAllowedList(allowed))
     return "allowed must be a list of categories and paths, such as shop or /v1/shop/orders.";
   return { id, tier, user: user || id, org, expiresAt, allowed };

@@ -1,12 +1,15 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { ownFolder } from "../support/service.js";
-import { routewright } from "./run.js";
+import { manifestOf } from "../support/manifest.js";
+import { generateInto, ownFolder } from "../support/service.js";
+import { GOOD, routewright } from "./run.js";
 
 const folder = ownFolder();
 mkdirSync(join(folder, "keys"));
 writeFileSync(join(folder, "escape.json"), "\u001b[31mred");
+writeFileSync(join(folder, "own.json"), '{"sk_live_mine": "tier1"}');
+generateInto(join(folder, "generated"), manifestOf([GOOD]));
 
 it.each([
   [
@@ -20,6 +23,23 @@ it.each([
   [
     ["keys", "create", "--user", "a", "--tier", "tier1", "--file", "none/keys.json"],
     "Cannot read or write the key file none/keys.json (ENOENT): name another with --file or API_KEYS_FILE.",
+  ],
+  [
+    ["keys", "revoke", "", "--file", "own.json"],
+    "The id is empty. `routewright keys list` shows the ids.",
+  ],
+  [
+    ["keys", "list", "--file", "typo.json"],
+    "There is no key file typo.json: `routewright keys create` writes it. Name another with --file.",
+  ],
+  [["keys", "create", "--user", "", "--tier", "tier1"], "--user is empty: name the user of the key."],
+  [
+    ["keys", "create", "--user", "a", "--tier", "tier1", "--expires", "soon"],
+    "--expires must be a date such as 2027-01-31, or an RFC 3339 date-time.",
+  ],
+  [
+    ["keys", "create", "--user", "a", "--tier", "tier1", "--allow", "bridges", "/v1/bridges/volumes", "bank"],
+    '--allow: no endpoint of generated has the category or path "/v1/bridges/volumes". Did you mean "/v1/bridges/volume"?\nerror: --allow: no endpoint of generated has the category or path "bank".',
   ],
   [
     ["serve", "--port", "abc"],

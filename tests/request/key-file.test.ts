@@ -6,6 +6,10 @@ import { readKeyring } from "../../runtime/request/keyring.js";
 import { ownFolder } from "../support/service.js";
 
 const OWNER = { tier: "tier2", user: "ann", org: "acme" } as const;
+const CREATED = {
+  ...OWNER,
+  created: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/) as string,
+};
 let files = 0;
 const folder = ownFolder();
 const newFile = (): string => join(folder, `keys-${String(++files)}.json`);
@@ -23,7 +27,7 @@ describe("a key file", () => {
     const text = readFileSync(file, "utf8");
     expect(key).toMatch(/^sk_live_[\w-]{43}$/);
     expect(text).not.toContain(key.slice(8));
-    expect(JSON.parse(text)).toEqual({ [Object.keys(JSON.parse(text) as object)[0] ?? ""]: OWNER });
+    expect(JSON.parse(text)).toEqual({ [Object.keys(JSON.parse(text) as object)[0] ?? ""]: CREATED });
     expect(Object.keys(JSON.parse(text) as object)[0]).toMatch(new RegExp(`^sha256:${id}[0-9a-f]{52}$`));
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
@@ -50,7 +54,7 @@ describe("a key file", () => {
     const first = added(file);
     const second = added(file, { ...OWNER, user: "bob" });
     expect(removeKey(file, first.id)).toEqual({ ok: true, value: [first.id] });
-    expect(storedKeys(file)).toEqual({ ok: true, value: [{ id: second.id, ...OWNER, user: "bob" }] });
+    expect(storedKeys(file)).toEqual({ ok: true, value: [{ id: second.id, ...CREATED, user: "bob" }] });
   });
 
   it("removes nothing when an id matches no key or several", () => {
@@ -71,13 +75,16 @@ describe("a key file", () => {
 
   it("gets no key of all organizations below tier3", () => {
     const file = newFile();
-    const problem = 'The org may be "*" (all organizations) only with tier3.';
+    const problem = '--org may be "*" (all organizations) only with tier3.';
     expect(addKey(file, { ...OWNER, org: "*" })).toEqual({ ok: false, problem });
     expect(added(file, { ...OWNER, org: "*", tier: "tier3" }).key).toMatch(/^sk_live_/);
   });
 
-  it("that is missing holds no keys", () => {
-    expect(storedKeys(newFile())).toEqual({ ok: true, value: [] });
+  it("that is missing is an error, to list and to revoke", () => {
+    const file = newFile();
+    const problem = `There is no key file ${file}: \`routewright keys create\` writes it. Name another with --file.`;
+    expect(storedKeys(file)).toEqual({ ok: false, problem });
+    expect(removeKey(file, "3f")).toEqual({ ok: false, problem });
   });
 
   it.each(["", "{", "[]", '{"sk_live_x": "tier9"}'])(

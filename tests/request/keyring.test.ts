@@ -130,11 +130,11 @@ describe("the text of a key file", () => {
     ],
     [
       '{"sk_live_a": {"tier": "tier1", "revoked": true}}',
-      'entry 1: unknown field "revoked". Fields are tier, user, org, expires, allowed; to revoke a key, remove its entry.',
+      'entry 1: unknown field "revoked". Fields are tier, user, org, expires, allowed, created; to revoke a key, remove its entry.',
     ],
     [
       '{"sk_live_a": {"tier": "tier1", "sk_live_b": true}}',
-      "entry 1: an unknown field. Fields are tier, user, org, expires, allowed; to revoke a key, remove its entry.",
+      "entry 1: an unknown field. Fields are tier, user, org, expires, allowed, created; to revoke a key, remove its entry.",
     ],
     ['{"sk_live_a": {"tier": "tier1", "user": ["ann"]}}', "entry 1: its user must be a string."],
     ['{"sk_live_a": {"tier": "tier1", "org": 7}}', "entry 1: its org must be a string without U+0000."],
