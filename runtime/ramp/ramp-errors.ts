@@ -165,7 +165,7 @@ export const RAMP_ERRORS = {
   PROVIDER_UNAVAILABLE: {
     status: 503,
     message: "No provider answers at the moment. Try again later.",
-    when: "all candidate providers fail or are slow",
+    when: "no candidate provider gives a price in time; nothing is ordered without one",
   },
   SERVICE_UNAVAILABLE: {
     status: 503,

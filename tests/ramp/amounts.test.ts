@@ -72,16 +72,43 @@ it.each(["0.01", "100000"])(
   },
 );
 
-it("without a price, what is received is compared with a quote of the payment's time", async () => {
+it("without a price nothing is ordered; autoExecute goes on once the provider quotes", async () => {
   const setting = await ownSetting({
     status: "SUCCESS",
-    execution: { receipt: { amountReceived: "100000" } },
+    quotes: false,
+    execution: { receipt: { amountReceived: "0.01" } },
   });
   const id = await created(setting);
-  const { json } = await until(setting, id, hasStatus("AMOUNT_MISMATCH"));
-  expect(json.intent).not.toHaveProperty("price");
+  await eventually(
+    () => ownerRows(world.databaseUrl, "SELECT failed_attempts FROM ramp.intents WHERE id = $1", [id]),
+    ([row]) => Number(row?.["failed_attempts"]) > 1,
+  );
+  const waiting = await until(setting, id, () => true);
+  expect(waiting.json).toMatchObject({ intent: { status: "PENDING_PAYMENT" } });
+  expect(waiting.json.intent).not.toHaveProperty("price");
+  expect(waiting.json).not.toHaveProperty("transaction");
+  setting.provider.quotes = true;
+  const wrong = await until(setting, id, hasStatus("AMOUNT_MISMATCH"));
+  expect(wrong.json.intent.price).toMatchObject({ destAmount: "99.000000" });
+  // What is received is compared with the recorded price, whatever the provider quotes later.
+  setting.provider.quotes = false;
+  await needsAttention(id, "AMOUNT_MISMATCH");
   setting.provider.execution = { receipt: { amountReceived: "96" } };
   await until(setting, id, hasStatus("COMPLETED"));
+});
+
+it("an explicit order without a price is refused with an error that can be retried with the same key", async () => {
+  const setting = await ownSetting({ status: "SUCCESS", quotes: false });
+  const id = await created(setting, { autoExecute: false });
+  const order = () =>
+    world.call("POST", `/v1/intent/${id}/transaction`, { auth: setting.auth, key: "order" });
+  const refused = await order();
+  expect([refused.status, refused.json.error]).toEqual([503, "PROVIDER_UNAVAILABLE"]);
+  expect(setting.provider.bodies.has("execution")).toBe(false);
+  setting.provider.quotes = true;
+  expect((await order()).status).toBe(202);
+  const { json } = await until(setting, id, ({ transaction }) => transaction !== undefined);
+  expect(json.intent.price).toMatchObject({ destAmount: "99.000000" });
 });
 
 it("a receipt that cannot be an amount of the currency completes nothing", async () => {

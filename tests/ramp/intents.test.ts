@@ -42,6 +42,7 @@ describe("an intent", () => {
         expiredAt: expect.stringMatching(/Z$/),
         type: "ONRAMP",
         provider: "Sandbox North",
+        price: expect.objectContaining({ destAmount: "98.800000", hasIndicativePrice: true }),
         sandbox: true,
         onboardingRedirectUrl: "https://shop.example.com/a?b=c",
       },

@@ -8,11 +8,11 @@ import {
   readOwnIntent,
 } from "../intents/intent-rows.js";
 import { processIfFree, processLeased, type OnIdle } from "../intents/process-intent.js";
-import type { Intent, AccountSide } from "../intents/intent.js";
+import type { Intent, AccountSide, Price } from "../intents/intent.js";
 import { newId, type ProjectId, isUuid } from "../database/id.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import { type RampResponse, jsonResponse, isRampError, type RampError, rampError } from "../ramp-errors.js";
-import { useQuote } from "../providers/quotes.js";
+import { fetchPrice, useQuote } from "../providers/quotes.js";
 import { chooseProvider, type AccountSides } from "../providers/choose-provider.js";
 import { intentEnvelope } from "./intent-view.js";
 import type { CustomerRequest } from "./route.js";
@@ -139,8 +139,10 @@ async function checkRedirectOrigins(
 }
 
 interface IntentChange {
+  /** Whether the change sends an order: an intent without a price is priced first. */
+  readonly needsPrice?: true;
   /** Records the change of the locked intent, or refuses it. */
-  record(tx: ProjectTransaction, intent: Intent): Intent | RampError;
+  record(tx: ProjectTransaction, intent: Intent, price: Price | null): Intent | RampError;
   /** Called once the change is recorded. */
   recorded?(): Promise<void> | undefined;
   answer(intent: Intent): RampResponse;
@@ -158,16 +160,21 @@ export class IntentAction implements IdempotentOperation {
     this.#change = change;
   }
 
-  prepare(): Promise<PreparedOperation | RampError> {
+  async prepare(isReplay: IsReplay): Promise<PreparedOperation | RampError | "replay"> {
     const id = this.#call.parameters["id"] ?? "";
-    if (!isUuid(id)) return Promise.resolve(rampError("NOT_FOUND"));
-    return Promise.resolve({ resourceId: id, begin: (tx) => this.#begin(tx, id) });
+    if (!isUuid(id)) return rampError("NOT_FOUND");
+    const unpriced = this.#change.needsPrice ? await readUnpriced(this.#call, id) : null;
+    if (unpriced && (await isReplay())) return "replay";
+    const { ramp, caller } = this.#call;
+    const price =
+      unpriced && (await fetchPrice(ramp, await ramp.providers.get(caller.projectId, unpriced), unpriced));
+    return { resourceId: id, begin: (tx) => this.#begin(tx, id, price) };
   }
 
-  async #begin(tx: ProjectTransaction, id: string): Promise<RampError | null> {
+  async #begin(tx: ProjectTransaction, id: string, price: Price | null): Promise<RampError | null> {
     const { caller, ramp } = this.#call;
     if ((await readOwnIntent(tx, caller.customerId, id)) === null) return rampError("NOT_FOUND");
-    const changed = this.#change.record(tx, await lockIntent(tx, id));
+    const changed = this.#change.record(tx, await lockIntent(tx, id), price);
     if (isRampError(changed)) return changed;
     // The lease owner has not seen this change: this request carries it out.
     stealLease(tx, id, this.#leaseOwner, ramp.polling);
@@ -186,6 +193,15 @@ export class IntentAction implements IdempotentOperation {
         : processIfFree(ramp, caller.projectId, id, this.#leaseOwner, settle),
     );
   }
+}
+
+/** The customer's intent if its payment can be ordered but has no price. */
+async function readUnpriced(
+  { ramp, caller: { projectId, customerId } }: CustomerRequest<unknown>,
+  id: string,
+): Promise<Intent | null> {
+  const intent = await ramp.database.inProject(projectId, (tx) => readOwnIntent(tx, customerId, id));
+  return intent?.price === null && intent.status === "PENDING_PAYMENT" ? intent : null;
 }
 
 /** The answer once the intent is idle; after `answerWithinMs` the one for the recorded state, while the processing goes on. */

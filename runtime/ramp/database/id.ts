@@ -49,9 +49,26 @@ export function isUuid(text: string): boolean {
  * project's id (runtime/ramp/README.md, Customers).
  */
 export function customerIdOf(projectId: string, externalId: string): string {
-  if (isUuid(externalId)) return externalId.toLowerCase();
-  const namespace = Buffer.from(projectId.replaceAll("-", ""), "hex");
-  const bytes = createHash("sha1").update(namespace).update(externalId, "utf8").digest().subarray(0, 16);
+  return isUuid(externalId) ? externalId.toLowerCase() : uuidV5(projectId, externalId);
+}
+
+/**
+ * The id of an intent's order: derived, so that a database restored to before the order sends the same one again, and the
+ * provider carries it out once. An intent has one attempt, for life.
+ */
+export function orderIdOf(intentId: string): string {
+  return uuidV5(intentId, "order 1");
+}
+
+/** The id of the n-th refund of an intent, derived like that of its order. */
+export function refundIdOf(intentId: string, number: number): string {
+  return uuidV5(intentId, `refund ${String(number)}`);
+}
+
+/** A uuid of version 5 (RFC 9562 §5.5): of a name under the uuid of its namespace. */
+function uuidV5(namespace: string, name: string): string {
+  const space = Buffer.from(namespace.replaceAll("-", ""), "hex");
+  const bytes = createHash("sha1").update(space).update(name, "utf8").digest().subarray(0, 16);
   // Version 5 and the variant of RFC 9562.
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x50;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;

@@ -57,7 +57,7 @@ export interface Intent {
   readonly dest: AccountSide;
   readonly srcAmount: string;
   readonly rail: Rail;
-  /** Null: made without a quote. */
+  /** What the payment is worth by a quote. Null: not known yet, and nothing is ordered. */
   readonly price: Price | null;
   readonly autoExecute: boolean;
   readonly onboardingRedirectUrl: string | null;
@@ -156,6 +156,8 @@ export function awaitsCompliance(status: IntentStatus): boolean {
 export type Step =
   | "startOnboarding"
   | "checkOnboarding"
+  /** Get the price that an order needs, without a request (`autoExecute`). */
+  | "fetchPrice"
   /** Create the transaction without a request (`autoExecute`). */
   | "createPayment"
   | "execute"
@@ -199,9 +201,10 @@ export function nextStep(intent: Intent, now: Date, progress: Progress): Step {
   }
 }
 
-function paymentStep({ transaction, autoExecute }: Intent, isOver: boolean): Step {
+function paymentStep({ transaction, autoExecute, price }: Intent, isOver: boolean): Step {
   if (transaction !== null && transaction.refusalReason !== null) return "withdrawOrder";
   if (transaction !== null) return isOver ? "cancelExecution" : "execute";
   if (isOver) return "end";
-  return autoExecute ? "createPayment" : "wait";
+  if (!autoExecute) return "wait";
+  return price === null ? "fetchPrice" : "createPayment";
 }

@@ -99,6 +99,7 @@ async function performStep(
       return { apply: applyEnd, progress: null };
     case "createPayment":
       return { apply: createPayment, progress: null };
+    case "fetchPrice":
     case "startOnboarding":
     case "checkOnboarding":
     case "execute":

@@ -1,13 +1,14 @@
-import Big from "big.js";
 import type { RampContext } from "../context.js";
 import type { ProjectId } from "../database/id.js";
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import { failpoint } from "../failpoints.js";
-import { checkedExecution, type ReferencePrice, reporter } from "../providers/check-reply.js";
+import { checkedExecution, reporter } from "../providers/check-reply.js";
 import type { Execution } from "../providers/protocol.js";
+import { fetchPrice } from "../providers/quotes.js";
 import { type ProviderReply, reasonOf } from "../providers/provider.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
 import { applyExecution, applyOnboarding, applyRefusal, applyWithdrawal } from "./apply-reply.js";
+import { recordPrice } from "./transitions.js";
 import { type Intent, isTerminal, type Progress, type Step } from "./intent.js";
 
 /** The result of a step, ready to be recorded. */
@@ -30,6 +31,12 @@ export async function callProvider(
 ): Promise<StepOutcome> {
   const connection = await ramp.providers.get(projectId, intent);
   switch (step) {
+    case "fetchPrice": {
+      const price = await fetchPrice(ramp, connection, intent);
+      return price === null
+        ? unanswered(ramp, intent, step, { kind: "unavailable", reason: "no valid quote" })
+        : { ...answered((tx, current) => recordPrice(tx, current, price)), progress: null };
+    }
     case "startOnboarding":
     case "checkOnboarding": {
       const isFirst = step === "startOnboarding";
@@ -40,13 +47,13 @@ export async function callProvider(
     }
     case "withdrawOrder": {
       const reply = await withdraw(intent, connection);
-      return { ...(await withdrawalOutcome(ramp, intent, connection, reply)), reply };
+      return { ...withdrawalOutcome(ramp, intent, connection, reply), reply };
     }
     case "execute":
     case "checkExecution":
     case "cancelExecution": {
       const reply = await EXECUTION_CALLS[step](intent, connection);
-      return { ...(await executionOutcome(ramp, intent, step, connection, reply)), reply };
+      return { ...executionOutcome(ramp, intent, step, connection, reply), reply };
     }
   }
 }
@@ -135,13 +142,13 @@ function onboardingOutcome(
   return answered((tx, current) => applyOnboarding(tx, current, reply.value));
 }
 
-async function executionOutcome(
+function executionOutcome(
   ramp: RampContext,
   intent: Intent,
   step: ProviderStep,
   connection: ProviderConnection,
   reply: ProviderReply<Execution>,
-): Promise<StepOutcome> {
+): StepOutcome {
   // An order that ended without money may be forgotten.
   if (reply.kind === "unknown" && endedWithoutMoney(intent)) return answered((_tx, current) => current);
   if (reply.kind !== "answer") return unanswered(ramp, intent, step, reply);
@@ -152,44 +159,9 @@ async function executionOutcome(
     srcAmount: intent.srcAmount,
     rails: [intent.rail],
   };
-  const reference = await referencePrice(intent, connection, reply.value);
-  const execution = checkedExecution(
-    reply.value,
-    requested,
-    reference,
-    reporter(ramp, { intent: intent.id }),
-  );
+  const price = intent.price && { ...intent.price, heldTolerance: connection.amountTolerance };
+  const execution = checkedExecution(reply.value, requested, price, reporter(ramp, { intent: intent.id }));
   return answered((tx, current) => applyExecution(tx, current, execution));
-}
-
-/** How far the market may move between an indicative price and the payment, in percent. */
-const INDICATIVE_TOLERANCE = "5";
-const QUOTE_TIMEOUT_MS = 3_000;
-
-/** What the received amount is compared with: the price, or for an intent without one a quote of now. */
-async function referencePrice(
-  { price, src, dest, srcAmount, rail, status, transaction }: Intent,
-  { amountTolerance, provider }: ProviderConnection,
-  { receipt }: Execution,
-): Promise<ReferencePrice | null> {
-  const indicative = new Big(amountTolerance).gt(INDICATIVE_TOLERANCE)
-    ? amountTolerance
-    : INDICATIVE_TOLERANCE;
-  if (price !== null)
-    return {
-      destAmount: price.destAmount,
-      tolerance: price.hasIndicativePrice ? indicative : amountTolerance,
-    };
-  // The market moves on after the payment: what was compared once is not compared with later quotes.
-  const isCompared = transaction?.receipt?.amountReceived !== undefined && status !== "AMOUNT_MISMATCH";
-  if (receipt?.amountReceived === undefined || isCompared) return null;
-  const { countryCode = null } = { ...src.details, ...dest.details } as { countryCode?: string };
-  const reply = await provider.quote(
-    { srcCurrencyCode: src.currencyCode, destCurrencyCode: dest.currencyCode, srcAmount, countryCode, rail },
-    { timeoutMs: QUOTE_TIMEOUT_MS },
-  );
-  if (reply.kind !== "answer" || reply.value === null) return null;
-  return { destAmount: reply.value.destAmount, tolerance: indicative };
 }
 
 function endedWithoutMoney({ status, transaction }: Intent): boolean {
@@ -201,7 +173,7 @@ function withdrawalOutcome(
   intent: Intent,
   connection: ProviderConnection,
   reply: ProviderReply<Execution>,
-): StepOutcome | Promise<StepOutcome> {
+): StepOutcome {
   const isWithdrawn =
     reply.kind === "unknown" ||
     (reply.kind === "answer" &&

@@ -1,8 +1,8 @@
 import { recordEvent } from "../webhooks/record-event.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
-import { newId } from "../database/id.js";
+import { orderIdOf } from "../database/id.js";
 import { executionOrderOf } from "./orders.js";
-import type { Intent, Requirement, Transaction, IntentStatus, RequirementStatus } from "./intent.js";
+import type { Intent, Price, Requirement, Transaction, IntentStatus, RequirementStatus } from "./intent.js";
 
 /** State changes. Each writes the row and its event and returns the changed intent. */
 
@@ -70,10 +70,19 @@ function recordRequirementEvent(
   recordEvent(tx, "compliance.updated", intent, { requirementCode, status });
 }
 
+export function recordPrice(tx: ProjectTransaction, intent: Intent, price: Price): Intent {
+  tx.write(`UPDATE ramp.intents SET price = $2 WHERE ${OF_PROJECT} AND id = $1`, [
+    intent.id,
+    JSON.stringify(price),
+  ]);
+  return { ...intent, price };
+}
+
 /** Creates the intent's only transaction. Fails in the database when it has one. */
 export function createPayment(tx: ProjectTransaction, intent: Intent): Intent {
+  if (intent.price === null) throw new Error("The intent has no price: nothing is ordered without one.");
   const now = new Date();
-  const id = newId();
+  const id = orderIdOf(intent.id);
   const transaction: Transaction = {
     id,
     status: "PENDING",

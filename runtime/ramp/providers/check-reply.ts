@@ -67,7 +67,7 @@ export interface CheckedExecution extends Execution {
 export function checkedExecution(
   execution: Execution,
   requested: RequestedMovement,
-  reference: ReferencePrice | null,
+  price: CheckedPrice | null,
   report: Report,
 ): CheckedExecution {
   const { receipt, refunds = [], instructions, ...rest } = execution;
@@ -85,30 +85,41 @@ export function checkedExecution(
     instructions: kept,
     ...(valid ? { receipt: valid } : {}),
     refunds: refundProblem === null ? refunds.map((refund) => exactRefund(refund, requested)) : [],
-    amountProblem: invalidReceipt ?? (valid && reference ? priceProblem(valid, requested, reference) : null),
+    amountProblem: invalidReceipt ?? (valid && price ? priceProblem(valid, requested, price) : null),
     refundProblem,
     instructionProblem: paysNothing ? (problems.find((problem) => problem !== null) ?? null) : null,
   };
 }
 
-/** What the destination is to receive. */
-export interface ReferencePrice {
+/** How far the market may move between an indicative price and the payment, in percent. */
+const INDICATIVE_TOLERANCE = "5";
+
+/** The price that an intent was made at. */
+export interface CheckedPrice {
   readonly destAmount: string;
-  /** How far the received amount may be from it, in percent. */
-  readonly tolerance: string;
+  readonly hasIndicativePrice: boolean;
+  /** How far the received amount may be from a held price, in percent: the project's setting. */
+  readonly heldTolerance: string;
+}
+
+function toleranceOf({ hasIndicativePrice, heldTolerance }: CheckedPrice): Big {
+  const held = new Big(heldTolerance);
+  return hasIndicativePrice && held.lt(INDICATIVE_TOLERANCE) ? new Big(INDICATIVE_TOLERANCE) : held;
 }
 
 /** The received amount must lie near the price, below it as well as above. */
 function priceProblem(
   { amountReceived, fees }: Receipt,
   { dest }: RequestedMovement,
-  { destAmount, tolerance }: ReferencePrice,
+  price: CheckedPrice,
 ): string | null {
   if (amountReceived === undefined) return null;
+  const { destAmount } = price;
+  const tolerance = toleranceOf(price);
   const allowed = new Big(destAmount).times(tolerance).div(100);
   if (new Big(amountReceived).minus(destAmount).abs().lte(allowed)) return null;
   const explained = fees ? `, after fees of ${fees.totalFee} ${fees.currencyCode}` : "";
-  return `${amountReceived} ${dest.code} were received${explained}, but the price is ${destAmount} (tolerance ${tolerance} %)`;
+  return `${amountReceived} ${dest.code} were received${explained}, but the price is ${destAmount} (tolerance ${tolerance.toFixed()} %)`;
 }
 
 function exactReceipt(receipt: Receipt, { dest }: RequestedMovement): Receipt {

@@ -67,7 +67,7 @@ export async function chooseProvider(
   const payable = payableCandidates(candidates, pair, body);
   if (isRampError(payable)) return payable;
   if (quote !== null) return quotedChoice(payable, quote, pair, body, reading.value);
-  if (payable.length > 1 && (await isReplay())) return "replay";
+  if (await isReplay()) return "replay";
   const chosen = await chooseCandidate(ramp, payable, path, pair);
   if (isRampError(chosen)) return chosen;
   return choiceOf(chosen, pair, body, reading.value);
@@ -192,7 +192,7 @@ interface Chosen {
   readonly price: Price | null;
 }
 
-/** The only candidate, or the one with the best quote. */
+/** The candidate with the best quote. The only one needs none yet: no order is sent before the intent has a price. */
 async function chooseCandidate(
   ramp: RampContext,
   candidates: readonly Candidate[],
@@ -200,10 +200,11 @@ async function chooseCandidate(
   pair: CurrencyPair,
 ): Promise<Chosen | RampError> {
   const [first, ...others] = candidates;
-  if (first && others.length === 0)
-    return { connection: first.connection, rail: first.rails[0].code, price: null };
   const [best] = await fetchQuotes(ramp, candidates, path, pair);
-  return best ? { ...best, price: priceOf(best, null) } : rampError("PROVIDER_UNAVAILABLE");
+  if (best) return { ...best, price: priceOf(best, null) };
+  return first && others.length === 0
+    ? { connection: first.connection, rail: first.rails[0].code, price: null }
+    : rampError("PROVIDER_UNAVAILABLE");
 }
 
 function detailViolations(

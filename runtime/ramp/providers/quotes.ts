@@ -6,7 +6,7 @@ import type { Pair, ProviderQuote, QuoteRequest, Rail, RailDescription } from ".
 import { reasonOf } from "./provider.js";
 import { newId } from "../database/id.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
-import type { Price } from "../intents/intent.js";
+import type { Intent, Price } from "../intents/intent.js";
 
 /** A provider that is slower is left out. */
 const TIMEOUT_MS = 3_000;
@@ -39,6 +39,21 @@ export async function fetchQuotes(
   return quotes
     .filter((quote) => quote !== null)
     .sort((left, right) => byLargest(left.destAmount, right.destAmount));
+}
+
+/** The price of a movement at its provider now; null when it gives none. Not held: the onboarding did not name the quote. */
+export async function fetchPrice(
+  ramp: Pick<RampContext, "currencies" | "log" | "metrics">,
+  connection: ProviderConnection,
+  { src, dest, srcAmount, rail }: Pick<Intent, "src" | "dest" | "srcAmount" | "rail">,
+): Promise<Price | null> {
+  const { countryCode = null } = { ...src.details, ...dest.details } as { countryCode?: string };
+  const [srcCurrencyCode, destCurrencyCode] = [src.currencyCode, dest.currencyCode];
+  const [from, to] = [ramp.currencies.get(srcCurrencyCode), ramp.currencies.get(destCurrencyCode)];
+  const request = { srcCurrencyCode, destCurrencyCode, srcAmount, countryCode, rail };
+  const requested = { src: from, dest: to, srcAmount, rails: [rail] };
+  const quote = await fetchQuote(ramp, connection, request, requested);
+  return quote && priceOf({ ...quote, held: null, hasIndicativePrice: true }, null);
 }
 
 async function fetchQuote(

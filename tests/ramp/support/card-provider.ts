@@ -57,6 +57,8 @@ export interface CardProvider {
   capabilities: Capabilities;
   /** How long the provider holds a price; null: it holds none. */
   holdMs: number | null;
+  /** Whether it answers requests of quotes. */
+  quotes: boolean;
   /** The movements of the orders that it received. */
   readonly ordered: Movement[];
   /** The state of every execution. */
@@ -126,6 +128,7 @@ export async function ownCardProvider(): Promise<CardProvider> {
           .end(JSON.stringify({ error: "UNAUTHORIZED", message: "Unknown key." }));
       const key = String(request.headers["idempotency-key"] ?? "");
       if (key !== "") provider.bodies.set(key, [...(provider.bodies.get(key) ?? []), text]);
+      if (request.url === "/quotes" && !provider.quotes) return void response.writeHead(503).end();
       if (key.startsWith("execution:") && provider.dropOrders > 0) {
         provider.dropOrders--;
         return void response.destroy();
@@ -147,6 +150,7 @@ export async function ownCardProvider(): Promise<CardProvider> {
     url,
     capabilities: CARD_CAPABILITIES,
     holdMs: null,
+    quotes: true,
     ordered: [],
     status: "PROCESSING",
     answerLookUp: () => Promise.resolve(),

@@ -9,7 +9,7 @@ import { type CustomerRequest, idempotentRoute, route } from "../route.js";
 import { CreateIntentBody, PageQuery, EmptyBody, ProjectIntentsQuery } from "../request-schemas.js";
 import { IntentEnvelope, TransactionView, ProjectIntentView } from "../response-schemas.js";
 import { failpoint } from "../../failpoints.js";
-import { createPayment } from "../../intents/transitions.js";
+import { createPayment, recordPrice } from "../../intents/transitions.js";
 import type { RampContext } from "../../context.js";
 export const createIntent = idempotentRoute("customer", {
   method: "POST",
@@ -88,15 +88,23 @@ export const executeTransaction = idempotentRoute("customer", {
     schema: TransactionView,
     description: "The transaction, with what the customer has to do.",
   },
-  errors: ["NOT_FOUND", "COMPLIANCE_NOT_COMPLETE", "TRANSACTION_EXISTS", "INTENT_CLOSED"],
+  errors: [
+    "NOT_FOUND",
+    "COMPLIANCE_NOT_COMPLETE",
+    "TRANSACTION_EXISTS",
+    "INTENT_CLOSED",
+    "PROVIDER_UNAVAILABLE",
+  ],
   work: (call) =>
     new IntentAction(call, {
-      record(tx, intent) {
+      needsPrice: true,
+      record(tx, intent, price) {
         if (intent.transaction !== null) return rampError("TRANSACTION_EXISTS");
         if (awaitsCompliance(intent.status)) return rampError("COMPLIANCE_NOT_COMPLETE");
         if (intent.status !== "PENDING_PAYMENT" || intent.expiresAt <= call.ramp.now())
           return rampError("INTENT_CLOSED");
-        return createPayment(tx, intent);
+        const known = intent.price === null && price ? recordPrice(tx, intent, price) : intent;
+        return known.price === null ? rampError("PROVIDER_UNAVAILABLE") : createPayment(tx, known);
       },
       recorded: () => failpoint("execution.opened"),
       answer({ transaction }) {
