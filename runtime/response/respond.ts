@@ -4,7 +4,6 @@ import { matchesTag } from "./entity-tag.js";
 import type { QueryResult, StreamedResult } from "./result-service.js";
 import { COMPRESSED_FROM_BYTES, compressor, encodingOf, CONTENT_TYPES } from "./content-negotiation.js";
 import { sendStream } from "./send-stream.js";
-import { resetConnection } from "../server/client-connection.js";
 import { COMMON_HEADERS, TEXT_POLICY } from "../server/headers.js";
 import type { ResolvedQuery, RowFormat } from "../model/query.js";
 import type { QueryContext, Warehouse } from "../warehouse/warehouse.js";
@@ -158,7 +157,6 @@ async function respondWithStream(pending: PendingResponse, { frame, stream }: St
   const end = await sendStream(response, frame, stream, {
     compressor: encoding === null ? null : compressor(encoding),
     timeLimitMs: pending.streamTimeoutMs,
-    reset: resetConnection,
   });
   return { rows: end.returned, bytes: end.bytes, databaseMs: end.milliseconds };
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { ServerLimits } from "./limits.js";
+import { ReadProgress } from "./slow-readers.js";
 
 /** Writes the response, head and body, to what cannot become a request. The connection closes after it. */
 export type EarlyError = (status: number, socket: Socket) => Promise<string>;
@@ -33,9 +34,7 @@ export class ClientConnection {
   #endsAt = Infinity;
   /** Start of the idle time; null while a request runs. */
   #idleSince: number | null = performance.now();
-  /** Bytes that the client has not read yet. */
-  #unread = 0;
-  #unreadSince = 0;
+  readonly #progress = new ReadProgress();
 
   constructor(socket: Socket, limits: ServerLimits, earlyError: EarlyError) {
     this.socket = socket;
@@ -101,29 +100,19 @@ export class ClientConnection {
     );
   }
 
-  /** Handles a socket timeout. Without unread data a pending response is the database's delay, not the client's. */
-  onTimeout(): void {
-    if (this.isIdle) this.socket.destroy();
-    else if (this.socket.writableLength > 0) resetSocket(this.socket);
-  }
-
   /** Closes the connection when it has exceeded a limit. */
   check(now: number): void {
     if (now >= this.#endsAt || this.#isIdleTooLong(now)) this.socket.destroy();
-    else if (this.#readsTooSlowly(now)) resetSocket(this.socket);
+    else if (this.#progress.isBelow(this.#limits.minimumRate, this.socket, now)) {
+      if (this.#current === null) resetSocket(this.socket);
+      else resetConnection(this.#current.response, new Error("The client reads too slowly."));
+    }
   }
 
   #isIdleTooLong(now: number): boolean {
     if (!this.isIdle) return false;
     this.#idleSince ??= now;
     return now - this.#idleSince >= this.#limits.keepAliveMs + KEEP_ALIVE_GRACE_MS;
-  }
-
-  #readsTooSlowly(now: number): boolean {
-    const unread = this.socket.writableLength;
-    if (unread === 0 || unread !== this.#unread) this.#unreadSince = now;
-    this.#unread = unread;
-    return now - this.#unreadSince >= this.#limits.pieceMs;
   }
 
   #inTurn(run: () => void): void {
@@ -223,11 +212,12 @@ function largestGroup(connections: readonly ClientConnection[]): readonly Client
 }
 
 /**
- * Aborts a response. An orderly close would end a body without a length as if it were complete (HTTP/1.0, which proxies
- * use); a reset does not.
+ * Aborts a response; `reason` becomes its `errored`. An orderly close would end a body without a length as if it were
+ * complete (HTTP/1.0, which proxies use); a reset does not.
  */
-export function resetConnection({ socket }: ServerResponse): void {
-  if (socket !== null) resetSocket(socket);
+export function resetConnection(response: ServerResponse, reason: Error): void {
+  if (response.socket !== null) resetSocket(response.socket);
+  response.destroy(reason);
 }
 
 export function resetSocket(socket: Socket): void {

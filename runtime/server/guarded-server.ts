@@ -42,7 +42,6 @@ export function guardedServer(
   const shutdown = new GracefulShutdown(server);
   const connections = new OpenConnections(limits, earlyError);
   server.on("connection", (socket: Socket) => connections.add(socket));
-  server.setTimeout(limits.stalledMs, (socket: Socket) => connections.of(socket)?.onTimeout());
   // Without this listener Node would close the connection without a response.
   server.on("connect", ({ socket }) => connections.of(socket)?.fail(400));
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {

@@ -1,5 +1,6 @@
 import { close, open, readFileSync } from "node:fs";
 import type { Logger } from "./logger.js";
+import { MINIMUM_RATE, type ReadRate } from "./slow-readers.js";
 
 /** Limits per client and per server; times are in milliseconds. */
 export interface ServerLimits {
@@ -9,10 +10,8 @@ export interface ServerLimits {
   readonly requestMs: number;
   /** A connection without a request is closed after this time. */
   readonly keepAliveMs: number;
-  /** A connection whose client has read nothing of its response for this time is reset. */
-  readonly stalledMs: number;
-  /** Time for the client to read everything that was written to its socket. */
-  readonly pieceMs: number;
+  /** A connection whose client reads more slowly is reset. */
+  readonly minimumRate: ReadRate;
   /** Time for the client of a closing connection to read its last response. */
   readonly lingerMs: number;
   /** Interval of the checks. */
@@ -37,9 +36,7 @@ export const SERVER_LIMITS: ServerLimits = {
   requestMs: 30_000,
   // Longer than the idle timeout of common load balancers (60 s): the load balancer must close first.
   keepAliveMs: 65_000,
-  // A slow reader's progress shows only when a large part of the system's socket buffer has become free.
-  stalledMs: 120_000,
-  pieceMs: 600_000,
+  minimumRate: MINIMUM_RATE,
   lingerMs: 5_000,
   checkMs: 1_000,
   connections: maxConnections(openFilesLimit()),

@@ -37,10 +37,13 @@ async function sipping(
   return { client, taken: () => taken };
 }
 
+/** Of what is read in a window of 300 ms, in bytes. */
+const minimumRate = (bytes: number) => ({ minimumRate: { bytes, windowMs: 300 } });
+
 describe("a client that reads its response slowly", () => {
   it("or not at all is disconnected", async () => {
     const { listener, over } = large();
-    const client = new Client(await serveWith(listener, { ...SHORT, stalledMs: 200 }));
+    const client = new Client(await serveWith(listener, { ...SHORT, ...minimumRate(1) }));
     client.socket.pause();
     client.send(get("/"));
     await over;
@@ -49,17 +52,21 @@ describe("a client that reads its response slowly", () => {
     expect(client.said.length).toBeLessThan(BYTES);
   });
 
-  it("stays connected as long as it reads", async () => {
+  it("stays connected as long as it takes the minimum", async () => {
     const { listener, over } = large();
-    // It reads for about four seconds: longer than the limit, which a busy machine does not reach between two pieces.
-    const { taken } = await sipping(await serveWith(listener, { ...SHORT, stalledMs: 2000 }), 6);
+    // It reads for about four seconds; a busy machine does not stop it for as long as the window.
+    const rate = { bytes: BYTES / 20, windowMs: 3000 };
+    const { taken } = await sipping(await serveWith(listener, { ...SHORT, minimumRate: rate }), 6);
     await over;
     expect(taken()).toBeGreaterThan(BYTES);
   });
 
-  it("is disconnected after the total time limit, though it sends empty lines", async () => {
+  it("is disconnected when it takes less than the minimum in a window, though it sends empty lines", async () => {
     const { listener, over } = large();
-    const { client, taken } = await sipping(await serveWith(listener, { ...SHORT, pieceMs: 200 }));
+    const { client, taken } = await sipping(
+      await serveWith(listener, { ...SHORT, ...minimumRate(BYTES) }),
+      6,
+    );
     client.drip("\r\n", 50);
     await over;
     expect(taken()).toBeLessThan(BYTES);
@@ -68,7 +75,7 @@ describe("a client that reads its response slowly", () => {
   it("stays connected while it waits for a response", async () => {
     const url = await serveWith((_, response) => void sleep(1000).then(() => response.end("late")), {
       ...SHORT,
-      stalledMs: 100,
+      ...minimumRate(BYTES),
     });
     const client = await Client.saying(url, get("/"));
     await client.hears(/late$/);
