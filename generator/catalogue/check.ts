@@ -164,7 +164,7 @@ function ephemeral({ uniqueId, materialized }: Model): Problem[] {
 
 function withoutColumns({ uniqueId, columns }: Model): Problem[] {
   if (columns.length > 0) return [];
-  const message = "The model declares no columns: every column of its relation is public.";
+  const message = "The model declares no columns: every column of its relation is served.";
   return [
     { model: uniqueId, path: "$.columns", message, hint: "List the columns in the model's schema.yml." },
   ];

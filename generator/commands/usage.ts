@@ -37,11 +37,15 @@ async function usage(flags: UsageFlags, variables: NodeJS.ProcessEnv): Promise<C
   if (problems.length > 0) return failed(problems);
   const query = { by: flags.by, since: flags.since ?? null, key: flags.key?.toLowerCase() ?? null };
   const result = await withDatabase(databaseUrl, (url) => readUsage(url, query));
-  if (result?.ok === false) return failed([result.problem]);
-  const lines = result?.value ?? [];
+  if (result === null) return failed([NO_DATABASE]);
+  if (!result.ok) return failed([result.problem]);
+  const lines = result.value;
   const output = flags.json ? `${JSON.stringify(lines, null, 2)}\n` : tableOf(lines);
   return { exit: EXIT.ok, output, ...(lines.length === 0 && { notes: [noUsage(query)] }) };
 }
+
+const NO_DATABASE =
+  "There is no database to read usage from: set DATABASE_URL to the server's, or run `routewright serve` once.";
 
 const IN_POSTGRES =
   "Usage is stored in PostgreSQL, and DATABASE_URL is ClickHouse: set DATABASE_URL to PostgreSQL and CLICKHOUSE_URL to ClickHouse, here and for the server. Without PostgreSQL no usage is recorded.";

@@ -3,6 +3,7 @@ import { readEnvironment } from "@routewright/runtime/server";
 import type { Settings } from "../config.js";
 import { readRevision, type RevisionOptions } from "../diff/revision.js";
 import type { Progress } from "../render/render.js";
+import { redactedLocation } from "../manifest/source.js";
 import { renderReport, terminalOf } from "../report/render-report.js";
 import { type Format, FORMATS } from "../report/report.js";
 import type { Terminal } from "../report/text.js";
@@ -86,6 +87,8 @@ export async function verify(options: VerifyOptions): Promise<CommandResult> {
   const revision = await readRevision(options.revision, options);
   if (!revision.ok) return { exit: EXIT.error, errors: [revision.problem] };
   const { catalogue } = revision;
+  if (catalogue.entries.length === 0)
+    return { exit: EXIT.error, errors: [nothingToVerify(options.revision)] };
   const { clickhouse = null } = options;
   const problem = adapterProblem(catalogue.adapter, clickhouse !== null);
   if (problem !== null) return { exit: EXIT.error, errors: [problem] };
@@ -99,6 +102,10 @@ export async function verify(options: VerifyOptions): Promise<CommandResult> {
   const report = verifyReport(differences, catalogue.entries.length, failed);
   const output = renderReport(report, options.format, options.terminal);
   return { exit: failed ? EXIT.findings : EXIT.ok, output };
+}
+
+function nothingToVerify(revision: string): string {
+  return `${redactedLocation(revision)} has no endpoint to verify: tag models with production and api:<resource>, then run \`routewright generate\`.`;
 }
 
 /** Relations, columns, and the plans of filters. */

@@ -12,7 +12,7 @@ type CatalogReading = { readonly ok: true; readonly columns: WarehouseColumns } 
 /** Reads dbt's `catalog.json` from a file or an http(s) address; without one there are no columns. */
 export async function readCatalog(location: string | undefined): Promise<CatalogReading> {
   if (location === undefined) return { ok: true, columns: new Map() };
-  const source = await readSource(location);
+  const source = await readSource(location, { writer: CATALOG_WRITER });
   return source.ok ? parseCatalog(source.text, source.location) : source;
 }
 
@@ -34,6 +34,8 @@ export async function parseModels(
   return found.ok ? { ok: true, manifest: withWarehouseColumns(reading.manifest, found.columns) } : found;
 }
 
+const CATALOG_WRITER = "`dbt docs generate`, or `dbt compile --write-catalog` of dbt 2,";
+
 export function parseCatalog(text: string, location: string): CatalogReading {
   const json = parseJson(text, location);
   if (!json.ok) return json;
@@ -41,7 +43,7 @@ export function parseCatalog(text: string, location: string): CatalogReading {
   const schema = textOr(objectOr(metadata)["dbt_schema_version"], "");
   if (!/\/catalog\//.test(schema) || !isObject(nodes)) {
     return fail(
-      `${location} is not a dbt catalog. Give the catalog.json that \`dbt docs generate\`, or \`dbt compile --write-catalog\` of dbt 2, writes to target/.`,
+      `${location} is not a dbt catalog. Give the catalog.json that ${CATALOG_WRITER} writes to target/.`,
     );
   }
   const columns = Object.entries(nodes).map(([id, node]) => [id, columnsOf(objectOr(node))] as const);

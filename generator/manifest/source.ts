@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { existsSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 
 /** One line that says why a source cannot be read, and what to do. */
 export interface Failure {
@@ -20,10 +20,16 @@ interface SourceLimits {
   /** Time to fetch an http(s) source, from the request to the last byte. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
+  /** What writes the file, for the message that it is missing. */
+  readonly writer: string;
 }
 
 /** A manifest of 100 MB is ordinary; past 500 a text no longer fits one string of the JavaScript engine. */
-const SOURCE_LIMITS: SourceLimits = { timeoutMs: 60_000, maxBytes: 500 * 1024 * 1024 };
+const SOURCE_LIMITS: SourceLimits = {
+  timeoutMs: 60_000,
+  maxBytes: 500 * 1024 * 1024,
+  writer: "`dbt parse` or `dbt build`",
+};
 
 /** Reads a file or an http(s) address whole. Never throws for what a user can get wrong. */
 export async function readSource(location: string, limits: Partial<SourceLimits> = {}): Promise<Source> {
@@ -54,13 +60,13 @@ export function isAddress(location: string): boolean {
   return /^https?:/i.test(location);
 }
 
-async function readText(file: string, { maxBytes }: SourceLimits): Promise<Source> {
+async function readText(file: string, { maxBytes, writer }: SourceLimits): Promise<Source> {
   try {
     const { size } = await stat(file);
     if (size > maxBytes) return tooLarge(file, maxBytes);
     return decodedSource(await readFile(file), file);
   } catch (error) {
-    return fail(`Cannot read ${file}: ${fileErrorText(error as NodeJS.ErrnoException, file)}`);
+    return fail(`Cannot read ${file}: ${fileErrorText(error as NodeJS.ErrnoException, writer)}`);
   }
 }
 
@@ -77,22 +83,11 @@ function withoutByteOrderMark(text: string): string {
   return text.startsWith("\ufeff") ? text.slice(1) : text;
 }
 
-function fileErrorText({ code, message }: NodeJS.ErrnoException, file: string): string {
-  if (code === "ENOENT") return `there is no such file. ${writerOf(file)} writes it to target/.`;
+function fileErrorText({ code, message }: NodeJS.ErrnoException, writer: string): string {
+  if (code === "ENOENT") return `there is no such file. ${writer} writes it to target/.`;
   if (code === "EISDIR") return "it is a folder; name the file in it.";
   if (code === "EACCES") return "no permission to read it.";
   return message;
-}
-
-function writerOf(file: string): string {
-  switch (basename(file)) {
-    case "catalog.json":
-      return "`dbt docs generate`, or `dbt compile --write-catalog` of dbt 2,";
-    case "run_results.json":
-      return "`dbt build`";
-    default:
-      return "`dbt parse` or `dbt build`";
-  }
 }
 
 /** The folder of the dbt project that wrote a manifest, in its git repository, as `dbt/`; empty where it is the root, or unknown. */

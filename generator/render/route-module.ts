@@ -105,14 +105,20 @@ function rowMembers({ endpoint, documentation, facts }: CatalogueEntry): Member[
       facts.columns.get(name)?.acceptedValues,
     );
     const columnType = endpoint.numbers === "string" ? asString(stored) : stored;
-    const risk = isWide(columnType) ? ': larger than Number.MAX_SAFE_INTEGER; see "Large numbers"' : "";
-    const warehouseType = type === null ? "" : `${type}${risk}`;
+    const warehouseType = type === null ? "" : `${type}${riskOf(columnType)}`;
     return member(
       name,
       typeScriptOf(columnType),
       withType(documentation.columns.get(name) ?? "", warehouseType),
     );
   });
+}
+
+/** What a JavaScript number does to the values. */
+function riskOf(type: ColumnType): string {
+  if (!isWide(type)) return "";
+  const risk = type.kind === "decimal" ? "may lose digits" : "larger than Number.MAX_SAFE_INTEGER";
+  return `: ${risk}; see "Large numbers"`;
 }
 
 /** `Day of the activity (date).`; after a text of several lines the type is a paragraph. */

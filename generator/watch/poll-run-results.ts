@@ -65,7 +65,7 @@ class Reader {
 
   constructor(options: RunResultsOptions) {
     this.#options = options;
-    this.#source = new PolledSource(options.source);
+    this.#source = new PolledSource(options.source, "`dbt build`");
     this.#store = new BuildStore(options.storeFile, options.source);
     const { builds, tests } = this.#store;
     this.#stored = { builds, tests };

@@ -19,17 +19,20 @@ type PollResult =
 /** A file or address to poll: compared by hash, over HTTP with conditional requests. */
 export class PolledSource {
   readonly #location: string;
+  readonly #limits: { readonly writer?: string };
   /** The version that was read last, for a conditional request. */
   #last: { readonly hash: string; readonly validators: Validators } | null = null;
 
-  constructor(location: string) {
+  /** `writer`: what writes the file, for the message that it is missing. */
+  constructor(location: string, writer?: string) {
     this.#location = location;
+    this.#limits = writer === undefined ? {} : { writer };
   }
 
   /** `known`: hash of the caller's version; null for none. */
   async poll(known: string | null): Promise<PollResult> {
     const validatorsOfKnown = this.#last?.hash === known ? this.#last.validators : null;
-    const source = await readIfModified(this.#location, validatorsOfKnown);
+    const source = await readIfModified(this.#location, validatorsOfKnown, this.#limits);
     if (!source.ok) return { kind: "error", detail: source.problem };
     if ("notModified" in source) return { kind: "unchanged" };
     const { text, location, validators = null } = source;

@@ -103,6 +103,8 @@ async function freePort(host: string, port: number): Promise<number> {
     () => port,
     () => 0,
   );
+  if (found === 0)
+    console.log(`Port ${String(port)} is taken: another one is used. PORT and RAMP_PORT choose it.`);
   await new Promise((resolve) => server.close(resolve));
   return found;
 }

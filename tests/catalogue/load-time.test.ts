@@ -141,7 +141,7 @@ it("a model without columns is served whole, with a warning", () => {
   const { entries, warnings } = catalogueFrom([{ name: "orders", tags: TAGS }]);
   expect(entries).toHaveLength(1);
   expect(told(warnings)).toEqual([
-    "$.columns: The model declares no columns: every column of its relation is public.",
+    "$.columns: The model declares no columns: every column of its relation is served.",
   ]);
 });
 

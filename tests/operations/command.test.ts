@@ -146,10 +146,10 @@ describe("routewright usage", () => {
     expect(error).not.toContain("hush");
   });
 
-  it("reports no usage in a folder without a database, and creates none", async () => {
+  it("names the missing database, and creates none", async () => {
     const { code, stdout, stderr } = await runBuilt(ownFolder(), ["usage"]);
-    expect([code, stdout]).toEqual([0, ""]);
-    expect(stderr).toContain("No usage yet.");
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain("There is no database to read usage from: set DATABASE_URL");
   });
 
   it.each([

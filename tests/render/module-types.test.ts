@@ -63,8 +63,9 @@ describe("the types of a generated module", () => {
 
 it("a column that a JavaScript number cannot hold says so", () => {
   const text = files.get("routes/c/list.ts") ?? "";
-  const risk = 'larger than Number.MAX_SAFE_INTEGER; see "Large numbers"';
-  expect(text).toContain(`/** numeric(38,18) null: ${risk}. */\n  amount: number | null;`);
-  expect(text).toContain(`/** UInt64 null: ${risk}. */\n  total: number | null;`);
+  const see = 'see "Large numbers"';
+  expect(text).toContain(`/** numeric(38,18) null: may lose digits; ${see}. */\n  amount: number | null;`);
+  const risk = "larger than Number.MAX_SAFE_INTEGER";
+  expect(text).toContain(`/** UInt64 null: ${risk}; ${see}. */\n  total: number | null;`);
   expect(text).toContain("/** integer null. */\n  count: number | null;");
 });

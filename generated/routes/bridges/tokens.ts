@@ -23,7 +23,7 @@ export interface Row {
   chains: (string | null)[];
   /** Bridges that carry the token, and whether it has a market listing (jsonb). */
   listing: unknown;
-  /** Latest price in US dollars; missing without a listing (numeric(18,6) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
+  /** Latest price in US dollars; missing without a listing (numeric(18,6) null: may lose digits; see "Large numbers"). */
   price_usd: number | null;
 }
 

@@ -33,13 +33,13 @@ export interface Row {
   token: string;
   /** Amount in the token's smallest unit (numeric(20,0) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
   amount_raw: number | null;
-  /** Amount in whole tokens (numeric(38,18) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
+  /** Amount in whole tokens (numeric(38,18) null: may lose digits; see "Large numbers"). */
   amount: number | null;
-  /** Price of one token in US dollars; missing for a token without a listing (numeric(18,6) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
+  /** Price of one token in US dollars; missing for a token without a listing (numeric(18,6) null: may lose digits; see "Large numbers"). */
   price_usd: number | null;
   /** Amount in US dollars; missing without a price (double precision null). */
   amount_usd: number | null;
-  /** Fee in US dollars; missing without a price (numeric(18,2) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers"). */
+  /** Fee in US dollars; missing without a price (numeric(18,2) null: may lose digits; see "Large numbers"). */
   fee_usd: number | null;
   /** Whether a relayer paid for the arrival (boolean). */
   is_relayed: boolean;

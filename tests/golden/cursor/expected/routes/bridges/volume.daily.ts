@@ -7,7 +7,7 @@ export interface Row {
   id: number;
   /** date null. */
   date: string | null;
-  /** numeric(18,2) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers". */
+  /** numeric(18,2) null: may lose digits; see "Large numbers". */
   value: number | null;
 }
 

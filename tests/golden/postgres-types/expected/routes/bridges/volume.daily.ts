@@ -7,7 +7,7 @@ export interface Row {
   day: string | null;
   /** bigint null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers". */
   id: number | null;
-  /** numeric(38,18) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers". */
+  /** numeric(38,18) null: may lose digits; see "Large numbers". */
   amount: number | null;
   /** boolean null. */
   ok: boolean | null;

@@ -9,7 +9,7 @@ export interface Row {
   day: string | null;
   /** timestamptz null. */
   paid_at: string | null;
-  /** numeric(18,2) null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers". */
+  /** numeric(18,2) null: may lose digits; see "Large numbers". */
   amount_usd: number | null;
   /** text null. */
   status: string | null;

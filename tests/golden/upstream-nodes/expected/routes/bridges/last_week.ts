@@ -3,7 +3,7 @@ import { defineEndpoint } from "@routewright/runtime";
 
 /** A row of `/v1/bridges/last_week`. */
 export interface Row {
-  /** numeric null: larger than Number.MAX_SAFE_INTEGER; see "Large numbers". */
+  /** numeric null: may lose digits; see "Large numbers". */
   value: number | null;
 }
 
