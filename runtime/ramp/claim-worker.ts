@@ -1,5 +1,27 @@
 import type { Logger } from "../server/logger.js";
 
+/** Runs work at an interval, never twice at a time. A run that fails is logged, and the next one tries again. */
+export class IntervalJob {
+  readonly #timer: NodeJS.Timeout;
+  #running: Promise<void> | null = null;
+
+  constructor(name: string, intervalMs: number, log: Logger, work: () => Promise<void>) {
+    const run = (): void => {
+      this.#running ??= work()
+        .catch((error: unknown) => log.warn({ err: error }, `${name} failed`))
+        .finally(() => (this.#running = null));
+    };
+    this.#timer = setInterval(run, intervalMs);
+    run();
+  }
+
+  /** Finishes the run under way. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#running;
+  }
+}
+
 /** Work of one kind that processes share through the database: rows that are due, each claimed by one process at a time. */
 interface ClaimedWork<T> {
   /** For the log. */

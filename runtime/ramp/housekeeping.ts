@@ -1,3 +1,4 @@
+import { IntervalJob } from "./claim-worker.js";
 import { projectId } from "./database/id.js";
 import type { RampContext } from "./context.js";
 import type { RampDatabase } from "./database/ramp-database.js";
@@ -7,21 +8,8 @@ import { refreshCapabilities } from "./providers/provider-connections.js";
 const INTERVAL_MS = 60_000;
 
 /** Deletes expired rows and refreshes capabilities until stopped. */
-export function startHousekeeping(ramp: RampContext): { stop(): Promise<void> } {
-  let running: Promise<void> | null = null;
-  const run = (): void => {
-    running ??= housekeep(ramp)
-      .catch((error: unknown) => ramp.log.warn({ err: error }, "housekeeping failed"))
-      .finally(() => (running = null));
-  };
-  const timer = setInterval(run, INTERVAL_MS);
-  run();
-  return {
-    async stop() {
-      clearInterval(timer);
-      await running;
-    },
-  };
+export function startHousekeeping(ramp: RampContext): IntervalJob {
+  return new IntervalJob("housekeeping", INTERVAL_MS, ramp.log, () => housekeep(ramp));
 }
 
 /** Deletes expired rows and refreshes the capabilities of providers. */
@@ -57,6 +45,9 @@ const EXPIRED = [
   { table: "provider_answers", where: "last_at < now() - make_interval(days => $2)" },
 ] as const;
 
+/** A clock that jumped makes rows look old: none is deleted while `routewright ramp doctor` shows the jump. */
+const AFTER_JUMP = "EXISTS (SELECT FROM ramp.clock_jumps WHERE at > now() - interval '7 days')";
+
 /** Deletes expired rows in batches. */
 export async function deleteExpired(
   database: RampDatabase,
@@ -67,7 +58,7 @@ export async function deleteExpired(
     for (;;) {
       const deleted = await database.asOperator((tx) =>
         tx.rows(
-          `DELETE FROM ramp.${table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ramp.${table} WHERE ${where} AND $2::int > 0 LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING 1`,
+          `DELETE FROM ramp.${table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM ramp.${table} WHERE ${where} AND $2::int > 0 AND NOT ${AFTER_JUMP} LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING 1`,
           [batch, retentionDays],
         ),
       );

@@ -128,14 +128,14 @@ class KeyedRun {
 
   /** Waits for the response of the request that has the claim. Without a claim (it was rolled back or has expired) the client must retry. */
   async #waitForResponse(): Promise<RampResponse | RampError> {
-    const deadline = Date.now() + DUPLICATE_WAIT_MS;
+    const deadline = performance.now() + DUPLICATE_WAIT_MS;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       const claim = await this.#readClaim();
       if (claim === "none") return IN_PROGRESS;
       if (typeof claim !== "string") return claim;
       const taken = claim === "abandoned" ? await this.#takeOver() : null;
       if (taken) return taken;
-      if (Date.now() >= deadline) return IN_PROGRESS;
+      if (performance.now() >= deadline) return IN_PROGRESS;
       await sleep(pause);
     }
   }

@@ -20,6 +20,7 @@ import { CustomerTokens, ensureSigningKey, SigningKeys } from "./tokens/customer
 import { TokenRevocations } from "./tokens/revocations.js";
 import { SubjectTokens } from "./tokens/subject-token.js";
 import { walletIssuer } from "./tokens/wallet-token.js";
+import { watchClock } from "./clock-jumps.js";
 import { startHousekeeping } from "./housekeeping.js";
 import { startIntentWorker } from "./intents/intent-worker.js";
 import type { Environment } from "../operations/environment.js";
@@ -89,12 +90,13 @@ async function serve(options: RampOptions, database: RampDatabase): Promise<Runn
     ramp.signals.on("due", () => intents.wake());
     const deliveries = startDeliveryWorker(ramp, options.deliveries ?? DEFAULT_DELIVERY_POLICY);
     const housekeeping = startHousekeeping(ramp);
+    const clock = watchClock(ramp);
     log.info({ url: server.url }, "ramp listening");
     return {
       url: server.url,
       async stop() {
         await server.stop();
-        await Promise.all([intents, deliveries, housekeeping].map((worker) => worker.stop()));
+        await Promise.all([intents, deliveries, housekeeping, clock].map((worker) => worker.stop()));
         await Promise.all(ramp.continued);
         rates.close();
         await database.close();
@@ -146,7 +148,7 @@ async function openRamp(
     metrics,
     polling,
     publicUrl,
-    now: () => new Date(),
+    now: () => database.clock.now(),
     retentionDays,
     signals: new EventEmitter(),
     continued: new Set(),

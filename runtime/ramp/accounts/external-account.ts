@@ -24,7 +24,7 @@ export function addExternalAccount(
   tx: ProjectTransaction,
   { customerId, currencyCode, metadata }: Pick<ExternalAccount, "customerId" | "currencyCode" | "metadata">,
 ): ExternalAccount {
-  const now = new Date();
+  const { now } = tx;
   const label = labelOf(metadata, currencyCode);
   const id = newId();
   tx.write(

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { DatabaseClock } from "./clock.js";
 import type { ProjectId } from "./id.js";
 
 /** Connections of one process; a request holds one only while its short transaction runs. */
@@ -49,6 +50,8 @@ export function ofProject(alias: string): string {
 const PRECONDITION_FAILED = "RW003";
 
 interface DbTransaction {
+  /** The database's time at the start of the transaction (database/clock.ts). */
+  readonly now: Date;
   /** Runs one statement; values go in as bind parameters only. */
   rows<R extends object = DatabaseRow>(text: string, values?: readonly unknown[]): Promise<R[]>;
   /** The only row, or null. */
@@ -88,6 +91,8 @@ export interface RampDatabase {
   asOperator<T>(work: (tx: OperatorTransaction) => Promise<T>): Promise<T>;
   /** The operator's work on one project, which may record moves that others may not (`ramp.may_resolve`). */
   asOperatorOf<T>(projectId: ProjectId, work: (tx: ProjectTransaction) => Promise<T>): Promise<T>;
+  /** What polls and expiry go by: the clocks of servers differ, and jump. */
+  readonly clock: DatabaseClock;
   isReachable(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -114,19 +119,27 @@ export async function openDatabase(options: DatabaseOptions): Promise<RampDataba
   // A connection that is lost between two statements fails the next one; this event needs no handling.
   pool.on("connect", (client) => client.on("error", () => undefined));
   try {
-    return new PooledDatabase(pool, await mustSwitchRole(pool));
+    const before = performance.now();
+    const { above, at } = await readServer(pool);
+    const clock = new DatabaseClock({ at: at.getTime(), before, after: performance.now() });
+    return new PooledDatabase(pool, above, clock);
   } catch (error) {
     await pool.end();
     throw error;
   }
 }
 
-/** Whether the database user bypasses row-level security, so that a project's transaction must switch to the restricted role. */
-async function mustSwitchRole(pool: pg.Pool): Promise<boolean> {
-  const { rows } = await pool.query<{ above: boolean }>(
-    "SELECT rolsuper OR rolbypassrls AS above FROM pg_roles WHERE rolname = current_user",
+interface Server {
+  /** Whether the user bypasses row-level security, so that a project's transaction must switch to the restricted role. */
+  readonly above: boolean;
+  readonly at: Date;
+}
+
+async function readServer(pool: pg.Pool): Promise<Server> {
+  const { rows } = await pool.query<Server>(
+    "SELECT rolsuper OR rolbypassrls AS above, now() AS at FROM pg_roles WHERE rolname = current_user",
   );
-  return rows[0]?.above ?? true;
+  return rows[0] as Server;
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -135,9 +148,11 @@ class PooledDatabase implements RampDatabase {
   readonly #pool: pg.Pool;
   readonly #role: string;
   readonly #names = new StatementNames();
+  readonly clock: DatabaseClock;
 
-  constructor(pool: pg.Pool, mustSwitchRole: boolean) {
+  constructor(pool: pg.Pool, mustSwitchRole: boolean, clock: DatabaseClock) {
     this.#pool = pool;
+    this.clock = clock;
     this.#role = mustSwitchRole ? `SET LOCAL ROLE ${PROJECT_ROLE}; ` : "";
   }
 
@@ -159,7 +174,7 @@ class PooledDatabase implements RampDatabase {
 
   async #run<T>(begin: string, work: (tx: DbTransaction) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
-    const session = new DbSession(client, this.#names);
+    const session = new DbSession(client, this.#names, this.clock.now());
     let broken: Error | undefined;
     try {
       void session.send(begin);
@@ -195,9 +210,12 @@ class DbSession {
   /** The first failure; later statements fail because of it. */
   failure: Error | undefined;
 
-  constructor(client: pg.PoolClient, names: StatementNames) {
+  readonly transaction: DbTransaction;
+
+  constructor(client: pg.PoolClient, names: StatementNames, now: Date) {
     this.#client = client;
     this.#names = names;
+    this.transaction = this.#transactionAt(now);
   }
 
   send<R extends object>(text: string, values?: readonly unknown[]): Promise<pg.QueryResult<R>> {
@@ -224,7 +242,8 @@ class DbSession {
     if (this.failure instanceof PreconditionFailed) throw this.failure;
   }
 
-  readonly transaction: DbTransaction = {
+  readonly #transactionAt = (now: Date): DbTransaction => ({
+    now,
     rows: async <R extends object>(text: string, values: readonly unknown[] = []) =>
       (await this.send<R>(text, values)).rows,
     row: async <R extends object>(text: string, values: readonly unknown[] = []) =>
@@ -232,7 +251,7 @@ class DbSession {
     write: (text, values = []) => void this.send(text, values),
     requireRow: (text, values = []) =>
       void this.send(`WITH found AS (${text}) SELECT ramp.require_row(count(*) > 0) FROM found`, values),
-  };
+  });
 }
 
 function failureOf(error: pg.DatabaseError): Error {

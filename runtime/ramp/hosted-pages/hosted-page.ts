@@ -214,7 +214,7 @@ async function submitForm(
 /** Creates the intent's transaction, unless it exists or the intent has expired, and orders it at the provider. */
 function execute(ramp: RampContext, projectId: ProjectId, id: string): Promise<void> {
   return change(ramp, projectId, id, (tx, intent) => {
-    const isOpen = intent.status === "PENDING_PAYMENT" && intent.expiresAt > ramp.now();
+    const isOpen = intent.status === "PENDING_PAYMENT" && intent.expiresAt > intent.readAt;
     return intent.transaction === null && isOpen ? createPayment(tx, intent) : null;
   });
 }

@@ -231,6 +231,6 @@ export function applyEnd(tx: ProjectTransaction, intent: Intent): Intent {
 }
 
 /** A cancel that the customer requested ends as CANCELLED, even after the expiry. */
-function endStatus({ expiresAt, isCancelRequested }: Intent): "EXPIRED" | "CANCELLED" {
-  return !isCancelRequested && expiresAt <= new Date() ? "EXPIRED" : "CANCELLED";
+function endStatus({ expiresAt, isCancelRequested, readAt }: Intent): "EXPIRED" | "CANCELLED" {
+  return !isCancelRequested && expiresAt <= readAt ? "EXPIRED" : "CANCELLED";
 }

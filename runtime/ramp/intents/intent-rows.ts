@@ -39,6 +39,7 @@ interface IntentRow {
   readonly onboarding_order: string | null;
   readonly created_at: Date;
   readonly updated_at: Date;
+  readonly read_at: Date;
   readonly metadata: Readonly<Record<string, unknown>> | null;
   readonly cancel_requested_at: Date | null;
   readonly requirements: readonly Requirement[] | null;
@@ -60,7 +61,7 @@ const CUSTOMER_COLUMNS = `(SELECT reference FROM ramp.customers u WHERE u.projec
     ARRAY(SELECT w.subject FROM ramp.customer_identities w
       WHERE w.project_id = i.project_id AND w.customer_id = i.customer_id AND w.is_wallet) AS wallets`;
 
-const SELECT = `SELECT i.*, c.capabilities ->> 'name' AS provider,
+const SELECT = `SELECT i.*, now() AS read_at, c.capabilities ->> 'name' AS provider,
     (SELECT jsonb_agg(jsonb_build_object('code', r.code, 'status', r.status, 'title', r.title, 'form', r.form) ORDER BY r.position)
      FROM ramp.requirements r WHERE r.project_id = i.project_id AND r.intent_id = i.id) AS requirements,
     t.id AS t_id, t.status AS t_status, t.provider_reference AS t_provider_reference, t.instructions AS t_instructions,
@@ -71,7 +72,7 @@ const SELECT = `SELECT i.*, c.capabilities ->> 'name' AS provider,
 
 export async function readIntent(tx: ProjectTransaction, id: string): Promise<Intent | null> {
   const row = await tx.row<IntentRow>(`${SELECT} WHERE ${ofProject("i")} AND i.id = $1`, [id]);
-  return row && intentOf(row);
+  return row && intentOf(row, tx.now);
 }
 
 /** An intent of a customer's own; another's does not exist for them. */
@@ -84,7 +85,7 @@ export async function readOwnIntent(
     `${SELECT} WHERE ${ofProject("i")} AND i.id = $1 AND i.customer_id = $2`,
     [id, customerId],
   );
-  return row && intentOf(row);
+  return row && intentOf(row, tx.now);
 }
 
 /** Reads an intent and keeps it from changing until the transaction ends. It must exist. */
@@ -131,7 +132,7 @@ export async function listIntents(
     `${SELECT} WHERE ${conditions.join(" AND ")} ORDER BY i.created_at DESC, i.id DESC LIMIT ${bind(limit + 1)}`,
     values,
   );
-  return rows.map(intentOf);
+  return rows.map((row) => intentOf(row, tx.now));
 }
 
 /** A change of the transaction or of a requirement is one of the intent. */
@@ -150,7 +151,11 @@ export function requestCancel(tx: ProjectTransaction, intent: Intent): Intent {
   return { ...intent, isCancelRequested: true };
 }
 
-function intentOf(row: IntentRow): Intent {
+/**
+ * @param now the transaction's time. When the database's clock jumps, a server learns of it a moment later, and the deadlines
+ * move in between: an intent has expired only by both times.
+ */
+function intentOf(row: IntentRow, now: Date): Intent {
   return {
     id: row.id,
     customerId: row.customer_id,
@@ -179,6 +184,7 @@ function intentOf(row: IntentRow): Intent {
     onboardingOrder: row.onboarding_order,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+    readAt: row.read_at < now ? row.read_at : now,
     requirements: row.requirements ?? [],
     transaction: transactionOf(row),
   };
@@ -229,7 +235,7 @@ export async function recordIntent(
   { leaseMs, intentLifetimeMs }: PollingPolicy,
   callbackUrl: string,
 ): Promise<Intent> {
-  const createdAt = new Date();
+  const createdAt = tx.now;
   const intent: Intent = {
     ...given,
     status: "PENDING",
@@ -243,6 +249,7 @@ export async function recordIntent(
     onboardingOrder: null,
     createdAt,
     updatedAt: createdAt,
+    readAt: createdAt,
     requirements: [],
     transaction: null,
   };

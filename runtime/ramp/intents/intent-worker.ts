@@ -80,14 +80,14 @@ function claimDue(
        CROSS JOIN LATERAL (
          SELECT i.* FROM (VALUES (false), (true)) AS kind (is_ended) CROSS JOIN LATERAL (
            SELECT i.project_id, i.id, i.is_ended, i.next_poll_at FROM ramp.intents i
-           WHERE i.project_id = c.project_id AND i.connection_id = c.connection_id AND i.is_ended = kind.is_ended AND i.next_poll_at <= now()
+           WHERE i.project_id = c.project_id AND i.connection_id = c.connection_id AND i.is_ended = kind.is_ended AND i.next_poll_at <= $6
            ORDER BY i.next_poll_at LIMIT GREATEST($3 - COALESCE(busy.used, 0), 0) FOR NO KEY UPDATE SKIP LOCKED) i
          ORDER BY i.is_ended, i.next_poll_at LIMIT GREATEST($3 - COALESCE(busy.used, 0), 0)) d
        ORDER BY d.is_ended, d.next_poll_at LIMIT $4)
-     UPDATE ramp.intents i SET lease_owner = gen_random_uuid(), lease_expires_at = now() + make_interval(secs => $5),
-       next_poll_at = now() + make_interval(secs => $5), poll_requested = false
+     UPDATE ramp.intents i SET lease_owner = gen_random_uuid(), lease_expires_at = $6::timestamptz + make_interval(secs => $5),
+       next_poll_at = $6::timestamptz + make_interval(secs => $5), poll_requested = false
      FROM due WHERE i.project_id = due.project_id AND i.id = due.id
      RETURNING i.project_id AS "projectId", i.id, i.connection_id AS "connectionId", i.lease_owner AS owner`,
-    [[...used.keys()], [...used.values()], perConnection, capacity, leaseMs / 1_000],
+    [[...used.keys()], [...used.values()], perConnection, capacity, leaseMs / 1_000, tx.now],
   );
 }

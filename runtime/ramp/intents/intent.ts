@@ -80,6 +80,8 @@ export interface Intent {
   readonly onboardingOrder: string | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
+  /** The time that its deadlines are compared with (intent-rows.ts). */
+  readonly readAt: Date;
   readonly requirements: readonly Requirement[];
   readonly transaction: Transaction | null;
 }
@@ -174,9 +176,9 @@ export type Step =
 /** State of one run: no call yet, the provider has answered, or a call has failed. */
 export type Progress = "fresh" | "answered" | "unanswered";
 
-export function nextStep(intent: Intent, now: Date, progress: Progress): Step {
+export function nextStep(intent: Intent, progress: Progress): Step {
   if (progress === "unanswered") return "wait";
-  const isOver = intent.expiresAt <= now || intent.isCancelRequested;
+  const isOver = intent.expiresAt <= intent.readAt || intent.isCancelRequested;
   switch (intent.status) {
     case "PENDING":
     case "COMPLIANCE_IN_PROGRESS":

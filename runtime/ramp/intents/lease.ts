@@ -3,8 +3,7 @@ import { type Intent, isTerminal } from "./intent.js";
 
 /**
  * One process at a time talks to a provider about an intent: it holds the intent's lease. A crashed owner's lease expires;
- * its work is repeated under the same ids and idempotency keys. Leases and polls are set by the clock of the process, and due
- * polls are found by the clock of the database: the two may differ by seconds, much less than a lease lasts.
+ * its work is repeated under the same ids and idempotency keys. Leases and polls go by the database's clock.
  */
 
 /** When intents are polled, in milliseconds. */
@@ -66,7 +65,7 @@ export async function acquireLease(
   owner: string,
   { leaseMs }: PollingPolicy,
 ): Promise<boolean> {
-  const now = Date.now();
+  const now = tx.now.getTime();
   const leased = await tx.row(
     `UPDATE ramp.intents SET lease_owner = $2, lease_expires_at = $3, next_poll_at = $3, poll_requested = false
      WHERE ${OF_PROJECT} AND id = $1 AND next_poll_at IS NOT NULL AND (lease_expires_at IS NULL OR lease_expires_at < $4) RETURNING id`,
@@ -82,7 +81,7 @@ export function stealLease(
   owner: string,
   { leaseMs }: PollingPolicy,
 ): void {
-  const expiresAt = new Date(Date.now() + leaseMs);
+  const expiresAt = new Date(tx.now.getTime() + leaseMs);
   tx.write(
     `UPDATE ramp.intents SET lease_owner = $2, lease_expires_at = $3, next_poll_at = $3 WHERE ${OF_PROJECT} AND id = $1`,
     [id, owner, expiresAt],
@@ -101,7 +100,7 @@ export function assertLease(tx: ProjectTransaction, id: string, owner: string): 
  * Extends the lease, and moves the next poll to its new expiry. Call `assertLease` in the same transaction first.
  */
 export function renewLease(tx: ProjectTransaction, id: string, { leaseMs }: PollingPolicy): void {
-  const expiresAt = new Date(Date.now() + leaseMs);
+  const expiresAt = new Date(tx.now.getTime() + leaseMs);
   tx.write(
     `UPDATE ramp.intents SET lease_expires_at = $2, next_poll_at = $2 WHERE ${OF_PROJECT} AND id = $1`,
     [id, expiresAt],
@@ -116,13 +115,13 @@ export function releaseLease(tx: ProjectTransaction, intent: Intent, policy: Pol
   tx.write(
     `UPDATE ramp.intents SET lease_owner = NULL, lease_expires_at = NULL, failed_attempts = $3,
        next_poll_at = CASE WHEN poll_requested THEN now() ELSE $2::timestamptz END WHERE ${OF_PROJECT} AND id = $1`,
-    [intent.id, nextPollAt(intent, policy, Date.now()), intent.failedAttempts],
+    [intent.id, nextPollAt(intent, policy, tx.now.getTime()), intent.failedAttempts],
   );
 }
 
 /** Null: no further poll unless a callback arrives. */
 function nextPollAt(intent: Intent, policy: PollingPolicy, now: number): Date | null {
-  const { failedAttempts, status, transaction, expiresAt, updatedAt } = intent;
+  const { failedAttempts, status, transaction, expiresAt, updatedAt, readAt } = intent;
   const { firstBackoffMs, maxBackoffMs } = policy;
   if (isTerminal(status)) return nextFollowUpAt(intent, policy, now);
   if (failedAttempts > 0)
@@ -134,7 +133,7 @@ function nextPollAt(intent: Intent, policy: PollingPolicy, now: number): Date | 
   const interval = isIdle ? policy.intentLifetimeMs : grownInterval(now, changedAt, first, policy.maxPollMs);
   // After its expiry an intent is open only because the provider has the money: it is polled as before.
   const expiry = expiresAt.getTime();
-  return new Date(expiry > now ? Math.min(now + interval, expiry) : now + interval);
+  return new Date(expiresAt > readAt ? Math.min(now + interval, expiry) : now + interval);
 }
 
 /** A quarter of the time since the last change, within bounds: 200 unpaid intents of an hour cause 20 look-ups a minute. */

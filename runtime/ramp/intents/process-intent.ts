@@ -29,7 +29,7 @@ export async function processLeased<T>(
   let intent = leased;
   let progress: Progress = "fresh";
   for (;;) {
-    const step = nextStep(intent, ramp.now(), progress);
+    const step = nextStep(intent, progress);
     const outcome = await performStep(ramp, projectId, intent, step);
     progress = outcome.progress ?? progress;
     const recorded = await ramp.database
@@ -52,7 +52,7 @@ interface Recorded<T> {
 }
 
 async function recordOutcome<T>(
-  { now, polling, vault }: RampContext,
+  { polling, vault }: RampContext,
   tx: ProjectTransaction,
   before: Intent,
   step: Step,
@@ -63,7 +63,7 @@ async function recordOutcome<T>(
   const intent = outcome.apply(tx, before);
   if (outcome.reply) recordAnswer(vault, tx, intent.id, step, outcome.reply);
   if (intent.attentionReason !== before.attentionReason) recordAttention(tx, intent);
-  if (nextStep(intent, now(), progress) !== "wait") {
+  if (nextStep(intent, progress) !== "wait") {
     renewLease(tx, intent.id, polling);
     return { intent, idle: null };
   }

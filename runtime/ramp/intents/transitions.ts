@@ -12,7 +12,7 @@ export function moveIntent(
   status: IntentStatus,
   failureReason: string | null = null,
 ): Intent {
-  const moved = { ...intent, status, failureReason, updatedAt: new Date() };
+  const moved = { ...intent, status, failureReason, updatedAt: tx.now };
   tx.write(
     `UPDATE ramp.intents SET status = $2, failure_reason = $3, updated_at = $4 WHERE ${OF_PROJECT} AND id = $1`,
     [intent.id, status, failureReason, moved.updatedAt],
@@ -81,7 +81,7 @@ export function recordPrice(tx: ProjectTransaction, intent: Intent, price: Price
 /** Creates the intent's only transaction. Fails in the database when it has one. */
 export function createPayment(tx: ProjectTransaction, intent: Intent): Intent {
   if (intent.price === null) throw new Error("The intent has no price: nothing is ordered without one.");
-  const now = new Date();
+  const { now } = tx;
   const id = orderIdOf(intent.id);
   const transaction: Transaction = {
     id,
@@ -126,7 +126,7 @@ export function updateTransaction(
   before: Transaction,
   change: TransactionChange,
 ): Intent {
-  const transaction: Transaction = { ...before, ...change, refusalReason: null, updatedAt: new Date() };
+  const transaction: Transaction = { ...before, ...change, refusalReason: null, updatedAt: tx.now };
   const { id, status, providerReference, instructions, failureReason, receipt, refunds, updatedAt } =
     transaction;
   tx.write(

@@ -105,11 +105,11 @@ export class Providers {
 
   #read(projectId: ProjectId, freshMs = FRESH_MS): CachedConnections["connections"] {
     const cached = this.#cache.get(projectId);
-    if (cached && Date.now() - cached.readAt < freshMs) return cached.connections;
+    if (cached && performance.now() - cached.readAt < freshMs) return cached.connections;
     const connections = this.#database
       .inProject(projectId, readConnections)
       .then((rows) => rows.map((row) => this.#connectionOf(projectId, row)));
-    this.#cache.set(projectId, { readAt: Date.now(), connections });
+    this.#cache.set(projectId, { readAt: performance.now(), connections });
     // A project without providers is being set up: not cached.
     connections.then(
       ({ length }) => length > 0 || this.#cache.delete(projectId),

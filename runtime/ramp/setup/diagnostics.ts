@@ -1,5 +1,6 @@
 import { projectId, isUuid } from "../database/id.js";
 import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
+import { recentJumps, secondsAhead } from "../clock-jumps.js";
 import { listAttention, type StuckIntent } from "../intents/intent-rows.js";
 import { Providers } from "../providers/provider-connections.js";
 import { type Vault, unreadableSecrets } from "../vault.js";
@@ -10,7 +11,7 @@ import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 
 /** One check of `routewright ramp doctor` (runtime/ramp/README.md, Operations). */
 interface Finding {
-  readonly check: "master-key" | "provider" | "queue" | "webhooks" | "intents";
+  readonly check: "master-key" | "clock" | "provider" | "queue" | "webhooks" | "intents";
   readonly ok: boolean;
   /** What was found, and what to do where it is not ok. */
   readonly detail: string;
@@ -29,6 +30,7 @@ export async function diagnose(database: RampDatabase, vault: Vault): Promise<re
   const providers = key.ok ? await checkProviders(database, vault) : [];
   return [
     key,
+    await checkClock(database),
     ...providers,
     ...(await database.asOperator(checkQueues)),
     await database.asOperator(checkIntents),
@@ -64,6 +66,23 @@ async function checkProviders(database: RampDatabase, vault: Vault): Promise<rea
       });
     }
   return findings;
+}
+
+async function checkClock(database: RampDatabase): Promise<Finding> {
+  const jumps = await database.asOperator(recentJumps);
+  const ahead = secondsAhead(database);
+  const jumped = jumps.map(({ at, seconds }) => `by ${String(seconds)} s at ${at.toISOString()}`).join(", ");
+  const details = [
+    jumps.length === 0 ? "" : `The database's clock jumped ${jumped}; deadlines moved with it. Check it.`,
+    ahead === 0
+      ? ""
+      : `The clock of this machine is ${String(ahead)} s ahead of the database's: providers refuse its signatures.`,
+  ].filter((text) => text !== "");
+  return {
+    check: "clock",
+    ok: details.length === 0,
+    detail: details.join(" ") || "The clocks agree, and the database's has not jumped in the last 7 days.",
+  };
 }
 
 async function checkQueues(tx: OperatorTransaction): Promise<readonly Finding[]> {

@@ -50,7 +50,7 @@ export class ProjectSignIn {
 
   async #read(clientId: string): Promise<ProjectRow | null> {
     const held = this.#held.get(clientId);
-    if (held && Date.now() - held.readAt < FRESH_MS) return held.row;
+    if (held && performance.now() - held.readAt < FRESH_MS) return held.row;
     this.#held.delete(clientId);
     const row = await this.#database.asOperator((tx) =>
       tx.row<ProjectRow>(
@@ -60,7 +60,8 @@ export class ProjectSignIn {
         [clientId],
       ),
     );
-    if (row !== null && this.#held.size < MAX_HELD) this.#held.set(clientId, { readAt: Date.now(), row });
+    if (row !== null && this.#held.size < MAX_HELD)
+      this.#held.set(clientId, { readAt: performance.now(), row });
     return row;
   }
 }

@@ -29,8 +29,8 @@ export class TokenRevocations {
   }
 
   #read(): Promise<ReadonlyMap<string, number>> {
-    if (this.#revokedAt && Date.now() - this.#readAt < FRESH_MS) return this.#revokedAt;
-    this.#readAt = Date.now();
+    if (this.#revokedAt && performance.now() - this.#readAt < FRESH_MS) return this.#revokedAt;
+    this.#readAt = performance.now();
     const revokedAt = this.#database.asOperator(readRevocations);
     revokedAt.catch(() => (this.#revokedAt = null));
     return (this.#revokedAt = revokedAt);
@@ -58,9 +58,9 @@ export async function revokeTokens(
 ): Promise<boolean> {
   const rows = await database.inProject(projectId, (tx) =>
     tx.rows(
-      `INSERT INTO ramp.token_revocations (customer_id, revoked_at) SELECT id, $2 FROM ramp.customers WHERE ${OF_PROJECT} AND id = $1
+      `INSERT INTO ramp.token_revocations (customer_id, revoked_at) SELECT id, now() FROM ramp.customers WHERE ${OF_PROJECT} AND id = $1
        ON CONFLICT (project_id, customer_id) DO UPDATE SET revoked_at = excluded.revoked_at RETURNING customer_id`,
-      [customerIdOf(projectId, customer), new Date()],
+      [customerIdOf(projectId, customer)],
     ),
   );
   return rows.length > 0;

@@ -87,7 +87,7 @@ export function recordEventData(
   data: Readonly<Record<string, unknown>>,
   { only, except }: Receivers = {},
 ): void {
-  const head = JSON.stringify({ type, timestamp: new Date().toISOString() }).slice(0, -1);
+  const head = JSON.stringify({ type, timestamp: tx.now.toISOString() }).slice(0, -1);
   const tail = JSON.stringify({ projectId: tx.projectId, ...data });
   tx.write(
     `WITH event AS (

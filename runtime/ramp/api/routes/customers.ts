@@ -131,7 +131,7 @@ async function createOrGet(
   tx: ProjectTransaction,
   { id, externalId, metadata }: Pick<CustomerRecord, "id" | "externalId" | "metadata">,
 ): Promise<CustomerRecord> {
-  const now = new Date();
+  const { now } = tx;
   const customer = await tx.row<CustomerRecord>(
     `INSERT INTO ramp.customers AS c (id, reference, metadata, created_at, updated_at, external_id) VALUES ($1, $2, $3, $4, $4, $5)
      ON CONFLICT (project_id, id) DO UPDATE SET metadata = COALESCE(excluded.metadata, c.metadata),

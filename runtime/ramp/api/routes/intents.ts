@@ -101,7 +101,7 @@ export const executeTransaction = idempotentRoute("customer", {
       record(tx, intent, price) {
         if (intent.transaction !== null) return rampError("TRANSACTION_EXISTS");
         if (awaitsCompliance(intent.status)) return rampError("COMPLIANCE_NOT_COMPLETE");
-        if (intent.status !== "PENDING_PAYMENT" || intent.expiresAt <= call.ramp.now())
+        if (intent.status !== "PENDING_PAYMENT" || intent.expiresAt <= intent.readAt)
           return rampError("INTENT_CLOSED");
         const known = intent.price === null && price ? recordPrice(tx, intent, price) : intent;
         return known.price === null ? rampError("PROVIDER_UNAVAILABLE") : createPayment(tx, known);
