@@ -157,17 +157,19 @@ function filterProblems({ routewright, columns }: Model, settings: ApiSettings |
   const { filters = [] } = routewright;
   if (!Array.isArray(filters))
     return [{ path: FILTERS, message: `${formatValue(filters)} is not a list of columns.`, hint: LIST_HINT }];
-  const taken = new Set([
-    ...(settings?.parameters.map(({ name }) => name) ?? []),
+  const reserved = [
     ...PAGE_FIELDS,
     ...SORT_FIELDS,
     ...(routewright["cursor"] === true ? CURSOR_FIELDS : []),
     "fields",
-  ]);
+  ];
+  const parameters = settings?.parameters.map(({ name }) => name) ?? [];
+  const isTaken = (name: string): boolean =>
+    /[[\]]/.test(name) || reserved.includes(name) || parameters.some((each) => each.startsWith(`${name}[`));
   return filters.flatMap((name: unknown, i) => {
     const path = `${FILTERS}[${String(i)}]`;
     return typeof name === "string"
-      ? filterProblem(name, path, columns, taken)
+      ? filterProblem(name, path, columns, isTaken)
       : [{ path, message: `${formatValue(name)} is not the name of a column.`, hint: LIST_HINT }];
   });
 }
@@ -178,13 +180,13 @@ function filterProblem(
   name: string,
   path: string,
   columns: readonly ModelColumn[],
-  taken: ReadonlySet<string>,
+  isTaken: (name: string) => boolean,
 ): readonly Complaint[] {
   const column = columns.find((each) => each.name === name);
   if (column === undefined) return [unknownColumn(name, path, columns)];
-  if (taken.has(name) || /[[\]]/.test(name)) {
-    const message = `${formatValue(name)} is the name of a parameter too, or holds a bracket.`;
-    return [{ path, message, hint: "Rename that parameter, or leave the column out." }];
+  if (isTaken(name)) {
+    const message = `Operators of ${formatValue(name)} would have the name of another parameter, or the name holds a bracket.`;
+    return [{ path, message, hint: "Leave the column out, or rename that parameter." }];
   }
   if (filterTypeOf(column.type) !== null) return [];
   const message =

@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import {
   type Column,
+  type ColumnFilter,
   type Endpoint,
   type Filter,
   GENERATED_SCHEMA_VERSION,
@@ -131,14 +132,16 @@ function withType(description: string, type: string): readonly string[] {
 
 /** The declared parameters, then those of pagination and sorting. */
 function queryMembers({ endpoint, documentation }: CatalogueEntry): Member[] {
+  const operators = new Map((endpoint.filters ?? []).map((filter) => [filter.column, operatorsType(filter)]));
   const parameters = endpoint.parameters.map((parameter) => {
     const { name, column, operator } = parameter;
     const description = documentation.parameters.get(name)?.trim().replace(/\.$/, "");
     const filter = `\`${column} ${operator} ${operator === "IN" ? "values" : "value"}\`.`;
     const type = endpoint.columns.find((each) => each.name === column)?.type ?? null;
+    const value = queryType(parameter, parseColumnType(type ?? undefined));
     return optional(
       name,
-      queryType(parameter, parseColumnType(type ?? undefined)),
+      operators.has(name) ? `${value} | ${operators.get(name) ?? ""}` : value,
       description ? `${description}: ${filter}` : filter,
     );
   });
@@ -151,17 +154,23 @@ function queryMembers({ endpoint, documentation }: CatalogueEntry): Member[] {
   ];
 }
 
-/** A property per filtered column, as in the body of a POST. */
-function filterMembers({ filters = [] }: Endpoint): Member[] {
-  return filters.map(({ column, type }) => {
-    const isNumber = type === "integer" || type === "number";
-    const value = isNumber ? "number | string" : type === "boolean" ? "boolean" : "string";
-    const members = operatorsOf(type).map((operator) => {
-      if (operator === "null") return "null?: boolean";
-      return operator === "in" ? `in?: readonly (${value})[]` : `${operator}?: ${value}`;
-    });
-    return optional(column, `{ ${members.join("; ")} }`, `Filter: \`${column}\` compared with a value.`);
+/** A property per filtered column, as in the body of a POST; a parameter of its name has them too. */
+function filterMembers({ filters = [], parameters }: Endpoint): Member[] {
+  return filters
+    .filter(({ column }) => !parameters.some(({ name }) => name === column))
+    .map((filter) =>
+      optional(filter.column, operatorsType(filter), `Filter: \`${filter.column}\` compared with a value.`),
+    );
+}
+
+function operatorsType({ type }: ColumnFilter): string {
+  const isNumber = type === "integer" || type === "number";
+  const value = isNumber ? "number | string" : type === "boolean" ? "boolean" : "string";
+  const members = operatorsOf(type).map((operator) => {
+    if (operator === "null") return "null?: boolean";
+    return operator === "in" ? `in?: readonly (${value})[]` : `${operator}?: ${value}`;
   });
+  return `{ ${members.join("; ")} }`;
 }
 
 /** A parameter with `case` accepts its values in any letter case, which a union cannot express. */

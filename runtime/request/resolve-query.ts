@@ -76,8 +76,11 @@ export function readBom(
   return { isWanted: text === "true", fields: new Map([...fields].filter(([name]) => name !== "bom")) };
 }
 
-/** The fields of a body with one field per operator: `{"amount_usd": {"gte": 10}}` is `amount_usd[gte]`, as in a query string. */
-export function withOperators({ filters = [] }: Endpoint, fields: RawFields): Result<RawFields> {
+/**
+ * The fields of a body with one field per operator: `{"amount_usd": {"gte": 10}}` is `amount_usd[gte]`, as in a query string.
+ * A parameter may have the column's name: it has a value where operators have an object.
+ */
+export function withOperators({ filters = [], parameters }: Endpoint, fields: RawFields): Result<RawFields> {
   if (filters.length === 0) return fields;
   const columns = new Map(filters.map((filter) => [filter.column, filter]));
   const flat = new Map<string, RawValue>();
@@ -91,7 +94,11 @@ export function withOperators({ filters = [] }: Endpoint, fields: RawFields): Re
     }
     const { value } = raw;
     if (value === null) continue;
-    if (typeof value !== "object" || Array.isArray(value)) return operatorError(filter);
+    if (typeof value !== "object" || Array.isArray(value)) {
+      if (!parameters.some((parameter) => parameter.name === name)) return operatorError(filter);
+      flat.set(name, raw);
+      continue;
+    }
     for (const [operator, each] of Object.entries(value))
       flat.set(`${name}[${operator}]`, { from: "body", value: each });
   }

@@ -70,6 +70,12 @@ const APIS = {
   typed: { methods: ["GET", "POST"], allow_unfiltered: true, sort: BY_ID },
   needy: { methods: ["GET", "POST"], sort: BY_ID },
   pages: { methods: ["GET", "POST"], allow_unfiltered: true, sort: BY_ID, pagination: PAGINATION },
+  // A parameter of a filtered column's name.
+  both: {
+    methods: ["GET", "POST"],
+    sort: BY_ID,
+    parameters: [{ name: "label", column: "label", operator: "ILIKE", type: "string" }],
+  },
   legacy: undefined,
 };
 const manifest = manifestOf([
@@ -322,4 +328,26 @@ describe("fields", () => {
       expect(statusAndBody(await get(text))).toEqual(refusal(400, `'fields' must be among: ${names}.`));
     },
   );
+});
+
+describe("a parameter and a filtered column of one name", () => {
+  it.each([
+    ["label=a", [1, 2]],
+    ["label[ne]=a", '{"detail":"At least one business filter is required for this endpoint."}'],
+    ["label=a&label[ne]=a", [2]],
+    ["label[in]=a,%", [1, 5]],
+  ])("are told apart in a query: %s", async (text, expected) => {
+    const reply = await get(text, "both");
+    expect(reply.status === 200 ? idsOf(reply.text) : reply.text).toEqual(expected);
+  });
+
+  it.each([
+    [{ label: "a" }, [1, 2]],
+    [{ label: { in: ["a", "%"] } }, [1, 5]],
+    [{ label: { eq: "a", ne: "%" } }, [1]],
+    [{ label: ["a"] }, '{"detail":"Parameter \'label\' expects a single value."}'],
+  ])("are a value or an object in a body: %j", async (body, expected) => {
+    const reply = await post(url, "/v1/shop/both", body, { key });
+    expect(reply.status === 200 ? idsOf(reply.text) : reply.text).toEqual(expected);
+  });
 });

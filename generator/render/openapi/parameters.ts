@@ -47,7 +47,7 @@ export function requestBody(entry: CatalogueEntry): JsonRecord {
   const required = requiredFilters(entry);
   const schema = new Map<string, Json>([
     ["type", "object"],
-    ["properties", new Map(fieldsOf(entry, "POST").map((field) => [field.name, property(field)]))],
+    ["properties", bodyProperties(fieldsOf(entry, "POST"))],
     ["additionalProperties", false],
   ]);
   if (entry.endpoint.sortableFields.length > 0)
@@ -58,12 +58,31 @@ export function requestBody(entry: CatalogueEntry): JsonRecord {
   return { required: required.length > 0, content: { "application/json": { schema } } };
 }
 
+/** A parameter and a filtered column of one name are one property: a value, or an object of operators. */
+function bodyProperties(fields: readonly RequestField[]): JsonMap {
+  const properties = new Map<string, JsonMap>();
+  for (const field of fields) {
+    const known = properties.get(field.name);
+    const { description } = field;
+    properties.set(
+      field.name,
+      known === undefined
+        ? property(field)
+        : new Map<string, Json>([
+            ["description", `${String(known.get("description"))} Or an object: ${description}`],
+            ["anyOf", [known, field.schema]],
+          ]),
+    );
+  }
+  return properties;
+}
+
 /** Parameters of which a request must have at least one; empty where it needs none. */
 export function requiredFilters({ endpoint }: CatalogueEntry): readonly string[] {
   if (endpoint.requireAnyOf.length > 0) return endpoint.requireAnyOf;
   if (endpoint.allowUnfiltered) return [];
   const { parameters, filters = [] } = endpoint;
-  return [...parameters.map(({ name }) => name), ...filters.map(({ column }) => column)];
+  return [...new Set([...parameters.map(({ name }) => name), ...filters.map(({ column }) => column)])];
 }
 
 function property({ description, schema, example }: RequestField): JsonMap {

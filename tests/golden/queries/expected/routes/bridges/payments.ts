@@ -23,14 +23,14 @@ export interface Row {
 
 /** Request parameters. */
 export interface Query {
+  /** `status = value`. */
+  status?: string | { eq?: string; ne?: string; gt?: string; gte?: string; lt?: string; lte?: string; in?: readonly (string)[]; null?: boolean };
   /** Filter: `amount_usd` compared with a value. */
   amount_usd?: { eq?: number | string; ne?: number | string; gt?: number | string; gte?: number | string; lt?: number | string; lte?: number | string; in?: readonly (number | string)[]; null?: boolean };
   /** Filter: `paid_at` compared with a value. */
   paid_at?: { eq?: string; ne?: string; gt?: string; gte?: string; lt?: string; lte?: string; in?: readonly (string)[]; null?: boolean };
   /** Filter: `day` compared with a value. */
   day?: { eq?: string; ne?: string; gt?: string; gte?: string; lt?: string; lte?: string; in?: readonly (string)[]; null?: boolean };
-  /** Filter: `status` compared with a value. */
-  status?: { eq?: string; ne?: string; gt?: string; gte?: string; lt?: string; lte?: string; in?: readonly (string)[]; null?: boolean };
   /** Filter: `refunded` compared with a value. */
   refunded?: { eq?: boolean; ne?: boolean; in?: readonly (boolean)[]; null?: boolean };
   /** Filter: `reference` compared with a value. */
@@ -56,7 +56,7 @@ export const { spec, get, post } = defineEndpoint<Query, Row>({ schema: 1 })({
   },
   wideColumns: ["id", "amount_usd"],
   methods: ["GET", "POST"],
-  parameters: {},
+  parameters: { status: { column: "status", operator: "=", type: "string" } },
   filters: {
     amount_usd: "number",
     paid_at: "date-time",
