@@ -13,7 +13,7 @@ import {
 } from "./operations/workers/messages.js";
 import { loadRelease } from "./release/release.js";
 import { Keyring } from "./request/keyring.js";
-import { createWorkerLogger, flushLog, type Logger } from "./server/logger.js";
+import { createLogger, flushLog, type Logger } from "./server/logger.js";
 import type { RunningServer } from "./server/listen.js";
 import { BuildRecords } from "./warehouse/data-versions.js";
 
@@ -88,7 +88,7 @@ async function startRamp(assignment: RampAssignment): Promise<RunningServer> {
 }
 
 function workerLogger({ logLevel }: Environment): Logger {
-  return createWorkerLogger(logLevel, cluster.worker?.id ?? 0);
+  return createLogger(logLevel, cluster.worker?.id ?? 0);
 }
 
 /** The primary has read the same. */
