@@ -20,61 +20,62 @@ export interface RateLimitStore {
   close(): void;
 }
 
-/** A store shared by all processes. Its promises reject while it is unreachable. */
-export interface SharedStore extends RateLimitStore {
-  hit(name: string): Promise<RateWindow>;
-  peek(name: string): Promise<RateWindow>;
-  /** Resolves once the store counts; rejects with the reason, within about a second, when it does not. */
-  probe(): Promise<void>;
-}
-
-interface OpenWindow {
-  count: number;
-  readonly resetAt: number;
-}
+export const WINDOW_MS = RATE_WINDOW_SECONDS * 1000;
 
 /** Frequent, so that each sweep is short: deleting 100,000 windows at once would block the event loop. */
 const SWEEP_MS = 1000;
 
-/** Past this many windows anonymous callers share some. One takes about 160 bytes: 16 MB in all. */
+/** Past this many windows anonymous callers share some. One takes about 160 bytes: 27 MB with the shared ones. */
 export const MAX_WINDOWS = 100_000;
+
+/**
+ * Shared windows. At 25,000 requests/s, each from a new address, one counts 23 requests a minute: too few to use up the
+ * limit of a regular caller.
+ */
+const SHARED_WINDOWS = 2 ** 16;
 
 /** Callers with a valid key or project. Their number is bounded, so they always have windows of their own. */
 const IDENTIFIED_CALLER = /^(key|project):/;
 
 /**
- * Counts windows in this process. An open window is never evicted, so a flood of addresses cannot reset a limit. Past
- * `MAX_WINDOWS` anonymous callers share windows, which bounds the memory.
+ * Counts windows in this process. Against floods of addresses (a million took 559 MB in the library's store, 117 here)
+ * anonymous callers past `MAX_WINDOWS` share windows by the hash of their name. An open window is never evicted and a
+ * caller stays in its window until that ends: a flood resets no limit, and no caller gets more than its own.
  */
 export class MemoryStore implements RateLimitStore {
   readonly degraded = null;
-  readonly #windows = new Map<string, OpenWindow>();
-  readonly #sweeper: NodeJS.Timeout;
+  readonly #windows = new Map<string, { count: number; readonly resetAt: number }>();
+  readonly #sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref();
   readonly #now: () => number;
-  #overflow: OverflowWindows | null = null;
+  /** Keeps callers from choosing names that share a window. */
+  readonly #secret = randomBytes(16).toString("base64");
+  /** When the last shared window ends. */
+  #sharedUntil = 0;
 
   constructor(now: () => number = Date.now) {
     this.#now = now;
-    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
 
-  hit(name: string): RateWindow {
+  hit(caller: string): RateWindow {
     const now = this.#now();
-    const open = this.#windows.get(name);
-    if (open && open.resetAt > now) {
-      return { count: ++open.count, resetAt: open.resetAt };
-    }
-    return this.#hitShared(name, now) ?? this.#open(name, now);
+    const name = this.#windowOf(caller, now);
+    const open = this.#open(name, now);
+    if (open) return { count: ++open.count, resetAt: open.resetAt };
+    const resetAt = now + WINDOW_MS;
+    if (name !== caller) this.#sharedUntil = resetAt;
+    // Deleting first keeps the map in order of `resetAt`, which the sweep relies on.
+    this.#windows.delete(name);
+    this.#windows.set(name, { count: 1, resetAt });
+    return { count: 1, resetAt };
   }
 
-  peek(name: string): RateWindow {
+  peek(caller: string): RateWindow {
     const now = this.#now();
-    const open = this.#windows.get(name);
-    if (open && open.resetAt > now) return { count: open.count, resetAt: open.resetAt };
-    return this.#peekShared(name, now) ?? { count: 0, resetAt: now + WINDOW_MS };
+    const open = this.#open(this.#windowOf(caller, now), now);
+    return { count: open?.count ?? 0, resetAt: open?.resetAt ?? now + WINDOW_MS };
   }
 
-  /** Number of windows, without the shared ones. */
+  /** Number of windows. */
   get size(): number {
     return this.#windows.size;
   }
@@ -83,84 +84,27 @@ export class MemoryStore implements RateLimitStore {
     clearInterval(this.#sweeper);
   }
 
-  #open(name: string, now: number): RateWindow {
-    // Deleting first keeps the map in order of `resetAt`, which the sweep relies on.
-    this.#windows.delete(name);
-    const resetAt = now + WINDOW_MS;
-    this.#windows.set(name, { count: 1, resetAt });
-    return { count: 1, resetAt };
+  /** The name of the window that counts a caller: its own, or a shared one. */
+  #windowOf(caller: string, now: number): string {
+    const isFull = this.#windows.size >= MAX_WINDOWS;
+    if (!isFull && !isAhead(this.#sharedUntil, now)) return caller;
+    if (IDENTIFIED_CALLER.test(caller) || this.#open(caller, now)) return caller;
+    const digest = hash("sha256", this.#secret + caller, "buffer").readUInt32LE();
+    const shared = `shared:${String(digest % SHARED_WINDOWS)}`;
+    return isFull || this.#open(shared, now) ? shared : caller;
   }
 
-  /** Null when the caller gets a window of its own: only after the shared one it may be counted in has ended. */
-  #hitShared(name: string, now: number): RateWindow | null {
-    const isFull = this.#windows.size >= MAX_WINDOWS && !this.#windows.has(name);
-    if (isFull && !IDENTIFIED_CALLER.test(name)) this.#overflow ??= new OverflowWindows();
-    else if (!this.#peekShared(name, now)) return null;
-    return this.#overflow?.hit(name, now) ?? null;
-  }
-
-  #peekShared(name: string, now: number): RateWindow | null {
-    return this.#overflow && !IDENTIFIED_CALLER.test(name) ? this.#overflow.peek(name, now) : null;
+  #open(name: string, now: number): { count: number; readonly resetAt: number } | undefined {
+    const window = this.#windows.get(name);
+    return window && isAhead(window.resetAt, now) ? window : undefined;
   }
 
   #sweep(): void {
     const now = this.#now();
-    if (!this.#overflow?.isInUse(now)) this.#overflow = null;
-    for (const [name, window] of this.#windows) {
-      if (isAhead(window.resetAt, now)) return;
+    for (const [name, { resetAt }] of this.#windows) {
+      if (isAhead(resetAt, now)) return;
       this.#windows.delete(name);
     }
-  }
-}
-
-const WINDOW_MS = RATE_WINDOW_SECONDS * 1000;
-
-/**
- * 3 MB for any number of callers. At 25,000 requests/s, each from a new address, a window counts 6 requests a minute: too
- * few to use up the limit of a regular caller.
- */
-const WINDOWS = 2 ** 18;
-
-/**
- * A fixed number of windows for callers past the memory bound, each shared by all callers whose names have the same hash.
- * A caller's count may include requests of others, but no caller gets more than its limit.
- */
-class OverflowWindows {
-  readonly #counts = new Uint32Array(WINDOWS);
-  readonly #resetAts = new Float64Array(WINDOWS);
-  /** Keeps callers from choosing names that share a window. */
-  readonly #secret = randomBytes(16).toString("base64");
-  #lastResetAt = 0;
-
-  hit(name: string, now: number): RateWindow {
-    const index = this.#indexOf(name);
-    if (!this.#isOpen(index, now)) {
-      this.#counts[index] = 0;
-      this.#lastResetAt = this.#resetAts[index] = now + WINDOW_MS;
-    }
-    const count = (this.#counts[index] ?? 0) + 1;
-    this.#counts[index] = count;
-    return { count, resetAt: this.#resetAts[index] ?? 0 };
-  }
-
-  /** Null when the caller has no open window here. */
-  peek(name: string, now: number): RateWindow | null {
-    const index = this.#indexOf(name);
-    if (!this.#isOpen(index, now)) return null;
-    return { count: this.#counts[index] ?? 0, resetAt: this.#resetAts[index] ?? 0 };
-  }
-
-  /** Whether any window is open. */
-  isInUse(now: number): boolean {
-    return isAhead(this.#lastResetAt, now);
-  }
-
-  #indexOf(name: string): number {
-    return hash("sha256", this.#secret + name, "buffer").readUInt32LE() % WINDOWS;
-  }
-
-  #isOpen(index: number, now: number): boolean {
-    return isAhead(this.#resetAts[index] ?? 0, now);
   }
 }
 
