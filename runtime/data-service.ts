@@ -5,7 +5,7 @@ import { Metrics, type RefreshCounts, type ServedRelease } from "./operations/me
 import { openGateway, type Gateway, warnOfCursorKey } from "./release/gateway.js";
 import { activate, type RefreshResult } from "./release/activate.js";
 import { Documents } from "./pages/documents.js";
-import type { RequestRecord } from "./operations/request-counters.js";
+import type { RequestRecord } from "./operations/request-record.js";
 import { withoutFormat } from "./response/content-negotiation.js";
 import type { Environment } from "./operations/environment.js";
 import { KeyFileWatcher } from "./operations/key-file-watcher.js";
@@ -39,8 +39,8 @@ interface DataServiceOptions {
   readonly active: ActiveRelease;
   /** Reads the manifest again. */
   readonly refresh: () => Promise<RefreshResult>;
-  /** Results of refreshes, for the metrics; null in a worker, whose primary counts them. */
-  readonly refreshes: RefreshCounts | null;
+  /** Results of refreshes, for the metrics. */
+  readonly refreshes: RefreshCounts;
   readonly log: Logger;
   /** What dbt has built so far. */
   readonly builds?: BuildRecords;
@@ -81,13 +81,13 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     builds,
     log,
     recordRequest(record) {
-      metrics.count(record);
+      metrics.record(record);
       usage?.counter.count(record);
       if (log.isLevelEnabled("info")) log.info(requestFields(record), "request");
     },
   });
   const missingRelations = (): readonly string[] => missingOf(active.current, gateway.warehouse);
-  const { contentType } = metrics;
+  const { contentType } = metrics.registry;
   const service = {
     title,
     documents: new Documents(title, active, builds, {
@@ -96,7 +96,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     }),
     missingRelations,
     heldBack: () => active.current.manifest?.heldBack ?? [],
-    metrics: { contentType, text: options.metricsText ?? (() => metrics.text()) },
+    metrics: { contentType, text: options.metricsText ?? (() => metrics.registry.metrics()) },
     metricsPublic: environment.metricsPublic,
     usageOf: (keyId: string) => usage?.daysOf(keyId) ?? Promise.resolve(null),
   };

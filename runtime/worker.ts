@@ -40,12 +40,12 @@ const functions: WorkerFunctions = {
   activate: async (release) => (await data).service.activate(release),
   recordBuilds: async (builds, tests) => (await data).service.builds.record(builds, tests),
   setKeys: async (owners) => (await data).keys.replaceWith(new Keyring(owners)),
-  metrics: async () => (await data).service.metrics.snapshot(),
+  metrics: async () => (await data).service.metrics.registry.getMetricsAsJSON(),
   async stop() {
     await server?.stop();
     await flushLog();
     return data.then(
-      ({ service }) => service.metrics.snapshot(),
+      ({ service }) => service.metrics.registry.getMetricsAsJSON(),
       () => null,
     );
   },
@@ -65,13 +65,14 @@ async function startData(assignment: DataAssignment): Promise<DataWorker> {
   const keys = new Keyring(assignment.keys);
   // The primary watches the key file.
   const environment = { ...environmentOf(assignment), port, keys, keysFile: null };
+  const refreshes = { reloaded: 0, unchanged: 0, error: 0 };
   const service = await startDataService({
     environment,
     databaseUrl,
     title,
     active: { current: loadRelease(release, null) },
     refresh: () => primary.call("refresh"),
-    refreshes: null,
+    refreshes,
     builds,
     log: workerLogger(environment),
     metricsText: () => primary.call("metricsText"),

@@ -1,42 +1,11 @@
-import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { messageOf } from "../model/error-message.js";
+import type { UsageRow } from "./usage-counter.js";
 import { failed, type Outcome, succeeded } from "../model/outcome.js";
 
 /** Short, so that an unresponsive database does not delay the shutdown for long. */
 const CONNECT_TIMEOUT_MS = 3000;
 const QUERY_TIMEOUT_MS = 5000;
-
-/** Requests of one key to one route on one day. */
-export interface UsageRow {
-  /** In UTC, as `2026-01-31`. */
-  readonly day: string;
-  /** Id of the key; `none` without one, `other` where keys were merged. */
-  readonly key: string;
-  /** The endpoint's path; `none` for other paths, `other` where routes were merged. */
-  readonly route: string;
-  /** Empty without a key, as `org` is. */
-  readonly user: string;
-  readonly org: string;
-  readonly tier: string;
-  requests: number;
-  /** Responses with status 401, 403 or 429. */
-  refused: number;
-  /** Responses with any other status from 400 up. */
-  errors: number;
-  rows: number;
-  /** Bytes of the response bodies. */
-  bytes: number;
-  /** In milliseconds since 1970. */
-  lastSeen: number;
-}
-
-/** Rows to be added in one statement. */
-export interface Batch {
-  /** Sequence number of the writer: the database skips a batch that it already has. */
-  readonly number: number;
-  readonly rows: readonly UsageRow[];
-}
 
 /** Advisory lock for creating the tables, as several replicas may start together. An arbitrary constant. */
 const LOCK = 7_262_002;
@@ -62,28 +31,14 @@ const CREATE = `DO $$ BEGIN
     last_seen timestamptz NOT NULL,
     PRIMARY KEY (day, key, route)
   );
-  CREATE TABLE IF NOT EXISTS routewright.usage_writer (
-    id uuid PRIMARY KEY,
-    batch bigint NOT NULL,
-    written_at timestamptz NOT NULL DEFAULT now()
-  );
 END $$`;
 
-/**
- * Adds a batch once: a batch that is sent again because its acknowledgement was lost has a known number. Sorted by key, so
- * that replicas that write the same rows cannot deadlock.
- */
-const ADD = `WITH fresh AS (
-  INSERT INTO routewright.usage_writer AS writer (id, batch) VALUES ($1, $2)
-  ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, written_at = now() WHERE writer.batch < excluded.batch
-  RETURNING id
-)
-INSERT INTO routewright.usage AS known
+/** Adds rows. Sorted by key, so that replicas that write the same rows cannot deadlock. */
+const ADD = `INSERT INTO routewright.usage AS known
   (day, key, route, user_name, org, tier, requests, refused, errors, rows, bytes, last_seen)
 SELECT day, key, route, "user", org, tier, requests, refused, errors, rows, bytes, to_timestamp("lastSeen" / 1000.0)
-FROM json_to_recordset($3) AS r(day date, key text, route text, "user" text, org text, tier text, requests bigint,
+FROM json_to_recordset($1) AS r(day date, key text, route text, "user" text, org text, tier text, requests bigint,
   refused bigint, errors bigint, rows bigint, bytes bigint, "lastSeen" bigint)
-WHERE EXISTS (SELECT FROM fresh)
 ORDER BY day, key, route
 ON CONFLICT (day, key, route) DO UPDATE SET
   user_name = excluded.user_name,
@@ -96,29 +51,13 @@ ON CONFLICT (day, key, route) DO UPDATE SET
   bytes = known.bytes + excluded.bytes,
   last_seen = greatest(known.last_seen, excluded.last_seen)`;
 
-/** Deletes this writer, and those of killed processes. */
-const DELETE_WRITERS =
-  "DELETE FROM routewright.usage_writer WHERE id = $1 OR written_at < now() - interval '7 days'";
+/** Whether the table or its schema does not exist. */
+const isMissing = (error: unknown): boolean => /^(42P01|3F000)$/.test(codeOf(error));
 
-/** SQLSTATEs: undefined table, undefined schema. */
-const MISSING: ReadonlySet<unknown> = new Set(["42P01", "3F000"]);
+/** Whether the role lacks a privilege, or the database is read-only: retrying does not help. */
+export const isDenied = (error: unknown): boolean => /^(42501|25006)$/.test(codeOf(error));
 
-/** SQLSTATEs: insufficient privilege, read-only database. */
-const DENIED: ReadonlySet<unknown> = new Set(["42501", "25006"]);
-
-/** Whether the table does not exist. */
-function isMissing(error: unknown): boolean {
-  return MISSING.has(codeOf(error));
-}
-
-/** Whether the role lacks a privilege: retrying does not help. */
-export function isDenied(error: unknown): boolean {
-  return DENIED.has(codeOf(error));
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined;
-}
+const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code);
 
 /** Statements with which the database's owner lets the role of a `postgres://` address write usage. */
 export function writeGrantFor(url: string): string {
@@ -143,7 +82,6 @@ function roleOf(url: string): string {
 
 /** The table `routewright.usage`. Has its own connection, so that it and the queries do not wait for each other. */
 export class UsageTable {
-  readonly #writer = randomUUID();
   readonly #pool: pg.Pool;
 
   constructor(url: string) {
@@ -159,9 +97,9 @@ export class UsageTable {
     this.#pool.on("error", () => undefined);
   }
 
-  /** Adds a batch; idempotent. Creates the table if it does not exist. Rejects when the database fails. */
-  async add({ number, rows }: Batch): Promise<void> {
-    const values = [this.#writer, number, JSON.stringify(rows.map(storable))];
+  /** Adds rows in one statement. Creates the table if it does not exist. Rejects when the database fails. */
+  async add(rows: readonly UsageRow[]): Promise<void> {
+    const values = [JSON.stringify(rows.map(storable))];
     try {
       await this.#pool.query(ADD, values);
     } catch (error) {
@@ -182,10 +120,8 @@ export class UsageTable {
     return found.rows;
   }
 
-  /** Closes the connection. `isDone`: no batch will be sent again. */
-  async close(isDone: boolean): Promise<void> {
-    if (isDone) await this.#pool.query(DELETE_WRITERS, [this.#writer]).catch(() => undefined);
-    await this.#pool.end();
+  close(): Promise<void> {
+    return this.#pool.end();
   }
 }
 

@@ -1,8 +1,11 @@
-import { UsageCounter } from "./request-counters.js";
+import { UsageCounter } from "./usage-counter.js";
 import type { Logger } from "../server/logger.js";
-import { type Batch, isDenied, type UsageLine, UsageTable, writeGrantFor } from "./usage-table.js";
+import { isDenied, type UsageLine, UsageTable, writeGrantFor } from "./usage-table.js";
 
-/** How often counts are written. A killed process loses at most the counts of one interval. */
+/**
+ * How often counts are written. A killed process loses those of its last interval; a connection that breaks between a
+ * commit and its acknowledgement counts one interval twice.
+ */
 const INTERVAL_MS = 10_000;
 
 /** Pause after the database denied the write. */
@@ -13,9 +16,6 @@ const DENIED =
 
 /** How far back a caller sees its own use. */
 const SHOWN_MS = 30 * 24 * 60 * 60_000;
-
-/** Rows per statement: building one takes a few milliseconds. */
-const BATCH_ROWS = 1000;
 
 export interface UsageOptions {
   /** A `postgres://` address. */
@@ -31,9 +31,6 @@ export class Usage {
   readonly #options: UsageOptions;
   readonly #table: UsageTable;
   readonly #timer: NodeJS.Timeout;
-  /** Batches that are not known to be written: sent unchanged until the database acknowledges them. */
-  #unsent: Batch[] = [];
-  #lastNumber = 0;
   #running: Promise<void> | null = null;
   #loggedFailure: "denied" | "failed" | null = null;
   #deniedUntil = 0;
@@ -57,39 +54,26 @@ export class Usage {
     clearInterval(this.#timer);
     await this.#running;
     await this.#flush();
-    this.#makeBatches();
-    const lost = this.#unsent.flatMap(({ rows }) => rows).reduce((sum, { requests }) => sum + requests, 0);
+    const lost = this.counter.take().reduce((sum, { requests }) => sum + requests, 0);
     if (lost > 0) this.#options.log.warn({ requests: lost }, "usage of these requests was not written");
-    await this.#table.close(this.#lastNumber > 0 && lost === 0);
+    await this.#table.close();
   }
 
   /** Never rejects. */
   #flush(): Promise<void> {
-    this.#running ??= this.#run().finally(() => (this.#running = null));
+    this.#running ??= this.#write().finally(() => (this.#running = null));
     return this.#running;
   }
 
-  async #run(): Promise<void> {
-    try {
-      await this.#send();
-      this.#makeBatches();
-      await this.#send();
-    } catch (error) {
-      this.#logFailure(error);
-    }
-  }
-
-  #makeBatches(): void {
+  async #write(): Promise<void> {
     const rows = this.counter.take();
-    for (let first = 0; first < rows.length; first += BATCH_ROWS)
-      this.#unsent.push({ number: ++this.#lastNumber, rows: rows.slice(first, first + BATCH_ROWS) });
-  }
-
-  async #send(): Promise<void> {
-    for (let batch = this.#unsent[0]; batch !== undefined; batch = this.#unsent[0]) {
-      await this.#table.add(batch);
-      this.#unsent.shift();
+    if (rows.length === 0) return;
+    try {
+      await this.#table.add(rows);
       this.#logRecovery();
+    } catch (error) {
+      for (const row of rows) this.counter.add(row);
+      this.#logFailure(error);
     }
   }
 

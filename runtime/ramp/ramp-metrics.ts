@@ -1,20 +1,11 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, Gauge, Histogram } from "prom-client";
+import { addMetric, type CollectedMetric, ServiceMetrics } from "../server/metrics.js";
 
 /** Parts of a provider's answer that are checked against the request. */
 export type ReplyField = "id" | "quote" | "instruction" | "receipt" | "refund";
 
 /** Upper bounds of the duration buckets, in seconds: the longest requests wait for slow providers. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
-
-const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "OPTIONS"]);
-
-interface ServedRequest {
-  /** The path as declared; null for an unknown one. */
-  readonly path: string | null;
-  readonly method: string;
-  readonly status: number;
-  readonly milliseconds: number;
-}
 
 interface ProviderCall {
   /** Code of the provider. */
@@ -33,45 +24,20 @@ export interface Backlog {
 }
 
 /** The metrics of the ramp process. Labels come from closed sets, never from a request. */
-export class RampMetrics {
-  readonly #registry = new Registry();
-  readonly #requests: Counter<"path" | "method" | "status">;
-  readonly #durations: Histogram<"path">;
+export class RampMetrics extends ServiceMetrics<"path"> {
   readonly #invalidReplies: Counter<"field">;
-  readonly #attention: Gauge;
   readonly #calls: Counter<"provider" | "operation" | "outcome">;
   readonly #callDurations: Histogram<"provider">;
   readonly #breaker: Gauge<"provider">;
-  readonly #backlog: Gauge<"queue">;
-  readonly #backlogAge: Gauge<"queue">;
-  readonly #exhausted: Gauge;
-  readonly #open: Gauge<"status">;
+  #backlog: Backlog = { attention: 0, exhausted: 0, queues: [], statuses: [] };
 
   constructor() {
-    const registers = [this.#registry];
-    collectDefaultMetrics({ register: this.#registry });
-    this.#requests = new Counter({
-      name: "routewright_ramp_requests_total",
-      help: "Requests to the ramp API by path, method and status.",
-      labelNames: ["path", "method", "status"],
-      registers,
-    });
-    this.#durations = new Histogram({
-      name: "routewright_ramp_request_duration_seconds",
-      help: "Time from request to answer by path.",
-      labelNames: ["path"],
-      buckets: BUCKETS,
-      registers,
-    });
+    super("routewright_ramp", ["path"], BUCKETS);
+    const registers = [this.registry];
     this.#invalidReplies = new Counter({
       name: "routewright_ramp_invalid_provider_replies_total",
       help: "Parts of provider answers that contradicted the request and were left out, by field.",
       labelNames: ["field"],
-      registers,
-    });
-    this.#attention = new Gauge({
-      name: "routewright_ramp_intents_attention",
-      help: "Intents that need the operator's attention: routewright ramp intents --stuck.",
       registers,
     });
     this.#calls = new Counter({
@@ -93,29 +59,7 @@ export class RampMetrics {
       labelNames: ["provider"],
       registers,
     });
-    this.#backlog = new Gauge({
-      name: "routewright_ramp_queue_due",
-      help: "Rows that are due: intents to process, webhook deliveries to send.",
-      labelNames: ["queue"],
-      registers,
-    });
-    this.#backlogAge = new Gauge({
-      name: "routewright_ramp_queue_oldest_seconds",
-      help: "How long the oldest due row has been due.",
-      labelNames: ["queue"],
-      registers,
-    });
-    this.#exhausted = new Gauge({
-      name: "routewright_ramp_deliveries_exhausted",
-      help: "Deliveries to enabled webhooks that were given up in the last 7 days.",
-      registers,
-    });
-    this.#open = new Gauge({
-      name: "routewright_ramp_intents_open",
-      help: "Intents that have not ended, by status.",
-      labelNames: ["status"],
-      registers,
-    });
+    for (const metric of this.#ofBacklog()) addMetric(this.registry, metric);
   }
 
   /** Counts one attempt of a call, and how long it took. */
@@ -135,29 +79,41 @@ export class RampMetrics {
     this.#invalidReplies.inc({ field });
   }
 
-  countRequest({ path, method, status, milliseconds }: ServedRequest): void {
-    const name = path ?? "other";
-    this.#requests.inc({
-      path: name,
-      method: METHODS.has(method) ? method : "other",
-      status: String(status),
-    });
-    this.#durations.observe({ path: name }, milliseconds / 1000);
+  text(backlog: Backlog): Promise<string> {
+    this.#backlog = backlog;
+    return this.registry.metrics();
   }
 
-  text({ attention, exhausted, queues, statuses }: Backlog): Promise<string> {
-    this.#attention.set(attention);
-    this.#exhausted.set(exhausted);
-    for (const { queue, due, age } of queues) {
-      this.#backlog.set({ queue }, due);
-      this.#backlogAge.set({ queue }, age);
-    }
-    this.#open.reset();
-    for (const { status, count } of statuses) this.#open.set({ status }, count);
-    return this.#registry.metrics();
-  }
-
-  get contentType(): string {
-    return this.#registry.contentType;
+  #ofBacklog(): readonly CollectedMetric[] {
+    return [
+      {
+        name: "routewright_ramp_intents_attention",
+        help: "Intents that need the operator's attention: routewright ramp intents --stuck.",
+        values: () => this.#backlog.attention,
+      },
+      {
+        name: "routewright_ramp_queue_due",
+        help: "Rows that are due: intents to process, webhook deliveries to send.",
+        label: "queue",
+        values: () => this.#backlog.queues.map(({ queue, due }) => [queue, due] as const),
+      },
+      {
+        name: "routewright_ramp_queue_oldest_seconds",
+        help: "How long the oldest due row has been due.",
+        label: "queue",
+        values: () => this.#backlog.queues.map(({ queue, age }) => [queue, age] as const),
+      },
+      {
+        name: "routewright_ramp_deliveries_exhausted",
+        help: "Deliveries to enabled webhooks that were given up in the last 7 days.",
+        values: () => this.#backlog.exhausted,
+      },
+      {
+        name: "routewright_ramp_intents_open",
+        help: "Intents that have not ended, by status.",
+        label: "status",
+        values: () => this.#backlog.statuses.map(({ status, count }) => [status, count] as const),
+      },
+    ];
   }
 }

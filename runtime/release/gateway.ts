@@ -7,7 +7,7 @@ import { type PerTier, RATE_LIMITS } from "../model/tier.js";
 import { ResponseMemory } from "../response/buffered-result.js";
 import { ResultService, ResultCache } from "../response/result-service.js";
 import { WholeResults } from "../response/whole-results.js";
-import type { RequestRecord } from "../operations/request-counters.js";
+import type { RequestRecord } from "../operations/request-record.js";
 import type { Warehouse } from "../warehouse/warehouse.js";
 import { DataVersions, BuildRecords } from "../warehouse/data-versions.js";
 import { clientAddress, type ClientAddress } from "../server/headers.js";

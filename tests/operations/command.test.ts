@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { run } from "../../generator/cli.js";
 import { UsageTable } from "../../runtime/operations/usage-table.js";
-import type { UsageRow } from "../../runtime/operations/usage-table.js";
+import type { UsageRow } from "../../runtime/operations/usage-counter.js";
 import { databaseUrl } from "../support/database.js";
 import { ownFolder } from "../support/service.js";
 import { run as runBuilt } from "../support/command.js";
@@ -17,17 +17,14 @@ function row(day: string, key: string, route: string, given: Partial<UsageRow> =
 }
 
 const table = new UsageTable(url);
-await table.add({
-  number: 1,
-  rows: [
-    row("2026-01-30", "aaaa00000000", "/v1/a", { user: "ann before", tier: "tier3" }),
-    row("2026-01-31", "aaaa00000000", "/v1/a", { requests: 5 }),
-    row("2026-01-31", "aaaa00000000", "/v1/b"),
-    row("2026-01-31", "aabb00000000", "/v1/b", { user: "bob\u001b[2J", org: "", requests: 1234 }),
-    row("2026-02-01", "none", "none", { rows: 2 ** 51 }),
-  ],
-});
-await table.close(true);
+await table.add([
+  row("2026-01-30", "aaaa00000000", "/v1/a", { user: "ann before", tier: "tier3" }),
+  row("2026-01-31", "aaaa00000000", "/v1/a", { requests: 5 }),
+  row("2026-01-31", "aaaa00000000", "/v1/b"),
+  row("2026-01-31", "aabb00000000", "/v1/b", { user: "bob\u001b[2J", org: "", requests: 1234 }),
+  row("2026-02-01", "none", "none", { rows: 2 ** 51 }),
+]);
+await table.close();
 
 interface Printed {
   readonly exit: number;

@@ -29,8 +29,8 @@ it("the table of variables matches the code", () => {
 });
 
 it("the table of metrics matches /metrics", async () => {
-  const metrics = new Metrics(() => IDLE_RELEASE, null);
-  const text = (await metrics.text()) + (await new WorkerMetrics(NO_REFRESHES).text([], 0));
+  const metrics = new Metrics(() => IDLE_RELEASE, NO_REFRESHES);
+  const text = (await metrics.registry.metrics()) + (await new WorkerMetrics(() => 0).text([]));
   const shown = new Set([...text.matchAll(/^# HELP (routewright_\S+)/gm)].map(([, name = ""]) => name));
   expect(namesIn("Operations")).toEqual([...shown].sort());
 });

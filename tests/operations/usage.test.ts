@@ -36,7 +36,6 @@ describe("usage", () => {
       { key: ANN.id, route: "/v1/shop/legacy", requests: 3, refused: 0, errors: 0, rows: 3, bytes: 300 },
       { key: "none", route: "/v1/shop/legacy", requests: 1, refused: 1, errors: 0, rows: 0, bytes: 7 },
     ]);
-    expect(await inDatabase(url, "SELECT * FROM routewright.usage_writer")).toEqual([]);
     expect(kept.log).toEqual([]);
   });
 
@@ -86,12 +85,12 @@ describe("usage", () => {
     expect(replicas.flatMap(({ log }) => log)).toEqual([]);
   });
 
-  it("of more rows than one statement takes is complete", async () => {
+  it("of many rows is complete", async () => {
     const url = await ownDatabase();
     const kept = keep(url);
-    for (let i = 0; i < 2500; i++) kept.usage.counter.count(observation({ route: `/v1/${String(i)}` }));
+    for (let i = 0; i < 20_000; i++) kept.usage.counter.count(observation({ route: `/v1/${String(i)}` }));
     await kept.usage.close();
-    expect(await recorded(url)).toHaveLength(2500);
+    expect(await recorded(url)).toHaveLength(20_000);
   });
 });
 
@@ -120,24 +119,6 @@ describe("an unreachable database", () => {
     expect(kept.log).toMatchObject([
       { msg: "usage is not written: counts stay in memory until the database is reachable" },
       { msg: "usage of these requests was not written", requests: 12 },
-    ]);
-  });
-
-  it("that fails after the commit gets the batch again, and adds it once", async () => {
-    const url = await ownDatabase();
-    const first = keep(url);
-    count(first, 1);
-    await first.usage.close();
-    const proxy = await forgetfulProxy(url);
-    const kept = keep(proxy.url, 10);
-    count(kept, 4);
-    await expect.poll(() => proxy.forgotten()).toBe(1);
-    count(kept, 2);
-    await kept.usage.close();
-    expect(await requestsRecorded(url)).toBe(7);
-    expect(kept.log.map(({ msg }) => msg)).toEqual([
-      "usage is not written: counts stay in memory until the database is reachable",
-      "usage is recorded",
     ]);
   });
 });
@@ -197,26 +178,4 @@ async function brokenProxy(url: string): Promise<DatabaseProxy & { attempts(): n
     else client.destroy();
   });
   return { ...proxy, attempts: () => attempts, repair: () => (isRepaired = true) };
-}
-
-/** Lets the first statement that writes through, and hangs up instead of its answer. */
-async function forgetfulProxy(url: string): Promise<DatabaseProxy & { forgotten(): number }> {
-  let forgotten = 0;
-  const proxy = await proxyOf(url, (client, open) => {
-    const server = open();
-    let isWriting = false;
-    client.on("data", (bytes) => {
-      isWriting ||= bytes.includes("INSERT INTO");
-      server.write(bytes);
-    });
-    client.on("close", () => server.end());
-    server.on("data", (bytes: Buffer) => {
-      // `C`, the statement is complete; `INSERT 0 1`.
-      if (forgotten === 0 && isWriting && bytes.includes("INSERT 0")) {
-        forgotten++;
-        client.destroy();
-      } else client.write(bytes);
-    });
-  });
-  return { ...proxy, forgotten: () => forgotten };
 }

@@ -1,6 +1,6 @@
 import type { KeyOwner } from "../../runtime/request/keyring.js";
 import type { ServedRelease } from "../../runtime/operations/metrics.js";
-import type { RequestRecord } from "../../runtime/operations/request-counters.js";
+import type { RequestRecord } from "../../runtime/operations/request-record.js";
 
 export const ANN: KeyOwner = {
   id: "0123456789ab",

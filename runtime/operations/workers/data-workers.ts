@@ -5,7 +5,6 @@ import type { ReleaseTarget } from "../../release/refresh.js";
 import type { Release } from "../../release/release.js";
 import type { BuildRecords, NodeBuild, TestRun } from "../../warehouse/data-versions.js";
 import type { DataAssignment, KeyOwners, PrimaryFunctions, WorkerFunctions } from "./messages.js";
-import type { RefreshCounts } from "../metrics.js";
 import { WorkerMetrics } from "./worker-metrics.js";
 import { WorkerPool, type WorkerPoolOptions } from "./worker-pool.js";
 import { WorkerProcess } from "./worker-process.js";
@@ -24,8 +23,6 @@ export interface DataWorkersOptions extends Pick<WorkerPoolOptions, "size" | "on
   readonly builds: BuildRecords;
   /** Re-reads the manifest. */
   readonly refresh: () => Promise<RefreshResult>;
-  /** Their results. */
-  readonly refreshes: RefreshCounts;
 }
 
 /** The workers of the data API, and the state that all of them share: a worker that starts later gets the same. */
@@ -34,9 +31,9 @@ export class DataWorkers implements ReleaseTarget {
   readonly #metrics: WorkerMetrics;
   #config: DataConfig;
 
-  constructor({ fork, config, builds, refresh, refreshes, ...options }: DataWorkersOptions) {
+  constructor({ fork, config, builds, refresh, ...options }: DataWorkersOptions) {
     this.#config = config;
-    this.#metrics = new WorkerMetrics(refreshes);
+    this.#metrics = new WorkerMetrics(() => this.pool.serving.length);
     const functions: PrimaryFunctions = { refresh, metricsText: () => this.#metricsText() };
     const assignment = (): DataAssignment => ({
       role: "data",
@@ -48,7 +45,7 @@ export class DataWorkers implements ReleaseTarget {
       ...options,
       role: "data",
       launch: () => new WorkerProcess(fork(), assignment(), functions),
-      onEnded: ({ metrics, isStopRequested }) => this.#metrics.retire(metrics, !isStopRequested),
+      onEnded: ({ metrics, isStopRequested }) => void this.#metrics.retire(metrics ?? [], !isStopRequested),
     });
   }
 
@@ -72,7 +69,6 @@ export class DataWorkers implements ReleaseTarget {
     // Those that failed, and those that have started meanwhile.
     const others = this.pool.members.filter((worker) => !done.has(worker));
     await Promise.all(others.map((worker) => this.#change(worker, "activate", release)));
-    if (result.status === "reloaded") this.#metrics.forget(result.removed);
     return result;
   }
 
@@ -120,8 +116,8 @@ export class DataWorkers implements ReleaseTarget {
       worker.metrics = await worker.call(METRICS_MS, "metrics").catch(() => worker.metrics);
     };
     await Promise.all(serving.map(read));
-    const snapshots = this.pool.members.flatMap(({ metrics }) => metrics ?? []);
-    return this.#metrics.text(snapshots, serving.length);
+    const snapshots = this.pool.members.map(({ metrics }) => metrics ?? []);
+    return this.#metrics.text(snapshots);
   }
 }
 

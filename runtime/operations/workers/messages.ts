@@ -2,7 +2,7 @@ import type { NodeBuild, TestRun } from "../../warehouse/data-versions.js";
 import type { Release } from "../../release/release.js";
 import type { RefreshResult } from "../../release/activate.js";
 import type { KeyOwner } from "../../request/keyring.js";
-import type { MetricsSnapshot } from "../metrics.js";
+import type { MetricsSnapshot } from "./worker-metrics.js";
 import { messageOf } from "../../model/error-message.js";
 
 /** Environment variables by name. */

@@ -168,7 +168,6 @@ export class Supervisor {
       config: this.#configOf(folder, environment),
       builds: this.#builds,
       refresh: () => this.refresh(),
-      refreshes: this.#refreshLog.counts,
     });
     this.#data = data;
     this.#refresher = renderer && new Refresher(data, renderer);

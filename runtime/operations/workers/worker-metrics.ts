@@ -1,13 +1,8 @@
-import { AggregatorRegistry, Counter, Gauge, Registry } from "prom-client";
-import { droppedLogLines } from "../../server/logger.js";
-import {
-  describeRefreshes,
-  LOG_LINES_DROPPED,
-  type MetricsSnapshot,
-  type RefreshCounts,
-  routesText,
-} from "../metrics.js";
-import { RouteCounter } from "../request-counters.js";
+import { AggregatorRegistry, Counter, Registry } from "prom-client";
+import { addMetric, DROPPED_LOG_LINES } from "../../server/metrics.js";
+
+/** Metrics of one process, as prom-client's `getMetricsAsJSON` gives them. */
+export type MetricsSnapshot = readonly object[];
 
 /**
  * The metrics of all workers together. The counts of a worker stay when it ends: Prometheus would take a lower sum for a
@@ -15,56 +10,35 @@ import { RouteCounter } from "../request-counters.js";
  */
 export class WorkerMetrics {
   /** Counters of workers that have ended. */
-  readonly #ended = { process: [] as object[], routes: new RouteCounter(null) };
+  #ended: MetricsSnapshot = [];
   readonly #own = new Registry();
-  readonly #deaths: Counter;
-  readonly #serving: Gauge;
+  readonly #deaths = new Counter({
+    name: "routewright_worker_deaths_total",
+    help: "Worker processes that ended unexpectedly.",
+    registers: [this.#own],
+  });
 
-  constructor(refreshes: RefreshCounts) {
-    const registers = [this.#own];
-    describeRefreshes(refreshes, registers);
-    this.#deaths = new Counter({
-      name: "routewright_worker_deaths_total",
-      help: "Worker processes that ended unexpectedly.",
-      registers,
-    });
-    this.#serving = new Gauge({
+  /** `serving`: how many workers accept connections. */
+  constructor(serving: () => number) {
+    addMetric(this.#own, {
       name: "routewright_workers",
       help: "Worker processes that take connections.",
-      registers,
+      values: serving,
     });
-    new Counter({
-      ...LOG_LINES_DROPPED,
-      registers,
-      collect() {
-        this.reset();
-        this.inc(droppedLogLines());
-      },
-    });
+    addMetric(this.#own, DROPPED_LOG_LINES);
   }
 
   /** A worker has ended; the counters of its latest snapshot are kept. */
-  retire(snapshot: MetricsSnapshot | null, died: boolean): void {
+  async retire(snapshot: MetricsSnapshot, died: boolean): Promise<void> {
     if (died) this.#deaths.inc();
-    if (snapshot === null) return;
-    this.#ended.routes.add(snapshot.routes);
-    this.#ended.process.push(...snapshot.process.filter(isCounter));
+    const counters = snapshot.filter(isCounter);
+    this.#ended = await AggregatorRegistry.aggregate([this.#ended as object[], counters]).getMetricsAsJSON();
   }
 
-  /** Deletes the counts of ended workers for routes that were removed. */
-  forget(routes: readonly string[]): void {
-    this.#ended.routes.forget(routes);
-  }
-
-  /** Prometheus text. `serving`: how many workers accept connections. */
-  async text(snapshots: readonly MetricsSnapshot[], serving: number): Promise<string> {
-    this.#serving.set(serving);
-    const routes = new RouteCounter(null);
-    for (const each of [this.#ended.routes.snapshot(), ...snapshots.map((snapshot) => snapshot.routes)])
-      routes.add(each);
-    const own = await this.#own.getMetricsAsJSON();
-    const all = [own, this.#ended.process, ...snapshots.map((snapshot) => snapshot.process)];
-    return `${await AggregatorRegistry.aggregate(all).metrics()}\n${await routesText(routes.snapshot())}`;
+  /** Prometheus text. */
+  async text(snapshots: readonly MetricsSnapshot[]): Promise<string> {
+    const all = [...snapshots, this.#ended, await this.#own.getMetricsAsJSON()];
+    return AggregatorRegistry.aggregate(all as object[][]).metrics();
   }
 }
 

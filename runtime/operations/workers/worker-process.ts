@@ -1,6 +1,6 @@
 import type { Worker } from "node:cluster";
 import { messageOf } from "../../model/error-message.js";
-import type { MetricsSnapshot } from "../metrics.js";
+import type { MetricsSnapshot } from "./worker-metrics.js";
 import {
   type Assignment,
   type Message,

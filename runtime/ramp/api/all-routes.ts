@@ -108,5 +108,5 @@ async function metrics(
   const isLocal = isLocalCaller(authentication.addressOf, request);
   if (!metricsPublic && !isLocal) return rampError("METRICS_FORBIDDEN");
   const body = await ramp.metrics.text(await ramp.database.asOperator(readBacklog));
-  return { status: 200, body, headers: { "Content-Type": ramp.metrics.contentType } };
+  return { status: 200, body, headers: { "Content-Type": ramp.metrics.registry.contentType } };
 }

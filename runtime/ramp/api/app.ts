@@ -126,7 +126,7 @@ function send(
     response.end(body);
   }
   const milliseconds = performance.now() - (response.locals["started"] as number);
-  ramp.metrics.countRequest({ path, method: request.method, status, milliseconds });
+  ramp.metrics.count({ path: path ?? "other" }, { method: request.method, status, milliseconds });
   const requestId = response.getHeader("X-Request-Id");
   ramp.log.info({ requestId, method: request.method, route: path, status, milliseconds }, "request");
 }

@@ -4,7 +4,6 @@ import { DataWorkers } from "../../../runtime/operations/workers/data-workers.js
 import type { DataAssignment, WorkerFunctions } from "../../../runtime/operations/workers/messages.js";
 import type { Release } from "../../../runtime/release/release.js";
 import { BuildRecords } from "../../../runtime/warehouse/data-versions.js";
-import { NO_REFRESHES } from "../../support/observation.js";
 import { FakeWorker } from "./fake-worker.js";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -49,7 +48,6 @@ async function started(size: number, ...functions: readonly Partial<WorkerFuncti
     config: CONFIG,
     builds,
     refresh: () => Promise.reject(new Error("not used")),
-    refreshes: NO_REFRESHES,
     onUnrecoverable: () => false,
     log: pino({ level: "silent" }),
   });

@@ -1,0 +1,32 @@
+import type { HttpError } from "../model/errors.js";
+import type { Tier } from "../model/tier.js";
+import type { KeyOwner } from "../request/keyring.js";
+import type { Trace } from "../server/headers.js";
+
+/** What is recorded of a request. Contains no secrets. */
+export interface RequestRecord {
+  readonly requestId: string;
+  readonly method: string;
+  /** The endpoint's path, not the path as sent: it labels metrics. Null when no endpoint has the path. */
+  readonly route: string | null;
+  readonly status: number;
+  /** From the arrival of the request to the end of its response. */
+  readonly milliseconds: number;
+  /** Rows sent; null for a response without rows. */
+  readonly rows: number | null;
+  /** Bytes of the body, as sent. */
+  readonly bytes: number;
+  /** Milliseconds that the database took; null when this request ran no query. */
+  readonly databaseMs: number | null;
+  /** Null without a key. */
+  readonly owner: KeyOwner | null;
+  /** The key's id, `key:<id>`, or the caller's network address, `ip:<address>`. */
+  readonly callerId: string;
+  /** Why the request was refused or failed; null for a success. */
+  readonly error: Pick<HttpError, "code" | "parameter"> | null;
+  /** The path as sent, where no endpoint has it; null elsewhere. */
+  readonly unknownPath: string | null;
+  readonly tier: Tier;
+  /** Null where the caller sent none. */
+  readonly trace: Trace | null;
+}

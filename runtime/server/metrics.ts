@@ -1,0 +1,82 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { droppedLogLines } from "./logger.js";
+
+/** What a service counts of each response, beside its own labels. */
+interface CountedResponse {
+  readonly method: string;
+  readonly status: number;
+  readonly milliseconds: number;
+}
+
+/** Methods with a label value of their own. Others share one, since a caller may send any word. */
+const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "OPTIONS"]);
+
+export interface CollectedMetric {
+  readonly name: string;
+  readonly help: string;
+  readonly label?: string;
+  /** How the values of several workers combine: a sum, unless all of them show the same. */
+  readonly aggregator?: "sum" | "max";
+  /** The value, or one for each value of the label. */
+  readonly values: () => number | Iterable<readonly [string, number]>;
+}
+
+/**
+ * The metrics of one service: of its process, its log and its requests. Each service has a registry of its own: the two
+ * have different readers, and Prometheus scrapes both ports and would count each request twice.
+ */
+export class ServiceMetrics<Label extends string> {
+  readonly registry = new Registry();
+  readonly #requests: Counter;
+  readonly #durations: Histogram;
+
+  /** `prefix`: of the names; `labels` say which operation, and for whom; `buckets`: in seconds. */
+  constructor(prefix: string, labels: readonly Label[], buckets: number[]) {
+    const registers = [this.registry];
+    collectDefaultMetrics({ register: this.registry });
+    addMetric(this.registry, DROPPED_LOG_LINES);
+    this.#requests = new Counter({
+      name: `${prefix}_requests_total`,
+      help: "Requests by operation, method and status.",
+      labelNames: [...labels, "method", "status"],
+      registers,
+    });
+    this.#durations = new Histogram({
+      name: `${prefix}_request_duration_seconds`,
+      help: "From a request to the end of its response.",
+      labelNames: labels,
+      buckets,
+      registers,
+    });
+  }
+
+  count(labels: Readonly<Record<Label, string>>, { method, status, milliseconds }: CountedResponse): void {
+    this.#requests.inc({ ...labels, method: METHODS.has(method) ? method : "other", status });
+    this.#durations.observe(labels, milliseconds / 1000);
+  }
+}
+
+export const DROPPED_LOG_LINES: CollectedMetric = {
+  name: "routewright_log_lines_dropped_total",
+  help: "Log lines lost because standard output took none: a full disk, a reader that stopped.",
+  values: droppedLogLines,
+};
+
+/** Adds a metric that is read at each scrape: a counter if its name ends in `_total`, otherwise a gauge. */
+export function addMetric(registry: Registry, metric: CollectedMetric): void {
+  const { name, help, label, aggregator = "sum", values } = metric;
+  const Metric = name.endsWith("_total") ? Counter : Gauge;
+  new Metric({
+    name,
+    help,
+    labelNames: label === undefined ? [] : [label],
+    aggregator,
+    registers: [registry],
+    collect(this: Counter | Gauge) {
+      this.reset();
+      const found = values();
+      if (typeof found === "number") this.inc(found);
+      else for (const [value, number] of found) this.inc({ [label ?? ""]: value }, number);
+    },
+  });
+}
