@@ -46,6 +46,11 @@ export function literal(text: string): Sql {
   return fragment([`E'${text.replace(/[\\']/g, "\\$&")}'`], []);
 }
 
+/** A text as an SQL string literal of an engine that takes a backslash as an escape inside it. */
+export function escapedLiteral(text: string): Sql {
+  return fragment([`'${text.replace(/[\\']/g, "\\$&")}'`], []);
+}
+
 /** The name of a built-in type, with its sizes. */
 export function typeName(name: string): Sql {
   if (!/^[A-Za-z0-9 (),]+('UTC'\)+)?$/.test(name))

@@ -9,54 +9,6 @@ import { ClickhouseError, ConnectTimeout, isConnectionFailure } from "./clickhou
 import { killQuery, PING } from "./clickhouse-sql.js";
 import { QueryClock, type TimeLimits, RunningQuery } from "./running-query.js";
 
-/** Settings of every query, whatever the profile of the role says. */
-const SETTINGS = {
-  // ClickHouse ends a query without data changes when its connection closes, if the request says so itself.
-  readonly: "2",
-  cancel_http_readonly_queries_on_client_close: "1",
-  // Exact digits; NaN and infinities are null; times are RFC 3339 in UTC.
-  output_format_json_quote_64bit_integers: "0",
-  output_format_json_quote_decimals: "0",
-  output_format_json_quote_64bit_floats: "0",
-  output_format_json_quote_denormals: "0",
-  output_format_decimal_trailing_zeros: "1",
-  output_format_json_escape_forward_slashes: "0",
-  output_format_json_validate_utf8: "1",
-  output_format_json_named_tuples_as_objects: "1",
-  output_format_csv_crlf_end_of_line: "1",
-  output_format_parquet_string_as_string: "1",
-  output_format_arrow_string_as_string: "1",
-  output_format_arrow_low_cardinality_as_dictionary: "0",
-  // Snappy, as from PostgreSQL. Arrow is compressed by the server as the client accepts: few readers know its own codecs.
-  output_format_parquet_compression_method: "snappy",
-  output_format_arrow_compression_method: "none",
-  // Bounds the memory of readers and writers.
-  output_format_parquet_row_group_size: "65536",
-  format_csv_delimiter: ",",
-  format_csv_null_representation: "",
-  bool_true_representation: "true",
-  bool_false_representation: "false",
-  date_time_output_format: "iso",
-  session_timezone: "UTC",
-  prefer_column_name_to_alias: "1",
-  // Part of the rows is an error: a dead shard, and each limit that a profile may tell to stop silently.
-  skip_unavailable_shards: "0",
-  timeout_overflow_mode: "throw",
-  read_overflow_mode: "throw",
-  result_overflow_mode: "throw",
-  sort_overflow_mode: "throw",
-  group_by_overflow_mode: "throw",
-  distinct_overflow_mode: "throw",
-  join_overflow_mode: "throw",
-  set_overflow_mode: "throw",
-  limit: "0",
-  offset: "0",
-  // Rows of before the last build.
-  use_query_cache: "0",
-  // Older servers would write an error as if it were a row.
-  http_write_exception_in_output_format: "0",
-} as const;
-
 /** An idle connection is closed before the server does it: the default of `keep_alive_timeout` was 3 s until 2024. */
 const IDLE_MS = 2000;
 
@@ -142,9 +94,9 @@ export class ClickhouseConnection {
   }
 
   /** Whether a server responds in time to the role with these settings. */
-  ping(): Promise<boolean> {
+  ping(settings: ClickhouseRequest["settings"]): Promise<boolean> {
     const limits = { timeoutMs: PING_MS, isStillNeeded: () => true };
-    return this.text({ statement: PING, settings: {}, callerId: "ping", limits }).then(
+    return this.text({ statement: PING, settings, callerId: "ping", limits }).then(
       () => true,
       () => false,
     );
@@ -187,12 +139,7 @@ export class ClickhouseConnection {
     const clock = new QueryClock(limits, cancel, () => this.#running.delete(clock));
     this.#running.add(clock);
     try {
-      const response = await this.#send(
-        host,
-        statement,
-        { ...SETTINGS, ...settings, query_id: id },
-        abort.signal,
-      );
+      const response = await this.#send(host, statement, { ...settings, query_id: id }, abort.signal);
       if (response.statusCode === 200) return new RunningQuery(response, clock);
       throw await errorOf(response);
     } catch (error) {

@@ -1,8 +1,8 @@
 import { sql, type Sql, type Statement } from "../sql.js";
 import { TooManyRows } from "../warehouse.js";
 import type { ReadRows } from "./clickhouse-relations.js";
+import { finished } from "./clickhouse-parameters.js";
 import { array } from "./clickhouse-filters.js";
-import { finished } from "./clickhouse-sql.js";
 
 /** Rows that a query would read of a table. */
 interface Estimate {

@@ -75,7 +75,7 @@ function isNull(column: string, type: string, isWanted: boolean): Sql {
 }
 
 export function columnOf(name: string): Sql {
-  return sql`s.${escapedIdentifier(name)}`;
+  return escapedIdentifier(name);
 }
 
 /** The column as text; `FixedString` without the zero bytes at its end. */

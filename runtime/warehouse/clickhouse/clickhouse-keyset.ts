@@ -14,15 +14,16 @@ interface Key {
 
 function keysOf(sort: readonly SortKey[], columns: ResultColumns): readonly Key[] {
   return sort.map(([column, direction]) => ({
-    name: sql`s.${escapedIdentifier(column)}`,
+    name: escapedIdentifier(column),
     type: parseType(columns.find(({ name }) => name === column)?.type ?? "String"),
     direction,
   }));
 }
 
-/** The sort key of a row: the list of a text per key. */
-export function keyOf(sort: readonly SortKey[], columns: ResultColumns): Sql {
-  return sql`[${join(keysOf(sort, columns).map(keyText), ", ")}]`;
+/** The sort key of a row, the list of a text per key, from the values of the sort columns. */
+export function keyOf(sort: readonly SortKey[], columns: ResultColumns, values: readonly Sql[]): Sql {
+  const texts = keysOf(sort, columns).map((key, i) => keyText({ ...key, name: values[i] ?? key.name }));
+  return sql`[${join(texts, ", ")}]`;
 }
 
 /** The conditions of a page: its rows are behind one key, and up to another. */

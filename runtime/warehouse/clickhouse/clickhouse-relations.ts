@@ -2,9 +2,8 @@ import { hash } from "node:crypto";
 import type { Relation } from "../../model/endpoint.js";
 import { relationKey } from "../relations.js";
 import { EMPTY, sql, type Statement } from "../sql.js";
-import { parameter } from "./clickhouse-parameters.js";
+import { finished, parameter } from "./clickhouse-parameters.js";
 import { array } from "./clickhouse-filters.js";
-import { finished } from "./clickhouse-sql.js";
 
 /** The columns of a relation with their types. */
 export function columnsOf([database, table]: Relation): Statement {

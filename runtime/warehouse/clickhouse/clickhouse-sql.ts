@@ -6,18 +6,17 @@ import {
   EMPTY,
   escapedIdentifier,
   join,
-  plan,
   sql,
   type Sql,
-  statement,
   type Statement,
 } from "../sql.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
 import { columnOf, where } from "./clickhouse-filters.js";
 import { keysetConditions } from "./clickhouse-keyset.js";
-import { parameter } from "./clickhouse-parameters.js";
+import { finished, parameter } from "./clickhouse-parameters.js";
 import { parseType } from "./clickhouse-values.js";
-import { tableValue } from "./table-values.js";
+import { type OwnSettings, underOwnSettings } from "./clickhouse-settings.js";
+import { tableValue, validText } from "./table-values.js";
 
 export const PING: Statement = finished(sql`SELECT 1`);
 
@@ -26,21 +25,67 @@ export function killQuery(id: string): Statement {
   return finished(sql`KILL QUERY WHERE query_id = ${parameter(id, "String")} ASYNC`);
 }
 
-/** Selects at most `maxRows` of the selected rows. `served`: the columns of a row. */
-export function selectRows(
-  relation: Relation,
-  columns: ResultColumns,
-  served: ResultColumns,
-  selection: Selection,
-  format: RowFormat,
-  maxRows: number,
-): Sql {
+/** A relation, its columns, and the settings under which the role reads it. */
+export interface Source {
+  readonly relation: Relation;
+  readonly columns: ResultColumns;
+  readonly settings: OwnSettings;
+}
+
+/** The rows of a statement: their columns, their format, and how many at most. */
+export interface Output {
+  readonly served: ResultColumns;
+  readonly format: RowFormat;
+  readonly maxRows: number;
+}
+
+/** Selects rows and writes them in their format. */
+export function selectRows(source: Source, selection: Selection, { served, format, maxRows }: Output): Sql {
   const { page } = selection;
-  const output = served.map((column) => sql`${write(column, format)} AS ${escapedIdentifier(column.name)}`);
+  const values = served.map(({ name }) => columnOf(name));
   const limit = maxRows === Infinity ? EMPTY : sql` LIMIT ${constant(maxRows)}`;
   const offset = page === null || page.offset === 0 ? EMPTY : sql` OFFSET ${constant(page.offset)}`;
-  const rows = filtered(relation, columns, selection);
-  return sql`SELECT ${join(output, ", ")} FROM ${rows}${sortOrder(selection, columns)}${limit}${offset}`;
+  const rows = sql`${filtered(source, selection)}${sortOrder(selection, source.columns)}${limit}${offset}`;
+  return written(source, values, rows, (read) =>
+    served.map((column, i) => [column.name, write(column, read[i] ?? EMPTY, format)]),
+  );
+}
+
+/** Selects the number of rows and the bounds of columns, which are null without rows. */
+export function selectAggregate(source: Source, bounded: ResultColumns, { conditions }: Selection): Sql {
+  const bounds = bounded.flatMap(({ name }) => [
+    sql`minOrNull(${columnOf(name)})`,
+    sql`maxOrNull(${columnOf(name)})`,
+  ]);
+  const rows = filtered(source, { conditions, sort: [] });
+  return written(source, [sql`count()`, ...bounds], rows, ([count = EMPTY, ...read]) => [
+    ["count", sql`toString(ifNull(${count}, 0))`],
+    ...read.map((bound, i): [string, Sql] => [`${i % 2 === 0 ? "min" : "max"}${String(i >> 1)}`, bound]),
+  ]);
+}
+
+/**
+ * Selects values of a relation under the role's own settings, then writes them under those of the query. `rows`: the rest of
+ * the inner `SELECT`. Its names are such that no column has them: neither side takes the one for the other.
+ */
+export function written(
+  { columns, settings }: Source,
+  values: readonly Sql[],
+  rows: Sql,
+  write: (read: readonly Sql[]) => readonly (readonly [name: string, value: Sql])[],
+): Sql {
+  const prefix = unusedPrefix(columns);
+  const names = values.map((_, i) => escapedIdentifier(prefix + String(i)));
+  const selected = values.map((value, i) => sql`${value} AS ${names[i] ?? EMPTY}`);
+  const output = write(names).map(([name, value]) => sql`${value} AS ${escapedIdentifier(name)}`);
+  return sql`SELECT ${join(output, ", ")} FROM (SELECT ${join(selected, ", ")} FROM ${rows}${underOwnSettings(settings)})`;
+}
+
+/** No column begins with it, and no name of an aggregate. */
+function unusedPrefix(columns: ResultColumns): string {
+  let prefix = "value_";
+  while (columns.some(({ name }) => name.startsWith(prefix))) prefix += "_";
+  return prefix;
 }
 
 export function sortOrder({ sort }: Selection, columns: ResultColumns): Sql {
@@ -49,24 +94,9 @@ export function sortOrder({ sort }: Selection, columns: ResultColumns): Sql {
   return sql` ORDER BY ${join(keys, ", ")}`;
 }
 
-/** Selects the number of rows and the bounds of columns, which are null without rows. */
-export function selectAggregate(
-  relation: Relation,
-  columns: ResultColumns,
-  bounded: ResultColumns,
-  { conditions }: Selection,
-): Sql {
-  const bounds = bounded.flatMap(({ name }, i) => [
-    sql`minOrNull(${columnOf(name)}) AS ${escapedIdentifier(`min${String(i)}`)}`,
-    sql`maxOrNull(${columnOf(name)}) AS ${escapedIdentifier(`max${String(i)}`)}`,
-  ]);
-  const output = join([sql`toString(count()) AS count`, ...bounds], ", ");
-  return sql`SELECT ${output} FROM ${filtered(relation, columns, { conditions, sort: [] })}`;
-}
-
+/** The relation and the conditions on its rows. */
 export function filtered(
-  relation: Relation,
-  columns: ResultColumns,
+  { relation, columns }: Source,
   { conditions, sort, keyset }: Pick<Selection, "conditions" | "sort" | "keyset">,
 ): Sql {
   const wheres = [
@@ -74,7 +104,7 @@ export function filtered(
     ...(keyset === undefined ? [] : keysetConditions(keyset, sort, columns)),
   ];
   const filter = wheres.length > 0 ? sql` WHERE ${join(wheres, " AND ")}` : EMPTY;
-  return sql`${escapedIdentifier(...relation)} AS s${filter}`;
+  return sql`${escapedIdentifier(...relation)}${filter}`;
 }
 
 /** The statement that runs a selection and prints its rows. */
@@ -93,69 +123,57 @@ const FORMATS: Readonly<Record<RowFormat, Sql>> = {
   "arrow-stream": sql`ArrowStream`,
 };
 
-export function finished(body: Sql): Statement {
-  return statement(
-    plan(body, (position) => `p${String(position)}`),
-    undefined,
-  );
-}
-
-/** A value in the API's format (runtime/README.md, Responses). The settings of the connection do the rest. */
-function write(column: ResultColumn, format: RowFormat): Sql {
+/** A value in the API's format (runtime/README.md, Responses). The settings of the query do the rest. */
+function write({ type, wide }: ResultColumn, value: Sql, format: RowFormat): Sql {
   switch (format) {
     case "json":
     case "ndjson":
-      return writeJson(column);
+      return writeJson(type, value);
     case "json-strings":
-      return isString(column) ? writeDigits(column) : writeJson(column);
+      return isString(type, wide) ? writeDigits(type, value) : writeJson(type, value);
     case "csv":
-      return writeCsv(column);
+      return writeCsv(type, value);
     case "spreadsheet":
-      return isText(column)
-        ? sql`replaceRegexpOne(toString(${columnOf(column.name)}), '^([=+@\\\\t\\\\r-])', '\\'\\\\1')`
-        : writeCsv(column);
+      return TEXTS.test(parseType(type).name)
+        ? sql`replaceRegexpOne(${writeCsv(type, value)}, '^([=+@\\\\t\\\\r-])', '\\'\\\\1')`
+        : writeCsv(type, value);
     default:
-      return tableValue(columnOf(column.name), column.type);
+      return tableValue(value, type);
   }
 }
 
 /** `toString` removes the zero bytes at the end of a `FixedString`. */
-function writeJson({ name, type }: ResultColumn): Sql {
-  return parseType(type).name === "FixedString" ? sql`toString(${columnOf(name)})` : columnOf(name);
+function writeJson(type: string, value: Sql): Sql {
+  return parseType(type).name === "FixedString" ? sql`toString(${value})` : value;
 }
 
 const NUMBERS = /^(U?Int\d+|Decimal)$/;
 const WIDE = /^(U?Int(64|128|256)|Decimal)$/;
 
-function isString({ type, wide }: ResultColumn): boolean {
+function isString(type: string, wide: boolean | undefined): boolean {
   const { name } = parseType(type);
   return wide === undefined ? WIDE.test(name) : wide && NUMBERS.test(name);
 }
 
 /** `toString` drops the zeros at the end of a decimal. */
-function writeDigits({ name, type }: ResultColumn): Sql {
-  const { name: base, arguments: sizes } = parseType(type);
-  return base === "Decimal"
-    ? sql`toDecimalString(${columnOf(name)}, ${constant(Number(sizes[1]))})`
-    : sql`toString(${columnOf(name)})`;
+function writeDigits(type: string, value: Sql): Sql {
+  const { name, arguments: sizes } = parseType(type);
+  return name === "Decimal"
+    ? sql`toDecimalString(${value}, ${constant(Number(sizes[1]))})`
+    : sql`toString(${value})`;
 }
 
 const TEXTS = /^(String|FixedString|Enum\d+)$/;
 
-function isText({ type }: ResultColumn): boolean {
-  return TEXTS.test(parseType(type).name);
-}
-
 /** Types whose text in CSV is the one in JSON. */
 const SCALARS =
-  /^(U?Int\d+|Decimal|Bool|UUID|Date|Date32|DateTime|DateTime64|Time|Time64|IPv4|IPv6|Interval\w+|String|Enum\d+)$/;
+  /^(U?Int\d+|Decimal|Bool|UUID|Date|Date32|DateTime|DateTime64|Time|Time64|IPv4|IPv6|Interval\w+)$/;
 
 /** Lists and objects are their JSON. */
-function writeCsv(column: ResultColumn): Sql {
-  const value = columnOf(column.name);
-  const { name } = parseType(column.type);
+function writeCsv(type: string, value: Sql): Sql {
+  const { name } = parseType(type);
   if (SCALARS.test(name)) return value;
-  if (name === "FixedString") return sql`toString(${value})`;
+  if (TEXTS.test(name)) return validText(sql`toString(${value})`);
   if (/Float/.test(name)) return sql`if(isFinite(${value}), ${value}, NULL)`;
   return sql`if(isNull(${value}), NULL, toJSONString(${value}))`;
 }

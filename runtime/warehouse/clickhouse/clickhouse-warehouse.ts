@@ -30,7 +30,8 @@ import { isAccessDenied, isRefusal, isRelationChange, translated } from "./click
 import { columnsOf, storageOf } from "./clickhouse-relations.js";
 import { requireAtMost } from "./clickhouse-cost.js";
 import { nextRow, selectKeyed, withoutLimit } from "./keyed-pages.js";
-import { printed, selectAggregate, selectRows } from "./clickhouse-sql.js";
+import { LIST, RoleSettings } from "./clickhouse-settings.js";
+import { printed, selectAggregate, selectRows, type Source } from "./clickhouse-sql.js";
 import { filterType, parseType } from "./clickhouse-values.js";
 import { bodyReader, lookAhead, openStream, readAll } from "./clickhouse-stream.js";
 import type { RunningQuery } from "./running-query.js";
@@ -79,6 +80,7 @@ class ClickhouseWarehouse implements Warehouse {
   readonly #queries: QuerySlots;
   readonly #streams: QuerySlots;
   readonly #relations: Relations;
+  readonly #settings: RoleSettings;
   /** Whether the role may read `system.parts`, as far as is known. */
   #readsParts = true;
   readonly #largePages = new LRUCache<string, true>({ max: MAX_LARGE_PAGES, ttl: LARGE_PAGE_MS });
@@ -87,6 +89,10 @@ class ClickhouseWarehouse implements Warehouse {
     const { address, warn, poolSize, hasMemory, streamPoolSize, streamsPerCaller } = options;
     this.#options = options;
     this.#connection = new ClickhouseConnection(address, warn);
+    const limits = { timeoutMs: options.statementTimeoutMs, isStillNeeded: () => true };
+    this.#settings = new RoleSettings((query) =>
+      this.#connection.text({ ...query, callerId: "settings", limits }),
+    );
     this.#queries = new QuerySlots({ capacity: poolSize, maxWaiting: MAX_WAITING, hasMemory });
     this.#streams = new QuerySlots({
       capacity: streamPoolSize,
@@ -106,7 +112,7 @@ class ClickhouseWarehouse implements Warehouse {
   }
 
   rows(query: ResolvedQuery, context: QueryContext): Promise<Rows | "overloaded"> {
-    return this.#query(query, context, (columns) => this.#select(query, columns, context));
+    return this.#query(query, context, (source) => this.#select(query, source, context));
   }
 
   aggregate(
@@ -114,9 +120,8 @@ class ClickhouseWarehouse implements Warehouse {
     context: QueryContext,
     bounded: ResultColumns,
   ): Promise<AggregateResult | "overloaded"> {
-    const { relation, selection } = query;
-    return this.#query(query, context, async (columns) => {
-      const select = selectAggregate(relation, columns, bounded, selection);
+    return this.#query(query, context, async (source) => {
+      const select = selectAggregate(source, bounded, query.selection);
       const read = this.#readerFor(query, context);
       const limit = this.#options.maxRowsRead[context.tier];
       if (limit > 0) await requireAtMost(limit, select, read);
@@ -128,10 +133,13 @@ class ClickhouseWarehouse implements Warehouse {
   async #query<T>(
     query: ResolvedQuery,
     context: QueryContext,
-    run: (columns: ResultColumns) => Promise<T>,
+    run: (source: Source) => Promise<T>,
   ): Promise<T | "overloaded"> {
+    const { relation } = query;
     try {
-      return await this.#relations.query(query.relation, context, run);
+      return await this.#relations.query(relation, context, async (columns) =>
+        run({ relation, columns, settings: await this.#settings.own }),
+      );
     } catch (error) {
       if (error instanceof Overloaded || isRefusal(error)) return "overloaded";
       throw error;
@@ -158,8 +166,9 @@ class ClickhouseWarehouse implements Warehouse {
     return null;
   }
 
-  isReachable(): Promise<boolean> {
-    return this.#connection.ping();
+  async isReachable(): Promise<boolean> {
+    const settings = await this.#settings.toSend().catch(() => null);
+    return settings !== null && this.#connection.ping(settings);
   }
 
   async close(): Promise<void> {
@@ -169,36 +178,36 @@ class ClickhouseWarehouse implements Warehouse {
   }
 
   /** Buffers the result; streams it if it is too large. */
-  async #select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
+  async #select(query: ResolvedQuery, source: Source, context: QueryContext): Promise<Rows> {
     const limit = this.#options.maxRowsRead[context.tier];
     if (limit > 0) {
-      const { relation, selection, format } = query;
-      const served = servedColumns(columns, selection.columns);
-      const select = selectRows(relation, columns, served, selection, format, Infinity);
+      const { selection, format } = query;
+      const served = servedColumns(source.columns, selection.columns);
+      const select = selectRows(source, selection, { served, format, maxRows: Infinity });
       await requireAtMost(limit, select, this.#readerFor(query, context));
     }
     const { keyset } = query.selection;
-    if (keyset === undefined) return this.#selectPage(query, columns, context);
-    return selectKeyed(query, keyset, columns, {
+    if (keyset === undefined) return this.#selectPage(query, source, context);
+    return selectKeyed(query, keyset, source, {
       read: this.#readerFor(query, context),
-      select: (page) => this.#selectPage(page, columns, context),
+      select: (page) => this.#selectPage(page, source, context),
     });
   }
 
-  async #selectPage(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
+  async #selectPage(query: ResolvedQuery, source: Source, context: QueryContext): Promise<Rows> {
     const key = this.#largePages.size > 0 ? queryKey(query) : null;
     if (key === null || !this.#largePages.has(key)) {
-      const rows = await this.#selectBuffered(query, columns, context);
+      const rows = await this.#selectBuffered(query, source, context);
       if (rows !== null) return rows;
       this.#largePages.set(key ?? queryKey(query), true);
     }
-    return this.#selectStream(query, columns, context);
+    return this.#selectStream(query, source, context);
   }
 
   /** Null when the rows exceed the limits of a buffered result. */
   async #selectBuffered(
     query: ResolvedQuery,
-    columns: ResultColumns,
+    source: Source,
     context: QueryContext,
   ): Promise<BufferedRows | null> {
     const { page } = query.selection;
@@ -207,38 +216,34 @@ class ClickhouseWarehouse implements Warehouse {
     const started = performance.now();
     const lease = await this.#queries.acquire(ticketOf(query, context), context.isStillNeeded);
     const rows = await this.#holding(lease, async (): Promise<BufferedRows | null> => {
-      const running = await this.#run(query, columns, context, maxRows, query.timeoutMs);
+      const running = await this.#run(query, source, context, maxRows, query.timeoutMs);
       const reader = await bodyReader(query.format, limit, running.exceptionTag);
       const text = await readAll(running, reader).catch((error: unknown) => {
         throw reader.error ?? error;
       });
       if (text === null || reader.returned > BUFFERED_ROWS) return null;
       const { returned, hasMore } = reader;
-      const served = servedColumns(columns, query.selection.columns);
+      const served = servedColumns(source.columns, query.selection.columns);
       const milliseconds = performance.now() - started;
       return { kind: "buffered", columns: served, text, returned, hasMore, milliseconds };
     });
     if (rows === null || !isTable(query.format)) return rows;
-    const next = nextRow(query, rows.returned, columns);
+    const next = nextRow(query, rows.returned, source);
     const following = next === null ? [] : await this.#readerFor(query, context)(next);
     return { ...rows, hasMore: following.length > 0 };
   }
 
-  async #selectStream(
-    query: ResolvedQuery,
-    columns: ResultColumns,
-    context: QueryContext,
-  ): Promise<RowStream> {
+  async #selectStream(query: ResolvedQuery, source: Source, context: QueryContext): Promise<RowStream> {
     const { columns: declared, keyset } = query.selection;
     const limited = keyset?.upTo === undefined ? query : withoutLimit(query);
     const limit = limited.selection.page?.limit ?? Infinity;
     const lease = await this.#streams.acquire(ticketOf(query, context), context.isStillNeeded);
     try {
       const timeoutMs = this.#options.streamTimeoutMs[context.tier];
-      const running = await this.#run(query, columns, context, lookAhead(limited), timeoutMs);
+      const running = await this.#run(query, source, context, lookAhead(limited), timeoutMs);
       const reader = await bodyReader(query.format, limit, running.exceptionTag);
       const chunks = await openStream(running, reader, (timedOut) => lease.release(timedOut));
-      return { kind: "stream", columns: servedColumns(columns, declared), chunks };
+      return { kind: "stream", columns: servedColumns(source.columns, declared), chunks };
     } catch (cause) {
       const error = translated(cause);
       lease.release(error instanceof QueryTimeout);
@@ -247,20 +252,21 @@ class ClickhouseWarehouse implements Warehouse {
   }
 
   /** `timeoutMs`: for the server, which counts the time in which the client does not read too. */
-  #run(
-    { relation, selection, format, timeoutMs: databaseMs }: ResolvedQuery,
-    columns: ResultColumns,
+  async #run(
+    { selection, format, timeoutMs: databaseMs }: ResolvedQuery,
+    source: Source,
     { callerId, tier, isStillNeeded }: QueryContext,
     maxRows: number,
     timeoutMs: number,
   ): Promise<RunningQuery> {
-    const served = servedColumns(columns, selection.columns);
-    const select = selectRows(relation, columns, served, selection, format, maxRows);
+    const served = servedColumns(source.columns, selection.columns);
+    const select = selectRows(source, selection, { served, format, maxRows });
     const statement = printed(select, format);
-    const isArray = format === "json" || format === "json-strings";
+    const isList = format === "json" || format === "json-strings";
     const settings = {
+      ...(await this.#settings.toSend()),
       ...limitSettings(tier, timeoutMs),
-      output_format_json_array_of_rows: isArray ? "1" : "0",
+      ...(isList && LIST),
     };
     const limits = { timeoutMs: databaseMs || this.#options.statementTimeoutMs, isStillNeeded };
     return this.#connection.run({ statement, settings, callerId, limits });
@@ -314,10 +320,10 @@ class ClickhouseWarehouse implements Warehouse {
     timeoutMs = this.#options.statementTimeoutMs,
   ): Promise<readonly Row[]> {
     const lease = await this.#queries.acquire(ticket, isStillNeeded);
-    const text = await this.#holding(lease, () =>
+    const text = await this.#holding(lease, async () =>
       this.#connection.text({
         statement,
-        settings: limitSettings(ticket.tier, timeoutMs),
+        settings: { ...(await this.#settings.toSend()), ...limitSettings(ticket.tier, timeoutMs) },
         callerId: ticket.callerId,
         limits: { timeoutMs, isStillNeeded },
       }),

@@ -6,11 +6,11 @@ import {
   type Selection,
 } from "../../model/query.js";
 import { constant, sql, type Sql, type Statement } from "../sql.js";
-import type { Relation } from "../../model/endpoint.js";
 import { servedColumns } from "../relations.js";
-import type { ResultColumns, RowChunks, Rows } from "../warehouse.js";
+import type { RowChunks, Rows } from "../warehouse.js";
+import { columnOf } from "./clickhouse-filters.js";
 import { keyOf } from "./clickhouse-keyset.js";
-import { filtered, printed, selectRows, sortOrder } from "./clickhouse-sql.js";
+import { filtered, printed, selectRows, sortOrder, type Source, written } from "./clickhouse-sql.js";
 
 interface PageReader {
   /** The rows of a statement. */
@@ -26,12 +26,12 @@ interface PageReader {
 export async function selectKeyed(
   query: ResolvedQuery,
   keyset: Keyset,
-  columns: ResultColumns,
+  source: Source,
   { read, select }: PageReader,
 ): Promise<Rows> {
   // Whether a table has more rows than its limit is not known from its bytes.
   const page = isTable(query.format) ? withoutLimit(query) : query;
-  const keys = printed(selectKeys(query.relation, columns, query.selection), "ndjson");
+  const keys = printed(selectKeys(source, query.selection), "ndjson");
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const [last, following] = await read(keys);
     const next = following === undefined ? null : (last?.key ?? null);
@@ -44,24 +44,22 @@ export async function selectKeyed(
 }
 
 /** Selects the sort key of the last row of a page, and that of the row behind it if there is one. */
-export function selectKeys(relation: Relation, columns: ResultColumns, selection: Selection): Sql {
+export function selectKeys(source: Source, selection: Selection): Sql {
   const { page, sort } = selection;
   const last = constant((page?.offset ?? 0) + (page?.limit ?? 0) - 1);
-  const rows = filtered(relation, columns, selection);
-  return sql`SELECT ${keyOf(sort, columns)} AS key FROM ${rows}${sortOrder(selection, columns)} LIMIT 2 OFFSET ${last}`;
+  const rows = sql`${filtered(source, selection)}${sortOrder(selection, source.columns)} LIMIT 2 OFFSET ${last}`;
+  const values = sort.map(([column]) => columnOf(column));
+  return written(source, values, rows, (read) => [["key", keyOf(sort, source.columns, read)]]);
 }
 
 /** Selects the row behind a full page; null where a page that looks no further, or is not full, has none. */
-export function nextRow(
-  { relation, selection }: ResolvedQuery,
-  returned: number,
-  columns: ResultColumns,
-): Statement | null {
+export function nextRow({ selection }: ResolvedQuery, returned: number, source: Source): Statement | null {
   const { page } = selection;
   if (page?.lookAhead !== true || returned < page.limit) return null;
   const next = { limit: 1, offset: page.offset + page.limit, lookAhead: false };
-  const served = servedColumns(columns, selection.columns);
-  return printed(selectRows(relation, columns, served, { ...selection, page: next }, "ndjson", 1), "ndjson");
+  const served = servedColumns(source.columns, selection.columns);
+  const row = selectRows(source, { ...selection, page: next }, { served, format: "ndjson", maxRows: 1 });
+  return printed(row, "ndjson");
 }
 
 /** Without the limit of its page: a range of keys is sent whole, as the next page begins behind it. */

@@ -40,9 +40,12 @@ export function tableValue(value: Sql, type: string): Sql {
   }
 }
 
-/** As in JSON, whose texts are UTF-8 too: other bytes become U+FFFD. */
-function validText(text: Sql): Sql {
-  return sql`toValidUTF8(${text})`;
+/**
+ * The text with U+FFFD for bytes that are not UTF-8, as JSON has it. `toValidUTF8` drops what follows an incomplete character
+ * at the end of a text: the spaces are there to be dropped.
+ */
+export function validText(text: Sql): Sql {
+  return sql`left(toValidUTF8(concat(${text}, '   ')), -3)`;
 }
 
 function decimal(value: Sql, precision: number, scale: number): Sql {

@@ -1,0 +1,145 @@
+import { EMPTY, escapedIdentifier, escapedLiteral, join, sql, type Sql } from "../sql.js";
+import type { Statement } from "../sql.js";
+import { finished, parameter } from "./clickhouse-parameters.js";
+
+type Settings = Readonly<Record<string, string>>;
+
+/** `JSONEachRow` writes a row per line, or a list. */
+const LINES: Settings = { output_format_json_array_of_rows: "0" };
+export const LIST: Settings = { output_format_json_array_of_rows: "1" };
+
+/** The rows of the statement: not fewer, and no extreme values behind them. */
+const WHOLE_RESULT: Settings = { limit: "0", offset: "0", extremes: "0" };
+
+/**
+ * Settings that limit a query, choose how it runs, or make a missing part of the rows an error. No expression reads them:
+ * a view under them has the rows that the role's own client gets, or fails.
+ */
+const LIMITS: Settings = {
+  // ClickHouse ends a query without data changes when its connection closes, if the request says so itself.
+  readonly: "2",
+  cancel_http_readonly_queries_on_client_close: "1",
+  // Part of the rows is an error: a dead shard, and each limit that a profile may tell to stop silently.
+  skip_unavailable_shards: "0",
+  timeout_overflow_mode: "throw",
+  timeout_overflow_mode_leaf: "throw",
+  read_overflow_mode: "throw",
+  read_overflow_mode_leaf: "throw",
+  result_overflow_mode: "throw",
+  sort_overflow_mode: "throw",
+  group_by_overflow_mode: "throw",
+  distinct_overflow_mode: "throw",
+  join_overflow_mode: "throw",
+  set_overflow_mode: "throw",
+  transfer_overflow_mode: "throw",
+  partial_result_on_first_cancel: "0",
+  discard_query_data: "0",
+  ...WHOLE_RESULT,
+  // Rows of before the last build.
+  use_query_cache: "0",
+  // Both lose rows of a float that is NaN somewhere: sorted pages missed rows (ClickHouse 26.7, tests/clickhouse/sorting.test.ts).
+  use_top_k_dynamic_filtering: "0",
+  use_skip_indexes_for_top_k: "0",
+  // Older servers would write an error as if it were a row.
+  http_write_exception_in_output_format: "0",
+};
+
+/**
+ * Settings that write values as text. Functions of views read them too (`toJSONString`, `formatRow`), so a statement reads
+ * its relation under the role's own values of them, and only writes its rows under these.
+ */
+const FORMATS: Settings = {
+  ...LINES,
+  // Exact digits; NaN and infinities are null; times are RFC 3339 in UTC.
+  output_format_json_quote_64bit_integers: "0",
+  output_format_json_quote_decimals: "0",
+  output_format_json_quote_64bit_floats: "0",
+  output_format_json_quote_denormals: "0",
+  output_format_decimal_trailing_zeros: "1",
+  output_format_json_escape_forward_slashes: "0",
+  output_format_json_validate_utf8: "1",
+  output_format_json_named_tuples_as_objects: "1",
+  output_format_json_map_as_array_of_tuples: "0",
+  output_format_json_skip_null_value_in_named_tuples: "0",
+  output_format_csv_crlf_end_of_line: "1",
+  output_format_parquet_string_as_string: "1",
+  output_format_arrow_string_as_string: "1",
+  output_format_arrow_low_cardinality_as_dictionary: "0",
+  // Snappy, as from PostgreSQL. Arrow is compressed by the server as the client accepts: few readers know its own codecs.
+  output_format_parquet_compression_method: "snappy",
+  output_format_arrow_compression_method: "none",
+  // Bounds the memory of readers and writers.
+  output_format_parquet_row_group_size: "65536",
+  format_csv_delimiter: ",",
+  format_csv_null_representation: "",
+  bool_true_representation: "true",
+  bool_false_representation: "false",
+  date_time_output_format: "iso",
+};
+
+/** Settings of every query, whatever the profile of the role says. */
+const SETTINGS: Settings = { ...LIMITS, ...FORMATS };
+
+/** The role's own value of each of these settings that the server knows. */
+export type OwnSettings = ReadonlyMap<string, string>;
+
+/** A changed profile of the role takes effect within this time. */
+const FRESH_MS = 60_000;
+
+interface SettingsQuery {
+  readonly statement: Statement;
+  readonly settings: Settings;
+}
+
+/** Looks the role's own settings up, and again after a minute. */
+export class RoleSettings {
+  readonly #read: (query: SettingsQuery) => Promise<string>;
+  #lookedUpAt = -Infinity;
+  #own: Promise<OwnSettings> = Promise.resolve(new Map());
+
+  /** `read`: runs a statement under no other settings. */
+  constructor(read: (query: SettingsQuery) => Promise<string>) {
+    this.#read = read;
+  }
+
+  get own(): Promise<OwnSettings> {
+    if (performance.now() - this.#lookedUpAt > FRESH_MS) {
+      this.#lookedUpAt = performance.now();
+      this.#own = this.#lookUp();
+      this.#own.catch(() => (this.#lookedUpAt = -Infinity));
+    }
+    return this.#own;
+  }
+
+  /** The settings to send: a server refuses those that it does not know. */
+  async toSend(): Promise<Settings> {
+    const own = await this.own;
+    return Object.fromEntries(Object.entries(SETTINGS).filter(([name]) => own.has(name)));
+  }
+
+  async #lookUp(): Promise<OwnSettings> {
+    const names = join(
+      Object.keys(SETTINGS).map((name) => parameter(name, "String")),
+      ", ",
+    );
+    // In hexadecimal digits, which no format writes in another way.
+    const select = sql`SELECT name, hex(value) FROM system.settings WHERE name IN (${names}) FORMAT TSV`;
+    const text = await this.#read({ statement: finished(select), settings: WHOLE_RESULT });
+    return new Map(
+      [...text.matchAll(/^(\w+)\t(\w*)\r?$/gm)].map(([, name = "", value = ""]) => [name, unhex(value)]),
+    );
+  }
+}
+
+const unhex = (digits: string): string => Buffer.from(digits, "hex").toString();
+
+/** The end of a subquery that is evaluated under the role's own settings. */
+export function underOwnSettings(own: OwnSettings): Sql {
+  const changed = Object.entries(FORMATS).flatMap(([name, sent]) => {
+    const value = own.get(name);
+    return value === undefined || (value === sent && !(name in LIST))
+      ? []
+      : [sql`${escapedIdentifier(name)} = ${escapedLiteral(value)}`];
+  });
+  return changed.length === 0 ? EMPTY : sql` SETTINGS ${join(changed, ", ")}`;
+}
