@@ -89,8 +89,10 @@ const database = await ownDatabase([
 /** Profiles of the role. */
 const PROFILES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   usual: {},
-  "another time zone": { session_timezone: "America/New_York" },
-  "names before aliases": { prefer_column_name_to_alias: "1" },
+  "other expressions": {
+    ...{ session_timezone: "America/New_York", prefer_column_name_to_alias: "1" },
+    output_format_json_skip_null_value_in_named_tuples: "1",
+  },
   "other formats": {
     ...{ date_time_output_format: "unix_timestamp", bool_true_representation: "yes" },
     ...{ bool_false_representation: "no", format_csv_delimiter: ";", format_csv_null_representation: "nil" },
@@ -100,7 +102,6 @@ const PROFILES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     ...{ output_format_json_named_tuples_as_objects: "0", output_format_json_map_as_array_of_tuples: "1" },
     ...{ output_format_json_array_of_rows: "1", extremes: "1", limit: "1", offset: "1" },
   },
-  "tuples without nulls": { output_format_json_skip_null_value_in_named_tuples: "1" },
 };
 
 /** Address of a role with a profile: what a query does not set itself has the profile's value. */
@@ -162,7 +163,7 @@ describe.skipIf(!hasClickhouse)("a view under a profile", () => {
       };
       const different = [];
       for (const [i, select] of VIEWS.entries())
-        for (const format of ["json", "csv"]) {
+        for (const format of settings === PROFILES["other formats"] ? ["json", "csv"] : ["json"]) {
           const [view, copy] = [
             await rowsOf(`v${String(i)}.${format}`),
             await rowsOf(`copy${String(i)}.${format}`),
