@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { freePort } from "../clickhouse/start-clickhouse.js";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** A server under test, in its own process. */
@@ -48,9 +48,7 @@ export async function startServer(program: Program): Promise<Server> {
 export async function timeProgram(program: Program): Promise<number> {
   const started = performance.now();
   const child = start(program);
-  const limit = setTimeout(() => child.kill("SIGKILL"), RUN_MS);
-  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-  clearTimeout(limit);
+  await once(child, "exit", { signal: AbortSignal.timeout(RUN_MS) });
   if (child.exitCode !== 0) throw new Error(`${program.name} failed: ${errorOutput(program)}`);
   return (performance.now() - started) / 1000;
 }
@@ -77,10 +75,9 @@ function start(program: Program): ChildProcess {
 
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, "exit");
   const limit = setTimeout(() => child.kill("SIGKILL"), STOP_MS);
   child.kill("SIGTERM");
-  await ended;
+  await once(child, "exit");
   clearTimeout(limit);
 }
 
@@ -88,15 +85,6 @@ const errorFile = ({ folder, name }: Program): string => `${folder}/${name}.err`
 
 function errorOutput(program: Program): string {
   return readFileSync(errorFile(program), "utf8").trim().slice(-2000) || "no output on standard error.";
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 async function responds(port: number): Promise<boolean> {
@@ -115,42 +103,36 @@ const TICKS_PER_SECOND = 100;
 
 /** Seconds of processor time that a process has used, its threads included; NaN on systems without `/proc`. */
 export function cpuSeconds(pid: number): number {
-  return secondsOf(statOf(pid));
-}
-
-function secondsOf(stat: readonly string[]): number {
-  return (Number(stat[11]) + Number(stat[12])) / TICKS_PER_SECOND;
+  return secondsOf(statOf(pid), 11);
 }
 
 /** Seconds of processor time of a process's children, those that have ended included. */
 export function cpuSecondsOfChildren(pid: number): number {
-  const own = statOf(pid);
-  const ended = (Number(own[13]) + Number(own[14])) / TICKS_PER_SECOND;
-  const pids = readdirSync("/proc").map(Number).filter(Number.isInteger);
-  return pids.reduce((sum, child) => {
-    const fields = statOf(child);
-    return fields[1] === String(pid) ? sum + secondsOf(fields) : sum;
-  }, ended);
+  const children = readdirSync("/proc")
+    .map((name) => statOf(Number(name)))
+    .filter((fields) => fields[1] === String(pid));
+  return children.reduce((sum, fields) => sum + secondsOf(fields, 11), secondsOf(statOf(pid), 13));
 }
+
+/** User and system time. */
+const secondsOf = (stat: readonly string[], first: number): number =>
+  (Number(stat[first]) + Number(stat[first + 1])) / TICKS_PER_SECOND;
 
 /** `/proc/<pid>/stat` from the state on; empty when there is none. Only the program's name, before it, has spaces. */
 function statOf(pid: number): readonly string[] {
-  try {
-    const stat = readFileSync(`/proc/${String(pid)}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  } catch {
-    return [];
-  }
+  const stat = procFile(pid, "stat");
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
-
-const PAGE_BYTES = 4096;
 
 /** Resident memory of a process in MiB; NaN on systems without `/proc`. */
 export function residentMiB(pid: number): number {
+  return Number(/^VmRSS:\s*(\d+)/m.exec(procFile(pid, "status"))?.[1]) / 1024;
+}
+
+function procFile(pid: number, name: string): string {
   try {
-    const pages = Number(readFileSync(`/proc/${String(pid)}/statm`, "utf8").split(" ")[1]);
-    return (pages * PAGE_BYTES) / 1024 / 1024;
+    return readFileSync(`/proc/${String(pid)}/${name}`, "utf8");
   } catch {
-    return NaN;
+    return "";
   }
 }

@@ -38,6 +38,17 @@ export function single(value: number): Spread {
   return { median: value, lowest: value, highest: value };
 }
 
+/** Columns of a table of downloads. */
+export const DOWNLOAD_COLUMNS: readonly Column[] = [
+  { key: "subject", head: "" },
+  { key: "megabytes", head: "MB", digits: 0 },
+  { key: "seconds", head: "seconds", digits: 2 },
+  { key: "megabytesPerSecond", head: "MB/s", digits: 0 },
+  { key: "firstByteMs", head: "first byte ms", digits: 0 },
+  { key: "cpuPerMegabyte", head: "CPU ms/MB", digits: 2 },
+  { key: "memory", head: "MiB above idle", digits: 1 },
+];
+
 /** A table as lines of text: text to the left, numbers to the right. */
 export function tableText({ title, columns, rows, notes = [] }: Table): string {
   const cells = [columns.map(({ head }) => head), ...rows.map((row) => columns.map((c) => cell(row, c)))];

@@ -5,9 +5,15 @@ export interface Spread {
   readonly highest: number;
 }
 
-export function spreadOf(values: readonly number[]): Spread {
+function spreadOf(values: readonly number[]): Spread {
   const sorted = [...values].sort((a, b) => a - b);
-  return { median: quantile(sorted, 0.5), lowest: sorted[0] ?? NaN, highest: sorted.at(-1) ?? NaN };
+  const at = (place: number): number => sorted[place] ?? NaN;
+  const last = sorted.length - 1;
+  return {
+    median: (at(Math.floor(last / 2)) + at(Math.ceil(last / 2))) / 2,
+    lowest: at(0),
+    highest: at(last),
+  };
 }
 
 export function median(values: readonly number[]): number {
@@ -17,14 +23,6 @@ export function median(values: readonly number[]): number {
 /** The ratio of two subjects round by round: what slows a whole round down is in both figures and cancels. */
 export function ratioOf(numerators: readonly number[], denominators: readonly number[]): Spread {
   return spreadOf(numerators.map((value, round) => value / (denominators[round] ?? NaN)));
-}
-
-/** The value below which the share `part` (0 to 1) of sorted values lies, interpolated between two of them. */
-export function quantile(sorted: ArrayLike<number>, part: number): number {
-  if (sorted.length === 0) return NaN;
-  const at = part * (sorted.length - 1);
-  const low = sorted[Math.floor(at)] ?? NaN;
-  return low + (at - Math.floor(at)) * ((sorted[Math.ceil(at)] ?? NaN) - low);
 }
 
 /**

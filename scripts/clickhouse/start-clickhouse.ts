@@ -173,7 +173,7 @@ function configOf(shards: readonly number[]): string {
 }
 
 /** A port of the loopback address that nothing listens on. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as { port: number };

@@ -13,20 +13,16 @@ const SORTABLE = new Set(["day", "amount_usd"]);
 
 /** A prepared statement per view and order. */
 function queryOf(url) {
-  const [path, search = ""] = url.split("?");
+  const [path, search] = url.split("?");
   const view = views.get(path);
-  if (view === undefined) return undefined;
-  if (search === "")
-    return { name: view, text: jsonOf(`SELECT * FROM bench.${view} ORDER BY day DESC LIMIT 1000`) };
   const fields = new URLSearchParams(search);
   const [from, limit, sort] = [fields.get("start_date"), Number(fields.get("limit")), fields.get("sort_by")];
-  if (!/^\d{4}-\d\d-\d\d$/.test(from) || !(limit >= 1 && limit <= 1000) || !SORTABLE.has(sort))
+  if (view === undefined || !/^\d{4}-\d\d-\d\d$/.test(from) || !(limit >= 1) || !SORTABLE.has(sort))
     return undefined;
-  const text = jsonOf(`SELECT * FROM bench.${view} WHERE day >= $1 ORDER BY ${sort}, day DESC LIMIT $2`);
+  const rows = `SELECT * FROM bench.${view} WHERE day >= $1 ORDER BY ${sort}, day DESC LIMIT $2`;
+  const text = `SELECT json_agg(t)::text AS body FROM (${rows}) t`;
   return { name: `${view} ${sort}`, text, values: [from, limit] };
 }
-
-const jsonOf = (rows) => `SELECT json_agg(t)::text AS body FROM (${rows}) t`;
 
 createServer((request, response) => {
   const query = queryOf(request.url);

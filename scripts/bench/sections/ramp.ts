@@ -1,93 +1,57 @@
 import { randomBytes } from "node:crypto";
-import { writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import * as ramp from "@routewright/runtime/ramp";
-import { Load, type Sample } from "../load/load.js";
+import { openDatabase, ROUTEWRIGHT } from "../api.js";
+import { compare, LOAD_COLUMNS, loadBar, loadRows } from "../load.js";
 import { startServer, type Server } from "../process.js";
 import type { Findings } from "../report.js";
-import { interleave, median, ratioOf } from "../statistics.js";
-import { openDatabase, ROUTEWRIGHT } from "../synthetic-api.js";
-import type { Setting } from "./section.js";
+import type { Setting } from "../section.js";
 
 const CONNECTIONS = 32;
 const DATABASE = "ramp_bench";
 
-/** A project may send 600 requests a minute: with so many in turn none reaches its limit. */
-const PROJECTS = 100;
+/** Customers whose intents take turns. */
+const CUSTOMERS = 100;
 
 /** Limit of the ratio to the bare server. */
 const THROUGHPUT = 0.4;
-
-const NAMES = { bare: "node:http + pg, the same rows", ramp: "POST /v1/intent, keyed" } as const;
-type Name = keyof typeof NAMES;
 
 const NOTE =
   "The bare server writes the rows of a keyed intent in one transaction of 14 statements, without token, checks,\n" +
   "  signature or provider. The ramp writes them in 2 and calls its provider, another process, in between.";
 
-/** The bench reads states far more often than a project or customer may. */
-const UNLIMITED = { RAMP_PROJECT_LIMIT: "1000000", RAMP_CUSTOMER_LIMIT: "1000000" };
-
 /** Keyed intents a second, beside a server that only writes the same rows. */
-export async function rampIntents({ folder, effort, progress }: Setting): Promise<Findings> {
+export async function rampIntents({ folder, effort, progress, keep }: Setting): Promise<Findings> {
   progress("ramp: starting the database, the sandbox provider and the ramp");
-  const database = await openDatabase(folder);
-  const load = new Load(database.pid);
-  const started: Server[] = [];
-  const closing: (() => Promise<void>)[] = [];
-  const start = async (program: Parameters<typeof startServer>[0]): Promise<Server> => {
-    const server = await startServer(program);
-    started.push(server);
-    return server;
+  const database = keep(await openDatabase(folder));
+  await database.query(`DROP DATABASE IF EXISTS ${DATABASE} WITH (FORCE)`);
+  await database.query(`CREATE DATABASE ${DATABASE}`);
+  const url = Object.assign(new URL(database.url), { pathname: `/${DATABASE}` }).href;
+  const start = async (name: string, args: string[], environment = {}): Promise<Server> =>
+    keep(await startServer({ name, args, folder, environment }));
+  const sandbox = await start("ramp-sandbox", [ROUTEWRIGHT, "ramp", "sandbox", "--port", "{port}"]);
+  const variables = { RAMP_DATABASE_URL: url, RAMP_SECRETS_KEY: randomBytes(32).toString("hex") };
+  const authorization = await createProject(variables, sandbox);
+  const server = await start(
+    "ramp",
+    [ROUTEWRIGHT, "serve", "--only", "ramp", "--ramp-port", "{port}"],
+    // The bench asks far more often than a project may.
+    { ...variables, RAMP_PROJECT_LIMIT: "1000000", RAMP_CUSTOMER_LIMIT: "1000000" },
+  );
+  const requests: string[] = [];
+  while (requests.length < CUSTOMERS)
+    requests.push(intentRequest(await createCustomer(server, authorization, requests.length)));
+  const bare = await start("ramp-bare", [resolve("scripts/bench/baselines/ramp.js")], { DATABASE_URL: url });
+  await checkBaseline(bare);
+  progress("ramp: creating intents");
+  const sides = { bare: { server: bare, requests }, routewright: { server, requests } };
+  const samples = await compare(sides, effort, { connections: CONNECTIONS, databasePid: database.pid });
+  const title = `ramp: POST /v1/intent with a key, ${String(CONNECTIONS)} connections`;
+  const atLeast = THROUGHPUT;
+  return {
+    tables: [{ title, columns: LOAD_COLUMNS, rows: loadRows(samples), notes: [NOTE] }],
+    bars: [loadBar("keyed intents to the bare server", samples, "requestsPerSecond", { atLeast })],
   };
-  try {
-    await database.query(`DROP DATABASE IF EXISTS ${DATABASE} WITH (FORCE)`);
-    await database.query(`CREATE DATABASE ${DATABASE}`);
-    const url = Object.assign(new URL(database.url), { pathname: `/${DATABASE}` }).href;
-    const key = randomBytes(32).toString("hex");
-    const sandboxArgs = [ROUTEWRIGHT, "ramp", "sandbox", "--port", "{port}"];
-    const sandbox = await start({ name: "ramp-sandbox", args: sandboxArgs, folder });
-    const variables = { RAMP_DATABASE_URL: url, RAMP_SECRETS_KEY: key };
-    const session = await openSession(variables);
-    closing.push(() => session.close());
-    const projects = await createProjects(session, sandbox);
-    const rampArgs = [ROUTEWRIGHT, "serve", "--only", "ramp", "--ramp-port", "{port}"];
-    const server = await start({
-      name: "ramp",
-      args: rampArgs,
-      folder,
-      environment: { ...variables, ...UNLIMITED },
-    });
-    const tokens: string[] = [];
-    for (const { authorization } of projects) tokens.push(await createCustomer(server, authorization));
-    const accounts = join(folder, "ramp-accounts.json");
-    writeFileSync(
-      accounts,
-      JSON.stringify(projects.map(({ account }) => ({ ...account, customerId: CUSTOMER }))),
-    );
-    const bare = await start({
-      name: "ramp-bare",
-      args: [resolve("scripts/bench/baselines/ramp.js")],
-      folder,
-      environment: { DATABASE_URL: url, BENCH_ACCOUNTS: accounts },
-    });
-    await checkBaseline(bare);
-    progress("ramp: creating intents");
-    const requests = tokens.map(intentRequest);
-    const run = (subject: Server, milliseconds: number) =>
-      load.run(subject, { requests, connections: CONNECTIONS, milliseconds });
-    await run(bare, effort.warmUpMs);
-    await run(server, effort.warmUpMs);
-    const { roundMs, rounds } = effort;
-    return findings(
-      await interleave({ bare: () => run(bare, roundMs), ramp: () => run(server, roundMs) }, rounds),
-    );
-  } finally {
-    load.stop();
-    for (const close of closing) await close();
-    await Promise.all(started.map((server) => server.stop()));
-    await database.stop();
-  }
 }
 
 /** A baseline that writes nothing is fast: after a change of the tables it may fail. */
@@ -97,71 +61,41 @@ async function checkBaseline({ port }: Server): Promise<void> {
     throw new Error(`The bare server answers ${String(status)}: it does not fit the tables.`);
 }
 
-interface Project {
-  readonly id: Parameters<typeof ramp.connectProvider>[2];
-  /** The project's credentials as an Authorization header. */
-  readonly authorization: string;
-  readonly account: { readonly projectId: string; readonly connectionId: string };
-}
-
-function openSession(variables: Readonly<Record<string, string>>): Promise<ramp.AdminSession> {
+/** A project that is connected to the sandbox provider. Returns its credentials as an Authorization header. */
+async function createProject(variables: Readonly<Record<string, string>>, sandbox: Server): Promise<string> {
   const reading = ramp.readEnvironment(variables);
   if (!reading.ok) throw new Error(reading.problems.join("\n"));
-  return ramp.openAdminSession({
-    environment: reading.environment,
-    dataDir: ".data",
-    log: ramp.createLogger("silent"),
-  });
-}
-
-/** Projects that are connected to the sandbox provider. */
-async function createProjects(
-  { database, vault }: ramp.AdminSession,
-  sandbox: Server,
-): Promise<readonly Project[]> {
-  const provider = ramp.SANDBOX_PROVIDERS.find(({ code }) => code === "sandbox-south");
-  if (!provider) throw new Error("There is no provider sandbox-south.");
-  const { code, path, keyId, secret } = provider;
-  const connection = {
-    provider: code,
-    url: `http://127.0.0.1:${String(sandbox.port)}${path}`,
-    keyId,
-    secret,
-  };
-  const projects: Project[] = [];
-  const { organizationId } = valueOf(await ramp.createOrganization(database, "Bench"));
-  const given = { organizationId, name: "Bench", tokenTtlSeconds: 0, pageOrigins: [] };
-  while (projects.length < PROJECTS) {
-    const { projectId, clientId, clientSecret } = valueOf(await ramp.createProject(database, given));
-    const id = valueOf(await ramp.findProject(database, projectId));
-    valueOf(await ramp.connectProvider(database, vault, id, connection));
-    const row = await database.inProject(id, (tx) =>
-      tx.row<{ id: string }>(
-        "SELECT id FROM ramp.provider_connections WHERE project_id = ramp.current_project()",
-      ),
-    );
-    const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`;
-    projects.push({ id, authorization, account: { projectId: id, connectionId: row?.id ?? "" } });
+  const { environment } = reading;
+  const log = ramp.createLogger("silent");
+  const session = await ramp.openAdminSession({ environment, dataDir: ".data", log });
+  try {
+    const { database, vault } = session;
+    const { organizationId } = valueOf(await ramp.createOrganization(database, "Bench"));
+    const project = valueOf(await ramp.createProject(database, { organizationId, name: "Bench" }));
+    const provider = ramp.SANDBOX_PROVIDERS.find(({ code }) => code === "sandbox-south");
+    if (!provider) throw new Error("There is no provider sandbox-south.");
+    const { code, path, keyId, secret } = provider;
+    const url = `http://127.0.0.1:${String(sandbox.port)}${path}`;
+    const id = valueOf(await ramp.findProject(database, project.projectId));
+    valueOf(await ramp.connectProvider(database, vault, id, { provider: code, url, keyId, secret }));
+    const { clientId, clientSecret } = project;
+    return `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`;
+  } finally {
+    await session.close();
   }
-  return projects;
 }
 
-function valueOf<T>(
-  result: { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string },
-): T {
-  if (!result.ok) throw new Error(result.problem);
-  return result.value;
+function valueOf<T>(outcome: ramp.Outcome<T>): T {
+  if (!outcome.ok) throw new Error(outcome.problem);
+  return outcome.value;
 }
 
-/** A UUID: such an id of the caller is the customer's own. */
-const CUSTOMER = "6f1c2b1e-52d4-4a39-9d0e-0a5c3f7e8b21";
-
-/** Creates a customer of a project and returns the customer's token. */
-async function createCustomer({ port }: Server, authorization: string): Promise<string> {
+/** Creates a customer and returns the customer's token. */
+async function createCustomer({ port }: Server, authorization: string, number: number): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${String(port)}/v1/customers`, {
     method: "POST",
     headers: { authorization, "content-type": "application/json" },
-    body: JSON.stringify({ id: CUSTOMER }),
+    body: JSON.stringify({ id: `customer-${String(number)}` }),
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`No customer was created: ${text}`);
@@ -187,38 +121,6 @@ function intentRequest(token: string): string {
     "Content-Type: application/json",
     `Content-Length: ${String(body.length)}`,
     `Authorization: Bearer ${token}`,
-    `Idempotency-Key: {uuid}\r\n\r\n${body}`,
+    `Idempotency-Key: {unique}\r\n\r\n${body}`,
   ].join("\r\n");
-}
-
-function findings(samples: Readonly<Record<Name, Sample[]>>): Findings {
-  const throughputs = (name: Name): number[] => samples[name].map((sample) => sample.requestsPerSecond);
-  const of = (name: Name, key: "p50" | "p99" | "cpu" | "databaseCpu"): number =>
-    median(samples[name].map((sample) => sample[key]));
-  const ratio = ratioOf(throughputs("ramp"), throughputs("bare"));
-  return {
-    tables: [
-      {
-        title: `ramp: intents created, ${String(CONNECTIONS)} connections`,
-        columns: [
-          { key: "name", head: "server" },
-          { key: "throughput", head: "intents/s", digits: 0 },
-          { key: "p50", head: "p50 ms", digits: 1 },
-          { key: "p99", head: "p99 ms", digits: 1 },
-          { key: "cpu", head: "CPU µs/intent", digits: 0 },
-          { key: "databaseCpu", head: "PostgreSQL µs", digits: 0 },
-        ],
-        rows: (Object.keys(NAMES) as Name[]).map((name) => ({
-          name: NAMES[name],
-          throughput: median(throughputs(name)),
-          p50: of(name, "p50"),
-          p99: of(name, "p99"),
-          cpu: of(name, "cpu"),
-          databaseCpu: of(name, "databaseCpu"),
-        })),
-        notes: [NOTE],
-      },
-    ],
-    bars: [{ name: "keyed intents to the bare server", ratio, limit: { atLeast: THROUGHPUT } }],
-  };
 }

@@ -1,4 +1,4 @@
-import type { Findings } from "../report.js";
+import type { Findings } from "./report.js";
 
 /** How long to measure. */
 export interface Effort {
@@ -15,6 +15,8 @@ export interface Setting {
   /** Folder for files, kept from run to run. */
   readonly folder: string;
   readonly progress: (line: string) => void;
+  /** Stops what the section started when it ends, in reverse order. */
+  readonly keep: <T extends { stop(): Promise<void> }>(started: T) => T;
 }
 
 /** A part of the benchmark that can run alone. */

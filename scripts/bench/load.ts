@@ -1,0 +1,178 @@
+import { execFile, spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { get } from "node:http";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import type { Bar, Column, Row } from "./report.js";
+import type { Effort } from "./section.js";
+import { interleave, median, ratioOf } from "./statistics.js";
+import { cpuSeconds, cpuSecondsOfChildren, residentMiB, type Server } from "./process.js";
+
+/** API keys in turn: a tier3 key may send 10,000 requests a minute, so none reaches its limit. */
+export const KEYS: readonly string[] = Array.from({ length: 400 }, (_, i) => `sk_live_bench_${String(i)}`);
+
+/** HTTP/1.1 texts, sent in turn. `{unique}` in one becomes a new text each time. */
+type Requests = readonly string[];
+
+/** A period of load. */
+interface Job {
+  readonly requests: Requests;
+  /** Each has one request at a time. */
+  readonly connections: number;
+  readonly milliseconds: number;
+  /** A fixed rate; as many as the server answers when left out. */
+  readonly perSecond?: number;
+  /** Process whose children's processor time counts as the database's. */
+  readonly databasePid?: number;
+}
+
+/** Latencies in milliseconds; processor time of the server and of PostgreSQL in microseconds a request. */
+interface Sample {
+  readonly requestsPerSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly cpu: number;
+  readonly databaseCpu: number;
+}
+
+type Result = Readonly<Record<"requests" | "milliseconds" | "p50" | "p99" | "failures", number>>;
+
+const HAS_WRK = spawnSync("wrk", ["--version"]).error === undefined;
+
+/** The text of a GET request. */
+export function getRequest(path: string, key = ""): string {
+  return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: ${key}\r\n\r\n`;
+}
+
+/** Routewright and what it is compared with, with the requests of each. */
+export type Sides = Readonly<Record<"bare" | "routewright", { server: Server; requests: Requests }>>;
+export type Samples = Readonly<Record<keyof Sides, readonly Sample[]>>;
+
+/** Loads both sides in turn, after a warm-up. */
+export async function compare(
+  sides: Sides,
+  { rounds, roundMs, warmUpMs }: Effort,
+  job: Omit<Job, "requests" | "milliseconds">,
+): Promise<Samples> {
+  const run = (side: keyof Sides, milliseconds: number) => (): Promise<Sample> =>
+    putLoad(sides[side].server, { ...job, requests: sides[side].requests, milliseconds });
+  await run("bare", warmUpMs)();
+  await run("routewright", warmUpMs)();
+  return interleave({ bare: run("bare", roundMs), routewright: run("routewright", roundMs) }, rounds);
+}
+
+/** One figure of a side, round by round. */
+export const figures = (samples: readonly Sample[], figure: keyof Sample): number[] =>
+  samples.map((sample) => sample[figure]);
+
+export const LOAD_COLUMNS: readonly Column[] = [
+  { key: "side", head: "server" },
+  { key: "requestsPerSecond", head: "requests/s", digits: 0 },
+  { key: "cpu", head: "CPU µs/request", digits: 0 },
+  { key: "databaseCpu", head: "database µs", digits: 0 },
+  { key: "p50", head: "p50 ms", digits: 1 },
+  { key: "p99", head: "p99 ms", digits: 1 },
+];
+
+/** The medians of both sides. */
+export function loadRows(samples: Samples): Row[] {
+  return Object.entries(samples).map(([side, each]) => ({
+    side,
+    ...Object.fromEntries(
+      LOAD_COLUMNS.slice(1).map(({ key }) => [key, median(figures(each, key as keyof Sample))]),
+    ),
+  }));
+}
+
+/** The figure of Routewright in multiples of the other's. */
+export function loadBar(name: string, samples: Samples, figure: keyof Sample, limit: Bar["limit"]): Bar {
+  const { bare, routewright } = samples;
+  return { name, ratio: ratioOf(figures(routewright, figure), figures(bare, figure)), limit };
+}
+
+/** Puts load on a server. Rejects when one request failed: the figures would mean nothing. */
+async function putLoad({ port, pid }: Server, job: Job): Promise<Sample> {
+  const { databasePid = NaN } = job;
+  const cpuBefore = cpuSeconds(pid);
+  const databaseBefore = cpuSecondsOfChildren(databasePid);
+  const { requests, milliseconds, failures, p50, p99 } = await generate(port, job);
+  if (failures > 0 || requests === 0)
+    throw new Error(`Load on port ${String(port)}: ${String(failures)} of ${String(requests)} failed.`);
+  const cpu = ((cpuSeconds(pid) - cpuBefore) * 1e6) / requests;
+  const databaseCpu = ((cpuSecondsOfChildren(databasePid) - databaseBefore) * 1e6) / requests;
+  return { requestsPerSecond: (requests * 1000) / milliseconds, p50, p99, cpu, databaseCpu };
+}
+
+async function generate(port: number, job: Job): Promise<Result> {
+  const { requests, connections, milliseconds, perSecond = 0 } = job;
+  const file = resolve(".data/bench/requests");
+  writeFileSync(file, requests.join("\0"), "latin1");
+  const script = (name: string): string => join(import.meta.dirname, name);
+  const last = [file, `${randomUUID()}-`, String(perSecond)];
+  // wrk takes whole seconds.
+  const duration = `-d${String(Math.max(1, Math.round(milliseconds / 1000)))}s`;
+  const options = ["-t1", "--timeout", "30s", `-c${String(connections)}`, duration, "-s", script("wrk.lua")];
+  const [program, ...args] = HAS_WRK
+    ? ["wrk", ...options, `http://127.0.0.1:${String(port)}`, "--", ...last]
+    : [process.execPath, script("wrk.js"), ...[port, connections, milliseconds].map(String), ...last];
+  const { stdout } = await promisify(execFile)(program, args);
+  return JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as Result;
+}
+
+/** The right number of rows, or no figure. */
+export async function checkRows({ port }: Server, path: string, rows: number): Promise<void> {
+  const headers = { "X-API-Key": KEYS[0] ?? "" };
+  const response = await fetch(`http://127.0.0.1:${String(port)}${path}`, { headers });
+  const body = await response.text();
+  if (response.ok && (JSON.parse(body) as unknown[]).length === rows) return;
+  throw new Error(`${path} has ${String(response.status)}: ${body.slice(0, 300)}`);
+}
+
+/** What one response cost. */
+export interface Download {
+  readonly megabytes: number;
+  readonly seconds: number;
+  readonly megabytesPerSecond: number;
+  readonly firstByteMs: number;
+  /** Milliseconds of the server's processor time. */
+  readonly cpuPerMegabyte: number;
+  /** The server's highest memory in MiB. */
+  readonly memory: number;
+}
+
+/** Reads a whole response, pausing after each chunk, and samples the server's memory meanwhile. */
+export async function download(
+  { port, pid }: Server,
+  path: string,
+  { accept = "application/json", pauseMs = 0 } = {},
+): Promise<Download> {
+  let [memory, firstByteMs, bytes] = [0, 0, 0];
+  const sampler = setInterval(() => (memory = Math.max(memory, residentMiB(pid))), 20);
+  const [startedAt, cpuBefore] = [performance.now(), cpuSeconds(pid)];
+  await new Promise<void>((done, reject) => {
+    const headers = { Accept: accept, "X-API-Key": KEYS[0] ?? "" };
+    get({ host: "127.0.0.1", port, path, headers }, (response) => {
+      if (response.statusCode !== 200) reject(new Error(`${path}: ${String(response.statusCode)}`));
+      response.on("data", (chunk: Buffer) => {
+        firstByteMs ||= performance.now() - startedAt;
+        bytes += chunk.length;
+        if (pauseMs === 0) return;
+        response.pause();
+        setTimeout(() => response.resume(), pauseMs);
+      });
+      response.on("error", reject).on("end", done);
+    }).on("error", reject);
+  });
+  clearInterval(sampler);
+  const [megabytes, seconds] = [bytes / 1e6, (performance.now() - startedAt) / 1000];
+  const cpuPerMegabyte = ((cpuSeconds(pid) - cpuBefore) * 1000) / megabytes;
+  return {
+    megabytes,
+    seconds,
+    megabytesPerSecond: megabytes / seconds,
+    firstByteMs,
+    cpuPerMegabyte,
+    memory,
+  };
+}
