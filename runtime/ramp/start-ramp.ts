@@ -13,8 +13,8 @@ import { ProjectSignIn } from "./tokens/project-credentials.js";
 import { Providers } from "./providers/provider-connections.js";
 import type { CallPolicy } from "./providers/provider.js";
 import type { RampContext } from "./context.js";
-import { unreadableSecrets, Vault, ownMasterKey } from "./vault.js";
-import { openDatabase, type RampDatabase } from "./database/ramp-database.js";
+import { assertMasterKey, Vault, ownMasterKey } from "./vault.js";
+import { type DatabaseOptions, openDatabase, type RampDatabase } from "./database/ramp-database.js";
 import { migrate } from "./database/migrate.js";
 import { CustomerTokens, ensureSigningKey, SigningKeys } from "./tokens/customer-token.js";
 import { TokenRevocations } from "./tokens/revocations.js";
@@ -51,18 +51,37 @@ export interface RampOptions {
 /** Starts the ramp: migrates, serves, processes intents in the background. Rejects when it cannot start, and leaves nothing running. */
 export async function startRamp(options: RampOptions): Promise<RunningServer> {
   const { databaseUrl, log } = options;
-  await migrate(databaseUrl);
+  const vault = new Vault(options.secretsKey, options.otherSecretsKeys);
   const onIdleError = (error: Error): void => log.warn({ err: error }, "database connection lost");
-  const database = await openDatabase({ url: databaseUrl, onIdleError });
+  const { database } = await openMigrated({ url: databaseUrl, onIdleError }, vault);
   try {
-    return await serve(options, database);
+    return await serve(options, database, vault);
   } catch (error) {
     await database.close();
     throw error;
   }
 }
 
-async function serve(options: RampOptions, database: RampDatabase): Promise<RunningServer> {
+/** Opens a database and brings it to the newest schema. With the master key of another one nothing is written. */
+async function openMigrated(
+  options: DatabaseOptions,
+  vault: Vault,
+): Promise<{ readonly database: RampDatabase; readonly migrated: readonly string[] }> {
+  const database = await openDatabase(options);
+  try {
+    await assertMasterKey(database, vault);
+    const migrated = await migrate(options.url);
+    await ensureSigningKey(database, vault);
+    // Of two first servers with different keys one has created the signing key.
+    await assertMasterKey(database, vault);
+    return { database, migrated };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function serve(options: RampOptions, database: RampDatabase, vault: Vault): Promise<RunningServer> {
   const { host, port, addressOf, log, metricsPublic } = options;
   const rates = openRateLimitStore(options.redisUrl, log);
   // The handler needs the server's address, which is known once the port is bound.
@@ -77,7 +96,7 @@ async function serve(options: RampOptions, database: RampDatabase): Promise<Runn
     { log },
   );
   try {
-    const ramp = await openRamp(options, database, options.publicUrl ?? server.url);
+    const ramp = await openRamp(options, { database, vault, publicUrl: options.publicUrl ?? server.url });
     const authentication = {
       signIn: new ProjectSignIn(database),
       customerTokens: ramp.customerTokens,
@@ -111,28 +130,9 @@ async function serve(options: RampOptions, database: RampDatabase): Promise<Runn
 
 /** What all parts share, opened on a migrated database. */
 async function openRamp(
-  {
-    secretsKey,
-    otherSecretsKeys = [],
-    log,
-    providerCalls,
-    polling = DEFAULT_POLLING_POLICY,
-    retentionDays = 90,
-  }: Pick<
-    RampOptions,
-    "secretsKey" | "otherSecretsKeys" | "log" | "polling" | "providerCalls" | "retentionDays"
-  >,
-  database: RampDatabase,
-  publicUrl: string,
+  { log, providerCalls, polling = DEFAULT_POLLING_POLICY, retentionDays = 90 }: RampOptions,
+  { database, vault, publicUrl }: Pick<RampContext, "database" | "vault" | "publicUrl">,
 ): Promise<RampContext> {
-  const vault = new Vault(secretsKey, otherSecretsKeys);
-  // A server with a wrong key would take intents that it cannot process from servers with the right one.
-  const [unreadable] = await unreadableSecrets(database, vault, 1);
-  if (unreadable)
-    throw new Error(
-      `RAMP_SECRETS_KEY does not open ${unreadable.column} of this database. Set it to the key that sealed it, or name that key in RAMP_OTHER_SECRETS_KEYS.`,
-    );
-  await ensureSigningKey(database, vault);
   const keys = new SigningKeys(database, vault);
   const issuer = walletIssuer(publicUrl);
   const metrics = new RampMetrics();
@@ -244,10 +244,9 @@ export async function openAdminSession(
 ): Promise<AdminSession> {
   const { databaseUrl: url, secretsKey, close } = await openStorage(options, startEmbedded);
   try {
-    const migrated = await migrate(url);
-    const database = await openDatabase({ url, onIdleError: () => undefined, maxConnections: 2 });
     const vault = new Vault(secretsKey, options.environment.rampOtherSecretsKeys);
-    await ensureSigningKey(database, vault);
+    const pool = { url, onIdleError: () => undefined, maxConnections: 2 };
+    const { database, migrated } = await openMigrated(pool, vault);
     return { database, vault, migrated, close: () => database.close().then(close) };
   } catch (error) {
     await close();

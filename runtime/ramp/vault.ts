@@ -186,19 +186,39 @@ async function resealBatch(
   return rows.length;
 }
 
-/** Sealed values that none of the keys opens, by column; of each column at most `limit` values are tried. */
+/**
+ * Throws when the master key is that of another database: what it sealed could be read by nobody else. The first signing key is the
+ * check value: each database has it from its first start on, rotations seal it again, and nothing deletes it.
+ */
+export async function assertMasterKey(database: RampDatabase, vault: Vault): Promise<void> {
+  const first = await database.asOperator(async (tx) => {
+    const table = await tx.row(
+      "SELECT FROM pg_tables WHERE schemaname = 'ramp' AND tablename = 'signing_keys'",
+    );
+    return (
+      table &&
+      tx.row<SealedRow>(
+        "SELECT 'signing-key:' || kid AS purpose, private_key AS sealed FROM ramp.signing_keys ORDER BY created_at, kid LIMIT 1",
+      )
+    );
+  });
+  if (first && !vault.opens(first.purpose, first.sealed))
+    throw new Error(
+      "RAMP_SECRETS_KEY is not the key of this database, and nothing was changed. Set it to the key that sealed its secrets, or name that key in RAMP_OTHER_SECRETS_KEYS.",
+    );
+}
+
+/** Sealed values that none of the keys opens, by column. */
 export async function unreadableSecrets(
   database: RampDatabase,
   vault: Vault,
-  limit: number | null = null,
 ): Promise<readonly { readonly column: string; readonly rows: number }[]> {
   const found: { column: string; rows: number }[] = [];
   for (const { table, column, purpose } of SEALED_COLUMNS) {
     const rows = await database.asOperator((tx) =>
       tx.rows<SealedRow>(
         `SELECT t.ctid::text AS ctid, t.${column} AS sealed, ${purpose} AS purpose FROM ramp.${table} t
-         WHERE t.${column} IS NOT NULL LIMIT $1`,
-        [limit],
+         WHERE t.${column} IS NOT NULL`,
       ),
     );
     const unreadable = rows.filter(({ purpose: sealedFor, sealed }) => !vault.opens(sealedFor, sealed));

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { json, routewright } from "./support/command-line.js";
-import { ownDatabase, ownSandbox } from "./support/world.js";
+import { ownDatabase, ownerRows, ownSandbox } from "./support/world.js";
 import { SANDBOX_PROVIDERS } from "../../runtime/ramp/sandbox/sandbox-server.js";
 
 process.env["DATABASE_URL"] = await ownDatabase();
@@ -151,16 +151,40 @@ describe("routewright ramp", () => {
     await json("key", "rotate");
     expect((await routewright("doctor")).exit).toBe(0);
     process.env["RAMP_SECRETS_KEY"] = "cd".repeat(32);
-    expect(await routewright("doctor")).toMatchObject({
-      exit: 1,
-      out: expect.stringContaining("master-key"),
-    });
+    for (const command of [
+      ["doctor"],
+      ["key", "rotate"],
+      ["vault", "rotate"],
+      ["org", "create", "--name", "x"],
+    ])
+      expect(await routewright(...command)).toMatchObject({
+        exit: 2,
+        error: expect.stringContaining(
+          "RAMP_SECRETS_KEY is not the key of this database, and nothing was changed.",
+        ),
+      });
     process.env["RAMP_OTHER_SECRETS_KEYS"] = key;
     expect(Number((await json("vault", "rotate"))["resealed"])).toBeGreaterThan(0);
     delete process.env["RAMP_OTHER_SECRETS_KEYS"];
     expect((await routewright("doctor")).exit).toBe(0);
     expect((await routewright("intent", "list", "--json")).out).toBe("[]\n");
     expect((await routewright("intent", "show", "--intent", "x")).exit).toBe(2);
+  });
+
+  it("records who read what providers answered, in a log that nobody changes", async () => {
+    const intent = "0b0e7f1c-6d55-4a3e-9f0e-2d8c51b7a9e4";
+    expect((await routewright("intent", "show", "--intent", intent)).exit).toBe(2);
+    expect(JSON.parse((await routewright("audit", "--intent", intent, "--json")).out)).toMatchObject([
+      { action: "intent show", outcome: `There is no intent ${intent}.` },
+    ]);
+    const url = process.env["DATABASE_URL"] ?? "";
+    for (const change of [
+      "UPDATE ramp.audit_log SET note = ''",
+      "UPDATE ramp.audit_log SET outcome = NULL",
+      "DELETE FROM ramp.audit_log",
+      "TRUNCATE ramp.audit_log",
+    ])
+      await expect(ownerRows(url, change)).rejects.toThrow("The audit log is append-only.");
   });
 
   it("rotates client secrets and signing keys", async () => {
@@ -187,6 +211,11 @@ describe("routewright ramp", () => {
     [["project", "create", "--org", "x", "--name", "y", "--ttl-seconds", "-1"], "whole number"],
     [
       ["project", "create", "--org", "x", "--name", "y", "--page-origin", "https://a.example.com/path"],
+      "not an origin",
+    ],
+    [["project", "create", "--org", "x", "--name", "y", "--page-origin", "https://*"], "not an origin"],
+    [
+      ["project", "create", "--org", "x", "--name", "y", "--redirect-origin", "https://*.a.example"],
       "not an origin",
     ],
   ])("refuses %j with exit 2 and a clear line", async (argv, line) => {

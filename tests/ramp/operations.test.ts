@@ -12,6 +12,32 @@ import { eventually, made, newCustomer, onramp, ownerRows, ownWorld } from "./su
 
 const world = await ownWorld();
 
+it("/health of a read-only database is not ok", async () => {
+  const name = new URL(world.databaseUrl).pathname.slice(1);
+  const setReadOnly = async (value: string): Promise<void> => {
+    await ownerRows(
+      world.databaseUrl,
+      `BEGIN READ WRITE; ALTER DATABASE ${name} SET default_transaction_read_only = ${value}; COMMIT`,
+    );
+    await ownerRows(
+      world.databaseUrl,
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    );
+  };
+  await setReadOnly("on");
+  await eventually(
+    () => world.call("GET", "/health"),
+    ({ status, text }) =>
+      status === 503 &&
+      text === '{"status":"unavailable","database_connected":true,"database_writable":false}',
+  );
+  await setReadOnly("off");
+  await eventually(
+    () => world.call("GET", "/health"),
+    ({ status }) => status === 200,
+  );
+});
+
 describe("routewright ramp doctor", () => {
   const failing = async (vault = world.vault): Promise<string[]> =>
     (await diagnose(world.database, vault)).filter(({ ok }) => !ok).map(({ check: name }) => name);

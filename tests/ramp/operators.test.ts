@@ -215,7 +215,7 @@ it("a server whose master key opens nothing does not start", async () => {
     log: createLogger("silent"),
   };
   await expect(startRamp({ ...options, secretsKey: Buffer.alloc(32, 99) })).rejects.toThrow(
-    "RAMP_SECRETS_KEY does not open",
+    "RAMP_SECRETS_KEY is not the key of this database",
   );
   // A database without secrets takes any key.
   const fresh = await startRamp({

@@ -93,10 +93,11 @@ export const SYSTEM_PATHS: readonly SystemPath[] = [
 ];
 
 async function health({ ramp }: ApiServices): Promise<RampResponse> {
-  const connected = await ramp.database.isReachable();
-  return jsonResponse(connected ? 200 : 503, {
-    status: connected ? "ok" : "unavailable",
-    database_connected: connected,
+  const { isConnected, isWritable } = await ramp.database.reach();
+  return jsonResponse(isWritable ? 200 : 503, {
+    status: isWritable ? "ok" : "unavailable",
+    database_connected: isConnected,
+    ...(isConnected && !isWritable && { database_writable: false }),
   });
 }
 

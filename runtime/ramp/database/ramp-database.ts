@@ -93,11 +93,12 @@ export interface RampDatabase {
   asOperatorOf<T>(projectId: ProjectId, work: (tx: ProjectTransaction) => Promise<T>): Promise<T>;
   /** What polls and expiry go by: the clocks of servers differ, and jump. */
   readonly clock: DatabaseClock;
-  isReachable(): Promise<boolean>;
+  /** A standby, or a database that is read-only, is connected but not writable. */
+  reach(): Promise<{ readonly isConnected: boolean; readonly isWritable: boolean }>;
   close(): Promise<void>;
 }
 
-interface DatabaseOptions {
+export interface DatabaseOptions {
   readonly url: string;
   readonly onIdleError: (error: Error) => void;
   readonly maxConnections?: number;
@@ -191,11 +192,13 @@ class PooledDatabase implements RampDatabase {
     }
   }
 
-  async isReachable(): Promise<boolean> {
-    return this.#pool.query("SELECT 1").then(
-      () => true,
-      () => false,
-    );
+  async reach(): Promise<{ readonly isConnected: boolean; readonly isWritable: boolean }> {
+    return this.#pool
+      .query<{ writable: boolean }>("SELECT current_setting('transaction_read_only') = 'off' AS writable")
+      .then(
+        ({ rows }) => ({ isConnected: true, isWritable: rows[0]?.writable === true }),
+        () => ({ isConnected: false, isWritable: false }),
+      );
   }
 
   close(): Promise<void> {
