@@ -49,6 +49,11 @@ function isHttpUrl(text: string): boolean {
   return username === "" && password === "";
 }
 
+/** Whether a text is an origin such as `https://app.example.com`: no wildcard, and nothing that adds to a header that names it. */
+export function isOrigin(text: string): boolean {
+  return /^https?:\/\/[A-Za-z0-9.:[\]-]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
+
 /** What is wrong with the address of a server, or null. */
 export function urlProblem(url: string): string | null {
   return isHttpUrl(url) ? null : "The URL must be an http:// or https:// address without credentials.";

@@ -158,6 +158,24 @@ it("a customer's personal data is erased; its intents keep their amounts", async
   await world.call("POST", `/v1/intent/${String(created.intent.id)}/transaction`, { auth });
   await eventually(read, (reply) => reply.json.intent.status === "COMPLETED");
   expect((await world.call("DELETE", path, { auth: own.basic })).status).toBe(204);
+  // What the next look-up answers is not recorded again.
+  await eventually(
+    () =>
+      ownerRows(
+        world.databaseUrl,
+        "SELECT next_poll_at > now() AND lease_owner IS NULL AS done FROM ramp.intents WHERE id = $1",
+        [created.intent.id],
+      ),
+    ([row]) => row?.["done"] === true,
+  );
+  expect(
+    await ownerRows(
+      world.databaseUrl,
+      `SELECT (SELECT count(*)::int FROM ramp.provider_answers a WHERE a.intent_id = t.intent_id) AS answers, instructions
+       FROM ramp.transactions t WHERE intent_id = $1`,
+      [created.intent.id],
+    ),
+  ).toEqual([{ answers: 0, instructions: [] }]);
   const { json: kept } = await read();
   expect(kept.intent).toMatchObject({ status: "COMPLETED", srcAmount: "100.00", src: { details: {} } });
   expect(kept.intent).not.toHaveProperty("metadata");

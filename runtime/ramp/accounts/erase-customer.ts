@@ -3,6 +3,10 @@ import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.j
 /** What holds personal data of the customer `$1`; amounts, states and receipts stay. */
 const OF_CUSTOMER = `intent_id IN (SELECT id FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1)`;
 const ERASE = [
+  // First, and without the lease: a look-up under way records nothing after it.
+  `UPDATE ramp.intents SET src_details = '{}', dest_details = '{}', metadata = NULL, onboarding_order = NULL,
+     onboarding_redirect_url = NULL, checkout_redirect_url = NULL, lease_owner = NULL, lease_expires_at = NULL,
+     next_poll_at = CASE WHEN next_poll_at IS NOT NULL THEN now() END WHERE ${OF_PROJECT} AND customer_id = $1`,
   `DELETE FROM ramp.webhook_deliveries WHERE ${OF_PROJECT} AND event_id IN
      (SELECT id FROM ramp.events WHERE ${OF_PROJECT} AND ${OF_CUSTOMER})`,
   `DELETE FROM ramp.events WHERE ${OF_PROJECT} AND ${OF_CUSTOMER}`,
@@ -10,8 +14,6 @@ const ERASE = [
   `UPDATE ramp.transactions SET instructions = '[]', order_body = NULL WHERE ${OF_PROJECT} AND ${OF_CUSTOMER}`,
   `DELETE FROM ramp.idempotency_claims WHERE ${OF_PROJECT} AND (resource_id = $1 OR resource_id IN
      (SELECT id::text FROM ramp.intents WHERE ${OF_PROJECT} AND customer_id = $1))`,
-  `UPDATE ramp.intents SET src_details = '{}', dest_details = '{}', metadata = NULL, onboarding_order = NULL,
-     onboarding_redirect_url = NULL, checkout_redirect_url = NULL WHERE ${OF_PROJECT} AND customer_id = $1`,
   `DELETE FROM ramp.external_accounts WHERE ${OF_PROJECT} AND customer_id = $1`,
   `DELETE FROM ramp.customer_identities WHERE ${OF_PROJECT} AND customer_id = $1`,
   `INSERT INTO ramp.token_revocations (customer_id, revoked_at) VALUES ($1, now())

@@ -3,6 +3,7 @@ import { type ProjectId, projectId } from "../database/id.js";
 import type { Vault } from "../vault.js";
 import { readIntent } from "../intents/intent-rows.js";
 import type { RampContext } from "../context.js";
+import { isOrigin } from "../json-schema.js";
 import { RAMP_ERRORS } from "../ramp-errors.js";
 import { type PageResponse, problemPage } from "./layout.js";
 import type { PageContext } from "./page-views.js";
@@ -97,8 +98,9 @@ export async function openLink(
       );
       if (intent === null || project === null) return UNKNOWN;
       const currencyOf = ramp.currencies.get.bind(ramp.currencies);
-      const pageOrigins = project.page_origins.filter(isFrameOrigin);
-      return { target, token, formToken, intent, currencyOf, pageOrigins, projectName: project.name };
+      const { name: projectName, page_origins } = project;
+      const pageOrigins = page_origins.filter(isOrigin);
+      return { target, token, formToken, intent, currencyOf, pageOrigins, projectName };
     }
   }
 }
@@ -113,8 +115,3 @@ const EXPIRED = problemPage(
   "This link has expired",
   "Please go back to where you got it and start again. Nothing more can be done here, and no money should be sent.",
 );
-
-/** Whether the text is an origin. Others could add directives to the Content-Security-Policy that names them. */
-function isFrameOrigin(text: string): boolean {
-  return /^https?:\/\/[A-Za-z0-9.:[\]-]+$/.test(text);
-}

@@ -5,6 +5,7 @@ import type { Execution, Onboarding, ProviderRequirement, Receipt } from "../pro
 import {
   canMove,
   type Intent,
+  isErased,
   isTerminal,
   REQUIREMENT_MOVES,
   type RequirementStatus,
@@ -104,13 +105,14 @@ export function applyExecution(tx: ProjectTransaction, intent: Intent, reported:
 }
 
 /** The answer's details beside the status. Instructions are kept when the provider no longer repeats them. */
-function detailsOf({ status }: Intent, known: Transaction, reported: CheckedExecution): TransactionChange {
+function detailsOf(intent: Intent, known: Transaction, reported: CheckedExecution): TransactionChange {
   // After COMPLETED the recorded receipt stays: one that says something else needs attention.
-  const isSettled = status === "COMPLETED" && changedPart(known.receipt, reported.receipt) !== null;
+  const isSettled = intent.status === "COMPLETED" && changedPart(known.receipt, reported.receipt) !== null;
 
   return {
     providerReference: reported.reference === "" ? known.providerReference : reported.reference,
-    instructions: reported.instructions.length > 0 ? reported.instructions : known.instructions,
+    instructions:
+      reported.instructions.length > 0 && !isErased(intent) ? reported.instructions : known.instructions,
     receipt: isSettled ? known.receipt : (reported.receipt ?? known.receipt),
     refunds:
       reported.refundProblem === null && reported.refunds ? mergedRefunds(known, reported) : known.refunds,

@@ -86,6 +86,11 @@ export interface Intent {
   readonly transaction: Transaction | null;
 }
 
+/** Whether the customer's data is deleted: look-ups record what happens to the money, nothing about the customer. */
+export function isErased({ onboardingOrder }: Intent): boolean {
+  return onboardingOrder === null;
+}
+
 /** The first requirement that is still to be met, by the provider's order; null when none is. */
 export function outstandingRequirement({ requirements }: Intent): Requirement | null {
   return requirements.find(({ status }) => status === "PENDING" || status === "IN_PROGRESS") ?? null;

@@ -4,7 +4,7 @@ import { PreconditionFailed, type ProjectTransaction } from "../database/ramp-da
 import { failpoint } from "../failpoints.js";
 import { applyEnd } from "./apply-reply.js";
 import { createPayment, recordAttention } from "./transitions.js";
-import { type Intent, nextStep, type Progress, type Step } from "./intent.js";
+import { type Intent, isErased, nextStep, type Progress, type Step } from "./intent.js";
 import { lockIntent, readIntent } from "./intent-rows.js";
 import { acquireLease, assertLease, releaseLease, renewLease } from "./lease.js";
 import { recordAnswer } from "./provider-answers.js";
@@ -61,7 +61,7 @@ async function recordOutcome<T>(
   onIdle: OnIdle<T>,
 ): Promise<Recorded<T>> {
   const intent = outcome.apply(tx, before);
-  if (outcome.reply) recordAnswer(vault, tx, intent.id, step, outcome.reply);
+  if (outcome.reply && !isErased(intent)) recordAnswer(vault, tx, intent.id, step, outcome.reply);
   if (intent.attentionReason !== before.attentionReason) recordAttention(tx, intent);
   if (nextStep(intent, progress) !== "wait") {
     renewLease(tx, intent.id, polling);

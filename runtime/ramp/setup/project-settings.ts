@@ -1,6 +1,7 @@
 import type { ProjectId } from "../database/id.js";
 import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
 import { chainIdOf, walletRpcPurpose } from "../tokens/wallet-token.js";
+import { isOrigin } from "../json-schema.js";
 import type { Vault } from "../vault.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 
@@ -36,10 +37,6 @@ export function settingsProblem(settings: Partial<ProjectSettings>): string | nu
   )
     return "The amount tolerance must be a percentage from 0 to 50, such as 0.5.";
   return null;
-}
-
-function isOrigin(text: string): boolean {
-  return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }
 
 function isHost(text: string): boolean {
