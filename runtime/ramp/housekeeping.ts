@@ -2,6 +2,7 @@ import { IntervalJob } from "./claim-worker.js";
 import { projectId } from "./database/id.js";
 import type { RampContext } from "./context.js";
 import type { RampDatabase } from "./database/ramp-database.js";
+import { giveEventPositions } from "./webhooks/record-event.js";
 import { refreshCapabilities } from "./providers/provider-connections.js";
 
 /** Interval of housekeeping. Each process does it; no row is deleted twice. */
@@ -15,6 +16,7 @@ export function startHousekeeping(ramp: RampContext): IntervalJob {
 /** Deletes expired rows and refreshes the capabilities of providers. */
 async function housekeep(ramp: RampContext): Promise<void> {
   await deleteExpired(ramp.database, ramp.retentionDays);
+  await giveAllPositions(ramp.database);
   const projects = await ramp.database.asOperator((tx) =>
     tx.rows<{ project_id: string }>(
       "SELECT DISTINCT project_id FROM ramp.provider_connections WHERE enabled AND capabilities_at < now() - interval '5 min'",
@@ -23,12 +25,22 @@ async function housekeep(ramp: RampContext): Promise<void> {
   for (const { project_id } of projects) await refreshCapabilities(ramp, projectId(project_id));
 }
 
+/** So that the first poller of a project does not wait for the positions of months. */
+async function giveAllPositions(database: RampDatabase): Promise<void> {
+  const projects = await database.asOperator((tx) =>
+    tx.rows<{ project_id: string }>("SELECT DISTINCT project_id FROM ramp.events WHERE position IS NULL"),
+  );
+  for (const { project_id } of projects) await database.inProject(projectId(project_id), giveEventPositions);
+}
+
 /** Rows deleted in one transaction: a large backlog must not hold locks or fill the write-ahead log at once. */
 const DELETE_BATCH = 1_000;
 
 /** Tables with rows that expire. Revocations are kept for as long as a token can live, 30 days (`max_token_seconds`). */
 const EXPIRED = [
   { table: "idempotency_claims", where: "expires_at < now()" },
+  // Longer than a signature is accepted.
+  { table: "provider_callbacks", where: "received_at < now() - interval '1 hour'" },
   { table: "wallet_nonces", where: "expires_at < now()" },
   // For a day an expired quote gets another error than an unknown one.
   { table: "quotes", where: "expires_at < now() - interval '1 day'" },

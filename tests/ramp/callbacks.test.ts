@@ -10,7 +10,7 @@ import { eventually, FAST, made, newCustomer, ownerRows, ownWorld, type Reply } 
 /** Only a callback leads to a look-up within the time of a test. */
 const HOUR_MS = 60 * 60_000;
 const world = await ownWorld({
-  polling: { ...FAST, leaseMs: 60_000, executionPollMs: HOUR_MS },
+  polling: { ...FAST, leaseMs: 60_000, executionPollMs: HOUR_MS, maxPollMs: HOUR_MS },
   providerCalls: { ...DEFAULT_CALL_POLICY, timeoutMs: 30_000 },
 });
 const project = await world.project({ providers: [] });
@@ -56,7 +56,7 @@ it("an answer that is not UTF-8 is refused, and the look-up repeated", async () 
   const { id } = json.intent as { id: string };
   const lookUp = async (): Promise<void> => {
     const text = JSON.stringify({ type: "execution.updated", onboardingId: id });
-    const headers = { ...callbackHeaders("secret", "cb", new Date(), text) };
+    const headers = { ...callbackHeaders("secret", randomUUID(), new Date(), text) };
     await world.call("POST", callbackPath(providerId), { text, headers });
   };
   provider.status = "SUCCESS";
@@ -84,7 +84,7 @@ it("a callback that arrives while a look-up is still under way leads to another 
   const { id } = created.json.intent as { id: string };
   const callBack = async (): Promise<void> => {
     const text = JSON.stringify({ type: "execution.updated", onboardingId: id });
-    const headers = { ...callbackHeaders("secret", "cb", new Date(), text) };
+    const headers = { ...callbackHeaders("secret", randomUUID(), new Date(), text) };
     expect((await world.call("POST", callbackPath(providerId), { text, headers })).status).toBe(200);
   };
 
@@ -107,4 +107,29 @@ it("a callback that arrives while a look-up is still under way leads to another 
     ({ json }) => json.intent.status === "COMPLETED",
     20_000,
   );
+});
+
+it("300 copies of a callback are one look-up, and a new callback is another", async () => {
+  const auth = await newCustomer(world, project);
+  provider.status = "PROCESSING";
+  const { json } = await world.call("POST", "/v1/intent", { auth, body: cardOnramp() });
+  const text = JSON.stringify({ type: "execution.updated", onboardingId: json.intent.id });
+  const lookUps = async (): Promise<number> => {
+    const [row] = await ownerRows(
+      world.databaseUrl,
+      "SELECT COALESCE(sum(count), 0)::int AS count FROM ramp.provider_answers WHERE intent_id = $1 AND operation = 'checkExecution'",
+      [json.intent.id],
+    );
+    return Number(row?.["count"]);
+  };
+  const send = async (headers: Readonly<Record<string, string>>): Promise<void> => {
+    expect((await world.call("POST", callbackPath(providerId), { text, headers })).status).toBe(200);
+  };
+  const copied = { ...callbackHeaders("secret", randomUUID(), new Date(), text) };
+  await send(copied);
+  await eventually(lookUps, (count) => count === 1);
+  for (let copy = 1; copy < 300; copy++) await send(copied);
+  await send({ ...callbackHeaders("secret", randomUUID(), new Date(), text) });
+  await eventually(lookUps, (count) => count >= 2);
+  expect(await lookUps()).toBe(2);
 });

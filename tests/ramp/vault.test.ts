@@ -86,7 +86,12 @@ describe("the master key", () => {
       `SELECT table_name || '.' || column_name AS name FROM information_schema.columns
        WHERE table_schema = 'ramp' AND data_type = 'bytea' ORDER BY 1`,
     );
-    const hashes = ["client_secrets.hash", "idempotency_claims.fingerprint", "provider_answers.digest"];
+    const hashes = [
+      "client_secrets.hash",
+      "idempotency_claims.fingerprint",
+      "provider_answers.digest",
+      "provider_callbacks.digest",
+    ];
     expect(columns.map(({ name }) => name)).toEqual(
       [...hashes, ...SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`)].sort(),
     );

@@ -113,8 +113,11 @@ async function runCommand(
   }
 }
 
-/** Commands that change nothing; `migrate` runs before there is a table to record it in. */
-const READS = / (list|show|doctor|intents|report|reconcile|test|audit|migrate)$/;
+/**
+ * Commands that change nothing. `show` is recorded all the same: it opens what providers answered about a customer. `migrate` runs
+ * before there is a table to record it in.
+ */
+const READS = / (list|doctor|intents|report|reconcile|test|audit|migrate)$/;
 
 /** Flags whose values are secret, or addresses that often hold a secret. */
 const SECRET_FLAGS: ReadonlySet<string> = new Set(["secret", "walletRpc"]);

@@ -185,7 +185,9 @@ export async function showIntent(
     ...found,
     history: await database.asOperator((tx) => historyOf(tx, found)),
     answers: await database.asOperator((tx) => readAnswers(tx, vault, found)),
-    actions: await listAudit(database, { intentId: found.intentId, limit: 100 }),
+    actions: (await listAudit(database, { intentId: found.intentId, limit: 100 })).filter(
+      ({ action }) => action !== "intent show",
+    ),
   });
 }
 

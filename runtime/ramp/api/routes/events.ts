@@ -7,6 +7,7 @@ import {
   type ProjectTransaction,
 } from "../../database/ramp-database.js";
 import { jsonResponse, rampError } from "../../ramp-errors.js";
+import { giveEventPositions } from "../../webhooks/record-event.js";
 import { listResponse } from "../intent-view.js";
 import { route } from "../route.js";
 import { EventsQuery } from "../request-schemas.js";
@@ -17,24 +18,30 @@ interface EventRow {
   readonly body: string;
 }
 
+/** Oldest first is by position, which a poller can go on from; newest first is by the order of writing. */
+const OLDEST_FIRST = { column: "position", later: ">" } as const;
+const NEWEST_FIRST = { column: "sequence", later: "<" } as const;
+
 /** Events; one more than `limit` when there are more. Null: `startingAfter` names none. */
 async function listEvents(
   tx: ProjectTransaction,
   { type, order = "desc" }: Static<typeof EventsQuery>,
   { limit, startingAfter }: PageRequest,
 ): Promise<readonly EventRow[] | null> {
+  const { column, later } = order === "asc" ? OLDEST_FIRST : NEWEST_FIRST;
+  if (order === "asc") await giveEventPositions(tx);
   const after =
     startingAfter === null
       ? null
-      : await tx.row<{ sequence: string }>(
-          `SELECT sequence FROM ramp.events WHERE ${OF_PROJECT} AND id = $1`,
+      : await tx.row<{ place: string }>(
+          `SELECT ${column} AS place FROM ramp.events WHERE ${OF_PROJECT} AND id = $1`,
           [startingAfter],
         );
   if (startingAfter !== null && after === null) return null;
   return tx.rows<EventRow>(
-    `SELECT id, body FROM ramp.events WHERE ${OF_PROJECT} AND ($1::bigint IS NULL OR sequence ${order === "asc" ? ">" : "<"} $1)
-       AND ($3::text IS NULL OR type = $3) ORDER BY sequence ${order === "asc" ? "ASC" : "DESC"} LIMIT $2`,
-    [after?.sequence ?? null, limit + 1, type ?? null],
+    `SELECT id, body FROM ramp.events WHERE ${OF_PROJECT} AND ($1::bigint IS NULL OR ${column} ${later} $1)
+       AND ($3::text IS NULL OR type = $3) AND ${column} IS NOT NULL ORDER BY ${column} ${order} LIMIT $2`,
+    [after?.place ?? null, limit + 1, type ?? null],
   );
 }
 

@@ -1,7 +1,9 @@
+import { createHash } from "node:crypto";
 import { Type } from "@sinclair/typebox";
 import { failpoint } from "../../failpoints.js";
 import { requestPoll } from "../../intents/lease.js";
 import { isUuid, projectId } from "../../database/id.js";
+import type { ProjectTransaction } from "../../database/ramp-database.js";
 import { isRampError, jsonResponse, rampError } from "../../ramp-errors.js";
 import { route } from "../route.js";
 import { Callback } from "../../providers/protocol.js";
@@ -53,19 +55,36 @@ export const receiveCallback = route("provider", {
     });
     const [first] = verified;
     if (!first) return rampError("INVALID_SIGNATURE");
-    const isPlanned = await ramp.database.inProject(id, (tx) =>
-      requestPoll(
-        tx,
-        first.intentId,
-        connectionId.toLowerCase(),
-        verified.map(({ version }) => version),
-      ),
+    const isPlanned = await ramp.database.inProject(
+      id,
+      async (tx) =>
+        (await isNewCallback(
+          tx,
+          connectionId,
+          `${signature["webhook-id"]}.${signature["webhook-timestamp"]}.${text}`,
+        )) &&
+        requestPoll(
+          tx,
+          first.intentId,
+          connectionId.toLowerCase(),
+          verified.map(({ version }) => version),
+        ),
     );
     if (isPlanned) ramp.signals.emit("due");
     await failpoint("callback.recorded");
     return jsonResponse(200, { received: true });
   },
 });
+
+/** False for a copy of a callback: its signature is accepted for five minutes, and each copy would cause a look-up. */
+async function isNewCallback(tx: ProjectTransaction, connectionId: string, signed: string): Promise<boolean> {
+  const recorded = await tx.row(
+    `INSERT INTO ramp.provider_callbacks (connection_id, digest) VALUES ($1, $2)
+     ON CONFLICT DO NOTHING RETURNING connection_id`,
+    [connectionId, createHash("sha256").update(signed).digest()],
+  );
+  return recorded !== null;
+}
 
 /** Lifetime of a wallet token unless the caller names one, in seconds (runtime/ramp/README.md, Wallet sign-in). */
 const DEFAULT_TTL_SECONDS = 3_600;
