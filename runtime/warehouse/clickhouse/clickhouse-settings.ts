@@ -8,8 +8,8 @@ type Settings = Readonly<Record<string, string>>;
 const LINES: Settings = { output_format_json_array_of_rows: "0" };
 export const LIST: Settings = { output_format_json_array_of_rows: "1" };
 
-/** The rows of the statement: not fewer, and no extreme values behind them. */
-const WHOLE_RESULT: Settings = { limit: "0", offset: "0", extremes: "0" };
+/** The rows of the statement: not fewer, none of before the last build, and no extreme values behind them. */
+const WHOLE_RESULT: Settings = { limit: "0", offset: "0", extremes: "0", use_query_cache: "0" };
 
 /**
  * Settings that limit a query, choose how it runs, or make a missing part of the rows an error. No expression reads them:
@@ -35,8 +35,6 @@ const LIMITS: Settings = {
   partial_result_on_first_cancel: "0",
   discard_query_data: "0",
   ...WHOLE_RESULT,
-  // Rows of before the last build.
-  use_query_cache: "0",
   // Both lose rows of a float that is NaN somewhere: sorted pages missed rows (ClickHouse 26.7, tests/clickhouse/sorting.test.ts).
   use_top_k_dynamic_filtering: "0",
   use_skip_indexes_for_top_k: "0",
@@ -56,6 +54,10 @@ const FORMATS: Settings = {
   output_format_json_quote_64bit_floats: "0",
   output_format_json_quote_denormals: "0",
   output_format_decimal_trailing_zeros: "1",
+  output_format_always_write_decimal_point_in_float_and_decimal: "0",
+  output_format_float_precision: "0",
+  interval_output_format: "numeric",
+  date_time_64_output_format_cut_trailing_zeros_align_to_groups_of_thousands: "0",
   output_format_json_escape_forward_slashes: "0",
   output_format_json_validate_utf8: "1",
   output_format_json_named_tuples_as_objects: "1",
@@ -65,6 +67,7 @@ const FORMATS: Settings = {
   output_format_parquet_string_as_string: "1",
   output_format_arrow_string_as_string: "1",
   output_format_arrow_low_cardinality_as_dictionary: "0",
+  output_format_arrow_use_native_writer: "0",
   // Snappy, as from PostgreSQL. Arrow is compressed by the server as the client accepts: few readers know its own codecs.
   output_format_parquet_compression_method: "snappy",
   output_format_arrow_compression_method: "none",

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Relation } from "../../model/endpoint.js";
 import {
   isTable,
   type KeyValues,
@@ -11,6 +13,18 @@ import type { RowChunks, Rows } from "../warehouse.js";
 import { columnOf } from "./clickhouse-filters.js";
 import { keyOf } from "./clickhouse-keyset.js";
 import { filtered, printed, selectRows, sortOrder, type Source, written } from "./clickhouse-sql.js";
+
+/**
+ * Two rows have one sort key, so no page can end between them. A `ReplacingMergeTree` has such rows until it has merged its
+ * parts. `FINAL` merges them for each query: a page by the primary key took 189 ms for 6 (3.5 M rows, 1.7 M of them distinct).
+ */
+class DuplicateSortKey extends Error {
+  constructor(relation: Relation) {
+    super(
+      `Rows of ${relation.join(".")} have one sort key, which a dbt test calls unique: remove them (OPTIMIZE TABLE … FINAL), or select FINAL in the model.`,
+    );
+  }
+}
 
 interface PageReader {
   /** The rows of a statement. */
@@ -34,6 +48,8 @@ export async function selectKeyed(
   const keys = printed(selectKeys(source, query.selection), "ndjson");
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const [last, following] = await read(keys);
+    if (following !== undefined && isDeepStrictEqual(last, following))
+      throw new DuplicateSortKey(source.relation);
     const next = following === undefined ? null : (last?.key ?? null);
     const selection = { ...page.selection, keyset: { ...keyset, ...(next && { upTo: next }) } };
     const rows = await select({ ...page, selection });
