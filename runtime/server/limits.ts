@@ -1,4 +1,4 @@
-import { close, open, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import type { Logger } from "./logger.js";
 import { MINIMUM_RATE, type ReadRate } from "./slow-readers.js";
 
@@ -18,7 +18,7 @@ export interface ServerLimits {
   readonly checkMs: number;
   /** Open connections; new ones beyond it evict idle ones. */
   readonly connections: number;
-  /** Pipelined requests that may wait on one connection. */
+  /** Requests that may be pending on one connection. */
   readonly pipelined: number;
 }
 
@@ -40,8 +40,8 @@ export const SERVER_LIMITS: ServerLimits = {
   lingerMs: 5_000,
   checkMs: 1_000,
   connections: maxConnections(openFilesLimit()),
-  // Few clients send a request ahead of its turn; load generators send 16 at a time.
-  pipelined: 32,
+  // Few clients send a request ahead of its turn; load generators send 16 at a time. Their results wait in memory.
+  pipelined: 20,
 };
 
 /** Keeps file descriptors free for everything else, such as database connections. */
@@ -59,40 +59,11 @@ function openFilesLimit(): number {
   }
 }
 
-const REPEAT_MS = 60_000;
-
-/**
- * Logs when there are few file descriptors at start, and when none is left: Node then closes new connections without an event
- * (runtime/README.md, Operations).
- */
-export class FileDescriptorMonitor {
-  readonly #log: Logger;
-  readonly #timer: NodeJS.Timeout;
-  #loggedAt = -Infinity;
-
-  constructor(log: Logger, checkMs = SERVER_LIMITS.checkMs) {
-    this.#log = log;
-    const files = openFilesLimit();
-    if (files < ENOUGH_FILES) log.warn({ openFiles: files, connections: maxConnections(files) }, FEW_FILES);
-    this.#timer = setInterval(() => this.#check(), checkMs).unref();
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
-  }
-
-  #check(): void {
-    open("/dev/null", (error, file) => {
-      if (error === null) return close(file);
-      const now = performance.now();
-      if (!/^E[MN]FILE$/.test(error.code ?? "") || now - this.#loggedAt < REPEAT_MS) return;
-      this.#loggedAt = now;
-      this.#log.error({ code: error.code, openFiles: openFilesLimit() }, NO_FILES);
-    });
-  }
+/** Warns at the start: past the limit new connections get 503. */
+export function warnOfFewFiles(log: Logger): void {
+  const files = openFilesLimit();
+  if (files < ENOUGH_FILES) log.warn({ openFiles: files, connections: maxConnections(files) }, FEW_FILES);
 }
 
 const FEW_FILES =
   "few file descriptors: more connections than this get 503; raise the limit, for example with `ulimit -n 65536`";
-const NO_FILES =
-  "no file descriptor is left: new connections are reset and the database may be unreachable; raise the limit, for example with `ulimit -n 65536`";

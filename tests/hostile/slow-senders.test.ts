@@ -93,13 +93,6 @@ describe("an idle connection", () => {
     expect(client.statuses).toEqual([200]);
   });
 
-  it("is closed after the keep-alive time though it sends empty lines", async () => {
-    const client = await Client.saying(await serveWith(refusing, { ...SHORT, keepAliveMs: 50 }), get("/"));
-    client.drip("\r\n", 100);
-    await client.closed;
-    expect(client.statuses).toEqual([200]);
-  });
-
   it("is kept until then", async () => {
     const client = await Client.saying(await serveWith(refusing, SHORT), get("/"));
     await client.hears(/no$/);

@@ -1,9 +1,8 @@
-import { createServer, type RequestListener } from "node:http";
+import type { RequestListener } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
-import { GracefulShutdown } from "../../runtime/server/guarded-server.js";
 import { listen, type RunningServer } from "../../runtime/server/listen.js";
 import { askRaw } from "../data-api/http-client.js";
 
@@ -113,7 +112,6 @@ describe("a server that stops", () => {
   });
 
   it("has nothing to wait for without connections", async () => {
-    const shutdown = new GracefulShutdown(createServer());
-    await shutdown.run();
+    await (await listen(after(0), "127.0.0.1", 0)).stop();
   });
 });
