@@ -1,8 +1,8 @@
-import { fileURLToPath } from "node:url";
-import { Supervisor, type SupervisorOptions } from "./operations/workers/supervisor.js";
 import { startEmbeddedPostgres } from "./embedded/embedded-postgres.js";
 import { type DataService, startDataService } from "./data-service.js";
-import type { NodeBuild, TestRun } from "./warehouse/data-versions.js";
+import { BuildRecords, type NodeBuild, type TestRun } from "./warehouse/data-versions.js";
+import type { MetricsSnapshot } from "./operations/workers/worker-metrics.js";
+import type { Assignment, PrimaryFunctions } from "./operations/workers/messages.js";
 import {
   type ActiveRelease,
   keepsManifest,
@@ -23,23 +23,16 @@ import type { Environment } from "./operations/environment.js";
 import { type Logger, createLogger } from "./server/logger.js";
 import type { RunningServer } from "./server/listen.js";
 export { readEnvironment, type Environment, type EnvironmentResult } from "./operations/environment.js";
-export { createLogger } from "./server/logger.js";
+export { createLogger, flushLog } from "./server/logger.js";
 export type { RunningServer } from "./server/listen.js";
 export { type NodeBuild, BuildRecords, type TestRun } from "./warehouse/data-versions.js";
 export type { RenderResult, ManifestRenderer, RenderedManifest } from "./release/refresh.js";
 export type { HeldBackEndpoint } from "./release/release.js";
 export { type Grouping, readUsage, type UsageLine, type UsageQuery } from "./operations/usage-table.js";
 import { messageOf } from "./model/error-message.js";
-export type { Supervisor } from "./operations/workers/supervisor.js";
+export { openWorkerLink, type WorkerLink } from "./operations/workers/worker-link.js";
+export { WorkerCluster } from "./operations/workers/worker-cluster.js";
 export { startEmbeddedPostgres, type EmbeddedPostgres } from "./embedded/embedded-postgres.js";
-
-/** Script that a worker process runs. */
-const WORKER_SCRIPT = fileURLToPath(new URL("./worker.js", import.meta.url));
-
-/** The primary process of `serve --workers` (runtime/README.md, Operations). */
-export function openSupervisor(options: Omit<SupervisorOptions, "script" | "startEmbedded">): Supervisor {
-  return new Supervisor({ ...options, script: WORKER_SCRIPT, startEmbedded: startEmbeddedPostgres });
-}
 
 interface ServiceOptions {
   readonly environment: Environment;
@@ -51,6 +44,9 @@ interface ServiceOptions {
   readonly allowEdited?: boolean;
   /** Renders the manifest for a refresh; null where no manifest is configured. Closed with the service. */
   readonly renderer?: ManifestRenderer | null;
+  /** In a worker process: what it starts with, and what it asks of the primary. */
+  readonly cluster?: Pick<Assignment, "release" | "builds" | "tests"> &
+    Pick<PrimaryFunctions, "share" | "refresh" | "metricsText">;
 }
 
 /** A running service. */
@@ -66,6 +62,11 @@ export interface RunningService extends RunningServer {
   reload(): Promise<void>;
   /** Records what dbt has built: responses of the endpoints made from it get a new version. */
   recordBuilds(builds: readonly NodeBuild[], tests?: readonly TestRun[]): void;
+  /** Activates a release. Rejects when it does not load; the old one stays active. */
+  activate(release: Release): Promise<RefreshResult>;
+  metrics(): Promise<MetricsSnapshot>;
+  /** For the log. */
+  readonly facts: object;
 }
 
 /** Starts the service. Rejects with a clear message if it cannot start, after stopping what it had started. */
@@ -74,6 +75,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const database = await openDatabase(options, log);
   try {
     const service = await startDataApi(options, database.url, log);
+    if (!options.cluster) log.info(service.facts, "listening");
     const stop = (): Promise<void> => service.stop().then(() => database.stop());
     return { ...service, databaseUrl: database.url, stop };
   } catch (error) {
@@ -94,27 +96,36 @@ async function openDatabase({ environment, dataDir }: ServiceOptions, log: Logge
 }
 
 async function startDataApi(
-  { environment, generated, dataDir, allowEdited, renderer = null }: ServiceOptions,
+  { environment, generated, dataDir, allowEdited, renderer = null, cluster }: ServiceOptions,
   databaseUrl: string,
   log: Logger,
 ): Promise<Omit<RunningService, "databaseUrl">> {
   const { apiTitle } = environment;
   const readFolder = () => readGeneratedRelease({ generated, dataDir, apiTitle, allowEdited });
-  const { title, release } = await readFolder();
-  const active = { current: loadRelease(release, null) };
+  const folder = await readFolder();
+  const active = { current: loadRelease(folder.release, null) };
+  if (cluster?.release && keepsManifest(cluster.release.manifest, folder))
+    active.current = loadRelease(cluster.release, active.current);
   const refreshLog = new RefreshLog(log);
-  const refresh = createRefresh(active, renderer, refreshLog, (next) => service.activate(next));
+  const activateInAll = async (next: Release): Promise<RefreshResult> => {
+    const result = await service.activate(next);
+    await cluster?.share(next);
+    return result;
+  };
+  const refresh = createRefresh(active, renderer, refreshLog, activateInAll);
+  const builds = new BuildRecords();
+  builds.record(cluster?.builds ?? [], cluster?.tests ?? []);
   const service: DataService = await startDataService({
     environment,
     databaseUrl,
-    title,
+    title: folder.title,
     active,
-    refresh,
+    refresh: cluster?.refresh ?? refresh,
     refreshes: refreshLog.counts,
     log,
+    builds,
+    ...(cluster && { metricsText: cluster.metricsText }),
   });
-  const { url, builds } = service;
-  log.info({ url, endpoints: release.modules.length, keys: environment.keys.size }, "listening");
   const stop = async (): Promise<void> => {
     await service.stop();
     await renderer?.close();
@@ -122,17 +133,26 @@ async function startDataApi(
   const reload = async (): Promise<void> => {
     service.readKeys();
     try {
-      const folder = await readFolder();
+      const fresh = await readFolder();
       const { manifest } = active.current;
-      const isKept = keepsManifest(manifest, folder);
-      if (!isKept) await service.activate(folder.release);
+      const isKept = keepsManifest(manifest, fresh);
+      if (!isKept) await service.activate(fresh.release);
       if (!isKept && manifest !== null) await refresh();
       log.info(reloadMessage(isKept ? manifest : null));
     } catch (error) {
       log.error({ detail: messageOf(error) }, NOT_RELOADED);
     }
   };
-  return { url, stop, refresh, reload, recordBuilds: (list, tests) => builds.record(list, tests) };
+  return {
+    url: service.url,
+    facts: { url: service.url, endpoints: folder.release.modules.length, keys: environment.keys.size },
+    stop,
+    refresh,
+    reload,
+    activate: (next) => service.activate(next),
+    metrics: () => service.metrics.registry.getMetricsAsJSON(),
+    recordBuilds: (list, tests) => builds.record(list, tests),
+  };
 }
 
 function createRefresh(

@@ -1,10 +1,11 @@
+import cluster from "node:cluster";
 import { availableParallelism } from "node:os";
 import { createLogger, readEnvironment } from "@routewright/runtime/server";
 import { InvalidArgumentError, Option } from "commander";
 import { closest } from "../manifest/strings.js";
 import type { Settings } from "../config.js";
 import { type CliCommand, EXIT, type CommandResult, withSettings } from "./command.js";
-import { serveAlone, type ServeOptions, serveWithWorkers } from "./serve/servers.js";
+import { serveHere, type ServeOptions, serveWithWorkers } from "./serve/servers.js";
 
 /** Each worker takes about 100 MB and its own database connections. */
 const MAX_WORKERS = 64;
@@ -77,9 +78,9 @@ async function serve(flags: Flags, settings: Settings): Promise<CommandResult> {
   if (flags.watch && environment.manifest === null)
     return { exit: EXIT.error, errors: [NO_MANIFEST_TO_WATCH] };
   const options = { ...flags, ...settings, generated: settings.out };
-  return flags.workers === 1
-    ? serveAlone(options, environment)
-    : serveWithWorkers(options, environment, variables);
+  return flags.workers === 1 || cluster.isWorker
+    ? serveHere(options, environment)
+    : serveWithWorkers(options, environment);
 }
 
 /** Messages about variables with nearly the name of a setting. Short names are ignored: other programs use them. */

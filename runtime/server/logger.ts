@@ -1,3 +1,4 @@
+import cluster from "node:cluster";
 import type { Readable } from "node:stream";
 import pino, { type Logger } from "pino";
 import sonicBoom from "sonic-boom";
@@ -34,8 +35,8 @@ function standardOutput(): NonNullable<typeof output> {
 }
 
 /** The log: one JSON object per line on standard output, written in the background (runtime/README.md, Operations). */
-export function createLogger(level: string, worker?: number): Logger {
-  const base = worker === undefined ? null : { worker };
+export function createLogger(level: string): Logger {
+  const base = cluster.worker ? { worker: cluster.worker.id } : null;
   return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime }, standardOutput());
 }
 

@@ -1,3 +1,4 @@
+import nodeCluster from "node:cluster";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -5,11 +6,15 @@ import type { Tier } from "@routewright/runtime/model";
 import {
   type Environment,
   createLogger,
-  openSupervisor,
+  type EmbeddedPostgres,
+  flushLog,
   type ManifestRenderer,
+  openWorkerLink,
   type RunningService,
+  startEmbeddedPostgres,
   startService,
-  type Supervisor,
+  WorkerCluster,
+  type WorkerLink,
 } from "@routewright/runtime/server";
 import { readCatalogue } from "../../catalogue/catalogue-file.js";
 import type { Settings } from "../../config.js";
@@ -35,44 +40,99 @@ export interface ServeOptions extends Pick<
   readonly workers: number;
 }
 
-/** Serves in this process alone; SIGHUP reloads keys and folder. Returns once a signal has stopped it. */
-export async function serveAlone(options: ServeOptions, environment: Environment): Promise<CommandResult> {
-  const stops: (() => Promise<void>)[] = [];
+/** Serves in this process; SIGHUP reloads keys and folder. Returns once a signal, or the primary, has stopped it. */
+export async function serveHere(options: ServeOptions, environment: Environment): Promise<CommandResult> {
+  const link = openWorkerLink();
+  try {
+    return link === null
+      ? await serveAlone(options, environment)
+      : await serveAsWorker(link, options, environment);
+  } catch (error) {
+    await link?.primary.call("fails", error instanceof Error ? error.message : String(error));
+    throw error;
+  }
+}
+
+async function serveAlone(options: ServeOptions, environment: Environment): Promise<CommandResult> {
+  const stops: (() => Promise<unknown>)[] = [];
   // Without the data API there is nothing to reload.
   let reload = (): Promise<void> => Promise.resolve();
   const onHangup = (): void => void reload();
   process.on("SIGHUP", onHangup);
   try {
     if (options.only !== "ramp") {
-      const data = await serveData(options, environment);
-      stops.push(data.stop);
-      ({ reload } = data);
+      const runResults = await runResultsOf(environment);
+      const service = await serveData(options, environment);
+      if (runResults !== null)
+        stops.push(runResults.follow((builds, tests) => service.recordBuilds(builds, tests)));
+      stops.push(followManifest(options, environment, service), () => service.stop());
+      reload = () => service.reload();
     }
     if (isRampServed(options, environment)) stops.push(await serveRamp(environment));
     await stopSignal();
   } finally {
-    await Promise.all(stops.map((stop) => stop()));
+    for (const stop of stops) await stop();
     process.off("SIGHUP", onHangup);
   }
   return { exit: EXIT.ok };
 }
 
-interface Serving {
-  readonly stop: () => Promise<void>;
-  readonly reload: () => Promise<void>;
+/** A worker serves one role; the primary follows the manifest and dbt's results, and stops it. */
+async function serveAsWorker(
+  link: WorkerLink,
+  options: ServeOptions,
+  environment: Environment,
+): Promise<CommandResult> {
+  const { primary } = link;
+  const { role, port, cursorKey, ...shared } = await primary.call("join");
+  if (role === "ramp") {
+    const stop = await serveRamp({ ...environment, rampPort: port });
+    await primary.call("serves", {});
+    await link.stopRequested;
+    await stop();
+    await flushLog();
+    link.stopped([]);
+    return { exit: EXIT.ok };
+  }
+  const service = await serveData(
+    options,
+    { ...environment, port, cursorKey: environment.cursorKey ?? cursorKey },
+    {
+      ...shared,
+      share: (release) => primary.call("share", release),
+      refresh: () => primary.call("refresh"),
+      metricsText: () => primary.call("metricsText"),
+    },
+  );
+  await link.serves(
+    { ...service, recordBuilds: (...builds) => Promise.resolve(service.recordBuilds(...builds)) },
+    service.facts,
+  );
+  await link.stopRequested;
+  await service.stop();
+  await flushLog();
+  link.stopped(await service.metrics());
+  return { exit: EXIT.ok };
 }
 
-async function serveData(options: ServeOptions, environment: Environment): Promise<Serving> {
+async function serveData(
+  options: ServeOptions,
+  environment: Environment,
+  cluster?: Parameters<typeof startService>[0]["cluster"],
+): Promise<RunningService> {
   const { generated, allowEdited } = options;
   const renderer = rendererOf(options, environment);
-  const runResults = await runResultsOf(environment);
-  const service = await startService({ environment, generated, allowEdited, dataDir: DATA_DIR, renderer });
-  verifyInThread(generated, environment, service.databaseUrl);
-  const unfollow = [followManifest(options, environment, service)];
-  if (runResults !== null)
-    unfollow.push(runResults.follow((builds, tests) => service.recordBuilds(builds, tests)));
-  const stop = (): Promise<void> => Promise.all(unfollow.map((end) => end())).then(() => service.stop());
-  return { stop, reload: () => service.reload() };
+  const service = await startService({
+    environment,
+    generated,
+    allowEdited,
+    dataDir: DATA_DIR,
+    renderer,
+    ...(cluster && { cluster }),
+  });
+  if (cluster === undefined || nodeCluster.worker?.id === 1)
+    verifyInThread(generated, environment, service.databaseUrl);
+  return service;
 }
 
 async function serveRamp(environment: Environment): Promise<() => Promise<void>> {
@@ -90,46 +150,51 @@ async function serveRamp(environment: Environment): Promise<() => Promise<void>>
 export async function serveWithWorkers(
   options: ServeOptions,
   environment: Environment,
-  variables: NodeJS.ProcessEnv,
 ): Promise<CommandResult> {
   const stopped = stopSignal();
   const hasData = options.only !== "ramp";
-  const supervisor = openSupervisor({
-    variables,
-    workers: options.workers,
-    generated: hasData ? options.generated : null,
-    allowEdited: options.allowEdited,
-    ramp: isRampServed(options, environment),
-    dataDir: DATA_DIR,
-    renderer: hasData ? rendererOf(options, environment) : null,
-    log: createLogger(environment.logLevel),
-  });
-  const reload = (): void => void supervisor.reload();
+  const log = createLogger(environment.logLevel);
+  const sizes = { data: hasData ? options.workers : 0, ramp: Number(isRampServed(options, environment)) };
+  const cluster = new WorkerCluster({ sizes, environment, log });
+  const reload = (): void => void cluster.reload();
   process.on("SIGHUP", reload);
-  const unfollow: (() => Promise<void>)[] = [];
+  const stops: (() => Promise<void>)[] = [];
+  let embedded: EmbeddedPostgres | null = null;
   try {
+    if (needsEmbedded(environment, sizes)) embedded = await startEmbedded(log);
     const runResults = hasData ? await runResultsOf(environment) : null;
     // Before the workers start: their first responses carry data versions.
     if (runResults !== null)
-      unfollow.push(runResults.follow((builds, tests) => supervisor.recordBuilds(builds, tests)));
-    const started = supervisor.start().then(() => true);
+      stops.push(runResults.follow((builds, tests) => cluster.recordBuilds(builds, tests)));
+    const started = cluster.start().then(() => true);
     if (!(await Promise.race([started, stopped.then(() => false)]))) return { exit: EXIT.ok };
-    if (hasData) {
-      verifyInThread(options.generated, environment, supervisor.databaseUrl);
-      unfollow.push(followManifest(options, environment, supervisor));
-    }
-    return await outcome(supervisor, stopped);
+    if (hasData) stops.push(followManifest(options, environment, cluster));
+    const reason = await Promise.race([cluster.gaveUp, stopped]);
+    if (reason === undefined) return { exit: EXIT.ok };
+    return { exit: EXIT.error, errors: [`No worker process can be kept alive: ${reason}.`] };
   } finally {
-    await Promise.all(unfollow.map((end) => end()));
-    await supervisor.stop();
+    for (const stop of stops) await stop();
+    await cluster.stop();
+    await embedded?.stop();
     process.off("SIGHUP", reload);
   }
 }
 
-async function outcome(supervisor: Supervisor, stopped: Promise<void>): Promise<CommandResult> {
-  const reason = await Promise.race([supervisor.gaveUp, stopped]);
-  if (reason === undefined) return { exit: EXIT.ok };
-  return { exit: EXIT.error, errors: [`No worker process can be kept alive: ${reason}.`] };
+/** The primary starts it, so that its workers join one server instead of creating three. */
+function startEmbedded(log: ReturnType<typeof createLogger>): Promise<EmbeddedPostgres> {
+  return startEmbeddedPostgres({
+    dataDir: DATA_DIR,
+    log: (line) => log.info(line),
+    warn: (line) => log.warn(line),
+  });
+}
+
+function needsEmbedded(
+  { databaseUrl, clickhouseUrl, rampDatabaseUrl }: Environment,
+  { data, ramp }: { readonly data: number; readonly ramp: number },
+): boolean {
+  const isNeeded = (data > 0 && clickhouseUrl === null) || (ramp > 0 && rampDatabaseUrl === null);
+  return databaseUrl === null && isNeeded;
 }
 
 /**

@@ -1,50 +1,33 @@
-import type { NodeBuild, TestRun } from "../../warehouse/data-versions.js";
-import type { Release } from "../../release/release.js";
-import type { RefreshResult } from "../../release/activate.js";
-import type { KeyOwner } from "../../request/keyring.js";
-import type { MetricsSnapshot } from "./worker-metrics.js";
 import { messageOf } from "../../model/error-message.js";
+import type { RefreshResult } from "../../release/activate.js";
+import type { Release } from "../../release/release.js";
+import type { NodeBuild, TestRun } from "../../warehouse/data-versions.js";
+import type { MetricsSnapshot } from "./worker-metrics.js";
 
-/** Environment variables by name. */
-export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
+/** What a worker serves. */
+export type Role = "data" | "ramp";
 
-/** Owners of API keys by the hash of the key. */
-export type KeyOwners = ReadonlyMap<string, KeyOwner>;
-
-/** What a worker process serves, with everything it needs: workers read no files, so all of them serve the same. */
-export type Assignment = DataAssignment | RampAssignment;
-
-export interface DataAssignment {
-  readonly role: "data";
-  readonly variables: EnvironmentVariables;
+/** What all workers of a role must have in common. */
+export interface Assignment {
+  readonly role: Role;
   readonly port: number;
-  readonly keys: KeyOwners;
-  readonly databaseUrl: string;
-  /** Of the API. */
-  readonly title: string;
-  readonly release: Release;
+  /** A cursor of one worker must be valid in all. */
+  readonly cursorKey: Buffer;
+  /** Of the last refresh; null while the generated folder is served. */
+  readonly release: Release | null;
   readonly builds: readonly NodeBuild[];
   readonly tests: readonly TestRun[];
 }
 
-export interface RampAssignment {
-  readonly role: "ramp";
-  readonly variables: EnvironmentVariables;
-  readonly port: number;
-  readonly dataDir: string;
-}
-
 /** What the primary calls in a worker. */
 export interface WorkerFunctions {
-  /** Resolves once it serves. */
-  start(assignment: Assignment): Promise<void>;
-  activate(release: Release): Promise<RefreshResult>;
+  activate(release: Release): Promise<unknown>;
   recordBuilds(builds: readonly NodeBuild[], tests: readonly TestRun[]): Promise<void>;
-  setKeys(keys: KeyOwners): Promise<void>;
-  /** Null for a worker of the ramp, whose metrics have an endpoint of their own. */
-  metrics(): Promise<MetricsSnapshot | null>;
+  /** Re-reads the manifest, activates what changed and shares it. */
+  refresh(): Promise<RefreshResult>;
+  metrics(): Promise<MetricsSnapshot>;
   /** Stops gracefully; resolves to its last metrics. */
-  stop(): Promise<MetricsSnapshot | null>;
+  stop(): Promise<MetricsSnapshot>;
   /** Ends the process: after `stop` has responded, since an exit loses messages. */
   exit(): Promise<void>;
   ping(): Promise<void>;
@@ -52,7 +35,14 @@ export interface WorkerFunctions {
 
 /** What a worker calls in the primary. */
 export interface PrimaryFunctions {
-  /** Re-reads the manifest and activates it in all workers. */
+  join(): Promise<Assignment>;
+  /** It serves. `facts`: for the log. */
+  serves(facts: object): Promise<void>;
+  /** It cannot start. */
+  fails(reason: string): Promise<void>;
+  /** Activates a release that it has activated in all others. */
+  share(release: Release): Promise<void>;
+  /** Refreshes all workers. */
   refresh(): Promise<RefreshResult>;
   /** Prometheus text of all workers. */
   metricsText(): Promise<string>;
@@ -62,7 +52,7 @@ type AnyFunction = (...args: never[]) => Promise<unknown>;
 type Result<T> = T extends (...args: never[]) => Promise<infer R> ? R : never;
 type Arguments<T> = T extends (...args: infer A) => unknown ? A : never;
 
-/** A call, or the response to one. `id` 0: the worker listens. */
+/** A call, or the response to one. */
 export interface Message {
   readonly id: number;
   readonly call?: string;

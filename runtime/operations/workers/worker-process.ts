@@ -1,13 +1,13 @@
 import type { Worker } from "node:cluster";
 import { messageOf } from "../../model/error-message.js";
-import type { MetricsSnapshot } from "./worker-metrics.js";
 import {
-  type Assignment,
   type Message,
   MessageChannel,
   type PrimaryFunctions,
+  type Role,
   type WorkerFunctions,
 } from "./messages.js";
+import type { MetricsSnapshot } from "./worker-metrics.js";
 
 /** A process that takes longer to start is stuck. */
 const START_MS = 120_000;
@@ -20,67 +20,67 @@ const STOP_MS = 30_000;
 const PING_MS = 1_000;
 const PONG_MS = 1_750;
 
-/** How a process ended. */
-export interface Ending {
-  readonly code: number | null;
-  readonly signal: string | null;
-  /** Why it was killed, or could not start. */
-  readonly detail: string | null;
-}
-
-/** `leaving`: it accepts no more connections and ends once its open requests are done. */
-type WorkerState = "starting" | "serving" | "leaving" | "ended";
-
 /** A worker process, as the primary sees it. */
 export class WorkerProcess {
-  /** Resolves to whether it started. */
+  readonly role: Role;
+  /** Resolves to whether it serves. */
   readonly ready: Promise<boolean>;
-  readonly ended: Promise<Ending>;
+  /** Resolves to how it ended. */
+  readonly ended: Promise<string>;
   /** As last read. */
-  metrics: MetricsSnapshot | null = null;
+  metrics: MetricsSnapshot = [];
+  /** What it said of itself when it began to serve. */
+  facts: object = {};
+  isStopRequested = false;
   readonly #worker: Worker;
   readonly #channel: MessageChannel<PrimaryFunctions, WorkerFunctions>;
-  #state: WorkerState = "starting";
   #servingSince = Infinity;
+  #hasEnded = false;
   #detail: string | null = null;
-  #isStopRequested = false;
 
-  constructor(worker: Worker, assignment: Assignment, functions: PrimaryFunctions) {
+  constructor(worker: Worker, role: Role, functions: Omit<PrimaryFunctions, "serves" | "fails">) {
+    this.role = role;
     this.#worker = worker;
-    // node:cluster loses messages that are sent before the script listens; the first one that it sends says so. Messages
-    // to a process that is ending are lost; `ended` settles its calls.
-    const listening = new Promise((resolve) => worker.once("message", resolve));
-    this.#channel = new MessageChannel(functions, (message) => {
-      void listening.then(() => worker.process.send(message, () => undefined));
-    });
+    let serves: (isServing: boolean) => void = () => undefined;
+    const started = new Promise<boolean>((resolve) => (serves = resolve));
+    const own: PrimaryFunctions = {
+      ...functions,
+      serves: (facts) => Promise.resolve((this.facts = facts)).then(() => serves(true)),
+      fails: (reason) => Promise.resolve(this.kill(reason)),
+    };
+    // Messages to a process that is ending are lost; `ended` settles its calls.
+    this.#channel = new MessageChannel(own, (message) => worker.process.send(message, () => undefined));
     worker.on("message", (message: Message) => void this.#channel.receive(message));
     this.ended = this.#end();
-    this.ready = this.#start(assignment);
-  }
-
-  get id(): number {
-    return this.#worker.id;
+    const timer = setTimeout(() => this.kill("it did not start in time"), START_MS);
+    this.ready = Promise.race([started, this.ended.then(() => false)]).then((isServing) => {
+      clearTimeout(timer);
+      if (isServing) void this.#watch();
+      return isServing;
+    });
   }
 
   get pid(): number | null {
     return this.#worker.process.pid ?? null;
   }
 
-  get state(): WorkerState {
-    return this.#state;
+  /** Whether it accepts connections. */
+  get isServing(): boolean {
+    return this.hasServed && !this.#hasEnded && !this.isStopRequested;
   }
 
   get hasServed(): boolean {
     return this.#servingSince < Infinity;
   }
 
-  /** Since it started to serve; 0 when it never did. */
+  /** Since it started to serve. */
   get servedMs(): number {
-    return this.hasServed ? performance.now() - this.#servingSince : 0;
+    return performance.now() - this.#servingSince;
   }
 
-  get isStopRequested(): boolean {
-    return this.#isStopRequested;
+  /** For the log. */
+  get fields(): object {
+    return { worker: this.#worker.id, pid: this.pid, role: this.role };
   }
 
   /** Calls a function of the worker. Also rejects when the process ends first, or takes longer than `withinMs`. */
@@ -93,16 +93,26 @@ export class WorkerProcess {
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Error(`it did not respond within ${withinMs / 1000} s`)), withinMs);
     });
-    const gone = this.ended.then((ending) => Promise.reject(new Error(reasonOf(ending))));
+    const gone = this.ended.then((reason) => Promise.reject(new Error(reason)));
     const called = this.#channel.call(name, ...(args as never)) as ReturnType<WorkerFunctions[K]>;
     return Promise.race([called, late, gone]).finally(() => clearTimeout(timer));
   }
 
+  /** Changes it once it has started. One that cannot change is killed: it would serve another release than the rest. */
+  async change<K extends "activate" | "recordBuilds">(
+    withinMs: number,
+    name: K,
+    ...args: Parameters<WorkerFunctions[K]>
+  ): Promise<void> {
+    if (!(await this.ready) || !this.isServing) return;
+    await this.call(withinMs, name, ...args).catch((error: unknown) =>
+      this.kill(`${name} failed: ${messageOf(error)}`),
+    );
+  }
+
   /** Stops it gracefully. Resolves once it has ended. */
   async stop(): Promise<void> {
-    if (this.#state === "ended") return;
-    this.#state = "leaving";
-    this.#isStopRequested = true;
+    this.isStopRequested = true;
     try {
       this.metrics = await this.call(STOP_MS, "stop");
       void this.#channel.call("exit");
@@ -113,43 +123,30 @@ export class WorkerProcess {
   }
 
   kill(reason: string): void {
-    if (this.#state !== "ended") this.#detail ??= reason;
+    if (!this.#hasEnded) this.#detail ??= reason;
     this.#worker.process.kill("SIGKILL");
   }
 
-  #end(): Promise<Ending> {
+  #end(): Promise<string> {
     const { process } = this.#worker;
     return new Promise((resolve) => {
-      const end = (code: number | null, signal: string | null): void => {
-        this.#state = "ended";
-        resolve({ code, signal, detail: this.#detail });
-      };
       // Unlike `exit`, after its last messages and its log.
-      process.once("close", end);
+      process.once("close", (code: number | null, signal: string | null) => {
+        this.#hasEnded = true;
+        const how = signal === null ? `it ended with code ${String(code)}` : `it was ended by ${signal}`;
+        resolve(this.#detail ?? how);
+      });
       process.on("error", ({ message }) => {
         this.#detail ??= message;
         // It could not be created.
-        if (process.pid === undefined) end(null, null);
+        if (process.pid === undefined) process.emit("close", null as never, null as never);
       });
     });
   }
 
-  async #start(assignment: Assignment): Promise<boolean> {
-    try {
-      await this.call(START_MS, "start", assignment);
-    } catch (error) {
-      this.kill(messageOf(error));
-      await this.ended;
-    }
-    if (this.#state !== "starting") return false;
-    this.#state = "serving";
-    this.#servingSince = performance.now();
-    void this.#watch();
-    return true;
-  }
-
   /** Kills it when it does not respond. */
   async #watch(): Promise<void> {
+    this.#servingSince = performance.now();
     const responds = (): Promise<boolean> =>
       this.call(PONG_MS, "ping").then(
         () => true,
@@ -158,11 +155,6 @@ export class WorkerProcess {
     // Twice: after a pause of this process the first timer may fire before the response is read.
     while ((await responds()) || (await responds()))
       await new Promise((resolve) => setTimeout(resolve, PING_MS).unref());
-    if (this.#state !== "ended") this.kill("it did not respond to two pings and was killed");
+    this.kill("it did not respond to two pings and was killed");
   }
-}
-
-export function reasonOf({ code, signal, detail }: Ending): string {
-  if (detail !== null) return detail;
-  return signal === null ? `it ended with code ${String(code)}` : `it was ended by ${signal}`;
 }

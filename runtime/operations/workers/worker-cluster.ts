@@ -1,0 +1,236 @@
+import { randomBytes } from "node:crypto";
+import cluster from "node:cluster";
+import { createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { messageOf } from "../../model/error-message.js";
+import { failed, type RefreshResult } from "../../release/activate.js";
+import { CoalescingRunner, NOT_RELOADED, reloadMessage } from "../../release/refresh.js";
+import type { Release } from "../../release/release.js";
+import { bind } from "../../server/listen.js";
+import { forwardLog, type Logger } from "../../server/logger.js";
+import { BuildRecords, type NodeBuild, type TestRun } from "../../warehouse/data-versions.js";
+import type { Environment } from "../environment.js";
+import type { Assignment, PrimaryFunctions, Role } from "./messages.js";
+import { WorkerMetrics } from "./worker-metrics.js";
+import { WorkerProcess } from "./worker-process.js";
+
+/** A worker that takes longer to activate a release is stuck. */
+const CHANGE_MS = 15_000;
+/** A worker that takes longer to send its metrics is shown with its last known ones. */
+const METRICS_MS = 1000;
+/** Rendering a manifest takes seconds. Pings find out sooner whether the worker is stuck. */
+const REFRESH_MS = 5 * 60_000;
+/** A worker that ended sooner after its start is replaced after this pause, which doubles with each failed start. */
+const STABLE_MS = 5000;
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5000;
+/** Failed starts in a row after which the command ends, where no worker serves. */
+const MAX_FAILED_STARTS = 5;
+
+interface ClusterOptions {
+  /** Worker processes of each role. The ramp has its own: a crash cannot affect the data API. */
+  readonly sizes: Readonly<Record<Role, number>>;
+  readonly environment: Pick<Environment, "host" | "port" | "rampPort" | "redisUrl">;
+  readonly log: Logger;
+}
+
+/**
+ * The primary process of `serve --workers`. node:cluster distributes the connections, and each worker runs this command's
+ * own `serve`. What 20 lines of node:cluster lacked: a refresh that reaches all (1 of 3), one cursor key, summed metrics, a
+ * frozen worker replaced, and SIGHUP without a refused request.
+ */
+export class WorkerCluster {
+  /** Resolves to the reason once no worker serves and none can be started. */
+  readonly gaveUp: Promise<string>;
+  readonly #options: ClusterOptions;
+  readonly #members = new Set<WorkerProcess>();
+  readonly #metrics = new WorkerMetrics(() => this.#serving("data").length);
+  readonly #builds = new BuildRecords();
+  readonly #cursorKey = randomBytes(32);
+  readonly #reloads = new CoalescingRunner(() => this.#reload());
+  readonly #stopping = new AbortController();
+  #ports: Readonly<Record<Role, number>> = { data: 0, ramp: 0 };
+  #release: Release | null = null;
+  /** The worker whose replacement is starting: if it dies, it is not replaced a second time. */
+  #beingReplaced: WorkerProcess | null = null;
+  #failedStarts = 0;
+  #giveUp: (reason: string) => void = () => undefined;
+
+  constructor(options: ClusterOptions) {
+    this.#options = options;
+    this.gaveUp = new Promise((resolve) => (this.#giveUp = resolve));
+  }
+
+  /** Resolves once workers serve. Rejects with a clear message when they cannot; `stop` ends what was started. */
+  async start(): Promise<void> {
+    const { sizes, environment, log } = this.#options;
+    const { host, port, rampPort, redisUrl } = environment;
+    // Two processes cannot share a non-blocking output: this one writes the workers' log.
+    cluster.setupPrimary({ serialization: "advanced", stdio: ["ignore", "pipe", "inherit", "ipc"] });
+    this.#ports = {
+      data: sizes.data > 0 ? await freePort(host, port) : 0,
+      ramp: sizes.ramp > 0 ? await freePort(host, rampPort) : 0,
+    };
+    if (sizes.data > 1 && redisUrl === null) log.warn({ workers: sizes.data }, LIMITS_PER_WORKER);
+    await Promise.all([this.#startAll("data", sizes.data), this.#startAll("ramp", sizes.ramp)]);
+    const [first] = this.#serving("data");
+    if (first) log.info({ ...first.facts, workers: sizes.data }, "listening");
+  }
+
+  /** Re-reads the manifest and activates what changed in all workers. One worker at a time renders it. Never rejects. */
+  async refresh(): Promise<RefreshResult> {
+    const [first] = this.#serving("data");
+    const refreshed = first?.call(REFRESH_MS, "refresh") ?? Promise.reject(new Error("No worker serves."));
+    return refreshed.catch((error: unknown) => {
+      const { manifest = null, modules = [] } = this.#release ?? {};
+      return failed({ manifest, endpoints: modules.length }, messageOf(error));
+    });
+  }
+
+  /** Records what dbt has built, for present and future workers. */
+  recordBuilds(builds: readonly NodeBuild[], tests: readonly TestRun[]): void {
+    this.#builds.record(builds, tests);
+    for (const worker of this.#of("data")) void worker.change(CHANGE_MS, "recordBuilds", builds, tests);
+  }
+
+  /** Replaces all workers, one at a time. Never rejects: what is invalid is logged, and the old workers keep serving. */
+  reload(): Promise<void> {
+    return this.#reloads.run();
+  }
+
+  /** Stops all workers gracefully. May be called at any time. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all([...this.#members].map((worker) => worker.stop()));
+  }
+
+  #of(role: Role): readonly WorkerProcess[] {
+    return [...this.#members].filter((worker) => worker.role === role);
+  }
+
+  #serving(role: Role): readonly WorkerProcess[] {
+    return this.#of(role).filter(({ isServing }) => isServing);
+  }
+
+  async #startAll(role: Role, size: number): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    const workers = Array.from({ length: size }, () => this.#launch(role));
+    const up = await Promise.all(workers.map(({ ready }) => ready));
+    const [first] = workers;
+    if (first && !up.includes(true)) throw new Error(`No worker process starts: ${await first.ended}.`);
+    for (const isUp of up) if (!isUp) void this.#fill(role, FIRST_PAUSE_MS);
+  }
+
+  #launch(role: Role): WorkerProcess {
+    const { log } = this.#options;
+    const process = cluster.fork();
+    if (process.process.stdout) forwardLog(process.process.stdout);
+    const worker: WorkerProcess = new WorkerProcess(
+      process,
+      role,
+      this.#functionsFor(role, () => worker),
+    );
+    this.#members.add(worker);
+    log.info(worker.fields, "worker starting");
+    void worker.ready.then((isUp) => {
+      if (!isUp) return;
+      this.#failedStarts = 0;
+      log.info(worker.fields, "worker serves");
+    });
+    void worker.ended.then((reason) => this.#onEnded(worker, reason));
+    return worker;
+  }
+
+  #functionsFor(role: Role, self: () => WorkerProcess): Omit<PrimaryFunctions, "serves" | "fails"> {
+    return {
+      join: () => Promise.resolve(this.#assignment(role)),
+      share: async (release) => {
+        this.#release = release;
+        const others = this.#of("data").filter((worker) => worker !== self());
+        await Promise.all(others.map((worker) => worker.change(CHANGE_MS, "activate", release)));
+      },
+      refresh: () => this.refresh(),
+      metricsText: () => this.#metricsText(),
+    };
+  }
+
+  #assignment(role: Role): Assignment {
+    const { allBuilds: builds, allTests: tests } = this.#builds;
+    return {
+      role,
+      port: this.#ports[role],
+      cursorKey: this.#cursorKey,
+      release: this.#release,
+      builds,
+      tests,
+    };
+  }
+
+  #onEnded(worker: WorkerProcess, reason: string): void {
+    const { log } = this.#options;
+    const { role, fields, isStopRequested, hasServed, servedMs, metrics } = worker;
+    this.#members.delete(worker);
+    if (role === "data") void this.#metrics.retire(metrics, !isStopRequested);
+    if (isStopRequested) return log.info(fields, "worker ended");
+    log.error({ ...fields, detail: reason }, hasServed ? "worker died" : "worker did not start");
+    if (hasServed && worker !== this.#beingReplaced)
+      void this.#fill(role, servedMs < STABLE_MS ? FIRST_PAUSE_MS : 0);
+  }
+
+  /** Starts processes until one serves. */
+  async #fill(role: Role, firstPauseMs: number): Promise<void> {
+    const { signal } = this.#stopping;
+    for (let pause = firstPauseMs; ; pause = Math.min(LONGEST_PAUSE_MS, 2 * (pause || FIRST_PAUSE_MS))) {
+      await sleep(pause, null, { signal }).catch(() => null);
+      if (signal.aborted) return;
+      const worker = this.#launch(role);
+      if (await worker.ready) return;
+      const isServed = [...this.#members].some(({ isServing }) => isServing);
+      if (++this.#failedStarts >= MAX_FAILED_STARTS && !isServed) return this.#giveUp(await worker.ended);
+    }
+  }
+
+  async #reload(): Promise<void> {
+    const { log } = this.#options;
+    for (const old of [...this.#members]) {
+      if (!(await old.ready) || !old.isServing) continue;
+      const problem = await this.#replace(old);
+      if (this.#stopping.signal.aborted) return;
+      if (problem !== null) return log.error({ detail: problem }, NOT_RELOADED);
+    }
+    // The folder may have another default tier, with which the manifest must be rendered again.
+    if (this.#release !== null) await this.refresh();
+    log.info(reloadMessage(this.#release?.manifest ?? null));
+  }
+
+  /** Null, or why no new worker started; then the old one keeps serving. */
+  async #replace(old: WorkerProcess): Promise<string | null> {
+    if (this.#stopping.signal.aborted) return "the server is stopping";
+    this.#beingReplaced = old;
+    const fresh = this.#launch(old.role);
+    const isUp = await fresh.ready;
+    this.#beingReplaced = null;
+    if (isUp) await old.stop();
+    else if (!this.#members.has(old)) void this.#fill(old.role, 0);
+    return isUp ? null : fresh.ended;
+  }
+
+  async #metricsText(): Promise<string> {
+    const read = async (worker: WorkerProcess): Promise<void> => {
+      worker.metrics = await worker.call(METRICS_MS, "metrics").catch(() => worker.metrics);
+    };
+    await Promise.all(this.#serving("data").map(read));
+    return this.#metrics.text(this.#of("data").map(({ metrics }) => metrics));
+  }
+}
+
+/** Finds out whether the port is free, and chooses one for port 0: all workers must listen on the same. */
+async function freePort(host: string, port: number): Promise<number> {
+  const server = createServer();
+  const url = await bind(server, host, port);
+  server.close();
+  return Number(new URL(url).port);
+}
+
+const LIMITS_PER_WORKER =
+  "rate limits are counted per worker, so a caller may get its limit several times: set REDIS_URL to count them together";
