@@ -92,7 +92,7 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
     poolSize: options.databasePoolSize ?? POOL_DEFAULTS.poolSize,
     streamPoolSize: options.databaseStreamPoolSize ?? POOL_DEFAULTS.streamPoolSize,
     streamsPerCaller: options.streamsPerCaller ?? POOL_DEFAULTS.streamsPerCaller,
-    hasMemory: responseMemory.hasRoom,
+    memory: responseMemory.shares,
   };
   const warehouse =
     clickhouse === null

@@ -327,15 +327,14 @@ function pendingResponse(
   version: DataVersion | null,
   tag: string | null,
 ): PendingResponse {
-  const headers = [...callersHeaders];
-  if (endpoint.deprecationDate !== null || endpoint.successor !== null)
-    headers.push(...deprecationHeaders(endpoint));
+  const headers = [...callersHeaders, ...deprecationHeaders(endpoint)];
   return {
     request,
     response,
     format,
     headers,
     version,
+    caller,
     responseMemory: gateway.responseMemory,
     streamTimeoutMs: gateway.streamTimeouts[caller.tier],
     tag,

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { entityTag } from "./entity-tag.js";
+import { type Holder, SharedResource } from "../warehouse/shares.js";
 import { compress, type Encoding } from "./content-negotiation.js";
 
 /** From this length on a body is stored as bytes, so that hashing and sending do not convert it each time. */
@@ -57,21 +58,17 @@ export class BufferedResult {
 /** Shorter bodies do not count against the memory budget: even one per connection takes little memory. */
 const RESERVED_FROM_BYTES = 4 * 1024;
 
-/** Memory budget for bodies that clients have not read yet (runtime/README.md, Limits). */
+/** Memory of bodies that clients have not read yet, shared by callers (runtime/README.md, Limits). */
 export class ResponseMemory {
-  #free: number;
+  readonly shares: SharedResource;
 
   constructor(megabytes: number) {
-    this.#free = megabytes * 1024 * 1024;
+    this.shares = new SharedResource(megabytes * 1024 * 1024);
   }
 
-  /** Whether another query may start. */
-  readonly hasRoom = (): boolean => this.#free > 0;
-
   /** Reserves the bytes until the response is closed. */
-  reserve(response: ServerResponse, bytes: number): void {
+  reserve(response: ServerResponse, { callerId, tier }: Holder, bytes: number): void {
     if (bytes < RESERVED_FROM_BYTES || response.destroyed) return;
-    this.#free -= bytes;
-    response.once("close", () => (this.#free += bytes));
+    response.once("close", this.shares.take({ callerId, tier }, bytes).release);
   }
 }

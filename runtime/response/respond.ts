@@ -7,6 +7,7 @@ import { sendStream } from "./send-stream.js";
 import { COMMON_HEADERS, TEXT_POLICY } from "../server/headers.js";
 import type { ResolvedQuery, RowFormat } from "../model/query.js";
 import type { QueryContext, Warehouse } from "../warehouse/warehouse.js";
+import type { Holder } from "../warehouse/shares.js";
 import type { DataVersion } from "../warehouse/data-versions.js";
 
 /** The outcome of a request, for logs and metrics. */
@@ -31,6 +32,7 @@ export interface PendingResponse {
   /** Headers so far, as flat name and value pairs; the others are appended to this list. */
   readonly headers: string[];
   readonly version: DataVersion | null;
+  readonly caller: Holder;
   readonly responseMemory: ResponseMemory;
   /** Time limit of a stream; 0: no limit. */
   readonly streamTimeoutMs: number;
@@ -109,7 +111,7 @@ function rangeOf({ method, headers }: IncomingMessage, bytes: number): ByteRange
 
 /** Clients such as polars fetch a file in ranges, which refer to the uncompressed body. */
 function sendRange(
-  { response, responseMemory }: PendingResponse,
+  { response, caller, responseMemory }: PendingResponse,
   headers: string[],
   { body, bytes }: BufferedResult,
   { first, last }: ByteRange,
@@ -120,13 +122,14 @@ function sendRange(
   headers.push(String(part.length), "Content-Range", range);
   response.writeHead(206, headers);
   response.end(part);
-  responseMemory.reserve(response, part.length);
+  // The part keeps the whole body in memory.
+  responseMemory.reserve(response, caller, bytes);
   return part.length;
 }
 
 /** Returns the bytes that were sent. */
 function sendBody(
-  { request, response, responseMemory }: PendingResponse,
+  { request, response, caller, responseMemory }: PendingResponse,
   headers: string[],
   body: string | Buffer,
   bytes: number,
@@ -138,7 +141,7 @@ function sendBody(
     return 0;
   }
   response.end(body);
-  responseMemory.reserve(response, bytes);
+  responseMemory.reserve(response, caller, bytes);
   return bytes;
 }
 

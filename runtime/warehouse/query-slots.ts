@@ -6,6 +6,7 @@ import {
   type QueryTicket,
   type Waiter,
 } from "./fair-queue.js";
+import type { SharedResource } from "./shares.js";
 import type { IsStillNeeded, WarehouseLoad } from "./warehouse.js";
 
 /** Interval of the check for queries that wait too long, or whose caller may run one again. */
@@ -18,22 +19,20 @@ interface QuerySlotsOptions {
   readonly maxWaiting: number;
   /** Slots for one caller. Default: its share of them. */
   readonly perCaller?: number;
-  /** Whether there is memory for another result. */
-  readonly hasMemory?: () => boolean;
+  /** Memory for responses. */
+  readonly memory?: SharedResource | undefined;
 }
 
 /** Limits the queries of a database whose connections need no pool, with the shares of a `FairQueue`. */
 export class QuerySlots {
   readonly #queue: FairQueue;
-  readonly #hasMemory: () => boolean;
   readonly #timer: NodeJS.Timeout;
   #free: number;
   #isClosed = false;
 
-  constructor({ hasMemory = () => true, ...options }: QuerySlotsOptions) {
+  constructor(options: QuerySlotsOptions) {
     this.#queue = new FairQueue(options);
     this.#free = options.capacity;
-    this.#hasMemory = hasMemory;
     this.#timer = setInterval(() => this.#check(), CHECK_MS).unref();
   }
 
@@ -60,8 +59,8 @@ export class QuerySlots {
 
   #take(lease: Lease): Lease {
     let isHeld = true;
-    const release = (timedOut?: boolean): void => {
-      lease.release(timedOut);
+    const release = (): void => {
+      lease.release();
       if (!isHeld) return;
       isHeld = false;
       this.#free++;
@@ -75,7 +74,7 @@ export class QuerySlots {
   }
 
   #assign(): void {
-    for (let next; this.#free > 0 && this.#hasMemory() && (next = this.#queue.next()) !== null;) {
+    for (let next; this.#free > 0 && (next = this.#queue.next()) !== null;) {
       this.#free--;
       next.waiter.start(next.lease);
     }

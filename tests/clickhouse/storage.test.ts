@@ -34,7 +34,6 @@ function open(url: string) {
     poolSize: 4,
     streamPoolSize: 2,
     streamsPerCaller: 2,
-    hasMemory: () => true,
     warn: (_, message) => warnings.push(message),
   });
   atEnd(() => warehouse.close());

@@ -7,8 +7,9 @@ import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
 import { needs, programPath } from "../support/needs.js";
 import { KEYS, serveManifest } from "../support/service.js";
+import { sendRequest } from "../data-api/http-client.js";
 
-const CLIENTS = 40;
+const CLIENTS = 16;
 const MEGABYTES = 16;
 const POOL_SIZE = 4;
 /** Bytes of each answer: just below the 2 MiB of a whole one. */
@@ -61,7 +62,7 @@ for s in sockets:
 `;
 
 describe.skipIf(!needs("python3"))("answers that nobody reads", () => {
-  it("take no more memory than ANSWER_MEMORY_MEGABYTES and one answer per connection; the others follow", async () => {
+  it("take half of ANSWER_MEMORY_MEGABYTES and one answer per connection; others are served, theirs follow", async () => {
     const port = new URL(url).port;
     const child = spawn(programPath("python3"), ["-c", READER, port, String(CLIENTS)], {
       stdio: ["pipe", "pipe", "inherit"],
@@ -74,11 +75,15 @@ describe.skipIf(!needs("python3"))("answers that nobody reads", () => {
       else begun = Number(line);
     });
     const ended = new Promise((resolve) => void child.once("close", resolve));
-    const full = Math.ceil((MEGABYTES * 1024 * 1024) / ANSWER_BYTES);
+    const full = Math.ceil((MEGABYTES * 1024 * 1024) / 2 / ANSWER_BYTES);
     await expect.poll(() => begun, { timeout: 20_000 }).toBeGreaterThanOrEqual(full);
     // Without a bound all of them begin within this time.
-    await sleep(3000);
+    await sleep(1000);
     expect(begun).toBeLessThanOrEqual(full + POOL_SIZE);
+    for (const [i, key] of [KEYS.tier2, KEYS.tier1, KEYS.tier0].entries()) {
+      const path = `/v1/shop/large?limit=1&offset=${String(100 + i)}`;
+      expect(await sendRequest(url, path, { key })).toMatchObject({ status: 200 });
+    }
     child.stdin.end("read\n");
     await ended;
     expect(answers).toEqual(Array(CLIENTS).fill(`answer 200 ${String(ROWS)}`));

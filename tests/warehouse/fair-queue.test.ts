@@ -1,250 +1,201 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Tier } from "../../runtime/model/tier.js";
 import { FairQueue, type Lease } from "../../runtime/warehouse/fair-queue.js";
+import { SharedResource } from "../../runtime/warehouse/shares.js";
 
+// The clock of the queue stands still unless a test moves it.
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Lets so much time pass, by the clock of the queue. */
-const pass = (milliseconds: number): void => void vi.advanceTimersByTime(milliseconds);
-
-interface Running {
-  readonly name: string;
-  readonly lease: Lease;
+/** Callers of one kind and how they load a server. */
+interface Load {
+  readonly callers: number;
+  readonly tier: Tier;
+  /** Requests that each has open at a time: the next one follows as soon as one ends. */
+  readonly open: number;
+  /** Time of each query in the database. */
+  readonly ms: number;
+  /** Tables that they ask by turns. */
+  readonly tables: number;
+  /** When they come. */
+  readonly from?: number;
 }
 
-interface Options {
-  readonly table?: string;
-  readonly tier?: Tier;
-  readonly isStillNeeded?: () => boolean;
-  readonly isAdmitted?: boolean;
+const CONNECTIONS = 10;
+const TIMEOUT_MS = 3000;
+
+interface Outcome {
+  /** The longest wait for a connection, in milliseconds. */
+  waited: number;
+  refused: number;
+  served: number;
 }
 
-/** A queue of so many connections, and what runs on them. */
-function queueOf(capacity: number, options: { maxWaiting?: number; perCaller?: number } = {}) {
-  const queue = new FairQueue({ capacity, maxWaiting: 1000, ...options });
-  const running: Running[] = [];
-  const add = (
-    name: string,
-    callerId: string,
-    { table = "a", tier = "tier0", isStillNeeded = () => true, isAdmitted = false }: Options = {},
-  ): boolean => {
-    const start = (lease: Lease): void => void running.push({ name, lease });
-    const fail = (): void => undefined;
-    return queue.add({ callerId, tier, relation: ["s", table], isStillNeeded, start, fail }, isAdmitted);
+/** So many connections and loads for 6 seconds, in steps of a millisecond; the outcome of each load. */
+function simulate<Name extends string>(
+  loads: Readonly<Record<Name, Load>>,
+  capacity = CONNECTIONS,
+): Record<Name, Outcome> {
+  const queue = new FairQueue({ capacity, maxWaiting: 100 });
+  const outcomes = Object.fromEntries(
+    Object.keys(loads).map((name) => [name, { waited: 0, refused: 0, served: 0 }]),
+  ) as Record<Name, Outcome>;
+  const ends: { readonly at: number; readonly end: () => void }[] = [];
+  const later = (at: number, end: () => void): void => void ends.push({ at, end });
+  let free = capacity;
+  let turn = 0;
+  const ask = (name: Name, callerId: string): void => {
+    const { tier, ms, tables } = loads[name];
+    const since = performance.now();
+    const outcome = outcomes[name];
+    const again = (): void => later(performance.now() + 1, () => ask(name, callerId));
+    const start = (lease: Lease): void => {
+      free--;
+      outcome.served++;
+      outcome.waited = Math.max(outcome.waited, performance.now() - since);
+      later(performance.now() + ms, () => {
+        free++;
+        lease.release();
+        again();
+      });
+    };
+    const refuse = (): void => {
+      outcome.refused++;
+      later(performance.now() + 100, () => ask(name, callerId));
+    };
+    const relation = ["s", `${name} ${String(turn++ % tables)}`] as const;
+    const waiter = { callerId, tier, relation, isStillNeeded: () => true };
+    if (!queue.add({ ...waiter, start, fail: refuse })) refuse();
   };
-  /** Starts what may run on free connections. */
-  const serve = (): string[] => {
-    for (let next; running.length < capacity && (next = queue.next());) next.waiter.start(next.lease);
-    return running.map(({ name }) => name);
-  };
-  const end = (name: string, timedOut = false): void => {
-    const index = running.findIndex((each) => each.name === name);
-    running.splice(index, 1)[0]?.lease.release(timedOut);
-  };
-  return { add, serve, end, queue };
-}
-
-const many = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
-
-describe("shares of connections", () => {
-  it("leave half of them to other callers", () => {
-    const { add, serve } = queueOf(8);
-    for (const i of many(20)) add(`flood ${String(i)}`, "key:flood", { tier: "tier3", table: String(i) });
-    expect(serve()).toHaveLength(4);
-    add("other", "key:other");
-    expect(serve()).toContain("other");
-  });
-
-  it("leave a quarter of them to other tables", () => {
-    const { add, serve } = queueOf(8);
-    for (const i of many(20)) add(`locked ${String(i)}`, `key:${String(i)}`, { tier: "tier3" });
-    expect(serve()).toHaveLength(6);
-    add("other", "key:0", { table: "b" });
-    expect(serve()).toContain("other");
-  });
-
-  it("leave a quarter of a caller's own to its other tables", () => {
-    const { add, serve } = queueOf(8);
-    for (const i of many(20)) add(`locked ${String(i)}`, "key:one", { tier: "tier3" });
-    expect(serve()).toHaveLength(3);
-    add("other", "key:one", { tier: "tier3", table: "b" });
-    expect(serve()).toContain("other");
-  });
-
-  it("leave some of them to each higher tier", () => {
-    const anonymous = queueOf(8);
-    for (const i of many(20)) anonymous.add("anonymous", `ip:${String(i)}`, { table: String(i) });
-    expect(anonymous.serve()).toHaveLength(5);
-    anonymous.add("internal", "key:1", { tier: "tier3", table: "b" });
-    expect(anonymous.serve()).toContain("internal");
-  });
-
-  it("apply to places in the queue too: a flood is refused, other callers are not", () => {
-    const { add } = queueOf(1, { maxWaiting: 100 });
-    const taken = many(200).filter((i) => add(String(i), "ip:flood", { table: String(i) }));
-    expect(taken).toHaveLength(50);
-    expect(add("moved to another connection", "ip:flood", { isAdmitted: true })).toBe(true);
-    expect(add("other", "key:other", { tier: "tier3", table: "b" })).toBe(true);
-  });
-});
-
-describe("long queries", () => {
-  /** A caller whose query of so many milliseconds has just ended. */
-  function queueAfter(milliseconds: number, tier: Tier = "tier0") {
-    const queue = queueOf(16);
-    queue.add("first", "long", { tier });
-    queue.serve();
-    pass(milliseconds);
-    queue.end("first");
-    for (const i of many(10)) queue.add(`long ${String(i)}`, "long", { tier, table: String(i) });
-    return queue;
+  for (const name of Object.keys(loads) as Name[]) {
+    const { callers, open, from = 0 } = loads[name];
+    for (let i = 0; i < callers * open; i++)
+      later(from + performance.now(), () => ask(name, `${name} ${String(i % callers)}`));
   }
+  for (let time = 0; time < 6000; time++) {
+    const due = ends.filter(({ at }) => at <= performance.now());
+    if (due.length > 0) ends.splice(0, ends.length, ...ends.filter((each) => !due.includes(each)));
+    for (const { end } of due) end();
+    for (const waiter of queue.removeExpired(TIMEOUT_MS)) waiter.fail(new Error("timeout"));
+    for (let next; free > 0 && (next = queue.next());) next.waiter.start(next.lease);
+    vi.advanceTimersByTime(1);
+  }
+  return outcomes;
+}
 
-  it.each([
-    ["tier0", 250, 8],
-    ["tier0", 251, 2],
-    ["tier1", 251, 4],
-    ["tier2", 251, 6],
-    ["tier3", 251, 8],
-  ] as const)("of a %s caller that ran one for %d ms run on %d of 16 connections", (tier, ms, count) => {
-    expect(queueAfter(ms, tier).serve()).toHaveLength(count);
-  });
+/** One request at a time, of 5 ms each, on a table of its own. */
+const light = (tier: Tier): Load => ({ callers: 1, tier, open: 1, ms: 5, tables: 1, from: 1000 });
 
-  it("leave connections to callers of short ones in their tier, and to long ones of higher tiers", () => {
-    const { add, serve } = queueAfter(300);
-    serve();
-    pass(300);
-    add("short", "ip:other");
-    expect(serve()).toHaveLength(3);
-    expect(serve()).toContain("short");
-  });
+/** Requests of the light caller without other load. */
+const ALONE = 834;
 
-  it("count while they run, before they have ended", () => {
-    const { add, serve } = queueOf(16);
-    for (const i of many(2)) add(`first ${String(i)}`, "long", { table: String(i) });
-    serve();
-    pass(300);
-    add("third", "long", { table: "c" });
-    expect(serve()).toEqual(["first 0", "first 1"]);
-  });
-
-  it("are forgotten after 10 seconds without one", () => {
-    const { serve, end } = queueAfter(300);
-    for (const name of serve()) end(name);
-    pass(10_001);
-    expect(serve()).toHaveLength(8);
+/** Each attack keeps it waiting, or has it refused, without the share that is named: then it got the number in brackets. */
+describe("a light caller is served beside", () => {
+  it.each<readonly [string, Load, Tier, number]>([
+    [
+      "120 open requests of one key: the caller's share (0)",
+      { callers: 1, tier: "tier3", open: 120, ms: 200, tables: 20 },
+      "tier3",
+      ALONE,
+    ],
+    [
+      "120 anonymous addresses: the tier's share (0)",
+      { callers: 120, tier: "tier0", open: 1, ms: 200, tables: 20 },
+      "tier3",
+      ALONE,
+    ],
+    [
+      "12 tier3 keys on one slow view: the table's share (1)",
+      { callers: 12, tier: "tier3", open: 10, ms: 5000, tables: 1 },
+      "tier3",
+      ALONE,
+    ],
+    [
+      "costly queries of three anonymous addresses: the share of long queries (2)",
+      { callers: 3, tier: "tier0", open: 10, ms: 2500, tables: 20 },
+      "tier0",
+      500,
+    ],
+    [
+      "two busy keys on all connections: callers take turns (3)",
+      { callers: 2, tier: "tier3", open: 40, ms: 200, tables: 20 },
+      "tier3",
+      20,
+    ],
+  ])("%s", (_, attack, tier, least) => {
+    const { light: outcome } = simulate({ attack, light: light(tier) });
+    expect(outcome.refused).toBe(0);
+    expect(outcome.served).toBeGreaterThanOrEqual(least);
   });
 });
 
-describe("the next query", () => {
-  it("is one of the highest tier at equal need", () => {
-    const { add, serve } = queueOf(1);
-    for (const tier of ["tier0", "tier2", "tier3", "tier1"] as const) add(tier, tier, { tier });
-    expect(serve()).toEqual(["tier3"]);
-  });
+const KEY_ONE = { callerId: "key:one", tier: "tier0", relation: ["s", "a"] } as const;
 
-  it("is of the caller that has used the least connection time, not the first in the queue", () => {
-    const { add, serve, end } = queueOf(1);
-    for (const i of many(10)) add(`busy ${String(i)}`, "key:busy");
-    serve();
-    pass(20);
-    add("new", "key:new");
-    end("busy 0");
-    expect(serve()).toEqual(["new"]);
-  });
+/** A query of `KEY_ONE` for a queue. */
+const waiting = (isStillNeeded = () => true) => ({
+  ...KEY_ONE,
+  isStillNeeded,
+  start: () => undefined,
+  fail: () => undefined,
+});
 
-  it("is one that has waited long, whatever its tier", () => {
-    const { add, serve } = queueOf(1);
-    add("anonymous", "ip:1");
-    pass(800);
-    add("internal", "key:1", { tier: "tier3" });
-    expect(serve()).toEqual(["anonymous"]);
-  });
+it("a query that moves to another connection keeps its place though the queue is full", () => {
+  const queue = new FairQueue({ capacity: 1, maxWaiting: 2 });
+  expect([queue.add(waiting()), queue.add(waiting()), queue.add(waiting(), true)]).toEqual([
+    true,
+    false,
+    true,
+  ]);
+});
 
-  it("is not delayed by connection time used long ago", () => {
-    const { add, serve, end } = queueOf(1);
-    add("first", "key:known");
-    serve();
-    pass(10);
-    end("first");
-    pass(200);
-    add("again", "key:known");
-    pass(2);
-    add("new", "key:new");
-    expect(serve()).toEqual(["again"]);
-  });
+it("a query whose client has disconnected is not run", () => {
+  const queue = new FairQueue({ capacity: 1, maxWaiting: 10 });
+  queue.add(waiting(() => false));
+  expect([queue.next(), queue.waitingCount]).toEqual([null, 0]);
+});
 
-  it.each([
-    ["twice the time that its caller used lately", 100, 160, 170],
-    ["5 seconds, whatever its caller used", 60_000, 4999, 5001],
-  ])("is held back by %s", (_, usedMs, before, after) => {
-    for (const [later, first] of [
-      [before, "new"],
-      [after, "again"],
-    ] as const) {
-      const { add, serve, end } = queueOf(1);
-      add("first", "key:known");
-      serve();
-      pass(usedMs);
-      end("first");
-      add("again", "key:known");
-      pass(later);
-      add("new", "key:new");
-      expect(serve()).toEqual([first]);
-    }
-  });
-
-  it("is in order of arrival for one caller", () => {
-    const { add, serve, end } = queueOf(1);
-    for (const i of many(3)) {
-      add(String(i), "key:one");
-      pass(1);
-    }
-    expect(serve()).toEqual(["0"]);
-    end("0");
-    expect(serve()).toEqual(["1"]);
-  });
-
-  it("is not one whose client has disconnected", () => {
-    const { add, serve } = queueOf(1);
-    add("gone", "key:gone", { isStillNeeded: () => false });
-    add("here", "key:here");
-    expect(serve()).toEqual(["here"]);
-  });
-
-  it("is not of a caller whose last query timed out, until its penalty has ended", () => {
-    const { add, serve, end } = queueOf(8);
-    add("costly", "key:costly");
-    serve();
-    end("costly", true);
-    add("again", "key:costly");
-    add("other", "key:other", { table: "b" });
-    expect(serve()).toEqual(["other"]);
-    pass(999);
-    expect(serve()).toEqual(["other"]);
-    pass(1);
-    expect(serve()).toEqual(["other", "again"]);
-  });
+it("a caller of long queries is one of short ones again after 10 seconds without one", () => {
+  const queue = new FairQueue({ capacity: 16, maxWaiting: 10 });
+  const next = () => {
+    queue.add(waiting());
+    return queue.next()?.lease;
+  };
+  const first = next();
+  vi.advanceTimersByTime(251);
+  first?.release();
+  const long = next();
+  vi.advanceTimersByTime(10_001);
+  expect([long?.isExpectedLong, queue.load.running]).toEqual([true, 1]);
+  long?.release();
+  vi.advanceTimersByTime(10_001);
+  expect(next()?.isExpectedLong).toBe(false);
 });
 
 it("a lease without its connection still counts against its caller", () => {
   const queue = new FairQueue({ capacity: 4, maxWaiting: 10, perCaller: 1 });
-  const leases: Lease[] = [];
-  const add = (): boolean =>
-    queue.add({
-      callerId: "key:one",
-      tier: "tier0",
-      relation: ["s", "a"],
-      isStillNeeded: () => true,
-      start: (lease) => void leases.push(lease),
-      fail: () => undefined,
-    });
-  add();
-  add();
+  for (let i = 0; i < 2; i++) queue.add(waiting());
   const first = queue.next();
   first?.lease.releaseConnection();
   expect(queue.next()).toBeNull();
   first?.lease.release();
   expect(queue.next()).not.toBeNull();
+});
+
+it("a caller whose responses take its share of the memory gets no connection, others do", () => {
+  const memory = new SharedResource(100);
+  const queue = new FairQueue({ capacity: 4, maxWaiting: 10, memory });
+  const { release } = memory.take(KEY_ONE, 60);
+  queue.add(waiting());
+  expect(queue.next()).toBeNull();
+  queue.add({ ...waiting(), callerId: "key:other", tier: "tier3" });
+  expect(queue.next()?.waiter.callerId).toBe("key:other");
+  release();
+  expect(queue.next()?.waiter.callerId).toBe("key:one");
+});
+
+it("what lower tiers have taken beyond their share is not taken from higher ones", () => {
+  const memory = new SharedResource(80);
+  for (const callerId of ["ip:1", "ip:2"]) memory.take({ callerId, tier: "tier0" }, 60);
+  const hasRoom = (["tier0", "tier1"] as const).map((tier) => memory.hasRoom({ callerId: "key:1", tier }));
+  expect(hasRoom).toEqual([false, true]);
 });

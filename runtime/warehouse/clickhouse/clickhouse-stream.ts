@@ -1,5 +1,5 @@
 import { isTable, type ResolvedQuery, type RowFormat } from "../../model/query.js";
-import { BUFFERED_BYTES, QueryTimeout, type RowChunks, type StreamEnd } from "../warehouse.js";
+import { BUFFERED_BYTES, type RowChunks, type StreamEnd } from "../warehouse.js";
 import { translated } from "./clickhouse-errors.js";
 import { type BodyReader, RowReader } from "./row-reader.js";
 import type { RunningQuery } from "./running-query.js";
@@ -20,7 +20,7 @@ export async function bodyReader(format: RowFormat, limit: number, tag: string |
 export async function openStream(
   running: RunningQuery,
   reader: BodyReader,
-  release: (timedOut: boolean) => void,
+  release: () => void,
 ): Promise<RowChunks> {
   const stream = new StreamedRows(running, reader, release);
   await stream.readAhead();
@@ -31,11 +31,11 @@ export async function openStream(
 class StreamedRows implements RowChunks {
   readonly #running: RunningQuery;
   readonly #reader: BodyReader;
-  readonly #release: (timedOut: boolean) => void;
+  readonly #release: () => void;
   #ahead: Buffer | null = null;
   #hasEnded = false;
 
-  constructor(running: RunningQuery, reader: BodyReader, release: (timedOut: boolean) => void) {
+  constructor(running: RunningQuery, reader: BodyReader, release: () => void) {
     this.#running = running;
     this.#reader = reader;
     this.#release = release;
@@ -72,17 +72,16 @@ class StreamedRows implements RowChunks {
       this.#end();
       return rest.length > 0 ? rest : null;
     } catch (cause) {
-      const error = translated(this.#reader.error ?? cause);
-      this.#end(error instanceof QueryTimeout);
-      throw error;
+      this.#end();
+      throw translated(this.#reader.error ?? cause);
     }
   }
 
-  #end(timedOut = false): void {
+  #end(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#running.cancel();
-    this.#release(timedOut);
+    this.#release();
   }
 }
 

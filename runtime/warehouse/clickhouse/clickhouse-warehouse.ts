@@ -5,6 +5,7 @@ import { type Condition, isTable, isTyped, queryKey, type ResolvedQuery } from "
 import type { PerTier, Tier } from "../../model/tier.js";
 import { type Lease, Overloaded, type QueryTicket } from "../fair-queue.js";
 import { QuerySlots } from "../query-slots.js";
+import type { SharedResource } from "../shares.js";
 import { Relations, servedColumns } from "../relations.js";
 import {
   BUFFERED_ROWS,
@@ -14,7 +15,6 @@ import {
   type HasStorage,
   type IsStillNeeded,
   type QueryContext,
-  QueryTimeout,
   RelationMissing,
   type ResultColumn,
   type ResultColumns,
@@ -62,8 +62,8 @@ export interface ClickhouseOptions {
   readonly streamPoolSize: number;
   /** Streams that one caller may read at a time. */
   readonly streamsPerCaller: number;
-  /** Whether there is memory for another result. */
-  readonly hasMemory: () => boolean;
+  /** Memory for responses. */
+  readonly memory?: SharedResource | undefined;
   /** Receives what an operator should know although queries succeed. */
   readonly warn: (error: Error, message: string) => void;
 }
@@ -86,14 +86,14 @@ class ClickhouseWarehouse implements Warehouse {
   readonly #largePages = new LRUCache<string, true>({ max: MAX_LARGE_PAGES, ttl: LARGE_PAGE_MS });
 
   constructor(options: ClickhouseOptions) {
-    const { address, warn, poolSize, hasMemory, streamPoolSize, streamsPerCaller } = options;
+    const { address, warn, poolSize, memory, streamPoolSize, streamsPerCaller } = options;
     this.#options = options;
     this.#connection = new ClickhouseConnection(address, warn);
     const limits = { timeoutMs: options.statementTimeoutMs, isStillNeeded: () => true };
     this.#settings = new RoleSettings((query) =>
       this.#connection.text({ ...query, callerId: "settings", limits }),
     );
-    this.#queries = new QuerySlots({ capacity: poolSize, maxWaiting: MAX_WAITING, hasMemory });
+    this.#queries = new QuerySlots({ capacity: poolSize, maxWaiting: MAX_WAITING, memory });
     this.#streams = new QuerySlots({
       capacity: streamPoolSize,
       maxWaiting: MAX_WAITING_STREAMS,
@@ -242,12 +242,11 @@ class ClickhouseWarehouse implements Warehouse {
       const timeoutMs = this.#options.streamTimeoutMs[context.tier];
       const running = await this.#run(query, source, context, lookAhead(limited), timeoutMs);
       const reader = await bodyReader(query.format, limit, running.exceptionTag);
-      const chunks = await openStream(running, reader, (timedOut) => lease.release(timedOut));
+      const chunks = await openStream(running, reader, () => lease.release());
       return { kind: "stream", columns: servedColumns(source.columns, declared), chunks };
     } catch (cause) {
-      const error = translated(cause);
-      lease.release(error instanceof QueryTimeout);
-      throw error;
+      lease.release();
+      throw translated(cause);
     }
   }
 
@@ -278,9 +277,8 @@ class ClickhouseWarehouse implements Warehouse {
       lease.release();
       return result;
     } catch (cause) {
-      const error = translated(cause);
-      lease.release(error instanceof QueryTimeout);
-      throw error;
+      lease.release();
+      throw translated(cause);
     }
   }
 

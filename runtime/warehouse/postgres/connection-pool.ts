@@ -1,5 +1,6 @@
 import pg from "pg";
-import { type IsStillNeeded, QueryTimeout } from "../warehouse.js";
+import type { IsStillNeeded } from "../warehouse.js";
+import type { SharedResource } from "../shares.js";
 import type { Statement } from "../sql.js";
 import { Connection, type ConnectionOptions, connectionConfig, prepareSession } from "./connection.js";
 import { isConnectionRefusal, isStatementError } from "./database-errors.js";
@@ -47,8 +48,8 @@ export interface ConnectionPoolOptions extends ConnectionOptions {
   readonly maxWaiting: number;
   /** Connections for one caller. Default: its share of the pool. */
   readonly perCaller?: number;
-  /** Whether there is memory for another result. */
-  readonly hasMemory?: () => boolean;
+  /** Memory for responses. */
+  readonly memory?: SharedResource | undefined;
   /** Receives the error of a connection that broke while idle. */
   readonly onIdleError: (error: Error) => void;
 }
@@ -99,7 +100,8 @@ export class ConnectionPool {
     this.queue = new FairQueue({
       capacity: options.size,
       maxWaiting: options.maxWaiting,
-      ...(options.perCaller !== undefined && { perCaller: options.perCaller }),
+      perCaller: options.perCaller,
+      memory: options.memory,
     });
     this.#pool = new pg.Pool({ ...connectionConfig(options.url), max: options.size });
     this.#pool.on("error", options.onIdleError);
@@ -141,7 +143,7 @@ export class ConnectionPool {
     const { statement, limits, resolve, reject } = query;
     const prepared = preparedStatement(statement.text);
     const done: Done = (error, rows) => {
-      lease.release(error instanceof QueryTimeout);
+      lease.release();
       if (error) reject(error);
       else resolve(rows);
     };
@@ -224,7 +226,7 @@ export class ConnectionPool {
 
   /** Gives free connections to waiting queries, and opens more if more queries may run. */
   #assign(): void {
-    if (this.queue.waitingCount === 0 || this.#options.hasMemory?.() === false) return;
+    if (this.queue.waitingCount === 0) return;
     for (let next; this.#free.length > 0 && (next = this.queue.next()) !== null;)
       next.waiter.start(next.lease);
     this.#sendBatch();

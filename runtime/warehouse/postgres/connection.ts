@@ -83,11 +83,11 @@ export class Connection {
     return this;
   }
 
-  /** Returns the connection to the pool; a broken one is closed. `timedOut`: its query exceeded its time limit. */
-  release({ isBroken, timedOut = false }: { readonly isBroken: boolean; readonly timedOut?: boolean }): void {
+  /** Returns the connection to the pool; a broken one is closed. */
+  release({ isBroken }: { readonly isBroken: boolean }): void {
     const lease = this.#lease;
     this.#lease = null;
-    lease?.release(timedOut);
+    lease?.release();
     this.#release(isBroken || this.#canceled !== null);
   }
 

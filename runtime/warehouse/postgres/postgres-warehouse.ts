@@ -43,6 +43,7 @@ import { encoderOf } from "./encoders.js";
 import { rowWriter } from "./row-text.js";
 import { SpoolBudget } from "./spool.js";
 import type { QueryLimits, Texts } from "./prepared-statements.js";
+import type { SharedResource } from "../shares.js";
 import type { Statement } from "../sql.js";
 
 /** Queue lengths for queries and for streams. */
@@ -78,8 +79,8 @@ export interface PostgresOptions {
   readonly streamsPerCaller?: number;
   /** Disk space for rows that streams have read ahead of their clients; 0: none. */
   readonly spoolMegabytes?: number;
-  /** Whether there is memory for another result. */
-  readonly hasMemory?: () => boolean;
+  /** Memory for responses. */
+  readonly memory?: SharedResource | undefined;
   /** Receives the error of a connection that broke while idle. */
   readonly onIdleError: (error: Error) => void;
 }
@@ -89,7 +90,6 @@ export const POOL_DEFAULTS = {
   streamPoolSize: 4,
   streamsPerCaller: 2,
   spoolMegabytes: 1024,
-  hasMemory: () => true,
 };
 
 /** The PostgreSQL warehouse. Values are the database's own text, from which rows are written: no digit is lost. */
@@ -109,7 +109,7 @@ class PostgresWarehouse implements Warehouse {
   readonly #relations: Relations;
   readonly #statementTimeoutMs: number;
 
-  constructor(options: Required<PostgresOptions>) {
+  constructor(options: PostgresOptions & typeof POOL_DEFAULTS) {
     const { url, statementTimeoutMs, onIdleError } = options;
     this.#statementTimeoutMs = statementTimeoutMs;
     const describe = (relation: Relation): Promise<ResultColumns> => this.#describe(relation);
@@ -124,7 +124,7 @@ class PostgresWarehouse implements Warehouse {
       ...shared,
       size: options.poolSize,
       maxWaiting: MAX_WAITING,
-      hasMemory: options.hasMemory,
+      memory: options.memory,
     });
     const connections = new ConnectionPool({
       ...shared,

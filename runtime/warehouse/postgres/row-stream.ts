@@ -4,7 +4,6 @@ import { servedColumns } from "../relations.js";
 import type { ResolvedQuery } from "../../model/query.js";
 import {
   type QueryContext,
-  QueryTimeout,
   type ResultColumns,
   type RowChunks,
   type RowStream,
@@ -46,7 +45,7 @@ export async function openRowStream(
     first = await cursor.open(query, columns);
   } catch (error) {
     cursors.delete(cursor);
-    connection.release({ isBroken: true, timedOut: error instanceof QueryTimeout });
+    connection.release({ isBroken: true });
     throw error;
   }
   return {
