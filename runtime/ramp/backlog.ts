@@ -1,5 +1,5 @@
 import type { OperatorTransaction } from "./database/ramp-database.js";
-import { countAttention } from "./intents/intent-rows.js";
+import { countAttention } from "./intents/attention.js";
 import type { Backlog } from "./ramp-metrics.js";
 
 /** Reads what waits, for the metrics: all by partial indexes of open rows. */

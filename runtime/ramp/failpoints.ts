@@ -9,6 +9,7 @@ export const FAILPOINTS = [
   "execution.withdrawn",
   "execution.recorded",
   "cancel.answered",
+  "refund.answered",
   "callback.received",
   "callback.recorded",
   "response.stored",

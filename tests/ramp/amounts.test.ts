@@ -1,5 +1,6 @@
 /** What a provider reports is compared with quote and order: what does not fit never completes an intent silently. */
 import { expect, it } from "vitest";
+import type { Attention, AttentionReason } from "../../runtime/ramp/intents/intent.js";
 import { listStuckIntents } from "../../runtime/ramp/setup/diagnostics.js";
 import { cardOnramp, type CardProvider, ownCardProvider } from "./support/card-provider.js";
 import { eventually, FAST, made, newCustomer, ownerRows, ownWorld, type Reply } from "./support/world.js";
@@ -42,13 +43,15 @@ const hasStatus =
   ({ intent }: Reply["json"]): boolean =>
     intent.status === status;
 
-const attention = async (id: string): Promise<string | null> =>
-  (await listStuckIntents(world.database)).find(({ intentId }) => intentId === id)?.reason ?? null;
-const needsAttention = (id: string, code: string) =>
-  eventually(
+const attention = async (id: string): Promise<Attention | null> =>
+  (await listStuckIntents(world.database)).find(({ intentId }) => intentId === id)?.attention ?? null;
+const needsAttention = async (id: string, code: AttentionReason) => {
+  const found = await eventually(
     () => attention(id),
-    (reason) => reason?.startsWith(`${code}: `) === true,
+    (reasons) => reasons?.[code] !== undefined,
   );
+  return found?.[code];
+};
 
 it.each(["0.01", "100000"])(
   "%s received for a held price of 99 is AMOUNT_MISMATCH until the provider corrects it",
@@ -57,7 +60,9 @@ it.each(["0.01", "100000"])(
     const id = await created(setting, { quoteId: await heldQuote(setting) });
     const wrong = await until(setting, id, hasStatus("AMOUNT_MISMATCH"));
     expect(wrong.json.transaction.status).toBe("SUCCESS");
-    expect(await needsAttention(id, "AMOUNT_MISMATCH")).toContain("the price is 99.000000");
+    expect(await needsAttention(id, "AMOUNT_MISMATCH")).toBe(
+      `delivery ${String(Number(amountReceived))} USDC_POLYGON`,
+    );
     const events = await world.call("GET", "/v1/events", { auth: setting.basic });
     expect(events.json.map(({ data }: { data: { status?: string } }) => data.status)).toContain(
       "AMOUNT_MISMATCH",
@@ -119,14 +124,23 @@ it("a receipt that cannot be an amount of the currency completes nothing", async
   expect(await needsAttention(id, "AMOUNT_MISMATCH")).toContain("not an amount of USDC_POLYGON");
 });
 
-it("a receipt that changes after COMPLETED needs attention, and the recorded one stays", async () => {
+it("a receipt that changes after COMPLETED needs attention; the difference is in suspense until it is resolved", async () => {
   const setting = await ownSetting({ status: "SUCCESS", execution: { receipt: { amountReceived: "99" } } });
   const id = await created(setting);
   await until(setting, id, hasStatus("COMPLETED"));
   setting.provider.execution = { receipt: { amountReceived: "98", transactionHash: "0x1" } };
-  expect(await needsAttention(id, "RECEIPT_CHANGED")).toContain('was "99.000000" and is now "98.000000"');
+  expect(await needsAttention(id, "RECEIPT_CHANGED")).toBe("delivery 1 USDC_POLYGON");
   const { json } = await until(setting, id, () => true);
-  expect(json.transaction.context.receipt).toEqual({ amountReceived: "99.000000" });
+  expect(json.transaction.context.receipt).toEqual({ amountReceived: "98.000000", transactionHash: "0x1" });
+  expect(json.intent.status).toBe("COMPLETED");
+  // A receipt without an amount erases none.
+  setting.provider.execution = { receipt: { transactionHash: "0x2" } };
+  const later = await until(
+    setting,
+    id,
+    ({ transaction }) => transaction.context.receipt.transactionHash === "0x2",
+  );
+  expect(later.json.transaction.context.receipt.amountReceived).toBe("98.000000");
 });
 
 it("refunds come in parts; more than was paid needs attention", async () => {
@@ -182,7 +196,7 @@ it.each(["FAILED", "CANCELLED"] as const)(
     const id = await created(setting);
     await until(setting, id, hasStatus(status === "FAILED" ? "TRANSACTION_FAILED" : "CANCELLED"));
     setting.provider.status = "SUCCESS";
-    expect(await needsAttention(id, "CONTRADICTION")).toContain(`recorded as ${status}`);
+    expect(await needsAttention(id, "LATE_PAYMENT")).toBe("payment 100 USD");
   },
 );
 

@@ -12,7 +12,7 @@ process.env["RAMP_SECRETS_KEY"] = SECRETS_KEY.toString("hex");
 const project = await world.project({ providers: ["sandbox-south"] });
 await newCustomer(world, project, "payer");
 
-// 10,000 intents of two days: 9,000 completed with a receipt, every tenth of them refunded in part, 1,000 failed.
+// 10,000 intents of two days: 9,000 completed with a receipt, 1,000 of them refunded in part, 1,000 failed.
 await ownerRows(
   world.databaseUrl,
   `WITH c AS (SELECT c.id AS connection, u.id AS customer FROM ramp.provider_connections c
@@ -31,10 +31,7 @@ await ownerRows(world.databaseUrl, "ALTER TABLE ramp.intents DISABLE TRIGGER gua
 await ownerRows(world.databaseUrl, "ALTER TABLE ramp.transactions DISABLE TRIGGER guard_status");
 await ownerRows(
   world.databaseUrl,
-  `UPDATE ramp.transactions t SET status = CASE WHEN n % 10 = 0 THEN 'FAILED' ELSE 'SUCCESS' END,
-     receipt = CASE WHEN n % 10 <> 0 THEN jsonb_build_object('amountReceived', (i.src_amount - 1)::text || '.000000', 'fees',
-       jsonb_build_object('currencyCode', 'USD', 'totalFee', '1.00')) END,
-     refunds = CASE WHEN n % 10 = 1 THEN '[{"id": "a", "amount": "2.00", "reason": ""}, {"id": "b", "amount": "3.00", "reason": ""}]'::jsonb ELSE '[]' END
+  `UPDATE ramp.transactions t SET status = CASE WHEN n % 10 = 0 THEN 'FAILED' ELSE 'SUCCESS' END
    FROM (SELECT id, split_part(provider_reference, '-', 2)::int AS n FROM ramp.transactions) numbered, ramp.intents i
    WHERE numbered.id = t.id AND i.id = t.intent_id`,
 );
@@ -46,33 +43,83 @@ await ownerRows(
 await ownerRows(world.databaseUrl, "ALTER TABLE ramp.intents ENABLE TRIGGER guard_status");
 await ownerRows(world.databaseUrl, "ALTER TABLE ramp.transactions ENABLE TRIGGER guard_status");
 
+// The journal: orders and receipts on the day of the intent, refunds two days later.
+await ownerRows(
+  world.databaseUrl,
+  `INSERT INTO ramp.postings (project_id, entry_id, line, intent_id, kind, about, account, currency, amount, posted_at)
+   SELECT i.project_id, md5(i.id || e.about)::uuid, side.line, i.id, e.kind, e.about, CASE side.line WHEN 1 THEN e.account ELSE e.other END, e.currency,
+     e.amount * side.sign, i.created_at + e.days * interval '1 day'
+   FROM ramp.intents i JOIN ramp.transactions t ON t.intent_id = i.id
+   CROSS JOIN LATERAL (SELECT split_part(t.provider_reference, '-', 2)::int AS n) numbered
+   CROSS JOIN LATERAL (VALUES ('order', 'order', 'customer', 'exchange', 'USD', i.src_amount, 0, true),
+     ('receipt', 'payment', 'provider', 'customer', 'USD', i.src_amount, 0, n % 10 <> 0),
+     ('delivery', 'delivery', 'provider', 'exchange', 'USDC_POLYGON', 1 - i.src_amount, 0, n % 10 <> 0),
+     ('fee', 'fee', 'provider', 'fees', 'USD', -1, 0, n % 10 <> 0),
+     ('refund', 'refund a', 'provider', 'returned', 'USD', -2, 2, n % 10 = 1),
+     ('refund', 'refund b', 'provider', 'returned', 'USD', -3, 2, n % 10 = 1)) e (kind, about, account, other, currency, amount, days, is_posted)
+   CROSS JOIN (VALUES (1, 1), (2, -1)) side (line, sign) WHERE e.is_posted`,
+);
+
+it("the journal is balanced and append-only, for its owner too", async () => {
+  const one = "(SELECT intent_id FROM ramp.postings LIMIT 1)";
+  const insert = (amount: number) =>
+    ownerRows(
+      world.databaseUrl,
+      `INSERT INTO ramp.postings (project_id, entry_id, line, intent_id, kind, about, account, currency, amount)
+       VALUES ($1, gen_random_uuid(), 1, ${one}, 'fee', 'fee', 'fees', 'USD', ${String(amount)})`,
+      [project.id],
+    );
+  await expect(insert(1)).rejects.toMatchObject({ code: "RW004" });
+  for (const change of [
+    "UPDATE ramp.postings SET amount = amount",
+    "DELETE FROM ramp.postings",
+    "TRUNCATE ramp.postings",
+  ])
+    await expect(ownerRows(world.databaseUrl, change), change).rejects.toMatchObject({ code: "RW005" });
+  const asProject = world.database.inProject(project.id, (tx) => tx.rows("DELETE FROM ramp.postings"));
+  await expect(asProject).rejects.toMatchObject({ code: "42501" });
+});
+
 it("a report sums what was ordered, received, charged and refunded", async () => {
   const rows = (await json("report", "--project", project.id)) as unknown as Record<
     string,
     string | number
   >[];
-  expect(rows.map(({ day, intents }) => [day, intents])).toEqual([
-    ["2026-06-01", 5000],
-    ["2026-06-02", 5000],
+  const usd = rows.filter(({ currency }) => currency === "USD");
+  expect(usd.map(({ day, closed, livemode, orders }) => [day, closed, livemode, orders])).toEqual([
+    ["2026-06-01", true, true, 5000],
+    ["2026-06-02", true, true, 5000],
+    ["2026-06-03", true, true, 0],
   ]);
   const [expected] = await ownerRows(
     world.databaseUrl,
     `SELECT sum(src_amount)::text AS ordered, sum(src_amount) FILTER (WHERE status = 'COMPLETED')::text AS paid FROM ramp.intents`,
   );
-  const sum = (name: string): number => rows.reduce((total, row) => total + Number(row[name]), 0);
-  expect([sum("ordered"), sum("paid")]).toEqual([Number(expected?.["ordered"]), Number(expected?.["paid"])]);
-  expect([sum("completed"), sum("open"), sum("mismatched")]).toEqual([9000, 0, 0]);
-  expect([sum("feesSrc"), sum("feesDest"), sum("refunded")]).toEqual([9000, 0, 5000]);
-  expect(sum("received")).toBe(sum("paid") - 9000);
-  const csv = await routewright("report", "--format", "csv", "--from", "2026-06-02");
+  const sum = (name: string, currency = "USD"): number =>
+    rows.filter((row) => row["currency"] === currency).reduce((total, row) => total + Number(row[name]), 0);
+  expect([sum("ordered"), sum("received")]).toEqual([
+    Number(expected?.["ordered"]),
+    Number(expected?.["paid"]),
+  ]);
+  expect([sum("payments"), sum("fees"), sum("refunded"), sum("underAttention")]).toEqual([
+    9000, 9000, 5000, 0,
+  ]);
+  expect(sum("delivered", "USDC_POLYGON")).toBe(sum("received") - 9000);
+  // A refund counts on its own day.
+  expect(usd.map(({ refunded }) => Number(refunded))).toEqual([0, 0, 5000]);
+  const csv = await routewright("report", "--format", "csv", "--from", "2026-06-03");
   expect(csv.out.split("\n")).toHaveLength(3);
-  expect(csv.out).toMatch(/^day,projectId,provider,/);
+  expect(csv.out).toMatch(/^day,closed,projectId,provider,/);
+  const balances = (await json("balances", "--project", project.id)) as unknown as Record<string, string>[];
+  expect(balances).toContainEqual(
+    expect.objectContaining({ account: "returned", amount: "5000", intents: 1000 }),
+  );
 });
 
 it("a reconciliation finds 20 seeded differences in 10,000 intents, and nothing else", async () => {
   const rows = await ownerRows(
     world.databaseUrl,
-    `SELECT t.id, t.provider_reference AS reference, t.status, i.src_amount::text AS src, t.receipt ->> 'amountReceived' AS received
+    `SELECT t.id, t.provider_reference AS reference, t.status, i.src_amount::text AS src, CASE t.status WHEN 'SUCCESS' THEN (i.src_amount - 1)::text || '.000000' END AS received
      FROM ramp.transactions t JOIN ramp.intents i ON i.id = t.intent_id ORDER BY split_part(t.provider_reference, '-', 2)::int`,
   );
   const header = "id,status,srcAmount,amountReceived,refunded";

@@ -7,7 +7,8 @@
 import { afterAll, expect, it } from "vitest";
 import { migrate } from "../../runtime/ramp/database/migrate.js";
 import { openDatabase } from "../../runtime/ramp/database/ramp-database.js";
-import { reconcile, reportIntents } from "../../runtime/ramp/setup/finance.js";
+import { reconcile } from "../../runtime/ramp/setup/finance.js";
+import { reportPostings } from "../../runtime/ramp/setup/report.js";
 import { connectProvider } from "../../runtime/ramp/setup/integrations.js";
 import { addWebhook } from "../../runtime/ramp/setup/webhooks.js";
 import { Vault } from "../../runtime/ramp/vault.js";
@@ -155,7 +156,7 @@ const noneOpen = (among: readonly string[]): Promise<readonly unknown[]> =>
     () =>
       ownerRows(
         databaseUrl,
-        `SELECT id, connection_id, status, attention_reason, failed_attempts, lease_owner IS NOT NULL AS leased, poll_requested,
+        `SELECT id, connection_id, status, attention, failed_attempts, lease_owner IS NOT NULL AS leased, poll_requested,
            next_poll_at - now() AS due, now() - updated_at AS unchanged FROM ramp.intents WHERE NOT is_ended AND id = ANY ($1)`,
         [among],
       ).then((rows) => rows.map((row) => ({ mode: modes.get(String(row["id"])), ...row }))),
@@ -281,14 +282,13 @@ async function checkLedger(projects: readonly Tenant["id"][]): Promise<void> {
 
 /** The report has each intent once, and none is open. */
 async function checkReport(all: readonly string[]): Promise<void> {
-  const rows = made(await reportIntents(database, null, { from: null, until: null }));
-  const sum = (field: "intents" | "completed" | "open" | "mismatched"): number =>
-    rows.reduce((total, row) => total + row[field], 0);
+  const rows = made(await reportPostings(database, null, { from: null, until: null }));
+  const sum = (field: "orders" | "payments" | "underAttention"): number =>
+    rows.reduce((total, row) => total + Number(row[field]), 0);
   const failed = [...modes.values()].filter((mode) => ENDS[mode] === "FAILED").length;
-  expect([sum("intents"), sum("completed"), sum("open"), sum("mismatched")]).toEqual([
+  expect([sum("orders"), sum("payments"), sum("underAttention")]).toEqual([
     all.length,
     all.length - failed,
-    0,
     0,
   ]);
 }

@@ -140,8 +140,8 @@ it.concurrent(
   async () => {
     const intent = await started("gateway answers each order with 403");
     const read = () =>
-      ownerRows(world.databaseUrl, "SELECT attention_reason FROM ramp.intents WHERE id = $1", [intent.id]);
-    await eventually(read, ([row]) => row?.["attention_reason"] !== null);
+      ownerRows(world.databaseUrl, "SELECT attention FROM ramp.intents WHERE id = $1", [intent.id]);
+    await eventually(read, ([row]) => JSON.stringify(row?.["attention"]) !== "{}");
     expect((await world.call("GET", intent.path, { auth: intent.auth })).json.intent.status).toBe(
       "PENDING_PAYMENT",
     );
@@ -149,7 +149,7 @@ it.concurrent(
     expect((await events(intent.id)).filter(({ type }) => type === "intent.attention")).toHaveLength(1);
     await expire(intent.id);
     await until(intent, ({ intent: { status } }) => status === "EXPIRED");
-    expect((await read())[0]?.["attention_reason"]).toBeNull();
+    expect((await read())[0]?.["attention"]).toEqual({});
   },
 );
 

@@ -84,7 +84,10 @@ describe("routewright ramp doctor", () => {
     await stopped.stop();
     const url = stopped.databaseUrl;
     await ownerRows(url, "UPDATE ramp.intents SET next_poll_at = now() - interval '5 minutes'");
-    await ownerRows(url, "UPDATE ramp.intents SET attention_reason = 'unclear', attention_since = now()");
+    await ownerRows(
+      url,
+      `UPDATE ramp.intents SET attention = '{"PROVIDER_FAILS": "unclear"}', attention_since = now()`,
+    );
     const database = await openDatabase({ url, onIdleError: () => undefined });
     const findings = await diagnose(database, stopped.vault);
     await database.close();

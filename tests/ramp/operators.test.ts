@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { createLogger } from "../../runtime/server/logger.js";
 import { clientAddress } from "../../runtime/server/headers.js";
+import type { Attention, AttentionReason } from "../../runtime/ramp/intents/intent.js";
 import { startRamp } from "../../runtime/ramp/start-ramp.js";
 import {
   CARD_CAPABILITIES,
@@ -32,7 +33,7 @@ afterEach(async () => {
   await ownerRows(world.databaseUrl, "UPDATE ramp.provider_connections SET enabled = false");
   await ownerRows(
     world.databaseUrl,
-    "UPDATE ramp.intents SET next_poll_at = NULL, lease_owner = NULL, attention_reason = NULL, attention_since = NULL",
+    "UPDATE ramp.intents SET next_poll_at = NULL, lease_owner = NULL, attention = '{}', attention_since = NULL",
   );
 });
 
@@ -54,7 +55,7 @@ async function intentAt(settings: Partial<CardProvider> = {}): Promise<Stuck> {
 
 interface Shown {
   readonly status: string;
-  readonly attention: string | null;
+  readonly attention: Attention;
   readonly answers: readonly { readonly operation: string; readonly answer: unknown }[];
   readonly actions: readonly Record<string, unknown>[];
 }
@@ -62,8 +63,7 @@ const show = async (id: string): Promise<Shown> =>
   (await json("intent", "show", "--intent", id)) as unknown as Shown;
 const shows = (id: string, isExpected: (shown: Shown) => boolean) =>
   eventually(() => show(id), isExpected, 40_000, 200);
-const needs = (id: string, code: string) =>
-  shows(id, ({ attention }) => attention?.startsWith(code) === true);
+const needs = (id: string, code: string) => shows(id, ({ attention }) => code in attention);
 const note = ["--note", "ticket 4711"];
 
 async function expectHealthy(): Promise<void> {
@@ -71,10 +71,33 @@ async function expectHealthy(): Promise<void> {
   expect(exit, out).toBe(0);
 }
 
+const FEES = {
+  currencyCode: "USD",
+  totalFee: "1.00",
+  networkFee: "0.00",
+  processingFee: "1.00",
+  partnerFee: "0.00",
+};
 const RECEIPT = { amountReceived: "99" };
-const KINDS: readonly (readonly [string, Partial<CardProvider>, Partial<CardProvider> | null])[] = [
+const KINDS: readonly (readonly [AttentionReason, Partial<CardProvider>, Partial<CardProvider> | null])[] = [
   ["AMOUNT_MISMATCH", { status: "SUCCESS", execution: { receipt: { amountReceived: "1" } } }, null],
-  ["CONTRADICTION", { status: "FAILED" }, { status: "SUCCESS" }],
+  ["LATE_PAYMENT", { status: "FAILED" }, { status: "SUCCESS" }],
+  ["CHARGEBACK", { status: "SUCCESS", execution: { receipt: RECEIPT } }, { status: "FAILED" }],
+  ["RECEIPT_MISSING", { status: "SUCCESS" }, null],
+  ["CONTRADICTION", { status: "SUCCESS", execution: { receipt: RECEIPT } }, { status: "PROCESSING" }],
+  [
+    "REFERENCE_CHANGED",
+    { status: "SUCCESS", execution: { receipt: RECEIPT } },
+    { execution: { receipt: RECEIPT, reference: "another" } },
+  ],
+  [
+    "FEE_MISMATCH",
+    {
+      status: "SUCCESS",
+      execution: { receipt: { ...RECEIPT, fees: { ...FEES, totalFee: "9.00", networkFee: "8.00" } } },
+    },
+    null,
+  ],
   [
     "RECEIPT_CHANGED",
     { status: "SUCCESS", execution: { receipt: RECEIPT } },
@@ -111,7 +134,7 @@ describe.each(KINDS)("an intent that needs attention for %s", (code, first, then
     // The look-up that follows changes nothing: what the provider says is known.
     await json("intent", "poll", "--intent", id);
     const { attention, status, actions } = await shows(id, ({ actions: all }) => all.length === 2);
-    expect(attention).toBeNull();
+    expect(attention).toEqual({});
     expect(status).toBe(as === "completed" ? "COMPLETED" : "TRANSACTION_FAILED");
     expect(actions.at(-1)).toMatchObject({
       actor: "ada",
@@ -126,44 +149,108 @@ describe.each(KINDS)("an intent that needs attention for %s", (code, first, then
   });
 });
 
-it("open intents go to new credentials of the provider after its key was changed", async () => {
-  const { id, project, provider } = await intentAt();
-  provider.keyId = "key_2";
-  const { attention } = await needs(id, "PROVIDER_FAILS");
-  expect(attention).toContain("status 401");
-  made(await provider.connect(world, project));
-  const repoint = ["intent", "repoint", "--project", project.id, "--provider", "cards", ...note];
-  expect((await routewright(...repoint, "--key-id", "none")).error).toContain("no credentials none");
-  expect(await json(...repoint, "--key-id", "key_2")).toEqual({ repointed: 1 });
-  provider.status = "SUCCESS";
-  await shows(id, (shown) => shown.status === "COMPLETED" && shown.attention === null);
-  await expectHealthy();
+it("an intent is cancelled", async () => {
+  const { id, provider } = await intentAt({ status: "AWAITING_FUNDS" });
+  provider.status = "CANCELLED";
+  await json("intent", "cancel", "--intent", id, ...note);
+  await shows(id, ({ status }) => status === "CANCELLED");
+  const none = await routewright("intent", "refund", "--intent", id, ...note);
+  expect(none).toMatchObject({ exit: 2, error: expect.stringContaining("Only a payment that is SUCCESS") });
 });
 
-it("an intent is cancelled, and a payment refunded in parts", async () => {
-  const cancelled = await intentAt({ status: "AWAITING_FUNDS" });
-  cancelled.provider.status = "CANCELLED";
-  await json("intent", "cancel", "--intent", cancelled.id, ...note);
-  await shows(cancelled.id, ({ status }) => status === "CANCELLED");
-
+async function paidIntent(settings: Partial<CardProvider> = {}): Promise<Stuck> {
   const paid = await intentAt({
     status: "SUCCESS",
     execution: { receipt: RECEIPT },
     capabilities: { ...CARD_CAPABILITIES, refunds: true },
+    ...settings,
   });
   await shows(paid.id, ({ status }) => status === "COMPLETED");
-  const refund = ["intent", "refund", "--intent", paid.id, ...note];
-  expect(await json(...refund, "--amount", "30.00", "--id", "r1")).toMatchObject({
-    amount: "30.00",
-    refundId: "r1",
-  });
-  const refunded = () =>
-    ownerRows(world.databaseUrl, "SELECT refunds FROM ramp.transactions WHERE intent_id = $1", [paid.id]);
-  await eventually(refunded, ([row]) => (row?.["refunds"] as unknown[]).length === 1);
-  expect(await json(...refund)).toMatchObject({ amount: "70.00" });
-  await eventually(refunded, ([row]) => (row?.["refunds"] as unknown[]).length === 2);
-  const none = await routewright("intent", "refund", "--intent", cancelled.id, ...note);
-  expect(none).toMatchObject({ exit: 2, error: expect.stringContaining("Only a payment that is SUCCESS") });
+  return paid;
+}
+const refund = (id: string, why: string, ...more: string[]) =>
+  routewright("intent", "refund", "--intent", id, "--note", why, ...more);
+const sent = ({ provider }: Stuck) => [...provider.bodies.keys()].filter((key) => key.startsWith("refund:"));
+const posted = (id: string) =>
+  ownerRows(
+    world.databaseUrl,
+    "SELECT sum(-amount)::text AS amount FROM ramp.postings WHERE intent_id = $1 AND account = 'provider' AND about LIKE 'refund %'",
+    [id],
+  );
+
+it("a payment is refunded in parts, one refund for each note, and never more than was paid", async () => {
+  const paid = await paidIntent();
+  const { id } = paid;
+  for (const amount of ["60.001", "0", "-1", "abc", "1e2", ""]) {
+    const refused = await refund(id, `wrong ${amount}`, `--amount=${amount}`);
+    expect([amount, refused.exit]).toEqual([amount, 2]);
+  }
+  const over = await refund(id, "too much", "--amount", "100.01");
+  expect(over.error).toContain("Only 100.00 USD are left");
+  const twice = await Promise.all([1, 2].map(() => refund(id, "first", "--amount", "30.00")));
+  expect(twice.map(({ exit }) => exit)).toEqual([0, 0]);
+  const both = await Promise.all(["second", "third"].map((why) => refund(id, why, "--amount", "70.00")));
+  expect(both.map(({ exit }) => exit).sort()).toEqual([0, 2]);
+  await eventually(
+    () => posted(id),
+    ([row]) => row?.["amount"] === "100",
+  );
+  expect(sent(paid)).toHaveLength(2);
+  const other = await refund(id, "first", "--amount", "31.00");
+  expect(other.error).toContain("A refund of 30.00 has this note");
+  const { out } = await routewright("audit", "--intent", id, "--json");
+  expect(JSON.parse(out)).toContainEqual(
+    expect.objectContaining({
+      note: "first",
+      outcome: expect.stringMatching(/^done: 30.00, [0-9a-f-]{36}$/),
+    }),
+  );
+});
+
+it("a refund whose answer is lost is sent again under its id; a refused one needs attention", async () => {
+  const paid = await paidIntent();
+  paid.provider.keyId = "rotated";
+  expect((await refund(paid.id, "lost", "--amount", "10.00")).exit).toBe(0);
+  await eventually(
+    () => ownerRows(world.databaseUrl, "SELECT failed_attempts FROM ramp.intents WHERE id = $1", [paid.id]),
+    ([row]) => Number(row?.["failed_attempts"]) > 0,
+  );
+  paid.provider.keyId = "key";
+  await eventually(
+    () => posted(paid.id),
+    ([row]) => row?.["amount"] === "10",
+  );
+  expect(sent(paid)).toHaveLength(1);
+  paid.provider.refusesRefunds = true;
+  expect((await refund(paid.id, "refused")).exit).toBe(0);
+  await needs(paid.id, "REFUND_REFUSED");
+  await json("intent", "resolve", "--intent", paid.id, "--as", "completed", ...note);
+  const { attention } = await shows(paid.id, ({ status }) => status === "COMPLETED");
+  expect(attention).toEqual({});
+});
+
+it("a failed end that an operator recorded does not hide what the provider reports later", async () => {
+  const { id, provider } = await intentAt({ status: "PROCESSING" });
+  provider.keyId = "rotated";
+  await needs(id, "PROVIDER_FAILS");
+  await json("intent", "resolve", "--intent", id, "--as", "failed", ...note);
+  Object.assign(provider, { keyId: "key", status: "SUCCESS", execution: { receipt: RECEIPT } });
+  await json("intent", "poll", "--intent", id);
+  const { attention, status } = await needs(id, "LATE_PAYMENT");
+  expect([attention.LATE_PAYMENT, status]).toEqual([
+    "delivery 99 USDC_POLYGON, payment 100 USD",
+    "TRANSACTION_FAILED",
+  ]);
+});
+
+it("an acknowledged order that the provider no longer knows needs attention, and is not cancelled", async () => {
+  const { id, provider } = await intentAt({ status: "PROCESSING" });
+  await shows(id, ({ answers }) => answers.some(({ operation }) => operation === "checkExecution"));
+  provider.received.clear();
+  provider.refusesCancels = true;
+  await json("intent", "cancel", "--intent", id, ...note);
+  const { status } = await needs(id, "UNKNOWN_ORDER");
+  expect(status).toBe("TRANSACTION_IN_PROGRESS");
 });
 
 it("every command that changes something is recorded, without secrets", async () => {

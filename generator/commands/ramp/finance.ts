@@ -7,22 +7,22 @@ const periodOf = (flags: Flags) => ({
   until: text(flags, "until") || null,
 });
 
-/** `ramp report` and `ramp reconcile` (runtime/ramp/README.md, Finance). */
+/** `ramp report`, `ramp balances` and `ramp reconcile` (runtime/ramp/README.md, Finance). */
 export function addFinance({ add, addForProject }: Group): void {
   const report = add(
     "report",
-    "intents by day, project, provider and currencies",
+    "the journal by day, project, provider and currency",
     "--from 2026-06-01 --until 2026-07-01 --format csv",
     async ({ ramp, database }, flags) => {
       const project = text(flags, "project");
       const id = project === "" ? null : await ramp.findProject(database, project);
       if (id !== null && !id.ok) return id;
-      const rows = await ramp.reportIntents(database, id?.value ?? null, periodOf(flags));
+      const rows = await ramp.reportPostings(database, id?.value ?? null, periodOf(flags));
       if (!rows.ok || flags["format"] !== "csv") return rows;
       return { csv: ramp.csvOf(rows.value) };
     },
   )
-    .option("--project <id>", "intents of this project")
+    .option("--project <id>", "postings of this project")
     .option("--format <format>", "text or csv; --json prints JSON", formatOf, "text");
   const compare = addForProject(
     "reconcile",
@@ -44,10 +44,22 @@ export function addFinance({ add, addForProject }: Group): void {
       "--statement <file>",
       "CSV with a column id and any of status, srcAmount, amountReceived, totalFee, refunded",
     );
-  for (const command of [report, compare])
-    command
-      .option("--from <time>", "intents created at or after this time")
-      .option("--until <time>", "intents created before this time");
+  report
+    .option("--from <time>", "postings at or after this time")
+    .option("--until <time>", "postings before this time");
+  compare
+    .option("--from <time>", "intents created at or after this time")
+    .option("--until <time>", "intents created before this time");
+  add(
+    "balances",
+    "what is on each account of the journal now, amounts under attention by their reason",
+    "--json",
+    async ({ ramp, database }, flags) => {
+      const project = text(flags, "project");
+      const id = project === "" ? null : await ramp.findProject(database, project);
+      return id !== null && !id.ok ? id : ramp.listBalances(database, id?.value ?? null);
+    },
+  ).option("--project <id>", "accounts of this project");
 }
 
 function formatOf(given: string): string {

@@ -117,7 +117,7 @@ async function runCommand(
  * Commands that change nothing. `show` is recorded all the same: it opens what providers answered about a customer. `migrate` runs
  * before there is a table to record it in.
  */
-const READS = / (list|doctor|intents|report|reconcile|test|audit|migrate)$/;
+const READS = / (list|doctor|intents|report|balances|reconcile|test|audit|migrate)$/;
 
 /** Flags whose values are secret, or addresses that often hold a secret. */
 const SECRET_FLAGS: ReadonlySet<string> = new Set(["secret", "walletRpc"]);
@@ -142,7 +142,15 @@ function auditedRun(
       Object.entries(flags).filter(([name]) => name !== "json" && name !== "note" && !SECRET_FLAGS.has(name)),
     ),
   };
-  return ramp.audited(database, action, run, (outcome) => (outcome.ok ? "done" : outcome.problem));
+  return ramp.audited(database, action, run, (outcome) =>
+    outcome.ok ? doneOf(outcome.value) : outcome.problem,
+  );
+}
+
+/** A refund's entry holds its amount and id. */
+function doneOf(value: object): string {
+  const { amount, refundId } = value as Readonly<Record<string, unknown>>;
+  return typeof amount === "string" && typeof refundId === "string" ? `done: ${amount}, ${refundId}` : "done";
 }
 
 /** Whether one of the records is a check that failed. */

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { InvalidArgumentError } from "commander";
 import { EXAMPLE_ID, type Flags, type Group, integerBetween, text } from "./group.js";
 
@@ -6,7 +5,7 @@ const INTENT = ["--intent <id>", "the intent's id"] as const;
 const NOTE = ["--note <text>", "why; recorded with your name"] as const;
 
 /** What operators can do about an intent; each action is recorded (runtime/ramp/README.md, Operations). */
-export function addIntentActions({ add, addForProject }: Group): void {
+export function addIntentActions({ add }: Group): void {
   const example = `--intent ${EXAMPLE_ID} --note "ticket 4711"`;
   add(
     "poll",
@@ -36,34 +35,17 @@ export function addIntentActions({ add, addForProject }: Group): void {
     .requiredOption(...NOTE);
   add(
     "refund",
-    "refund a payment, where the provider offers it",
+    "refund a payment, where the provider offers it; a running server does it",
     `${example} --amount 10.00`,
-    ({ ramp, ...session }, flags) =>
-      ramp.refundIntent(session, text(flags, "intent"), {
-        amount: text(flags, "amount") || null,
+    ({ ramp, database }, flags) =>
+      ramp.refundIntent(database, text(flags, "intent"), {
+        amount: (flags["amount"] as string | undefined) ?? null,
         reason: text(flags, "note"),
-        refundId: text(flags, "id") || randomUUID(),
       }),
   )
     .requiredOption(...INTENT)
     .option("--amount <amount>", "in the source currency; default: what is left")
-    .option("--id <id>", "id of an earlier attempt whose outcome is unclear")
-    .requiredOption(...NOTE);
-  addForProject(
-    "repoint",
-    "move open intents to other credentials of the same provider",
-    `--provider coinway --key-id key_2 --note "key_1 was leaked"`,
-    ({ ramp, database }, project, flags) =>
-      ramp.repointIntents(database, project, {
-        provider: text(flags, "provider"),
-        keyId: text(flags, "keyId"),
-        intentId: text(flags, "intent") || null,
-      }),
-  )
-    .requiredOption("--provider <code>", "the provider's code")
-    .requiredOption("--key-id <id>", "key id of the credentials; `provider connect` adds them")
-    .option("--intent <id>", "one intent; default: all that are still polled")
-    .requiredOption(...NOTE);
+    .requiredOption("--note <text>", "why; a repeated note is the same refund");
 }
 
 function endOf(given: string): string {

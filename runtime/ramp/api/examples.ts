@@ -164,7 +164,7 @@ const EVENT_DATA: { readonly [T in EventType]: Static<(typeof EVENTS)[T]> } = {
   },
   "intent.attention": {
     ...ABOUT,
-    reason: "PROVIDER_FAILS: execute has failed 10 times in a row: status 503",
+    reasons: ["PROVIDER_FAILS"],
   },
   "webhook.exhausted": { projectId: PROJECT, webhookId: id(8), eventId: id(7), lastResult: "503" },
   "webhook.test": { projectId: PROJECT, webhookId: id(8) },

@@ -60,9 +60,9 @@ export function orderIdOf(intentId: string): string {
   return uuidV5(intentId, "order 1");
 }
 
-/** The id of the n-th refund of an intent, derived like that of its order. */
-export function refundIdOf(intentId: string, number: number): string {
-  return uuidV5(intentId, `refund ${String(number)}`);
+/** The id of an intent's refund for this reason, derived like that of its order: one wish is one refund. */
+export function refundIdOf(intentId: string, reason: string): string {
+  return uuidV5(intentId, `refund ${reason}`);
 }
 
 /** A uuid of version 5 (RFC 9562 §5.5): of a name under the uuid of its namespace. */

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ProjectTransaction } from "../database/ramp-database.js";
 import type { CheckedExecution } from "../providers/check-reply.js";
-import type { Execution, Onboarding, ProviderRequirement, Receipt } from "../providers/protocol.js";
+import type { Execution, Onboarding, ProviderRequirement } from "../providers/protocol.js";
+import { attentionAfter, suspended } from "./attention.js";
+import { bookReport } from "./book.js";
 import {
   canMove,
   type Intent,
@@ -18,7 +20,6 @@ import {
   moveIntent,
   moveRequirement,
   recordRefusal,
-  recordResolution,
   type TransactionChange,
   updateTransaction,
 } from "./transitions.js";
@@ -93,37 +94,28 @@ const EXECUTION_PATH: Readonly<Record<Execution["status"], readonly TransactionS
 export function applyExecution(tx: ProjectTransaction, intent: Intent, reported: CheckedExecution): Intent {
   if (intent.transaction === null) return intent;
   const details = detailsOf(intent, intent.transaction, reported);
-  let current = intent;
+  let current = bookReport(tx, intent, reported);
   for (const status of EXECUTION_PATH[reported.status])
     current = moveTransaction(tx, current, status, { ...details, status }, reported);
   if (current.transaction === intent.transaction) current = updateDetails(tx, current, details);
-  if (current.status === "AMOUNT_MISMATCH" && reported.amountProblem === null)
+  if (current.status === "AMOUNT_MISMATCH" && !isAmountWrong(current, reported))
     current = moveIntent(tx, current, "COMPLETED");
-  const attentionReason = attentionOf(current, reported);
-  if (current.resolvedReason === "") current = recordResolution(tx, current, attentionReason);
-  return { ...current, attentionReason: attentionReason === current.resolvedReason ? null : attentionReason };
+  return { ...current, attention: attentionAfter(current, reported) };
 }
 
-/** The answer's details beside the status. Instructions are kept when the provider no longer repeats them. */
+function isAmountWrong(intent: Intent, { receiptProblem }: CheckedExecution): boolean {
+  return receiptProblem !== null || suspended(intent).AMOUNT_MISMATCH !== undefined;
+}
+
+/** What the provider reports beside the status. What it no longer repeats is kept, its first reference too. */
 function detailsOf(intent: Intent, known: Transaction, reported: CheckedExecution): TransactionChange {
-  // After COMPLETED the recorded receipt stays: one that says something else needs attention.
-  const isSettled = intent.status === "COMPLETED" && changedPart(known.receipt, reported.receipt) !== null;
-
+  const { reference, instructions, receipt, refunds } = reported;
   return {
-    providerReference: reported.reference === "" ? known.providerReference : reported.reference,
-    instructions:
-      reported.instructions.length > 0 && !isErased(intent) ? reported.instructions : known.instructions,
-    receipt: isSettled ? known.receipt : (reported.receipt ?? known.receipt),
-    refunds:
-      reported.refundProblem === null && reported.refunds ? mergedRefunds(known, reported) : known.refunds,
+    providerReference: known.providerReference ?? (reference === "" ? null : reference),
+    instructions: instructions.length > 0 && !isErased(intent) ? instructions : known.instructions,
+    receipt: receipt === undefined ? known.receipt : { ...known.receipt, ...receipt },
+    refunds: refunds ?? known.refunds,
   };
-}
-
-/** Refunds that the provider no longer lists are kept. */
-function mergedRefunds({ refunds }: Transaction, reported: CheckedExecution): Transaction["refunds"] {
-  return [
-    ...new Map([...refunds, ...(reported.refunds ?? [])].map((refund) => [refund.id, refund])).values(),
-  ];
 }
 
 function moveTransaction(
@@ -138,7 +130,7 @@ function moveTransaction(
   const failureReason =
     status === "FAILED" ? (reported.failureReason ?? "The provider gave no reason.") : null;
   const moved = updateTransaction(tx, intent, transaction, { ...change, failureReason });
-  return followTransaction(tx, moved, status, failureReason, reported.amountProblem);
+  return followTransaction(tx, moved, status, failureReason, isAmountWrong(moved, reported));
 }
 
 function followTransaction(
@@ -146,13 +138,13 @@ function followTransaction(
   intent: Intent,
   status: TransactionStatus,
   failureReason: string | null,
-  amountProblem: string | null,
+  isMismatch: boolean,
 ): Intent {
   switch (status) {
     case "IN_PROGRESS":
       return moveIntent(tx, intent, "TRANSACTION_IN_PROGRESS");
     case "SUCCESS":
-      return moveIntent(tx, intent, amountProblem === null ? "COMPLETED" : "AMOUNT_MISMATCH");
+      return moveIntent(tx, intent, isMismatch ? "AMOUNT_MISMATCH" : "COMPLETED");
     case "FAILED":
       return moveIntent(tx, intent, "TRANSACTION_FAILED", failureReason);
     case "CANCELLED":
@@ -176,41 +168,6 @@ function updateDetails(tx: ProjectTransaction, intent: Intent, details: Transact
   return isChanged ? updateTransaction(tx, intent, transaction, details) : intent;
 }
 
-/** Statuses after which no money has moved. */
-const WITHOUT_MONEY: ReadonlySet<string> = new Set(["FAILED", "CANCELLED"]);
-
-/** What the operator must look into, after a code. */
-function attentionOf(intent: Intent, reported: CheckedExecution): string | null {
-  const { transaction } = intent;
-  const { amountProblem, refundProblem, instructionProblem } = reported;
-  const contradicts = contradiction(transaction, reported);
-  if (contradicts !== null) return `CONTRADICTION: ${contradicts}`;
-  if (amountProblem !== null) return `AMOUNT_MISMATCH: ${amountProblem}.`;
-  const changed = intent.status === "COMPLETED" ? changedPart(transaction?.receipt, reported.receipt) : null;
-  if (changed !== null) return `RECEIPT_CHANGED: ${changed}.`;
-  if (refundProblem !== null) return `REFUND_MISMATCH: ${refundProblem}.`;
-  if (instructionProblem !== null && transaction?.instructions.length === 0)
-    return `INVALID_INSTRUCTIONS: the customer cannot pay: ${instructionProblem}.`;
-  return null;
-}
-
-/** The provider reports something else than an end that is recorded. */
-function contradiction(transaction: Transaction | null, { status }: Execution): string | null {
-  const expected = EXECUTION_PATH[status].at(-1) ?? "";
-  const recorded = transaction?.status ?? "";
-  if (recorded === expected || (WITHOUT_MONEY.has(recorded) && WITHOUT_MONEY.has(expected))) return null;
-  return `The provider reports ${status}, but the transaction is recorded as ${recorded}.`;
-}
-
-/** The first part of a receipt that says something else than before; parts may be added. */
-function changedPart(recorded: Receipt | null | undefined, reported: Receipt | undefined): string | null {
-  if (!recorded || !reported) return null;
-  for (const [part, value] of Object.entries(recorded) as [keyof Receipt, unknown][])
-    if (reported[part] !== undefined && !isDeepStrictEqual(reported[part], value))
-      return `${part} was ${JSON.stringify(value)} and is now ${JSON.stringify(reported[part])}`;
-  return null;
-}
-
 /** A refused onboarding ends the intent; a refused order is recorded and withdrawn before it does. */
 export function applyRefusal(tx: ProjectTransaction, intent: Intent, reason: string): Intent {
   if (isTerminal(intent.status)) return intent;
@@ -218,7 +175,13 @@ export function applyRefusal(tx: ProjectTransaction, intent: Intent, reason: str
   return recordRefusal(tx, intent, reason);
 }
 
-const NO_PROBLEMS = { amountProblem: null, refundProblem: null, instructionProblem: null };
+const NO_PROBLEMS = {
+  receiptProblem: null,
+  isAmountWrong: false,
+  isFeeWrong: false,
+  refundProblem: null,
+  instructionProblem: null,
+};
 
 /** A refused order that is withdrawn fails the intent. */
 export function applyWithdrawal(tx: ProjectTransaction, intent: Intent): Intent {

@@ -2,11 +2,20 @@ import type { Instruction, Rail, Receipt, Refund } from "../providers/protocol.j
 import {
   OF_PROJECT,
   ofProject,
-  type OperatorTransaction,
   type PageRequest,
   type ProjectTransaction,
 } from "../database/ramp-database.js";
-import type { Intent, Price, Requirement, Transaction, IntentStatus, TransactionStatus } from "./intent.js";
+import type {
+  Attention,
+  Intent,
+  Price,
+  RefundRequest,
+  Requirement,
+  Transaction,
+  IntentStatus,
+  TransactionStatus,
+} from "./intent.js";
+import { BALANCES, type Balances } from "./journal.js";
 import type { PollingPolicy } from "./lease.js";
 import { onboardingOrderOf } from "./orders.js";
 import { recordIntentEvent } from "./transitions.js";
@@ -16,6 +25,10 @@ interface IntentRow {
   readonly customer_id: string;
   readonly connection_id: string;
   readonly connection_version: number;
+  readonly attention: Attention;
+  readonly acknowledged: Attention;
+  readonly balances: Balances | null;
+  readonly refund_requests: readonly RefundRequest[] | null;
   readonly provider: string;
   readonly type: "ONRAMP" | "OFFRAMP";
   readonly status: IntentStatus;
@@ -33,8 +46,6 @@ interface IntentRow {
   readonly expires_at: Date;
   readonly lease_owner: string | null;
   readonly failed_attempts: number;
-  readonly attention_reason: string | null;
-  readonly resolved_reason: string | null;
   readonly sandbox: boolean;
   readonly onboarding_order: string | null;
   readonly created_at: Date;
@@ -64,6 +75,9 @@ const CUSTOMER_COLUMNS = `(SELECT reference FROM ramp.customers u WHERE u.projec
 const SELECT = `SELECT i.*, now() AS read_at, c.capabilities ->> 'name' AS provider,
     (SELECT jsonb_agg(jsonb_build_object('code', r.code, 'status', r.status, 'title', r.title, 'form', r.form) ORDER BY r.position)
      FROM ramp.requirements r WHERE r.project_id = i.project_id AND r.intent_id = i.id) AS requirements,
+    ${BALANCES} AS balances,
+    (SELECT jsonb_agg(jsonb_build_object('id', q.id, 'amount', q.amount::text, 'reason', q.reason, 'state', q.state) ORDER BY q.created_at)
+     FROM ramp.refund_requests q WHERE q.project_id = i.project_id AND q.intent_id = i.id) AS refund_requests,
     t.id AS t_id, t.status AS t_status, t.provider_reference AS t_provider_reference, t.instructions AS t_instructions,
     t.failure_reason AS t_failure_reason, t.receipt AS t_receipt, t.refunds AS t_refunds, t.order_body AS t_order_body, t.refusal_reason AS t_refusal_reason,
     t.created_at AS t_created_at, t.updated_at AS t_updated_at
@@ -178,8 +192,10 @@ function intentOf(row: IntentRow, now: Date): Intent {
     expiresAt: row.expires_at,
     leaseOwner: row.lease_owner,
     failedAttempts: row.failed_attempts,
-    attentionReason: row.attention_reason,
-    resolvedReason: row.resolved_reason,
+    attention: row.attention,
+    acknowledged: row.acknowledged,
+    balances: row.balances ?? [],
+    refundRequests: row.refund_requests ?? [],
     sandbox: row.sandbox,
     onboardingOrder: row.onboarding_order,
     createdAt: row.created_at,
@@ -244,8 +260,10 @@ export async function recordIntent(
     expiresAt: new Date(createdAt.getTime() + intentLifetimeMs),
     leaseOwner,
     failedAttempts: 0,
-    attentionReason: null,
-    resolvedReason: null,
+    attention: {},
+    acknowledged: {},
+    balances: [],
+    refundRequests: [],
     onboardingOrder: null,
     createdAt,
     updatedAt: createdAt,
@@ -296,30 +314,4 @@ export async function recordIntent(
     onboardingOrder,
   ]);
   return { ...intent, onboardingOrder };
-}
-
-/** An intent that needs the operator's attention, as `routewright ramp intents --stuck` shows it. */
-export interface StuckIntent {
-  readonly projectId: string;
-  readonly intentId: string;
-  readonly status: IntentStatus;
-  readonly transactionStatus: TransactionStatus | null;
-  readonly reason: string;
-  readonly since: Date;
-}
-
-export function listAttention(tx: OperatorTransaction): Promise<StuckIntent[]> {
-  return tx.rows<StuckIntent>(
-    `SELECT i.project_id AS "projectId", i.id AS "intentId", i.status, t.status AS "transactionStatus",
-       i.attention_reason AS reason, i.attention_since AS since
-     FROM ramp.intents i LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id
-     WHERE i.attention_since IS NOT NULL ORDER BY i.attention_since, i.id`,
-  );
-}
-
-export async function countAttention(tx: OperatorTransaction): Promise<number> {
-  const row = await tx.row<{ count: number }>(
-    "SELECT count(*)::int AS count FROM ramp.intents WHERE attention_since IS NOT NULL",
-  );
-  return row?.count ?? 0;
 }

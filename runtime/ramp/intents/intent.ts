@@ -1,3 +1,4 @@
+import { type Balances, SUSPENSE_REASONS } from "./journal.js";
 import type { Fees, Instruction, Rail, Receipt, Refund } from "../providers/protocol.js";
 
 /** One side of an intent as the caller gave it. */
@@ -31,6 +32,21 @@ export interface Transaction {
   readonly updatedAt: Date;
 }
 
+/** A refund that the operator wants, recorded before it is sent. */
+export interface RefundRequest {
+  readonly id: string;
+  readonly amount: string;
+  readonly reason: string;
+  readonly state: "REQUESTED" | "ACCEPTED" | "REFUSED";
+}
+
+/** The refund to send next. */
+export function openRefund({ refundRequests, transaction }: Intent): RefundRequest | undefined {
+  return transaction?.status === "SUCCESS"
+    ? refundRequests.find(({ state }) => state === "REQUESTED")
+    : undefined;
+}
+
 /** The price that an intent was made at. */
 export interface Price {
   readonly destAmount: string;
@@ -41,6 +57,26 @@ export interface Price {
   readonly quoteId?: string;
   /** The provider's quote, which orders name. */
   readonly providerQuoteId?: string;
+}
+
+/** Why an intent needs the operator's attention: all reasons there are (runtime/ramp/README.md, Amounts). */
+export const ATTENTION_REASONS = [
+  ...SUSPENSE_REASONS,
+  "RECEIPT_MISSING",
+  "REFUND_REFUSED",
+  "INVALID_INSTRUCTIONS",
+  "CONTRADICTION",
+  "REFERENCE_CHANGED",
+  "UNKNOWN_ORDER",
+  "PROVIDER_FAILS",
+] as const;
+export type AttentionReason = (typeof ATTENTION_REASONS)[number];
+
+/** The open reasons, each with what it is about. */
+export type Attention = Readonly<Partial<Record<AttentionReason, string>>>;
+
+export function needsAttention(attention: Attention): boolean {
+  return Object.keys(attention).length > 0;
 }
 
 export interface Intent {
@@ -70,10 +106,12 @@ export interface Intent {
   readonly isCancelRequested: boolean;
   readonly leaseOwner: string | null;
   readonly failedAttempts: number;
-  /** Why the intent needs the operator's attention, after a code and a colon; null when it does not. */
-  readonly attentionReason: string | null;
-  /** The reason that the operator has resolved: it needs no attention again. Empty: that of the next look-up. */
-  readonly resolvedReason: string | null;
+  readonly attention: Attention;
+  /** Reasons that the operator has resolved: about the same, they need no attention again. */
+  readonly acknowledged: Attention;
+  /** The sums of its postings (journal.ts). */
+  readonly balances: Balances;
+  readonly refundRequests: readonly RefundRequest[];
   /** Whether the provider moves no real money. */
   readonly sandbox: boolean;
   /** The bytes of the onboarding order; null once the customer's data is deleted. */
@@ -173,6 +211,7 @@ export type Step =
   | "checkExecution"
   /** The intent has expired or the customer cancels: the provider must cancel the execution first. */
   | "cancelExecution"
+  | "refund"
   /** Expire, or cancel for the customer. */
   | "end"
   /** Nothing, until a request, a callback or the next poll. */
@@ -203,8 +242,9 @@ export function nextStep(intent: Intent, progress: Progress): Step {
     case "TRANSACTION_FAILED":
     case "EXPIRED":
     case "CANCELLED":
-      // A return or refund, or a provider that contradicts the recorded end.
-      return intent.transaction !== null && progress === "fresh" ? "checkExecution" : "wait";
+      if (intent.transaction === null || progress === "answered") return "wait";
+      // Else a return or refund, or a provider that contradicts the recorded end.
+      return openRefund(intent) ? "refund" : "checkExecution";
   }
 }
 

@@ -1,5 +1,5 @@
 import { OF_PROJECT, ofProject, type ProjectTransaction } from "../database/ramp-database.js";
-import { type Intent, isTerminal } from "./intent.js";
+import { type Intent, isTerminal, needsAttention, openRefund } from "./intent.js";
 
 /**
  * One process at a time talks to a provider about an intent: it holds the intent's lease. A crashed owner's lease expires;
@@ -123,7 +123,7 @@ export function releaseLease(tx: ProjectTransaction, intent: Intent, policy: Pol
 function nextPollAt(intent: Intent, policy: PollingPolicy, now: number): Date | null {
   const { failedAttempts, status, transaction, expiresAt, updatedAt, readAt } = intent;
   const { firstBackoffMs, maxBackoffMs } = policy;
-  if (isTerminal(status)) return nextFollowUpAt(intent, policy, now);
+  if (isTerminal(status) && !openRefund(intent)) return nextFollowUpAt(intent, policy, now);
   if (failedAttempts > 0)
     return new Date(now + Math.min(firstBackoffMs * 2 ** Math.min(failedAttempts - 1, 20), maxBackoffMs));
   const changedAt = transaction?.updatedAt ?? updatedAt;
@@ -143,13 +143,13 @@ function grownInterval(now: number, changedAt: Date, first: number, longest: num
 
 /** The order of an ended intent is looked up until the window closes, and after it while the intent needs attention. */
 function nextFollowUpAt(
-  { transaction, attentionReason }: Intent,
+  { transaction, attention }: Intent,
   { followUpMs, followUpPollMs, maxFollowUpPollMs }: PollingPolicy,
   now: number,
 ): Date | null {
   if (transaction === null) return null;
   const { updatedAt } = transaction;
-  if (attentionReason === null && now >= updatedAt.getTime() + followUpMs) return null;
+  if (!needsAttention(attention) && now >= updatedAt.getTime() + followUpMs) return null;
   return new Date(now + grownInterval(now, updatedAt, followUpPollMs, maxFollowUpPollMs));
 }
 

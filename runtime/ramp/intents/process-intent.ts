@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { RampContext } from "../context.js";
 import type { ProjectId } from "../database/id.js";
 import { PreconditionFailed, type ProjectTransaction } from "../database/ramp-database.js";
@@ -62,7 +63,7 @@ async function recordOutcome<T>(
 ): Promise<Recorded<T>> {
   const intent = outcome.apply(tx, before);
   if (outcome.reply && !isErased(intent)) recordAnswer(vault, tx, intent.id, step, outcome.reply);
-  if (intent.attentionReason !== before.attentionReason) recordAttention(tx, intent);
+  if (!isDeepStrictEqual(intent.attention, before.attention)) recordAttention(tx, intent);
   if (nextStep(intent, progress) !== "wait") {
     renewLease(tx, intent.id, polling);
     return { intent, idle: null };
@@ -106,6 +107,7 @@ async function performStep(
     case "withdrawOrder":
     case "checkExecution":
     case "cancelExecution":
+    case "refund":
       return callProvider(ramp, projectId, intent, step);
   }
 }

@@ -8,8 +8,18 @@ import { fetchPrice } from "../providers/quotes.js";
 import { type ProviderReply, reasonOf } from "../providers/provider.js";
 import type { ProviderConnection } from "../providers/provider-connections.js";
 import { applyExecution, applyOnboarding, applyRefusal, applyWithdrawal } from "./apply-reply.js";
-import { recordPrice } from "./transitions.js";
-import { type Intent, isTerminal, type Progress, type Step } from "./intent.js";
+import { unacknowledged } from "./attention.js";
+import { recordPrice, recordRefundAnswer } from "./transitions.js";
+import {
+  type Attention,
+  type AttentionReason,
+  type Intent,
+  isTerminal,
+  openRefund,
+  type Progress,
+  type RefundRequest,
+  type Step,
+} from "./intent.js";
 
 /** The result of a step, ready to be recorded. */
 export interface StepOutcome {
@@ -48,6 +58,12 @@ export async function callProvider(
     case "withdrawOrder": {
       const reply = await withdraw(intent, connection);
       return { ...withdrawalOutcome(ramp, intent, connection, reply), reply };
+    }
+    case "refund": {
+      const { id, amount, reason } = orderedRefund(intent);
+      const reply = await connection.provider.refund(transactionId(intent), { id, amount, reason });
+      await failpoint("refund.answered");
+      return { ...refundOutcome(ramp, intent, connection, reply), reply };
     }
     case "execute":
     case "checkExecution":
@@ -121,8 +137,9 @@ async function cancel(intent: Intent, { provider }: ProviderConnection): Promise
   if (reply.kind === "answer") return reply;
   const found = await provider.execution(id);
   if (found.kind === "answer") return found;
-  const isUnknown = reply.kind === "unknown" && found.kind === "unknown";
-  return isUnknown ? { kind: "answer", value: neverOrdered(intent) } : unavailable(reply);
+  if (reply.kind !== "unknown" || found.kind !== "unknown") return unavailable(reply);
+  // An order that the provider had and no longer knows has not ended: somebody has to look.
+  return intent.transaction?.status === "PENDING" ? { kind: "answer", value: neverOrdered(intent) } : found;
 }
 
 function neverOrdered(intent: Intent): Execution {
@@ -151,6 +168,7 @@ function executionOutcome(
 ): StepOutcome {
   // An order that ended without money may be forgotten.
   if (reply.kind === "unknown" && endedWithoutMoney(intent)) return answered((_tx, current) => current);
+  if (reply.kind === "unknown" && intent.transaction?.status !== "PENDING") return unknownOrder();
   if (reply.kind !== "answer") return unanswered(ramp, intent, step, reply);
   if (reply.value.id !== transactionId(intent)) return otherOrder(ramp, intent, step);
   const requested = {
@@ -187,8 +205,51 @@ function withdrawalOutcome(
 /** An answer ends a series of failed attempts, and the operator's attention unless it contradicts what is recorded. */
 function answered(apply: StepOutcome["apply"]): StepOutcome {
   return {
-    apply: (tx, current) => apply(tx, { ...current, failedAttempts: 0, attentionReason: null }),
+    apply(tx, current) {
+      const attention = without(current.attention, ["PROVIDER_FAILS", "UNKNOWN_ORDER"]);
+      return apply(tx, { ...current, failedAttempts: 0, attention });
+    },
     progress: "answered",
+  };
+}
+
+function without(attention: Attention, gone: readonly AttentionReason[]): Attention {
+  const kept = Object.entries(attention).filter(([reason]) => !gone.some((other) => other === reason));
+  return Object.fromEntries(kept);
+}
+
+/** An order that the provider had and no longer knows. */
+function unknownOrder(): StepOutcome {
+  return answered((_tx, current) => {
+    const seen = { UNKNOWN_ORDER: current.transaction?.id };
+    return { ...current, attention: { ...current.attention, ...unacknowledged(current, seen) } };
+  });
+}
+
+function orderedRefund(intent: Intent): RefundRequest {
+  const request = openRefund(intent);
+  if (request === undefined) throw new Error("The intent has no refund to send.");
+  return request;
+}
+
+/** A refund that the provider answers is sent; what it lists is posted. A refused one needs attention. */
+function refundOutcome(
+  ramp: RampContext,
+  intent: Intent,
+  connection: ProviderConnection,
+  reply: ProviderReply<Execution>,
+): StepOutcome {
+  const { id, amount } = orderedRefund(intent);
+  if (reply.kind === "refused")
+    return answered((tx, current) => {
+      const attention = { ...current.attention, REFUND_REFUSED: `${id} of ${amount}: ${reply.message}` };
+      return { ...recordRefundAnswer(tx, current, id, "REFUSED"), attention };
+    });
+  const outcome = executionOutcome(ramp, intent, "refund", connection, reply);
+  if (outcome.progress !== "answered" || reply.kind !== "answer") return outcome;
+  return {
+    ...outcome,
+    apply: (tx, current) => outcome.apply(tx, recordRefundAnswer(tx, current, id, "ACCEPTED")),
   };
 }
 
@@ -212,11 +273,10 @@ function unanswered(
     apply: (_tx, current) => {
       const failedAttempts = current.failedAttempts + 1;
       // An end that the operator recorded stands without the provider.
-      const isResolved = isTerminal(current.status) && current.resolvedReason !== null;
-      const isStuck = failedAttempts >= polling.attentionAfter && !isResolved;
-      const stuck = `PROVIDER_FAILS: ${step} has failed ${String(polling.attentionAfter)} times in a row: ${reason}`;
-      const attentionReason = current.attentionReason ?? (isStuck ? stuck : null);
-      return { ...current, failedAttempts, attentionReason };
+      const isResolved = isTerminal(current.status) && current.acknowledged.PROVIDER_FAILS !== undefined;
+      if (failedAttempts < polling.attentionAfter || isResolved) return { ...current, failedAttempts };
+      const { PROVIDER_FAILS = `${step}: ${reason}` } = current.attention;
+      return { ...current, failedAttempts, attention: { ...current.attention, PROVIDER_FAILS } };
     },
     progress: "unanswered",
   };

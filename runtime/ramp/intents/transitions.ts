@@ -1,8 +1,18 @@
 import { recordEvent } from "../webhooks/record-event.js";
 import { OF_PROJECT, type ProjectTransaction } from "../database/ramp-database.js";
 import { orderIdOf } from "../database/id.js";
+import { bookOrder, bookVoid } from "./book.js";
 import { executionOrderOf } from "./orders.js";
-import type { Intent, Price, Requirement, Transaction, IntentStatus, RequirementStatus } from "./intent.js";
+import {
+  type Intent,
+  type IntentStatus,
+  needsAttention,
+  type Price,
+  type RefundRequest,
+  type Requirement,
+  type RequirementStatus,
+  type Transaction,
+} from "./intent.js";
 
 /** State changes. Each writes the row and its event and returns the changed intent. */
 
@@ -80,7 +90,8 @@ export function recordPrice(tx: ProjectTransaction, intent: Intent, price: Price
 
 /** Creates the intent's only transaction. Fails in the database when it has one. */
 export function createPayment(tx: ProjectTransaction, intent: Intent): Intent {
-  if (intent.price === null) throw new Error("The intent has no price: nothing is ordered without one.");
+  const { price } = intent;
+  if (price === null) throw new Error("The intent has no price: nothing is ordered without one.");
   const { now } = tx;
   const id = orderIdOf(intent.id);
   const transaction: Transaction = {
@@ -101,7 +112,7 @@ export function createPayment(tx: ProjectTransaction, intent: Intent): Intent {
     [id, intent.id, now, transaction.orderBody],
   );
   recordTransactionEvent(tx, intent, transaction);
-  return { ...intent, transaction };
+  return bookOrder(tx, { ...intent, transaction }, price);
 }
 
 /** The parts of a transaction that a provider's answer changes. */
@@ -144,7 +155,8 @@ export function updateTransaction(
     ],
   );
   recordTransactionEvent(tx, intent, transaction);
-  return { ...intent, transaction };
+  const isEndedUnpaid = status !== before.status && (status === "FAILED" || status === "CANCELLED");
+  return isEndedUnpaid ? bookVoid(tx, { ...intent, transaction }) : { ...intent, transaction };
 }
 
 function recordTransactionEvent(tx: ProjectTransaction, intent: Intent, transaction: Transaction): void {
@@ -157,22 +169,38 @@ function recordTransactionEvent(tx: ProjectTransaction, intent: Intent, transact
   );
 }
 
-/** What the provider reports right after the operator resolved an intent counts as resolved. */
-export function recordResolution(tx: ProjectTransaction, intent: Intent, reason: string | null): Intent {
-  tx.write(`UPDATE ramp.intents SET resolved_reason = $2 WHERE ${OF_PROJECT} AND id = $1`, [
-    intent.id,
-    reason,
-  ]);
-  return { ...intent, resolvedReason: reason };
+/** Writes why the intent needs the operator's attention, and what the operator has acknowledged. */
+export function recordAttention(tx: ProjectTransaction, intent: Intent): void {
+  const { id, attention, acknowledged } = intent;
+  tx.write(
+    `UPDATE ramp.intents SET attention = $2, acknowledged = $3,
+       attention_since = CASE WHEN $4 THEN COALESCE(attention_since, now()) END WHERE ${OF_PROJECT} AND id = $1`,
+    [id, JSON.stringify(attention), JSON.stringify(acknowledged), needsAttention(attention)],
+  );
+  recordEvent(tx, "intent.attention", intent, { reasons: Object.keys(attention) });
 }
 
-/** Writes whether the intent needs the operator's attention, and why. */
-export function recordAttention(tx: ProjectTransaction, intent: Intent): void {
-  const { id, attentionReason } = intent;
-  tx.write(
-    `UPDATE ramp.intents SET attention_reason = $2,
-       attention_since = CASE WHEN $2::text IS NOT NULL THEN COALESCE(attention_since, now()) END WHERE ${OF_PROJECT} AND id = $1`,
-    [id, attentionReason],
-  );
-  recordEvent(tx, "intent.attention", intent, { reason: attentionReason });
+/** Records a refund before it is sent. */
+export function requestRefund(
+  tx: ProjectTransaction,
+  intentId: string,
+  { id, amount, reason }: Omit<RefundRequest, "state">,
+): void {
+  tx.write("INSERT INTO ramp.refund_requests (id, intent_id, amount, reason) VALUES ($1, $2, $3, $4)", [
+    id,
+    intentId,
+    amount,
+    reason,
+  ]);
+}
+
+export function recordRefundAnswer(
+  tx: ProjectTransaction,
+  intent: Intent,
+  id: string,
+  state: "ACCEPTED" | "REFUSED",
+): Intent {
+  tx.write(`UPDATE ramp.refund_requests SET state = $2 WHERE ${OF_PROJECT} AND id = $1`, [id, state]);
+  const refundRequests = intent.refundRequests.map((item) => (item.id === id ? { ...item, state } : item));
+  return { ...intent, refundRequests };
 }

@@ -280,7 +280,7 @@ CREATE TABLE ramp.intents (
   -- Kept with exactly the currency's decimals.
   src_amount numeric NOT NULL CHECK (src_amount > 0),
   rail text NOT NULL,
-  -- The price that the intent was made at; null without a quote.
+  -- The price that the payment is checked against; null: nothing is ordered yet.
   price jsonb,
   -- The caller's own data.
   metadata jsonb,
@@ -304,18 +304,21 @@ CREATE TABLE ramp.intents (
   lease_expires_at timestamptz,
   -- Attempts in a row that the provider has not answered.
   failed_attempts integer NOT NULL DEFAULT 0,
-  -- What stays unclear goes to the operator: why the intent needs attention, and since when.
-  attention_reason text,
+  -- What stays unclear goes to the operator: why the intent needs attention (intents/attention.ts), and since when.
+  attention jsonb NOT NULL DEFAULT '{}',
   attention_since timestamptz,
-  -- The reason that the operator has resolved: it needs no attention again.
-  resolved_reason text,
+  -- Reasons that the operator has resolved: about the same, they need no attention again.
+  acknowledged jsonb NOT NULL DEFAULT '{}',
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (project_id, id),
   FOREIGN KEY (project_id, customer_id) REFERENCES ramp.customers (project_id, id),
   FOREIGN KEY (project_id, connection_id) REFERENCES ramp.provider_connections (project_id, id),
   CHECK ((status IN ('COMPLIANCE_FAILED', 'TRANSACTION_FAILED')) = (failure_reason IS NOT NULL)),
-  CHECK ((attention_reason IS NULL) = (attention_since IS NULL))
+  CHECK ((attention = '{}') = (attention_since IS NULL)),
+  CHECK (attention - ARRAY['AMOUNT_MISMATCH', 'FEE_MISMATCH', 'RECEIPT_CHANGED', 'REFUND_MISMATCH', 'CHARGEBACK', 'LATE_PAYMENT',
+    'RECEIPT_MISSING', 'REFUND_REFUSED', 'INVALID_INSTRUCTIONS', 'CONTRADICTION', 'REFERENCE_CHANGED', 'UNKNOWN_ORDER',
+    'PROVIDER_FAILS'] = '{}')
 );
 CREATE INDEX ON ramp.intents (project_id, customer_id, created_at DESC, id DESC);
 -- Due intents are found per connection, open ones first: one with many must not hide those of others.
@@ -386,6 +389,68 @@ $$;
 CREATE TRIGGER guard_status BEFORE INSERT OR UPDATE OF status ON ramp.intents FOR EACH ROW EXECUTE FUNCTION ramp.guard_status();
 CREATE TRIGGER guard_status BEFORE INSERT OR UPDATE OF status ON ramp.requirements FOR EACH ROW EXECUTE FUNCTION ramp.guard_status();
 CREATE TRIGGER guard_status BEFORE INSERT OR UPDATE OF status ON ramp.transactions FOR EACH ROW EXECUTE FUNCTION ramp.guard_status();
+
+-- Refunds that operators want, recorded before they are sent.
+CREATE TABLE ramp.refund_requests (
+  project_id uuid NOT NULL DEFAULT ramp.current_project(),
+  id uuid NOT NULL,
+  intent_id uuid NOT NULL,
+  amount numeric NOT NULL CHECK (amount > 0),
+  reason text NOT NULL,
+  state text NOT NULL DEFAULT 'REQUESTED' CHECK (state IN ('REQUESTED', 'ACCEPTED', 'REFUSED')),
+  created_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (project_id, id),
+  FOREIGN KEY (project_id, intent_id) REFERENCES ramp.intents (project_id, id)
+);
+CREATE INDEX ON ramp.refund_requests (project_id, intent_id);
+
+-- The journal (intents/journal.ts): append-only, and each entry balanced per currency.
+CREATE TABLE ramp.postings (
+  project_id uuid NOT NULL DEFAULT ramp.current_project(),
+  entry_id uuid NOT NULL,
+  line integer NOT NULL,
+  intent_id uuid NOT NULL,
+  kind text NOT NULL CHECK (kind IN ('order', 'void', 'receipt', 'delivery', 'fee', 'refund', 'refund_reversal', 'goodwill',
+    'chargeback', 'correction', 'resolution')),
+  -- What it is about: order, payment, delivery, fee, chargeback, or a refund with its id.
+  about text NOT NULL,
+  account text NOT NULL CHECK (account IN ('customer', 'provider', 'exchange', 'fees', 'returned', 'suspense', 'write_off')),
+  -- Why an amount is in suspense.
+  reason text CHECK (reason IN ('AMOUNT_MISMATCH', 'FEE_MISMATCH', 'RECEIPT_CHANGED', 'REFUND_MISMATCH', 'CHARGEBACK', 'LATE_PAYMENT')),
+  currency text NOT NULL REFERENCES ramp.currencies (code),
+  amount numeric NOT NULL CHECK (amount <> 0),
+  -- The date of the posting, by the database's clock: reports go by it.
+  posted_at timestamptz NOT NULL DEFAULT now(),
+  -- The provider's own date of the movement.
+  provider_date timestamptz,
+  PRIMARY KEY (project_id, entry_id, line),
+  FOREIGN KEY (project_id, intent_id) REFERENCES ramp.intents (project_id, id),
+  CHECK ((account = 'suspense') = (reason IS NOT NULL))
+);
+CREATE INDEX ON ramp.postings (project_id, intent_id);
+CREATE INDEX ON ramp.postings (posted_at);
+
+CREATE FUNCTION ramp.check_balance() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT FROM ramp.postings WHERE project_id = NEW.project_id AND entry_id = NEW.entry_id
+      GROUP BY currency HAVING sum(amount) <> 0) THEN
+    RAISE EXCEPTION 'The postings of entry % do not balance.', NEW.entry_id USING ERRCODE = 'RW004';
+  END IF;
+  RETURN NULL;
+END
+$$;
+-- At the commit: what comes later to an entry is checked again.
+CREATE CONSTRAINT TRIGGER balanced AFTER INSERT ON ramp.postings DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW EXECUTE FUNCTION ramp.check_balance();
+
+-- The role of a project has no right to change postings either; this binds the owner of the tables too.
+CREATE FUNCTION ramp.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION '% is append-only: post a correction instead.', TG_TABLE_NAME USING ERRCODE = 'RW005';
+END
+$$;
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ramp.postings
+  FOR EACH STATEMENT EXECUTE FUNCTION ramp.refuse_change();
 
 -- What providers answered about an intent, each different answer of an operation once.
 CREATE TABLE ramp.provider_answers (
@@ -545,6 +610,8 @@ BEGIN
       ramp.provider_connections, ramp.provider_credentials, ramp.quotes, ramp.token_revocations, ramp.external_accounts, ramp.intents, ramp.requirements, ramp.transactions, ramp.provider_answers,
       ramp.idempotency_claims, ramp.events, ramp.webhook_endpoints, ramp.webhook_deliveries
       TO routewright_ramp_project;
+    GRANT SELECT, INSERT ON ramp.postings TO routewright_ramp_project;
+    GRANT SELECT, INSERT, UPDATE ON ramp.refund_requests TO routewright_ramp_project;
     GRANT USAGE ON SEQUENCE ramp.event_sequence TO routewright_ramp_project;
   END IF;
 END

@@ -55,8 +55,12 @@ function feesProblem(fees: Fees, { src, dest, srcAmount }: RequestedMovement): s
 
 /** An execution as far as it fits the order, and what was left out. */
 export interface CheckedExecution extends Execution {
-  /** Why amounts of the receipt do not fit the order; null: they fit, or none are known yet. */
-  readonly amountProblem: string | null;
+  /** Why the receipt cannot be one of the order, so that it is left out. */
+  readonly receiptProblem: string | null;
+  /** Whether the received amount is not the price. */
+  readonly isAmountWrong: boolean;
+  /** Whether the fee is not that of the price. */
+  readonly isFeeWrong: boolean;
   /** Why refunds do not fit the order. */
   readonly refundProblem: string | null;
   /** Why the customer has no instructions. */
@@ -70,10 +74,10 @@ export function checkedExecution(
   price: CheckedPrice | null,
   report: Report,
 ): CheckedExecution {
-  const { receipt, refunds = [], instructions, ...rest } = execution;
+  const { receipt, refunds, instructions, ...rest } = execution;
   const problems = instructions.map((item) => instructionProblem(item, requested));
   const invalidReceipt = receipt ? receiptProblem(receipt, requested) : null;
-  const refundProblem = refundsProblem(refunds, requested);
+  const refundProblem = refundsProblem(refunds ?? [], requested);
   for (const problem of problems) if (problem !== null) report("instruction", problem);
   if (invalidReceipt !== null) report("receipt", invalidReceipt);
   if (refundProblem !== null) report("refund", refundProblem);
@@ -84,8 +88,12 @@ export function checkedExecution(
     ...rest,
     instructions: kept,
     ...(valid ? { receipt: valid } : {}),
-    refunds: refundProblem === null ? refunds.map((refund) => exactRefund(refund, requested)) : [],
-    amountProblem: invalidReceipt ?? (valid && price ? priceProblem(valid, requested, price) : null),
+    ...(refunds && refundProblem === null
+      ? { refunds: refunds.map((refund) => exactRefund(refund, requested)) }
+      : {}),
+    receiptProblem: invalidReceipt,
+    isAmountWrong: isFar(valid?.amountReceived, price?.destAmount, price),
+    isFeeWrong: isFeeFar(valid?.fees, price),
     refundProblem,
     instructionProblem: paysNothing ? (problems.find((problem) => problem !== null) ?? null) : null,
   };
@@ -97,6 +105,7 @@ const INDICATIVE_TOLERANCE = "5";
 /** The price that an intent was made at. */
 export interface CheckedPrice {
   readonly destAmount: string;
+  readonly fees: Fees;
   readonly hasIndicativePrice: boolean;
   /** How far the received amount may be from a held price, in percent: the project's setting. */
   readonly heldTolerance: string;
@@ -107,19 +116,21 @@ function toleranceOf({ hasIndicativePrice, heldTolerance }: CheckedPrice): Big {
   return hasIndicativePrice && held.lt(INDICATIVE_TOLERANCE) ? new Big(INDICATIVE_TOLERANCE) : held;
 }
 
-/** The received amount must lie near the price, below it as well as above. */
-function priceProblem(
-  { amountReceived, fees }: Receipt,
-  { dest }: RequestedMovement,
-  price: CheckedPrice,
-): string | null {
-  if (amountReceived === undefined) return null;
-  const { destAmount } = price;
-  const tolerance = toleranceOf(price);
-  const allowed = new Big(destAmount).times(tolerance).div(100);
-  if (new Big(amountReceived).minus(destAmount).abs().lte(allowed)) return null;
-  const explained = fees ? `, after fees of ${fees.totalFee} ${fees.currencyCode}` : "";
-  return `${amountReceived} ${dest.code} were received${explained}, but the price is ${destAmount} (tolerance ${tolerance.toFixed()} %)`;
+/** Whether a reported amount lies too far from that of the price, below it as well as above. Nothing reported is not far. */
+function isFar(
+  reported: string | undefined,
+  expected: string | undefined,
+  price: CheckedPrice | null,
+): boolean {
+  if (reported === undefined || expected === undefined || price === null) return false;
+  const allowed = new Big(expected).times(toleranceOf(price)).div(100);
+  return new Big(reported).minus(expected).abs().gt(allowed);
+}
+
+function isFeeFar(fees: Fees | undefined, price: CheckedPrice | null): boolean {
+  if (fees === undefined || price === null) return false;
+  if (fees.currencyCode === price.fees.currencyCode) return isFar(fees.totalFee, price.fees.totalFee, price);
+  return !(new Big(fees.totalFee).eq(0) && new Big(price.fees.totalFee).eq(0));
 }
 
 function exactReceipt(receipt: Receipt, { dest }: RequestedMovement): Receipt {
@@ -156,12 +167,10 @@ function receiptProblem(
   return fees ? feesProblem(fees, requested) : null;
 }
 
-function refundsProblem(refunds: readonly Refund[], { src, srcAmount }: RequestedMovement): string | null {
+function refundsProblem(refunds: readonly Refund[], { src }: RequestedMovement): string | null {
   const wrong = refunds.find(({ amount }) => !isAmountOf(amount, src));
   if (wrong) return `a refund of ${wrong.amount} is not an amount of ${src.code}`;
-  if (new Set(refunds.map(({ id }) => id)).size < refunds.length) return "two refunds have one id";
-  const sum = refunds.reduce((total, { amount }) => total.plus(amount), new Big(0));
-  return sum.gt(srcAmount) ? `refunds of ${sum.toFixed()} are more than ${srcAmount}` : null;
+  return new Set(refunds.map(({ id }) => id)).size < refunds.length ? "two refunds have one id" : null;
 }
 
 function isAmountOf(text: string, currency: Currency): boolean {

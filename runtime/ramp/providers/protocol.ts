@@ -193,6 +193,13 @@ const EXECUTION_STATUSES = [
   "REFUNDED",
 ] as const;
 
+/** Between years that every calendar knows. */
+const OccurredAt = Type.String({
+  format: "date-time",
+  pattern: "^20",
+  description: "the provider's own date of the movement",
+});
+
 /** What the customer keeps as proof of the payment; each part is optional and may come later than SUCCESS. */
 export const Receipt = Type.Object(
   {
@@ -201,6 +208,7 @@ export const Receipt = Type.Object(
     exchangeRate: Type.Optional(Decimal("destination currency per unit of the source currency")),
     transactionHash: Type.Optional(Id("transaction on the destination chain")),
     bankReference: Type.Optional(Id("reference of the bank transfer")),
+    occurredAt: Type.Optional(OccurredAt),
   },
   { description: "proof of the payment, as far as it is known" },
 );
@@ -212,6 +220,7 @@ export const Refund = Type.Object(
     id: Id("id of the refund, the ramp's where it asked for it"),
     amount: Decimal("what went back to the source, in its currency"),
     reason: Text("why"),
+    occurredAt: Type.Optional(OccurredAt),
   },
   { description: "return or refund after SUCCESS" },
 );

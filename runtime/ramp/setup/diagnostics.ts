@@ -1,12 +1,12 @@
 import { projectId, isUuid } from "../database/id.js";
 import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
 import { recentJumps, secondsAhead } from "../clock-jumps.js";
-import { listAttention, type StuckIntent } from "../intents/intent-rows.js";
+import { listAttention, type StuckIntent } from "../intents/attention.js";
 import { Providers } from "../providers/provider-connections.js";
 import { type Vault, unreadableSecrets } from "../vault.js";
 import { type RecordedAnswer, readAnswers } from "../intents/provider-answers.js";
 import { type AuditEntry, listAudit } from "./audit.js";
-import type { IntentStatus } from "../intents/intent.js";
+import type { Attention, IntentStatus } from "../intents/intent.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 
 /** One check of `routewright ramp doctor` (runtime/ramp/README.md, Operations). */
@@ -139,13 +139,13 @@ interface IntentSummary {
   readonly provider: string;
   readonly createdAt: Date;
   readonly updatedAt: Date;
-  /** Why it needs attention; null when it does not. */
-  readonly attention: string | null;
+  /** Why it needs attention, each reason with what it is about. */
+  readonly attention: Attention;
 }
 
 const SUMMARY = `SELECT i.id AS "intentId", i.project_id AS "projectId", i.customer_id AS "customerId", i.status, i.type,
     i.src_amount::text AS "srcAmount", i.src_currency AS "srcCurrency", i.dest_currency AS "destCurrency", c.code AS provider,
-    i.created_at AS "createdAt", i.updated_at AS "updatedAt", i.attention_reason AS attention
+    i.created_at AS "createdAt", i.updated_at AS "updatedAt", i.attention
   FROM ramp.intents i JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id`;
 
 /** The newest intents; null does not narrow. */

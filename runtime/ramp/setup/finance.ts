@@ -1,73 +1,8 @@
 import Big from "big.js";
 import type { ProjectId } from "../database/id.js";
 import type { RampDatabase } from "../database/ramp-database.js";
+import type { Period } from "./report.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
-
-/** Times that narrow a report; null: no bound. */
-export interface Period {
-  /** Inclusive, ISO 8601. */
-  readonly from: string | null;
-  /** Exclusive. */
-  readonly until: string | null;
-}
-
-/** Intents of a day, a project, a provider and a pair of currencies. Amounts are decimal texts. */
-export interface ReportRow {
-  readonly day: string;
-  readonly projectId: string;
-  readonly provider: string;
-  readonly srcCurrency: string;
-  readonly destCurrency: string;
-  readonly intents: number;
-  readonly completed: number;
-  readonly open: number;
-  readonly mismatched: number;
-  /** In the source currency: of all intents, and of those that were paid. */
-  readonly ordered: string;
-  readonly paid: string;
-  readonly refunded: string;
-  /** In the destination currency. */
-  readonly received: string;
-  /** Fees that receipts name in the source and in the destination currency. */
-  readonly feesSrc: string;
-  readonly feesDest: string;
-}
-
-const FEE = (currency: string): string =>
-  `COALESCE(sum((t.receipt -> 'fees' ->> 'totalFee')::numeric) FILTER (WHERE t.receipt -> 'fees' ->> 'currencyCode' = ${currency}), 0)::text`;
-
-/** Intents by the day (UTC) on which they were created (runtime/ramp/README.md, Finance). */
-export async function reportIntents(
-  database: RampDatabase,
-  projectId: ProjectId | null,
-  { from, until }: Period,
-): Promise<Outcome<readonly ReportRow[]>> {
-  const invalid = [from, until].find((time) => time !== null && Number.isNaN(Date.parse(time)));
-  if (invalid !== undefined)
-    return failed(`${String(invalid)} is not a time such as 2026-01-31 or 2026-01-31T12:00:00Z.`);
-  const rows = await database.asOperator((tx) =>
-    tx.rows<ReportRow>(
-      `SELECT to_char(i.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, i.project_id AS "projectId", c.code AS provider,
-         i.src_currency AS "srcCurrency", i.dest_currency AS "destCurrency", count(*)::int AS intents,
-         count(*) FILTER (WHERE i.status = 'COMPLETED')::int AS completed,
-         count(*) FILTER (WHERE NOT i.is_ended)::int AS open,
-         count(*) FILTER (WHERE i.status = 'AMOUNT_MISMATCH')::int AS mismatched,
-         sum(i.src_amount)::text AS ordered,
-         COALESCE(sum(i.src_amount) FILTER (WHERE t.status IN ('SUCCESS', 'REFUNDED')), 0)::text AS paid,
-         COALESCE(sum(r.refunded), 0)::text AS refunded,
-         COALESCE(sum((t.receipt ->> 'amountReceived')::numeric), 0)::text AS received,
-         ${FEE("i.src_currency")} AS "feesSrc", ${FEE("i.dest_currency")} AS "feesDest"
-       FROM ramp.intents i JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id
-       LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id
-       LEFT JOIN LATERAL (SELECT sum((refund ->> 'amount')::numeric) AS refunded FROM jsonb_array_elements(t.refunds) refund) r ON true
-       WHERE ($1::uuid IS NULL OR i.project_id = $1) AND ($2::timestamptz IS NULL OR i.created_at >= $2)
-         AND ($3::timestamptz IS NULL OR i.created_at < $3)
-       GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`,
-      [projectId, from, until],
-    ),
-  );
-  return succeeded(rows);
-}
 
 /** A difference between a provider's statement and the ramp's records. */
 export interface StatementDifference {
@@ -82,6 +17,11 @@ const STATEMENT_FIELDS = ["status", "srcAmount", "amountReceived", "totalFee", "
 type StatementField = (typeof STATEMENT_FIELDS)[number];
 type Line = Readonly<Record<string, string>>;
 
+/** What an order moved, by the postings on the provider's account. */
+const MOVED = `CROSS JOIN LATERAL (SELECT sum(amount) FILTER (WHERE about = 'payment') AS paid, -sum(amount) FILTER (WHERE about = 'delivery') AS delivered,
+    -sum(amount) FILTER (WHERE about = 'fee') AS fees, -sum(amount) FILTER (WHERE about LIKE 'refund %') AS refunded
+  FROM ramp.postings p WHERE p.project_id = i.project_id AND p.intent_id = i.id AND p.account = 'provider') m`;
+
 /**
  * Compares the paid transactions of a provider with its statement, a CSV with a header: `id` (the transaction's id or the
  * provider's reference) and any of `status`, `srcAmount`, `amountReceived`, `totalFee`, `refunded`.
@@ -95,10 +35,10 @@ export async function reconcile(
   if (!lines.ok) return lines;
   const rows = await database.asOperator((tx) =>
     tx.rows<Line & { readonly id: string; readonly reference: string | null }>(
-      `SELECT t.id::text AS id, t.provider_reference AS reference, t.status, i.src_amount::text AS "srcAmount",
-         t.receipt ->> 'amountReceived' AS "amountReceived", t.receipt -> 'fees' ->> 'totalFee' AS "totalFee",
-         (SELECT COALESCE(sum((refund ->> 'amount')::numeric), 0)::text FROM jsonb_array_elements(t.refunds) refund) AS refunded
+      `SELECT t.id::text AS id, t.provider_reference AS reference, t.status, COALESCE(m.paid, i.src_amount)::text AS "srcAmount",
+         m.delivered::text AS "amountReceived", m.fees::text AS "totalFee", COALESCE(m.refunded, 0)::text AS refunded
        FROM ramp.transactions t JOIN ramp.intents i ON i.project_id = t.project_id AND i.id = t.intent_id
+       ${MOVED}
        JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id
        WHERE t.project_id = $1 AND c.code = $2 AND ($3::timestamptz IS NULL OR i.created_at >= $3)
          AND ($4::timestamptz IS NULL OR i.created_at < $4) ORDER BY i.created_at, t.id`,

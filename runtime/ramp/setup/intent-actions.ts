@@ -1,14 +1,16 @@
 import Big from "big.js";
-import { isUuid, projectId, type ProjectId } from "../database/id.js";
+import { readAmount, readCurrencies } from "../accounts/currency.js";
+import { isUuid, projectId, type ProjectId, refundIdOf } from "../database/id.js";
 import { OF_PROJECT, type ProjectTransaction, type RampDatabase } from "../database/ramp-database.js";
-import { type Intent, isTerminal } from "../intents/intent.js";
+import { REPORTED_OPEN } from "../intents/attention.js";
+import { bookResolution, leftToRefund } from "../intents/book.js";
+import { type Attention, type Intent, isTerminal, needsAttention } from "../intents/intent.js";
 import { lockIntent, requestCancel } from "../intents/intent-rows.js";
 import { pollNow } from "../intents/lease.js";
-import { moveIntent, recordAttention, updateTransaction } from "../intents/transitions.js";
-import { Providers } from "../providers/provider-connections.js";
-import { reasonOf } from "../providers/provider.js";
-import type { Vault } from "../vault.js";
+import { moveIntent, recordAttention, requestRefund, updateTransaction } from "../intents/transitions.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
+
+const DECIMAL = /^\d{1,40}(\.\d{1,18})?$/;
 
 interface ActionResult {
   readonly intentId: string;
@@ -19,14 +21,14 @@ interface ActionResult {
 async function changeIntent(
   database: RampDatabase,
   id: string,
-  change: (tx: ProjectTransaction, intent: Intent) => Outcome<Intent>,
+  change: (tx: ProjectTransaction, intent: Intent) => Outcome<Intent> | Promise<Outcome<Intent>>,
 ): Promise<Outcome<ActionResult>> {
   const found = await findIntent(database, id);
   if (found === null)
     return failed(`There is no intent ${id}. \`routewright ramp intent list\` shows the newest.`);
   return database.asOperatorOf(found, async (tx) => {
     const intent = await lockIntent(tx, id);
-    const changed = change(tx, intent);
+    const changed = await change(tx, intent);
     if (!changed.ok) return changed;
     pollNow(tx, id);
     return succeeded({ intentId: intent.id, status: changed.value.status });
@@ -56,8 +58,8 @@ export function cancelIntent(database: RampDatabase, id: string): Promise<Outcom
 }
 
 /**
- * Records how an intent ended that the provider left unclear. What the provider reports at the next look-up counts as known;
- * anything that it reports later needs attention again.
+ * Records how an intent ended that the provider left unclear. What is known now needs no attention again; what the provider reports
+ * later does.
  */
 export function resolveIntent(
   database: RampDatabase,
@@ -65,14 +67,21 @@ export function resolveIntent(
   { as, note }: { readonly as: "completed" | "failed"; readonly note: string },
 ): Promise<Outcome<ActionResult>> {
   return changeIntent(database, id, (tx, intent) => {
-    if (intent.attentionReason === null) return failed("The intent needs no attention.");
+    if (!needsAttention(intent.attention)) return failed("The intent needs no attention.");
     if (as === "completed" && intent.transaction === null)
       return failed("The intent has no transaction: resolve it as failed.");
-    const resolved = as === "completed" ? completed(tx, intent) : endedWithoutPayment(tx, intent, note);
-    tx.write(`UPDATE ramp.intents SET resolved_reason = '' WHERE ${OF_PROJECT} AND id = $1`, [id]);
-    recordAttention(tx, { ...resolved, attentionReason: null });
+    const ended = as === "completed" ? completed(tx, intent) : endedWithoutPayment(tx, intent, note);
+    const resolved = bookResolution(tx, ended, as);
+    const acknowledged = { ...intent.acknowledged, ...intent.attention, ...stillOpen(intent) };
+    recordAttention(tx, { ...resolved, attention: {}, acknowledged });
     return succeeded(resolved);
   });
+}
+
+/** An order that had not ended is open at the provider: that is known. */
+function stillOpen({ transaction }: Intent): Attention {
+  const isOpen = transaction?.status === "PENDING" || transaction?.status === "IN_PROGRESS";
+  return isOpen ? { CONTRADICTION: REPORTED_OPEN } : {};
 }
 
 function completed(tx: ProjectTransaction, intent: Intent): Intent {
@@ -97,71 +106,63 @@ function endedWithoutPayment(tx: ProjectTransaction, intent: Intent, note: strin
   return hasEnded ? unpaid : moveIntent(tx, unpaid, "TRANSACTION_FAILED", note);
 }
 
-export interface Repointing {
-  /** Code of the provider. */
-  readonly provider: string;
-  /** Key id of credentials that the project has or had (`provider connect`). */
-  readonly keyId: string;
-  /** Null: every intent that is still polled. */
-  readonly intentId: string | null;
-}
-
-/** Moves intents to the address and credentials with this key id, of the same provider. */
-export function repointIntents(
-  database: RampDatabase,
-  project: ProjectId,
-  { provider, keyId, intentId }: Repointing,
-): Promise<Outcome<{ readonly repointed: number }>> {
-  return database.asOperatorOf(project, async (tx) => {
-    const target = await tx.row<{ id: string; version: number }>(
-      `SELECT c.id, v.version FROM ramp.provider_connections c
-       JOIN ramp.provider_credentials v ON v.project_id = c.project_id AND v.connection_id = c.id
-       WHERE c.${OF_PROJECT} AND c.code = $1 AND v.key_id = $2 ORDER BY v.version DESC LIMIT 1`,
-      [provider, keyId],
-    );
-    if (target === null)
-      return failed(
-        `The project has no credentials ${keyId} of ${provider}: \`routewright ramp provider connect\` adds them.`,
-      );
-    const rows = await tx.rows(
-      `UPDATE ramp.intents SET connection_version = $2, lease_owner = NULL, lease_expires_at = NULL, next_poll_at = now(), failed_attempts = 0
-       WHERE ${OF_PROJECT} AND connection_id = $1 AND connection_version <> $2 AND next_poll_at IS NOT NULL
-         AND ($3::text IS NULL OR id::text = $3) RETURNING id`,
-      [target.id, target.version, intentId?.toLowerCase() ?? null],
-    );
-    return succeeded({ repointed: rows.length });
-  });
-}
-
-export interface RefundRequest {
+export interface RefundWish {
   /** Null: what is left of the payment. */
   readonly amount: string | null;
+  /** Names the refund: a repeated wish with the same reason is the same refund. */
   readonly reason: string;
-  /** Repeats with the same id are one refund. */
-  readonly refundId: string;
 }
 
-/** Refunds a payment, or a part of it, at a provider that offers it. */
+/**
+ * Records a refund of a payment, or of a part of it; a running server sends it. It is stored under a lock and checked against what
+ * is left, so that neither a repeated command nor two operators refund more than was paid.
+ */
 export async function refundIntent(
-  { database, vault }: { readonly database: RampDatabase; readonly vault: Vault },
+  database: RampDatabase,
   id: string,
-  { amount, reason, refundId }: RefundRequest,
+  wish: RefundWish,
 ): Promise<Outcome<ActionResult & { readonly refundId: string; readonly amount: string }>> {
-  const project = await findIntent(database, id);
-  if (project === null) return failed(`There is no intent ${id}.`);
-  const intent = await database.inProject(project, (tx) => lockIntent(tx, id));
-  const { transaction } = intent;
-  if (transaction?.status !== "SUCCESS") return failed("Only a payment that is SUCCESS can be refunded.");
-  const { provider, capabilities } = await new Providers(database, vault, "").get(project, intent);
-  if (!capabilities.refunds) return failed(`${capabilities.name} offers no refunds.`);
-  const refunded = transaction.refunds.reduce((sum, refund) => sum.plus(refund.amount), new Big(0));
-  const decimals = intent.srcAmount.split(".")[1]?.length ?? 0;
-  const sent = amount ?? new Big(intent.srcAmount).minus(refunded).toFixed(decimals);
-  const reply = await provider.refund(transaction.id, { id: refundId, amount: sent, reason });
-  if (reply.kind !== "answer")
-    return failed(
-      `${capabilities.name} did not refund: ${reply.kind === "refused" ? reply.message : reasonOf(reply)}. Repeat with --id ${refundId} if it is unclear.`,
-    );
-  const polled = await pollIntent(database, id);
-  return polled.ok ? succeeded({ ...polled.value, refundId, amount: sent }) : polled;
+  let refund = { refundId: "", amount: "" };
+  const changed = await changeIntent(database, id, async (tx, intent) => {
+    const checked = await checkedRefund(tx, intent, wish);
+    if (!checked.ok) return checked;
+    refund = { refundId: checked.value.id, amount: checked.value.amount };
+    if (!intent.refundRequests.some((known) => known.id === checked.value.id))
+      requestRefund(tx, intent.id, checked.value);
+    return succeeded(intent);
+  });
+  return changed.ok ? succeeded({ ...changed.value, ...refund }) : changed;
+}
+
+async function checkedRefund(
+  tx: ProjectTransaction,
+  intent: Intent,
+  { amount, reason }: RefundWish,
+): Promise<Outcome<{ readonly id: string; readonly amount: string; readonly reason: string }>> {
+  const refundId = refundIdOf(intent.id, reason);
+  const known = intent.refundRequests.find((request) => request.id === refundId);
+  if (known && (amount === null || (DECIMAL.test(amount) && new Big(amount).eq(known.amount))))
+    return succeeded(known);
+  if (known)
+    return failed(`A refund of ${known.amount} has this note. Give another refund a note of its own.`);
+  if (intent.transaction?.status !== "SUCCESS")
+    return failed("Only a payment that is SUCCESS can be refunded.");
+  if (!(await offersRefunds(tx, intent))) return failed(`${intent.provider} offers no refunds.`);
+  const left = leftToRefund(intent);
+  if (left.lte(0)) return failed("Nothing is left to refund.");
+  const currency = (await readCurrencies(tx)).get(intent.src.currencyCode);
+  if (amount !== null && !DECIMAL.test(amount)) return failed(`${amount} is not an amount such as 10.00.`);
+  const read = readAmount(amount ?? left.toFixed(), currency);
+  if (!read.ok) return read;
+  if (left.lt(read.value))
+    return failed(`Only ${left.toFixed(currency.decimals)} ${currency.code} are left to refund.`);
+  return succeeded({ id: refundId, amount: read.value, reason });
+}
+
+async function offersRefunds(tx: ProjectTransaction, { connectionId }: Intent): Promise<boolean> {
+  const row = await tx.row<{ offered: boolean | null }>(
+    `SELECT (capabilities -> 'refunds')::boolean AS offered FROM ramp.provider_connections WHERE ${OF_PROJECT} AND id = $1`,
+    [connectionId],
+  );
+  return row?.offered === true;
 }

@@ -50,7 +50,7 @@ export const EVENTS = {
     failureReason: Reason,
     refunds: Type.Optional(Type.Array(Refund)),
   }),
-  "intent.attention": Type.Object({ ...COMMON, reason: Reason }),
+  "intent.attention": Type.Object({ ...COMMON, reasons: Type.Array(Type.String()) }),
   "webhook.exhausted": Type.Object({ ...ABOUT_WEBHOOK, eventId: Id, lastResult: Type.String() }),
   "webhook.test": Type.Object(ABOUT_WEBHOOK),
 } as const;

@@ -147,7 +147,7 @@ function expected(end: End, truth: string | undefined): Partial<Settled> {
 
 async function settledStates({ sql }: Stage): Promise<ReadonlyMap<string, Settled>> {
   const rows = await sql(
-    `SELECT i.id, i.status, t.status AS transaction, CASE WHEN i.attention_reason IS NOT NULL THEN 'yes' END AS attention
+    `SELECT i.id, i.status, t.status AS transaction, CASE WHEN i.attention_since IS NOT NULL THEN 'yes' END AS attention
      FROM ramp.intents i LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id`,
   );
   return new Map(

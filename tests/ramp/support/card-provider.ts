@@ -73,6 +73,11 @@ export interface CardProvider {
   encode: (text: string) => Buffer;
   /** So many of the next orders of an execution are received, but the connection is dropped. */
   dropOrders: number;
+  /** Whether it refuses refunds, and knows no order that is cancelled. */
+  refusesRefunds: boolean;
+  refusesCancels: boolean;
+  /** Ids of the executions that it knows. */
+  readonly received: Set<string>;
   /** The key id that it accepts; requests with another get 401. */
   keyId: string;
   /** The bodies of the requests with an idempotency key, by key. */
@@ -116,7 +121,6 @@ export async function ownCardProvider(): Promise<CardProvider> {
     const { status, execution } = provider;
     return { id, reference: "r", status, failureReason: null, instructions: [], ...execution };
   };
-  const received = new Set<string>();
   const server = createServer((request, response) => {
     let text = "";
     request.on("data", (chunk: Buffer) => (text += chunk.toString()));
@@ -133,10 +137,14 @@ export async function ownCardProvider(): Promise<CardProvider> {
         provider.dropOrders--;
         return void response.destroy();
       }
-      if (key.startsWith("execution:")) received.add((JSON.parse(text) as { id: string }).id);
+      if (key.startsWith("execution:")) provider.received.add((JSON.parse(text) as { id: string }).id);
+      const error = (status: number, code: string) =>
+        void response.writeHead(status).end(JSON.stringify({ error: code, message: "" }));
+      if (provider.refusesRefunds && key.startsWith("refund:")) return error(422, "NOT_REFUNDABLE");
+      if (provider.refusesCancels && request.url?.endsWith("/cancel")) return error(404, "UNKNOWN_ORDER");
       const isLookUp = request.method === "GET" && request.url?.startsWith("/executions/") === true;
-      if (isLookUp && !received.has(request.url?.split("/")[2] ?? ""))
-        return void response.writeHead(404).end(JSON.stringify({ error: "UNKNOWN_ORDER", message: "" }));
+      if (isLookUp && !provider.received.has(request.url?.split("/")[2] ?? ""))
+        return error(404, "UNKNOWN_ORDER");
       void (isLookUp ? provider.answerLookUp() : key ? provider.answerOrder() : Promise.resolve()).then(() =>
         response.writeHead(200, { "content-type": "application/json" }).end(provider.encode(body)),
       );
@@ -158,6 +166,9 @@ export async function ownCardProvider(): Promise<CardProvider> {
     execution: {},
     encode: (text) => Buffer.from(text),
     dropOrders: 0,
+    refusesRefunds: false,
+    refusesCancels: false,
+    received: new Set(),
     keyId: "key",
     bodies: new Map(),
     connect: ({ database, vault }, { id }) =>

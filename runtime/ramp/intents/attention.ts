@@ -1,0 +1,114 @@
+import Big from "big.js";
+import type { OperatorTransaction } from "../database/ramp-database.js";
+import type { CheckedExecution } from "../providers/check-reply.js";
+import { isPaid } from "./book.js";
+import type {
+  Attention,
+  AttentionReason,
+  Intent,
+  IntentStatus,
+  Transaction,
+  TransactionStatus,
+} from "./intent.js";
+import { SUSPENSE_REASONS, total } from "./journal.js";
+
+/** Reasons that no look-up clears. */
+const UNTIL_RESOLVED = ["REFUND_REFUSED"] as const satisfies readonly AttentionReason[];
+
+/** What needs attention after a provider's answer about an order; what the operator has acknowledged needs none again. */
+export function attentionAfter(intent: Intent, reported: CheckedExecution): Attention {
+  const { transaction, attention, balances } = intent;
+  const { receiptProblem, refundProblem, instructionProblem } = reported;
+  const isUnpayable = instructionProblem !== null && transaction?.instructions.length === 0;
+  const seen: Partial<Record<AttentionReason, string | null | undefined>> = {
+    AMOUNT_MISMATCH: receiptProblem,
+    REFUND_MISMATCH: refundProblem,
+    RECEIPT_MISSING:
+      isPaid(reported) &&
+      total(balances, { account: "provider", about: "delivery" }).eq(0) &&
+      receiptProblem === null
+        ? "no amount received"
+        : null,
+    INVALID_INSTRUCTIONS: isUnpayable ? instructionProblem : null,
+    CONTRADICTION: contradiction(intent, transaction, reported),
+    REFERENCE_CHANGED: changedReference(transaction, reported),
+    ...Object.fromEntries(UNTIL_RESOLVED.map((reason) => [reason, attention[reason]])),
+  };
+  return { ...unacknowledged(intent, seen), ...suspended(intent) };
+}
+
+/** The reasons that have something to say and that the operator has not acknowledged. */
+export function unacknowledged(
+  { acknowledged }: Intent,
+  seen: Partial<Record<AttentionReason, string | null | undefined>>,
+): Attention {
+  return Object.fromEntries(
+    Object.entries(seen).filter(
+      ([reason, about]) => about != null && acknowledged[reason as AttentionReason] !== about,
+    ),
+  );
+}
+
+/** The amounts in suspense, by reason. */
+export function suspended({ balances }: Pick<Intent, "balances">): Attention {
+  return Object.fromEntries(
+    SUSPENSE_REASONS.flatMap((reason) => {
+      const open = balances.filter((balance) => balance.account === "suspense" && balance.reason === reason);
+      const amounts = open.map(
+        ({ about, amount, currency }) => `${about} ${new Big(amount).abs().toFixed()} ${currency}`,
+      );
+      return amounts.length === 0 ? [] : [[reason, amounts.sort().join(", ")]];
+    }),
+  );
+}
+
+/** What the provider says of an order that is recorded as ended. */
+export const REPORTED_OPEN = "reported as open";
+
+/** A provider that calls an ended order open, or that never had the payment of one that the operator completed. */
+function contradiction(
+  { balances }: Intent,
+  transaction: Transaction | null,
+  { status }: CheckedExecution,
+): string | null {
+  const recorded = transaction?.status;
+  if (recorded === undefined || recorded === "PENDING" || recorded === "IN_PROGRESS") return null;
+  const isOpen = status === "AWAITING_FUNDS" || status === "PROCESSING";
+  const wasPaid = recorded === "SUCCESS" || recorded === "REFUNDED";
+  const isPosted = !total(balances, { account: "provider", about: "payment" }).eq(0);
+  const isDenied = wasPaid && !isPosted && (status === "FAILED" || status === "CANCELLED");
+  if (isOpen) return REPORTED_OPEN;
+  return isDenied ? `reported as ${status}` : null;
+}
+
+function changedReference(transaction: Transaction | null, { reference }: CheckedExecution): string | null {
+  const known = transaction?.providerReference ?? null;
+  return known === null || reference === "" || reference === known ? null : `${known} became ${reference}`;
+}
+
+/** An intent that needs the operator's attention, as `routewright ramp intents --stuck` shows it. */
+export interface StuckIntent {
+  readonly projectId: string;
+  readonly intentId: string;
+  readonly status: IntentStatus;
+  readonly transactionStatus: TransactionStatus | null;
+  /** The reasons, each with what it is about. */
+  readonly attention: Attention;
+  readonly since: Date;
+}
+
+export function listAttention(tx: OperatorTransaction): Promise<StuckIntent[]> {
+  return tx.rows<StuckIntent>(
+    `SELECT i.project_id AS "projectId", i.id AS "intentId", i.status, t.status AS "transactionStatus",
+       i.attention, i.attention_since AS since
+     FROM ramp.intents i LEFT JOIN ramp.transactions t ON t.project_id = i.project_id AND t.intent_id = i.id
+     WHERE i.attention_since IS NOT NULL ORDER BY i.attention_since, i.id`,
+  );
+}
+
+export async function countAttention(tx: OperatorTransaction): Promise<number> {
+  const row = await tx.row<{ count: number }>(
+    "SELECT count(*)::int AS count FROM ramp.intents WHERE attention_since IS NOT NULL",
+  );
+  return row?.count ?? 0;
+}
