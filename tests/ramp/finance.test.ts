@@ -89,7 +89,7 @@ it("a report sums what was ordered, received, charged and refunded", async () =>
   expect(usd.map(({ day, closed, livemode, orders }) => [day, closed, livemode, orders])).toEqual([
     ["2026-06-01", true, true, 5000],
     ["2026-06-02", true, true, 5000],
-    ["2026-06-03", true, true, 0],
+    ["2026-06-04", true, true, 0],
   ]);
   const [expected] = await ownerRows(
     world.databaseUrl,
@@ -107,7 +107,7 @@ it("a report sums what was ordered, received, charged and refunded", async () =>
   expect(sum("delivered", "USDC_POLYGON")).toBe(sum("received") - 9000);
   // A refund counts on its own day.
   expect(usd.map(({ refunded }) => Number(refunded))).toEqual([0, 0, 5000]);
-  const csv = await routewright("report", "--format", "csv", "--from", "2026-06-03");
+  const csv = await routewright("report", "--format", "csv", "--from", "2026-06-04");
   expect(csv.out.split("\n")).toHaveLength(3);
   expect(csv.out).toMatch(/^day,closed,projectId,provider,/);
   const balances = (await json("balances", "--project", project.id)) as unknown as Record<string, string>[];

@@ -80,9 +80,10 @@ const RETURNED: ReadonlySet<string> = new Set(["FAILED", "CANCELLED"]);
 function paymentOf(intent: Intent, reported: CheckedExecution): Reported | null {
   const { balances, src, srcAmount } = intent;
   const posted = total(balances, { account: "provider", about: "payment" });
-  if (!isPaid(reported) && !(RETURNED.has(reported.status) && posted.gt(0))) return null;
+  const wasPaid = posted.gt(0) || reported.receipt?.amountReceived !== undefined;
+  if (!isPaid(reported) && !(RETURNED.has(reported.status) && wasPaid)) return null;
   const reason = isOpen(intent) ? null : "LATE_PAYMENT";
-  const held = isPaid(reported) ? new Big(srcAmount) : posted;
+  const held = new Big(srcAmount);
   return { about: "payment", currency: src.currencyCode, held, kind: "receipt", reason, ...dateOf(reported) };
 }
 

@@ -115,8 +115,8 @@ export async function ownCardProvider(): Promise<CardProvider> {
     const id = named === "" ? (order?.id ?? "") : named;
     if (resource === "onboardings") return { id, requirements: [] };
     if (path.endsWith("/refunds")) {
-      const refunds = [...(provider.execution.refunds ?? []), body as Refund];
-      provider.execution = { ...provider.execution, refunds };
+      const known = (provider.execution.refunds ?? []).filter((refund) => refund.id !== (body as Refund).id);
+      provider.execution = { ...provider.execution, refunds: [...known, body as Refund] };
     }
     const { status, execution } = provider;
     return { id, reference: "r", status, failureReason: null, instructions: [], ...execution };
