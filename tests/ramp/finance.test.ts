@@ -69,7 +69,7 @@ it("the journal is balanced and append-only, for its owner too", async () => {
        VALUES ($1, gen_random_uuid(), 1, ${one}, 'fee', 'fee', 'fees', 'USD', ${String(amount)})`,
       [project.id],
     );
-  await expect(insert(1)).rejects.toMatchObject({ code: "RW004" });
+  await expect(insert(1)).rejects.toMatchObject({ code: "RW006" });
   for (const change of [
     "UPDATE ramp.postings SET amount = amount",
     "DELETE FROM ramp.postings",

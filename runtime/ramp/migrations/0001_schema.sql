@@ -434,7 +434,7 @@ CREATE FUNCTION ramp.check_balance() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (SELECT FROM ramp.postings WHERE project_id = NEW.project_id AND entry_id = NEW.entry_id
       GROUP BY currency HAVING sum(amount) <> 0) THEN
-    RAISE EXCEPTION 'The postings of entry % do not balance.', NEW.entry_id USING ERRCODE = 'RW004';
+    RAISE EXCEPTION 'The postings of entry % do not balance.', NEW.entry_id USING ERRCODE = 'RW006';
   END IF;
   RETURN NULL;
 END
