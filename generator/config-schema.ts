@@ -40,6 +40,13 @@ export const CONFIG_SCHEMA = {
     out: { description: "The generated folder. Default: generated.", ...text },
     title: { description: "Title of the API.", ...text },
     defaultTier: { description: "Tier of endpoints without a tier tag. Default: tier0.", enum: [...TIERS] },
+    schemas: {
+      description:
+        "The schema that serves all relations; or by the manifest's schema (`*` stands for any text) the one that serves instead. Keeps the schemas of a developer's or CI target out of the generated folder.",
+      type: ["string", "object"],
+      minLength: 1,
+      additionalProperties: { ...text },
+    },
     lint: {
       description: "Severities of lint rules.",
       ...severitiesOf(RULES, RULE_SEVERITIES),

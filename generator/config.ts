@@ -8,6 +8,7 @@ import {
   type Tier,
 } from "@routewright/runtime/model";
 import type { ErrorObject, ValidateFunction } from "ajv";
+import type { SchemaMap } from "./catalogue/served-schema.js";
 import { closest, formatValue } from "./manifest/strings.js";
 import { ACCEPT_FILE } from "./diff/accepted-changes.js";
 import type { SeverityOverrides } from "./diff/compare-catalogues.js";
@@ -32,6 +33,8 @@ export interface Config {
   readonly title?: string;
   /** Tier of endpoints without a tier tag. */
   readonly defaultTier?: Tier;
+  /** The schemas that serve in place of the manifest's. */
+  readonly schemas?: SchemaMap;
   /** Severities of lint rules. */
   readonly lint?: RuleSeverities;
   /** Severities of the checks of `verify`. */
@@ -77,6 +80,7 @@ export interface Setting {
 export interface Settings extends GenerationEnvironment {
   readonly catalog: string | undefined;
   readonly out: string;
+  readonly schemas: SchemaMap;
   readonly lint: RuleSeverities;
   readonly verify: VerifySeverities;
   readonly severities: SeverityOverrides;
@@ -114,6 +118,7 @@ export async function readSettings(
     manifest: flags.manifest ?? generation.manifest,
     catalog: flags.catalog ?? firstSet(variables, VARIABLES.catalog),
     out: flags.out ?? config.out ?? DEFAULTS.out,
+    schemas: config.schemas ?? {},
     lint: config.lint ?? {},
     verify: config.verify ?? {},
     severities: config.diff?.severity ?? {},
@@ -172,8 +177,19 @@ function origins(
 }
 
 function settingsOf(settings: Omit<Settings, "all">, originOf: (key: string) => string): readonly Setting[] {
-  const { manifest, catalog, out, apiTitle, defaultTier, lint, verify, severities, accept, variables } =
-    settings;
+  const {
+    manifest,
+    catalog,
+    out,
+    apiTitle,
+    defaultTier,
+    schemas,
+    lint,
+    verify,
+    severities,
+    accept,
+    variables,
+  } = settings;
   const values = {
     manifest,
     catalog: catalog ?? null,
@@ -181,6 +197,7 @@ function settingsOf(settings: Omit<Settings, "all">, originOf: (key: string) => 
     out,
     title: apiTitle,
     defaultTier,
+    schemas,
     lint,
     verify,
     "diff.severity": severities,
@@ -257,6 +274,7 @@ function problemOf({ instancePath, keyword, params, parentSchema, data }: ErrorO
 
 function expectation(keyword: string, params: ErrorObject["params"], type: unknown): string {
   if (keyword === "enum") return `one of ${(params["allowedValues"] as readonly string[]).join(", ")}`;
+  if (Array.isArray(type)) return "a text that is not empty, or an object";
   if (type === "object") return "an object";
   return type === "integer" ? "a whole number, 0 or more" : "a text that is not empty";
 }

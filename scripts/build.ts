@@ -60,7 +60,7 @@ function compileValidators(): void {
   const validators = [
     ["meta-api", new Ajv(everyError), META_API_SCHEMA],
     ["catalogue", new Ajv({ allowUnionTypes: true, code: { source: true } }), CATALOGUE_SCHEMA],
-    ["config", new Ajv(everyError), CONFIG_SCHEMA],
+    ["config", new Ajv({ ...everyError, allowUnionTypes: true }), CONFIG_SCHEMA],
   ] as const;
   for (const [name, ajv, schema] of validators)
     writeFileSync(`${GENERATOR}/validators/${name}.cjs`, standalone.default(ajv, ajv.compile(schema)));

@@ -21,6 +21,7 @@ import { canBeNaN, isWideNumber, parseColumnType } from "./column-types/column-t
 import { withExamples } from "./examples.js";
 import { lineageOf, withInheritedPrivacy } from "./lineage.js";
 import { granularityRank, pathOf } from "./path.js";
+import { type SchemaMap, servedSchema } from "./served-schema.js";
 import { querySettingsOf } from "./query-settings.js";
 import type { ApiSettings } from "./settings.js";
 import { hasResource, isPublished, type ModelTags, readTags } from "./tags.js";
@@ -29,10 +30,13 @@ import { upstreamNodesOf } from "./upstream-nodes.js";
 export interface CatalogueOptions {
   /** Tier of an endpoint whose model has no tier tag. */
   readonly defaultTier?: Tier;
+  /** The schemas that serve in place of the manifest's. */
+  readonly schemas?: SchemaMap;
 }
 
 /** Builds the catalogue of a manifest. Pure: same manifest, same catalogue. */
-export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}): Catalogue {
+export function catalogueOf(read: Manifest, options: CatalogueOptions = {}): Catalogue {
+  const manifest = withServedSchemas(read, options.schemas ?? {});
   const entries: CatalogueEntry[] = [];
   const skipped: Skipped[] = [];
   const warnings: Warning[] = [];
@@ -67,6 +71,11 @@ export function catalogueOf(manifest: Manifest, options: CatalogueOptions = {}):
     defaultTier: context.defaultTier,
     adapter: manifest.adapter,
   };
+}
+
+function withServedSchemas(manifest: Manifest, schemas: SchemaMap): Manifest {
+  const models = manifest.models.map((model) => ({ ...model, schema: servedSchema(model.schema, schemas) }));
+  return { ...manifest, models };
 }
 
 /** Adds to older versions of a model the path of the latest version's endpoint. */
@@ -113,7 +122,7 @@ function readModel(model: Model, context: Context): Outcome {
   const entry = {
     ...segmentsOf(tags),
     uniqueId: model.uniqueId,
-    source: hash("sha256", model.digest).slice(0, 16),
+    source: hash("sha256", `${model.schema}\n${model.digest}`).slice(0, 16),
     facts: factsOf(model, tags),
     documentation: documentationOf(model, descriptions),
   };

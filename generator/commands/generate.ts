@@ -4,6 +4,7 @@ import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import { readCatalogue } from "../catalogue/catalogue-file.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
+import type { SchemaMap } from "../catalogue/served-schema.js";
 import type { Change } from "../diff/change.js";
 import { compareCatalogues } from "../diff/compare-catalogues.js";
 import { readModels } from "../manifest/catalog.js";
@@ -17,7 +18,7 @@ import {
   renderCached,
   type RenderedEndpoint,
 } from "../render/render.js";
-import { type GenerateReport, reportJson, reportText } from "../report/generate-report.js";
+import { type GenerateReport, type MovedSchema, reportJson, reportText } from "../report/generate-report.js";
 import { type CliCommand, type CommandResult, EXIT, OPTIONS, withManifest } from "./command.js";
 
 export interface GenerateOptions {
@@ -34,6 +35,7 @@ export interface GenerateOptions {
   /** Write a folder without endpoints although the present one has some. */
   readonly allowEmpty?: boolean;
   readonly defaultTier: Tier;
+  readonly schemas?: SchemaMap;
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
   readonly onProgress?: Progress;
@@ -66,12 +68,15 @@ export function configureGenerate(command: CliCommand): void {
 export async function generate(options: GenerateOptions): Promise<CommandResult> {
   const reading = await readModels(options.manifest, options.catalog);
   if (!reading.ok) return { exit: EXIT.error, errors: [reading.problem] };
-  const catalogue = catalogueOf(reading.manifest, { defaultTier: options.defaultTier });
+  const catalogue = catalogueOf(reading.manifest, options);
   const files = rendered(options, catalogue);
-  const upgrade = upgradeChanges(options.out, catalogue, files);
+  const before = catalogueIn(options.out, files);
+  const upgrade = upgradeChanges(before, catalogue);
+  const schemas = movedSchemas(before, catalogue);
   const update = updateFolder(files, options);
   if (!update.ok) return { exit: EXIT.error, errors: update.problems };
-  const report = { ...options, warnings: reading.manifest.warnings, catalogue, drift: update.drift, upgrade };
+  const { warnings } = reading.manifest;
+  const report = { ...options, warnings, catalogue, drift: update.drift, upgrade, schemas };
   const output = options.json ? reportJson(report) : reportText(report);
   const exit = hasFindings(options, report) ? EXIT.findings : EXIT.ok;
   return { exit, output, isStatus: !options.json };
@@ -79,15 +84,33 @@ export async function generate(options: GenerateOptions): Promise<CommandResult>
 
 const CATALOGUE_FILE = "catalogue.json";
 
-/** Changes of the API without a change of the models since the folder was written: effects of an upgrade of Routewright. */
-function upgradeChanges(out: string, head: Catalogue, files: FileSet): readonly Change[] {
+/** The catalogue of the folder; null where there is none, or the same. */
+function catalogueIn(out: string, files: FileSet): Catalogue | null {
   const file = join(out, CATALOGUE_FILE);
   const text = textOf(file);
-  if (text === null || text === files.get(CATALOGUE_FILE)) return [];
+  if (text === null || text === files.get(CATALOGUE_FILE)) return null;
   const reading = readCatalogue(text, file);
-  if (!reading.ok || reading.catalogue.defaultTier !== head.defaultTier) return [];
+  return reading.ok ? reading.catalogue : null;
+}
+
+/** Schemas of relations of the folder that the manifest has in others: the sign of another target. */
+function movedSchemas(before: Catalogue | null, head: Catalogue): readonly MovedSchema[] {
+  const known = new Map(before?.entries.map(({ uniqueId, endpoint }) => [uniqueId, endpoint.relation]));
+  const moves = new Map<string, MovedSchema>();
+  for (const { uniqueId, endpoint } of head.entries) {
+    const [[from, name] = [], [to, sameName]] = [known.get(uniqueId), endpoint.relation];
+    if (from === undefined || from === to || name !== sameName) continue;
+    const move = `${from} ${to}`;
+    moves.set(move, { from, to, endpoints: (moves.get(move)?.endpoints ?? 0) + 1 });
+  }
+  return [...moves.values()];
+}
+
+/** Changes of the API without a change of the models since the folder was written: effects of an upgrade of Routewright. */
+function upgradeChanges(before: Catalogue | null, head: Catalogue): readonly Change[] {
+  if (before?.defaultTier !== head.defaultTier) return [];
   const sources = new Map(head.entries.map(({ uniqueId, source }) => [uniqueId, source]));
-  const unchanged = reading.catalogue.entries.filter(
+  const unchanged = before.entries.filter(
     ({ uniqueId, source }) => source !== null && source === sources.get(uniqueId),
   );
   const ids = new Set(unchanged.map(({ uniqueId }) => uniqueId));

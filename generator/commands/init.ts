@@ -4,6 +4,7 @@ import { createInterface } from "node:readline/promises";
 import { Option } from "commander";
 import { type Tier, TIERS } from "@routewright/runtime/model";
 import { parse } from "yaml";
+import { isPublished } from "../catalogue/tags.js";
 import { DEFAULTS, readConfig } from "../config.js";
 import { objectOr } from "../manifest/json.js";
 import { readManifest } from "../manifest/manifest.js";
@@ -19,6 +20,7 @@ interface Flags {
   readonly out?: string;
   readonly title?: string;
   readonly defaultTier?: Tier;
+  readonly schema?: string;
   readonly ci?: (typeof CI)[number];
   readonly docker?: boolean;
   readonly yes: boolean;
@@ -34,6 +36,10 @@ export function configureInit(command: CliCommand): void {
     .option("--out <folder>", "the generated folder (default: generated)")
     .option("--title <text>", "title of the API")
     .addOption(new Option("--default-tier <tier>", "tier of endpoints without a tier tag").choices(TIERS))
+    .option(
+      "--schema <name>",
+      "the schema that serves in production, whatever dbt's target (default: as the manifest has it)",
+    )
     .addOption(
       new Option(
         "--ci <platform>",
@@ -58,14 +64,15 @@ async function init(given: Flags): Promise<CommandResult> {
   const manifest =
     flags.manifest ?? reading.config.manifest ?? (projects.length === 1 ? projects[0]?.manifest : undefined);
   if (manifest === undefined) return { exit: EXIT.error, errors: [noManifest(projects)] };
-  const found = await adapterOf(manifest, flags.manifest !== undefined);
+  const found = await factsOf(manifest, flags.manifest !== undefined);
   if (!found.ok) return { exit: EXIT.error, errors: [found.problem] };
-  const { catalog, title, defaultTier, ci = "none", docker = false } = flags;
+  const { catalog, title, defaultTier, schema: schemas, ci = "none", docker = false } = flags;
   const out = reading.config.out ?? flags.out ?? DEFAULTS.out;
-  const config = { manifest, catalog, out, title, defaultTier };
+  const config = { manifest, catalog, out, title, defaultTier, ...(schemas && { schemas }) };
   const steps = planOf({ config, out, ci: ci === "none" ? null : ci, docker }, reading.file);
   for (const step of steps) write(step);
-  return { exit: EXIT.ok, output: report(steps, manifest, found.adapter) };
+  const notes = schemas || reading.config.schemas !== undefined ? [] : schemaNotes(found.schemas);
+  return { exit: EXIT.ok, output: report(steps, manifest, found.adapter), notes };
 }
 
 function noManifest(projects: readonly DbtProject[]): string {
@@ -75,14 +82,30 @@ function noManifest(projects: readonly DbtProject[]): string {
   return `There are several dbt projects: name one's manifest with --manifest: ${names}.`;
 }
 
-/** dbt's adapter; null where it is not known. A manifest that is named must be one; that of a project may be there once dbt has run. */
-async function adapterOf(
-  manifest: string,
-  isNamed: boolean,
-): Promise<{ readonly ok: true; readonly adapter: string | null } | Failure> {
-  if (isAddress(manifest) || (!isNamed && !existsSync(manifest))) return { ok: true, adapter: null };
+interface ManifestFacts {
+  readonly ok: true;
+  /** dbt's adapter; null where it is not known. */
+  readonly adapter: string | null;
+  /** The schemas of the models that are tagged for the API. */
+  readonly schemas: readonly string[];
+}
+
+/** A manifest that is named must be one; that of a project may be there once dbt has run. */
+async function factsOf(manifest: string, isNamed: boolean): Promise<ManifestFacts | Failure> {
+  if (isAddress(manifest) || (!isNamed && !existsSync(manifest)))
+    return { ok: true, adapter: null, schemas: [] };
   const reading = await readManifest(manifest);
-  return reading.ok ? { ok: true, adapter: reading.manifest.adapter } : reading;
+  if (!reading.ok) return reading;
+  const { adapter, models } = reading.manifest;
+  const published = models.filter(({ tags }) => isPublished(tags));
+  return { ok: true, adapter, schemas: [...new Set(published.map(({ schema }) => schema))].sort() };
+}
+
+function schemaNotes(schemas: readonly string[]): readonly string[] {
+  if (schemas.length === 0) return [];
+  return [
+    `The manifest's target builds in ${schemas.join(", ")}. If that is not production, set \`schemas\` in routewright.config.json, or run init with --schema.`,
+  ];
 }
 
 function write({ file, text, action }: Step): void {
@@ -143,12 +166,14 @@ async function prompted(
     const isPrompted = flags.manifest === undefined && !isConfigured && first !== undefined;
     const manifest = isPrompted ? await ask("dbt's manifest", first, manifests) : flags.manifest;
     const title = flags.title ?? (isConfigured ? undefined : await ask("Title of the API", "Data API"));
+    const schema = flags.schema ?? (isConfigured ? "" : await ask("Schema in production", "the manifest's"));
     const ci = flags.ci ?? ((await ask("Pipeline", "none", CI)) as Flags["ci"] & string);
     const docker = flags.docker ?? (await ask("Container files", "no", ["yes", "no"])) === "yes";
     return {
       ...flags,
       ...(manifest !== undefined && { manifest }),
       ...(title !== undefined && { title }),
+      ...(schema !== "the manifest's" && { schema }),
       ci,
       docker,
     };

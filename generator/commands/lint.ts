@@ -17,6 +17,7 @@ import {
 import { lint as lintManifest } from "../lint/linter.js";
 import { projectOf } from "../lint/project.js";
 import { readCatalog, type WarehouseColumns, withWarehouseColumns } from "../manifest/catalog.js";
+import type { SchemaMap } from "../catalogue/served-schema.js";
 import { type Manifest, manifestOfJson, parseJson } from "../manifest/manifest.js";
 import { PRIVATE_KEYS } from "../manifest/node-meta.js";
 import { projectInRepository, readSource } from "../manifest/source.js";
@@ -37,6 +38,7 @@ export interface LintOptions {
   /** Keys of a `meta` that mark private data, besides those known. */
   readonly privateKey: readonly string[];
   readonly defaultTier: Tier;
+  readonly schemas?: SchemaMap;
   readonly severities?: RuleSeverities;
   /** `YYYY-MM-DD`: sunsets are judged by it. */
   readonly today: string;
@@ -144,9 +146,9 @@ async function readProject(location: string, columns: WarehouseColumns): Promise
 
 function contextOf(
   { project }: ReadProject,
-  { defaultTier, privateKey, severities = {}, today }: LintOptions,
+  { defaultTier, schemas = {}, privateKey, severities = {}, today }: LintOptions,
 ): LintContext {
-  return { project, defaultTier, privateKeys: [...PRIVATE_KEYS, ...privateKey], severities, today };
+  return { project, defaultTier, schemas, privateKeys: [...PRIVATE_KEYS, ...privateKey], severities, today };
 }
 
 type Known =
@@ -163,7 +165,7 @@ type Known =
  * for the same problem, and a forgotten tag unless the model had an endpoint.
  */
 async function knownIn(base: string, head: ReadProject, options: LintOptions): Promise<Known> {
-  const { defaultTier, generated = "generated", cwd = process.cwd() } = options;
+  const { defaultTier, schemas = {}, generated = "generated", cwd = process.cwd() } = options;
   const project = base.startsWith("git:") ? null : await readProject(base, new Map());
   if (project?.ok) {
     const known = new Set(
@@ -171,13 +173,13 @@ async function knownIn(base: string, head: ReadProject, options: LintOptions): P
     );
     return { ok: true, isKnown: (finding) => known.has(identityOf(finding)) };
   }
-  const revision = await readRevision(base, { defaultTier, generated, cwd });
+  const revision = await readRevision(base, { defaultTier, schemas, generated, cwd });
   if (!revision.ok)
     return revision.isMissing && options.missingBase === "ignore"
       ? { ok: true, isKnown: () => true, warnings: [`${revision.problem} Every finding counts as known.`] }
       : revision;
   const sunsetPolicy = { today: "1970-01-01", minimumNoticeDays: DEFAULTS.minimumNoticeDays };
-  const catalogue = catalogueOf(head.manifest, { defaultTier });
+  const catalogue = catalogueOf(head.manifest, { defaultTier, schemas });
   const changes = compareCatalogues(revision.catalogue, catalogue, sunsetPolicy);
   const isNew = ({ rule, endpoint: path }: Finding): boolean =>
     changes.some((change) => (change.endpoint === path || change.after === path) && mayCause(change, rule));

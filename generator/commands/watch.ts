@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { messageOf, type Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
+import type { SchemaMap } from "../catalogue/served-schema.js";
 import { parseModels } from "../manifest/catalog.js";
 import { redactedLocation } from "../manifest/source.js";
 import { updateFolder } from "../output/update.js";
@@ -17,6 +18,7 @@ export interface WatchOptions {
   readonly out: string;
   readonly intervalSeconds: number;
   readonly defaultTier: Tier;
+  readonly schemas?: SchemaMap;
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
   /** Prints a message. */
@@ -117,10 +119,10 @@ class Watcher {
   }
 
   async #write(text: string, location: string): Promise<Outcome> {
-    const { out, catalog, defaultTier, title } = this.#options;
+    const { out, catalog, title } = this.#options;
     const reading = await parseModels(text, location, catalog);
     if (!reading.ok) return failed(reading.problem);
-    const catalogue = catalogueOf(reading.manifest, { defaultTier });
+    const catalogue = catalogueOf(reading.manifest, this.#options);
     const { files, cache } = renderCached(catalogue, { title, cache: this.#renderCache });
     this.#renderCache = cache;
     const update = updateFolder(files, { out });

@@ -3,6 +3,7 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { Tier } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
+import type { SchemaMap } from "../catalogue/served-schema.js";
 import { readCatalogue } from "../catalogue/catalogue-file.js";
 import type { Catalogue } from "../catalogue/catalogue.js";
 import { readModels } from "../manifest/catalog.js";
@@ -14,6 +15,8 @@ export interface RevisionOptions {
   readonly catalog?: string | undefined;
   /** Tier of an endpoint whose model in a manifest has no tier tag. */
   readonly defaultTier: Tier;
+  /** The schemas that serve in place of a manifest's. */
+  readonly schemas?: SchemaMap;
   /** The generated folder that a `git:<ref>` means, relative to `cwd`. */
   readonly generated: string;
   readonly cwd: string;
@@ -62,11 +65,10 @@ function readText(text: string, location: string): RevisionReading {
 }
 
 async function readFromManifest(location: string, options: RevisionOptions): Promise<RevisionReading> {
-  const { catalog, defaultTier } = options;
-  const reading = await readModels(location, catalog);
+  const reading = await readModels(location, options.catalog);
   if (!reading.ok) return reading;
   const { manifest } = reading;
-  return { ok: true, catalogue: catalogueOf(manifest, { defaultTier }), warnings: manifest.warnings };
+  return { ok: true, catalogue: catalogueOf(manifest, options), warnings: manifest.warnings };
 }
 
 /** `catalogue.json` as a commit has it, straight from git's objects: neither work tree nor index is read or written. */

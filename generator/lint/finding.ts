@@ -1,5 +1,6 @@
 import type { Tier } from "@routewright/runtime/model";
 import type { CatalogueEntry, Warning } from "../catalogue/catalogue.js";
+import type { SchemaMap } from "../catalogue/served-schema.js";
 import { byText, type Sentence } from "../manifest/strings.js";
 import type { Ancestor, Node, Project } from "./project.js";
 /** Severities of findings, most serious first. */
@@ -45,6 +46,10 @@ export const CHECKS = {
     "The model looks published and has no endpoint; nothing else says so.",
   ),
   "missing-tier-tag": warning("No tier tag", "The endpoint has the default tier, which nobody chose for it."),
+  "unexpected-schema": warning(
+    "Relation in another schema",
+    "The manifest may come from a developer's or CI target: the server would read tables that are not production's.",
+  ),
   "category-typo": warning("Category looks misspelt", "Correcting a path later breaks consumers."),
   "higher-tier-data": warning("Data of a higher tier", "Lower-tier callers can read data of a higher tier."),
   "view-on-table": warning(
@@ -142,6 +147,8 @@ export interface LintedEndpoint {
   readonly warnings: readonly Warning[];
   /** How many endpoints each category of the catalogue has. */
   readonly categories: ReadonlyMap<string, number>;
+  /** How many endpoints read from each schema. */
+  readonly schemas: ReadonlyMap<string, number>;
 }
 
 /** Settings of a run. */
@@ -149,6 +156,8 @@ export interface LintContext {
   readonly project: Project;
   /** Tier of an API model whose tags name none. */
   readonly defaultTier: Tier;
+  /** The schemas that serve in place of the manifest's. */
+  readonly schemas?: SchemaMap;
   /** Keys of a `meta` that mark data as private. */
   readonly privateKeys: readonly string[];
   readonly severities?: RuleSeverities;

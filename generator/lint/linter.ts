@@ -38,7 +38,13 @@ import {
   privateData,
   unfilteredRows,
 } from "./rules/exposure.js";
-import { deleteInsert, unindexedColumn, unlimitedResponse, viewOnTable } from "./rules/operations.js";
+import {
+  deleteInsert,
+  unexpectedSchema,
+  unindexedColumn,
+  unlimitedResponse,
+  viewOnTable,
+} from "./rules/operations.js";
 import { unstablePagination } from "./rules/unstable-pagination.js";
 
 /** A finding whose rule its model turns off. */
@@ -65,11 +71,17 @@ export interface LintResult {
 
 /** Checks every endpoint of a manifest. Pure: same manifest and day, same result. */
 export function lint(manifest: Manifest, context: LintContext): LintResult {
-  const { entries, skipped, warnings } = catalogueOf(manifest, { defaultTier: context.defaultTier });
+  const { entries, skipped, warnings } = catalogueOf(manifest, context);
   const published = new Map(entries.map((entry) => [entry.uniqueId, entry]));
   const without = new Set(skipped.map(({ model }) => model));
   const withProblem = skipped.filter(({ reason }) => reason !== "excluded");
-  const run = { context, ...activeChecks(context), warnings, categories: countsByCategory(entries) };
+  const run = {
+    context,
+    ...activeChecks(context),
+    warnings,
+    categories: countsOf(entries.map(({ category }) => category)),
+    schemas: countsOf(entries.map(({ endpoint }) => endpoint.relation[0])),
+  };
   const results = manifest.models
     .filter(({ uniqueId }) => !without.has(uniqueId))
     .map((model) => lintModel(model, published.get(model.uniqueId) ?? null, run));
@@ -92,6 +104,7 @@ interface Run {
   readonly unchecked: readonly Unchecked[];
   readonly warnings: readonly Warning[];
   readonly categories: LintedEndpoint["categories"];
+  readonly schemas: LintedEndpoint["schemas"];
 }
 
 function activeChecks({ project, severities }: LintContext): Pick<Run, "active" | "unchecked"> {
@@ -103,9 +116,9 @@ function activeChecks({ project, severities }: LintContext): Pick<Run, "active" 
   return { active: on.filter((id) => !unchecked.some(({ rule }) => rule === id)), unchecked };
 }
 
-function countsByCategory(entries: readonly CatalogueEntry[]): LintedEndpoint["categories"] {
+function countsOf(names: readonly string[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  for (const { category } of entries) counts.set(category, (counts.get(category) ?? 0) + 1);
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   return counts;
 }
 
@@ -158,7 +171,8 @@ function violationsIn({ model, entry, node }: Published, run: Run): readonly Rul
   const ancestors = ancestorsOf(node, run.context.project);
   const apiPath = model.api?.path ?? "$.meta.api";
   const warnings = run.warnings.filter((warning) => warning.model === model.uniqueId);
-  const linted: LintedEndpoint = { entry, node, ancestors, apiPath, warnings, categories: run.categories };
+  const { categories, schemas } = run;
+  const linted: LintedEndpoint = { entry, node, ancestors, apiPath, warnings, categories, schemas };
   return run.active.flatMap((rule) =>
     CHECK_CODE[rule].find(linted, run.context).map((violation) => [rule, violation] as const),
   );
@@ -250,6 +264,7 @@ const CHECK_CODE: Readonly<Record<CheckId, Check>> = {
   // It is about models without an endpoint.
   "forgotten-tag": { find: () => [] },
   "missing-tier-tag": missingTierTag,
+  "unexpected-schema": unexpectedSchema,
   "category-typo": categoryTypo,
   "higher-tier-data": higherTierData,
   "view-on-table": viewOnTable,

@@ -5,7 +5,7 @@ import { columnEntries, metaOf, tagsOf } from "./node-meta.js";
 import { byText } from "./strings.js";
 
 /**
- * Digest of what the project declares of a model: it changes neither with an upstream model nor with the version of dbt,
+ * Digest of what the project declares of a model, without its schema, which a target decides: it changes neither with an upstream model nor with the version of dbt,
  * which adds keys, moves `meta` and `tags` into `config`, and writes empty values or leaves them out.
  */
 export function digestOf(
@@ -16,18 +16,10 @@ export function digestOf(
   const columns = columnEntries(node).map(([key, { data_type, constraints, ...column }]) => {
     return [key, data_type, declaredBy(column), constraintsOf(constraints), testsOf(key)];
   });
-  const { name, alias, schema, constraints } = node;
+  const { name, alias, constraints } = node;
   const { materialized } = objectOr(node["config"]);
   const storage = [materialized, isContracted(node), constraintsOf(constraints)];
-  const facts = [
-    name,
-    textOr(alias, "") || name,
-    schema,
-    declaredBy(node),
-    columns,
-    storage,
-    deprecationDate,
-  ];
+  const facts = [name, textOr(alias, "") || name, declaredBy(node), columns, storage, deprecationDate];
   return hash("sha256", jsonOrEmpty(facts)).slice(0, 16);
 }
 

@@ -3,6 +3,13 @@ import type { Change } from "../diff/change.js";
 import { visible } from "../manifest/strings.js";
 import type { Drift } from "../output/folder.js";
 
+/** Endpoints whose relation the folder has in another schema. */
+export interface MovedSchema {
+  readonly from: string;
+  readonly to: string;
+  readonly endpoints: number;
+}
+
 /** What a run found and did. */
 export interface GenerateReport {
   readonly out: string;
@@ -10,6 +17,7 @@ export interface GenerateReport {
   readonly warnings: readonly string[];
   readonly catalogue: Catalogue;
   readonly drift: readonly Drift[];
+  readonly schemas?: readonly MovedSchema[];
   /** Changes of the API whose models have not changed. */
   readonly upgrade?: readonly Change[];
 }
@@ -28,15 +36,16 @@ const REASONS = {
 
 /** The report for people: files first, then every skipped model with every problem; nothing in it moves a terminal's cursor. */
 export function reportText(report: GenerateReport): string {
-  const { out, check, catalogue, drift, warnings } = report;
+  const { out, check, catalogue, drift, warnings, schemas = [] } = report;
   const count = catalogue.entries.length;
   const lines = [
     ...warnings.map((warning) => `warning: ${warning}`),
     ...catalogue.warnings.map((problem) => `warning: ${problem.model} ${problemText(problem)}`),
     ...driftLines(out, check, drift),
+    ...schemas.map((move) => `warning: ${schemaText(move, out)}`),
     ...upgradeLines(report.upgrade ?? []),
     ...catalogue.skipped.flatMap(skippedLines),
-    `${String(count)} ${count === 1 ? "endpoint" : "endpoints"}; ${driftSummary(check, drift)}; ${skippedSummary(catalogue.skipped)}`,
+    `${String(count)} ${count === 1 ? "endpoint" : "endpoints"}; ${driftSummary(report)}; ${skippedSummary(catalogue.skipped)}`,
   ];
   return `${lines.map(visible).join("\n")}\n`;
 }
@@ -67,11 +76,17 @@ function skippedLines({ model, file, reason, problems }: Skipped): string[] {
   ];
 }
 
-function driftSummary(check: boolean, drift: readonly Drift[]): string {
+function schemaText({ from, to, endpoints }: MovedSchema, out: string): string {
+  const count = endpoints === 1 ? "1 endpoint has" : `${String(endpoints)} endpoints have`;
+  return `${count} the schema ${to} in the manifest and ${from} in ${out}: parse with the production target, or map schemas with \`schemas\` in routewright.config.json.`;
+}
+
+function driftSummary({ check, drift, schemas = [] }: GenerateReport): string {
   if (drift.length === 0) return check ? "the folder is up to date" : "no file changed";
-  return check
-    ? `${files(drift.length)} not up to date: run \`routewright generate\``
-    : `${files(drift.length)} changed`;
+  if (!check) return `${files(drift.length)} changed`;
+  // Generating from another target would write its schemas into the folder.
+  const remedy = schemas.length > 0 ? "the schemas differ" : "run `routewright generate`";
+  return `${files(drift.length)} not up to date: ${remedy}`;
 }
 
 function files(count: number): string {
@@ -88,7 +103,13 @@ function skippedSummary(skipped: readonly Skipped[]): string {
 }
 
 /** The same for programs. */
-export function reportJson({ catalogue, drift, warnings, upgrade = [] }: GenerateReport): string {
+export function reportJson({
+  catalogue,
+  drift,
+  warnings,
+  upgrade = [],
+  schemas = [],
+}: GenerateReport): string {
   const filesOf = (kind: Drift["kind"]): string[] =>
     drift.filter((item) => item.kind === kind).map(({ file }) => file);
   const report = {
@@ -98,6 +119,7 @@ export function reportJson({ catalogue, drift, warnings, upgrade = [] }: Generat
     removed: filesOf("stale"),
     upgrade: upgrade.map(({ kind, severity, endpoint, subject }) => ({ kind, severity, endpoint, subject })),
     skipped: catalogue.skipped,
+    schemas,
     warnings: [
       ...warnings,
       ...catalogue.warnings.map(({ model, path, message, hint }) => ({ model, path, message, hint })),

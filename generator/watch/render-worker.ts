@@ -11,6 +11,7 @@ import {
 import { messageOf } from "@routewright/runtime/model";
 import { catalogueOf } from "../catalogue/build.js";
 import { problemText, type Skipped } from "../catalogue/catalogue.js";
+import type { SchemaMap } from "../catalogue/served-schema.js";
 import { Guard, type GuardOptions } from "../diff/guard.js";
 import { parseModels } from "../manifest/catalog.js";
 import { type RenderCache, renderCached } from "../render/render.js";
@@ -21,6 +22,8 @@ export interface RenderJobOptions {
   readonly manifest: string;
   /** Of dbt's catalog.json. */
   readonly catalog?: string | undefined;
+  /** The schemas that serve in place of the manifest's. */
+  readonly schemas?: SchemaMap;
   /** Title of the OpenAPI document; null for its own. */
   readonly title: string | null;
   /** The generated folder: its default tier is that of each refresh. */
@@ -51,14 +54,14 @@ class RenderJob {
    * @throws when the generated folder is invalid: what its endpoints without a tier tag need is unknown then
    */
   async render(active: ActiveManifest | null): Promise<RenderResult> {
-    const { catalog, title, generated, allowEdited } = this.#options;
+    const { catalog, title, generated, allowEdited, schemas } = this.#options;
     const { defaultTier } = await readGeneratedFiles(generated, { allowEdited });
     const polled = await this.#source.poll(active?.defaultTier === defaultTier ? active.hash : null);
     if (polled.kind !== "text") return polled;
     const { text, hash, location } = polled;
     const reading = await parseModels(text, location, catalog);
     if (!reading.ok) return { kind: "error", detail: reading.problem };
-    const published = catalogueOf(reading.manifest, { defaultTier });
+    const published = catalogueOf(reading.manifest, { defaultTier, ...(schemas && { schemas }) });
     const { catalogue, heldBack } =
       this.#guard && published.entries.length > 0
         ? this.#guard.check(published, hash, active?.hash ?? null)

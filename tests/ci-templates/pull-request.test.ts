@@ -28,9 +28,9 @@ const volume = (...names: readonly string[]) => ({
   models: [{ name: "volume", columns: columns(...names) }],
 });
 
-/** Writes dbt's manifest as the template does, and generates. */
-async function generate(): Promise<void> {
-  const script = "dbt parse --quiet && npm ci --silent --ignore-scripts && npx routewright generate --quiet";
+/** Writes dbt's manifest as the template does, with a target of the profile, and generates. */
+async function generate(target = "prod"): Promise<void> {
+  const script = `dbt parse --quiet --target ${target} && npm ci --silent --ignore-scripts && npx routewright generate --quiet`;
   const { status, output } = await runSteps(author, [{ script, variables: {} }], {});
   expect(status, output).toBe(0);
 }
@@ -49,16 +49,13 @@ beforeAll(async () => {
   write(".gitignore", "node_modules/\ntarget/\nlogs/\n.user.yml\n");
   write("requirements.txt", "dbt-core\n");
   write("dbt_project.yml", { name: "shop", profile: "shop", flags: { send_anonymous_usage_stats: false } });
-  const nowhere = {
-    type: "postgres",
-    host: "none",
-    port: 1,
-    user: "u",
-    password: "p",
-    dbname: "d",
-    schema: "s",
+  const nowhere = { type: "postgres", host: "none", port: 1, user: "u", password: "p", dbname: "d" };
+  const outputs = {
+    prod: { ...nowhere, schema: "api" },
+    ann: { ...nowhere, schema: "dbt_ann" },
+    ci: { ...nowhere, schema: "ci_7" },
   };
-  write("profiles.yml", { shop: { target: "ci", outputs: { ci: nowhere } } });
+  write("profiles.yml", { shop: { target: "ann", outputs } });
   write(
     "models/volume.sql",
     "{{ config(tags=['production', 'tier1', 'api:volume']) }} select 1 as a, 2 as b",
@@ -128,6 +125,44 @@ describe.skipIf(!needs("git", "dbt"))("the pipeline of a request", { timeout: TI
     const { status, output } = await check("main");
     expect(status, output).toBe(0);
     expect(output).toContain("No client reads it");
+  });
+
+  it("names the schemas of a folder that was generated from a developer's target", async () => {
+    await generate("ann");
+    commit("From the wrong target");
+    const { status, output } = await onGithub();
+    expect(status, output).toBe(1);
+    expect(output).toContain(
+      "1 endpoint has the schema api in the manifest and dbt_ann in generated: parse with the production target",
+    );
+    expect(output).toContain("not up to date: the schemas differ");
+  });
+
+  it("passes from every target once the config file names the schema that serves", async () => {
+    write("routewright.config.json", {
+      manifest: "target/manifest.json",
+      schemas: { "dbt_*": "api", "ci_*": "api" },
+    });
+    await generate("prod");
+    for (const target of ["ann", "ci"]) {
+      await generate(target);
+      const run = await runSteps(
+        author,
+        [
+          {
+            script: "npx routewright generate --check && npx routewright lint --fail-on none",
+            variables: {},
+          },
+        ],
+        {},
+      );
+      expect(run.status, run.output).toBe(0);
+      expect(run.output).not.toContain("unexpected-schema");
+    }
+    commit("Schemas are mapped");
+    expect(readFileSync(join(author, "generated/catalogue.json"), "utf8")).not.toMatch(/dbt_ann|ci_7/);
+    const { status, output } = await onGithub();
+    expect(status, output).toBe(0);
   });
 
   it("names a file that is not what the manifest gives", async () => {

@@ -56,6 +56,7 @@ describe("a config file", () => {
       out: { value: "api", origin },
       title: { value: "Shop", origin },
       defaultTier: { value: "tier2", origin },
+      schemas: { value: {}, origin: "default" },
       lint: { value: CONFIG.lint, origin },
       verify: { value: CONFIG.verify, origin },
       "diff.severity": { value: CONFIG.diff.severity, origin },

@@ -99,6 +99,7 @@ describe("routewright generate", () => {
       ],
       changed: [],
       removed: [],
+      schemas: [],
       upgrade: [],
       skipped: [
         {

@@ -194,6 +194,7 @@ it("asks at a terminal for what no flag says, again after an answer that is none
   const answers: [RegExp, string][] = [
     [/dbt's manifest .*\[target\/manifest\.json\] $/, ""],
     [/Title of the API \[Data API\] $/, "Shop"],
+    [/Schema in production \[the manifest's\] $/, "analytics"],
     [/Pipeline \(github, gitlab, none\) \[none\] $/, "jenkins"],
     [/Pipeline [^\n]*\n[^\n]*Pipeline \(github, gitlab, none\) \[none\] $/, "gitlab"],
     [/Container files \(yes, no\) \[no\] $/, "no"],
@@ -205,7 +206,10 @@ it("asks at a terminal for what no flag says, again after an answer that is none
   });
   expect(await closed).toEqual([0, null]);
   const files = ownFiles(repo);
-  expect(JSON.parse(files["routewright.config.json"] ?? "")).toMatchObject({ title: "Shop" });
+  expect(JSON.parse(files["routewright.config.json"] ?? "")).toMatchObject({
+    title: "Shop",
+    schemas: "analytics",
+  });
   expect(Object.keys(files)).toContain("ci/routewright.gitlab-ci.yml");
   expect(Object.keys(files)).not.toContain("Dockerfile");
 });

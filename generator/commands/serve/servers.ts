@@ -26,7 +26,7 @@ import type { ServedCatalogue, LoggedWarning } from "../verify-thread.js";
 
 export interface ServeOptions extends Pick<
   Settings,
-  "catalog" | "severities" | "accept" | "minimumNoticeDays"
+  "catalog" | "schemas" | "severities" | "accept" | "minimumNoticeDays"
 > {
   /** The generated folder. */
   readonly generated: string;
@@ -202,7 +202,7 @@ function needsEmbedded(
  * the folder was reviewed with: another `DEFAULT_ENDPOINT_TIER` would open or close them at the next refresh.
  */
 function rendererOf(options: ServeOptions, environment: Environment): ManifestRenderer | null {
-  const { generated, allowEdited, catalog, severities, accept, minimumNoticeDays } = options;
+  const { generated, allowEdited, catalog, severities, accept, minimumNoticeDays, schemas } = options;
   const { manifest, apiTitle, defaultTier, logLevel, refreshGuard } = environment;
   if (manifest === null) return null;
   const recorded = recordedTier(generated);
@@ -212,7 +212,7 @@ function rendererOf(options: ServeOptions, environment: Environment): ManifestRe
       "DEFAULT_ENDPOINT_TIER differs from that of the generated folder: refreshes keep the recorded one; run `routewright generate` to change it",
     );
   const guard = refreshGuard ? { generated, severities, accept, minimumNoticeDays } : null;
-  return workerRenderer({ manifest, catalog, title: apiTitle, generated, allowEdited, guard });
+  return workerRenderer({ manifest, catalog, title: apiTitle, generated, allowEdited, schemas, guard });
 }
 
 /** For the warning alone; null where the server will refuse the folder. */

@@ -1,4 +1,5 @@
 import { type LetterCase, operatorsOf, type Parameter } from "@routewright/runtime/model";
+import { mappedSchemas } from "../../catalogue/served-schema.js";
 import { isEphemeral, isView } from "../../manifest/graph.js";
 import { textOr } from "../../manifest/json.js";
 import { chain, joined, list, plain, sentence, type Sentence } from "../../manifest/strings.js";
@@ -19,6 +20,33 @@ const SMALL: ReadonlySet<string | null> = new Set(["latest", "last_7d", "last_30
 
 /** Rows on a page that no client needs and few hold. */
 const HUGE_PAGE = 100_000;
+
+/** Share of a catalogue's endpoints, from this number of endpoints, whose schema is the usual one. */
+const USUAL = { share: 0.8, endpoints: 5 } as const;
+
+/** A schema that the config file's mapping does not lead to; without one, another than that of most endpoints. */
+export const unexpectedSchema: Check = {
+  find({ entry, schemas }, context) {
+    const [schema] = entry.endpoint.relation;
+    const expected = mappedSchemas(context.schemas ?? {}) ?? usualSchema(schemas);
+    if (expected.length === 0 || expected.includes(schema)) return [];
+    return [
+      {
+        path: "$.schema",
+        message: sentence`The relation is in the schema ${schema}, not in ${list(expected)}.`,
+        hint: plain(
+          "Parse with the production target, or map the schema with `schemas` in the config file. If it is meant, turn the rule off with that reason.",
+        ),
+      },
+    ];
+  },
+};
+
+function usualSchema(schemas: ReadonlyMap<string, number>): readonly string[] {
+  const total = [...schemas.values()].reduce((sum, count) => sum + count, 0);
+  const [usual] = [...schemas].filter(([, count]) => count >= total * USUAL.share);
+  return usual === undefined || total < USUAL.endpoints ? [] : [usual[0]];
+}
 
 /**
  * A legacy endpoint that returns its whole table, or pages without a sensible limit. In a `meta.api`, leaving out
