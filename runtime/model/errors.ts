@@ -192,8 +192,8 @@ export const ERRORS = {
   },
   tooManyRows: {
     status: 400,
-    detail: "This request would read {rows} rows of the database; {tier} may read {max}. {advice}",
-    when: "the estimate of a ClickHouse query is above MAX_ROWS_READ; the advice names the filters that read fewer rows",
+    detail: "This request would read more than {max} rows of the database, the limit of {tier}. {advice}",
+    when: "a ClickHouse query would read more rows than MAX_ROWS_READ; the advice names the filters that read fewer rows",
   },
   queryOnPost: {
     status: 400,

@@ -46,7 +46,7 @@ export async function isUnchanged(
   { versions, warehouse }: Gateway,
   { upstreamNodes, relation }: Endpoint,
   version: DataVersion | null,
-  storage: string,
+  storage: string | null,
 ): Promise<boolean> {
   const [column] = await warehouse.columns(relation, version?.id ?? null, "now");
   return versions.of(upstreamNodes)?.id === version?.id && (column?.storage ?? "") === storage;

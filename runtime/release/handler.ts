@@ -222,15 +222,12 @@ async function sendRows(
 }
 
 /** Filters by key columns read fewer rows; those in the request are to be narrowed. */
-function tooManyRows(
-  { rows, limit, columns }: TooManyRows,
-  endpoint: Endpoint,
-  { selection }: ResolvedQuery,
-  tier: Tier,
-): HttpError {
-  const used = new Set(selection.conditions.map(({ name }) => name));
+function tooManyRows(error: TooManyRows, endpoint: Endpoint, query: ResolvedQuery, tier: Tier): HttpError {
+  const used = new Set(query.selection.conditions.map(({ name }) => name));
   const helpful = filterParameters(endpoint)
-    .filter(({ column, operator }) => columns.includes(column) && operator !== "ne" && operator !== "null")
+    .filter(
+      ({ column, operator }) => error.columns.includes(column) && operator !== "ne" && operator !== "null",
+    )
     .map(({ name }) => name);
   const unused = helpful.filter((name) => !used.has(name));
   const advice =
@@ -239,7 +236,7 @@ function tooManyRows(
       : helpful.length > 0
         ? `Ask for less by ${helpful.join(" or ")}.`
         : "No filter of this endpoint reads fewer.";
-  return httpError("tooManyRows", { rows, tier, max: limit, advice });
+  return httpError("tooManyRows", { tier, max: error.limit, advice });
 }
 
 async function queryAndSend(
@@ -248,39 +245,41 @@ async function queryAndSend(
   fields: RawFields,
   { query: resolved, key, cursor }: KeyedQuery,
 ): Promise<Outcome> {
-  let query = resolved;
   const { gateway, request, response, caller } = context;
-  const version = gateway.versions.of(endpoint.upstreamNodes);
+  let query = resolved;
+  let version = gateway.versions.of(endpoint.upstreamNodes);
+  const build = version?.id ?? null;
   const { conditions, page } = query.selection;
   let tag: string | null = null;
-  let storage = "";
+  let storage: string | null = "";
   const whole = readsParts(request) ? gateway.wholeResults : null;
   const hasStorage = version !== null || gateway.results.hasCache || whole !== null || cursor !== undefined;
   if (hasStorage || conditions.length > 0) {
-    const columns = await gateway.warehouse.columns(query.relation, version?.id ?? null, hasStorage);
+    const columns = await gateway.warehouse.columns(query.relation, build, hasStorage);
     const error = gateway.warehouse.check(conditions, columns);
     if (error) return conditionError(error);
+    ({ storage = "" } = columns[0] ?? {});
+    if (storage === null) version = null;
     if (cursor !== undefined) {
       const checked = checkedPage(query, cursor, columns, version);
       if (isHttpError(checked)) return checked;
       query = checked;
     }
     if (version !== null) tag = versionTag(version, key, columns);
-    storage = columns[0]?.storage ?? "";
   }
   const pending = pendingResponse(context, endpoint, query, version, tag);
   const notModified = tag === null ? null : sendNotModified(pending, tag);
   if (notModified !== null) return notModified;
-  const isStillNeeded = (): boolean => !response.destroyed;
   const { callerId, tier } = caller;
-  const queryContext = { callerId, tier, version: version?.id ?? null, isStillNeeded };
+  const queryContext = { callerId, tier, version: build, isStillNeeded: () => !response.destroyed };
   if (isSummary(request)) {
     const body = JSON.stringify(await summaryOf(gateway.warehouse, query, queryContext));
     return { ...NO_ROWS, bytes: send(response, { status: 200, body }, context.headers) };
   }
-  const wholeKey = `${version?.id ?? ""}\0${storage}\0${key}`;
-  const result =
-    whole?.get(wholeKey) ?? (await gateway.results.get(`${storage}\0${key}`, query, queryContext));
+  const rowsKey = `${storage ?? ""}\0${key}`;
+  const wholeKey = `${version?.id ?? ""}\0${rowsKey}`;
+  const { results } = gateway;
+  const result = whole?.get(wholeKey) ?? (await results.get(rowsKey, query, queryContext, storage !== null));
   if (result === "overloaded") return httpError("overloaded", { n: RETRY_SECONDS });
   try {
     if (cursor?.isConsistent && !(await isUnchanged(gateway, endpoint, version, storage))) {

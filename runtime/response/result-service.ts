@@ -62,16 +62,24 @@ export class ResultService {
     return this.#cache !== null;
   }
 
-  /** `key`: `queryKey(query)`. Rejects when the database fails. */
-  get(key: string, query: ResolvedQuery, context: QueryContext): Promise<QueryResult | "overloaded"> {
-    const cached = this.#cache?.get(key, context.version);
+  /**
+   * `key`: `queryKey(query)` with the storage of the rows. `isCached`: false where nothing tells when the rows change. Rejects
+   * when the database fails.
+   */
+  get(
+    key: string,
+    query: ResolvedQuery,
+    context: QueryContext,
+    isCached = true,
+  ): Promise<QueryResult | "overloaded"> {
+    const cached = isCached ? this.#cache?.get(key, context.version) : undefined;
     if (cached) return Promise.resolve({ result: cached, hasRunQuery: false });
     // Callers share a query only within one version of the rows.
     const inFlightKey = `${context.version ?? ""}\0${key}`;
     const inFlight = this.#inFlight.get(inFlightKey);
-    if (!inFlight?.promise) return this.#runFirst(inFlightKey, key, query, context);
+    if (!inFlight?.promise) return this.#runFirst(inFlightKey, isCached ? key : null, query, context);
     inFlight.callers.push(context.isStillNeeded);
-    return this.#wait(inFlight.promise, key, query, context);
+    return this.#wait(inFlight.promise, query, context, () => this.get(key, query, context, isCached));
   }
 
   /**
@@ -80,9 +88,9 @@ export class ResultService {
    */
   async #wait(
     promise: Promise<RunResult>,
-    key: string,
     query: ResolvedQuery,
     context: QueryContext,
+    getAgain: () => Promise<QueryResult | "overloaded">,
   ): Promise<QueryResult | "overloaded"> {
     const started = performance.now();
     try {
@@ -92,7 +100,7 @@ export class ResultService {
     } catch (error) {
       const waitedMs = performance.now() - started;
       if (!(error instanceof QueryTimeout) || waitedMs > WAITED_SHARE * query.timeoutMs) throw error;
-      return this.get(key, query, context);
+      return getAgain();
     }
     const result = await this.#run(query, context);
     return result === "overloaded" ? result : { result, hasRunQuery: true };
@@ -100,7 +108,7 @@ export class ResultService {
 
   async #runFirst(
     inFlightKey: string,
-    key: string,
+    key: string | null,
     query: ResolvedQuery,
     context: QueryContext,
   ): Promise<QueryResult | "overloaded"> {
@@ -113,7 +121,7 @@ export class ResultService {
       inFlight.promise = this.#run(query, { ...context, isStillNeeded });
       const result = await inFlight.promise;
       if (result === "overloaded") return result;
-      if (result.kind === "buffered") this.#cache?.set(key, result, context.version);
+      if (key !== null && result.kind === "buffered") this.#cache?.set(key, result, context.version);
       return { result, hasRunQuery: true };
     } finally {
       if (this.#inFlight.get(inFlightKey) === inFlight) this.#inFlight.delete(inFlightKey);

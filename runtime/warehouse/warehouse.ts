@@ -21,8 +21,13 @@ export interface ResultColumn {
   readonly fields?: readonly ResultColumn[];
   /** Precision and scale of a column of decimals that declares them. */
   readonly decimal?: readonly [precision: number, scale: number];
-  /** Identifies the relation's storage: a relation that replaces it has another. */
-  readonly storage?: string;
+  /**
+   * Identifies the relation's storage: a relation that replaces it has another. Null where nothing proves that the rows stay
+   * the same while the storage does: its rows have no version.
+   */
+  readonly storage?: string | null;
+  /** Rows that each query of the relation reads whatever it selects. */
+  readonly scannedRows?: number;
   /** IANA time zone of a `timestamp` without zone; UTC when absent. */
   readonly timezone?: string;
   /** Whether its numbers are strings in `json-strings`; where no type is declared, the engine's type decides. */
@@ -124,14 +129,12 @@ export class RelationMissing extends Error {
 
 /** A query is not run: it would read more rows than its caller's tier may (`MAX_ROWS_READ`). */
 export class TooManyRows extends Error {
-  readonly rows: number;
   readonly limit: number;
   /** Columns of the database by which a filter reads fewer rows. */
   readonly columns: readonly string[];
 
-  constructor(rows: number, limit: number, columns: readonly string[]) {
-    super(`The query would read ${String(rows)} rows.`);
-    this.rows = rows;
+  constructor(limit: number, columns: readonly string[]) {
+    super(`The query would read more than ${String(limit)} rows.`);
     this.limit = limit;
     this.columns = columns;
   }

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it } from "vitest";
@@ -13,12 +14,22 @@ import { refusal, sendRequest, statusAndBody } from "../data-api/http-client.js"
 const key = KEYS.tier3;
 const UNREACHABLE = refusal(503, "The database cannot be reached. Try again in 1 seconds.");
 const manifest = manifestOf(
-  ["t", "both", "long"].map((name) => ({ name, schema: "shop", tags: ["production", "f", `api:${name}`] })),
+  ["t", "both", "long", "endless"].map((name) => ({
+    name,
+    schema: "shop",
+    tags: ["production", "f", `api:${name}`],
+  })),
   { adapter_type: "clickhouse" },
 );
 const serve = (url: string, variables: Readonly<Record<string, string>> = {}) =>
   serveManifest(manifest, { DATABASE_URL: url, ...variables });
 const ask = (url: string, name = "t", key: string = KEYS.tier3) => sendRequest(url, `/v1/f/${name}`, { key });
+
+/** The answer to a request as soon as its head is there. */
+const begin = (url: string): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => {
+    get(url, { headers: { "X-API-Key": KEYS.tier3 }, agent: false }, resolve).on("error", reject);
+  });
 
 /** Two servers of one cluster, whose tables `t` hold different rows. */
 async function cluster() {
@@ -30,6 +41,7 @@ async function cluster() {
       `CREATE TABLE shop.t ENGINE = MergeTree ORDER BY i AS SELECT toInt32(${String(i)}) AS i`,
     );
     await server.query("CREATE TABLE shop.both AS shop.t ENGINE = Distributed(shards, shop, t)");
+    await server.query("CREATE VIEW shop.endless AS SELECT number AS i FROM numbers(100000000000)");
     await server.query("CREATE TABLE shop.long ORDER BY i AS SELECT number AS i FROM numbers(1000000)");
   }
   const [first, second] = servers;
@@ -92,12 +104,50 @@ describe.skipIf(servers === null)("a cluster of two ClickHouse servers", () => {
     await expect(ask(url, "long")).rejects.toThrow();
   });
 
-  it("answers in time while a server is frozen, and again afterwards", async () => {
-    const url = await serve(first.url("shop", "api:secret"), { STATEMENT_TIMEOUT_MS: "500" });
-    expect((await ask(url)).status).toBe(200);
+  it("answers 503 while a server is frozen, whatever the time limit, and rows again afterwards", async () => {
+    const url = await serve(first.url("shop", "api:secret"));
+    const inTime = await serve(first.url("shop", "api:secret"), { STATEMENT_TIMEOUT_MS: "500" });
+    expect([(await ask(url)).status, (await ask(inTime)).status]).toEqual([200, 200]);
     first.freeze();
-    expect((await ask(url)).status).toBe(500);
-    expect((await sendRequest(url, "/health")).status).toBe(503);
+    // The signal takes a moment.
+    await expect.poll(async () => (await ask(inTime)).status).toBe(500);
+    const [reply, health] = await Promise.all([ask(url), sendRequest(url, "/health")]);
+    expect(statusAndBody(reply)).toEqual(UNREACHABLE);
+    expect(reply.headers["retry-after"]).toBe("1");
+    expect(health.status).toBe(503);
+    expect(statusAndBody(await ask(inTime))).toEqual(UNREACHABLE);
+    first.thaw();
+    await expect.poll(async () => (await ask(url)).status).toBe(200);
+  });
+
+  it("answers all callers while one of two servers is frozen", async () => {
+    const url = await serve(both);
+    const callers = Object.values(KEYS);
+    for (const key of callers) expect((await ask(url, "t", key)).status).toBe(200);
+    first.freeze();
+    const replies = await Promise.all([...callers, ...callers].map((key) => ask(url, "t", key)));
+    expect(replies.map(({ status, text }) => [status, text])).toEqual(replies.map(() => [200, '[{"i":1}]']));
+    const health = await sendRequest(url, "/health");
+    expect(statusAndBody(health)).toEqual([
+      200,
+      { status: "degraded", database_connected: true, detail: "1 of 2 ClickHouse servers do not respond." },
+    ]);
+    first.thaw();
+    await expect
+      .poll(async () => JSON.parse((await sendRequest(url, "/health")).text))
+      .toEqual({
+        status: "ok",
+        database_connected: true,
+      });
+  });
+
+  it("resets a stream whose server freezes in the middle", async () => {
+    const url = await serve(first.url("shop", "api:secret"));
+    const response = await begin(`${url}/v1/f/endless`);
+    response.once("data", () => first.freeze());
+    await expect(async () => {
+      for await (const chunk of response as AsyncIterable<Buffer>) expect(chunk.length).toBeGreaterThan(0);
+    }).rejects.toThrow();
     first.thaw();
     await expect.poll(async () => (await ask(url)).status).toBe(200);
   });

@@ -175,7 +175,7 @@ async function recorded(body: string, head = ""): Promise<string> {
       if (!text.includes("POST /")) return;
       const answer = text.includes("system.columns")
         ? '{"name":"i","type":"Int32"}\n{"name":"s","type":"String"}\n'
-        : /system\.(tables|settings)/.test(text)
+        : /system\.(tables|settings|functions)/.test(text)
           ? "\n"
           : body;
       const chunks = answer === "" ? "" : `${Buffer.byteLength(answer).toString(16)}\r\n${answer}\r\n`;

@@ -46,17 +46,20 @@ const DEAD_SHARDS: ReadonlySet<number> = new Set([
 /** Errors of the system or of TLS for a connection that cannot be made, or is lost. */
 const CONNECTION_FAILURE = /^(E[A-Z]+|ERR_(TLS|SSL)_\w+|CERT_\w+|\w*SELF_SIGNED\w*|UNABLE_TO_\w+)$/;
 
-/** The connection could not be opened in time. */
-export class ConnectTimeout extends Error {
-  constructor(seconds: number) {
-    super(`ClickHouse did not accept a connection within ${String(seconds)} seconds.`);
+/** A server that leaves a ping unanswered: it is frozen, or cannot be reached. */
+export class ServerUnresponsive extends Error {
+  constructor() {
+    super("The ClickHouse server does not respond.");
   }
 }
 
-/** Queries change nothing: another server may run them. */
+/** A proxy could not reach the server. */
+export class GatewayError extends Error {}
+
 export function isConnectionFailure(error: unknown): boolean {
+  if (error instanceof ServerUnresponsive || error instanceof GatewayError) return true;
   const { code = "" } = error as NodeJS.ErrnoException;
-  return error instanceof ConnectTimeout || (typeof code === "string" && CONNECTION_FAILURE.test(code));
+  return typeof code === "string" && CONNECTION_FAILURE.test(code);
 }
 
 const isOneOf = (codes: ReadonlySet<number>, error: unknown): boolean =>
@@ -64,8 +67,9 @@ const isOneOf = (codes: ReadonlySet<number>, error: unknown): boolean =>
 
 export const isRelationChange = (error: unknown): boolean =>
   error instanceof RelationMissing || isOneOf(RELATION_CHANGED, error);
-/** ACCESS_DENIED */
-export const isAccessDenied = (error: unknown): boolean => isOneOf(new Set([497]), error);
+/** TOO_MANY_ROWS */
+export const isTooManyRows = (error: unknown): boolean =>
+  isOneOf(new Set([158]), error) && /\bto read\b|max_rows_to_read/.test((error as Error).message);
 export const isRefusal = (error: unknown): boolean => isOneOf(REFUSALS, error);
 
 /** The error as every engine reports it; others are as they were. */

@@ -1,91 +1,188 @@
 import { hash } from "node:crypto";
 import type { Relation } from "../../model/endpoint.js";
 import { relationKey } from "../relations.js";
-import { EMPTY, sql, type Statement } from "../sql.js";
-import { finished, parameter } from "./clickhouse-parameters.js";
+import { sql, type Statement } from "../sql.js";
+import { finished } from "./clickhouse-parameters.js";
 import { array } from "./clickhouse-filters.js";
-
-/** The columns of a relation with their types. */
-export function columnsOf([database, table]: Relation): Statement {
-  return finished(sql`SELECT name, type FROM system.columns
-    WHERE database = ${parameter(database, "String")} AND table = ${parameter(table, "String")} AND default_kind <> 'EPHEMERAL'
-    ORDER BY position FORMAT JSONEachRow`);
-}
+import {
+  calls,
+  type DeterministicFunctions,
+  namesIn,
+  QUALIFIED,
+  type ReadRows,
+  unquoted,
+} from "./view-text.js";
 
 /** A table or view, as far as it identifies its rows. */
 interface Table {
   readonly database: string;
   readonly name: string;
-  /** Another one after dbt has exchanged the table. */
+  readonly engine: string;
+  /** Another one after dbt has exchanged the table; zero outside `Atomic` databases, where a table can be replaced unnoticed. */
   readonly uuid: string;
   /** Its `CREATE` statement. */
   readonly definition: string;
+  /** The query of a view. */
+  readonly query: string;
+  /** Expressions of its `ALIAS` columns. */
+  readonly aliases: string;
   readonly rows: number | null;
-  /** Changes with each insert, mutation and dropped partition, not with a merge; empty without the right to read it. */
-  readonly parts: string;
+}
+
+/** The parts of a table. */
+interface Parts {
+  readonly database: string;
+  readonly name: string;
+  /** Changes with each insert, mutation and dropped partition. */
+  readonly changes: string;
+  /** Changes with a merge too. */
+  readonly merges: string;
+}
+
+/** What is known of the rows of a relation. */
+export interface Storage {
+  /** Changes whenever the rows may have changed; null where nothing proves that they have not. */
+  readonly id: string | null;
+  /** Rows of the tables without parts beneath it: a query reads them whole. Infinite where their number is not known. */
+  readonly scannedRows: number;
 }
 
 /** Names in one statement: ClickHouse refuses a parameter of more than 128 KiB. */
 const MAX_NAMES = 200;
 
-/** Runs a statement and parses its rows. */
-export type ReadRows = <Row>(statement: Statement) => Promise<readonly Row[]>;
+/** Engines whose rows change with their parts only. All others have no version. */
+const HAS_PARTS =
+  /^(Replicated|Shared)?(Replacing|Coalescing|Summing|Aggregating|(Versioned)?Collapsing|Graphite)?MergeTree$/;
+
+/** Engines whose merges keep the rows, unless the table has a `TTL`. */
+const KEEPS_ROWS = /^(Replicated|Shared)?MergeTree$/;
+
+const VIEWS: ReadonlySet<string> = new Set(["View", "MaterializedView"]);
+
+const NO_UUID = "00000000-0000-0000-0000-000000000000";
+
+export interface StorageOptions {
+  readonly functions: DeterministicFunctions;
+  /** Whether other servers must have the same rows. */
+  readonly isReplicated: boolean;
+}
 
 /**
- * Identifies the rows of a relation: its own uuid and parts, and those of each table beneath its views. Empty where there
- * is no such relation. `hasParts`: whether the role may read `system.parts`.
+ * The storage of a relation: definition and parts of each table beneath its views. It has an id where each name in a view is
+ * a table that is found, each function gives the same for the same rows, and each table has parts.
  */
-export async function storageOf(relation: Relation, read: ReadRows, hasParts: boolean): Promise<string> {
+export async function storageOf(
+  relation: Relation,
+  read: ReadRows,
+  { functions, isReplicated }: StorageOptions,
+): Promise<Storage> {
+  const { tables, isComplete } = await tablesOf(relation, read);
+  const stored = tables.filter(({ engine }) => !VIEWS.has(engine));
+  const isProven =
+    isComplete &&
+    stored.every(({ engine, uuid }) => HAS_PARTS.test(engine) && uuid !== NO_UUID) &&
+    stored.every(({ engine }) => !isReplicated || /^(Replicated|Shared)/.test(engine)) &&
+    tables.every((table) => calls(expressionsOf(table)).every((name) => functions.has(name)));
+  const scannedRows = stored.reduce((sum, table) => sum + scannedOf(table), 0);
+  if (!isProven) return { id: null, scannedRows };
+  const parts = await read<Parts>(selectParts(stored));
+  const partsOf = new Map(parts.map((each) => [relationKey([each.database, each.name]), each]));
+  const found = tables.map((table) => {
+    const { changes = "", merges = "" } = partsOf.get(relationKey([table.database, table.name])) ?? {};
+    const keepsRows = KEEPS_ROWS.test(table.engine) && !/\bTTL\b/.test(table.definition);
+    return [table.uuid, table.definition, table.rows, keepsRows ? changes : merges].join(" ");
+  });
+  return { id: hash("sha1", found.sort().join("\n")), scannedRows };
+}
+
+/** Rows that each query reads. ClickHouse limits those of parts itself, also on the servers of a `Distributed` table. */
+function scannedOf({ engine, rows }: Table): number {
+  return HAS_PARTS.test(engine) || engine === "Distributed" ? 0 : (rows ?? Infinity);
+}
+
+/** Columns of the primary keys and of the partitions of the tables beneath a relation: a filter by one reads fewer rows. */
+export async function keyColumnsOf(relation: Relation, read: ReadRows): Promise<readonly string[]> {
+  const { tables } = await tablesOf(relation, read);
+  const databases = array([...new Set(tables.map(({ database }) => database))], "String");
+  const names = array([...new Set(tables.map(({ name }) => name))], "String");
+  const keys =
+    finished(sql`SELECT DISTINCT name FROM system.columns WHERE database IN ${databases} AND table IN ${names}
+    AND (is_in_primary_key OR is_in_partition_key) FORMAT JSONEachRow`);
+  return (await read<{ readonly name: string }>(keys)).map(({ name }) => name);
+}
+
+/** A materialized view does not run its query when it is read. */
+function expressionsOf({ engine, query, aliases }: Table): string {
+  return engine === "View" ? query : aliases;
+}
+
+interface FoundTables {
+  readonly tables: readonly Table[];
+  /** Whether each table that they may read is among them. */
+  readonly isComplete: boolean;
+}
+
+/** A relation and the tables beneath it. */
+async function tablesOf(relation: Relation, read: ReadRows): Promise<FoundTables> {
   const names = new Set([relationKey(relation)]);
+  const required = new Set(names);
   const queue = [relation];
-  const found: string[] = [];
+  const tables = new Map<string, Table>();
   while (queue.length > 0) {
-    for (const table of await read<Table>(selectTables(queue.splice(0, MAX_NAMES), hasParts))) {
-      const { uuid, rows, parts } = table;
+    for (const table of await read<Table>(selectTables(queue.splice(0, MAX_NAMES)))) {
+      const key = relationKey([table.database, table.name]);
       // A table of another database may have the name.
-      if (!names.has(relationKey([table.database, table.name]))) continue;
-      found.push(`${uuid} ${String(rows)} ${parts}`);
-      for (const name of namesIn(table)) {
-        if (!names.has(relationKey(name))) queue.push(name);
-        names.add(relationKey(name));
+      if (!names.has(key)) continue;
+      tables.set(key, table);
+      for (const { name, isTable } of sourcesOf(table)) {
+        const source = relationKey(name);
+        if (!names.has(source)) queue.push(name);
+        names.add(source);
+        if (isTable) required.add(source);
       }
     }
   }
-  return found.length === 0 ? "" : hash("sha1", found.sort().join("\n"));
+  const lastNames = new Set([...tables.values()].map(({ name }) => name));
+  const isComplete = [...required].every(
+    (key) => tables.has(key) || lastNames.has(key.slice(0, key.indexOf("\0"))),
+  );
+  return { tables: [...tables.values()], isComplete };
 }
 
-/** A name of two parts. ClickHouse stores views with the database before each table. */
-const QUALIFIED = /(`(?:[^`\\]|\\.)+`|\w+)\.(`(?:[^`\\]|\\.)+`|\w+)/g;
-
-/**
- * The tables that a view may read: every qualified name in its definition. Names of columns (`t.id`) are among them; no table
- * is found for those. A materialized view without a target keeps its rows in a table of its own.
- */
-function namesIn({ database, uuid, definition }: Table): readonly Relation[] {
-  if (!/^CREATE (MATERIALIZED |LIVE |WINDOW )?VIEW /.test(definition)) return [];
-  const names = [...definition.matchAll(QUALIFIED)].map(([, schema = "", name = ""]): Relation => [
-    unquoted(schema),
-    unquoted(name),
-  ]);
-  return [...names, [database, `.inner_id.${uuid}`]];
+/** The tables that a view may read: every qualified name in its query. */
+function sourcesOf({ engine, database, uuid, query, definition }: Table) {
+  if (engine === "View") return namesIn(query);
+  if (engine !== "MaterializedView") return [];
+  const [, schema, name] = TARGET.exec(definition) ?? [];
+  // Without a target it keeps its rows in a table of its own.
+  const stored: Relation =
+    schema === undefined || name === undefined
+      ? [database, `.inner_id.${uuid}`]
+      : [unquoted(schema), unquoted(name)];
+  return [{ name: stored, isTable: true }];
 }
 
-function unquoted(name: string): string {
-  return name.startsWith("`") ? name.slice(1, -1).replace(/\\(.)/g, "$1") : name;
+const TARGET = new RegExp(`^CREATE MATERIALIZED VIEW [^(]*? TO ${QUALIFIED.source}`);
+
+function selectTables(names: readonly Relation[]): Statement {
+  const databases = array([...new Set(names.map(([database]) => database))], "String");
+  const tables = array([...new Set(names.map(([, table]) => table))], "String");
+  return finished(sql`SELECT t.database AS database, t.name AS name, t.engine AS engine, toString(t.uuid) AS uuid,
+      t.create_table_query AS definition, t.as_select AS query, t.total_rows AS rows, ifNull(c.expressions, '') AS aliases
+    FROM (SELECT * FROM system.tables WHERE database IN ${databases} AND name IN ${tables}) AS t
+    LEFT JOIN (SELECT database, table, arrayStringConcat(groupArray(default_expression), ', ') AS expressions FROM system.columns
+      WHERE default_kind = 'ALIAS' AND database IN ${databases} AND table IN ${tables} GROUP BY database, table) AS c
+      ON c.database = t.database AND c.table = t.name FORMAT JSONEachRow`);
 }
 
 /** The fifth part of a part's name is its last mutation; `data_version` would also change with a merge. */
-function selectTables(names: readonly Relation[], hasParts: boolean): Statement {
-  const databases = array([...new Set(names.map(([database]) => database))], "String");
-  const tables = array([...new Set(names.map(([, table]) => table))], "String");
-  const parts = hasParts
-    ? sql`LEFT JOIN (SELECT database, table, sum(cityHash64(partition_id, block, mutation)) AS parts
-        FROM (SELECT database, table, partition_id, max(max_block_number) AS block, max(toUInt64OrZero(splitByChar('_', name)[5])) AS mutation
-          FROM system.parts WHERE active AND database IN ${databases} AND table IN ${tables}
-          GROUP BY database, table, partition_id)
-        GROUP BY database, table) AS p ON p.database = t.database AND p.table = t.name`
-    : EMPTY;
-  return finished(sql`SELECT t.database AS database, t.name AS name, toString(t.uuid) AS uuid, t.create_table_query AS definition,
-      t.total_rows AS rows, ${hasParts ? sql`toString(p.parts)` : sql`''`} AS parts
-    FROM (SELECT * FROM system.tables WHERE database IN ${databases} AND name IN ${tables}) AS t ${parts} FORMAT JSONEachRow`);
+function selectParts(tables: readonly Table[]): Statement {
+  const databases = array([...new Set(tables.map(({ database }) => database))], "String");
+  const names = array([...new Set(tables.map(({ name }) => name))], "String");
+  return finished(sql`SELECT database, table AS name, toString(sum(cityHash64(partition_id, block, mutation))) AS changes,
+      toString(sum(part_names)) AS merges
+    FROM (SELECT database, table, partition_id, max(max_block_number) AS block,
+        max(toUInt64OrZero(splitByChar('_', name)[5])) AS mutation, sum(cityHash64(name)) AS part_names
+      FROM system.parts WHERE active AND database IN ${databases} AND table IN ${names} GROUP BY database, table, partition_id)
+    GROUP BY database, table FORMAT JSONEachRow`);
 }

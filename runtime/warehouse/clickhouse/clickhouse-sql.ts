@@ -18,8 +18,6 @@ import { parseType } from "./clickhouse-values.js";
 import { type OwnSettings, underOwnSettings } from "./clickhouse-settings.js";
 import { tableValue, validText } from "./table-values.js";
 
-export const PING: Statement = finished(sql`SELECT 1`);
-
 /** Does not wait for the query's end. */
 export function killQuery(id: string): Statement {
   return finished(sql`KILL QUERY WHERE query_id = ${parameter(id, "String")} ASYNC`);

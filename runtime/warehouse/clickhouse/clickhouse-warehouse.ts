@@ -15,20 +15,23 @@ import {
   type HasStorage,
   type IsStillNeeded,
   type QueryContext,
-  RelationMissing,
-  type ResultColumn,
   type ResultColumns,
   type Rows,
   type RowStream,
   sumOfLoads,
+  TooManyRows,
   type Warehouse,
   type WarehouseLoad,
 } from "../warehouse.js";
 import type { ClickhouseAddress } from "../../model/clickhouse-address.js";
 import { ClickhouseConnection } from "./clickhouse-connection.js";
-import { isAccessDenied, isRefusal, isRelationChange, translated } from "./clickhouse-errors.js";
-import { columnsOf, storageOf } from "./clickhouse-relations.js";
-import { requireAtMost } from "./clickhouse-cost.js";
+import { isRefusal, isRelationChange, isTooManyRows, translated } from "./clickhouse-errors.js";
+import { limitSettings, requireAtMost } from "./clickhouse-limits.js";
+import { keyColumnsOf } from "./clickhouse-relations.js";
+import type { ClickhouseServer } from "./clickhouse-servers.js";
+import type { ReadRows } from "./view-text.js";
+import { RelationLookup } from "./relation-lookup.js";
+import { RoleHealth } from "./role-health.js";
 import { nextRow, selectKeyed, withoutLimit } from "./keyed-pages.js";
 import { LIST, RoleSettings } from "./clickhouse-settings.js";
 import { printed, selectAggregate, selectRows, type Source } from "./clickhouse-sql.js";
@@ -44,9 +47,6 @@ const MAX_WAITING_STREAMS = 100;
 /** How many pages are remembered as too large for a buffered result, and for how long. */
 const MAX_LARGE_PAGES = 1000;
 const LARGE_PAGE_MS = 60_000;
-
-/** Processors of the server for one query: the queries of higher tiers are fewer. */
-const MAX_THREADS: PerTier<number> = { tier0: 1, tier1: 2, tier2: 4, tier3: 4 };
 
 export interface ClickhouseOptions {
   readonly address: ClickhouseAddress;
@@ -74,15 +74,13 @@ export function openClickhouse(options: ClickhouseOptions): Warehouse {
 }
 
 class ClickhouseWarehouse implements Warehouse {
-  readonly degraded = null;
   readonly #options: ClickhouseOptions;
   readonly #connection: ClickhouseConnection;
   readonly #queries: QuerySlots;
   readonly #streams: QuerySlots;
   readonly #relations: Relations;
   readonly #settings: RoleSettings;
-  /** Whether the role may read `system.parts`, as far as is known. */
-  #readsParts = true;
+  readonly #health: RoleHealth;
   readonly #largePages = new LRUCache<string, true>({ max: MAX_LARGE_PAGES, ttl: LARGE_PAGE_MS });
 
   constructor(options: ClickhouseOptions) {
@@ -99,7 +97,11 @@ class ClickhouseWarehouse implements Warehouse {
       maxWaiting: MAX_WAITING_STREAMS,
       perCaller: streamsPerCaller,
     });
-    const describe = (relation: Relation): Promise<ResultColumns> => this.#describe(relation);
+    const lookup = new RelationLookup(this.#connection, warn, (statement, server) =>
+      this.#read(statement, server && { server }),
+    );
+    const describe = (relation: Relation): Promise<ResultColumns> => lookup.columns(relation);
+    this.#health = new RoleHealth(this.#connection, this.#settings, options);
     this.#relations = new Relations({ describe, isRelationChange });
   }
 
@@ -123,9 +125,9 @@ class ClickhouseWarehouse implements Warehouse {
     return this.#query(query, context, async (source) => {
       const select = selectAggregate(source, bounded, query.selection);
       const read = this.#readerFor(query, context);
-      const limit = this.#options.maxRowsRead[context.tier];
-      if (limit > 0) await requireAtMost(limit, select, read);
-      const [row = {}] = await read<Readonly<Record<string, unknown>>>(printed(select, "ndjson"));
+      const [row = {}] = await this.#withinLimit(source, context.tier, () =>
+        read<Readonly<Record<string, unknown>>>(printed(select, "ndjson")),
+      );
       return readAggregate(row, bounded);
     });
   }
@@ -166,9 +168,12 @@ class ClickhouseWarehouse implements Warehouse {
     return null;
   }
 
-  async isReachable(): Promise<boolean> {
-    const settings = await this.#settings.toSend().catch(() => null);
-    return settings !== null && this.#connection.ping(settings);
+  get degraded(): string | null {
+    return this.#health.degraded;
+  }
+
+  isReachable(): Promise<boolean> {
+    return this.#health.check();
   }
 
   async close(): Promise<void> {
@@ -179,19 +184,25 @@ class ClickhouseWarehouse implements Warehouse {
 
   /** Buffers the result; streams it if it is too large. */
   async #select(query: ResolvedQuery, source: Source, context: QueryContext): Promise<Rows> {
-    const limit = this.#options.maxRowsRead[context.tier];
-    if (limit > 0) {
-      const { selection, format } = query;
-      const served = servedColumns(source.columns, selection.columns);
-      const select = selectRows(source, selection, { served, format, maxRows: Infinity });
-      await requireAtMost(limit, select, this.#readerFor(query, context));
-    }
     const { keyset } = query.selection;
-    if (keyset === undefined) return this.#selectPage(query, source, context);
-    return selectKeyed(query, keyset, source, {
-      read: this.#readerFor(query, context),
-      select: (page) => this.#selectPage(page, source, context),
-    });
+    const select = (page: ResolvedQuery): Promise<Rows> => this.#selectPage(page, source, context);
+    return this.#withinLimit(source, context.tier, () =>
+      keyset === undefined
+        ? select(query)
+        : selectKeyed(query, keyset, source, { read: this.#readerFor(query, context), select }),
+    );
+  }
+
+  /** Runs a query that may read no more rows than its tier. Rejects with `TooManyRows`. */
+  async #withinLimit<T>({ relation, columns }: Source, tier: Tier, run: () => Promise<T>): Promise<T> {
+    const limit = this.#options.maxRowsRead[tier];
+    requireAtMost(limit, columns);
+    try {
+      return await run();
+    } catch (error) {
+      if (limit === 0 || !isTooManyRows(error)) throw error;
+      throw new TooManyRows(limit, await keyColumnsOf(relation, (statement) => this.#read(statement)));
+    }
   }
 
   async #selectPage(query: ResolvedQuery, source: Source, context: QueryContext): Promise<Rows> {
@@ -264,7 +275,7 @@ class ClickhouseWarehouse implements Warehouse {
     const isList = format === "json" || format === "json-strings";
     const settings = {
       ...(await this.#settings.toSend()),
-      ...limitSettings(tier, timeoutMs),
+      ...limitSettings({ tier, timeoutMs, maxRows: this.#options.maxRowsRead[tier] }),
       ...(isList && LIST),
     };
     const limits = { timeoutMs: databaseMs || this.#options.statementTimeoutMs, isStillNeeded };
@@ -282,64 +293,43 @@ class ClickhouseWarehouse implements Warehouse {
     }
   }
 
-  async #describe(relation: Relation): Promise<ResultColumns> {
-    const [columns, storage] = await Promise.all([
-      this.#read<ResultColumn>(columnsOf(relation)),
-      this.#storageOf(relation),
-    ]);
-    if (columns.length === 0) throw new RelationMissing(relation.join("."));
-    return columns.map((column) => ({ ...column, storage }));
-  }
-
-  async #storageOf(relation: Relation): Promise<string> {
-    const read = <Row>(of: Statement): Promise<readonly Row[]> => this.#read<Row>(of);
-    try {
-      return await storageOf(relation, read, this.#readsParts);
-    } catch (error) {
-      if (!this.#readsParts || !isAccessDenied(error)) throw error;
-      this.#readsParts = false;
-      this.#options.warn(error as Error, NO_PARTS);
-      return storageOf(relation, read, false);
-    }
-  }
-
   /** Reads the rows of statements on behalf of a query, within its time limit. */
-  #readerFor(query: ResolvedQuery, context: QueryContext) {
-    const ticket = ticketOf(query, context);
-    return <Row>(statement: Statement): Promise<readonly Row[]> =>
-      this.#read<Row>(statement, ticket, context.isStillNeeded, query.timeoutMs || undefined);
+  #readerFor(query: ResolvedQuery, context: QueryContext): ReadRows {
+    const maxRows = this.#options.maxRowsRead[context.tier];
+    const timeoutMs = query.timeoutMs || this.#options.statementTimeoutMs;
+    const { isStillNeeded } = context;
+    const options = { ticket: ticketOf(query, context), isStillNeeded, timeoutMs, maxRows };
+    return <Row>(statement: Statement): Promise<readonly Row[]> => this.#read<Row>(statement, options);
   }
 
   /** The rows of a statement in the format JSONEachRow. */
-  async #read<Row>(
-    statement: Statement,
-    ticket: QueryTicket = LOOK_UP,
-    isStillNeeded: IsStillNeeded = () => true,
-    timeoutMs = this.#options.statementTimeoutMs,
-  ): Promise<readonly Row[]> {
+  async #read<Row>(statement: Statement, options: ReadOptions = {}): Promise<readonly Row[]> {
+    const { ticket = LOOK_UP, isStillNeeded = () => true, maxRows = 0, server } = options;
+    const { timeoutMs = this.#options.statementTimeoutMs } = options;
+    const { tier, callerId } = ticket;
+    const limits = { timeoutMs, isStillNeeded };
     const lease = await this.#queries.acquire(ticket, isStillNeeded);
-    const text = await this.#holding(lease, async () =>
-      this.#connection.text({
-        statement,
-        settings: { ...(await this.#settings.toSend()), ...limitSettings(ticket.tier, timeoutMs) },
-        callerId: ticket.callerId,
-        limits: { timeoutMs, isStillNeeded },
-      }),
-    );
+    const text = await this.#holding(lease, async () => {
+      const settings = { ...(await this.#settings.toSend()), ...limitSettings({ tier, timeoutMs, maxRows }) };
+      return this.#connection.text({ statement, settings, callerId, limits, ...(server && { server }) });
+    });
     const lines = text.split("\n").filter((line) => line !== "");
     return lines.map((line) => JSON.parse(line) as Row);
   }
 }
 
-const LOOK_UP: QueryTicket = { callerId: "columns", tier: "tier3", relation: ["system", "columns"] };
+interface ReadOptions {
+  /** Default: looked up for all callers. */
+  readonly ticket?: QueryTicket;
+  readonly isStillNeeded?: IsStillNeeded;
+  readonly timeoutMs?: number;
+  readonly maxRows?: number;
+  /** Only this one is asked. */
+  readonly server?: ClickhouseServer;
+}
 
-const NO_PARTS =
-  "rows that change within a table keep their data version until dbt reports a build: the role needs SELECT on system.parts";
+const LOOK_UP: QueryTicket = { callerId: "columns", tier: "tier3", relation: ["system", "columns"] };
 
 function ticketOf({ relation }: ResolvedQuery, { callerId, tier }: QueryContext) {
   return { callerId, tier, relation };
-}
-
-function limitSettings(tier: Tier, timeoutMs: number): Readonly<Record<string, string>> {
-  return { max_threads: String(MAX_THREADS[tier]), max_execution_time: String(timeoutMs / 1000) };
 }

@@ -70,7 +70,12 @@ export class QueryClock {
   }
 
   get usedMs(): number {
-    return this.#usedMs + (this.#runningSince === null ? 0 : performance.now() - this.#runningSince);
+    return this.#usedMs + this.waitingMs;
+  }
+
+  /** How long the query has been silent while its bytes are waited for. */
+  get waitingMs(): number {
+    return this.#runningSince === null ? 0 : performance.now() - this.#runningSince;
   }
 
   start(): void {

@@ -1,0 +1,126 @@
+import { randomUUID } from "node:crypto";
+import * as http from "node:http";
+import * as https from "node:https";
+import { text as readText } from "node:stream/consumers";
+import type { Statement } from "../sql.js";
+import type { ClickhouseAddress, ClickhouseHost } from "../../model/clickhouse-address.js";
+import { ClickhouseError, GatewayError } from "./clickhouse-errors.js";
+
+/** An idle connection is closed before the server does it: the default of `keep_alive_timeout` was 3 s until 2024. */
+const IDLE_MS = 2000;
+
+/** A longer address is refused by some proxies: the parameters are then sent in the body. */
+const MAX_PARAMETERS_LENGTH = 4000;
+
+/** Statuses of a proxy whose server does not respond. */
+const GATEWAY_STATUSES: ReadonlySet<number | undefined> = new Set([502, 503, 504]);
+
+export interface HttpQuery {
+  readonly statement: Statement;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Requests to the servers of an address, with Node's own client: it gives the bytes as they arrive, and the connection itself,
+ * which has to be closed in the middle of a cancelled query.
+ */
+export class ClickhouseHttp {
+  readonly #address: ClickhouseAddress;
+  readonly #agent: http.Agent;
+  readonly #request: typeof http.request;
+
+  constructor(address: ClickhouseAddress) {
+    const options = { keepAlive: true, timeout: IDLE_MS };
+    this.#address = address;
+    this.#agent = address.isTls ? new https.Agent(options) : new http.Agent(options);
+    this.#request = address.isTls ? https.request : http.request;
+  }
+
+  /** Resolves with the head of a successful response; rejects with a `ClickhouseError` for another. */
+  async query(host: ClickhouseHost, query: HttpQuery): Promise<http.IncomingMessage> {
+    const response = await this.#sendAgain(host, query);
+    if (response.statusCode === 200) return response;
+    throw await errorOf(response);
+  }
+
+  /** Whether the server answers at all: with any role, on a connection of its own, as busy as it may be. */
+  ping({ hostname, port }: ClickhouseHost, timeoutMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const request = this.#request({ agent: false, host: hostname, port, path: "/ping" });
+      // An answer that arrived while the event loop was blocked counts.
+      const timer = setTimeout(() => setImmediate(() => request.destroy()), timeoutMs);
+      request.on("response", (response) => {
+        response.resume();
+        resolve(!GATEWAY_STATUSES.has(response.statusCode));
+      });
+      request.on("error", () => resolve(false));
+      request.on("close", () => {
+        clearTimeout(timer);
+        resolve(false);
+      });
+      request.end();
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  /** Sends again on a new connection when the server has closed an idle one at the same moment. */
+  async #sendAgain(host: ClickhouseHost, query: HttpQuery): Promise<http.IncomingMessage> {
+    try {
+      return await this.#send(host, query);
+    } catch (error) {
+      if (!(error as { isReused?: boolean }).isReused || query.signal.aborted) throw error;
+      return this.#send(host, query);
+    }
+  }
+
+  #send({ hostname, port }: ClickhouseHost, query: HttpQuery): Promise<http.IncomingMessage> {
+    const { user, password, database } = this.#address;
+    const { search, type, bytes } = encoded(query, database);
+    return new Promise((resolve, reject) => {
+      const request = this.#request({
+        agent: this.#agent,
+        host: hostname,
+        port,
+        method: "POST",
+        path: `/?${search}`,
+        headers: {
+          "X-ClickHouse-User": user,
+          "X-ClickHouse-Key": password,
+          "Content-Type": type,
+          "Content-Length": bytes.length,
+        },
+        signal: query.signal,
+      });
+      request.on("response", resolve);
+      request.on("error", (error) => reject(Object.assign(error, { isReused: request.reusedSocket })));
+      request.end(bytes);
+    });
+  }
+}
+
+async function errorOf(response: http.IncomingMessage): Promise<Error> {
+  const code = response.headers["x-clickhouse-exception-code"];
+  const text = (await readText(response)).slice(0, 16_384);
+  if (code === undefined && GATEWAY_STATUSES.has(response.statusCode)) return new GatewayError(text);
+  return new ClickhouseError(text, Number(code ?? 0));
+}
+
+/** The query string and the body of a request. Form fields are the only body in which ClickHouse takes parameters. */
+function encoded({ statement: { text, values }, settings }: HttpQuery, database: string) {
+  const parameters = values.map((value, i): [string, string] => [`param_p${String(i + 1)}`, String(value)]);
+  const search = new URLSearchParams([["database", database], ...Object.entries(settings)]);
+  if (parameters.reduce((sum, [, value]) => sum + value.length, 0) <= MAX_PARAMETERS_LENGTH) {
+    for (const [name, value] of parameters) search.append(name, value);
+    return { search: search.toString(), type: "text/plain", bytes: Buffer.from(text) };
+  }
+  const boundary = randomUUID();
+  const parts = [["query", text] as const, ...parameters].map(
+    ([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  );
+  const bytes = Buffer.from(`${parts.join("")}--${boundary}--\r\n`);
+  return { search: search.toString(), type: `multipart/form-data; boundary=${boundary}`, bytes };
+}

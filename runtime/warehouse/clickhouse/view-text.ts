@@ -1,0 +1,89 @@
+import type { Relation } from "../../model/endpoint.js";
+import { sql, type Statement } from "../sql.js";
+import { finished } from "./clickhouse-parameters.js";
+
+/** Runs a statement and parses its rows. */
+export type ReadRows = <Row>(statement: Statement) => Promise<readonly Row[]>;
+
+/** A name of two parts. ClickHouse stores views with the database before each table. */
+export const QUALIFIED = /(`(?:[^`\\]|\\.)+`|\b[A-Za-z_]\w*)\.(`(?:[^`\\]|\\.)+`|[A-Za-z_]\w*)/;
+
+const ALIAS = /\bAS (`(?:[^`\\]|\\.)+`|\w+)|(`(?:[^`\\]|\\.)+`|\w+) AS \(/g;
+
+/** A name in the query of a view. */
+interface SourceName {
+  readonly name: Relation;
+  /** Whether it must be a table: before the dot is no alias of the query. Elsewhere it may be a column (`t.id`). */
+  readonly isTable: boolean;
+}
+
+/** Every qualified name in a query. */
+export function namesIn(query: string): readonly SourceName[] {
+  const text = withoutStrings(query);
+  const aliases = new Set(
+    [...text.matchAll(ALIAS)].map(([, after, before]) => unquoted(after ?? before ?? "")),
+  );
+  return [...text.matchAll(new RegExp(QUALIFIED, "g"))].map(([, schema = "", name = ""]) => ({
+    name: [unquoted(schema), unquoted(name)],
+    isTable: !aliases.has(unquoted(schema)),
+  }));
+}
+
+export function unquoted(name: string): string {
+  return name.startsWith("`") ? name.slice(1, -1).replace(/\\(.)/g, "$1") : name;
+}
+
+function withoutStrings(text: string): string {
+  return text.replace(/'(?:[^'\\]|\\.|'')*'/g, "''");
+}
+
+/** What stands before a bracket and is no function. */
+const KEYWORDS: ReadonlySet<string> = new Set(
+  `all and any array as asc between by case columns cube desc distinct else except exists from global having ilike in intersect
+   interval is join like limit not offset on or over prewhere qualify replace rollup select sets then union using when where with`.split(
+    /\s+/,
+  ),
+);
+
+/** Names of the functions that an expression calls, in lower case; table functions are among them. */
+export function calls(expression: string): readonly string[] {
+  const names = [...withoutStrings(expression).matchAll(/([A-Za-z_]\w*)\s*\(/g)].map(([, name = ""]) => name);
+  return names.map((name) => name.toLowerCase()).filter((name) => !KEYWORDS.has(name));
+}
+
+/** Functions that give the same value for the same rows: what ClickHouse itself allows in its query cache. */
+export interface DeterministicFunctions {
+  has(name: string): boolean;
+}
+
+interface FunctionRow {
+  readonly name: string;
+  readonly is_aggregate: 0 | 1;
+  /** Before 26.1 `is_deterministic`. */
+  readonly deterministic?: 0 | 1 | null;
+  readonly is_deterministic?: 0 | 1 | null;
+}
+
+/** A function of users may be replaced; table functions are not among these. */
+const FUNCTIONS: Statement = finished(
+  sql`SELECT COLUMNS('^(name|is_aggregate|deterministic|is_deterministic)$') FROM system.functions WHERE origin = 'System' FORMAT JSONEachRow`,
+);
+
+/** Suffixes of aggregate functions (https://clickhouse.com/docs/sql-reference/aggregate-functions/combinators). */
+const COMBINATORS =
+  /(if|array|map|state|simplestate|merge|mergestate|foreach|distinct|ordefault|ornull|resample|argmin|argmax)$/;
+
+export async function readFunctions(read: ReadRows): Promise<DeterministicFunctions> {
+  const rows = await read<FunctionRow>(FUNCTIONS);
+  const names = (from: readonly FunctionRow[]): Set<string> =>
+    new Set(from.map(({ name }) => name.toLowerCase()));
+  const aggregates = names(rows.filter((row) => row.is_aggregate === 1));
+  const scalars = names(rows.filter((row) => (row.deterministic ?? row.is_deterministic) === 1));
+  // Joined rows of one array: it is `deterministic` for no query cache only.
+  scalars.add("arrayjoin");
+  const has = (name: string): boolean =>
+    scalars.has(name) ||
+    aggregates.has(name) ||
+    (COMBINATORS.test(name) && has(name.replace(COMBINATORS, "")));
+  return { has };
+}
