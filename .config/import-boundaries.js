@@ -95,7 +95,6 @@ export const BOUNDARIES = {
   "runtime/operations/workers": [
     "runtime/model",
     "runtime/server",
-    "runtime/request",
     "runtime/warehouse",
     "runtime/release",
     "runtime/operations",

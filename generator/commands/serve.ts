@@ -1,6 +1,6 @@
 import cluster from "node:cluster";
 import { availableParallelism } from "node:os";
-import { createLogger, readEnvironment } from "@routewright/runtime/server";
+import { createLogger, openWorkerLink, readEnvironment } from "@routewright/runtime/server";
 import { InvalidArgumentError, Option } from "commander";
 import { closest } from "../manifest/strings.js";
 import type { Settings } from "../config.js";
@@ -37,17 +37,25 @@ export function configureServe(command: CliCommand): void {
     .option("--guard", "at refresh, hold back what `diff` calls breaking or exposing (REFRESH_GUARD)", false)
     .option("--allow-edited", "serve generated modules that were edited, added or deleted by hand", false)
     .option("--workers <number>", "processes that serve the data API, or auto: one per core", parseWorkers, 1)
-    .runs((flags: Flags) =>
-      withSettings(
-        flags,
-        (settings) => serve(flags, settings),
-        (variables) => problemsOf(withFlags(variables, flags)),
+    .runs(async (flags: Flags) =>
+      reported(
+        await withSettings(
+          flags,
+          (settings) => serve(flags, settings),
+          (variables) => problemsOf(withFlags(variables, flags)),
+        ),
       ),
     )
     .helpEnd(["serve --only data", "serve --watch --workers auto"], {
       0: "stopped by a signal",
       2: "cannot start; the message says why",
     });
+}
+
+/** A worker process that cannot start says why: its connection to the primary would keep it alive. */
+async function reported(result: CommandResult): Promise<CommandResult> {
+  if (result.exit !== EXIT.ok) await openWorkerLink()?.primary.call("fails", result.errors?.join(" ") ?? "");
+  return result;
 }
 
 function problemsOf(variables: NodeJS.ProcessEnv): readonly string[] {

@@ -1,5 +1,5 @@
 import { Counter, Histogram } from "prom-client";
-import { addMetric, type CollectedMetric, ServiceMetrics } from "../server/metrics.js";
+import { addMetric, type CollectedMetric, ServiceMetrics } from "../server/service-metrics.js";
 import type { WarehouseLoad } from "../warehouse/warehouse.js";
 import type { RequestRecord } from "./request-record.js";
 
@@ -42,9 +42,8 @@ export class Metrics extends ServiceMetrics<"route" | "tier"> {
     buckets: BUCKETS,
     registers: [this.registry],
   });
-  readonly #seconds = this.#counter("database_seconds", "Time that the database took.");
-  readonly #rows = this.#counter("rows", "Rows sent.");
-  readonly #bytes = this.#counter("response_bytes", "Bytes of the bodies sent.");
+  /** By route. Read at a scrape: as three more counters they took half of the 5 µs of a request. */
+  readonly #totals = new Map<string, { rows: number; bytes: number; seconds: number }>();
   readonly #cached = new Counter({
     name: "routewright_cached_responses_total",
     help: "Responses with rows that ran no query: from the cache, or shared with another request.",
@@ -54,6 +53,13 @@ export class Metrics extends ServiceMetrics<"route" | "tier"> {
   constructor(served: () => ServedRelease, refreshes: RefreshCounts) {
     super("routewright", ["route", "tier"], BUCKETS);
     for (const metric of [...ofRelease(served), ...ofDatabase(served)]) addMetric(this.registry, metric);
+    for (const [name, help, field] of TOTALS)
+      addMetric(this.registry, {
+        name,
+        help,
+        label: "route",
+        values: () => [...this.#totals].map(([route, totals]) => [route, totals[field]] as const),
+      });
     addMetric(this.registry, {
       name: "routewright_refreshes_total",
       help: "Reads of the manifest by result.",
@@ -64,25 +70,24 @@ export class Metrics extends ServiceMetrics<"route" | "tier"> {
 
   /** Counts a response. */
   record({ route, tier, rows, bytes, databaseMs, ...response }: RequestRecord): void {
-    const labels = { route: route ?? NO_ROUTE };
-    this.count({ ...labels, tier }, response);
-    this.#rows.inc(labels, rows ?? 0);
-    this.#bytes.inc(labels, bytes);
-    if (databaseMs !== null) {
-      this.#database.observe({ tier }, databaseMs / 1000);
-      this.#seconds.inc(labels, databaseMs / 1000);
-    } else if (rows !== null) this.#cached.inc();
-  }
-
-  #counter(name: string, help: string): Counter<"route"> {
-    return new Counter({
-      name: `routewright_${name}_total`,
-      help,
-      labelNames: ["route"],
-      registers: [this.registry],
-    });
+    const name = route ?? NO_ROUTE;
+    this.count({ route: name, tier }, response);
+    const totals = this.#totals.get(name) ?? { rows: 0, bytes: 0, seconds: 0 };
+    this.#totals.set(name, totals);
+    totals.rows += rows ?? 0;
+    totals.bytes += bytes;
+    totals.seconds += (databaseMs ?? 0) / 1000;
+    if (databaseMs !== null) this.#database.observe({ tier }, databaseMs / 1000);
+    else if (rows !== null) this.#cached.inc();
   }
 }
+
+/** Sums by route. */
+const TOTALS = [
+  ["routewright_database_seconds_total", "Time that the database took.", "seconds"],
+  ["routewright_rows_total", "Rows sent.", "rows"],
+  ["routewright_response_bytes_total", "Bytes of the bodies sent.", "bytes"],
+] as const;
 
 /** What the active release is and lacks; the hash shows which replicas serve different manifests. */
 function ofRelease(served: () => ServedRelease): readonly CollectedMetric[] {

@@ -6,7 +6,7 @@ import { ownService } from "./own-service.js";
 const service = await ownService({ LOG_LEVEL: "trace" });
 
 /** Requests that are sent at once. */
-const BATCH = 25;
+const BATCH = 20;
 
 let keys = 0;
 const unknownKey = (): string => `sk_live_${String(++keys).padStart(32, "guessed")}`;

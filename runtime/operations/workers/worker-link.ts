@@ -50,7 +50,10 @@ export class WorkerLink {
   }
 }
 
+let link: WorkerLink | null = null;
+
 /** The link of a worker process; null in any other. */
 export function openWorkerLink(): WorkerLink | null {
-  return cluster.isWorker ? new WorkerLink() : null;
+  if (cluster.isWorker) link ??= new WorkerLink();
+  return link;
 }

@@ -38,7 +38,11 @@ const resources = (...names: readonly string[]): unknown =>
   );
 
 /** Statuses of requests on connections of their own, so many that every worker gets some. */
-async function statuses(served: Served, path: string, key: string = KEYS.tier3): Promise<ReadonlySet<number>> {
+async function statuses(
+  served: Served,
+  path: string,
+  key: string = KEYS.tier3,
+): Promise<ReadonlySet<number>> {
   const seen = new Set<number>();
   for (let i = 0; i < 8; i++) seen.add((await sendRequest(served.url, path, { key })).status);
   return seen;
