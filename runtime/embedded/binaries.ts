@@ -24,7 +24,7 @@ const ACCOUNTS = ["postgres", "_postgres", "nobody"];
  * The account for PostgreSQL's programs, which refuse to run as root; undefined: the account of this process. An existing
  * data directory keeps its owner. A new one gets an account of /etc/passwd: initdb fails for a user id without an entry.
  */
-export async function serverAccount(clusterDirectory: string): Promise<Account | undefined> {
+export async function serverAccount(clusterDirectory: string): Promise<SystemAccount | undefined> {
   if (process.geteuid?.() !== 0) return undefined;
   const owner = await stat(clusterDirectory).catch(() => undefined);
   if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
@@ -55,7 +55,7 @@ export async function findBinaries(): Promise<Binaries> {
 }
 
 /** Folders for a copy, in order of preference. An account other than root's may have no access to `dataDir`. */
-export function copyParentsOf(account: Account | undefined, dataDir: string): readonly string[] {
+export function copyParentsOf(account: SystemAccount | undefined, dataDir: string): readonly string[] {
   return account ? ["/var/cache", tmpdir(), "/var/tmp"] : [dataDir];
 }
 
@@ -70,7 +70,7 @@ const FORBIDDEN = /spawn (EPERM|EINVAL)/;
  */
 export async function runnableBinaries(
   installed: Binaries,
-  account: Account | undefined,
+  account: SystemAccount | undefined,
   copyParents: readonly string[],
 ): Promise<Binaries> {
   const incomplete = await complete(installed.directory);
@@ -89,7 +89,7 @@ export async function runnableBinaries(
 /** Tries each folder: it may be missing, read-only or `noexec`. */
 async function copyAndTry(
   installed: Binaries,
-  account: Account | undefined,
+  account: SystemAccount | undefined,
   copyParents: readonly string[],
 ): Promise<Binaries> {
   const problems: string[] = [];
@@ -109,7 +109,10 @@ async function copyAndTry(
 }
 
 /** Why the programs do not run under the account. `--version` is enough: it loads their libraries. */
-async function tryPrograms(binaries: Binaries, account: Account | undefined): Promise<string | undefined> {
+async function tryPrograms(
+  binaries: Binaries,
+  account: SystemAccount | undefined,
+): Promise<string | undefined> {
   const runs = PROGRAMS.map((name) => run(program(binaries, name), ["--version"], { account }));
   const failed = (await Promise.all(runs)).find(({ code }) => code !== 0);
   return failed && (failed.output.trim() || `exit code ${String(failed.code)}`);
@@ -185,7 +188,7 @@ export class EmbeddedPostgresUnavailable extends Error {
 }
 
 /** The user that a program runs as. */
-export interface Account {
+export interface SystemAccount {
   readonly uid: number;
   readonly gid: number;
 }
@@ -197,7 +200,7 @@ export interface ProgramResult {
 }
 
 interface RunOptions {
-  readonly account?: Account | undefined;
+  readonly account?: SystemAccount | undefined;
   /** Entered before switching to the account: may lie below a directory that the account cannot traverse. */
   readonly cwd?: string;
   /** A file descriptor that gets the output instead of `ProgramResult.output`. */

@@ -23,7 +23,7 @@ import {
   program,
   runnableBinaries,
   serverAccount,
-  type Account,
+  type SystemAccount,
   EmbeddedPostgresUnavailable,
   type ProgramResult,
   run,
@@ -36,7 +36,7 @@ export interface Cluster {
   readonly log: string;
   readonly password: string;
   readonly binaries: Binaries;
-  readonly account: Account | undefined;
+  readonly account: SystemAccount | undefined;
 }
 
 export const SUPERUSER = "routewright";
@@ -82,7 +82,7 @@ export async function openCluster(dataDir: string, log: (line: string) => void):
 async function createCluster(
   directory: string,
   binaries: Binaries,
-  account: Account | undefined,
+  account: SystemAccount | undefined,
 ): Promise<void> {
   const staging = await mkdtemp(`${directory}.new-`);
   const data = join(staging, "data");
