@@ -69,9 +69,10 @@ export class Metrics extends ServiceMetrics<"route" | "tier"> {
   }
 
   /** Counts a response. */
-  record({ route, tier, rows, bytes, databaseMs, ...response }: RequestRecord): void {
-    const name = route ?? NO_ROUTE;
-    this.count({ route: name, tier }, response);
+  record(record: RequestRecord): void {
+    const { tier, rows, bytes, databaseMs } = record;
+    const name = record.route ?? NO_ROUTE;
+    this.count({ route: name, tier }, record);
     const totals = this.#totals.get(name) ?? { rows: 0, bytes: 0, seconds: 0 };
     this.#totals.set(name, totals);
     totals.rows += rows ?? 0;

@@ -38,7 +38,7 @@ export class WorkerMetrics {
   /** Prometheus text. */
   async text(snapshots: readonly MetricsSnapshot[]): Promise<string> {
     const all = [...snapshots, this.#ended, await this.#own.getMetricsAsJSON()];
-    return AggregatorRegistry.aggregate(all as object[][]).metrics();
+    return AggregatorRegistry.aggregate(all).metrics();
   }
 }
 
