@@ -10,6 +10,7 @@ export type { AdminSession, RampServiceOptions } from "./ramp/start-ramp.js";
 export * from "./ramp/setup/integrations.js";
 export { type ProjectSettings, updateProject } from "./ramp/setup/project-settings.js";
 export * from "./ramp/setup/projects.js";
+export { compareOrders } from "./ramp/setup/restored.js";
 export { diagnose, listIntentSummaries, listStuckIntents, showIntent } from "./ramp/setup/diagnostics.js";
 export * from "./ramp/setup/audit.js";
 export { testProvider } from "./ramp/providers/provider-test.js";

@@ -268,8 +268,11 @@ function addDoctor({ add }: Group): void {
     "doctor",
     "check keys, providers, queues and stuck intents; exit 1 when a check fails",
     "--json",
-    ({ ramp, database, vault }) => ramp.diagnose(database, vault),
-  ).helpEnd(["ramp doctor", "ramp doctor --json"], { 1: "a check failed" });
+    ({ ramp, database, vault }, flags) =>
+      flags["restored"] ? ramp.compareOrders(database, vault) : ramp.diagnose(database, vault),
+  )
+    .option("--restored", "compare open and recent orders with their providers, after a restore")
+    .helpEnd(["ramp doctor", "ramp doctor --restored"], { 1: "a check failed" });
 }
 
 function addKeys({ add }: Group): void {

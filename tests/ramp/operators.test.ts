@@ -243,6 +243,35 @@ it("a failed end that an operator recorded does not hide what the provider repor
   ]);
 });
 
+it("open intents go on with new credentials of the same account after its key was changed", async () => {
+  const { id, project, provider } = await intentAt({ status: "PROCESSING" });
+  await shows(id, ({ answers }) => answers.some(({ operation }) => operation === "checkExecution"));
+  provider.keyId = "key_2";
+  expect((await needs(id, "PROVIDER_FAILS")).attention.PROVIDER_FAILS).toContain("status 401");
+  made(await provider.connect(world, project));
+  Object.assign(provider, { status: "SUCCESS", execution: { receipt: RECEIPT } });
+  await shows(id, ({ status, attention }) => status === "COMPLETED" && Object.keys(attention).length === 0);
+});
+
+it("a database restored to before an order names it, and sends the same order again", async () => {
+  const { id, provider } = await paidIntent();
+  await ownerRows(
+    world.databaseUrl,
+    `SET session_replication_role = replica; DELETE FROM ramp.postings WHERE intent_id = '${id}';
+     DELETE FROM ramp.transactions WHERE intent_id = '${id}';
+     UPDATE ramp.intents SET status = 'PENDING_PAYMENT', next_poll_at = NULL WHERE id = '${id}'`,
+  );
+  const found = await routewright("doctor", "--restored");
+  expect(found.exit, found.error).toBe(1);
+  expect(found.out).toContain(id);
+  expect(found.out).toContain("Only cards knows the order: it is SUCCESS there.");
+  await json("intent", "poll", "--intent", id);
+  await shows(id, ({ status }) => status === "COMPLETED");
+  expect([...provider.bodies.keys()].filter((key) => key.startsWith("execution:"))).toHaveLength(1);
+  const after = await routewright("doctor", "--restored");
+  expect(after.out).not.toContain(id);
+});
+
 it("an acknowledged order that the provider no longer knows needs attention, and is not cancelled", async () => {
   const { id, provider } = await intentAt({ status: "PROCESSING" });
   await shows(id, ({ answers }) => answers.some(({ operation }) => operation === "checkExecution"));

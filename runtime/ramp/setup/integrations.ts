@@ -2,7 +2,7 @@ import { type ProjectId, newId } from "../database/id.js";
 import { credentialPurpose } from "../providers/provider-connections.js";
 import { HttpProvider, reasonOf } from "../providers/provider.js";
 import type { Vault } from "../vault.js";
-import type { RampDatabase } from "../database/ramp-database.js";
+import { OF_PROJECT, type RampDatabase } from "../database/ramp-database.js";
 import { isFetchable } from "../../server/issuer-keys.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 import { urlProblem } from "../json-schema.js";
@@ -36,6 +36,7 @@ export async function connectProvider(
   const { value: capabilities } = reply;
   if (capabilities.code !== code)
     return failed(`The provider at ${url} is ${capabilities.code}, not ${code}.`);
+  const isRotated = await knowsOrders(database, projectId, code, new HttpProvider({ url, keyId, secret }));
   const id = await database.inProject(projectId, async (tx) => {
     const connection = await tx.row<{ id: string; version: number }>(
       `INSERT INTO ramp.provider_connections AS c (id, code, capabilities) VALUES ($1, $2, $3)
@@ -44,7 +45,15 @@ export async function connectProvider(
       [newId(), code, JSON.stringify(capabilities)],
     );
     const connectionId = connection?.id ?? "";
-    // The same address and key with another secret is a rotation; anything else is a new version, for new intents only.
+    const sealed = vault.seal(credentialPurpose(projectId, code), secret);
+    if (isRotated)
+      await tx.rows(
+        `UPDATE ramp.provider_credentials v SET url = $2, key_id = $3, secret = $4 FROM ramp.provider_connections c
+         WHERE c.project_id = v.project_id AND c.id = v.connection_id AND v.${OF_PROJECT} AND c.id = $1 AND v.version = c.version
+           AND NOT EXISTS (SELECT FROM ramp.provider_credentials o WHERE o.project_id = v.project_id AND o.connection_id = $1 AND o.url = $2 AND o.key_id = $3)`,
+        [connectionId, url, keyId, sealed],
+      );
+    // The same address and key with another secret is a rotation; another account is a new version, for new intents only.
     await tx.rows(
       `WITH credential AS (
          INSERT INTO ramp.provider_credentials AS v (connection_id, version, url, key_id, secret)
@@ -52,11 +61,39 @@ export async function connectProvider(
          ON CONFLICT (project_id, connection_id, url, key_id) DO UPDATE SET secret = excluded.secret
          RETURNING v.version)
        UPDATE ramp.provider_connections SET version = credential.version FROM credential WHERE id = $1`,
-      [connectionId, url, keyId, vault.seal(credentialPurpose(projectId, code), secret)],
+      [connectionId, url, keyId, sealed],
     );
     return connectionId;
   });
   return succeeded({ providerId: id, code, name: capabilities.name });
+}
+
+/** Orders by which new credentials show that they are of the same account. */
+const PROOFS = 3;
+
+/**
+ * Whether a provider knows, under new credentials, the newest orders that were sent under those in use: then the account is the same, and
+ * all its intents go on with the new ones. Another account, such as the live one after a sandbox, knows none.
+ */
+async function knowsOrders(
+  database: RampDatabase,
+  projectId: ProjectId,
+  code: string,
+  provider: HttpProvider,
+): Promise<boolean> {
+  const orders = await database.inProject(projectId, (tx) =>
+    tx.rows<{ readonly id: string }>(
+      `SELECT t.id FROM ramp.transactions t JOIN ramp.intents i ON i.project_id = t.project_id AND i.id = t.intent_id
+       JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id AND c.version = i.connection_version
+       WHERE t.${OF_PROJECT} AND c.code = $1 AND t.provider_reference IS NOT NULL ORDER BY t.created_at DESC LIMIT $2`,
+      [code, PROOFS],
+    ),
+  );
+  const replies = await Promise.all(orders.map(({ id }) => provider.execution(id)));
+  return (
+    replies.length > 0 &&
+    replies.every((reply, at) => reply.kind === "answer" && reply.value.id === orders[at]?.id)
+  );
 }
 
 export interface ConnectionSummary {

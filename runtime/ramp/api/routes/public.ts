@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { Type } from "@sinclair/typebox";
 import { failpoint } from "../../failpoints.js";
+import { readIntent } from "../../intents/intent-rows.js";
 import { requestPoll } from "../../intents/lease.js";
 import { isUuid, projectId } from "../../database/id.js";
 import type { ProjectTransaction } from "../../database/ramp-database.js";
@@ -71,6 +72,9 @@ export const receiveCallback = route("provider", {
         ),
     );
     if (isPlanned) ramp.signals.emit("due");
+    else if ((await ramp.database.inProject(id, (tx) => readIntent(tx, first.intentId))) === null)
+      // After a restore the provider knows more than the database.
+      ramp.log.warn({ intent: first.intentId, connection: connectionId }, "callback about an unknown intent");
     await failpoint("callback.recorded");
     return jsonResponse(200, { received: true });
   },
