@@ -1,0 +1,243 @@
+/** A provider of the simulation: orders, money and its own ledger in memory, honest or not, over a network that loses and doubles messages. */
+import Big from "big.js";
+import type {
+  Execution,
+  ExecutionOrder,
+  Fees,
+  Receipt,
+  Refund,
+} from "../../../runtime/ramp/providers/protocol.js";
+import type { Provider, ProviderReply } from "../../../runtime/ramp/providers/provider.js";
+import type { Random } from "./random.js";
+
+/** The process that makes a call dies. */
+export class Crash extends Error {}
+
+export const SRC_AMOUNT = "100.00";
+export const PRICE = "99.000000";
+export const FEES: Fees = {
+  currencyCode: "USD",
+  totalFee: "1.00",
+  networkFee: "0.00",
+  processingFee: "1.00",
+  partnerFee: "0.00",
+};
+
+interface Order {
+  readonly id: string;
+  status: Execution["status"];
+  reference: string;
+  /** Whether the payment was received, once. */
+  wasPaid: boolean;
+  receipt: Receipt | undefined;
+  /** Null: not listed in reports. */
+  refunds: Refund[] | null;
+}
+
+/** What the network does to the next call. */
+export type Fault =
+  | "none"
+  | "request lost"
+  | "answer lost"
+  | "doubled"
+  | "crash before"
+  | "crash after"
+  | "stale"
+  | "forgotten";
+
+export class SimProvider implements Provider {
+  /** Orders that were carried out; the second of an intent is money paid twice. */
+  readonly executed: string[] = [];
+  readonly refundsMade: string[] = [];
+  readonly #cancelled = new Set<string>();
+  readonly #random: Random;
+  order: Order | null = null;
+  fault: Fault = "none";
+  quotes = true;
+  refuses = false;
+  refusesRefunds = false;
+  #before: Execution | null = null;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  /** What its account holds by its own books, by currency. */
+  ledger(): Readonly<Record<string, string>> {
+    const { order } = this;
+    if (!order?.wasPaid) return {};
+    const listed = (order.refunds ?? []).reduce((sum, { amount }) => sum.plus(amount), new Big(0));
+    const isGone = order.status === "FAILED" || order.status === "REFUNDED";
+    const left = new Big(SRC_AMOUNT).minus(listed);
+    const fee = order.receipt?.fees?.totalFee ?? "0";
+    const sums = {
+      USD: (isGone && left.gt(0) ? new Big(0) : left).minus(fee),
+      USDC_POLYGON: new Big(order.receipt?.amountReceived ?? "0").neg(),
+    };
+    return Object.fromEntries(
+      Object.entries(sums)
+        .filter(([, sum]) => !sum.eq(0))
+        .map(([currency, sum]) => [currency, sum.toFixed()]),
+    );
+  }
+
+  /** Something happens at the provider; what it was, for the trace. */
+  act(): string {
+    const { order } = this;
+    if (order === null) return "nothing";
+    const refunds = order.refunds ?? [];
+    const [amount] = this.#random.pick([["10"], ["50"], ["90"]] as const);
+    const receipt = (amountReceived: string, fees = FEES): Receipt => ({
+      amountReceived,
+      fees,
+      exchangeRate: "1",
+    });
+    const acts: Record<string, (() => void) | false> = {
+      funded: order.status === "AWAITING_FUNDS" && (() => void (order.status = "PROCESSING")),
+      settled: !order.wasPaid && (() => this.#pay(order, receipt("98.9"))),
+      "settled again": !order.wasPaid && (() => this.#pay(order, receipt(PRICE))),
+      "settled wrongly":
+        !order.wasPaid && (() => this.#pay(order, receipt(this.#random.pick(["0.01", "990", "49"])))),
+      "settled with a wrong fee":
+        !order.wasPaid &&
+        (() => this.#pay(order, receipt(PRICE, { ...FEES, totalFee: "5.00", networkFee: "4.00" }))),
+      "settled without a receipt": !order.wasPaid && (() => this.#pay(order, undefined)),
+      failed: !order.wasPaid && (() => void (order.status = "FAILED")),
+      "charged back": order.status === "SUCCESS" && (() => void (order.status = "FAILED")),
+      recovered: order.wasPaid && order.status === "FAILED" && (() => void (order.status = "SUCCESS")),
+      corrected: order.wasPaid && (() => void (order.receipt = receipt(PRICE))),
+      "corrected wrongly": order.wasPaid && (() => void (order.receipt = receipt("1"))),
+      refunded: order.status === "SUCCESS" && (() => this.#refund(order, amount)),
+      "refund renamed":
+        refunds.length > 0 &&
+        (() => void (order.refunds = refunds.map((item) => ({ ...item, id: `${item.id}x` })))),
+      "refund lowered":
+        refunds.length > 0 &&
+        (() => void (order.refunds = refunds.map((item) => ({ ...item, amount: "1" })))),
+      goodwill:
+        order.status === "SUCCESS" &&
+        (() => void (order.refunds = [...refunds, { id: "gift", amount: "120", reason: "" }])),
+      "refunded without a list":
+        order.status === "SUCCESS" && order.refunds === null && (() => void (order.status = "REFUNDED")),
+      "reference changed": () => void (order.reference += "x"),
+    };
+    const possible = Object.entries(acts).filter(([, act]) => act !== false);
+    const [name, act] = this.#random.pick(possible);
+    if (act) act();
+    return name;
+  }
+
+  #pay(order: Order, receipt: Receipt | undefined): void {
+    order.wasPaid = true;
+    order.status = "SUCCESS";
+    order.receipt = receipt;
+  }
+
+  #refund(order: Order, amount: string): void {
+    const refunds = order.refunds ?? [];
+    const left = refunds.reduce((rest, item) => rest.minus(item.amount), new Big(SRC_AMOUNT));
+    if (left.lt(amount)) return;
+    order.refunds = [...refunds, { id: `own-${String(refunds.length)}`, amount, reason: "return" }];
+    if (left.eq(amount)) order.status = "REFUNDED";
+  }
+
+  #report(): Execution {
+    const { order } = this;
+    if (order === null) throw new Error("There is no order.");
+    const { id, status, reference, receipt, refunds } = order;
+    return {
+      id,
+      reference,
+      status,
+      failureReason: status === "FAILED" ? "failed" : null,
+      instructions: [],
+      ...(receipt ? { receipt } : {}),
+      ...(refunds ? { refunds: [...refunds] } : {}),
+    };
+  }
+
+  async #call<T>(run: () => ProviderReply<T>): Promise<ProviderReply<T>> {
+    const { fault } = this;
+    this.fault = "none";
+    await Promise.resolve();
+    if (fault === "crash before") throw new Crash();
+    if (fault === "request lost") return { kind: "unavailable", reason: "timeout" };
+    const reply = run();
+    if (fault === "doubled") run();
+    if (fault === "crash after") throw new Crash();
+    return fault === "answer lost" ? { kind: "unavailable", reason: "timeout" } : reply;
+  }
+
+  capabilities: Provider["capabilities"] = () => Promise.reject(new Error("Not called."));
+  submit: Provider["submit"] = () => Promise.reject(new Error("Not called."));
+  verifyCallback: Provider["verifyCallback"] = () => null;
+
+  quote: Provider["quote"] = () =>
+    this.#call(() =>
+      this.quotes
+        ? {
+            kind: "answer",
+            value: {
+              rail: "CARD",
+              hasIndicativePrice: true,
+              destAmount: PRICE,
+              exchangeRate: "1",
+              fees: FEES,
+            },
+          }
+        : { kind: "unavailable", reason: "503" },
+    );
+
+  startOnboarding: Provider["startOnboarding"] = (id) =>
+    this.#call(() => ({ kind: "answer", value: { id, requirements: [] } }));
+  onboarding: Provider["onboarding"] = (id) =>
+    this.#call(() => ({ kind: "answer", value: { id, requirements: [] } }));
+
+  execute: Provider["execute"] = (id, body) =>
+    this.#call(() => {
+      if (this.order?.id === id) return { kind: "answer", value: this.#report() };
+      if (this.refuses && !this.#cancelled.has(id))
+        return { kind: "refused", code: "REFUSED", message: "refused" };
+      const isCancelled = this.#cancelled.has(id);
+      if (!isCancelled) this.executed.push((JSON.parse(body) as ExecutionOrder).id);
+      const status = isCancelled ? "CANCELLED" : "AWAITING_FUNDS";
+      this.order = { id, status, reference: "r", wasPaid: false, receipt: undefined, refunds: null };
+      return { kind: "answer", value: this.#report() };
+    });
+
+  execution: Provider["execution"] = (id) => {
+    const { fault } = this;
+    return this.#call(() => {
+      if (this.order?.id !== id || fault === "forgotten") return { kind: "unknown" };
+      const now = this.#report();
+      const stale = this.#before;
+      this.#before = now;
+      return { kind: "answer", value: fault === "stale" && stale ? stale : now };
+    });
+  };
+
+  cancel: Provider["cancel"] = (id) =>
+    this.#call(() => {
+      if (this.order?.id !== id) {
+        this.#cancelled.add(id);
+        return { kind: "unknown" };
+      }
+      if (this.order.status === "AWAITING_FUNDS") this.order.status = "CANCELLED";
+      return { kind: "answer", value: this.#report() };
+    });
+
+  refund: Provider["refund"] = (id, order) =>
+    this.#call(() => {
+      const { order: known } = this;
+      if (known?.id !== id) return { kind: "unknown" };
+      const refunds = known.refunds ?? [];
+      if (this.refundsMade.includes(order.id)) return { kind: "answer", value: this.#report() };
+      const left = refunds.reduce((rest, item) => rest.minus(item.amount), new Big(SRC_AMOUNT));
+      if (this.refusesRefunds || known.status !== "SUCCESS" || left.lt(order.amount))
+        return { kind: "refused", code: "NOT_REFUNDABLE", message: "no" };
+      this.refundsMade.push(order.id);
+      known.refunds = [...refunds, order];
+      if (left.eq(order.amount)) known.status = "REFUNDED";
+      return { kind: "answer", value: this.#report() };
+    });
+}

@@ -1,0 +1,133 @@
+/**
+ * The money of an intent under everything that can happen to it: a provider that corrects, charges back, forgets and refunds, messages
+ * that are lost and doubled, crashes between all steps, operators who decide twice, a clock that jumps ahead, restored backups.
+ * After each run the journal balances and equals the provider's own ledger, no order and no refund was made twice, and what is wrong needs attention.
+ *
+ * A run is its seed: `RAMP_SIMULATION_SEED=<seed>` repeats one. `RAMP_SIMULATION_RUNS` sets how many there are.
+ */
+import pg from "pg";
+import { expect, it } from "vitest";
+import { createLogger } from "../../../runtime/server/logger.js";
+import { readCurrencies } from "../../../runtime/ramp/accounts/currency.js";
+import { newId } from "../../../runtime/ramp/database/id.js";
+import { migrate } from "../../../runtime/ramp/database/migrate.js";
+import { openDatabase } from "../../../runtime/ramp/database/ramp-database.js";
+import { RampMetrics } from "../../../runtime/ramp/ramp-metrics.js";
+import { createOrganization, createProject, findProject } from "../../../runtime/ramp/setup/projects.js";
+import { Vault } from "../../../runtime/ramp/vault.js";
+import { atEnd } from "../../support/at-end.js";
+import { made, ownDatabase, SECRETS_KEY } from "../support/world.js";
+import { Simulation, type Stage } from "./simulation.js";
+
+/** The runs of every build; more are a matter of patience. */
+const RUNS = Number(process.env["RAMP_SIMULATION_RUNS"] ?? 200);
+const FIRST_SEED = Number(process.env["RAMP_SIMULATION_SEED"] ?? 1);
+const START = Date.parse("2026-03-01T00:00:00Z");
+
+/** Tables with the rows of an intent, in the order in which they refer to each other. */
+const TABLES = [
+  "intents",
+  "requirements",
+  "transactions",
+  "refund_requests",
+  "postings",
+  "provider_answers",
+] as const;
+const ownId = (table: string): string => (table === "intents" ? "id" : "intent_id");
+
+it(`keeps the money right in ${String(RUNS)} runs`, { timeout: 3_600_000 }, async () => {
+  const stage = await ownStage();
+  const seeds = process.env["RAMP_SIMULATION_SEED"] === undefined ? RUNS : 1;
+  const failures: string[] = [];
+  const startedAt = performance.now();
+  for (let seed = FIRST_SEED; seed < FIRST_SEED + seeds; seed++)
+    await new Simulation(stage, seed).run().catch((error: unknown) => {
+      failures.push(
+        `seed ${String(seed)}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+      );
+    });
+  console.log(`${String(seeds)} runs, ${((performance.now() - startedAt) / seeds).toFixed(0)} ms each`);
+  expect(failures.slice(0, 3), `${String(failures.length)} runs failed`).toEqual([]);
+});
+
+/** A database whose `now()` is the simulation's. */
+async function ownStage(): Promise<Stage> {
+  const url = await ownDatabase();
+  const pool = new pg.Pool({ connectionString: url, max: 1 });
+  atEnd(() => pool.end());
+  await pool.query(
+    `CREATE SCHEMA sim; CREATE SEQUENCE sim.clock; SELECT setval('sim.clock', ${String(START)});
+     CREATE FUNCTION sim.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT to_timestamp(last_value / 1000.0) FROM sim.clock';
+     GRANT USAGE ON SCHEMA sim TO PUBLIC; GRANT SELECT ON sim.clock TO PUBLIC`,
+  );
+  await pool.query(
+    `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET search_path = sim, pg_catalog, public;
+     ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`,
+  );
+  await migrate(url);
+  await pool.query("ALTER TABLE ramp.postings ALTER COLUMN posted_at SET DEFAULT sim.now()");
+  const columns = await pool.query<{ table_name: string; names: string }>(
+    `SELECT table_name, string_agg(quote_ident(column_name), ', ') AS names FROM information_schema.columns
+     WHERE table_schema = 'ramp' AND is_generated = 'NEVER' GROUP BY table_name`,
+  );
+  const columnsOf = (table: string): string =>
+    columns.rows.find(({ table_name: name }) => name === table)?.names ?? "";
+  // A restore is the work of a superuser: no trigger runs.
+  const restorer = new pg.Client({ connectionString: url });
+  await restorer.connect();
+  atEnd(() => restorer.end());
+  await restorer.query("SET session_replication_role = replica");
+  const database = await openDatabase({ url, onIdleError: () => undefined });
+  atEnd(() => database.close());
+  let now = START;
+  Object.assign(database.clock, { now: () => new Date(now) });
+  const vault = new Vault(SECRETS_KEY);
+  const { organizationId } = made(await createOrganization(database, "Sim"));
+  const { projectId: created } = made(await createProject(database, { organizationId, name: "Sim" }));
+  const projectId = made(await findProject(database, created));
+  const [connectionId, customerId] = [newId(), newId()];
+  await database.inProject(projectId, async (tx) => {
+    const capabilities = JSON.stringify({ name: "Sim", refunds: true });
+    await tx.rows("INSERT INTO ramp.provider_connections (id, code, capabilities) VALUES ($1, 'sim', $2)", [
+      connectionId,
+      capabilities,
+    ]);
+    await tx.rows("INSERT INTO ramp.customers (id, external_id, reference) VALUES ($1, $1, $2)", [
+      customerId,
+      newId(),
+    ]);
+  });
+  return {
+    projectId,
+    customerId,
+    connectionId,
+    database,
+    async advance(milliseconds) {
+      now += milliseconds;
+      await pool.query("SELECT setval('sim.clock', $1)", [now]);
+    },
+    async backup(id) {
+      const rows = TABLES.map(
+        (table) =>
+          `(SELECT jsonb_agg(to_jsonb(r)) FROM ramp.${table} r WHERE r.${ownId(table)} = $1) AS ${table}`,
+      );
+      return (await restorer.query<Record<string, unknown>>(`SELECT ${rows.join(", ")}`, [id])).rows[0];
+    },
+    async restore(id, backup) {
+      for (const table of TABLES) {
+        await restorer.query(`DELETE FROM ramp.${table} WHERE ${ownId(table)} = $1`, [id]);
+        const names = columnsOf(table);
+        await restorer.query(
+          `INSERT INTO ramp.${table} (${names}) SELECT ${names} FROM jsonb_populate_recordset(NULL::ramp.${table}, $1)`,
+          [JSON.stringify((backup as Record<string, unknown>)[table] ?? [])],
+        );
+      }
+    },
+    ramp: {
+      currencies: await database.asOperator(readCurrencies),
+      vault,
+      log: createLogger("silent"),
+      metrics: new RampMetrics(),
+    } as unknown as Stage["ramp"],
+  };
+}

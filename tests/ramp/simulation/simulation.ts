@@ -1,0 +1,335 @@
+/** One run of the simulation: an intent, everything that can happen to it, and what must be true once all is quiet. */
+import Big from "big.js";
+import type { RampContext } from "../../../runtime/ramp/context.js";
+import { newId, type ProjectId } from "../../../runtime/ramp/database/id.js";
+import type { RampDatabase } from "../../../runtime/ramp/database/ramp-database.js";
+import { type Intent, isTerminal, needsAttention } from "../../../runtime/ramp/intents/intent.js";
+import { readIntent, recordIntent } from "../../../runtime/ramp/intents/intent-rows.js";
+import { total } from "../../../runtime/ramp/intents/journal.js";
+import { DEFAULT_POLLING_POLICY, requestPoll } from "../../../runtime/ramp/intents/lease.js";
+import { processIfFree } from "../../../runtime/ramp/intents/process-intent.js";
+import { createPayment } from "../../../runtime/ramp/intents/transitions.js";
+import {
+  cancelIntent,
+  pollIntent,
+  refundIntent,
+  resolveIntent,
+} from "../../../runtime/ramp/setup/intent-actions.js";
+import { difference } from "../../../runtime/ramp/setup/restored.js";
+import { Crash, FEES, type Fault, PRICE, SimProvider, SRC_AMOUNT } from "./sim-provider.js";
+import { Random } from "./random.js";
+
+/** What all runs share. */
+export interface Stage {
+  readonly projectId: ProjectId;
+  readonly customerId: string;
+  readonly connectionId: string;
+  readonly database: RampDatabase;
+  /** Moves the clock of the database and of the server. */
+  advance(milliseconds: number): Promise<void>;
+  /** The rows of an intent, to be put back later. */
+  backup(intentId: string): Promise<unknown>;
+  restore(intentId: string, backup: unknown): Promise<void>;
+  readonly ramp: Omit<RampContext, "providers" | "database">;
+}
+
+const HOUR_MS = 3_600_000;
+const POLLING = { ...DEFAULT_POLLING_POLICY, attentionAfter: 3 };
+const FAULTS: readonly Fault[] = [
+  "none",
+  "none",
+  "request lost",
+  "answer lost",
+  "doubled",
+  "crash before",
+  "crash after",
+  "stale",
+  "forgotten",
+];
+
+export class Simulation {
+  readonly #stage: Stage;
+  readonly #random: Random;
+  readonly #ramp: RampContext;
+  readonly provider: SimProvider;
+  /** What happened, for a run that fails. */
+  readonly trace: string[] = [];
+  #id = "";
+  #crashesAtCommit: "before" | "after" | null = null;
+  #backup: { readonly rows: unknown; readonly resolutions: number } | null = null;
+  /** Actions of operators that a look-up after them has not been followed by a change of the provider. */
+  #resolutions = 0;
+  #anomalies = 0;
+  #refundedByNote = new Set<string>();
+
+  constructor(stage: Stage, seed: number) {
+    this.#stage = stage;
+    this.#random = new Random(seed);
+    this.provider = new SimProvider(this.#random);
+    const connection = { id: stage.connectionId, provider: this.provider, amountTolerance: "0.5" };
+    this.#ramp = {
+      ...stage.ramp,
+      polling: POLLING,
+      database: this.#crashing(stage.database),
+      providers: { get: () => Promise.resolve(connection) },
+    } as unknown as RampContext;
+  }
+
+  /** Transactions that the process does not survive: they are committed, or not. */
+  #crashing(database: RampDatabase): RampDatabase {
+    const inProject: RampDatabase["inProject"] = async (project, work) => {
+      const crash = this.#crashesAtCommit;
+      this.#crashesAtCommit = null;
+      const result = await database.inProject(project, async (tx) => {
+        const value = await work(tx);
+        if (crash === "before") throw new Crash();
+        return value;
+      });
+      if (crash === "after") throw new Crash();
+      return result;
+    };
+    return { clock: database.clock, inProject } as RampDatabase;
+  }
+
+  async run(): Promise<void> {
+    await this.#create();
+    const steps = 6 + Math.floor(this.#random.next() * 14);
+    for (let step = 0; step < steps; step++) await this.#happen();
+    await this.#settle();
+    await this.#check();
+  }
+
+  async #create(): Promise<void> {
+    const { customerId, connectionId, projectId, database } = this.#stage;
+    const isPriced = this.#random.chance(0.7);
+    const price = {
+      destAmount: PRICE,
+      exchangeRate: "1",
+      fees: FEES,
+      hasIndicativePrice: this.#random.chance(0.5),
+    };
+    this.#id = newId();
+    const given = {
+      id: this.#id,
+      customerId,
+      connectionId,
+      connectionVersion: 1,
+      provider: "Sim",
+      type: "ONRAMP",
+      src: { currencyCode: "USD", details: { countryCode: "US" } },
+      dest: { currencyCode: "USDC_POLYGON", details: {} },
+      srcAmount: SRC_AMOUNT,
+      rail: "CARD",
+      price: isPriced ? price : null,
+      autoExecute: this.#random.chance(0.8),
+      onboardingRedirectUrl: null,
+      checkoutRedirectUrl: null,
+      metadata: null,
+      sandbox: false,
+    } as const;
+    this.provider.quotes = this.#random.chance(0.8);
+    this.provider.refuses = this.#random.chance(0.05);
+    this.provider.refusesRefunds = this.#random.chance(0.2);
+    await database.inProject(projectId, (tx) =>
+      recordIntent(tx, given, newId(), POLLING, "https://sim.example"),
+    );
+    await this.#stage.advance(POLLING.leaseMs + 1);
+  }
+
+  async #happen(): Promise<void> {
+    const acts: readonly (() => Promise<string>)[] = [
+      () => this.#work(),
+      () => this.#work(),
+      () => this.#faultyWork(),
+      () => this.#faultyWork(),
+      () => this.#providerActs(),
+      () => this.#providerActs(),
+      () => this.#callback(),
+      () => this.#pass(),
+      () => this.#pass(),
+      () => this.#operate(),
+      () => this.#execute(),
+      () => this.#backUpOrRestore(),
+    ];
+    this.trace.push(await this.#random.pick(acts)());
+  }
+
+  /** The server works on the intent, as after a poll or a callback. */
+  async #work(): Promise<string> {
+    try {
+      await processIfFree(this.#ramp, this.#stage.projectId, this.#id, newId(), () => undefined);
+      return "worked";
+    } catch (error) {
+      if (!(error instanceof Crash)) throw error;
+      return "crashed";
+    }
+  }
+
+  async #faultyWork(): Promise<string> {
+    this.provider.fault = this.#random.pick(FAULTS);
+    this.#crashesAtCommit = this.#random.chance(0.2) ? this.#random.pick(["before", "after"] as const) : null;
+    const said = `${this.provider.fault}, crash at commit: ${String(this.#crashesAtCommit)}`;
+    const worked = await this.#work();
+    this.provider.fault = "none";
+    this.#crashesAtCommit = null;
+    return `${worked} with ${said}`;
+  }
+
+  async #callback(): Promise<string> {
+    const { connectionId, projectId, database } = this.#stage;
+    const times = this.#random.pick([1, 1, 2]);
+    for (let sent = 0; sent < times; sent++)
+      await database.inProject(projectId, (tx) => requestPoll(tx, this.#id, connectionId, [1]));
+    return `callback ${String(times)}`;
+  }
+
+  #providerActs(): Promise<string> {
+    const said = this.provider.act();
+    if (said !== "nothing") this.#resolutions = 0;
+    if (!["nothing", "funded", "failed", "settled", "settled again"].includes(said)) this.#anomalies++;
+    if (this.#random.chance(0.3)) this.provider.quotes = true;
+    return Promise.resolve(`provider: ${said}`);
+  }
+
+  async #pass(): Promise<string> {
+    const milliseconds = Math.ceil(
+      this.#random.pick([1_000, 60_000, 130_000, HOUR_MS, 10 * HOUR_MS]) * this.#random.next(),
+    );
+    await this.#stage.advance(milliseconds);
+    return `passed ${String(milliseconds)} ms`;
+  }
+
+  async #operate(): Promise<string> {
+    const { database } = this.#stage;
+    const action = this.#random.pick(["cancel", "completed", "failed", "refund", "refund", "poll"] as const);
+    if (action === "cancel") return `cancel: ${String((await cancelIntent(database, this.#id)).ok)}`;
+    if (action === "poll") return `poll: ${String((await pollIntent(database, this.#id)).ok)}`;
+    if (action === "refund") return this.#refund();
+    const resolved = await resolveIntent(database, this.#id, { as: action, note: "decided" });
+    if (resolved.ok) {
+      this.#resolutions++;
+      this.#anomalies++;
+    }
+    return `resolve as ${action}: ${String(resolved.ok)}`;
+  }
+
+  /** Two operators at once, or one twice: the same wish, or another. */
+  async #refund(): Promise<string> {
+    const notes = [this.#random.pick(["a", "b"]), this.#random.pick(["a", "b"])];
+    const amount = this.#random.pick(["60.00", "40.00", null, "0", "100.01", "10.005"]);
+    const wishes = await Promise.all(
+      notes.map((reason) => refundIntent(this.#stage.database, this.#id, { amount, reason })),
+    );
+    for (const wish of wishes) if (wish.ok) this.#refundedByNote.add(wish.value.refundId);
+    return `refund ${String(amount)} ${notes.join()}: ${wishes.map(({ ok }) => ok).join()}`;
+  }
+
+  async #execute(): Promise<string> {
+    const { projectId, database } = this.#stage;
+    return database.inProject(projectId, async (tx) => {
+      const intent = await readIntent(tx, this.#id);
+      const isReady =
+        intent?.status === "PENDING_PAYMENT" && intent.transaction === null && intent.price !== null;
+      if (!isReady || intent.leaseOwner !== null) return "not executed";
+      createPayment(tx, intent);
+      return "executed";
+    });
+  }
+
+  async #backUpOrRestore(): Promise<string> {
+    if (this.#backup === null) {
+      this.#backup = { rows: await this.#stage.backup(this.#id), resolutions: this.#resolutions };
+      return "backed up";
+    }
+    await this.#stage.restore(this.#id, this.#backup.rows);
+    // A decision that is lost with the restore has to be made again.
+    this.#resolutions = 0;
+    this.#backup = null;
+    return "restored";
+  }
+
+  /** Nothing fails any more: the intent comes to rest. */
+  async #settle(): Promise<void> {
+    this.provider.quotes = true;
+    for (let round = 0; round < 4; round++) {
+      await this.#stage.advance(POLLING.leaseMs + POLLING.maxBackoffMs + 1_000);
+      await this.#callback();
+      await this.#work();
+    }
+    this.trace.push("settled");
+  }
+
+  async #check(): Promise<void> {
+    const intent = await this.#stage.database.inProject(this.#stage.projectId, (tx) =>
+      readIntent(tx, this.#id),
+    );
+    if (intent === null) throw new Error("The intent is gone.");
+    const lost = intent.transaction === null && this.provider.order !== null;
+    if (lost && (await difference(intent, { code: "sim", provider: this.provider })) === null)
+      throw new Error("The doctor misses an order that only the provider knows.");
+    const problems = [
+      ...this.#orderProblems(),
+      ...balanceProblems(intent),
+      ...this.#ledgerProblems(intent),
+      ...this.#attentionProblems(intent),
+    ];
+    if (problems.length > 0)
+      throw new Error([...problems, JSON.stringify(summary(intent)), ...this.trace].join("\n"));
+  }
+
+  #orderProblems(): readonly string[] {
+    const { executed, refundsMade } = this.provider;
+    const unasked = refundsMade.filter((id) => !this.#refundedByNote.has(id));
+    return [
+      ...(executed.length > 1 ? [`ordered ${String(executed.length)} times`] : []),
+      ...(new Set(refundsMade).size < refundsMade.length ? ["a refund was made twice"] : []),
+      ...unasked.map((id) => `nobody asked for the refund ${id}`),
+    ];
+  }
+
+  /** The provider's account is what the provider says, but for a receipt that it withholds. */
+  #ledgerProblems(intent: Intent): readonly string[] {
+    const expected = this.provider.ledger();
+    const isKnown = intent.transaction !== null;
+    return ["USD", "USDC_POLYGON"].flatMap((currency) => {
+      const posted = total(intent.balances, { account: "provider", currency });
+      const wanted = new Big(isKnown ? (expected[currency] ?? "0") : "0");
+      return posted.eq(wanted)
+        ? []
+        : [`${currency}: posted ${posted.toFixed()}, but the provider has ${wanted.toFixed()}`];
+    });
+  }
+
+  /** What is wrong needs attention until somebody decides; what is right needs none. */
+  #attentionProblems(intent: Intent): readonly string[] {
+    const { order } = this.provider;
+    const isFlagged = needsAttention(intent.attention);
+    if (this.#anomalies === 0 && isFlagged && !this.trace.some((said) => said.includes("refund")))
+      return [`needs attention for nothing: ${JSON.stringify(intent.attention)}`];
+    // What a restore lost, the doctor names (`doctor --restored`).
+    if (order === null || intent.transaction === null || this.#resolutions > 0 || isFlagged) return [];
+    const { amountReceived } = order.receipt ?? {};
+    const isOff =
+      order.wasPaid &&
+      (amountReceived === undefined || new Big(amountReceived).minus(PRICE).abs().gt("4.95"));
+    const wrong = [
+      ...(isOff ? ["amount"] : []),
+      ...(order.wasPaid && order.status === "FAILED" ? ["chargeback"] : []),
+      ...(order.wasPaid && intent.status !== "COMPLETED" ? [`paid, but ${intent.status}`] : []),
+      ...(order.status === "REFUNDED" && order.refunds === null ? ["no list of refunds"] : []),
+      ...(!isTerminal(intent.status) && order.wasPaid ? ["not ended"] : []),
+    ];
+    return wrong.map((problem) => `needs attention: ${problem}`);
+  }
+}
+
+function balanceProblems({ balances }: Intent): readonly string[] {
+  return ["USD", "USDC_POLYGON"].flatMap((currency) => {
+    const sum = total(balances, { currency });
+    return sum.eq(0) ? [] : [`the journal is off by ${sum.toFixed()} ${currency}`];
+  });
+}
+
+function summary({ status, transaction, attention, acknowledged, balances, refundRequests }: Intent): object {
+  return { status, transaction: transaction?.status, attention, acknowledged, balances, refundRequests };
+}
