@@ -24,10 +24,7 @@ it.each([
     ["keys", "create", "--user", "a", "--tier", "tier1", "--file", "none/keys.json"],
     "Cannot read or write the key file none/keys.json (ENOENT): name another with --file or API_KEYS_FILE.",
   ],
-  [
-    ["keys", "revoke", "", "--file", "own.json"],
-    "The id is empty. `routewright keys list` shows the ids.",
-  ],
+  [["keys", "revoke", "", "--file", "own.json"], "The id is empty. `routewright keys list` shows the ids."],
   [
     ["keys", "list", "--file", "typo.json"],
     "There is no key file typo.json: `routewright keys create` writes it. Name another with --file.",
