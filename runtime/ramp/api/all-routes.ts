@@ -19,13 +19,6 @@ import {
 } from "./routes/external-accounts.js";
 import { receiveCallback, createWalletToken, getWalletNonce } from "./routes/public.js";
 import { readBacklog } from "../backlog.js";
-import {
-  createWebhook,
-  getWebhooks,
-  removeWebhook,
-  rotateSecret,
-  sendTestEvent,
-} from "./routes/webhook-endpoints.js";
 import type { RampContext } from "../context.js";
 import type { AuthenticationContext } from "./authenticate.js";
 import type { Request } from "express";
@@ -57,11 +50,6 @@ export const ROUTES: readonly Route[] = [
   createWalletToken,
   getEvents,
   getDeliveries,
-  createWebhook,
-  getWebhooks,
-  removeWebhook,
-  sendTestEvent,
-  rotateSecret,
   receiveCallback,
 ];
 

@@ -1,323 +1,119 @@
-import type { Static } from "@sinclair/typebox";
-import type { EVENTS, EventType } from "../webhooks/record-event.js";
-import type {
-  CustomerView,
-  DeliveryView,
-  EventView,
-  ExternalAccountView,
-  IntentEnvelope,
-  ProjectIntentView,
-  QuoteView,
-  TransactionView,
-} from "./response-schemas.js";
-
-/** Examples of the OpenAPI document: one on-ramp of a customer, from the quote to the webhook. */
+import type { TSchema } from "@sinclair/typebox";
+import * as schemas from "./response-schemas.js";
 
 const id = (number: number): string => `01997f3a-0001-7000-8000-${String(number).padStart(12, "0")}`;
-const ORGANIZATION = id(1);
-const PROJECT = id(2);
-const PROVIDER = id(3);
-const QUOTE = id(4);
-const INTENT = id(5);
-const TRANSACTION = id(6);
-const CUSTOMER = "6f1c2b1e-52d4-4a39-9d0e-0a5c3f7e8b21";
 const CREATED = "2026-03-02T09:30:00.000Z";
-const UPDATED = "2026-03-02T09:31:12.000Z";
-const TIMES = { createdAt: CREATED, updatedAt: CREATED };
-const TOKEN = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiI2ZjFjMmIxZSJ9.c2lnbmF0dXJl";
-const ADDRESS = "0x52908400098527886E0F7030069857D2E4169EE7";
-const BANK = { countryCode: "US", rail: "ACH", routingNumber: "021000021", accountNumber: "123456789" };
-const FEES = {
+
+/** Values of the OpenAPI document's examples by the name of the field or parameter: one on-ramp, from the quote to the webhook. */
+const BY_NAME: Readonly<Record<string, unknown>> = {
+  id: id(5),
+  customerId: "6f1c2b1e-52d4-4a39-9d0e-0a5c3f7e8b21",
+  externalId: "user-42",
+  projectId: id(2),
+  connectionId: id(3),
+  onboardingId: id(5),
+  starting_after: id(5),
+  "Idempotency-Key": "order-A-1001",
+  limit: "20",
+  updatedAt: "2026-03-02T09:31:12.000Z",
+  accessToken: "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiI2ZjFjMmIxZSJ9.c2lnbmF0dXJl",
+  token: "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiI2ZjFjMmIxZSJ9.c2lnbmF0dXJl",
+  ticker: "USD",
+  name: "US Dollar",
+  code: "USD",
+  decimals: 2,
   currencyCode: "USD",
+  srcCurrencyCode: "USD",
+  destCurrencyCode: "USDC_POLYGON",
+  from: "USD",
+  to: "USDC_POLYGON",
+  countryCode: "US",
+  rail: "ACH",
+  provider: "Example Payments",
+  providerId: id(3),
+  srcAmount: "100.00",
+  amount: "100.00",
+  destAmount: "98.500000",
+  amountReceived: "98.500000",
+  exchangeRate: "1",
   totalFee: "1.50",
   networkFee: "0.25",
   processingFee: "1.00",
   partnerFee: "0.25",
-};
-const PRICE = { destAmount: "98.500000", exchangeRate: "1", fees: FEES, hasIndicativePrice: false };
-
-const customer: CustomerView = {
-  id: CUSTOMER,
-  externalId: CUSTOMER,
-  ...TIMES,
-  organizationId: ORGANIZATION,
-  projectId: PROJECT,
-  metadata: { plan: "premium" },
-};
-
-const quote: QuoteView = {
-  providerId: PROVIDER,
-  type: "ONRAMP",
-  rail: "ACH",
-  ...PRICE,
-  quoteId: QUOTE,
-  expiresAt: "2026-03-02T09:35:00.000Z",
-};
-
-const transaction: TransactionView = {
-  id: TRANSACTION,
-  status: "IN_PROGRESS",
-  createdAt: UPDATED,
-  updatedAt: UPDATED,
-  context: {
-    instructions: [
-      {
-        encoding: "DISPLAY",
-        type: "BANK",
-        details: {
-          beneficiary: "Example Payments",
-          bankName: "Example Bank",
-          routingNumber: "021000021",
-          accountNumber: "987654321",
-          reference: "R-7F3A",
-          rail: "ACH",
-        },
-      },
-    ],
-    providerReference: "order-4711",
-  },
-};
-
-/** Once its requirements are met. */
-const intent: IntentEnvelope["intent"] = {
-  id: INTENT,
-  src: {
-    type: "BANK_ACCOUNT",
-    currency: { ticker: "USD", name: "US Dollar", code: "USD", type: "FIAT" },
-    details: { countryCode: "US", rail: "ACH" },
-  },
-  dest: {
-    type: "CRYPTO_ADDRESS",
-    currency: { ticker: "USDC", name: "USD Coin", code: "USDC_POLYGON", type: "CRYPTO" },
-    details: { address: ADDRESS },
-  },
-  status: "TRANSACTION_IN_PROGRESS",
-  createdAt: CREATED,
-  updatedAt: UPDATED,
-  srcAmount: "100.00",
-  expiredAt: "2026-03-03T09:30:00.000Z",
-  type: "ONRAMP",
-  provider: "Example Payments",
-  price: { quoteId: QUOTE, ...PRICE },
-  onboardingRedirectUrl: "https://shop.example/onboarded",
+  encoding: "DISPLAY",
+  details: { beneficiary: "Example Payments", routingNumber: "021000021", reference: "R-7F3A", rail: "ACH" },
+  logo: null,
   metadata: { order: "A-1001" },
-};
-
-const created: IntentEnvelope = {
-  intent: { ...intent, status: "COMPLIANCE_IN_PROGRESS", currentRequirementCode: "KYC_VERIFICATION" },
+  label: "USD …6789",
   onboardingUrl: "https://ramp.example/onboarding/v1.AZl_OgAC.c2lnbmF0dXJl",
-};
-const executed: IntentEnvelope = { intent, onboardingUrl: null, transaction };
-const projectIntent: ProjectIntentView = { ...executed, customerId: CUSTOMER };
-
-const source: ExternalAccountView = {
-  id: id(12),
-  type: "BANK_ACCOUNT",
-  currencyId: id(9),
-  ...TIMES,
-  metadata: BANK,
-  label: "USD ••6789",
-  customerId: CUSTOMER,
-  currency: {
-    ...{ id: id(9), ticker: "USD", name: "US Dollar", code: "USD", decimals: 2, type: "FIAT" },
-    ...TIMES,
-  },
-};
-const destination: ExternalAccountView = {
-  ...source,
-  id: id(13),
-  type: "CRYPTO_ADDRESS",
-  currencyId: id(10),
-  metadata: { address: ADDRESS },
-  label: "USDC 0x5290…9EE7",
-  currency: {
-    ...{ id: id(10), ticker: "USDC", name: "USD Coin", code: "USDC_POLYGON", decimals: 6, type: "CRYPTO" },
-    ...TIMES,
-    blockchainId: id(11),
-    blockchain: { id: id(11), name: "Polygon", code: "POLYGON" },
-  },
-};
-
-const ABOUT = {
-  ...{ projectId: PROJECT, intentId: INTENT, customerId: CUSTOMER },
-  intent: {
-    ...{ type: "ONRAMP", status: "COMPLETED", srcAmount: "100.00", rail: "ACH", provider: "Sandbox South" },
-    ...{ srcCurrencyCode: "USD", destCurrencyCode: "USDC_POLYGON", livemode: false },
-  },
-};
-
-const EVENT_DATA: { readonly [T in EventType]: Static<(typeof EVENTS)[T]> } = {
-  "intent.status_changed": {
-    ...ABOUT,
-    type: "ONRAMP",
-    status: "COMPLETED",
-    previousStatus: "TRANSACTION_IN_PROGRESS",
-    failureReason: null,
-  },
-  "compliance.updated": { ...ABOUT, requirementCode: "KYC_VERIFICATION", status: "COMPLETED" },
-  "transaction.updated": {
-    ...ABOUT,
-    transactionId: TRANSACTION,
-    status: "REFUNDED",
-    failureReason: null,
-    refunds: [{ id: "refund-1", amount: "100.00", reason: "The bank returned the transfer." }],
-  },
-  "intent.attention": {
-    ...ABOUT,
-    reasons: ["PROVIDER_FAILS"],
-  },
-  "webhook.exhausted": { projectId: PROJECT, webhookId: id(8), eventId: id(7), lastResult: "503" },
-  "webhook.test": { projectId: PROJECT, webhookId: id(8) },
-};
-
-/** The body of a webhook. */
-export function eventExample(type: EventType): Omit<Static<typeof EventView>, "id"> {
-  return { type, timestamp: UPDATED, sequence: 4711, data: EVENT_DATA[type] };
-}
-
-const delivery: Static<typeof DeliveryView> = {
-  webhookId: id(8),
-  url: "https://shop.example/events",
+  providerReference: "order-4711",
+  requirementCode: "KYC_VERIFICATION",
   status: "PENDING",
-  attempts: 1,
+  type: "ONRAMP",
+  previousStatus: null,
+  reasons: "PROVIDER_FAILS",
+  reason: "ACH return R01",
+  failureReason: null,
+  url: "https://shop.example/events",
   lastResult: "503",
-  nextAttemptAt: "2026-03-02T09:32:12.000Z",
-  updatedAt: UPDATED,
+  data: { projectId: id(2), intentId: id(5) },
 };
+/** Of these formats the document needs one value. */
+const BY_FORMAT: Readonly<Record<string, string>> = { uuid: id(1), "date-time": CREATED };
+const BY_TYPE: Readonly<Record<string, unknown>> = { integer: 1, boolean: false, null: null };
 
-const webhookSecret = { webhookId: id(8), secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD" };
-const webhook = {
-  ...{ webhookId: id(8), url: delivery.url, enabled: true, concurrency: 10, eventTypes: null },
-  ...{ failures: 0, pending: 0, createdAt: CREATED },
-};
-
-interface Example {
-  readonly body?: unknown;
-  /** Of the good response; absent where it has no body. */
-  readonly response?: unknown;
+/** An example of a schema: its own, else one by name, format or type. A text without one is an error that the tests see. */
+export function exampleOf(schema: TSchema, name = ""): unknown {
+  const { $ref, examples, anyOf, items, properties, enum: values, format, type } = schema as Keywords;
+  if (examples !== undefined) return examples[0];
+  if ($ref !== undefined) return exampleOf(COMPONENTS.get($ref) as TSchema);
+  if ("const" in schema) return schema["const"];
+  if (values !== undefined) return values[0];
+  if (properties !== undefined) return objectOf(schema as TSchema & { properties: Keywords["properties"] });
+  if (items !== undefined) return [exampleOf(items, name)];
+  if (anyOf?.[0] !== undefined && "const" in anyOf[0]) return anyOf[0]["const"];
+  if (name in BY_NAME && fits(BY_NAME[name], schema)) return BY_NAME[name];
+  if (anyOf !== undefined) return exampleOf(anyOf[0] as TSchema, name);
+  const example = BY_FORMAT[format ?? ""] ?? BY_TYPE[type ?? ""];
+  if (example === undefined) throw new Error(`The field ${name} has no example.`);
+  return example;
 }
 
-/** By method and path. */
-export const EXAMPLES: Readonly<Record<string, Example>> = {
-  "POST /v1/customers": {
-    body: { id: CUSTOMER, metadata: { plan: "premium" } },
-    response: { ...customer, accessToken: TOKEN },
-  },
-  "GET /v1/customers": { response: [customer] },
-  "DELETE /v1/customers/{id}": {},
-  "GET /v1/currencies/supported": {
-    response: [{ from: "USD", to: "USDC_POLYGON", providerIds: [PROVIDER] }],
-  },
-  "GET /v1/providers": {
-    response: [{ id: PROVIDER, name: "Example Payments", code: "example-payments", logo: null }],
-  },
-  "GET /v1/intent/requirements": {
-    response: {
-      src: {
-        currencyCode: "USD",
-        schema: {
-          type: "object",
-          properties: {
-            countryCode: { type: "string" },
-            rail: { const: "ACH" },
-            routingNumber: { type: "string", format: "aba-routing-number" },
-            accountNumber: { type: "string", pattern: "^[0-9]{4,17}$" },
-          },
-          required: ["countryCode", "rail", "routingNumber", "accountNumber"],
-        },
-      },
-      dest: {
-        currencyCode: "USDC_POLYGON",
-        schema: {
-          type: "object",
-          properties: { address: { type: "string", pattern: "^0x[a-fA-F0-9]{40}$" } },
-          required: ["address"],
-        },
-      },
-    },
-  },
-  "GET /v1/intent/quote": { response: { quotes: [quote] } },
-  "POST /v1/intent": {
-    body: {
-      src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH" } },
-      dest: { currencyCode: "USDC_POLYGON", details: { address: ADDRESS } },
-      srcAmount: "100.00",
-      quoteId: QUOTE,
-      onboardingRedirectUrl: "https://shop.example/onboarded",
-      metadata: { order: "A-1001" },
-    },
-    response: created,
-  },
-  "GET /v1/intent": { response: [executed] },
-  "GET /v1/intent/{id}": { response: executed },
-  "POST /v1/intent/{id}/cancel": {
-    body: {},
-    response: { intent: { ...intent, status: "CANCELLED" }, onboardingUrl: null },
-  },
-  "POST /v1/intent/{id}/transaction": { body: {}, response: transaction },
-  "GET /v1/intent/{id}/transaction": { response: transaction },
-  "GET /v1/intents": { response: [projectIntent] },
-  "GET /v1/intents/{id}": { response: projectIntent },
-  "POST /v1/customers/external-accounts": {
-    body: { src: "USD", dest: "USDC_POLYGON", source: BANK, destination: { address: ADDRESS } },
-    response: { source, destination },
-  },
-  "GET /v1/customers/external-accounts": { response: [source, destination] },
-  "DELETE /v1/customers/external-accounts/{id}": {},
-  "GET /v1/auth/wallet/nonce": { response: "Xk3vR8pQ2mW7sT1z" },
-  "POST /v1/auth/wallet/challenge": {
-    body: {
-      message: [
-        `shop.example wants you to sign in with your Ethereum account:`,
-        ADDRESS,
-        "",
-        "",
-        "URI: https://shop.example/sign-in",
-        "Version: 1",
-        "Chain ID: 137",
-        "Nonce: Xk3vR8pQ2mW7sT1z",
-        `Issued At: ${CREATED}`,
-      ].join("\n"),
-      signature: `0x${"5c".repeat(65)}`,
-      ttlInSeconds: 3600,
-    },
-    response: { token: TOKEN },
-  },
-  "GET /v1/events": { response: [{ id: id(7), ...eventExample("intent.status_changed") }] },
-  "GET /v1/events/{id}/deliveries": { response: [delivery] },
-  "POST /v1/webhooks": { body: { url: delivery.url, concurrency: 10 }, response: webhookSecret },
-  "GET /v1/webhooks": { response: [webhook] },
-  "DELETE /v1/webhooks/{id}": {},
-  "POST /v1/webhooks/{id}/test": { body: {}, response: { webhookId: id(8) } },
-  "POST /v1/webhooks/{id}/rotate-secret": { body: {}, response: webhookSecret },
-  "POST /v1/provider-callbacks/{projectId}/{connectionId}": {
-    body: { type: "execution.updated", onboardingId: INTENT },
-    response: { received: true },
-  },
-};
+interface Keywords {
+  readonly $ref?: string;
+  readonly examples?: readonly unknown[];
+  readonly anyOf?: readonly TSchema[];
+  readonly items?: TSchema;
+  readonly properties?: Readonly<Record<string, TSchema>>;
+  readonly enum?: readonly unknown[];
+  readonly format?: string;
+  readonly type?: string;
+}
 
-const PARAMETERS: Readonly<Record<string, string>> = {
-  ...{ limit: "20", starting_after: INTENT, externalId: "user-42", customerId: CUSTOMER },
-  ...{ status: "PENDING_PAYMENT", createdSince: CREATED, createdBefore: UPDATED, updatedSince: CREATED },
-  ...{
-    type: "intent.status_changed",
-    order: "asc",
-    srcCurrencyCode: "USD",
-    destCurrencyCode: "USDC_POLYGON",
-  },
-  srcAmount: "100.00",
-  countryCode: "US",
-  rail: "ACH",
-  providerId: "example-payments",
-  id: INTENT,
-  projectId: PROJECT,
-  connectionId: PROVIDER,
-  "Idempotency-Key": "order-A-1001",
-};
+/** Required fields, and of the optional ones those that have a value here. */
+function objectOf({
+  properties = {},
+  required = [],
+}: TSchema & { properties: Keywords["properties"] }): object {
+  const shown = Object.entries(properties).filter(
+    ([name, schema]) =>
+      (required as readonly string[]).includes(name) ||
+      schema["$ref"] !== undefined ||
+      (name in BY_NAME && fits(BY_NAME[name], schema)),
+  );
+  return Object.fromEntries(shown.map(([name, schema]) => [name, exampleOf(schema, name)]));
+}
 
-/** Example of a parameter by its name. */
-export function parameterExample(name: string): string {
-  const example = PARAMETERS[name];
-  if (example === undefined) throw new Error(`The parameter ${name} has no example.`);
-  return example;
+/** A name stands for values of one kind: null is one of a schema that allows it. */
+function fits(value: unknown, schema: TSchema): boolean {
+  return value !== null || "anyOf" in schema;
+}
+
+const COMPONENTS = new Map(
+  Object.values(schemas as Readonly<Record<string, TSchema>>).map((schema) => [schema.$id ?? "", schema]),
+);
+
+/** Example of a parameter of a path or a header. */
+export function parameterExample(name: string): unknown {
+  return exampleOf({ type: "string" } as unknown as TSchema, name);
 }

@@ -4,7 +4,7 @@ import type { Violation } from "../json-schema.js";
 import { errorBody, RAMP_ERRORS, rampError, type RampErrorCode } from "../ramp-errors.js";
 import type { Access, Route } from "./route.js";
 import * as schemas from "./response-schemas.js";
-import { eventExample, EXAMPLES, parameterExample } from "./examples.js";
+import { exampleOf, parameterExample } from "./examples.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -72,7 +72,12 @@ function webhooksOf(): Json {
           data: plain(EVENTS[type]),
         },
       };
-      const example = eventExample(type);
+      const example = {
+        type,
+        timestamp: "2026-03-02T09:31:12.000Z",
+        sequence: 4711,
+        data: exampleOf(EVENTS[type]),
+      };
       const requestBody = { required: true, content: { "application/json": { schema, example } } };
       const responses = { "2XX": { description: "Received; anything else is delivered again." } };
       return [type, { post: { operationId: type, summary: type, requestBody, responses } }];
@@ -95,21 +100,15 @@ function operationOf(route: Route): Json {
     ...(description === undefined ? {} : { description }),
     security: access === "project" || access === "customer" ? [{ [access]: [] }] : [],
     parameters: parametersOf(route),
-    ...requestBodyOf(body ?? rawBody ?? null, exampleOf(route).body),
+    ...requestBodyOf(body ?? rawBody ?? null),
     responses: responsesOf(route),
   };
 }
 
-function requestBodyOf(schema: TSchema | null, example: unknown): Json {
+function requestBodyOf(schema: TSchema | null): Json {
   if (schema === null) return {};
   const required = Object.keys(schema["properties"] as object).length > 0;
-  return { requestBody: { required, content: jsonContent(schema, example) } };
-}
-
-function exampleOf({ method, path }: Route): (typeof EXAMPLES)[string] {
-  const example = EXAMPLES[`${method} ${path}`];
-  if (!example) throw new Error(`${method} ${path} has no example.`);
-  return example;
+  return { requestBody: { required, content: jsonContent(schema) } };
 }
 
 /** Groups of operations in the documentation; the first whose paths match is an operation's tag. */
@@ -133,7 +132,6 @@ const TAGS = [
   },
   { name: "Wallet sign-in", paths: /^\/v1\/auth\/wallet/, description: "Sign in with Ethereum (EIP-4361)." },
   { name: "Events", paths: /^\/v1\/events/, description: "A project's events and their deliveries." },
-  { name: "Webhooks", paths: /^\/v1\/webhooks/, description: "Receivers of a project's events." },
   { name: "Providers", paths: /^\/v1\/provider-callbacks/, description: "Called by providers." },
 ] as const;
 
@@ -168,7 +166,7 @@ function parametersOf({ path, query, run }: Route): readonly Json[] {
     in: "query",
     required: required.includes(name),
     schema: plain(schema),
-    example: parameterExample(name),
+    example: exampleOf(schema, name),
   }));
   const key = {
     name: "Idempotency-Key",
@@ -203,10 +201,9 @@ function responsesOf(route: Route): Json {
 }
 
 function contentOf(route: Route, schema: TSchema): Json {
-  const example = exampleOf(route).response;
   return route.response.description.includes("text/plain")
-    ? { "text/plain": { schema: plain(schema), example } }
-    : jsonContent(schema, example);
+    ? { "text/plain": { schema: plain(schema), example: exampleOf(schema) } }
+    : jsonContent(schema);
 }
 
 /** Every error that the endpoint can respond with. */
@@ -244,9 +241,14 @@ function errorExamples(codes: readonly RampErrorCode[]): Json {
   return Object.fromEntries(codes.map((code) => [code, { value: example(code) }]));
 }
 
-function jsonContent(schema: TSchema, example: unknown): Json {
+function jsonContent(schema: TSchema): Json {
   const reference = { $ref: `#/components/schemas/${schema.$id ?? ""}` };
-  return { "application/json": { schema: schema.$id === undefined ? plain(schema) : reference, example } };
+  return {
+    "application/json": {
+      schema: schema.$id === undefined ? plain(schema) : reference,
+      example: exampleOf(schema),
+    },
+  };
 }
 
 function componentSchemas(): Json {

@@ -28,6 +28,8 @@ const RedirectUrl = Nullable(
   }),
 );
 
+const EXAMPLE_ADDRESS = "0x52908400098527886E0F7030069857D2E4169EE7";
+
 /** Lists hold up to a hundred intents or customers with their metadata. */
 const MAX_METADATA_LENGTH = 16_384;
 
@@ -128,7 +130,18 @@ export const CreateIntentBody = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    examples: [
+      {
+        src: { currencyCode: "USD", details: { countryCode: "US", rail: "ACH" } },
+        dest: { currencyCode: "USDC_POLYGON", details: { address: EXAMPLE_ADDRESS } },
+        srcAmount: "100.00",
+        onboardingRedirectUrl: "https://shop.example/onboarded",
+        metadata: { order: "A-1001" },
+      },
+    ],
+  },
 );
 export type CreateIntentBody = Static<typeof CreateIntentBody>;
 
@@ -162,20 +175,6 @@ export const EventsQuery = Type.Object(
   { additionalProperties: false },
 );
 
-export const WebhookBody = Type.Object(
-  {
-    url: Type.String({ format: "redirect-url", maxLength: 2048, description: "http or https, public." }),
-    eventTypes: Type.Optional(
-      Type.Array(literals(EVENT_TYPES), { minItems: 1, uniqueItems: true, description: "Default: all." }),
-    ),
-    concurrency: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, default: 10, description: "Deliveries at a time." }),
-    ),
-  },
-  { additionalProperties: false },
-);
-export type WebhookBody = Static<typeof WebhookBody>;
-
 export const QuoteQuery = Type.Object(
   {
     srcCurrencyCode: CurrencyCode,
@@ -205,7 +204,17 @@ export const ExternalAccountsBody = Type.Object(
     source: Type.Record(Type.String(), Type.Unknown(), { maxProperties: 30 }),
     destination: Type.Record(Type.String(), Type.Unknown(), { maxProperties: 30 }),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    examples: [
+      {
+        src: "USD",
+        dest: "USDC_POLYGON",
+        source: { countryCode: "US", rail: "ACH", routingNumber: "021000021", accountNumber: "123456789" },
+        destination: { address: EXAMPLE_ADDRESS },
+      },
+    ],
+  },
 );
 export type ExternalAccountsBody = Static<typeof ExternalAccountsBody>;
 

@@ -40,7 +40,15 @@ export const IntentView = Type.Object(
   {
     id: Uuid,
     src: AccountView,
-    dest: AccountView,
+    dest: Type.Object(AccountView.properties, {
+      examples: [
+        {
+          type: "CRYPTO_ADDRESS",
+          currency: { ticker: "USDC", name: "USD Coin", code: "USDC_POLYGON", type: "CRYPTO" },
+          details: { address: "0x52908400098527886E0F7030069857D2E4169EE7" },
+        },
+      ],
+    }),
     status: literals(INTENT_STATUSES),
     createdAt: DateTime,
     updatedAt: DateTime,
@@ -133,7 +141,12 @@ export const QuotesView = Type.Object({
 
 const SideRequirements = Type.Object({
   currencyCode: Type.String(),
-  schema: Type.Record(Type.String(), Type.Unknown(), { description: "JSON Schema, draft 2020-12." }),
+  schema: Type.Record(Type.String(), Type.Unknown(), {
+    description: "JSON Schema, draft 2020-12.",
+    examples: [
+      { type: "object", properties: { countryCode: { type: "string" } }, required: ["countryCode"] },
+    ],
+  }),
 });
 export const RequirementsView = Type.Object({ src: SideRequirements, dest: SideRequirements });
 
@@ -191,22 +204,6 @@ export const EventView = Type.Object(
   },
   { $id: "Event" },
 );
-
-export const WebhookSecretView = Type.Object({
-  webhookId: Uuid,
-  secret: Type.String({ description: "Signs the events as Standard Webhooks describe." }),
-});
-
-export const WebhookView = Type.Object({
-  webhookId: Uuid,
-  url: Type.String(),
-  enabled: Type.Boolean(),
-  concurrency: Type.Integer(),
-  eventTypes: Nullable(Type.Array(Type.String(), { description: "Null: all." })),
-  failures: Type.Integer({ description: "Failed attempts in a row." }),
-  pending: Type.Integer({ description: "Deliveries that wait." }),
-  createdAt: DateTime,
-});
 
 export const DeliveryView = Type.Object({
   webhookId: Uuid,
