@@ -1,9 +1,10 @@
 import { BuildRecords } from "./warehouse/data-versions.js";
 import type { Warehouse } from "./warehouse/warehouse.js";
 import type { ActiveRelease, LoadedRelease, Release } from "./release/release.js";
-import { Metrics, type RefreshCounts, type ServedRelease } from "./operations/metrics.js";
+import { Metrics, type ServedRelease } from "./operations/metrics.js";
 import { openGateway, type Gateway, warnOfCursorKey } from "./release/gateway.js";
 import { activate, type RefreshResult } from "./release/activate.js";
+import type { RefreshLog } from "./release/refresh.js";
 import { Documents } from "./pages/documents.js";
 import type { RequestRecord } from "./operations/request-record.js";
 import { withoutFormat } from "./response/content-negotiation.js";
@@ -39,8 +40,8 @@ interface DataServiceOptions {
   readonly active: ActiveRelease;
   /** Reads the manifest again. */
   readonly refresh: () => Promise<RefreshResult>;
-  /** Results of refreshes, for the metrics. */
-  readonly refreshes: RefreshCounts;
+  /** Results of refreshes, for the metrics and `/health`. */
+  readonly refreshes: Pick<RefreshLog, "counts" | "degraded">;
   readonly log: Logger;
   /** What dbt has built so far. */
   readonly builds?: BuildRecords;
@@ -74,7 +75,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
     },
     dataAges: dataAgesOf(active.current, builds),
   });
-  const metrics = new Metrics(served, options.refreshes);
+  const metrics = new Metrics(served, options.refreshes.counts);
   const gateway = openGateway({
     ...environment,
     databaseUrl,
@@ -95,6 +96,7 @@ export async function startDataService(options: DataServiceOptions): Promise<Dat
       scope: environment.catalogue,
     }),
     missingRelations,
+    refreshDegraded: () => options.refreshes.degraded,
     heldBack: () => active.current.manifest?.heldBack ?? [],
     metrics: { contentType, text: options.metricsText ?? (() => metrics.registry.metrics()) },
     metricsPublic: environment.metricsPublic,

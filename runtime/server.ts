@@ -121,7 +121,7 @@ async function startDataApi(
     title: folder.title,
     active,
     refresh: cluster?.refresh ?? refresh,
-    refreshes: refreshLog.counts,
+    refreshes: refreshLog,
     log,
     builds,
     ...(cluster && { metricsText: cluster.metricsText }),

@@ -29,6 +29,8 @@ export interface Service {
   readonly documents: Documents;
   /** Relations of endpoints, as `schema.name`, that the database does not have. */
   readonly missingRelations: () => readonly string[];
+  /** Why the release may be old; null while it is not. */
+  readonly refreshDegraded: () => string | null;
   /** Endpoints whose changes the guard holds back. */
   readonly heldBack: () => readonly HeldBackEndpoint[];
   readonly metrics: MetricsText;
@@ -66,13 +68,16 @@ const HANDLERS: ReadonlyMap<string, SystemHandler> = new Map<string, SystemHandl
   ["/metrics", metrics],
 ]);
 
+/** Written for each request: 4 ms with 500 endpoints. The others are cached or short. */
+const COUNTED: ReadonlySet<SystemHandler> = new Set([llms, endpointPages]);
+
 export function isSystemPath(path: string): boolean {
   return HANDLERS.has(path) || path.startsWith(`${ENDPOINTS_PATH}/`);
 }
 
 const SYSTEM_METHODS = "GET, HEAD, OPTIONS";
 
-/** Serves a system endpoint: without a rate limit, but an unknown key is refused. */
+/** Serves a system endpoint: most without a rate limit, but an unknown key is refused. */
 export async function serveSystem(
   gateway: Gateway,
   service: Service,
@@ -84,7 +89,7 @@ export async function serveSystem(
   const route: HttpRoute = {
     path,
     allowed: SYSTEM_METHODS,
-    isLimited: false,
+    isLimited: COUNTED.has(handler),
     handle: ({ caller }) => handler({ gateway, service, request, caller }),
   };
   await serveRequest(gateway, route, request, response);
@@ -100,7 +105,8 @@ function status({ service }: Context): Reply {
 
 async function health({ gateway, service }: Context): Promise<Reply> {
   const connected = await gateway.warehouse.isReachable();
-  const details = [gateway.rates.degraded, gateway.warehouse.degraded].filter((text) => text !== null);
+  const degraded = [gateway.rates.degraded, gateway.warehouse.degraded, service.refreshDegraded()];
+  const details = degraded.filter((text) => text !== null);
   const missingRelations = service.missingRelations();
   const heldBack = service.heldBack();
   return json(connected ? 200 : 503, {

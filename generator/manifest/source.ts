@@ -62,7 +62,11 @@ export function isAddress(location: string): boolean {
 
 async function readText(file: string, { maxBytes, writer }: SourceLimits): Promise<Source> {
   try {
-    const { size } = await stat(file);
+    const found = await stat(file);
+    const { size } = found;
+    // A named pipe without a writer would block every later refresh.
+    if (!found.isFile() && !found.isDirectory())
+      return fail(`Cannot read ${file}: it is not a regular file.`);
     if (size > maxBytes) return tooLarge(file, maxBytes);
     return decodedSource(await readFile(file), file);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { Keyring, parseKeyring, type KeyringResult } from "../request/keyring.js";
 import type { Logger } from "../server/logger.js";
 import type { Variables } from "./variables.js";
@@ -63,10 +63,18 @@ export class KeyFileWatcher {
   }
 }
 
-/** Changes with the file, also when another file of the same size and time replaces it. */
+/** Changes with the file, also when another file of the same size and time replaces it; otherwise why it cannot be read. */
 function versionOf(file: string): string {
-  const found = statSync(file, { throwIfNoEntry: false });
-  return found ? `${String(found.ino)} ${String(found.size)} ${String(found.mtimeMs)}` : "absent";
+  try {
+    const { ino, size, mtimeMs } = statSync(file);
+    return `${String(ino)} ${String(size)} ${String(mtimeMs)}`;
+  } catch (error) {
+    return codeOf(error);
+  }
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? "error";
 }
 
 function keysFileOf(variables: Variables): string {
@@ -75,11 +83,18 @@ function keysFileOf(variables: Variables): string {
 
 /** The default file may be absent. */
 function readFile(file: string): KeyringResult {
-  if (file === DEFAULT_KEYS_FILE && !existsSync(file)) return parseKeyring("{}", file);
   try {
+    // A named pipe without a writer would block the process.
+    if (!statSync(file).isFile()) return unreadable(file, "not a file");
     return parseKeyring(readFileSync(file, "utf8"), file);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? "error";
-    return { ok: false, problems: [`API_KEYS_FILE: cannot read ${file} (${code}).`] };
+    const code = codeOf(error);
+    return file === DEFAULT_KEYS_FILE && code === "ENOENT"
+      ? parseKeyring("{}", file)
+      : unreadable(file, code);
   }
+}
+
+function unreadable(file: string, reason: string): KeyringResult {
+  return { ok: false, problems: [`API_KEYS_FILE: cannot read ${file} (${reason}).`] };
 }

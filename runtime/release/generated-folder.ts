@@ -110,9 +110,10 @@ export interface CompiledModule {
 /** JavaScript by the digest of its TypeScript. */
 export type ScriptCache = Map<string, string>;
 
-/**
- * Compiles the generated modules that are not in the cache.
- */
+/** Running ones of this thread: they share esbuild's process. */
+let compilations = 0;
+
+/** Compiles the generated modules that are not in the cache. */
 export async function compileModules(
   files: ReadonlyMap<string, string>,
   cache: ScriptCache,
@@ -121,7 +122,7 @@ export async function compileModules(
   const missing = sources.filter(({ digest }) => !cache.has(digest));
   if (missing.length > 0) {
     // Loaded only if something must be compiled.
-    const { transform } = await import("esbuild");
+    const { transform, stop } = await import("esbuild");
     const compile = async ({ file, text, digest }: (typeof missing)[number]): Promise<void> => {
       const { code } = await transform(text, {
         sourcefile: file,
@@ -132,7 +133,13 @@ export async function compileModules(
       });
       cache.set(digest, code);
     };
-    await Promise.all(missing.map(compile));
+    compilations++;
+    try {
+      await Promise.all(missing.map(compile));
+    } finally {
+      // It would keep its process: one that dies (a closing terminal signals the whole group) fails every later compilation.
+      if (--compilations === 0) await stop();
+    }
   }
   return sources.map(({ file, digest }) => ({ file, digest, script: cache.get(digest) ?? "" }));
 }

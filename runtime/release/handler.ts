@@ -124,10 +124,10 @@ export async function handleRequest(
 /** Longest part of an unknown path in the log. */
 const MAX_LOGGED_PATH = 200;
 
-/** The path as sent, without the query string and without what looks like a key. */
+/** The path without the query string and without what looks like a key, however it is escaped. */
 function unknownPathOf({ url = "" }: DataRequest): string {
-  const path = url.split("?", 1)[0] ?? "";
-  return path.replace(/sk_live_[^/]*/g, "sk_live_…").slice(0, MAX_LOGGED_PATH);
+  const path = (url.split("?", 1)[0] ?? "").replace(/%[2-7][0-9a-f]/gi, decodeURIComponent);
+  return path.replace(/sk_live_[^/]*/gi, "sk_live_…").slice(0, MAX_LOGGED_PATH);
 }
 
 const UNKNOWN_PATH: HttpRoute<DataRequest> = {

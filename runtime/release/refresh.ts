@@ -125,6 +125,8 @@ function releaseOf(rendering: RenderedManifest): Release {
 /** Logs and counts refreshes; a lasting problem is logged once. */
 export class RefreshLog {
   readonly counts = { reloaded: 0, unchanged: 0, error: 0 };
+  /** Failures since the last success. */
+  #failures = 0;
   readonly #log: Logger;
   #lastProblem = "";
 
@@ -132,9 +134,15 @@ export class RefreshLog {
     this.#log = log;
   }
 
+  /** Why the active release may be old; null unless the last two refreshes failed: one may have met a writer. */
+  get degraded(): string | null {
+    return this.#failures < 2 ? null : "The manifest cannot be refreshed: the log has the reason.";
+  }
+
   /** Returns the result unchanged. */
   record(result: RefreshResult): RefreshResult {
     this.counts[result.status]++;
+    this.#failures = result.status === "error" ? this.#failures + 1 : 0;
     if (result.status === "error") {
       if (result.detail !== this.#lastProblem)
         this.#log.warn({ detail: result.detail }, "manifest not refreshed: the active release stays");

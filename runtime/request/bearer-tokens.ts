@@ -46,7 +46,11 @@ export class TokenIssuer {
 
   #describe(payload: JWTPayload): Result<KeyOwner> {
     const { issuer, claims } = this.#settings;
-    const id = hashOf(`${issuer} ${payload.sub ?? ""}`).slice(0, KEY_ID_DIGITS);
+    const { sub } = payload as Readonly<Record<string, unknown>>;
+    // It identifies the caller: all tokens without one would share a window, a usage and rows.
+    if (typeof sub !== "string" || sub.trim() === "")
+      return httpError("invalidToken", { reason: "its claim sub must be a string that is not empty." });
+    const id = hashOf(`${issuer} ${sub}`).slice(0, KEY_ID_DIGITS);
     const owner = readOwner(
       { tier: payload[claims.tier], org: payload[claims.org], user: payload[claims.user] },
       id,

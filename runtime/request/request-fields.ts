@@ -155,8 +155,12 @@ export function nextPageLink(
     parameters.set("cursor", cursor);
   }
   const path = (request.originalUrl ?? request.url ?? "").split("?", 1)[0] ?? "";
-  return ["Link", `<${path}?${parameters.toString()}>; rel="next"`];
+  const link = `<${path}?${parameters.toString()}>; rel="next"`;
+  return link.length > MAX_LINK ? [] : ["Link", link];
 }
+
+/** Longest `Link`: Node's own client refuses a response with more than 16 KiB of headers, and many proxies from 8 KiB on. */
+const MAX_LINK = 4096;
 
 function bodyTexts(value: unknown): readonly string[] {
   return (Array.isArray(value) ? value : [value]).filter((each) => each !== null).map(String);

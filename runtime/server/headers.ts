@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { isIPv4 } from "node:net";
 import proxyaddr from "proxy-addr";
 import ipaddr from "ipaddr.js";
 
@@ -130,9 +131,6 @@ export function isLocalCaller(addressOf: ClientAddress, request: Origin): boolea
 /** An IPv6 address whose first four groups are not abbreviated: no parsing is needed. */
 const UNABBREVIATED = /^([1-9a-f][0-9a-f]{0,3}):((0|[1-9a-f][0-9a-f]{0,3}):){3}/;
 
-/** Longest IPv4 address. */
-const IPV4_LENGTH = "255.255.255.255".length;
-
 /** Callers with an invalid address share one window: forged text cannot open new ones. */
 const INVALID_ADDRESS = "no-address";
 
@@ -141,7 +139,7 @@ const INVALID_ADDRESS = "no-address";
  * customer gets (RFC 6177): with a window per address each customer would have 2^64 windows.
  */
 export function networkOf(address: string): string {
-  if (!address.includes(":")) return address.length <= IPV4_LENGTH ? address : INVALID_ADDRESS;
+  if (!address.includes(":")) return isIPv4(address) ? address : INVALID_ADDRESS;
   const first = UNABBREVIATED.exec(address)?.[0];
   return first === undefined ? parsed(withoutPort(address)) : `${first}:/64`;
 }

@@ -12,7 +12,7 @@ const TIMEOUT_MS = 5_000;
 
 interface KeySet {
   readonly uri: string;
-  readonly keys: JWTVerifyGetKey;
+  readonly keys: RemoteKeys;
   readonly staleAt: number;
 }
 
@@ -31,9 +31,10 @@ export class IssuerKeys {
 
   #read(issuer: string, known: KeySet | undefined): Promise<KeySet | null> {
     const reading = discoverKeySet(issuer)
-      .then((uri) => {
+      .then(async (uri) => {
         if (uri === null) return null;
         const keys = known?.uri === uri ? known.keys : remoteKeySet(uri);
+        if (keys === known?.keys) await keys.reload().catch(() => undefined);
         const found = { uri, keys, staleAt: Date.now() + STALE_MS };
         this.#sets.set(issuer, found);
         return found;
@@ -44,10 +45,13 @@ export class IssuerKeys {
   }
 }
 
-function remoteKeySet(uri: string): JWTVerifyGetKey {
+type RemoteKeys = ReturnType<typeof createRemoteJWKSet>;
+
+function remoteKeySet(uri: string): RemoteKeys {
   return createRemoteJWKSet(new URL(uri), {
     cooldownDuration: REFETCH_MS,
-    cacheMaxAge: STALE_MS,
+    // `IssuerKeys` reads them again: here a request would wait for it, and fail while the issuer is unreachable.
+    cacheMaxAge: Infinity,
     timeoutDuration: TIMEOUT_MS,
     // Follows no redirect and bounds what it reads.
     [customFetch]: async (url) => {

@@ -44,6 +44,14 @@ describe("the headers of the window", () => {
     expect(reply.headers["retry-after"]).toBeUndefined();
   });
 
+  it.each(["/llms.txt", "/endpoints"])(
+    "are on %s, which is written for each request and counts",
+    async (target) => {
+      const { remaining } = windowOf(await times(3, target, newCaller()));
+      expect(remaining).toBe("97");
+    },
+  );
+
   it.each(["/", "/health", "/docs", "/redoc", "/redoc/start.js", "/docs/none", "/openapi.json", "/metrics"])(
     "are on %s, which does not count",
     async (target) => {

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { startProcess } from "../ramp/support/processes.js";
 import { KEYS } from "../support/service.js";
 import { type Reply, refusal, sendRequest, statusAndBody } from "./http-client.js";
@@ -89,6 +89,10 @@ describe("a token that is refused", () => {
   });
 
   it.each([
+    [{ sub: "" }, "its claim sub must be a string that is not empty."],
+    [{ sub: " " }, "its claim sub must be a string that is not empty."],
+    [{ sub: { id: "ann" }, user: "ann" }, "claim sub"],
+    [{ sub: 7 }, "claim sub"],
     [{ tier: undefined }, "tier must be one of"],
     [{ tier: "tier4" }, "tier must be one of"],
     [{ tier: ["tier3"] }, "tier must be one of"],
@@ -155,7 +159,8 @@ describe("the issuer's keys", () => {
     const at = (said: string): Promise<{ readonly url: string }> =>
       serveOrders({ ...settings, API_JWT_ISSUER: said });
     const [{ url: first }, { url: later }] = await Promise.all([at(rotating.said), at(rotated.said)]);
-    const from = (said: string): Promise<string> => token({ iss: said }, said);
+    const from = (said: string, claims: Claims = {}): Promise<string> =>
+      token({ iss: said, ...claims }, said);
     const many = await Promise.all(
       Array.from({ length: 20 }, async () => ask(await from(rotating.said), "/v1/shop/tier2", first)),
     );
@@ -170,10 +175,13 @@ describe("the issuer's keys", () => {
     for (const bearer of [old, await from(rotated.said)])
       expect((await ask(bearer, "/v1/shop/tier2", later)).status).toBe(200);
 
-    // Known keys stay valid while the issuer is gone; without any, the service asks for patience.
-    const last = await from(rotated.said);
+    // Known keys stay valid while the issuer is gone, however long; without any, the service asks for patience.
+    const last = await from(rotated.said, { exp: seconds() + 86_400 });
     const { url: cold } = await at(rotated.said);
     await Promise.all([rotating.kill(), rotated.kill()]);
+    expect((await ask(last, "/v1/shop/tier2", later)).status).toBe(200);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
+    onTestFinished(() => void vi.useRealTimers());
     expect((await ask(last, "/v1/shop/tier2", later)).status).toBe(200);
     const reply = await ask(last, "/v1/shop/tier2", cold);
     expect([reply.status, reply.headers["retry-after"]]).toEqual([503, "5"]);

@@ -105,7 +105,7 @@ describe("the log line of a request", () => {
     const send = (path: string, id: string, key?: string) =>
       statusOf(`${url}${path}`, { "X-Request-Id": id, ...(key !== undefined && { "X-API-Key": key }) });
     expect(await send("/v1/s/a?secretive=value", "undeclared")).toBe(400);
-    expect(await send("/v1/none/sk_live_abc?x=1", "unknown-path")).toBe(404);
+    expect(await send("/v1/none/s%6B%5flive_abc?x=1", "unknown-path")).toBe(404);
     expect(await send("/v1/s/a", "unknown-key", "sk_live_unknown")).toBe(403);
     const exit = once(child, "exit");
     child.kill("SIGTERM");

@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { execSync } from "node:child_process";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { sendRequest } from "../data-api/http-client.js";
@@ -76,6 +77,25 @@ describe.each([
     expect(served.printed().stdout).not.toContain("sk_live_twice");
     writeFileSync(file, "{}");
     await expect.poll(() => statuses(served, "/", "sk_live_first"), TAKEN).toEqual([403]);
+  });
+
+  it.each([
+    ["a link to itself", "ln -s api_keys.json api_keys.json", "ELOOP"],
+    ["a named pipe", "mkfifo api_keys.json", "not a file"],
+    ["a directory", "mkdir api_keys.json", "not a file"],
+    ["a link through a file", "ln -s generated/openapi.json/keys api_keys.json", "ENOTDIR"],
+  ])("keeps its keys while the file is %s", async (_, command, reason) => {
+    rmSync(file, { recursive: true, force: true });
+    writeFileSync(file, JSON.stringify({ sk_live_kept: "tier3" }));
+    await expect.poll(() => statuses(served, "/", "sk_live_kept"), TAKEN).toEqual([200]);
+    rmSync(file);
+    execSync(command, { cwd: folder });
+    const problem = `API_KEYS_FILE: cannot read ./api_keys.json (${reason}).`;
+    await expect.poll(() => served.printed().stdout, TAKEN).toContain(problem);
+    expect(await statuses(served, "/", "sk_live_kept")).toEqual([200]);
+    rmSync(file, { recursive: true });
+    writeFileSync(file, "{}");
+    await expect.poll(() => statuses(served, "/", "sk_live_kept"), TAKEN).toEqual([403]);
   });
 
   it("reloads the generated folder on SIGHUP and keeps serving", async () => {

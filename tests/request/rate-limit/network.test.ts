@@ -35,6 +35,13 @@ describe("the network that counts as one caller", () => {
     expect(networkOf(address)).toBe("203.0.113.7");
   });
 
+  it.each(["x1", "unknown", "203.0.113.256", "203.0.113.07", "1.2.3", "0x7f.1", "a:b"])(
+    "is one for all that is no address: %s",
+    (address) => {
+      expect(networkOf(address)).toBe("no-address");
+    },
+  );
+
   it.each(["[2001:db8:1:2::9]", "[2001:db8:1:2::9]:443"])("ignores the port of %s", (address) => {
     expect(networkOf(address)).toBe("2001:db8:1:2::/64");
   });
