@@ -93,13 +93,13 @@ export function openGateway(options: GatewayOptions): Gateway & { close(): Promi
     streamPoolSize: options.databaseStreamPoolSize ?? POOL_DEFAULTS.streamPoolSize,
     streamsPerCaller: options.streamsPerCaller ?? POOL_DEFAULTS.streamsPerCaller,
     memory: responseMemory.shares,
+    spoolMegabytes: options.streamSpoolMegabytes ?? POOL_DEFAULTS.spoolMegabytes,
   };
   const warehouse =
     clickhouse === null
       ? openPostgres({
           ...shared,
           url: options.databaseUrl,
-          spoolMegabytes: options.streamSpoolMegabytes ?? POOL_DEFAULTS.spoolMegabytes,
           onIdleError: (error) => log.warn({ err: error }, "database connection lost"),
         })
       : openClickhouse({

@@ -59,17 +59,21 @@ export class QuerySlots {
 
   #take(lease: Lease): Lease {
     let isHeld = true;
-    const release = (): void => {
-      lease.release();
-      if (!isHeld) return;
+    const free = (): void => {
+      if (isHeld) this.#free++;
       isHeld = false;
-      this.#free++;
       this.#assign();
     };
     return {
       isExpectedLong: lease.isExpectedLong,
-      release,
-      releaseConnection: () => lease.releaseConnection(),
+      release: () => {
+        lease.release();
+        free();
+      },
+      releaseConnection: () => {
+        lease.releaseConnection();
+        free();
+      },
     };
   }
 

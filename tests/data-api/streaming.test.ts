@@ -93,6 +93,30 @@ describe("an answer of any length", () => {
     expect((await sendRequest(url, "/v1/big/short", { key })).status).toBe(200);
   });
 
+  it(
+    "survives a client that pauses for 45 s, which keeps no place of others",
+    { timeout: 150_000 },
+    async () => {
+      const own = await ownTables({
+        postgres: `CREATE VIEW @.paused AS SELECT i, repeat('x', 1000) AS filling FROM generate_series(1, 30000) i`,
+        clickhouse: [
+          "CREATE VIEW @.paused AS SELECT number AS i, repeat('x', 1000) AS filling FROM numbers(30000)",
+        ],
+      });
+      const paused = { name: "paused", schema: own, tags: ["production", "big", "api:paused"] };
+      // One place for streams of this table and tier.
+      const url = await serveManifest(manifestOf([paused]), { DATABASE_STREAM_POOL_SIZE: "1" });
+      const slow = await begin(`${url}/v1/big/paused`);
+      await expect.poll(() => readers(own)).toBe(0);
+      const other = await sendRequest(url, "/v1/big/paused", { key: KEYS.tier1 });
+      expect([other.status, (JSON.parse(other.text) as unknown[]).length]).toEqual([200, 30_000]);
+      await sleep(45_000);
+      let text = "";
+      for await (const chunk of slow) text += String(chunk);
+      expect(JSON.parse(text)).toHaveLength(30_000);
+    },
+  );
+
   it("makes the database wait for a client that does not read, and gives way when it goes", async () => {
     const wide = await ownTables({
       postgres: `CREATE VIEW @.wide AS SELECT i, repeat('x', 10000) AS filling FROM generate_series(1, 100000) i`,

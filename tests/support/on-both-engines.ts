@@ -76,8 +76,7 @@ export const ON_POSTGRES_ONLY: Readonly<Record<string, string>> = {
   [hostile("unknown-keys")]: BEFORE_A_QUERY,
   [hostile("varied-filters")]: "about PostgreSQL's prepared statements, which ClickHouse does not keep",
   [faults("answer-memory")]: "memory of responses above the engines",
-  [faults("disk-full")]:
-    "about the spool, which only PostgreSQL's streams use: ClickHouse waits for its reader",
+  [faults("disk-full")]: "about the spool, which stands above the engines",
   [faults("fairness")]: QUEUE,
   [faults("file-descriptors")]: "about connections of clients: the engine takes no part",
   [faults("lost-connections")]: FAULT,

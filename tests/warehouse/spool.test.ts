@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync } from "node:fs";
 import { afterEach, expect, it, vi } from "vitest";
-import { Spool, SpoolBudget } from "../../runtime/warehouse/postgres/spool.js";
+import { Spool, SpoolBudget } from "../../runtime/warehouse/spool.js";
 import { smallDisk } from "../faults/small-disk.js";
 
 const disk = smallDisk(8);

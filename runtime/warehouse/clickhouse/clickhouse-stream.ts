@@ -1,5 +1,7 @@
 import { isTable, type ResolvedQuery, type RowFormat } from "../../model/query.js";
 import { BUFFERED_BYTES, type RowChunks, type StreamEnd } from "../warehouse.js";
+import type { Lease } from "../fair-queue.js";
+import { Spool, type SpoolBudget } from "../spool.js";
 import { translated } from "./clickhouse-errors.js";
 import { type BodyReader, RowReader } from "./row-reader.js";
 import type { RunningQuery } from "./running-query.js";
@@ -16,72 +18,95 @@ export async function bodyReader(format: RowFormat, limit: number, tag: string |
   return new TableReader(format, tag);
 }
 
-/** Resolves with the first rows there, so that a query that fails before them fails before anything is sent. */
-export async function openStream(
-  running: RunningQuery,
-  reader: BodyReader,
-  release: () => void,
-): Promise<RowChunks> {
-  const stream = new StreamedRows(running, reader, release);
-  await stream.readAhead();
-  return stream;
+interface StreamOptions {
+  readonly running: RunningQuery;
+  readonly reader: BodyReader;
+  readonly lease: Lease;
+  readonly budget: SpoolBudget;
 }
 
-/** The rows of a running query, at the pace of the client: ClickHouse waits while nobody reads. */
-class StreamedRows implements RowChunks {
-  readonly #running: RunningQuery;
-  readonly #reader: BodyReader;
-  readonly #release: () => void;
-  #ahead: Buffer | null = null;
-  #hasEnded = false;
+/** Resolves with the first rows there, so that a query that fails before them fails before anything is sent. */
+export async function openStream({ running, reader, lease, budget }: StreamOptions): Promise<RowChunks> {
+  const first = await readRows(running, reader);
+  return new SpooledRows({ running, reader, lease, budget }, first);
+}
 
-  constructor(running: RunningQuery, reader: BodyReader, release: () => void) {
-    this.#running = running;
-    this.#reader = reader;
-    this.#release = release;
+/** The next bytes that are not empty; null at the end. */
+async function readRows(running: RunningQuery, reader: BodyReader): Promise<Buffer | null> {
+  try {
+    for (let chunk; (chunk = await running.next()) !== null;) {
+      const bytes = reader.push(chunk);
+      if (bytes.length > 0) return bytes;
+    }
+  } catch (cause) {
+    throw translated(reader.error ?? cause);
   }
+  return null;
+}
 
-  async readAhead(): Promise<void> {
-    this.#ahead = await this.#read();
+/**
+ * Reads a query at the pace of the database into a spool, and returns the rows at the client's: ClickHouse ends a query whose
+ * client has not read for 30 s (`http_send_timeout`), and a slow client would hold a place of its table and tier.
+ */
+class SpooledRows implements RowChunks {
+  readonly #options: StreamOptions;
+  readonly #spool: Spool;
+  readonly #reading: Promise<void>;
+  #isReading = true;
+  #isClosed = false;
+  #error: Error | null = null;
+  /** Resolves the pause of `next`, which waits for rows. */
+  #wake: () => void = () => undefined;
+
+  constructor(options: StreamOptions, first: Buffer | null) {
+    this.#options = options;
+    this.#spool = new Spool(options.budget);
+    this.#reading = this.#read(first);
   }
 
   async next(): Promise<IteratorResult<Buffer, StreamEnd>> {
-    const value = this.#ahead ?? (await this.#read());
-    this.#ahead = null;
-    return value === null ? this.return() : { done: false, value };
-  }
-
-  return(): Promise<IteratorReturnResult<StreamEnd>> {
-    this.#end();
-    const { returned, hasMore } = this.#reader;
-    return Promise.resolve({
-      done: true,
-      value: { returned, hasMore, milliseconds: this.#running.milliseconds },
-    });
-  }
-
-  /** The next bytes that are not empty; null at the end. */
-  async #read(): Promise<Buffer | null> {
-    if (this.#hasEnded) return null;
-    try {
-      for (let chunk; (chunk = await this.#running.next()) !== null;) {
-        const bytes = this.#reader.push(chunk);
-        if (bytes.length > 0) return bytes;
-      }
-      const rest = this.#reader.end();
-      this.#end();
-      return rest.length > 0 ? rest : null;
-    } catch (cause) {
-      this.#end();
-      throw translated(this.#reader.error ?? cause);
+    for (;;) {
+      const value = await this.#spool.shift();
+      if (value !== null) return { done: false, value };
+      if (this.#error !== null) throw this.#error;
+      if (!this.#isReading) return this.return();
+      await new Promise<void>((resolve) => (this.#wake = resolve));
     }
   }
 
-  #end(): void {
-    if (this.#hasEnded) return;
-    this.#hasEnded = true;
-    this.#running.cancel();
-    this.#release();
+  async return(): Promise<IteratorReturnResult<StreamEnd>> {
+    const { running, reader, lease } = this.#options;
+    this.#isClosed = true;
+    await this.#spool.close();
+    running.cancel();
+    await this.#reading;
+    lease.release();
+    const { returned, hasMore } = reader;
+    return { done: true, value: { returned, hasMore, milliseconds: running.milliseconds } };
+  }
+
+  async #read(first: Buffer | null): Promise<void> {
+    const { running, reader, lease } = this.#options;
+    try {
+      for (let bytes = first; bytes !== null && !this.#isClosed; bytes = await readRows(running, reader)) {
+        await this.#push(bytes);
+        if (reader.hasMore) break;
+      }
+      if (!this.#isClosed) await this.#push(reader.end());
+    } catch (error) {
+      this.#error = error as Error;
+    } finally {
+      running.cancel();
+      lease.releaseConnection();
+      this.#isReading = false;
+      this.#wake();
+    }
+  }
+
+  async #push(bytes: Buffer): Promise<void> {
+    if (bytes.length === 0) return;
+    await this.#spool.push(bytes);
+    this.#wake();
   }
 }
 

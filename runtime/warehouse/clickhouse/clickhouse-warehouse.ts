@@ -4,6 +4,7 @@ import { type HttpError, httpError } from "../../model/errors.js";
 import { type Condition, isTable, isTyped, queryKey, type ResolvedQuery } from "../../model/query.js";
 import type { PerTier, Tier } from "../../model/tier.js";
 import { type Lease, Overloaded, type QueryTicket } from "../fair-queue.js";
+import { SpoolBudget } from "../spool.js";
 import { QuerySlots } from "../query-slots.js";
 import type { SharedResource } from "../shares.js";
 import { Relations, servedColumns } from "../relations.js";
@@ -48,6 +49,9 @@ const MAX_WAITING_STREAMS = 100;
 const MAX_LARGE_PAGES = 1000;
 const LARGE_PAGE_MS = 60_000;
 
+/** Memory for rows that streams have read ahead. */
+const SPOOL_MEMORY_BYTES = 32 * 1024 * 1024;
+
 export interface ClickhouseOptions {
   readonly address: ClickhouseAddress;
   /** Upper bound of every query's time limit; 0: none. */
@@ -64,6 +68,8 @@ export interface ClickhouseOptions {
   readonly streamsPerCaller: number;
   /** Memory for responses. */
   readonly memory?: SharedResource | undefined;
+  /** Disk space for rows that streams read ahead of slow clients. Default 1024. */
+  readonly spoolMegabytes?: number;
   /** Receives what an operator should know although queries succeed. */
   readonly warn: (error: Error, message: string) => void;
 }
@@ -79,6 +85,7 @@ class ClickhouseWarehouse implements Warehouse {
   readonly #queries: QuerySlots;
   readonly #streams: QuerySlots;
   readonly #relations: Relations;
+  readonly #budget: SpoolBudget;
   readonly #settings: RoleSettings;
   readonly #health: RoleHealth;
   readonly #largePages = new LRUCache<string, true>({ max: MAX_LARGE_PAGES, ttl: LARGE_PAGE_MS });
@@ -91,6 +98,7 @@ class ClickhouseWarehouse implements Warehouse {
     this.#settings = new RoleSettings((query) =>
       this.#connection.text({ ...query, callerId: "settings", limits }),
     );
+    this.#budget = new SpoolBudget(SPOOL_MEMORY_BYTES, (options.spoolMegabytes ?? 1024) * 1024 * 1024);
     this.#queries = new QuerySlots({ capacity: poolSize, maxWaiting: MAX_WAITING, memory });
     this.#streams = new QuerySlots({
       capacity: streamPoolSize,
@@ -253,7 +261,7 @@ class ClickhouseWarehouse implements Warehouse {
       const timeoutMs = this.#options.streamTimeoutMs[context.tier];
       const running = await this.#run(query, source, context, lookAhead(limited), timeoutMs);
       const reader = await bodyReader(query.format, limit, running.exceptionTag);
-      const chunks = await openStream(running, reader, () => lease.release());
+      const chunks = await openStream({ running, reader, lease, budget: this.#budget });
       return { kind: "stream", columns: servedColumns(source.columns, declared), chunks };
     } catch (cause) {
       lease.release();

@@ -41,7 +41,7 @@ import { Overloaded, type QueryTicket } from "../fair-queue.js";
 import { openRowStream, type StreamPool } from "./row-stream.js";
 import { encoderOf } from "./encoders.js";
 import { rowWriter } from "./row-text.js";
-import { SpoolBudget } from "./spool.js";
+import { SpoolBudget } from "../spool.js";
 import type { QueryLimits, Texts } from "./prepared-statements.js";
 import type { SharedResource } from "../shares.js";
 import type { Statement } from "../sql.js";

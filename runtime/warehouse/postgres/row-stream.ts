@@ -10,7 +10,7 @@ import {
   type StreamEnd,
 } from "../warehouse.js";
 import type { ConnectionPool } from "./connection-pool.js";
-import { Spool, type SpoolBudget } from "./spool.js";
+import { Spool, type SpoolBudget } from "../spool.js";
 import { type Connection, queryOf } from "./connection.js";
 import type { QueryLimits, Texts } from "./prepared-statements.js";
 import { encoderOf } from "./encoders.js";
