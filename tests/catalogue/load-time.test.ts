@@ -167,6 +167,25 @@ describe("types of columns are checked at load", () => {
     }
   });
 
+  it.each([
+    ["Variant(UInt8, String)", false],
+    ["Array(Dynamic)", false],
+    ["AggregateFunction(sum, UInt64)", false],
+    ["QBit(Float32, 2)", false],
+    ["SimpleAggregateFunction(sum, UInt64)", true],
+    ["Enum8('Variant' = 1, 'a Dynamic one' = 2)", true],
+  ])("sorting by a column of ClickHouse needs an order: %s", (type, isOrdered) => {
+    const [entry] = catalogueFrom([
+      {
+        name: "orders",
+        tags: TAGS,
+        columns: { v: type },
+        api: { allow_unfiltered: true, sortable_fields: ["v"] },
+      },
+    ]).entries;
+    expect(entry !== undefined).toBe(isOrdered);
+  });
+
   it("sorting needs an order: json and point have none, jsonb has one", () => {
     expect(
       problemsOf({ sort: [{ column: "docs", direction: "ASC" }], sortable_fields: ["id", "name"] }),

@@ -1,11 +1,8 @@
-import { once } from "node:events";
-import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { sendRequest } from "../data-api/http-client.js";
-import { atEnd } from "../support/at-end.js";
-import { clickhouse, clickhouseUrl, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
+import { clickhouse, hasClickhouse, ownDatabase } from "../support/clickhouse.js";
 import { manifestOf } from "../support/manifest.js";
+import { roleOf } from "./role.js";
 import { KEYS, serveManifest } from "../support/service.js";
 
 /** Views whose rows depend on settings: on names, time zones, formats, limits, nulls, joins, sets. */
@@ -104,29 +101,6 @@ const PROFILES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** Address of a role with a profile: what a query does not set itself has the profile's value. */
-async function roleOf(profile: Readonly<Record<string, string>>): Promise<string> {
-  const { hostname, port, username, password } = new URL(clickhouseUrl());
-  const server = createServer((incoming, reply) => {
-    const target = new URL(incoming.url ?? "/", "http://role");
-    for (const [name, value] of Object.entries(profile))
-      if (!target.searchParams.has(name)) target.searchParams.set(name, value);
-    const { method, headers } = incoming;
-    const outgoing = request({ hostname, port, method, headers, path: target.pathname + target.search });
-    outgoing.on("response", (response) =>
-      response.pipe(reply.writeHead(response.statusCode ?? 0, response.headers)),
-    );
-    incoming.pipe(outgoing.on("error", () => reply.destroy()));
-    reply.on("close", () => outgoing.destroy());
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  atEnd(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `clickhouse://${username}:${password}@127.0.0.1:${String((server.address() as AddressInfo).port)}/default`;
-}
-
 const manifest = manifestOf(
   VIEWS.flatMap((_, i) =>
     ["v", "copy"].map((kind) => ({
@@ -150,7 +124,7 @@ describe.skipIf(!hasClickhouse)("a view under a profile", () => {
           own,
         );
       }
-      const url = await serveManifest(manifest, { DATABASE_URL: await roleOf(settings) });
+      const url = await serveManifest(manifest, { DATABASE_URL: await roleOf(() => settings) });
       const rowsOf = async (target: string): Promise<readonly string[]> => {
         const reply = await sendRequest(url, `/v1/views/${target}`, { key: KEYS.tier3 });
         return [

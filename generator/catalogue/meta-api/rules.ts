@@ -85,8 +85,11 @@ function unorderedColumn(
 const UNORDERED =
   /^(?:pg_catalog\s*\.\s*)?"?(?:json|xml|point|line|lseg|box|path|polygon|circle|jsonpath|aclitem|pg_snapshot|txid_snapshot|refcursor)"?\s*(?:\[\s*\d*\s*\]\s*)*(?:(?:not\s+)?null)?$/i;
 
+/** ClickHouse types that it does not sort by, also within others; a label of an enum may have such a name. */
+const UNORDERED_IN_CLICKHOUSE = /^(?:[^']|'(?:[^'\\]|\\.)*')*\b(?:Variant|Dynamic|AggregateFunction|QBit)\b/;
+
 function isUnordered(type: string): boolean {
-  return UNORDERED.test(type.trim());
+  return UNORDERED.test(type.trim()) || UNORDERED_IN_CLICKHOUSE.test(type);
 }
 
 const TYPE_OF_OPERATOR = {

@@ -63,6 +63,8 @@ const FORMATS: Settings = {
   output_format_json_named_tuples_as_objects: "1",
   output_format_json_map_as_array_of_tuples: "0",
   output_format_json_skip_null_value_in_named_tuples: "0",
+  // Of texts in lists and objects too; known to newer servers only.
+  output_format_trim_fixed_string: "1",
   output_format_csv_crlf_end_of_line: "1",
   output_format_parquet_string_as_string: "1",
   output_format_arrow_string_as_string: "1",

@@ -16,7 +16,7 @@ import { keysetConditions } from "./clickhouse-keyset.js";
 import { finished, parameter } from "./clickhouse-parameters.js";
 import { parseType } from "./clickhouse-values.js";
 import { type OwnSettings, underOwnSettings } from "./clickhouse-settings.js";
-import { tableValue, validText } from "./table-values.js";
+import { jsonText, tableValue, validText } from "./table-values.js";
 
 /** Does not wait for the query's end. */
 export function killQuery(id: string): Statement {
@@ -173,7 +173,7 @@ function writeCsv(type: string, value: Sql): Sql {
   if (SCALARS.test(name)) return value;
   if (TEXTS.test(name)) return validText(sql`toString(${value})`);
   if (/Float/.test(name)) return sql`if(isFinite(${value}), ${value}, NULL)`;
-  return sql`if(isNull(${value}), NULL, toJSONString(${value}))`;
+  return jsonText(value);
 }
 
 /** Nulls are last ascending and first descending; ClickHouse sorts NaN with them. */

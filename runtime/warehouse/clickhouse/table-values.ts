@@ -34,9 +34,7 @@ export function tableValue(value: Sql, type: string): Sql {
     case "DateTime64":
       return time(value, Number(sizes[0]));
     default:
-      return name.startsWith("Interval")
-        ? sql`toInt64(${value})`
-        : sql`if(isNull(${value}), NULL, toJSONString(${value}))`;
+      return name.startsWith("Interval") ? sql`toInt64(${value})` : jsonText(value);
   }
 }
 
@@ -46,6 +44,11 @@ export function tableValue(value: Sql, type: string): Sql {
  */
 export function validText(text: Sql): Sql {
   return sql`left(toValidUTF8(concat(${text}, '   ')), -3)`;
+}
+
+/** A list or an object as its JSON. What JSON has as null, such as NaN in a `Dynamic`, is null. */
+export function jsonText(value: Sql): Sql {
+  return sql`nullIf(toJSONString(${value}), 'null')`;
 }
 
 function decimal(value: Sql, precision: number, scale: number): Sql {

@@ -1,0 +1,28 @@
+import { once } from "node:events";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { atEnd } from "../support/at-end.js";
+import { clickhouseUrl } from "../support/clickhouse.js";
+
+/** Address of a role with a profile: what a query does not set itself has the profile's value. */
+export async function roleOf(profile: () => Readonly<Record<string, string>>): Promise<string> {
+  const { hostname, port, username, password } = new URL(clickhouseUrl());
+  const server = createServer((incoming, reply) => {
+    const target = new URL(incoming.url ?? "/", "http://role");
+    for (const [name, value] of Object.entries(profile()))
+      if (!target.searchParams.has(name)) target.searchParams.set(name, value);
+    const { method, headers } = incoming;
+    const outgoing = request({ hostname, port, method, headers, path: target.pathname + target.search });
+    outgoing.on("response", (response) =>
+      response.pipe(reply.writeHead(response.statusCode ?? 0, response.headers)),
+    );
+    incoming.pipe(outgoing.on("error", () => reply.destroy()));
+    reply.on("close", () => outgoing.destroy());
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  atEnd(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `clickhouse://${username}:${password}@127.0.0.1:${String((server.address() as AddressInfo).port)}/default`;
+}
