@@ -78,7 +78,6 @@ async function answersOf(address: string): Promise<readonly string[]> {
       streamPoolSize: 2,
       streamsPerCaller: 2,
     },
-    hasMemory: () => true,
     warn: () => undefined,
   });
   const query = ([name, format, selection]: (typeof QUERIES)[number]): ResolvedQuery => ({
