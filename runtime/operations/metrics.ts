@@ -4,7 +4,7 @@ import type { WarehouseLoad } from "../warehouse/warehouse.js";
 import type { RequestRecord } from "./request-record.js";
 
 /** How many refreshes ended with each result. */
-export type RefreshCounts = Readonly<Record<"reloaded" | "unchanged" | "error", number>>;
+type RefreshCounts = Readonly<Record<"reloaded" | "unchanged" | "error", number>>;
 
 /** The part of the active release that the metrics show. */
 export interface ServedRelease {

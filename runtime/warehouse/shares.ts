@@ -22,7 +22,7 @@ interface Shares {
  * anonymous addresses, which cost nothing, from taking all; the table's keeps a slow view from it. Each has a scenario that
  * fails without it (tests/warehouse/fair-queue.test.ts).
  */
-export const SHARES: Shares = {
+const SHARES: Shares = {
   caller: 1 / 2,
   table: 3 / 4,
   tiers: { tier0: 5 / 8, tier1: 6 / 8, tier2: 7 / 8, tier3: 1 },
