@@ -45,10 +45,6 @@ const COMMANDS: Readonly<Record<string, readonly [summary: string, load: Load]>>
     "set up the ramp: organizations, projects, providers, identity providers, webhooks, keys",
     async () => (await import("./commands/ramp.js")).configureRamp,
   ],
-  client: [
-    "write a typed client in TypeScript or Python",
-    async () => (await import("./commands/client.js")).configureClient,
-  ],
   config: [
     "print each setting and where its value comes from",
     async () => (await import("./commands/print-config.js")).configureConfig,

@@ -68,7 +68,7 @@ function compileValidators(): void {
 }
 
 function copyTemplates(): void {
-  for (const name of ["ci", "client", "docker"])
+  for (const name of ["ci", "docker"])
     cpSync(inRoot(`templates/${name}`), `${GENERATOR}/templates/${name}`, { recursive: true });
 }
 

@@ -64,7 +64,7 @@ function upgradeLines(changes: readonly Change[]): readonly string[] {
 }
 
 /** A line per file: what happened to it, or with `check` what is wrong with it. */
-export function driftLines(out: string, check: boolean, drift: readonly Drift[]): readonly string[] {
+function driftLines(out: string, check: boolean, drift: readonly Drift[]): readonly string[] {
   const words = check ? WORDS.check : WORDS.write;
   return drift.map(({ file, kind }) => `${words[kind].padEnd(check ? 20 : 8)} ${out}/${file}`);
 }

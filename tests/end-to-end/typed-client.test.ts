@@ -1,11 +1,15 @@
+import { execFile } from "node:child_process";
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import openapiTS, { astToString } from "openapi-typescript";
+import { promisify } from "node:util";
 import { beforeAll, expect, it } from "vitest";
+import { needs } from "../support/needs.js";
 import { KEYS, ownFolder, serveManifest } from "../support/service.js";
 import { compiled } from "./compile.js";
 import { starterManifest } from "./starter.js";
 
+const api = await serveManifest(starterManifest());
 const root = join(import.meta.dirname, "../..");
 
 /** A consumer's program. Each `@ts-expect-error` is a promise of the description that must hold too. */
@@ -30,7 +34,7 @@ export async function run(baseUrl: string, key: string) {
   const actions: (string | null)[] = (activity.data ?? []).map((row) => row.action);
 
   const busy = await client.GET("/v1/bridges/volume/weekly", {
-    params: { query: { transfers: { gte: 300 }, week: { lt: "2026-03-01" }, fields: ["week", "transfers"] } },
+    params: { query: { "transfers[gte]": 300, "week[lt]": "2026-03-01", fields: ["week", "transfers"] } },
   });
   const weeks: (string | null | undefined)[] = (busy.data ?? []).map((row) => row.week);
 
@@ -48,7 +52,7 @@ export async function run(baseUrl: string, key: string) {
   // @ts-expect-error: no such parameter
   void (() => client.GET("/v1/altchain/altchain_card_activity_by_action/daily", { params: { query: { nope: "1" } } }));
   // @ts-expect-error: no such operator
-  void (() => client.GET("/v1/bridges/volume/weekly", { params: { query: { transfers: { near: 1 } } } }));
+  void (() => client.GET("/v1/bridges/volume/weekly", { params: { query: { "transfers[near]": 1 } } }));
   // @ts-expect-error: no such column to choose
   void (() => client.GET("/v1/bridges/volume/weekly", { params: { query: { fields: ["nope"] } } }));
   // @ts-expect-error: no such column
@@ -76,7 +80,7 @@ it("a client made from the description compiles under strict and calls the runni
     folder,
     "client.ts",
   );
-  const answer = await run(await serveManifest(starterManifest()), KEYS.tier3);
+  const answer = await run(api, KEYS.tier3);
   expect(answer).toEqual({
     isExact: true,
     figure: expect.any(Number),
@@ -97,3 +101,37 @@ it("a client made from the description compiles under strict and calls the runni
   const [first, second] = answer["amounts"] as [number, number];
   expect(first).toBeGreaterThanOrEqual(second);
 });
+
+const PYTHON = `
+import datetime, json, sys
+from client import AuthenticatedClient
+from client.api.bridges import get_bridges_volume_last_7d as volume, get_bridges_volume_weekly as weekly
+
+client = AuthenticatedClient(sys.argv[1], sys.argv[2], prefix="", auth_header_name="X-API-Key", raise_on_unexpected_status=True)
+with client:
+    [figure] = volume.sync(client=client)
+    busy = weekly.sync(client=client, transfersgte=300, weeklt=datetime.date(2026, 3, 1))
+    print(json.dumps({"value": figure.value, "busy": [row.to_dict() for row in busy]}))
+`;
+
+it.skipIf(!needs("openapi-python-client"))(
+  "a client made by openapi-python-client sends each operator by its name",
+  async () => {
+    const run = promisify(execFile);
+    const description = join(root, "generated/openapi.json");
+    const options = ["--meta", "none", "--output-path", "client"];
+    await run("openapi-python-client", ["generate", "--path", description, ...options], { cwd: folder });
+    writeFileSync(inFolder("program.py"), PYTHON);
+    const { stdout } = await run("python3", ["program.py", api, KEYS.tier3], {
+      cwd: folder,
+      env: process.env,
+    });
+    const { value, busy } = JSON.parse(stdout) as {
+      value: number;
+      busy: { week: string; transfers: number }[];
+    };
+    expect(value).toBeGreaterThan(0);
+    expect(busy.length).toBeGreaterThan(0);
+    for (const row of busy) expect([row.transfers >= 300, row.week < "2026-03-01"]).toEqual([true, true]);
+  },
+);

@@ -21,7 +21,7 @@ interface RequestField {
   readonly description: string;
   readonly schema: JsonRecord;
   /** How several values are written in a query string. */
-  readonly style?: "form" | "deepObject";
+  readonly style?: "form";
   readonly example?: Json;
 }
 
@@ -94,7 +94,7 @@ function fieldsOf({ endpoint, documentation }: CatalogueEntry, method: Method): 
   const { parameters, pagination, sortableFields } = endpoint;
   return [
     ...parameters.map((parameter) => filterField(parameter, documentation, method)),
-    ...(endpoint.filters ?? []).map((filter) => columnField(filter, method)),
+    ...(endpoint.filters ?? []).flatMap((filter) => columnFields(filter, method)),
     ...(endpoint.fields ? [fieldsField(endpoint)] : []),
     ...(pagination === null ? [] : pageFields(pagination)),
     ...(endpoint.cursor ? CURSOR_PARAMETERS : []),
@@ -120,17 +120,25 @@ function filterField(
   };
 }
 
-/** One field per filtered column; its operators are the properties. */
-function columnField({ column, type }: ColumnFilter, method: Method): RequestField {
-  const properties = operatorsOf(type).map(
-    (operator) => [operator, operatorSchema(operator, type, method)] as const,
-  );
-  return {
-    name: column,
-    description: `Filter: \`${column}\` compared with a value, by operator.`,
-    schema: { type: "object", properties: new Map(properties), additionalProperties: false },
-    style: "deepObject",
-  };
+/**
+ * In a body one field, whose properties are the operators. In a query one parameter per operator, `amount[gte]`: of a deep object
+ * generated clients make `gte=490` (openapi-python-client) or nothing.
+ */
+function columnFields({ column, type }: ColumnFilter, method: Method): readonly RequestField[] {
+  const operators = operatorsOf(type).map((operator) => ({
+    operator,
+    schema: operatorSchema(operator, type),
+  }));
+  if (method === "GET")
+    return operators.map(({ operator, schema }) => ({
+      name: `${column}[${operator}]`,
+      description: `Filter: \`${column}\` ${OPERATOR_TEXTS[operator]}.`,
+      schema,
+      ...(operator === "in" && { style: "form" as const }),
+    }));
+  const properties = new Map(operators.map(({ operator, schema }) => [operator, schema]));
+  const description = `Filter: \`${column}\` compared with a value, by operator.`;
+  return [{ name: column, description, schema: { type: "object", properties, additionalProperties: false } }];
 }
 
 function fieldsField({ columns }: Endpoint): RequestField {
@@ -158,14 +166,21 @@ const CURSOR_PARAMETERS: readonly RequestField[] = [
   },
 ];
 
-/** Serializers of `deepObject` take no lists: in a query string `in` is one text. */
-function operatorSchema(operator: FilterOperator, type: ColumnFilterType, method: Method): JsonRecord {
-  const value = COLUMN_SCHEMAS[type];
+const OPERATOR_TEXTS: Readonly<Record<FilterOperator, string>> = {
+  eq: "is the value",
+  ne: "is not the value",
+  gt: "is greater",
+  gte: "is greater or equal",
+  lt: "is less",
+  lte: "is less or equal",
+  in: "is one of the values. Repeat the name for several, or separate them with commas",
+  null: "is null (`true`) or is not (`false`)",
+};
+
+function operatorSchema(operator: FilterOperator, type: ColumnFilterType): JsonRecord {
   if (operator === "null") return { type: "boolean" };
-  if (operator !== "in") return value;
-  return method === "GET"
-    ? { type: "string", description: "Values separated by commas." }
-    : { type: "array", items: value, maxItems: DEFAULT_MAX_ITEMS };
+  const value = COLUMN_SCHEMAS[type];
+  return operator === "in" ? { type: "array", items: value, maxItems: DEFAULT_MAX_ITEMS } : value;
 }
 
 const COLUMN_SCHEMAS: Readonly<Record<ColumnFilterType, JsonRecord>> = {

@@ -1,29 +1,27 @@
+import openapiTS, { astToString } from "openapi-typescript";
 import ts from "typescript";
-import { typeScriptEndpoints } from "../../../generator/client/typescript-client.js";
+import { openApiText } from "../../../generator/render/openapi/document.js";
 import type { Catalogue } from "../../../generator/catalogue/catalogue.js";
 import type { Difference } from "./compare.js";
 
-/** For each case, by its number, whether a program against the base's generated client compiles against the head's. */
-export function clientDifferences(
+/** For each case, by its number, whether a program against openapi-typescript's types of the base compiles against the head's. */
+export async function clientDifferences(
   base: Catalogue,
   head: Catalogue,
-): ReadonlyMap<number, readonly Difference[]> {
+): Promise<ReadonlyMap<number, readonly Difference[]>> {
   const paths = new Set(base.entries.map(({ endpoint }) => endpoint.path));
   const common = head.entries.map(({ endpoint }) => endpoint.path).filter((path) => paths.has(path));
   const checks = common.flatMap((path) => {
     const key = JSON.stringify(path);
     return [
-      { path, part: "row", line: `export const _: Base[${key}]["row"] = null! as Head[${key}]["row"];` },
-      {
-        path,
-        part: "query",
-        line: `export const _: Head[${key}]["query"] = null! as Base[${key}]["query"];`,
-      },
+      { path, part: "row", line: `export const _: Rows<Base, ${key}> = null! as Rows<Head, ${key}>;` },
+      { path, part: "query", line: `export const _: Query<Head, ${key}> = null! as Query<Base, ${key}>;` },
     ];
   });
   const lines = [
-    ...interfaceOf("Base", base),
-    ...interfaceOf("Head", head),
+    ...(await typesOf("Base", base)),
+    ...(await typesOf("Head", head)),
+    ...PARTS,
     ...checks.map(({ line }, i) => line.replace("_", `check${String(i)}`)),
   ];
   const first = lines.length - checks.length;
@@ -36,10 +34,14 @@ export function clientDifferences(
   return found;
 }
 
-function interfaceOf(name: string, catalogue: Catalogue): readonly string[] {
-  const text = typeScriptEndpoints(catalogue, { numbers: "string", dates: "string" });
-  const [, body = ""] = /^export interface Endpoints \{\n([^]*?)^\}$/m.exec(text) ?? [];
-  return [`interface ${name} {`, ...body.split("\n"), "}"];
+const PARTS = [
+  "type Rows<P, K extends keyof P> = P[K] extends { get: { responses: { 200: { content: { 'application/json': infer R } } } } } ? R : never;",
+  "type Query<P, K extends keyof P> = P[K] extends { get: { parameters: { query?: infer Q } } } ? Q : never;",
+];
+
+async function typesOf(name: string, catalogue: Catalogue): Promise<readonly string[]> {
+  const types = astToString(await openapiTS(openApiText(catalogue)));
+  return [`namespace ${name}Api {`, ...types.split("\n"), "}", `type ${name} = ${name}Api.paths;`];
 }
 
 function errorLines(text: string): readonly number[] {

@@ -43,7 +43,7 @@ function clickhouseCases(): readonly Case[] {
 }
 
 const served = await serveCases(cases);
-const clients = clientDifferences(served.base.catalogue, served.head.catalogue);
+const clients = await clientDifferences(served.base.catalogue, served.head.catalogue);
 const judged = cases.map(({ change, base, head }, i): Judged => {
   const noticed = [...(served.noticed[i] ?? []), ...(clients.get(i) ?? [])];
   const found = changesBetween(base, head);
