@@ -176,6 +176,38 @@ it("a reconciliation finds 20 seeded differences in 10,000 intents, and nothing 
 
   writeFileSync(statement, same);
   expect(await routewright(...command)).toMatchObject({ exit: 0 });
+
+  // Other forms of the same: the provider's own columns, the first cell empty, letter case, a currency, no status.
+  const form = (
+    change: (cells: string[], at: number) => string[],
+    head = "Note,ID,SrcAmount,AMOUNTRECEIVED,Currency",
+  ) => {
+    const listed = rows.flatMap(({ id, status, src, received }, n) =>
+      status === "SUCCESS"
+        ? [change(["", String(id).toUpperCase(), String(src), String(received), "usd"], n).join(",")]
+        : [],
+    );
+    writeFileSync(statement, [head, ...listed].join("\n"));
+    return routewright(...command, "--json");
+  };
+  expect(await form((cells) => cells)).toMatchObject({ exit: 0 });
+  const kinds: readonly [number, string, string][] = [
+    [3, "", "amountReceived"],
+    [2, "", "srcAmount"],
+    [4, "EUR", "currency"],
+  ];
+  for (const [column, cell, difference] of kinds) {
+    const { exit, out } = await form((cells, n) => (n === 0 ? cells.with(column, cell) : cells));
+    expect([exit, (JSON.parse(out) as unknown[]).length]).toEqual([1, 1]);
+    expect(JSON.parse(out)).toMatchObject([{ id: rows[0]?.["id"], difference, statement: cell }]);
+  }
+  const failedRow = rows.find(({ status }) => status === "FAILED");
+  const listed = await form((cells, n) =>
+    n === 0 ? [`,${String(failedRow?.["id"])},1,1,USD\n${cells[0] ?? ""}`, ...cells.slice(1)] : cells,
+  );
+  expect(JSON.parse(listed.out)).toContainEqual(
+    expect.objectContaining({ id: failedRow?.["id"], difference: "status", ramp: "FAILED" }),
+  );
   writeFileSync(statement, "reference,amount\nx,1\n");
   expect(await routewright(...command)).toMatchObject({
     exit: 2,

@@ -13,7 +13,14 @@ export interface StatementDifference {
 }
 
 /** Columns of a statement beside `id`; each is optional. Amounts are compared as numbers. */
-const STATEMENT_FIELDS = ["status", "srcAmount", "amountReceived", "totalFee", "refunded"] as const;
+const STATEMENT_FIELDS = [
+  "status",
+  "currency",
+  "srcAmount",
+  "amountReceived",
+  "totalFee",
+  "refunded",
+] as const;
 type StatementField = (typeof STATEMENT_FIELDS)[number];
 type Line = Readonly<Record<string, string>>;
 
@@ -24,7 +31,8 @@ const MOVED = `CROSS JOIN LATERAL (SELECT sum(amount) FILTER (WHERE about = 'pay
 
 /**
  * Compares the paid transactions of a provider with its statement, a CSV with a header: `id` (the transaction's id or the
- * provider's reference) and any of `status`, `srcAmount`, `amountReceived`, `totalFee`, `refunded`.
+ * provider's reference) and any of `status`, `srcAmount`, `amountReceived`, `totalFee`, `refunded`, `currency`
+ * (of the source), in any letter case. Other columns are the provider's own and are not read.
  */
 export async function reconcile(
   database: RampDatabase,
@@ -36,7 +44,7 @@ export async function reconcile(
   const rows = await database.asOperator((tx) =>
     tx.rows<Line & { readonly id: string; readonly reference: string | null }>(
       `SELECT t.id::text AS id, t.provider_reference AS reference, t.status, COALESCE(m.paid, i.src_amount)::text AS "srcAmount",
-         m.delivered::text AS "amountReceived", m.fees::text AS "totalFee", COALESCE(m.refunded, 0)::text AS refunded
+         i.src_currency AS currency, m.delivered::text AS "amountReceived", m.fees::text AS "totalFee", COALESCE(m.refunded, 0)::text AS refunded
        FROM ramp.transactions t JOIN ramp.intents i ON i.project_id = t.project_id AND i.id = t.intent_id
        ${MOVED}
        JOIN ramp.provider_connections c ON c.project_id = i.project_id AND c.id = i.connection_id
@@ -58,25 +66,38 @@ function differences(
   const seen = new Set<string>();
   for (const line of lines) {
     const { id = "" } = line;
-    const row = byId.get(id) ?? byReference.get(id);
+    const row = byId.get(id.toLowerCase()) ?? byReference.get(id);
     if (row === undefined)
       found.push({ id, difference: "missing in ramp", ramp: null, statement: line["status"] ?? "" });
     else if (seen.has(row.id))
       found.push({ id, difference: "twice in statement", ramp: null, statement: null });
-    else found.push(...fieldDifferences(row, line));
+    else found.push(...fieldDifferences(row, { ...line, status: line["status"] || listedStatus(row) }));
     if (row !== undefined) seen.add(row.id);
   }
   // A statement lists what moved money.
   for (const { id, status = "" } of rows)
-    if (!seen.has(id) && (status === "SUCCESS" || status === "REFUNDED"))
+    if (!seen.has(id) && MOVED_MONEY.has(status))
       found.push({ id, difference: "missing in statement", ramp: status, statement: null });
   return found;
+}
+
+const MOVED_MONEY: ReadonlySet<string> = new Set(["SUCCESS", "REFUNDED"]);
+
+/** What a line without a status says: that money moved. */
+function listedStatus({ status = "" }: Line): string {
+  return MOVED_MONEY.has(status) ? status : "SUCCESS";
 }
 
 function fieldDifferences(row: Line & { readonly id: string }, line: Line): readonly StatementDifference[] {
   return STATEMENT_FIELDS.flatMap((field) => {
     const [ramp, statement] = [row[field] ?? "", line[field]];
-    if (statement === undefined || statement === "" || isEqual(ramp, statement)) return [];
+    if (statement === undefined || isEqual(ramp, statement)) return [];
+    // A blank amount says nothing was moved; other blank cells say nothing.
+    if (
+      statement === "" &&
+      (!DECIMAL.test(ramp) || new Big(ramp).eq(0) || !MOVED_MONEY.has(row.status ?? ""))
+    )
+      return [];
     return [{ id: row.id, difference: field, ramp, statement }];
   });
 }
@@ -84,8 +105,14 @@ function fieldDifferences(row: Line & { readonly id: string }, line: Line): read
 const DECIMAL = /^-?\d+(\.\d+)?$/;
 
 function isEqual(left: string, right: string): boolean {
-  return left === right || (DECIMAL.test(left) && DECIMAL.test(right) && new Big(left).eq(right));
+  return (
+    left.toUpperCase() === right.toUpperCase() ||
+    (DECIMAL.test(left) && DECIMAL.test(right) && new Big(left).eq(right))
+  );
 }
+
+/** The columns that are read, by their names in lower case. */
+const COLUMNS = new Map(["id", ...STATEMENT_FIELDS].map((name) => [name.toLowerCase(), name]));
 
 /** The lines of a CSV (RFC 4180) by the names of its header. */
 function readCsv(text: string): Outcome<readonly Line[]> {
@@ -93,16 +120,16 @@ function readCsv(text: string): Outcome<readonly Line[]> {
     .replace(/^\ufeff/, "")
     .split(/\r?\n/)
     .filter((line) => line.trim() !== "")
-    .map((line) => [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(cellOf));
-  if (!header.includes("id")) return failed("The statement needs a header with a column `id`.");
-  const known = new Set<string>(["id", ...STATEMENT_FIELDS]);
-  const unknown = header.find((name) => !known.has(name));
-  if (unknown !== undefined) return failed(`Unknown column ${unknown}: use ${[...known].join(", ")}.`);
+    .map((line) => [...`,${line}`.matchAll(/,(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(cellOf));
+  const names = header.map((name) => COLUMNS.get(name.toLowerCase()) ?? "");
+  if (!names.includes("id")) return failed("The statement needs a header with a column `id`.");
+  const twice = names.find((name, at) => name !== "" && names.indexOf(name) !== at);
+  if (twice !== undefined) return failed(`The statement has the column ${twice} twice.`);
   const short = rest.findIndex((cells) => cells.length !== header.length);
   if (short !== -1)
     return failed(`Line ${String(short + 2)} of the statement has not as many cells as the header.`);
   return succeeded(
-    rest.map((cells) => Object.fromEntries(header.map((name, at) => [name, cells[at] ?? ""]))),
+    rest.map((cells) => Object.fromEntries(names.map((name, at) => [name, (cells[at] ?? "").trim()]))),
   );
 }
 
