@@ -76,6 +76,12 @@ export const ERRORS = {
       "'cursor' is not a cursor of this endpoint with these filters and this sort. Ask for the first page without it.",
     when: "`cursor` was not made by this installation, or for another endpoint, caller, filter or sort, or its columns have changed since",
   },
+  sortKeyTooLong: {
+    status: 400,
+    detail:
+      "The sort key of the page's last row does not fit into a cursor. Sort by other columns, or page by offset.",
+    when: "a row's values of the sort columns are longer than a cursor may be (8 KiB)",
+  },
   cursorWithOffset: {
     status: 400,
     detail: "'cursor' and 'offset' exclude each other. Send one of them.",

@@ -33,6 +33,7 @@ import {
   type Sent,
 } from "../response/respond.js";
 import { deprecationHeaders, readBodyText, send } from "../response/send.js";
+import { SortKeyTooLong } from "../response/cursors.js";
 import type { QueryResult } from "../response/result-service.js";
 import { readsParts } from "../response/whole-results.js";
 import { StreamAborted } from "../response/send-stream.js";
@@ -47,10 +48,8 @@ import { aggregateOf, isSummary, summaryOf } from "./summary.js";
 
 /** `Retry-After` of an overloaded server, or of one without its database, in seconds. */
 const RETRY_SECONDS = 1;
-
-/** Status of an aborted response in logs and metrics: the client had received a successful one. */
+/** Status of an aborted response in logs and metrics; the client had received another. */
 const ABORTED_STATUS = 500;
-
 /** A request; `body` is set when middleware such as `express.json()` has already read it. */
 type DataRequest = IncomingMessage & { readonly body?: unknown };
 
@@ -204,15 +203,14 @@ async function sendRows(
   resolved: Result<KeyedQuery>,
 ): Promise<Outcome> {
   if (isHttpError(resolved)) return resolved;
-  const { gateway, requestId } = context;
+  const { gateway, requestId, caller } = context;
   try {
     return await queryAndSend(context, endpoint, fields, resolved);
   } catch (error) {
-    // Client disconnected; not an error.
     if (error instanceof QueryAbandoned) return NO_ROWS;
-    if (error instanceof TooManyRows)
-      return tooManyRows(error, endpoint, resolved.query, context.caller.tier);
+    if (error instanceof TooManyRows) return tooManyRows(error, endpoint, resolved.query, caller.tier);
     if (error instanceof Overloaded) return httpError("overloaded", { n: RETRY_SECONDS });
+    if (error instanceof SortKeyTooLong) return httpError("sortKeyTooLong");
     gateway.log.error({ requestId, route: endpoint.path, err: error }, "query failed");
     if (error instanceof DatabaseUnreachable) return httpError("unreachable", { n: RETRY_SECONDS });
     if (!(error instanceof StreamAborted)) return httpError("queryFailed");

@@ -9,6 +9,13 @@ const MAC_BYTES = 16;
 /** Longer ones do not fit into the headers of a request, which Node.js limits to 16 KiB. */
 const MAX_CURSOR_LENGTH = 8 * 1024;
 
+/** The sort key of a row fits into no cursor. */
+export class SortKeyTooLong extends Error {
+  constructor() {
+    super("The sort key of a row is too long for a cursor.");
+  }
+}
+
 /** Makes and reads cursors, signed with a key that all servers of an installation share (`CURSOR_KEY`). */
 export class Cursors {
   readonly #key: Buffer;
@@ -28,7 +35,7 @@ export class Cursors {
     const mac = this.#mac(`${scope}\0${payload}`);
     const cursor = Buffer.concat([mac, Buffer.from(payload)]).toString("base64url");
     if (cursor.length <= MAX_CURSOR_LENGTH) return cursor;
-    throw new Error(`The sort key of a row is too long for a cursor (${String(cursor.length)} characters).`);
+    throw new SortKeyTooLong();
   }
 
   /** Null for a text that `write` has not made in this scope. */

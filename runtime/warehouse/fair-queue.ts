@@ -10,6 +10,7 @@ const OVERLOADED = {
   queueFull: "The queue for database connections, or the query's share of it, is full.",
   unresponsive: "The database does not respond.",
   timeout: `No database connection became available within ${String(ACQUIRE_TIMEOUT_MS / 1000)} seconds.`,
+  noRoom: "There is no room for a page that is larger than a buffered result.",
   refused: "The database refuses further queries for now.",
 };
 

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { open, type FileHandle, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Overloaded } from "./fair-queue.js";
 
 /** Memory and disk, in bytes, for rows that clients of all streams have not read yet. */
 export class SpoolBudget {
@@ -48,6 +49,7 @@ interface Stored {
  */
 export class Spool {
   readonly #budget: SpoolBudget;
+  readonly #isUnread: boolean;
   readonly #entries: (Buffer | Stored)[] = [];
   #memoryBytes = 0;
   #fileEntries = 0;
@@ -58,8 +60,10 @@ export class Spool {
   /** How often the client has read, or the spool was closed. */
   #reads = 0;
 
-  constructor(budget: SpoolBudget) {
+  /** `isUnread`: nobody reads before all is stored, so what does not fit is an error. */
+  constructor(budget: SpoolBudget, isUnread = false) {
     this.#budget = budget;
+    this.#isUnread = isUnread;
   }
 
   /** Resolves once the bytes are stored: immediately while there is room, otherwise after the client has read more. */
@@ -74,6 +78,7 @@ export class Spool {
       }
       const reads = this.#reads;
       if (this.#budget.acquireDisk(length) && (await this.#store(bytes))) return;
+      if (this.#isUnread && !this.#hasClosed()) throw new Overloaded("noRoom");
       // The client may have read more while the disk was tried.
       if (reads === this.#reads) await this.#change();
     }

@@ -69,13 +69,17 @@ describe("a connection that breaks", () => {
 });
 
 describe("a database that is out of reach", () => {
-  it("makes /health answer 503 and an endpoint 500, and nothing else fails", async () => {
+  it("makes /health and an endpoint answer 503, and nothing else fails", async () => {
     const url = await serveManifest(manifest, { DATABASE_URL: "postgres://nobody:hush@127.0.0.1:1/none" });
     expect(statusAndBody(await sendRequest(url, "/health"))).toEqual([
       503,
       { status: "unavailable", database_connected: false },
     ]);
-    expect(statusAndBody(await sendRequest(url, "/v1/failing/locked", { key }))).toEqual(FAILED);
+    const reply = await sendRequest(url, "/v1/failing/locked", { key });
+    expect(statusAndBody(reply)).toEqual(
+      refusal(503, "The database cannot be reached. Try again in 1 seconds."),
+    );
+    expect(reply.headers["retry-after"]).toBe("1");
     expect((await sendRequest(url, "/")).status).toBe(200);
     expect((await sendRequest(url, "/openapi.json")).status).toBe(200);
   });

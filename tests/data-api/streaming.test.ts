@@ -134,7 +134,7 @@ describe("an answer of any length", () => {
         ? (await readers(wide)) === 1
         : JSON.stringify(
             await ownerQuery(
-              "SELECT 1 FROM pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE '%row_cursor%'",
+              `SELECT 1 FROM pg_stat_activity WHERE wait_event IN ('ClientRead', 'ClientWrite') AND query LIKE '%${wide}%wide%' AND state = 'active'`,
             ),
           ) !== "[]";
     await expect.poll(waits).toBe(true);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { selectText } from "../../runtime/warehouse/postgres/postgres-select.js";
+import { selectRows } from "../../runtime/warehouse/postgres/postgres-select.js";
 import type { ResultColumns } from "../../runtime/warehouse/warehouse.js";
 import { ownSchema, query } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
@@ -204,11 +204,10 @@ describe("an index serves the filter on", () => {
       { name: "p", column, operator: "IN", type: "string_list", value: [selected] },
     ] as const) {
       const selection = { conditions: [condition], sort: [], page: null };
-      const { text, values } = selectText([schema, "large"], shape, selection);
+      const { text, values } = selectRows([schema, "large"], shape, selection);
       const plan = await query(`EXPLAIN ${text}`, values);
       expect(JSON.stringify(plan)).toMatch(new RegExp(`large_${column}_idx`));
-      const [found] = await query(text, values);
-      expect(Number(found?.["found"])).toBeGreaterThan(0);
+      expect((await query(text, values)).length).toBeGreaterThan(0);
     }
   });
 });

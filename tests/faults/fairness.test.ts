@@ -138,7 +138,7 @@ describe("slow readers", () => {
       STREAM_SPOOL_MEGABYTES: "0",
     });
     for (let i = 0; i < 10; i++) void stall(`${url}/v1/shop/long`).catch(() => null);
-    await expect.poll(() => running("row_cursor")).toBeGreaterThan(0);
+    await expect.poll(() => running("long")).toBeGreaterThan(0);
     expect((await sendRequest(url, "/v1/shop/locked")).status).toBe(200);
     const { status, text } = await sendRequest(url, "/v1/shop/quick", { key: KEYS.tier3 });
     expect([status, (JSON.parse(text) as unknown[]).length]).toEqual([200, 5000]);
@@ -147,7 +147,7 @@ describe("slow readers", () => {
   it("hold no transaction once the database has returned all rows", async () => {
     const url = await serveManifest(manifest);
     const response = await stall(`${url}/v1/shop/swapped`);
-    await expect.poll(() => running("row_cursor"), { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => running("swapped"), { timeout: 20_000 }).toBe(0);
     const client = await locker();
     await client.query(`BEGIN; ALTER TABLE "${schema}".swapped RENAME TO swapped_old;
       ALTER TABLE "${schema}".swapped_old RENAME TO swapped; COMMIT`);
@@ -160,7 +160,7 @@ describe("slow readers", () => {
   it("are reset when a table swap waits for them, so that it can proceed", async () => {
     const url = await serveManifest(manifest, { STREAM_SPOOL_MEGABYTES: "0" });
     const response = await stall(`${url}/v1/shop/swapped`);
-    await expect.poll(() => running("row_cursor")).toBe(1);
+    await expect.poll(() => running("swapped")).toBe(1);
     const client = await locker();
     // It would wait until the reader continues, which it never does.
     await client.query(`ALTER TABLE "${schema}".swapped RENAME COLUMN label TO label_new;

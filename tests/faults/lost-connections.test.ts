@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { openPostgres } from "../../runtime/warehouse/postgres/postgres-warehouse.js";
+import { DatabaseUnreachable } from "../../runtime/warehouse/warehouse.js";
 import { run } from "../support/command.js";
 import { databaseUrl } from "../support/database.js";
 import { proxyThatCloses } from "../support/database-proxy.js";
@@ -18,7 +19,10 @@ describe("a connection that the database closes", () => {
     const selection = { conditions: [], sort: [], page: { limit: 1, offset: 0, lookAhead: false } };
     const relation = ["pg_catalog", "pg_am"] as const;
     const ask = () => warehouse.rows({ relation, selection, format: "json", timeoutMs: 0 }, queryContext());
-    await expect(ask()).rejects.toThrow("Connection terminated unexpectedly");
+    await expect(ask()).rejects.toMatchObject({
+      constructor: DatabaseUnreachable,
+      cause: { message: "Connection terminated unexpectedly" },
+    });
     expect(await ask()).toMatchObject({ returned: 1 });
   });
 

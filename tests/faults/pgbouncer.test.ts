@@ -10,7 +10,7 @@ import type { Rows, Warehouse } from "../../runtime/warehouse/warehouse.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
 import { freePort } from "../support/port.js";
 import { describeWith } from "../support/program.js";
-import { queryContext } from "../support/query-context.js";
+import { asText, queryContext } from "../support/query-context.js";
 import { ownFolder } from "../support/service.js";
 
 const schema = await ownSchema(`
@@ -51,13 +51,15 @@ unix_socket_dir =\nauth_type = plain\nauth_file = ${folder}/users.txt\npool_mode
 describeWith("pgbouncer", "behind a pooler in transaction mode", () => {
   let warehouse: Warehouse;
   const EVERYTHING: Selection = { conditions: [], sort: [], page: null };
-  const ask = (
+  const ask = async (
     name: string,
     { selection = EVERYTHING, timeoutMs = 0, callerId = "key:test" } = {},
   ): Promise<Rows | "overloaded"> =>
-    warehouse.rows(
-      { relation: [schema, name], selection, format: "json", timeoutMs },
-      queryContext({ callerId }),
+    asText(
+      await warehouse.rows(
+        { relation: [schema, name], selection, format: "json", timeoutMs },
+        queryContext({ callerId }),
+      ),
     );
 
   beforeAll(async () => {

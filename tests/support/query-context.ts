@@ -1,6 +1,11 @@
-import type { QueryContext } from "../../runtime/warehouse/warehouse.js";
+import type { QueryContext, Rows } from "../../runtime/warehouse/warehouse.js";
 
 /** The context of a query of a caller of the highest tier. */
 export function queryContext(context: Partial<QueryContext> = {}): QueryContext {
   return { callerId: "key:test", tier: "tier3", version: null, isStillNeeded: () => true, ...context };
+}
+
+/** A result whose rows are text. */
+export function asText(rows: Rows | "overloaded"): Rows | "overloaded" {
+  return rows === "overloaded" || rows.kind === "stream" ? rows : { ...rows, text: String(rows.text) };
 }

@@ -11,7 +11,7 @@ import type {
 } from "../../runtime/warehouse/warehouse.js";
 import { openPostgres } from "../../runtime/warehouse/postgres/postgres-warehouse.js";
 import { databaseUrl, ownSchema, query } from "../support/database.js";
-import { queryContext } from "../support/query-context.js";
+import { asText, queryContext } from "../support/query-context.js";
 
 const schema = await ownSchema(`
   CREATE TABLE @.numbers AS SELECT i, i % 3 AS rest FROM generate_series(1, 10) i;
@@ -35,14 +35,14 @@ function open(url = databaseUrl, statementTimeoutMs = 30_000): { warehouse: Ware
 
 const EVERYTHING: Selection = { conditions: [], sort: [["i", "ASC"]], page: null };
 const WHOLE: Selection = { conditions: [], sort: [], page: null };
-function ask(
+async function ask(
   warehouse: Warehouse,
   name: string,
   selection: Selection = WHOLE,
   { timeoutMs = 0, ...context }: Partial<QueryContext> & { timeoutMs?: number } = {},
 ): Promise<Rows | "overloaded"> {
   const query: ResolvedQuery = { relation: [schema, name], selection, format: "json", timeoutMs };
-  return warehouse.rows(query, queryContext(context));
+  return asText(await warehouse.rows(query, queryContext(context)));
 }
 
 const page = (limit: number, offset: number, lookAhead: boolean): Selection => ({

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ConnectionPool } from "../../runtime/warehouse/postgres/connection-pool.js";
-import type { Texts } from "../../runtime/warehouse/postgres/prepared-statements.js";
+import { fieldTexts } from "../../runtime/warehouse/postgres/rows.js";
+import type { Reader } from "../../runtime/warehouse/postgres/run.js";
 import { QueryAbandoned, QueryTimeout } from "../../runtime/warehouse/warehouse.js";
 import { bind, type BindValue, plan, type Sql, sql, statement } from "../../runtime/warehouse/sql.js";
 import { atEnd } from "../support/at-end.js";
@@ -12,6 +13,7 @@ const TOGETHER = 6;
 /** More than one test may take. */
 const FOREVER_SECONDS = 600;
 
+type Texts = readonly (string | null)[];
 type Body = Sql<BindValue>;
 const value = bind<BindValue>((given) => given);
 
@@ -28,6 +30,7 @@ function openPool(statementTimeoutMs = 0): ConnectionPool {
     url: databaseUrl,
     size: 8,
     maxWaiting: 100,
+    streams: { size: 1, maxWaiting: 1, perCaller: 1 },
     statementTimeoutMs,
     cancelBackend: (pid) => void query("SELECT pg_cancel_backend($1)", [pid]),
     onIdleError: () => undefined,
@@ -47,7 +50,18 @@ function ask(
   const caller = String(nextCaller++);
   const ticket = { callerId: caller, tier: "tier3", relation: ["", caller] } as const;
   const text = plan(body, (position) => `$${String(position)}`);
-  return pool.run(statement(text, given), ticket, { timeoutMs: 0, isStillNeeded });
+  return new Promise((resolve, reject) => {
+    let rows: Texts[] = [];
+    const reader: Reader = {
+      partRows: 0,
+      nextPartRows: 0,
+      begin: () => (rows = []),
+      row: (frame, offset) => rows.push(fieldTexts(frame, offset, 2)),
+      wantsMore: () => false,
+      end: (error) => (error ? reject(error) : resolve(rows)),
+    };
+    pool.run({ statement: statement(text, given), ticket, limits: { timeoutMs: 0, isStillNeeded }, reader });
+  });
 }
 
 /** Prepares the statements on one connection, and lets the pool know that they are quick. */

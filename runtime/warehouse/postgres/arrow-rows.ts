@@ -21,13 +21,11 @@ import {
   Utf8,
 } from "apache-arrow";
 import type { ResultColumns } from "../warehouse.js";
-import { ColumnBatch, type ColumnValues } from "./column-batch.js";
-import type { Texts } from "./prepared-statements.js";
-import type { RowEncoder } from "./row-encoder.js";
-import type { TableType } from "./table-columns.js";
+import type { RowWriter } from "./rows.js";
+import { ColumnBatch, type ColumnValues, type TableType } from "./tables.js";
 
 /** Writes rows as an Arrow file or stream, one record batch after another. */
-export class ArrowRows implements RowEncoder {
+export class ArrowRows implements RowWriter {
   readonly #batch: ColumnBatch;
   readonly #schema: Schema;
   readonly #sink = new Sink();
@@ -44,11 +42,20 @@ export class ArrowRows implements RowEncoder {
     this.#writer.reset(this.#sink, this.#schema);
   }
 
-  write(rows: readonly Texts[]): Buffer {
-    for (const row of rows) {
-      this.#batch.add(row);
-      if (this.#batch.isFull) this.#writeBatch();
-    }
+  get size(): number {
+    return this.#batch.bytes + this.#sink.size;
+  }
+
+  get complete(): number {
+    return this.#sink.size;
+  }
+
+  row(frame: Buffer, offset: number): void {
+    this.#batch.add(frame, offset);
+    if (this.#batch.isFull) this.#writeBatch();
+  }
+
+  take(): Buffer {
     return this.#sink.take();
   }
 
@@ -74,6 +81,10 @@ class Sink extends AsyncByteQueue {
 
   override write(value: Uint8Array): void {
     this.#parts.push(Buffer.from(value.buffer, value.byteOffset, value.byteLength));
+  }
+
+  get size(): number {
+    return this.#parts.reduce((sum, { length }) => sum + length, 0);
   }
 
   take(): Buffer {

@@ -1,9 +1,7 @@
 import pg from "pg";
-import type { IsStillNeeded } from "../warehouse.js";
 import type { SharedResource } from "../shares.js";
-import type { Statement } from "../sql.js";
 import { Connection, type ConnectionOptions, connectionConfig, prepareSession } from "./connection.js";
-import { isConnectionRefusal, isStatementError } from "./database-errors.js";
+import { isConnectionRefusal } from "./database-errors.js";
 import {
   ACQUIRE_TIMEOUT_MS,
   FairQueue,
@@ -12,13 +10,9 @@ import {
   type QueryTicket,
   type Waiter,
 } from "../fair-queue.js";
-import {
-  type BatchedQuery,
-  type Done,
-  preparedStatement,
-  type QueryLimits,
-  type Texts,
-} from "./prepared-statements.js";
+import type { PreparedStatement } from "./prepared-statements.js";
+import { type PoolQuery, Run } from "./run.js";
+import { WireClient } from "./wire.js";
 
 /** How long an idle connection is kept. */
 const IDLE_MS = 10_000;
@@ -42,12 +36,11 @@ const BATCH_MS = 1;
 export interface ConnectionPoolOptions extends ConnectionOptions {
   /** A `postgres://` address. */
   readonly url: string;
-  /** Connections held at most. */
+  /** Queries that run at a time, and how many may wait. */
   readonly size: number;
-  /** Queries that may wait for one. */
   readonly maxWaiting: number;
-  /** Connections for one caller. Default: its share of the pool. */
-  readonly perCaller?: number;
+  /** Streams that run at a time, also of one caller, and how many may wait. Each has a connection beside those of queries. */
+  readonly streams: { readonly size: number; readonly maxWaiting: number; readonly perCaller: number };
   /** Memory for responses. */
   readonly memory?: SharedResource | undefined;
   /** Receives the error of a connection that broke while idle. */
@@ -57,17 +50,8 @@ export interface ConnectionPoolOptions extends ConnectionOptions {
 /** Queries for one connection, and how long they will take. */
 interface Batch {
   readonly connection: Connection;
-  readonly queries: BatchedQuery[];
+  readonly runs: Run[];
   expectedMs: number;
-}
-
-/** A statement that waits for a connection, or runs. */
-interface PoolQuery {
-  readonly statement: Statement;
-  readonly ticket: QueryTicket;
-  readonly limits: QueryLimits;
-  readonly resolve: (rows: readonly Texts[]) => void;
-  readonly reject: (error: Error) => void;
 }
 
 /**
@@ -76,8 +60,10 @@ interface PoolQuery {
  */
 export class ConnectionPool {
   readonly queue: FairQueue;
+  readonly streams: FairQueue;
   readonly #options: ConnectionPoolOptions;
   readonly #pool: pg.Pool;
+  readonly #size: number;
   /** A stack: the connection used last is reused first, so that the others become idle. */
   readonly #free: Connection[] = [];
   readonly #busy = new Set<Connection>();
@@ -97,13 +83,12 @@ export class ConnectionPool {
 
   constructor(options: ConnectionPoolOptions) {
     this.#options = options;
-    this.queue = new FairQueue({
-      capacity: options.size,
-      maxWaiting: options.maxWaiting,
-      perCaller: options.perCaller,
-      memory: options.memory,
-    });
-    this.#pool = new pg.Pool({ ...connectionConfig(options.url), max: options.size });
+    const { size, maxWaiting, streams } = options;
+    this.queue = new FairQueue({ capacity: size, maxWaiting, memory: options.memory });
+    this.streams = new FairQueue({ ...streams, capacity: streams.size });
+    this.#size = size + streams.size;
+    const config = { ...connectionConfig(options.url), max: this.#size, Client: WireClient };
+    this.#pool = new pg.Pool(config);
     this.#pool.on("error", options.onIdleError);
     // A connection that is lost while it is set up rejects the attempt; without a listener the process would end.
     this.#pool.on("connect", (client) => client.on("error", () => undefined));
@@ -111,72 +96,65 @@ export class ConnectionPool {
     this.#timer = setInterval(() => setImmediate(() => this.#check()), CHECK_MS).unref();
   }
 
-  /** Waits for a connection. Rejects with `Overloaded`, or with the reason why none can be made. */
-  acquire(ticket: QueryTicket, isStillNeeded: IsStillNeeded): Promise<Connection> {
-    return new Promise((resolve, reject) => {
-      const start = (lease: Lease): void => resolve(this.#takeFree().leasedTo(lease));
-      this.#enqueue({ ...ticket, isStillNeeded, start, fail: reject });
-    });
+  /** Runs a statement. Its reader's `end` gets `Overloaded`, or the reason why no connection can be made. */
+  run(query: PoolQuery): void {
+    this.submit(query, false);
   }
 
-  /** Runs a single statement. */
-  run(statement: Statement, ticket: QueryTicket, limits: QueryLimits): Promise<readonly Texts[]> {
-    return new Promise((resolve, reject) => this.#submit({ statement, ticket, limits, resolve, reject }));
-  }
-
-  #submit(query: PoolQuery, isAdmitted = false): void {
-    const { ticket, limits, reject: fail } = query;
+  /** `isAdmitted`: the limits of the queue do not apply. */
+  submit(query: PoolQuery, isAdmitted: boolean): void {
+    const { ticket, limits, reader, isStream = false } = query;
     const { callerId, tier, relation } = ticket;
     const { isStillNeeded } = limits;
-    const start = (lease: Lease): void => this.#start(query, lease);
-    this.#enqueue({ callerId, tier, relation, isStillNeeded, start, fail }, isAdmitted);
-  }
-
-  #enqueue(waiter: Waiter, isAdmitted = false): void {
-    if (this.#isClosed) return waiter.fail(new Error("The database connections are closed."));
-    if (this.#suspension !== null) return waiter.fail(this.#suspension);
-    if (!this.queue.add(waiter, isAdmitted)) return waiter.fail(new Overloaded("queueFull"));
+    const start = (lease: Lease): void => this.#start(new Run(query, lease, this));
+    const fail = (error: Error): void => reader.end(error);
+    const waiter = { callerId, tier, relation, isStillNeeded, start, fail };
+    if (this.#isClosed) return fail(new Error("The database connections are closed."));
+    if (this.#suspension !== null) return fail(this.#suspension);
+    if (!(isStream ? this.streams : this.queue).add(waiter, isAdmitted))
+      return fail(new Overloaded("queueFull"));
     this.#dispatch();
   }
 
-  #start(query: PoolQuery, lease: Lease): void {
-    const { statement, limits, resolve, reject } = query;
-    const prepared = preparedStatement(statement.text);
-    const done: Done = (error, rows) => {
-      lease.release();
-      if (error) reject(error);
-      else resolve(rows);
-    };
-    const retry = (): void => {
-      lease.release();
-      this.#submit(query, true);
-    };
-    const mayShare = prepared !== null && !lease.isExpectedLong;
-    if (mayShare && this.#addToBatch({ statement, prepared, limits, done, retry })) return;
-    const connection = this.#takeFree();
-    connection.query(statement, prepared, limits, (error, rows) => {
-      connection.release({ isBroken: error !== null && !isStatementError(error) });
-      done(error, rows);
-    });
+  /** The place of a stream; null where the query has to wait for one. */
+  takeStreamPlace(ticket: QueryTicket): Lease | null {
+    if (this.streams.waitingCount > 0) return null;
+    const nothing = (): void => undefined;
+    this.streams.add({ ...ticket, isStillNeeded: () => true, start: nothing, fail: nothing }, true);
+    const next = this.streams.next();
+    if (next === null) this.streams.drain();
+    // The query's place is free again.
+    else this.#dispatch();
+    return next?.lease ?? null;
+  }
+
+  #start(run: Run): void {
+    if (run.prepared !== null && run.mayShare && this.#addToBatch(run, run.prepared)) return;
+    this.#send(this.#takeFree(), [run]);
+  }
+
+  #send(connection: Connection, runs: readonly Run[]): void {
+    for (const run of runs) run.connection = connection;
+    connection.run(runs);
   }
 
   /** Adds a quick query to the batch, or to a new one. False if its statement is not prepared on their connections. */
-  #addToBatch(query: BatchedQuery): boolean {
+  #addToBatch(run: Run, prepared: PreparedStatement): boolean {
     const batch = this.#batch;
-    const { expectedMs } = query.prepared;
-    if (batch && batch.expectedMs + expectedMs <= BATCH_MS && batch.connection.hasPrepared(query.prepared)) {
-      batch.queries.push(query);
+    const { expectedMs } = prepared;
+    if (batch && batch.expectedMs + expectedMs <= BATCH_MS && batch.connection.hasPrepared(prepared)) {
+      batch.runs.push(run);
       batch.expectedMs += expectedMs;
       return true;
     }
-    if (expectedMs > BATCH_MS || this.#free.at(-1)?.hasPrepared(query.prepared) !== true) return false;
+    if (expectedMs > BATCH_MS || this.#free.at(-1)?.hasPrepared(prepared) !== true) return false;
     this.#sendBatch();
-    this.#batch = { connection: this.#takeFree(), queries: [query], expectedMs };
+    this.#batch = { connection: this.#takeFree(), runs: [run], expectedMs };
     return true;
   }
 
   #sendBatch(): void {
-    this.#batch?.connection.runBatch(this.#batch.queries);
+    if (this.#batch !== null) this.#send(this.#batch.connection, this.#batch.runs);
     this.#batch = null;
   }
 
@@ -193,7 +171,11 @@ export class ConnectionPool {
     const now = performance.now();
     for (const connection of this.#busy)
       if (connection.runningMs(now) >= olderThanMs) connection.cancel(error);
-    for (const waiter of this.queue.drain()) waiter.fail(error);
+    for (const waiter of this.#drain()) waiter.fail(error);
+  }
+
+  #drain(): readonly Waiter[] {
+    return [...this.queue.drain(), ...this.streams.drain()];
   }
 
   resume(): void {
@@ -204,7 +186,7 @@ export class ConnectionPool {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const connection of this.#free.splice(0)) connection.client.release(true);
-    for (const waiter of this.queue.drain()) waiter.fail(new Error("The database connections are closed."));
+    for (const waiter of this.#drain()) waiter.fail(new Error("The database connections are closed."));
     await this.#pool.end();
     clearInterval(this.#timer);
   }
@@ -226,16 +208,21 @@ export class ConnectionPool {
 
   /** Gives free connections to waiting queries, and opens more if more queries may run. */
   #assign(): void {
-    if (this.queue.waitingCount === 0) return;
-    for (let next; this.#free.length > 0 && (next = this.queue.next()) !== null;)
-      next.waiter.start(next.lease);
+    if (this.#waiting === 0) return;
+    for (const queue of [this.queue, this.streams])
+      for (let next; this.#free.length > 0 && (next = queue.next()) !== null;) next.waiter.start(next.lease);
     this.#sendBatch();
     while (this.#needsConnection()) this.#open();
   }
 
+  get #waiting(): number {
+    return this.queue.waitingCount + this.streams.waitingCount;
+  }
+
   #needsConnection(): boolean {
-    if (this.#free.length > 0 || this.#isBackingOff || this.#opening >= this.queue.waitingCount) return false;
-    return this.#busy.size + this.#opening < this.#options.size && this.queue.hasEligible();
+    if (this.#free.length > 0 || this.#isBackingOff || this.#opening >= this.#waiting) return false;
+    if (this.#busy.size + this.#opening >= this.#size) return false;
+    return this.queue.hasEligible() || this.streams.hasEligible();
   }
 
   #open(): void {
@@ -257,6 +244,7 @@ export class ConnectionPool {
 
   async #connect(): Promise<Connection> {
     const client = await this.#pool.connect();
+    if (!(client instanceof WireClient)) throw new Error("The pool has made a client of another class.");
     try {
       const session = await prepareSession(client, this.#options.statementTimeoutMs);
       const connection = new Connection(client, session, this.#options, (isBroken) =>
@@ -274,7 +262,7 @@ export class ConnectionPool {
   #failedToConnect(error: Error): void {
     this.#lastError = error;
     const mayRecover = this.#busy.size + this.#free.length + this.#opening > 0 || isConnectionRefusal(error);
-    if (!mayRecover) for (const waiter of this.queue.drain()) waiter.fail(error);
+    if (!mayRecover) for (const waiter of this.#drain()) waiter.fail(error);
     if (this.#isBackingOff) return;
     this.#isBackingOff = true;
     this.#backoffMs = Math.min(LONGEST_BACKOFF_MS, Math.max(FIRST_BACKOFF_MS, 2 * this.#backoffMs));
@@ -312,7 +300,7 @@ export class ConnectionPool {
     const now = performance.now();
     for (const connection of this.#busy) connection.check(now);
     while (this.#free[0] && now - this.#free[0].freeSince > IDLE_MS) this.#discard(this.#free[0]);
-    for (const waiter of this.queue.removeExpired(ACQUIRE_TIMEOUT_MS))
+    for (const waiter of [this.queue, this.streams].flatMap((each) => each.removeExpired(ACQUIRE_TIMEOUT_MS)))
       waiter.fail(
         this.#busy.size > 0 || this.#lastError === null ? new Overloaded("timeout") : this.#lastError,
       );

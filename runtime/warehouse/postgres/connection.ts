@@ -1,15 +1,13 @@
 import type pg from "pg";
 import { QueryAbandoned, QueryTimeout } from "../warehouse.js";
 import type { Statement } from "../sql.js";
-import type { Lease } from "../fair-queue.js";
 import {
-  type BatchedQuery,
-  type Done,
   type PreparedStatement,
   type QueryLimits,
   StatementBatch,
-  type Texts,
+  type WireQuery,
 } from "./prepared-statements.js";
+import type { WireClient } from "./wire.js";
 
 /** Time beyond `statement_timeout` after which the database counts as hanging. */
 const GRACE_MS = 2000;
@@ -30,29 +28,29 @@ export interface ConnectionOptions {
 /** How long a query keeps its connection while it waits for another session's lock (runtime/README.md, Limits). */
 const LOCK_TIMEOUT_MS = 50;
 
-/** Disables pg's type parsers: columns stay text. */
-const AS_TEXT: pg.CustomTypesConfig = { getTypeParser: () => (text: string) => text };
+/** A client of the pool. */
+export type PooledClient = WireClient & pg.PoolClient;
 
 /** A database connection, and the limits of the query that runs on it. */
 export class Connection {
-  readonly client: pg.PoolClient;
+  readonly client: PooledClient;
   readonly #session: Session;
   readonly #options: ConnectionOptions;
   readonly #release: (isBroken: boolean) => void;
-  /** Names of statements; true once one has run. */
-  readonly #prepared = new Map<string, boolean>();
+  /** Names of the statements that were sent to be prepared, and the length of their texts. */
+  readonly #prepared = new Set<string>();
   #preparedLength = 0;
   #batch: StatementBatch | null = null;
-  #lease: Lease | null = null;
   #limits: QueryLimits | null = null;
   #startedAt = 0;
+  #isPaused = false;
   #canceled: Error | null = null;
   #backendPid: number;
   /** Start of the idle time, by `performance.now()`. */
   freeSince = 0;
 
   constructor(
-    client: pg.PoolClient,
+    client: PooledClient,
     session: Session,
     options: ConnectionOptions,
     release: (isBroken: boolean) => void,
@@ -74,61 +72,25 @@ export class Connection {
     return this.#backendPid;
   }
 
-  hasPrepared(statement: PreparedStatement): boolean {
-    return this.#prepared.get(statement.name) === true;
+  hasPrepared({ name }: PreparedStatement): boolean {
+    return this.client.hasPrepared(name);
   }
 
-  leasedTo(lease: Lease): this {
-    this.#lease = lease;
-    return this;
+  /** Runs statements: one, or several that are prepared here. Then it returns to the pool; a broken one is closed. */
+  run(queries: readonly WireQuery[]): void {
+    const [first] = queries;
+    if (first && this.#session.isPooled) return void this.#runPooled(first);
+    for (const { statement, prepared } of queries) if (prepared) this.#notePrepared(prepared, statement);
+    this.#send(queries, (isBroken) => this.#release(isBroken || this.#canceled !== null));
   }
 
-  /** Returns the connection to the pool; a broken one is closed. */
-  release({ isBroken }: { readonly isBroken: boolean }): void {
-    const lease = this.#lease;
-    this.#lease = null;
-    lease?.release();
-    this.#release(isBroken || this.#canceled !== null);
+  #notePrepared({ name }: PreparedStatement, { text }: Statement): void {
+    if (this.#prepared.has(name)) return;
+    this.#prepared.add(name);
+    this.#preparedLength += text.length;
   }
 
-  /** Returns the connection to the pool; a broken one is closed. The result releases the caller's lease. */
-  releaseKeepingLease(isBroken: boolean): () => void {
-    const lease = this.#lease;
-    this.#lease = null;
-    lease?.releaseConnection();
-    this.#release(isBroken || this.#canceled !== null);
-    return () => lease?.release();
-  }
-
-  /** Runs a single statement. A callback, since a promise per step would cost more than a small query. */
-  query(statement: Statement, prepared: PreparedStatement | null, limits: QueryLimits, done: Done): void {
-    if (this.#session.isPooled)
-      void this.#queryPooled(statement, limits).then(
-        (rows) => done(null, rows),
-        (error: unknown) => done(error as Error, []),
-      );
-    else if (prepared === null) this.#send(queryOf(statement), limits, done);
-    else this.#prepare(statement, prepared, limits, done);
-  }
-
-  /** Runs a statement and keeps it prepared. */
-  #prepare(statement: Statement, prepared: PreparedStatement, limits: QueryLimits, done: Done): void {
-    const { name } = prepared;
-    if (!this.#prepared.has(name)) {
-      this.#prepared.set(name, false);
-      this.#preparedLength += statement.text.length;
-    }
-    this.#send({ ...queryOf(statement), name }, limits, (error, rows) => {
-      if (error === null) {
-        this.#prepared.set(name, true);
-        prepared.noteDuration(performance.now() - this.#startedAt);
-      }
-      done(error, rows);
-    });
-  }
-
-  /** Runs statements that are prepared here, and returns the connection to the pool. */
-  runBatch(queries: readonly BatchedQuery[]): void {
+  #send(queries: readonly WireQuery[], onEnd: (isBroken: boolean) => void): void {
     this.#batch = new StatementBatch(queries, {
       client: this.client,
       onStart: (limits) => this.#start(limits),
@@ -136,50 +98,53 @@ export class Connection {
       onEnd: (isBroken) => {
         this.#limits = null;
         this.#batch = null;
-        this.#release(isBroken || this.#canceled !== null);
+        this.#isPaused = false;
+        onEnd(isBroken);
       },
     });
     this.#batch.awaitNext();
   }
 
-  async #queryPooled(statement: Statement, limits: QueryLimits): Promise<readonly Texts[]> {
-    await this.begin(limits);
+  /** Runs a statement in a transaction with the session's settings, which end with it. */
+  async #runPooled(query: WireQuery): Promise<void> {
+    let failure: Error | null = null;
+    let isBroken = true;
     try {
-      return await this.run(queryOf(statement), limits);
-    } finally {
-      await this.run({ text: "ROLLBACK" }, limits);
+      await this.#begin(query.limits);
+      failure = await new Promise<Error | null>((resolve) => {
+        const done = (error: Error | null): void => resolve(error);
+        const { statement, limits, sink } = query;
+        const retry = (): void => undefined;
+        this.#send(
+          [{ statement, prepared: null, limits, sink, begin: () => query.begin(), done, retry }],
+          () => undefined,
+        );
+      });
+      await this.#simple("ROLLBACK", query.limits);
+      isBroken = false;
+    } catch (error) {
+      failure ??= error as Error;
     }
+    this.#release(isBroken || this.#canceled !== null);
+    query.done(failure);
   }
 
-  /** Begins a read-only transaction. */
-  async begin(limits: QueryLimits): Promise<void> {
-    const { isPooled } = this.#session;
-    const text = isPooled ? transactionSettings(this.#options.statementTimeoutMs) : "BEGIN READ ONLY";
-    await this.run({ text }, limits);
+  /** Its backend changes per transaction. */
+  async #begin(limits: QueryLimits): Promise<void> {
+    const results = await this.#simple(transactionStart(this.#options.statementTimeoutMs), limits);
+    this.#backendPid = Number(results.at(-1)?.rows[0]?.["pid"]);
   }
 
-  /** Updates `backendPid` for the open transaction: behind a pooler it changes per transaction. */
-  async fetchBackendPid(limits: QueryLimits): Promise<void> {
-    if (!this.#session.isPooled) return;
-    const [row] = await this.run({ text: "SELECT pg_backend_pid()" }, limits);
-    this.#backendPid = Number(row?.[0]);
-  }
-
-  run(config: pg.QueryConfig, limits: QueryLimits): Promise<readonly Texts[]> {
-    return new Promise((resolve, reject) =>
-      this.#send(config, limits, (error, rows) => (error ? reject(error) : resolve(rows))),
-    );
-  }
-
-  #send({ name, text, values }: pg.QueryConfig, limits: QueryLimits, done: Done): void {
+  /** Runs statements without values. */
+  #simple(text: string, limits: QueryLimits): Promise<pg.QueryResult<Record<string, unknown>>[]> {
     this.#start(limits);
-    const config = { name, text, values, rowMode: "array", types: AS_TEXT } as pg.QueryArrayConfig;
-    this.client.query<(string | null)[]>(config, (error: Error | null, result) => {
-      this.#limits = null;
-      if (error) done(this.#errorOf(error), []);
-      // Several statements in one text give several results; none of them is used.
-      else done(null, result.rows);
-    });
+    return new Promise((resolve, reject) =>
+      this.client.query(text, (error: Error | null, result) => {
+        this.#limits = null;
+        if (error) reject(this.#errorOf(error));
+        else resolve([result].flat());
+      }),
+    );
   }
 
   #start(limits: QueryLimits): void {
@@ -194,26 +159,45 @@ export class Connection {
   /** Cancels a query that takes too long or whose result is no longer needed, and closes the connection. */
   check(now: number): void {
     if (this.#limits === null) return;
-    const milliseconds = now - this.#startedAt;
+    const milliseconds = this.runningMs(now);
     const isLate = milliseconds > this.#timeLimit(this.#limits);
     if (isLate || !this.#limits.isStillNeeded())
       this.cancel(isLate ? new QueryTimeout() : new QueryAbandoned());
     else if (milliseconds > BLOCKING_MS) this.#batch?.unblock();
   }
 
-  /** How long its query has been running, in milliseconds. */
+  /** How long its query has been running, in milliseconds; of a stream, since its last rows. */
   runningMs(now: number): number {
-    return this.#limits === null ? 0 : now - this.#startedAt;
+    return this.#limits === null || this.#isPaused ? 0 : now - this.#startedAt;
+  }
+
+  /** The query has become a stream: the others of its batch run elsewhere. */
+  unblock(): void {
+    this.#batch?.unblock();
+  }
+
+  /** Stops reading, so that PostgreSQL stops sending. */
+  pause(): void {
+    this.#isPaused = true;
+    this.client.tap.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#startedAt = performance.now();
+    this.client.tap.resume();
   }
 
   /** Closes the connection. Its query or transaction rejects with the reason. */
   cancel(reason: Error): void {
+    if (this.#canceled !== null) return;
     this.#limits = null;
     this.#canceled = reason;
     this.#batch?.endAfterRunning();
     if (!this.#session.isPooled) this.#options.cancelBackend(this.#backendPid);
-    // During a query `client.end()` closes the socket.
+    // During a query `client.end()` closes the socket, which ends once everything is read.
     void this.client.end();
+    if (this.#isPaused) this.resume();
   }
 
   /** Leaves `statement_timeout` to the database, so that the connection survives it. */
@@ -223,11 +207,6 @@ export class Connection {
     const own = timeoutMs === 0 ? Infinity : timeoutMs;
     return own < session ? own : session + GRACE_MS;
   }
-}
-
-/** The statement as `pg` takes it. The cast is safe: `pg` only reads the values. */
-export function queryOf({ text, values }: Statement): pg.QueryConfig {
-  return { text, values: values as unknown[] };
 }
 
 function timeoutOf(error: Error): QueryTimeout | null {
@@ -273,10 +252,10 @@ export async function prepareSession(client: pg.ClientBase, statementTimeoutMs: 
   return { pid, isPooled: processID !== pid };
 }
 
-/** Begins a transaction behind a pooler. The settings end with it. */
-function transactionSettings(statementTimeoutMs: number): string {
+/** Begins a transaction behind a pooler, and names its backend. The settings end with it. */
+function transactionStart(statementTimeoutMs: number): string {
   const settings = sessionSettings(statementTimeoutMs).map((setting) => `SET LOCAL ${setting}`);
-  return ["BEGIN READ ONLY", ...settings].join("; ");
+  return ["BEGIN READ ONLY", ...settings, "SELECT pg_backend_pid() AS pid"].join("; ");
 }
 
 /** Fixes the output format of values, whatever the database or the role has set, and makes the session read-only. */

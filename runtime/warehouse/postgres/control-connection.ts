@@ -1,6 +1,6 @@
 import pg from "pg";
 import { connectionConfig } from "./connection.js";
-import type { Cursor } from "./row-stream.js";
+import type { Running } from "./run.js";
 
 /** How long a health check waits for the database. */
 const TIMEOUT_MS = 2000;
@@ -14,6 +14,9 @@ const BLOCKING_PIDS = `SELECT DISTINCT blocking.pid FROM pg_catalog.pg_locks wai
 
 /** A stream was ended because another session waits for its lock. */
 class StreamBlocksLock extends Error {
+  /** As of a lock that cannot be had: what has not been sent is queried again. */
+  readonly code = "55P03";
+
   constructor() {
     super("The stream was ended: another session waits to change its table.");
   }
@@ -25,13 +28,13 @@ class StreamBlocksLock extends Error {
  */
 export class ControlConnection {
   readonly #pool: pg.Pool;
-  readonly #cursors: ReadonlySet<Cursor>;
+  readonly #cursors: ReadonlySet<Running>;
   /** Cursors that another session waited for at the last check. */
-  #blocking: ReadonlySet<Cursor> = new Set();
+  #blocking: ReadonlySet<Running> = new Set();
   readonly #lockCheck: NodeJS.Timeout;
 
   /** `cursors`: those whose transactions are open. */
-  constructor(url: string, cursors: ReadonlySet<Cursor>, onIdleError: (error: Error) => void) {
+  constructor(url: string, cursors: ReadonlySet<Running>, onIdleError: (error: Error) => void) {
     this.#cursors = cursors;
     this.#pool = new pg.Pool({
       ...connectionConfig(url),

@@ -13,6 +13,18 @@ export function isStatementError(error: unknown): boolean {
   return typeof code === "string" && /^[0-9FHPX][0-9A-Z]{4}$/.test(code) && !SESSION_OVER.test(code);
 }
 
+/** Messages of `pg` for a connection that is lost or cannot be made: these errors have no code. */
+const LOST =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed|Query read timeout)/;
+
+/** Whether the connection failed rather than the query: the server is down, starting or stopping, or cannot be reached. */
+export function isConnectionFailure(error: unknown): boolean {
+  const { code, message = "" } = error as { readonly code?: unknown; readonly message?: string };
+  if (typeof code !== "string") return LOST.test(message);
+  // No SQLSTATE begins with E, as the codes of the operating system do.
+  return /^(E[A-Z_]+|08...|57P0[1-3])$/.test(code);
+}
+
 /** Whether the server refuses further connections for now: too many clients, of this role or of this database. */
 export function isConnectionRefusal(error: unknown): boolean {
   const { code } = error as { readonly code?: unknown };

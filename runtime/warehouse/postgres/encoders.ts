@@ -1,20 +1,21 @@
-import type { RowFormat } from "../../model/query.js";
+import { isTable, type RowFormat } from "../../model/query.js";
 import type { ResultColumns } from "../warehouse.js";
-import { type RowEncoder, TextRows } from "./row-encoder.js";
+import { type RowWriter, TextWriter } from "./rows.js";
+
+/** Makes the writer of one result. `expected`: its bytes, where they are known. */
+export type MakeWriter = (expected: number) => RowWriter;
+
+/** Null where the libraries of the format have to be loaded: `loadWriter` does so. */
+export function textWriter(columns: ResultColumns, format: RowFormat): MakeWriter | null {
+  return isTable(format) ? null : (expected) => new TextWriter(columns, format, expected);
+}
 
 /** The libraries of the binary formats are loaded with the first request for one. */
-export async function encoderOf(columns: ResultColumns, format: RowFormat): Promise<RowEncoder> {
-  switch (format) {
-    case "parquet": {
-      const { ParquetRows } = await import("./parquet-rows.js");
-      return new ParquetRows(columns);
-    }
-    case "arrow":
-    case "arrow-stream": {
-      const { ArrowRows } = await import("./arrow-rows.js");
-      return new ArrowRows(columns, format);
-    }
-    default:
-      return new TextRows(columns, format);
+export async function loadWriter(columns: ResultColumns, format: RowFormat): Promise<MakeWriter> {
+  if (format === "parquet") {
+    const { ParquetRows } = await import("./parquet-rows.js");
+    return () => new ParquetRows(columns);
   }
+  const { ArrowRows } = await import("./arrow-rows.js");
+  return () => new ArrowRows(columns, format === "arrow" ? format : "arrow-stream");
 }

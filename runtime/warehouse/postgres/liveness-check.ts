@@ -9,15 +9,15 @@ const CHECK_MS = 500;
  * wait for its own time limit. Until it responds again, queries fail at once.
  */
 export class LivenessCheck {
-  readonly #pools: readonly ConnectionPool[];
+  readonly #pool: ConnectionPool;
   readonly #ping: () => Promise<boolean>;
   readonly #timer: NodeJS.Timeout;
   #isResponding = true;
   #isChecking = false;
 
   /** `ping`: whether the database responds in time, on a connection of its own. */
-  constructor(pools: readonly ConnectionPool[], ping: () => Promise<boolean>) {
-    this.#pools = pools;
+  constructor(pool: ConnectionPool, ping: () => Promise<boolean>) {
+    this.#pool = pool;
     this.#ping = ping;
     this.#timer = setInterval(() => void this.#check(), CHECK_MS).unref();
   }
@@ -27,14 +27,12 @@ export class LivenessCheck {
   }
 
   async #check(): Promise<void> {
-    const isSuspicious = this.#pools.some(({ longestSilenceMs }) => longestSilenceMs >= SUSPICION_MS);
+    const isSuspicious = this.#pool.longestSilenceMs >= SUSPICION_MS;
     if (this.#isChecking || (this.#isResponding && !isSuspicious)) return;
     this.#isChecking = true;
     this.#isResponding = await this.#ping();
     this.#isChecking = false;
-    for (const pool of this.#pools) {
-      if (this.#isResponding) pool.resume();
-      else pool.suspend(SUSPICION_MS);
-    }
+    if (this.#isResponding) this.#pool.resume();
+    else this.#pool.suspend(SUSPICION_MS);
   }
 }

@@ -1,12 +1,10 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from "hyparquet-writer";
 import type { ResultColumns } from "../warehouse.js";
-import { ColumnBatch } from "./column-batch.js";
-import type { Texts } from "./prepared-statements.js";
-import type { RowEncoder } from "./row-encoder.js";
-import type { TableColumn, TableType } from "./table-columns.js";
+import type { RowWriter } from "./rows.js";
+import { ColumnBatch, type TableColumn, type TableType } from "./tables.js";
 
 /** Writes rows as a Parquet file, one row group after another. */
-export class ParquetRows implements RowEncoder {
+export class ParquetRows implements RowWriter {
   readonly #batch: ColumnBatch;
   readonly #bytes = new ByteWriter();
   readonly #writer: ParquetWriter;
@@ -18,18 +16,23 @@ export class ParquetRows implements RowEncoder {
     this.#writer = new ParquetWriter({ writer: this.#bytes, schema });
   }
 
-  write(rows: readonly Texts[]): Buffer {
-    for (const row of rows) {
-      this.#batch.add(row);
-      if (this.#batch.isFull) this.#writeGroup();
-    }
-    return this.#take();
+  get size(): number {
+    return this.#batch.bytes + this.#bytes.index;
+  }
+
+  get complete(): number {
+    return this.#bytes.index;
+  }
+
+  row(frame: Buffer, offset: number): void {
+    this.#batch.add(frame, offset);
+    if (this.#batch.isFull) this.#writeGroup();
   }
 
   end(): Buffer {
     if (this.#batch.rows > 0) this.#writeGroup();
     void this.#writer.finish();
-    return this.#take();
+    return this.take();
   }
 
   #writeGroup(): void {
@@ -41,7 +44,7 @@ export class ParquetRows implements RowEncoder {
     void this.#writer.write({ columnData, rowGroupSize });
   }
 
-  #take(): Buffer {
+  take(): Buffer {
     const bytes = Buffer.from(this.#bytes.getBytes());
     this.#bytes.index = 0;
     return bytes;

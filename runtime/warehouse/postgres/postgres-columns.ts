@@ -14,7 +14,7 @@ import {
 } from "../sql.js";
 import type { ResultColumn } from "../warehouse.js";
 
-/** How the text of a value is written in a response (`RowWriter`). `word`: a text of letters, digits and hyphens. */
+/** How a value is written in a response (`rows.ts`). `word`: a text of letters, digits and hyphens. */
 export type Kind = "number" | "boolean" | "date" | "timestamp" | "timestamptz" | "text" | "word" | "json";
 
 const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
@@ -34,26 +34,26 @@ export function kindOf({ type, fields }: ResultColumn): Kind {
   return fields ? "json" : (KINDS.get(type) ?? "json");
 }
 
-/** Whether the text of a value may be of any length. */
-export function isUnbounded(column: ResultColumn): boolean {
-  const kind = kindOf(column);
-  return kind === "text" || kind === "json" || column.type === "numeric";
-}
-
 /**
- * The text of a column of the relation `t`. The typed null costs nothing, and fails once the column has another type: its
+ * The value of a column of the relation `t`. The typed null costs nothing, and fails once the column has another type: its
  * values would be written as of the old one.
  */
-export function columnText(column: ResultColumn): Sql {
+export function columnValue(column: ResultColumn): Sql {
   const value = sql`t.${identifier(column.name)}`;
   switch (kindOf(column)) {
     case "json":
-      return sql`to_json(${output(value, column)})::text`;
+      return sql`to_json(${output(value, column)})`;
     case "timestamp":
-      return sql`${inUtc(value, column)}::text`;
+      return inUtc(value, column);
     default:
-      return sql`coalesce(${value}, NULL::${typeName(column.type)})::text`;
+      return sql`coalesce(${value}, NULL::${typeName(column.type)})`;
   }
+}
+
+/** Whether `columnValue` has the text of the column itself, which a cursor holds. */
+export function isOwnText(column: ResultColumn): boolean {
+  const kind = kindOf(column);
+  return kind !== "json" && (kind !== "timestamp" || (column.timezone ?? "UTC") === "UTC");
 }
 
 /**

@@ -1,17 +1,6 @@
 import type { SortKey } from "../../model/endpoint.js";
 import type { KeyValues, Selection } from "../../model/query.js";
-import { bind, identifier, join, type Sql, sql } from "../sql.js";
-
-/** The sort key of a row as a JSON array of texts. */
-export function keyOf(sort: readonly SortKey[]): Sql {
-  const texts = sort.map(([column]) => sql`s.${identifier(column)}::text`);
-  return sql`json_build_array(${join(texts, ", ")})::text`;
-}
-
-/** `keyOf`, read. */
-export function parseKey(text: string | null | undefined): KeyValues | null {
-  return text == null ? null : (JSON.parse(text) as KeyValues);
-}
+import { bind, identifier, type Sql, sql } from "../sql.js";
 
 /** A condition per key of an index range. */
 type IndexRange = readonly Sql<Selection>[];

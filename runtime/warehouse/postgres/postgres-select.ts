@@ -1,10 +1,10 @@
 import { servedColumns } from "../relations.js";
 import type { Relation, SortKey } from "../../model/endpoint.js";
 import type { Page, Selection } from "../../model/query.js";
-import { BUFFERED_BYTES, BUFFERED_ROWS, type ResultColumn, type ResultColumns } from "../warehouse.js";
-import { columnText, isUnbounded, kindOf, placeholder } from "./postgres-columns.js";
+import type { ResultColumns } from "../warehouse.js";
+import { columnValue, isOwnText, placeholder } from "./postgres-columns.js";
 import { where } from "./postgres-filters.js";
-import { keyOf, rangesAfter } from "./postgres-keyset.js";
+import { rangesAfter } from "./postgres-keyset.js";
 import {
   bind,
   constant,
@@ -27,8 +27,8 @@ const MAX_PLANS = 200;
 /** Building a statement takes longer than the rest of a small request. By served columns, then by form of the selection. */
 const plans = new WeakMap<ResultColumns, Map<string, Plan<Selection>>>();
 
-/** What a statement returns: the rows as one text, within the bounds of a buffered result, or all of them; or aggregates of these columns. */
-type Use = "text" | "rows" | "each" | `aggregate ${string}`;
+/** What a statement returns: rows, or aggregates of these columns. */
+type Use = "rows" | `aggregate ${string}`;
 
 /** The statement, from the plan of its form, which is all of the selection except the values. */
 function planned(
@@ -72,7 +72,7 @@ function formOf(use: Use, [schema, name]: Relation, { conditions, sort, page, ke
 
 /** The part of a page that is in the statement's text. */
 function pageForm(page: Page): string {
-  return `${hasCommonLimit(page) ? String(Math.min(page.limit, BUFFERED_ROWS + 1)) : ""}${page.offset > 0 ? "+" : ""}`;
+  return `${hasCommonLimit(page) ? String(page.limit) : ""}${page.offset > 0 ? "+" : ""}`;
 }
 
 /**
@@ -80,61 +80,46 @@ function pageForm(page: Page): string {
  * longer than a small query. The common limits are few enough to prepare a statement for each.
  */
 function hasCommonLimit({ limit }: Page): boolean {
-  return limit <= 10 || (limit <= 100 && limit % 5 === 0) || limit % 50 === 0 || limit > BUFFERED_ROWS;
+  return limit <= 10 || (limit <= 100 && limit % 5 === 0) || (limit <= 1000 && limit % 50 === 0);
 }
 
-/** Separates the values of all rows, and stands for null. A value that contains the separator, or is the mark, is rare. */
-export const VALUE_SEPARATOR = "\x1f";
-export const NULL_MARK = "\x1e";
-
-/**
- * Selects one row: the text of all values, row by row, with `VALUE_SEPARATOR` between them, then the number of rows, at most
- * one past the page and one past `BUFFERED_ROWS`, then the key of the next page. No row when a buffered result may not have so many or so large rows.
- *
- * The SQL is that of PostgreSQL 14 and newer. Requires a session with time zone UTC and date style ISO.
- */
-export function selectText(relation: Relation, columns: ResultColumns, selection: Selection): Statement {
-  return planned("text", relation, columns, selection, (parts) => {
-    const text = joined(parts.served.map(markedValue));
-    const fitting = parts.served.some(isUnbounded) ? sql`CASE WHEN ${fits(parts)} THEN ${text} END` : text;
-    const rows = sql`SELECT ${fitting} AS r FROM (${bufferedRows(parts)}) u OFFSET 0`;
-    const all = sql`string_agg(r, E'\\x1f')`;
-    const isBounded = isPageBuffered(selection) ? EMPTY : sql` AND count(*) <= ${constant(BUFFERED_ROWS)}`;
-    return sql`SELECT ${all}, count(*) AS found${bufferedNextKey(parts)} FROM (${rows}) v HAVING count(r) = count(*) AND (octet_length(${all}) > ${constant(BUFFERED_BYTES)}) IS NOT TRUE${isBounded}`;
-  });
+/** The fields of a row: the served columns, and behind them the sort keys whose text is not among theirs. */
+interface RowFields {
+  readonly hidden: readonly string[];
+  /** Positions of the sort keys; null where pages have no cursor. */
+  readonly keys: readonly number[] | null;
+  readonly count: number;
 }
 
-/** PostgreSQL passes at most 100 arguments to a function. */
-const MAX_JOINED = 90;
-
-function joined(values: readonly Sql[]): Sql {
-  if (values.length === 0) return sql`''`;
-  if (values.length <= MAX_JOINED) return sql`concat_ws(E'\\x1f', ${join(values, ", ")})`;
-  const groups = Math.ceil(values.length / MAX_JOINED);
-  return joined(
-    Array.from({ length: groups }, (_, i) => joined(values.slice(i * MAX_JOINED, (i + 1) * MAX_JOINED))),
+export function rowFields(
+  columns: ResultColumns,
+  { columns: declared, sort, page, keyset }: Selection,
+): RowFields {
+  const served = servedColumns(columns, declared);
+  if (keyset === undefined || page === null) return { hidden: [], keys: null, count: served.length };
+  const positions = sort.map(([name]) =>
+    served.findIndex((column) => column.name === name && isOwnText(column)),
   );
+  const hidden = sort.flatMap(([name], i) => (positions[i] === -1 ? [name] : []));
+  let next = served.length;
+  const keys = positions.map((position) => (position === -1 ? next++ : position));
+  return { hidden, keys, count: next };
 }
 
-/**
- * Selects the rows as text, whether all fits into a buffered result (a value of a row that does not is null), and the key of
- * the next page.
- */
+/** Selects the rows of the page, each value in PostgreSQL's own text: at most one row past the page if it looks ahead. */
 export function selectRows(relation: Relation, columns: ResultColumns, selection: Selection): Statement {
   return planned("rows", relation, columns, selection, (parts) => {
-    const values = parts.served.map((column, i) =>
-      isUnbounded(column) ? sql`CASE WHEN fits THEN ${nameOf(i)} END` : nameOf(i),
-    );
-    const rows = sql`SELECT *, ${fits(parts)} AS fits FROM (${bufferedRows(parts)}) u OFFSET 0`;
-    return sql`SELECT ${join([...values, sql`fits`], ", ")}${bufferedNextKey(parts)} FROM (${rows}) v`;
+    const { hidden } = rowFields(columns, selection);
+    const names = [...new Set([...parts.served.map(({ name }) => name), ...hidden])];
+    const values = [
+      ...parts.served.map(columnValue),
+      ...hidden.map((name) => sql`t.${identifier(name)}::text`),
+    ];
+    const limit = pageLimit(selection);
+    // Values are made after the limit: a sort does not carry them.
+    const rows = sql`SELECT ${columnList(names)} FROM ${source(parts, names, limit)}${order(selection)}${limit}`;
+    return sql`SELECT ${join(values, ", ")} FROM (${rows}) t`;
   });
-}
-
-/** Selects all rows of the page as text, each with the key of the next page: at most one past it if it looks ahead. */
-export function selectEach(relation: Relation, columns: ResultColumns, selection: Selection): Statement {
-  return planned("each", relation, columns, selection, (parts) =>
-    textRows(parts, pageLimit(selection), nextKey(parts)),
-  );
 }
 
 /** The results of `selectAggregate`. */
@@ -145,7 +130,7 @@ export function aggregateColumns(bounded: ResultColumns): ResultColumns {
   return [{ name: "count", type: "int8" }, ...bounds];
 }
 
-/** Selects the number of rows and the bounds of columns, as text. */
+/** Selects the number of rows and the bounds of columns. */
 export function selectAggregate(
   relation: Relation,
   columns: ResultColumns,
@@ -161,56 +146,8 @@ export function selectAggregate(
     ]);
     const aggregates = join([sql`count(*) AS count`, ...bounds], ", ");
     const rows = sql`SELECT ${aggregates} FROM ${source(parts, [], EMPTY)}`;
-    return sql`SELECT ${join(aggregateColumns(bounded).map(columnText), ", ")} FROM (${rows}) t`;
+    return sql`SELECT ${join(aggregateColumns(bounded).map(columnValue), ", ")} FROM (${rows}) t`;
   });
-}
-
-const nameOf = (i: number): Sql => identifier(`c${String(i)}`);
-
-/** A text that is the null mark becomes the separator, which tells the reader that the values are not these. */
-function markedValue(column: ResultColumn, i: number): Sql {
-  const name = nameOf(i);
-  const value = sql`coalesce(${name}, E'\\x1e')`;
-  return kindOf(column) === "text" ? sql`CASE ${name} WHEN E'\\x1e' THEN E'\\x1f' ELSE ${value} END` : value;
-}
-
-/** The texts of the rows of a buffered result. */
-function bufferedRows(parts: SelectParts): Sql<Selection> {
-  return sql`${textRows(parts, bufferedLimit(parts.selection))} OFFSET 0`;
-}
-
-/** Whether a row is within its share of the bytes, which bounds the database's memory. */
-function fits({ served, selection }: SelectParts): Sql {
-  const lengths = served.flatMap((column, i) =>
-    isUnbounded(column) ? [sql`coalesce(octet_length(${nameOf(i)}), 0)`] : [],
-  );
-  return sql`${join([constant(0), ...lengths], " + ")} <= ${constant(rowShare(selection))}`;
-}
-
-function rowShare({ page }: Selection): number {
-  const rows = page !== null && hasCommonLimit(page) ? Math.min(page.limit, BUFFERED_ROWS) : BUFFERED_ROWS;
-  return Math.max(SMALLEST_ROW_PART, BUFFERED_BYTES / rows);
-}
-
-/** Minimum share of a row, in bytes. */
-const SMALLEST_ROW_PART = 32 * 1024;
-
-/** Whether a page of this limit is within the rows of a buffered result. */
-function isPageBuffered({ page }: Selection): boolean {
-  return page !== null && page.limit <= BUFFERED_ROWS;
-}
-
-/** The text of the selected rows. It is made after the limit: a sort does not carry it. */
-function textRows(
-  { relation, columns, served, selection }: SelectParts,
-  limit: Sql<Selection>,
-  next: Sql<Selection> = EMPTY,
-): Sql<Selection> {
-  const names = served.map(({ name }) => name);
-  const texts = served.map((column, i) => sql`${columnText(column)} AS ${nameOf(i)}`);
-  const parts = { relation, columns, served, selection };
-  const rows = sql`SELECT ${columnList(names)} FROM ${source(parts, names, limit)}${order(selection)}${limit}`;
-  return sql`SELECT ${join(texts, ", ")}${next} FROM (${rows}) t`;
 }
 
 const columnList = (names: readonly string[]): Sql =>
@@ -220,14 +157,8 @@ const columnList = (names: readonly string[]): Sql =>
   );
 
 function pageLimit({ page }: Selection): Sql<Selection> {
-  return page === null ? EMPTY : sql` LIMIT ${bind(maxRows)}${offset(page)}`;
-}
-
-/** The same, up to one row more than is buffered. */
-function bufferedLimit(selection: Selection): Sql<Selection> {
-  const { page } = selection;
-  if (page === null) return sql` LIMIT ${constant(BUFFERED_ROWS + 1)}`;
-  const limit = hasCommonLimit(page) ? constant(maxBufferedRows(selection)) : bind(maxBufferedRows);
+  if (page === null) return EMPTY;
+  const limit = hasCommonLimit(page) ? constant(rowsOf(page)) : bind(maxRows);
   return sql` LIMIT ${limit}${offset(page)}`;
 }
 
@@ -260,29 +191,13 @@ function source(
   return sql`(${join(ranges, " UNION ALL ")}) AS s`;
 }
 
-/** The key of the page's last row, null where no row follows. Of one snapshot with the rows, so that none slips between pages. */
-function nextKey(parts: SelectParts): Sql<Selection> {
-  const { sort, page, keyset } = parts.selection;
-  if (keyset === undefined || page === null) return EMPTY;
-  const names = sort.map(([column]) => column);
-  const rows = sql`${source(parts, names, sql` LIMIT ${bind(maxRows)}`)}${order(parts.selection)}`;
-  const last = sql`SELECT ${keyOf(sort)} AS k FROM ${rows} LIMIT 2 OFFSET ${bind(lastOf)}`;
-  return sql`, (SELECT CASE WHEN count(*) = 2 THEN (array_agg(k))[1] END FROM (${last}) n) AS next`;
-}
-
-/** No row follows a buffered result of a larger page. */
-function bufferedNextKey(parts: SelectParts): Sql<Selection> {
-  return isPageBuffered(parts.selection) ? nextKey(parts) : EMPTY;
-}
-
 function order({ sort }: Selection): Sql {
   return sort.length > 0 ? sql` ORDER BY ${join(sort.map(orderBy), ", ")}` : EMPTY;
 }
 
 const offsetOf = ({ page }: Selection): BindValue => page?.offset ?? 0;
-const lastOf = ({ page }: Selection): number => (page?.offset ?? 0) + (page?.limit ?? 0) - 1;
-const maxRows = ({ page }: Selection): number => (page?.limit ?? 0) + (page?.lookAhead ? 1 : 0);
-const maxBufferedRows = (selection: Selection): number => Math.min(maxRows(selection), BUFFERED_ROWS + 1);
+const rowsOf = ({ limit, lookAhead }: Page): number => limit + (lookAhead ? 1 : 0);
+const maxRows = ({ page }: Selection): BindValue => (page === null ? null : rowsOf(page));
 
 function orderBy([column, direction]: SortKey): Sql {
   return sql`s.${identifier(column)} ${DIRECTIONS[direction]}`;

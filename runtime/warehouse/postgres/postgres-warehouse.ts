@@ -1,68 +1,45 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { LRUCache } from "lru-cache";
 import type { Relation } from "../../model/endpoint.js";
-import { describe } from "./postgres-columns.js";
-import { parseKey } from "./postgres-keyset.js";
-import { aggregateColumns, selectAggregate, selectText, selectRows } from "./postgres-select.js";
-import { relationKey, Relations, servedColumns } from "../relations.js";
+import type { HttpError } from "../../model/errors.js";
+import type { Condition, ResolvedQuery } from "../../model/query.js";
+import { Overloaded, type QueryTicket } from "../fair-queue.js";
+import { Relations, servedColumns } from "../relations.js";
+import type { SharedResource } from "../shares.js";
+import type { Statement } from "../sql.js";
 import {
-  type Condition,
-  isTable,
-  queryKey,
-  type ResolvedQuery,
-  type TableFormat,
-} from "../../model/query.js";
-import {
-  BUFFERED_BYTES,
-  BUFFERED_ROWS,
   type AggregateResult,
-  readAggregate,
-  type BufferedRows,
+  DatabaseUnreachable,
   type HasStorage,
   QueryAbandoned,
   type QueryContext,
   QueryTimeout,
+  readAggregate,
+  RelationMissing,
   type ResultColumn,
   type ResultColumns,
-  RelationMissing,
   type Rows,
   sumOfLoads,
   type Warehouse,
   type WarehouseLoad,
 } from "../warehouse.js";
-import { checkConditions } from "./filter-types.js";
-import type { HttpError } from "../../model/errors.js";
 import { withoutClient } from "./connection.js";
-import { ConnectionPool, type ConnectionPoolOptions } from "./connection-pool.js";
+import { ConnectionPool } from "./connection-pool.js";
 import { ControlConnection } from "./control-connection.js";
+import { isConnectionFailure, isLockConflict, isRelationChange } from "./database-errors.js";
+import { loadWriter, type MakeWriter, textWriter } from "./encoders.js";
+import { checkConditions } from "./filter-types.js";
 import { LivenessCheck } from "./liveness-check.js";
-import { isLockConflict, isRelationChange } from "./database-errors.js";
-import { Overloaded, type QueryTicket } from "../fair-queue.js";
-import { openRowStream, type StreamPool } from "./row-stream.js";
-import { encoderOf } from "./encoders.js";
-import { rowWriter } from "./row-text.js";
+import { NoStreamPlace, PageReader, type StreamResources } from "./page-reader.js";
+import { describe } from "./postgres-columns.js";
+import { aggregateColumns, rowFields, selectAggregate, selectRows } from "./postgres-select.js";
+import type { QueryLimits } from "./prepared-statements.js";
+import { fieldTexts } from "./rows.js";
+import type { Reader } from "./run.js";
 import { SpoolBudget } from "../spool.js";
-import type { QueryLimits, Texts } from "./prepared-statements.js";
-import type { SharedResource } from "../shares.js";
-import type { Statement } from "../sql.js";
 
 /** Queue lengths for queries and for streams. */
 const MAX_WAITING = 1000;
 const MAX_WAITING_STREAMS = 100;
-
-/** How many pages are remembered as too large for a buffered result, and for how long. */
-const MAX_LARGE_PAGES = 1000;
-const LARGE_PAGE_MS = 60_000;
-
-/** How many relations are remembered to have values with the separator, and for how long. */
-const MAX_SEPARATED = 10_000;
-const SEPARATED_MS = 600_000;
-
-/**
- * Up to this limit a page is read as rows: PostgreSQL takes 0.07 ms for one row and 0.08 ms for its text, 0.09 and 0.11 ms for
- * 10 rows, 0.33 and 0.35 ms for 100, of which `pg` then parses every value (0.38 ms, the text 0.09 ms).
- */
-const SMALL_PAGE_ROWS = 10;
 
 /** Memory for rows that streams have read ahead. */
 const SPOOL_MEMORY_BYTES = 32 * 1024 * 1024;
@@ -99,13 +76,10 @@ export function openPostgres(options: PostgresOptions): Warehouse {
 
 class PostgresWarehouse implements Warehouse {
   readonly degraded = null;
-  readonly #queries: ConnectionPool;
-  readonly #streams: StreamPool;
+  readonly #pool: ConnectionPool;
+  readonly #streams: StreamResources;
   readonly #control: ControlConnection;
   readonly #liveness: LivenessCheck;
-  readonly #largePages = new LRUCache<string, true>({ max: MAX_LARGE_PAGES, ttl: LARGE_PAGE_MS });
-  /** Relations whose values contain the separator of `selectText`. */
-  readonly #separated = new LRUCache<string, true>({ max: MAX_SEPARATED, ttl: SEPARATED_MS });
   readonly #relations: Relations;
   readonly #statementTimeoutMs: number;
 
@@ -114,32 +88,29 @@ class PostgresWarehouse implements Warehouse {
     this.#statementTimeoutMs = statementTimeoutMs;
     const describe = (relation: Relation): Promise<ResultColumns> => this.#describe(relation);
     this.#relations = new Relations({ describe, isRelationChange });
-    const shared: Omit<ConnectionPoolOptions, "size" | "maxWaiting"> = {
+    const report = (error: Error): void => onIdleError(withoutClient(error));
+    this.#pool = new ConnectionPool({
       url,
       statementTimeoutMs,
-      onIdleError: (error) => onIdleError(withoutClient(error)),
-      cancelBackend: (pid) => this.#control.cancel(pid),
-    };
-    this.#queries = new ConnectionPool({
-      ...shared,
       size: options.poolSize,
       maxWaiting: MAX_WAITING,
+      streams: {
+        size: options.streamPoolSize,
+        maxWaiting: MAX_WAITING_STREAMS,
+        perCaller: options.streamsPerCaller,
+      },
       memory: options.memory,
-    });
-    const connections = new ConnectionPool({
-      ...shared,
-      size: options.streamPoolSize,
-      maxWaiting: MAX_WAITING_STREAMS,
-      perCaller: options.streamsPerCaller,
+      cancelBackend: (pid) => this.#control.cancel(pid),
+      onIdleError: report,
     });
     const budget = new SpoolBudget(SPOOL_MEMORY_BYTES, options.spoolMegabytes * 1024 * 1024);
-    this.#streams = { connections, budget, cursors: new Set() };
-    this.#control = new ControlConnection(url, this.#streams.cursors, shared.onIdleError);
-    this.#liveness = new LivenessCheck([this.#queries, connections], () => this.#control.ping());
+    this.#streams = { budget, open: new Set() };
+    this.#control = new ControlConnection(url, this.#streams.open, report);
+    this.#liveness = new LivenessCheck(this.#pool, () => this.#control.ping());
   }
 
   get load(): WarehouseLoad {
-    return sumOfLoads([this.#queries.queue.load, this.#streams.connections.queue.load]);
+    return sumOfLoads([this.#pool.queue.load, this.#pool.streams.load]);
   }
 
   get missingRelations(): readonly string[] {
@@ -157,8 +128,15 @@ class PostgresWarehouse implements Warehouse {
   ): Promise<AggregateResult | "overloaded"> {
     const { relation, selection } = query;
     return this.#query(query, context, async (columns) => {
-      const rows = await this.#run(selectAggregate(relation, columns, bounded, selection), query, context);
-      const text = rowWriter(aggregateColumns(bounded), "json").ofRows(rows).toString();
+      const statement = selectAggregate(relation, columns, bounded, selection);
+      const result = aggregateColumns(bounded);
+      const plain = { ...query, selection: { ...selection, page: null } };
+      const fields = { count: result.length, keys: null };
+      const rows = await this.#read(
+        { statement, query: plain, columns: result, fields, context },
+        textWriter(result, "json") as MakeWriter,
+      );
+      const text = rows.kind === "buffered" ? rows.text.toString() : "{}";
       return readAggregate(JSON.parse(text) as Readonly<Record<string, unknown>>, bounded);
     });
   }
@@ -174,7 +152,7 @@ class PostgresWarehouse implements Warehouse {
       return await this.#relations.query(query.relation, context, run);
     } catch (error) {
       if (error instanceof Overloaded) return "overloaded";
-      throw error;
+      throw asUnreachable(error);
     }
   }
 
@@ -195,54 +173,43 @@ class PostgresWarehouse implements Warehouse {
     return checkConditions(conditions, columns);
   }
 
-  /** Buffers the result; streams it if it is too large. */
+  /** Runs the query as a stream from its start if its rows are too many while no place for a stream is free. */
   async #select(query: ResolvedQuery, columns: ResultColumns, context: QueryContext): Promise<Rows> {
-    const key = this.#largePages.size > 0 ? queryKey(query) : null;
-    if (key === null || !this.#largePages.has(key)) {
-      const rows = await this.#selectBuffered(query, columns, context);
-      if (rows !== null) return rows;
-      this.#largePages.set(key ?? queryKey(query), true);
-    }
-    return openRowStream(this.#streams, query, columns, context);
-  }
-
-  /** Null when the rows exceed the limits of a buffered result. */
-  async #selectBuffered(
-    query: ResolvedQuery,
-    columns: ResultColumns,
-    context: QueryContext,
-  ): Promise<BufferedRows | null> {
-    const { relation, selection } = query;
-    const started = performance.now();
+    const { relation, selection, format } = query;
     const served = servedColumns(columns, selection.columns);
-    const { format } = query;
-    const isSmall = selection.page !== null && selection.page.limit <= SMALL_PAGE_ROWS;
-    const isSeparated = this.#separated.size > 0 && this.#separated.has(relationKey(relation));
-    if (!isTable(format) && !isSmall && !isSeparated) {
-      const [row] = await this.#run(selectText(relation, columns, selection), query, context);
-      if (row === undefined) return null;
-      const found = Number(row[1]);
-      const text = rowWriter(served, format).ofText(row[0] ?? "", found, returnedOf(query, found));
-      const milliseconds = performance.now() - started;
-      if (text !== null) return bufferedRows(text, query, { found, next: row[2] }, served, milliseconds);
-      this.#separated.set(relationKey(relation), true);
+    const statement = selectRows(relation, columns, selection);
+    const page = { statement, query, columns: served, fields: rowFields(columns, selection), context };
+    const makeWriter = textWriter(served, format) ?? (await loadWriter(served, format));
+    try {
+      return await this.#read(page, makeWriter);
+    } catch (error) {
+      if (!(error instanceof NoStreamPlace)) throw error;
+      return this.#read({ ...page, isStream: true }, makeWriter);
     }
-    const rows = await this.#run(selectRows(relation, columns, selection), query, context);
-    if (rows.some((row) => row[served.length] !== "t")) return null;
-    const returned = rows.slice(0, returnedOf(query, rows.length));
-    const text = isTable(format)
-      ? await tableOf(returned, served, format)
-      : rowWriter(served, format).ofRows(returned);
-    const result = { found: rows.length, next: rows[0]?.[served.length + 1] };
-    return bufferedRows(text, query, result, served, performance.now() - started);
   }
 
-  #run(
-    statement: Statement,
-    { relation, timeoutMs }: ResolvedQuery,
-    { callerId, tier, isStillNeeded }: QueryContext,
-  ): Promise<readonly Texts[]> {
-    return this.#queries.run(statement, { callerId, tier, relation }, { timeoutMs, isStillNeeded });
+  #read(
+    { statement, query, columns, fields, context, isStream }: PageQuery,
+    makeWriter: MakeWriter,
+  ): Promise<Rows> {
+    const { callerId, tier, isStillNeeded } = context;
+    return new Promise((resolve, reject) => {
+      const { count, keys } = fields;
+      const resources = this.#streams;
+      const reader = new PageReader({
+        query,
+        columns,
+        fields: count,
+        keys,
+        makeWriter,
+        resources,
+        resolve,
+        reject,
+      });
+      const ticket = { callerId, tier, relation: query.relation };
+      const limits = { timeoutMs: query.timeoutMs, isStillNeeded };
+      this.#pool.run({ statement, ticket, limits, reader, ...(isStream && { isStream }) });
+    });
   }
 
   async #describe(relation: Relation): Promise<ResultColumns> {
@@ -252,10 +219,12 @@ class PostgresWarehouse implements Warehouse {
       relation: ["pg_catalog", "pg_attribute"],
     };
     const limits: QueryLimits = { timeoutMs: 0, isStillNeeded: () => true };
-    const [row] = await this.#queries.run(describe(relation), ticket, limits);
-    const columns = row?.[0] ?? null;
-    if (columns === null) throw new RelationMissing(relation.join("."));
-    return JSON.parse(columns) as ResultColumn[];
+    const text = await new Promise<string | null>((resolve, fail) => {
+      const reject = (error: Error): void => fail(asUnreachable(error));
+      this.#pool.run({ statement: describe(relation), ticket, limits, reader: new OneText(resolve, reject) });
+    });
+    if (text === null) throw new RelationMissing(relation.join("."));
+    return JSON.parse(text) as ResultColumn[];
   }
 
   isReachable(): Promise<boolean> {
@@ -264,7 +233,7 @@ class PostgresWarehouse implements Warehouse {
 
   async close(): Promise<void> {
     this.#liveness.close();
-    await Promise.all([this.#queries.close(), this.#streams.connections.close()]);
+    await this.#pool.close();
     // Until then it cancels their queries.
     await this.#control.close();
   }
@@ -297,25 +266,47 @@ async function retryWhileLocked<T>(
   }
 }
 
-async function tableOf(rows: readonly Texts[], columns: ResultColumns, format: TableFormat): Promise<Buffer> {
-  const encoder = await encoderOf(columns, format);
-  return Buffer.concat([encoder.write(rows), encoder.end()]);
+function asUnreachable(error: unknown): Error {
+  return isConnectionFailure(error) ? new DatabaseUnreachable(error) : (error as Error);
 }
 
-function returnedOf({ selection: { page } }: ResolvedQuery, found: number): number {
-  return Math.min(found, page?.limit ?? Infinity);
+/** A page to read. */
+interface PageQuery {
+  readonly statement: Statement;
+  readonly query: ResolvedQuery;
+  readonly columns: ResultColumns;
+  readonly fields: { readonly count: number; readonly keys: readonly number[] | null };
+  readonly context: QueryContext;
+  readonly isStream?: boolean;
 }
 
-/** Null when the rows exceed the limits of a buffered result. */
-function bufferedRows(
-  text: string | Buffer,
-  query: ResolvedQuery,
-  { found, next }: { readonly found: number; readonly next: string | null | undefined },
-  columns: ResultColumns,
-  milliseconds: number,
-): BufferedRows | null {
-  const returned = returnedOf(query, found);
-  if (returned > BUFFERED_ROWS || text.length > BUFFERED_BYTES) return null;
-  const hasMore = found > returned;
-  return { kind: "buffered", columns, text, returned, hasMore, next: parseKey(next), milliseconds };
+/** Reads a statement of one row with one field; null without a row. */
+class OneText implements Reader {
+  readonly partRows = 0;
+  readonly nextPartRows = 0;
+  readonly #resolve: (text: string | null) => void;
+  readonly #reject: (error: Error) => void;
+  #text: string | null = null;
+
+  constructor(resolve: (text: string | null) => void, reject: (error: Error) => void) {
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  begin(): void {
+    this.#text = null;
+  }
+
+  row(frame: Buffer, offset: number): void {
+    this.#text = fieldTexts(frame, offset, 1)[0] ?? null;
+  }
+
+  wantsMore(): boolean {
+    return false;
+  }
+
+  end(error: Error | null): void {
+    if (error) this.#reject(error);
+    else this.#resolve(this.#text);
+  }
 }

@@ -1,5 +1,6 @@
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
 import { kindOf } from "./postgres-columns.js";
+import { fieldTexts } from "./rows.js";
 
 /** Type of a column of a binary table (runtime/README.md, Parquet and Arrow). It follows from the database's type alone. */
 export type TableType =
@@ -23,7 +24,7 @@ export interface TableColumn {
   readonly read: (text: string) => TableValue | null;
 }
 
-export function tableColumns(columns: ResultColumns): readonly TableColumn[] {
+function tableColumns(columns: ResultColumns): readonly TableColumn[] {
   return columns.map((column) => ({ name: column.name, ...typeOf(column) }));
 }
 
@@ -35,7 +36,7 @@ function typeOf(column: ResultColumn): ColumnReader {
     case "number":
       return numberType(column);
     case "boolean":
-      return { type: "boolean", read: (text) => text === "true" };
+      return { type: "boolean", read: (text) => text === "t" };
     case "date":
       return { type: "date", read: dayOf };
     case "timestamp":
@@ -146,3 +147,51 @@ function daysBefore(year: number, month: number, day: number): number {
 }
 
 const DAYS_OF_CYCLE = 146_097;
+
+/** Rows and bytes of a batch, which is a row group of Parquet and a record batch of Arrow: it is in memory as a whole. */
+const MAX_ROWS = 8192;
+const MAX_BYTES = 2 * 1024 * 1024;
+
+export type ColumnValues = readonly (TableValue | null)[];
+
+/** Collects rows by their columns. */
+export class ColumnBatch {
+  readonly columns: readonly TableColumn[];
+  #values: (TableValue | null)[][];
+  #rows = 0;
+  #bytes = 0;
+
+  constructor(columns: ResultColumns) {
+    this.columns = tableColumns(columns);
+    this.#values = this.columns.map(() => []);
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** Of the values, as PostgreSQL writes them. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get isFull(): boolean {
+    return this.#rows >= MAX_ROWS || this.#bytes >= MAX_BYTES;
+  }
+
+  add(frame: Buffer, offset: number): void {
+    this.#rows++;
+    fieldTexts(frame, offset, this.columns.length).forEach((text, i) => {
+      this.#bytes += text?.length ?? 0;
+      this.#values[i]?.push(text === null ? null : (this.columns[i]?.read(text) ?? null));
+    });
+  }
+
+  /** The values of the columns, and empties the batch. */
+  take(): readonly ColumnValues[] {
+    const values = this.#values;
+    this.#values = this.columns.map(() => []);
+    this.#rows = this.#bytes = 0;
+    return values;
+  }
+}

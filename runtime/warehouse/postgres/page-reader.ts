@@ -1,0 +1,285 @@
+import type { KeyValues, ResolvedQuery } from "../../model/query.js";
+import {
+  BUFFERED_BYTES,
+  BUFFERED_ROWS,
+  QueryAbandoned,
+  type ResultColumns,
+  type RowChunks,
+  type Rows,
+  type StreamEnd,
+} from "../warehouse.js";
+import type { Reader, Running } from "./run.js";
+import type { MakeWriter } from "./encoders.js";
+import { fieldTexts, type RowWriter } from "./rows.js";
+import { Spool, type SpoolBudget } from "../spool.js";
+
+/** What all streams of a warehouse share. */
+export interface StreamResources {
+  readonly budget: SpoolBudget;
+  /** Statements whose transactions are open while their clients read. */
+  readonly open: Set<Running>;
+}
+
+/** The rows are more than a buffered result may have, and no place for a stream is free: the query has to wait for one. */
+export class NoStreamPlace extends Error {
+  constructor() {
+    super("All streams are in use.");
+  }
+}
+
+interface PageOptions {
+  readonly query: ResolvedQuery;
+  readonly columns: ResultColumns;
+  /** Fields of a row; those behind its columns are sort keys. */
+  readonly fields: number;
+  /** Positions of the sort keys' fields; null where pages have no cursor. */
+  readonly keys: readonly number[] | null;
+  readonly makeWriter: MakeWriter;
+  readonly resources: StreamResources;
+  readonly resolve: (rows: Rows) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Bytes of a stream that are passed on together. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** Rows between which a stream can be ended without closing its connection. */
+const PART_ROWS = 5000;
+
+/**
+ * Reads the rows of a statement into a buffer. If it ends within the limits of a buffered result that is the result, else the
+ * same statement goes on as a stream.
+ */
+export class PageReader implements Reader {
+  /** A page within the rows of a buffered result is read at once: parts cost a round trip. */
+  readonly partRows: number;
+  readonly nextPartRows = PART_ROWS;
+  readonly #options: PageOptions;
+  readonly #limit: number;
+  readonly #startedAt = performance.now();
+  #running: Running | null = null;
+  #writer: RowWriter | null = null;
+  #found = 0;
+  #key: KeyValues | null = null;
+  #stream: SpooledRows | null = null;
+  #isRefused = false;
+
+  constructor(options: PageOptions) {
+    this.#options = options;
+    const { page } = options.query.selection;
+    this.#limit = page?.limit ?? Infinity;
+    this.partRows = this.#limit <= BUFFERED_ROWS ? 0 : BUFFERED_ROWS + 1;
+  }
+
+  begin(running: Running): void {
+    this.#running = running;
+    this.#writer = this.#options.makeWriter(running.prepared?.expectedBytes ?? 0);
+    this.#found = 0;
+  }
+
+  row(frame: Buffer, offset: number): void {
+    const position = this.#found++;
+    if (position === 0) this.#checkFields(frame, offset);
+    if (position >= this.#limit || this.#writer === null) return;
+    if (this.#stream?.isClosed === true) return this.#stream.drain(frame.length);
+    this.#writer.row(frame, offset);
+    if (position === this.#limit - 1) this.#key = this.#keyIn(frame, offset);
+    if (this.#stream !== null) {
+      if (this.#writer.complete >= CHUNK_BYTES) this.#stream.push(this.#writer.take());
+    } else if (position >= BUFFERED_ROWS || this.#writer.size > BUFFERED_BYTES) this.#overflow();
+  }
+
+  wantsMore(): boolean {
+    return this.#stream?.isClosed === false;
+  }
+
+  end(error: Error | null): void {
+    const { resolve, reject } = this.#options;
+    if (this.#stream !== null) this.#endStream(this.#stream, error);
+    else if (this.#isRefused) reject(new NoStreamPlace());
+    else if (error !== null) reject(error);
+    else
+      try {
+        resolve(this.#buffered());
+      } catch (failure) {
+        reject(failure as Error);
+      }
+  }
+
+  /** The statement is not of the text that was sent if it has other fields. */
+  #checkFields(frame: Buffer, offset: number): void {
+    if (frame.readInt16BE(offset - 2) !== this.#options.fields)
+      throw new Error("PostgreSQL sent a row with other fields than were asked for.");
+  }
+
+  #keyIn(frame: Buffer, offset: number): KeyValues | null {
+    const { keys, fields } = this.#options;
+    if (keys === null) return null;
+    const texts = fieldTexts(frame, offset, fields);
+    return keys.map((position) => texts[position] ?? null);
+  }
+
+  /** The last row's key, where rows follow it. */
+  get #next(): KeyValues | null {
+    return this.#found > this.#limit ? this.#key : null;
+  }
+
+  get #returned(): number {
+    return Math.min(this.#found, this.#limit);
+  }
+
+  #overflow(): void {
+    const { query, columns, keys, resources, resolve } = this.#options;
+    const running = this.#running as Running;
+    if (!running.becomeStream()) {
+      this.#isRefused = true;
+      this.#writer = null;
+      if (this.partRows === 0 || this.#found <= BUFFERED_ROWS) running.cancel(new NoStreamPlace());
+      return;
+    }
+    resources.open.add(running);
+    this.#stream = new SpooledRows(running, this.partRows > 0, new Spool(resources.budget, keys !== null));
+    this.#stream.push((this.#writer as RowWriter).take());
+    // The key of the next page precedes the rows: such a page is in the spool before it is sent.
+    if (keys === null || query.selection.page === null)
+      resolve({ kind: "stream", columns, chunks: this.#stream });
+  }
+
+  #endStream(stream: SpooledRows, error: Error | null): void {
+    const { columns, keys, resources, resolve, reject } = this.#options;
+    const running = this.#running as Running;
+    resources.open.delete(running);
+    const milliseconds = performance.now() - this.#startedAt - stream.pausedMs;
+    const end = { returned: this.#returned, hasMore: this.#found > this.#limit, milliseconds };
+    void stream
+      .finish(error, () => this.#writer?.end() ?? null, end)
+      .then((failure) => {
+        if (keys === null) return;
+        if (failure === null) return resolve({ kind: "stream", columns, chunks: stream, next: this.#next });
+        void stream.return();
+        reject(failure);
+      });
+  }
+
+  #buffered(): Rows {
+    const writer = this.#writer ?? this.#options.makeWriter(0);
+    const { columns, keys } = this.#options;
+    const parts = [writer.take(), writer.end()];
+    const text = parts[1]?.length === 0 ? (parts[0] as Buffer) : Buffer.concat(parts);
+    if (this.#running?.prepared) this.#running.prepared.expectedBytes = text.length;
+    const hasMore = this.#found > this.#limit;
+    const milliseconds = performance.now() - this.#startedAt;
+    const next = keys === null ? {} : { next: this.#next };
+    return { kind: "buffered", columns, text, returned: this.#returned, hasMore, milliseconds, ...next };
+  }
+}
+
+/** Bytes of rows nobody wants that are read so that the connection stays open. */
+const DRAINED_BYTES = 1024 * 1024;
+
+/** Keeps rows at the database's pace in a spool, and returns them at the client's pace. */
+class SpooledRows implements RowChunks {
+  readonly #running: Running;
+  readonly #hasParts: boolean;
+  readonly #spool: Spool;
+  /** The rows that are being stored. */
+  #storing: Promise<void> = Promise.resolve();
+  #stored = 0;
+  #pausedAt = 0;
+  #drainedBytes = 0;
+  #end: StreamEnd | null = null;
+  #error: Error | null = null;
+  /** Time for which reading was paused. */
+  pausedMs = 0;
+  isClosed = false;
+  /** Resolves the pause of `next`, which waits for rows; null when it does not wait. */
+  #wake: (() => void) | null = null;
+
+  constructor(running: Running, hasParts: boolean, spool: Spool) {
+    this.#running = running;
+    this.#hasParts = hasParts;
+    this.#spool = spool;
+  }
+
+  /** Stores rows. The connection is paused until they are: the rest waits in PostgreSQL. */
+  push(bytes: Buffer): void {
+    if (bytes.length === 0) return;
+    if (this.#stored++ === 0) {
+      this.#running.pause();
+      this.#pausedAt = performance.now();
+    }
+    this.#store(bytes).then(
+      () => this.#resume(),
+      (error: unknown) => this.#running.cancel(error as Error),
+    );
+  }
+
+  #store(bytes: Buffer): Promise<void> {
+    this.#storing = this.#storing.then(() => this.#spool.push(bytes)).then(() => this.#signal());
+    return this.#storing;
+  }
+
+  #resume(): void {
+    if (--this.#stored > 0) return;
+    this.pausedMs += performance.now() - this.#pausedAt;
+    if (this.#end === null) this.#running.resume();
+  }
+
+  /** Rows that nobody wants. */
+  drain(bytes: number): void {
+    this.#drainedBytes += bytes;
+    if (this.#drainedBytes > DRAINED_BYTES) this.#running.cancel(new QueryAbandoned());
+  }
+
+  /** All rows have been read, or the statement has failed. Resolves with the failure once what was read is stored. */
+  async finish(error: Error | null, rest: () => Buffer | null, end: StreamEnd): Promise<Error | null> {
+    try {
+      await this.#storing;
+      const last = error === null && !this.isClosed ? rest() : null;
+      if (last !== null && last.length > 0) await this.#store(last);
+      this.#error = error;
+    } catch (failure) {
+      this.#error = failure as Error;
+    }
+    this.#end = end;
+    this.#signal();
+    return this.#error;
+  }
+
+  async next(): Promise<IteratorResult<Buffer, StreamEnd>> {
+    for (;;) {
+      const bytes = await this.#spool.shift();
+      if (bytes !== null) return { done: false, value: bytes };
+      if (this.#error !== null) throw this.#error;
+      if (this.#end !== null) return this.return();
+      await this.#change();
+    }
+  }
+
+  async return(): Promise<IteratorReturnResult<StreamEnd>> {
+    if (!this.isClosed) {
+      this.isClosed = true;
+      await this.#spool.close();
+      if (this.#end === null && !this.#hasParts) this.#running.cancel(new QueryAbandoned());
+    }
+    while (this.#end === null) await this.#change();
+    this.#running.release();
+    return { done: true, value: this.#end };
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      const before = this.#wake;
+      this.#wake = () => {
+        before?.();
+        resolve();
+      };
+    });
+  }
+
+  #signal(): void {
+    const wake = this.#wake;
+    this.#wake = null;
+    wake?.();
+  }
+}

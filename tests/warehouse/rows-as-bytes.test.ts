@@ -1,0 +1,246 @@
+import type { Socket } from "node:net";
+import { expect, it } from "vitest";
+import type { Column } from "../../runtime/model/endpoint.js";
+import type { Condition, RowFormat, Selection } from "../../runtime/model/query.js";
+import { openPostgres } from "../../runtime/warehouse/postgres/postgres-warehouse.js";
+import type { Rows, Warehouse } from "../../runtime/warehouse/warehouse.js";
+import { atEnd } from "../support/at-end.js";
+import { databaseUrl, ownSchema, query } from "../support/database.js";
+import { proxyOf } from "../support/database-proxy.js";
+import { queryContext } from "../support/query-context.js";
+
+/** Rows of each caller of the fault test; some callers' rows are a stream. */
+const OWN_ROWS = 40;
+const LONG_ROWS = 3000;
+
+/** Faults of a run; `FAULTS=1000` for a long one. */
+const FAULTS = Number(process.env["FAULTS"] ?? 60);
+
+/** Names that our statements have, and names that look like parts of them. */
+const HOSTILE = [
+  ..."s t c i0 i1 v u k f0 f1 min0 max0 count c0 c1 q.id".split(" "),
+  ...[
+    "s.id",
+    "t.s",
+    'a"b',
+    "select",
+    "null",
+    "$1",
+    "s\\",
+    "public",
+    "to_json",
+    "NULL::int4",
+    "é ",
+    "ctid ",
+    "unlimited",
+  ],
+];
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+const schema = await ownSchema(`
+  CREATE TYPE @.pair AS (id int, s text, t timestamp);
+  CREATE TABLE @.kinds AS SELECT i AS id, i % 2 = 0 AS even, i * 1.5::float8 AS half, (i / 3.0)::numeric(20, 4) AS third,
+      repeat(chr(1 + i % 30) || '"\\é😀' || i, i % 7) AS text, NULLIF(i % 5, 0) AS maybe, repeat('x', (i % 11) * 900) AS long,
+      '2024-02-29'::date + i AS day, '2024-02-29 12:00+02'::timestamptz + i * interval '1 hour' AS at, md5(i::text)::uuid AS uuid,
+      jsonb_build_object('i', i, 'list', ARRAY[i, i + 1]) AS document, ARRAY['a', NULL, i::text] AS list,
+      ROW(i, 's', '2024-01-01')::@.pair AS pair FROM generate_series(1, 60) i;
+  CREATE TABLE @.owned AS SELECT owner, i, md5(owner::text || ' ' || i) AS label FROM generate_series(1, 20) owner,
+      generate_series(1, CASE WHEN owner % 4 = 0 THEN ${String(LONG_ROWS)} ELSE ${String(OWN_ROWS)} END) i;
+  CREATE TABLE @.hostile (${HOSTILE.map((name, i) => `${quoted(name)} ${i % 3 === 0 ? "int" : i % 3 === 1 ? "text" : "@.pair[]"}`).join(", ")}, own text);
+  INSERT INTO @.hostile SELECT ${HOSTILE.map((_, i) => (i % 3 === 0 ? `n * ${String(i + 1)}` : i % 3 === 1 ? `'${String(i)} ' || n` : `ARRAY[ROW(n, 'p${String(i)}', '2024-01-01')::@.pair]`)).join(", ")}, 'org' || n % 2 FROM generate_series(1, 6) n`);
+
+function open(url = databaseUrl, statementTimeoutMs = 30_000): Warehouse {
+  const warehouse = openPostgres({ url, statementTimeoutMs, onIdleError: () => undefined });
+  atEnd(() => warehouse.close());
+  return warehouse;
+}
+
+const ALL: Selection = { conditions: [], sort: [], page: null };
+
+function ask(
+  warehouse: Warehouse,
+  name: string,
+  selection: Selection,
+  format: RowFormat = "json",
+  callerId = "key:test",
+) {
+  const asked = { relation: [schema, name], selection, format, timeoutMs: 0 } as const;
+  return warehouse.rows(asked, queryContext({ callerId }));
+}
+
+/** All bytes of a result. */
+async function bytesOf(rows: Rows | "overloaded"): Promise<Buffer> {
+  if (rows === "overloaded") throw new Error(rows);
+  if (rows.kind === "buffered") return Buffer.from(rows.text);
+  const parts: Buffer[] = [];
+  try {
+    for (let part = await rows.chunks.next(); !part.done; part = await rows.chunks.next())
+      parts.push(Buffer.from(part.value));
+  } finally {
+    await rows.chunks.return();
+  }
+  return Buffer.concat(parts);
+}
+
+/** Passes on what the database sends in pieces of so many bytes. */
+function passInPieces(database: Socket, client: Socket, size: () => number): void {
+  client.setNoDelay(true);
+  client.on("data", (bytes: Buffer) => void database.write(bytes));
+  client.on("close", () => database.destroy());
+  database.on("close", () => client.destroy());
+  let sent = Promise.resolve();
+  database.on("data", (bytes: Buffer) => {
+    database.pause();
+    sent = sent.then(async () => {
+      for (let at = 0; at < bytes.length && !client.destroyed;) {
+        const end = at + size();
+        await new Promise((resolve) => client.write(bytes.subarray(at, end), () => setImmediate(resolve)));
+        at = end;
+      }
+      database.resume();
+    });
+  });
+}
+
+it.each([1, 3, 64])("rows are the same in pieces of %i bytes, in every format", async (size) => {
+  const proxy = await proxyOf(databaseUrl, (client, connect) => passInPieces(connect(), client, () => size));
+  const [whole, cut] = [open(), open(proxy.url)];
+  const sort = [["id", "ASC"]] as const;
+  const selection: Selection = {
+    ...ALL,
+    sort,
+    page: { limit: size < 5 ? 12 : 60, offset: 0, lookAhead: true },
+  };
+  for (const format of [
+    "json",
+    "json-strings",
+    "ndjson",
+    "csv",
+    "spreadsheet",
+    "parquet",
+    "arrow",
+  ] as const) {
+    const expected = await bytesOf(await ask(whole, "kinds", selection, format));
+    expect((await bytesOf(await ask(cut, "kinds", selection, format))).equals(expected), format).toBe(true);
+  }
+});
+
+it("every value is what PostgreSQL itself writes as JSON", async () => {
+  const rows = JSON.parse(
+    `[${String(await bytesOf(await ask(open(), "kinds", { ...ALL, sort: [["id", "ASC"]] })))}]`,
+  ) as object[];
+  const plain =
+    await query(`SELECT to_json(k) AS row FROM (SELECT id, even, half, third, text, maybe, long, day, uuid, document, list
+    FROM "${schema}".kinds ORDER BY id) k`);
+  expect(rows).toMatchObject(plain.map(({ row }) => row));
+  expect(rows[0]).toMatchObject({
+    at: "2024-02-29T11:00:00Z",
+    pair: { id: 1, s: "s", t: "2024-01-01T00:00:00Z" },
+  });
+});
+
+it("columns may have any name: the rows are the caller's own, page after page", async () => {
+  const warehouse = open();
+  const own: Condition = { name: "own", column: "own", operator: "=", type: "string", value: "org1" };
+  const expected = (
+    await query(`SELECT to_json(h) AS row FROM "${schema}".hostile h WHERE own = 'org1'`)
+  ).map(({ row }) => row);
+  const simple = (rows: unknown): unknown =>
+    JSON.parse(JSON.stringify(rows).replaceAll("T00:00:00Z", "T00:00:00"));
+  for (const [i, name] of HOSTILE.entries()) {
+    const columns = [{ name, type: null }] as unknown as readonly Column[];
+    const filter: Condition = {
+      name: "f",
+      column: name,
+      operator: "null",
+      type: "boolean",
+      value: "false",
+    };
+    const conditions = [own, filter];
+    const found: unknown[] = [];
+    let after: readonly (string | null)[] | null = null;
+    const sort = [[i % 3 === 2 ? "s" : name, "DESC"]] as const;
+    do {
+      const page = { limit: 1, offset: 0, lookAhead: true };
+      const keyset = { scope: "", after };
+      const all = await ask(warehouse, "hostile", { conditions, sort, page, keyset });
+      if (all === "overloaded" || all.kind !== "buffered") throw new Error("It is not buffered.");
+      found.push(...(JSON.parse(`[${String(all.text)}]`) as unknown[]));
+      after = all.next ?? null;
+      const one = JSON.parse(
+        `[${String(await bytesOf(await ask(warehouse, "hostile", { columns, conditions, sort, page, keyset })))}]`,
+      ) as object[];
+      expect(Object.keys(one[0] ?? {})).toEqual([name]);
+    } while (after !== null);
+    expect(new Set(found.map((row) => JSON.stringify(simple(row))))).toEqual(
+      new Set(expected.map((row) => JSON.stringify(row))),
+    );
+  }
+});
+
+/** Cuts, kills and leaves at random; each row names its owner. */
+it(
+  `${String(FAULTS)} faults at random end no answer as if it were whole, mix no rows and lose no connection`,
+  { timeout: 600_000 },
+  async () => {
+    let cutAfter = Infinity;
+    const proxy = await proxyOf(databaseUrl, (client, connect) => {
+      const database = connect();
+      let passed = 0;
+      passInPieces(database, client, () => 20_000);
+      database.on("data", (bytes: Buffer) => {
+        passed += bytes.length;
+        if (passed > cutAfter) client.resetAndDestroy();
+      });
+    });
+    const warehouse = open(proxy.url, 5000);
+    const counts = { whole: 0, failed: 0, left: 0 };
+    const one = async (owner: number, leaves: boolean): Promise<void> => {
+      const condition: Condition = {
+        name: "owner",
+        column: "owner",
+        operator: "=",
+        type: "string",
+        value: String(owner),
+      };
+      const isLong = owner % 4 === 0;
+      const page = isLong ? null : { limit: 100, offset: 0, lookAhead: true };
+      const selection: Selection = { conditions: [condition], sort: [["i", "ASC"]], page };
+      try {
+        const rows = await ask(warehouse, "owned", selection, "json", `key:${String(owner)}`);
+        if (leaves && rows !== "overloaded" && rows.kind === "stream") {
+          await rows.chunks.next();
+          await rows.chunks.return();
+          counts.left++;
+          return;
+        }
+        const found = JSON.parse(`[${String(await bytesOf(rows))}]`) as { owner: number; i: number }[];
+        expect(found.length).toBe(isLong ? LONG_ROWS : OWN_ROWS);
+        expect(found.every((row, i) => row.owner === owner && row.i === i + 1)).toBe(true);
+        counts.whole++;
+      } catch (error) {
+        if (error instanceof Error && error.name === "AssertionError") throw error;
+        counts.failed++;
+      }
+    };
+    for (let fault = 0; fault < FAULTS; fault++) {
+      const kind = fault % 3;
+      cutAfter = kind === 0 ? Math.floor(Math.random() * 60_000) : Infinity;
+      const asked = Array.from({ length: 8 }, () => one(1 + Math.floor(Math.random() * 20), kind === 2));
+      if (kind === 1)
+        await query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'routewright' AND random() < 0.5
+        AND query LIKE '%${schema}%'`);
+      await Promise.all(asked);
+    }
+    cutAfter = Infinity;
+    console.log("faults:", JSON.stringify(counts));
+    expect(counts.whole).toBeGreaterThan(0);
+    expect(counts.failed).toBeGreaterThan(0);
+    await expect.poll(() => warehouse.load).toMatchObject({ running: 0, waiting: 0 });
+    const before = { ...counts };
+    for (let round = 0; round < 3; round++)
+      await Promise.all(Array.from({ length: 20 }, (_, i) => one(i + 1, false)));
+    expect(counts.whole - before.whole).toBeGreaterThanOrEqual(58);
+  },
+);
