@@ -57,6 +57,7 @@ export const BOUNDARIES = {
   ],
   generator: [
     "generator/manifest",
+    "generator/catalogue",
     "generator/diff",
     "generator/lint",
     "generator/verify",

@@ -12,7 +12,7 @@ const INSTALL = {
   prometheus: "apt-get install prometheus",
   psql: "apt-get install postgresql-client",
   dbt: "pip install 'dbt-core<1.12' dbt-postgres dbt-clickhouse",
-  "openapi-python-client": "pip install openapi-python-client",
+  "openapi-python-client": "pip install openapi-python-client==0.29.1",
   schemathesis: "pip install schemathesis==4.32.5",
   python3: "apt-get install python3",
   "kubernetes-validate": "pip install kubernetes-validate",

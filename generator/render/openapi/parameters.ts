@@ -60,19 +60,12 @@ export function requestBody(entry: CatalogueEntry): JsonRecord {
 
 /** A parameter and a filtered column of one name are one property: a value, or an object of operators. */
 function bodyProperties(fields: readonly RequestField[]): JsonMap {
-  const properties = new Map<string, JsonMap>();
-  for (const field of fields) {
-    const known = properties.get(field.name);
-    const { description } = field;
-    properties.set(
-      field.name,
-      known === undefined
-        ? property(field)
-        : new Map<string, Json>([
-            ["description", `${String(known.get("description"))} Or an object: ${description}`],
-            ["anyOf", [known, field.schema]],
-          ]),
-    );
+  const properties = new Map(fields.map((field) => [field.name, property(field)]));
+  for (const [i, { name, description, schema }] of fields.entries()) {
+    const first = fields.find((field) => field.name === name);
+    if (first === undefined || first === fields[i]) continue;
+    const words = `${first.description} Or an object: ${description}`;
+    properties.set(name, property({ name, description: words, schema: { anyOf: [first.schema, schema] } }));
   }
   return properties;
 }
