@@ -40,7 +40,6 @@ export const BOUNDARIES = {
     "generator/diff",
     "runtime (package)",
   ],
-  "generator/client": ["generator/manifest", "generator/catalogue", "runtime (package)"],
   "generator/commands": [
     "generator",
     "generator/manifest",
@@ -52,7 +51,6 @@ export const BOUNDARIES = {
     "generator/verify",
     "generator/report",
     "generator/watch",
-    "generator/client",
     "runtime (package)",
   ],
   generator: [
