@@ -255,7 +255,8 @@ describe("routewright keys", () => {
     const list = await keys("list");
     const [head, line = ""] = list.stdout.split("\n");
     const [id = ""] = line.split("\t");
-    expect([head, line]).toEqual(["id\ttier\tuser\torg\texpires\tallowed", `${id}\ttier1\tann\tacme`]);
+    expect(head).toBe("id\ttier\tuser\torg\tcreated\texpires\tallowed");
+    expect(line.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/, "<time>")).toBe(`${id}\ttier1\tann\tacme\t<time>`);
     expect(await keys("revoke", id)).toMatchObject({ code: 0, stdout: `Revoked ${id}.\n` });
     const last = await serve(folder, [], BASE);
     expect((await sendRequest(last.url, "/v1/served/fast", { key })).status).toBe(403);

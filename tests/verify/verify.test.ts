@@ -325,7 +325,10 @@ describe("an error exits 2", () => {
   it("where there is nothing to verify", async () => {
     const file = manifestOf();
     const hint = "tag models with production and api:<resource>, then run `routewright generate`.";
-    expect(await run(file)).toEqual({ exit: 2, errors: [`${file} has no endpoint to verify: ${hint}`] });
+    expect(await run(file)).toMatchObject({
+      exit: 2,
+      errors: [`${file} has no endpoint to verify: ${hint}`],
+    });
   });
 
   it("where there is no catalogue", async () => {
