@@ -35,7 +35,7 @@ describe("routewright init", () => {
     const { exit, out, err } = routewright(repo, ["init", "--title", "Shop", "--default-tier", "tier1"]);
     expect({ exit, err, out }).toEqual({
       exit: 0,
-      err: "",
+      err: "The manifest's target builds in analytics. If that is not production, set `schemas` in routewright.config.json, or run init with --schema.\n",
       out: `created  routewright.config.json
 created  package.json
 created  .gitattributes

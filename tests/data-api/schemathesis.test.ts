@@ -30,6 +30,10 @@ const EXPECTED: readonly (readonly [finding: RegExp, reason: string])[] = [
     "A list in one text: OpenAPI states the form of the text, not of the values between its commas.",
   ],
   [
+    /^ST201 [^]*parameter `\w+\[\w+\]` in query[^]*curl -X GET [^]*%5B\w+%5D=(&|')/,
+    "An empty value counts as absent, here as in a body.",
+  ],
+  [
     /^ST202 [^]*must not contain the character U\+0000/,
     "No text of PostgreSQL holds it. A pattern at every text parameter would say so, and no client needs to be told.",
   ],

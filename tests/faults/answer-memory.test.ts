@@ -79,7 +79,8 @@ describe.skipIf(!needs("python3"))("answers that nobody reads", () => {
     await expect.poll(() => begun, { timeout: 20_000 }).toBeGreaterThanOrEqual(full);
     // Without a bound all of them begin within this time.
     await sleep(1000);
-    expect(begun).toBeLessThanOrEqual(full + POOL_SIZE);
+    // Besides those that fill the share: what the pool's connections had read by then, and what each read next.
+    expect(begun).toBeLessThanOrEqual(full + 2 * POOL_SIZE);
     for (const [i, key] of [KEYS.tier2, KEYS.tier1, KEYS.tier0].entries()) {
       const path = `/v1/shop/large?limit=1&offset=${String(100 + i)}`;
       expect(await sendRequest(url, path, { key })).toMatchObject({ status: 200 });

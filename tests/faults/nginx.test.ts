@@ -1,13 +1,14 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
-import { connect } from "node:net";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { beforeAll, expect, it, vi } from "vitest";
 import { atEnd } from "../support/at-end.js";
 import { ownSchema } from "../support/database.js";
 import { manifestOf } from "../support/manifest.js";
+import { needs } from "../support/needs.js";
 import { freePort } from "../support/port.js";
 import { describeWith } from "../support/program.js";
 import { KEYS, ownFolder, serveManifest } from "../support/service.js";
@@ -126,11 +127,21 @@ describeWith("nginx", "a stream that the database cuts", () => {
   });
 });
 
-it("an aborted stream resets the connection of an HTTP/1.0 client", async () => {
+/** Reads to the end. Not in Node: where data and a reset arrive together, libuv reports an orderly end. */
+const READ = `import socket, sys
+s = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+s.sendall(sys.argv[3].encode())
+try:
+    while s.recv(65536): pass
+    print("end")
+except ConnectionResetError:
+    print("reset")`;
+
+it.skipIf(!needs("python3"))("an aborted stream resets the connection of an HTTP/1.0 client", async () => {
   const { hostname, port } = new URL(await serveManifest(manifest));
-  const socket = connect(Number(port), hostname);
-  socket.write(`GET /v1/big/failing HTTP/1.0\r\nHost: any\r\nX-API-Key: ${KEYS.tier3}\r\n\r\n`);
-  socket.resume();
-  const [error] = (await once(socket, "error")) as [NodeJS.ErrnoException];
-  expect(error.code).toBe("ECONNRESET");
+  const head = `GET /v1/big/failing HTTP/1.0\r\nHost: any\r\nX-API-Key: ${KEYS.tier3}\r\n\r\n`;
+  for (let i = 0; i < 5; i++) {
+    const { stdout } = await promisify(execFile)("python3", ["-c", READ, hostname, port, head]);
+    expect(stdout).toBe("reset\n");
+  }
 });

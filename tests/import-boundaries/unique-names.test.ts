@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
@@ -24,11 +24,6 @@ function repeated(names: readonly string[]): string[] {
 
 describe.each(["generator", "runtime"])("the package %s", (folder) => {
   const files = filesOf(fileURLToPath(new URL(`../../${folder}`, import.meta.url)));
-
-  it("has no two files of the same name", () => {
-    expect(files.length).toBeGreaterThan(50);
-    expect(repeated(files.map((file) => basename(file)))).toEqual([]);
-  });
 
   it("exports no two types of the same name", () => {
     const types = files.flatMap(exportedTypesOf);

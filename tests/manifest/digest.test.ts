@@ -124,7 +124,6 @@ describe("the digest of what a project declares", () => {
     ["description", { description: "Other." }],
     ["meta", { meta: {}, config: { ...in111.config, meta: {} } }],
     ["columns", { columns: {} }],
-    ["schema", { schema: "mart" }],
     ["contract", { config: { ...in111.config, contract: { enforced: false } }, contract: {} }],
   ])("changes with the model's %s", (_, change) => {
     expect(digest({ ...in111, ...change })).not.toBe(digest(in111));

@@ -43,7 +43,12 @@ async function ownStage() {
 }
 
 /** Steps that only a misbehaving provider leads to: tests/ramp/conformance/ crashes at them. */
-const AFTER_TROUBLE: readonly Failpoint[] = ["execution.confirmed", "execution.withdrawn", "cancel.answered"];
+const AFTER_TROUBLE: readonly Failpoint[] = [
+  "execution.confirmed",
+  "execution.withdrawn",
+  "cancel.answered",
+  "refund.answered",
+];
 
 /** Runs an on-ramp into a crash at the point, then starts the server again and looks for traces of the crash. */
 async function crashAndRecover(

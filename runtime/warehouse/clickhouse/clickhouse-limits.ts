@@ -7,7 +7,7 @@ import { finished } from "./clickhouse-parameters.js";
 const MAX_THREADS: PerTier<number> = { tier0: 1, tier1: 2, tier2: 4, tier3: 4 };
 
 /** What a query may use of the server. */
-export interface QueryLimits {
+export interface ClickhouseLimits {
   readonly tier: Tier;
   /** For the server, which counts the time in which the client does not read too; 0: no limit. */
   readonly timeoutMs: number;
@@ -19,7 +19,7 @@ export function limitSettings({
   tier,
   timeoutMs,
   maxRows = 0,
-}: QueryLimits): Readonly<Record<string, string>> {
+}: ClickhouseLimits): Readonly<Record<string, string>> {
   return {
     max_threads: String(MAX_THREADS[tier]),
     max_execution_time: String(timeoutMs / 1000),
@@ -28,7 +28,7 @@ export function limitSettings({
 }
 
 /** Fails where a constraint of the role's profile refuses the limits of a tier: each of its queries would fail. */
-export function checkLimits(limitsOf: (tier: Tier) => readonly QueryLimits[]): Statement {
+export function checkLimits(limitsOf: (tier: Tier) => readonly ClickhouseLimits[]): Statement {
   const checks = TIERS.flatMap(limitsOf).map(({ tier, timeoutMs, maxRows = 0 }) => {
     const rows = constant(maxRows);
     const read = maxRows > 0 ? sql`, max_rows_to_read = ${rows}, max_rows_to_read_leaf = ${rows}` : EMPTY;

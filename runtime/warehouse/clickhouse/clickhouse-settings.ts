@@ -35,7 +35,7 @@ const LIMITS: Settings = {
   partial_result_on_first_cancel: "0",
   discard_query_data: "0",
   ...WHOLE_RESULT,
-  // Both lose rows of a float that is NaN somewhere: sorted pages missed rows (ClickHouse 26.7, tests/clickhouse/sorting.test.ts).
+  // Both lose rows of a float that is NaN somewhere: sorted pages missed rows (ClickHouse 26.7, tests/clickhouse/random-relations.test.ts).
   use_top_k_dynamic_filtering: "0",
   use_skip_indexes_for_top_k: "0",
   // Older servers would write an error as if it were a row.

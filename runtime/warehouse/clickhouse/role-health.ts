@@ -1,7 +1,7 @@
 import type { PerTier, Tier } from "../../model/tier.js";
 import type { ClickhouseConnection } from "./clickhouse-connection.js";
 import { ClickhouseError } from "./clickhouse-errors.js";
-import { checkLimits, type QueryLimits } from "./clickhouse-limits.js";
+import { checkLimits, type ClickhouseLimits } from "./clickhouse-limits.js";
 import type { ClickhouseServer } from "./clickhouse-servers.js";
 import type { RoleSettings } from "./clickhouse-settings.js";
 
@@ -55,7 +55,7 @@ export class RoleHealth {
     await this.#connection.text({ statement, settings, limits: CHECK_LIMITS, server });
   }
 
-  #limitsOf(tier: Tier): readonly QueryLimits[] {
+  #limitsOf(tier: Tier): readonly ClickhouseLimits[] {
     const { maxRowsRead, statementTimeoutMs, streamTimeoutMs } = this.#options;
     const maxRows = maxRowsRead[tier];
     return [statementTimeoutMs, streamTimeoutMs[tier]].map((timeoutMs) => ({ tier, timeoutMs, maxRows }));
