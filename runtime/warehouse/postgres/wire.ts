@@ -17,7 +17,7 @@ const ROW_HEAD_BYTES = HEAD_BYTES + 2;
 
 /**
  * Walks the frames of PostgreSQL's protocol between the socket and pg's parser: rows go to the sink, everything else to pg.
- * Rows that become JavaScript strings and text again took 1,400 µs of processor time for 1,000 rows, as bytes they take 500.
+ * In a prototype, 1,000 rows that became JavaScript strings and text again took 1,400 µs of processor time, as bytes 500.
  */
 class Tap extends EventEmitter {
   sink: RowSink | null = null;
