@@ -41,7 +41,7 @@ const endpoint = (name: string, resource: string, parameters: readonly object[])
   api: { allow_unfiltered: true, parameters },
 });
 
-/** Relations of which `EXPLAIN ESTIMATE` does not tell what is read: each read 300,000 rows at a limit of 50,000. */
+/** Relations of which `EXPLAIN ESTIMATE` does not report the rows read: each read 300,000 rows at a limit of 50,000. */
 const UNESTIMATED = ["in_Memory", "in_Log", "in_TinyLog", "in_Merge", "scalar", "joined", "listed"];
 
 describe.skipIf(!hasClickhouse)("a query that would read more rows than MAX_ROWS_READ", async () => {
