@@ -19,7 +19,7 @@ function severitiesOf(
   return { type: "object", additionalProperties: false, properties } as const;
 }
 
-/** JSON Schema of the config file: its checks, and what editors complete (generator/README.md, Config file). */
+/** JSON Schema of the config file: its checks, and what editors complete (generator/docs/configuration.md, Config file). */
 export const CONFIG_SCHEMA = {
   $schema: "http://json-schema.org/draft-07/schema#",
   title: "Routewright config file",

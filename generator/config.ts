@@ -18,7 +18,7 @@ import { isObject } from "./manifest/json.js";
 import { parseJson } from "./manifest/manifest.js";
 import { fail, type Failure, isAddress, readSource } from "./manifest/source.js";
 
-/** What all commands of a repository agree on (generator/README.md, Config file). Paths are relative to the file. */
+/** What all commands of a repository agree on (generator/docs/configuration.md, Config file). Paths are relative to the file. */
 export interface Config {
   readonly $schema?: string;
   /** dbt's `manifest.json`: a file or an http(s) address. */

@@ -57,7 +57,7 @@ interface Context {
 
 const CATALOGUE_PATH = "/v1/system/catalogue";
 
-/** The public endpoints, except the documentation pages (runtime/README.md, System endpoints). */
+/** The public endpoints, except the documentation pages (runtime/docs/system-endpoints.md). */
 const HANDLERS: ReadonlyMap<string, SystemHandler> = new Map<string, SystemHandler>([
   ["/", status],
   ["/health", health],
@@ -126,7 +126,7 @@ async function openApi({ service, request, caller }: Context): Promise<Reply | H
   return documentReply(document, request);
 }
 
-/** The endpoints (runtime/README.md, Catalogue). What it lists depends on the key: no shared caching. */
+/** The endpoints (runtime/docs/catalogue.md). What it lists depends on the key: no shared caching. */
 async function catalogue({ service, request, caller }: Context): Promise<Reply> {
   const { result } = await service.documents.catalogue(caller);
   return documentReply(result, request);
@@ -137,7 +137,7 @@ async function llms({ service, caller }: Context): Promise<Reply> {
   return { status: 200, body: llmsText(body), contentType: "text/markdown; charset=utf-8", caching: PRIVATE };
 }
 
-/** `/endpoints` and `/endpoints/v1/…` (runtime/README.md, System endpoints). */
+/** `/endpoints` and `/endpoints/v1/…` (runtime/docs/system-endpoints.md). */
 async function endpointPages({ service, request, caller }: Context): Promise<Reply | HttpError> {
   const { body } = await service.documents.catalogue(caller);
   const [address = ""] = (request.url ?? "").split("?");
@@ -167,7 +167,7 @@ async function documentReply(result: BufferedResult, request: IncomingMessage): 
   return { status: 200, body, caching: [...caching, "Content-Encoding", encoding] };
 }
 
-/** For loopback callers and tier3 keys (runtime/README.md, Operations). */
+/** For loopback callers and tier3 keys (runtime/docs/operations.md). */
 async function metrics({ gateway, service, request, caller }: Context): Promise<Reply | HttpError> {
   const isLocal = isLocalCaller(gateway.addressOf, request);
   if (!service.metricsPublic && !isLocal && (caller.tier !== "tier3" || caller.allowed !== null))

@@ -156,7 +156,7 @@ function notServable({ uniqueId, file, kind }: OtherNode): Skipped {
   return { model: uniqueId, file, reason: "invalid", problems: [{ model: uniqueId, ...problem }] };
 }
 
-/** The first model by `unique_id` keeps a path (generator/README.md, Paths). */
+/** The first model by `unique_id` keeps a path (generator/docs/tags.md, Paths). */
 function takePath(path: string, model: Model, { owners }: Context): Problem[] {
   const owner = owners.get(path);
   if (owner === undefined) owners.set(path, model.uniqueId);
@@ -273,7 +273,7 @@ function documentationOf(model: Model, parameters: ReadonlyMap<string, string>):
   };
 }
 
-/** By category, resource, then granularity in the order of generator/README.md, Paths. */
+/** By category, resource, then granularity in the order of generator/docs/tags.md, Paths. */
 export function inDocumentedOrder(a: CatalogueEntry, b: CatalogueEntry): number {
   return (
     byText(a.category, b.category) ||

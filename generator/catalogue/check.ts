@@ -64,7 +64,7 @@ export function checkModel(model: Model, tags: ModelTags): CheckedModel {
   };
 }
 
-/** Keys of a model's `meta.routewright` (generator/README.md, meta.api). */
+/** Keys of a model's `meta.routewright` (generator/docs/meta-api.md). */
 const SETTINGS = [
   "categories",
   "category",
@@ -88,7 +88,7 @@ function unknownSettings({ uniqueId, routewright }: Model): Warning[] {
   }));
 }
 
-/** `meta.routewright.synonyms` of the model and its columns (generator/README.md, Synonyms). */
+/** `meta.routewright.synonyms` of the model and its columns (generator/docs/meta-routewright.md, Synonyms). */
 function synonymProblems({ uniqueId, routewright, columns }: Model): Problem[] {
   const given = [
     { path: "$.meta.routewright.synonyms", value: routewright["synonyms"] },
@@ -224,7 +224,7 @@ function isTimezone(name: unknown): name is string {
 
 function checkApi(model: Model): { api: MetaApi | null; errors: readonly ValidationError[] } {
   if (model.api === null) return { api: null, errors: [] };
-  // An empty `meta.api:` is an empty record, not a legacy model (generator/README.md, meta.api).
+  // An empty `meta.api:` is an empty record, not a legacy model (generator/docs/meta-api.md).
   const shape = validateShape(model.api.value ?? {});
   const hasFilters = querySettingsOf(model, null).filters !== undefined;
   const errors = [

@@ -8,7 +8,7 @@ import { asString, jsonSchemaOf, parseColumnType, withAcceptedValues } from "./c
 const MAX_LENGTH = 1000;
 
 /**
- * Adds the examples of columns (`meta.routewright.example`; generator/README.md, Examples). A private column, its own
+ * Adds the examples of columns (`meta.routewright.example`; generator/docs/meta-routewright.md, Examples). A private column, its own
  * or inherited, gets none: the author may have copied a row.
  */
 export function withExamples(entries: readonly CatalogueEntry[], { models }: Manifest) {

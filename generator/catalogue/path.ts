@@ -10,7 +10,7 @@ const MAX_SEGMENT = 80;
 /** The category of the service's own paths, `/v1/system/…`. */
 const RESERVED_CATEGORY = "system";
 
-/** Endings of a path that choose a format (runtime/README.md, Formats): another endpoint would answer. */
+/** Endings of a path that choose a format (runtime/docs/responses.md, Formats): another endpoint would answer. */
 const FORMAT_ENDING = /\.(?:json|csv|ndjson|parquet|arrows?)$/i;
 
 /** Path of an endpoint, `/v1/{category}/{resource}[/{granularity}][/{window}]`. */

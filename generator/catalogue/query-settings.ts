@@ -14,7 +14,7 @@ import type { Problem } from "./catalogue.js";
 import { type ColumnType, parseColumnType } from "./column-types/column-type.js";
 import type { ApiSettings } from "./settings.js";
 
-/** What `meta.routewright` lets callers ask for (generator/README.md, Queries). */
+/** What `meta.routewright` lets callers ask for (generator/docs/meta-routewright.md, Queries). */
 export type QuerySettings = Pick<Endpoint, "cursor" | "fields" | "filters" | "rows">;
 
 /** The settings of a model without problems. */

@@ -1,6 +1,6 @@
 import { isTier, type Tier, TIERS } from "@routewright/runtime/model";
 
-/** Tags that are not a category (generator/README.md, Paths), in lower case. */
+/** Tags that are not a category (generator/docs/tags.md, Paths), in lower case. */
 const SYSTEM_TAGS: ReadonlySet<string> = new Set([
   "production",
   "view",

@@ -21,7 +21,7 @@ import {
   addTokens,
 } from "./ramp/projects.js";
 
-/** `routewright ramp …`: the set-up of the ramp on its database (runtime/ramp/README.md, Set-up). */
+/** `routewright ramp …`: the set-up of the ramp on its database (runtime/ramp/docs/operations.md, Set-up). */
 export function configureRamp(command: CliCommand): void {
   const group = (name: string, description: string): Group =>
     groupOf(command.command(name).description(description).helpEnd());

@@ -65,7 +65,7 @@ function kindOf(severity: Severity) {
   return (title: string, reason: string): KindInfo => ({ severity, title, reason });
 }
 
-/** Every kind of change that `diff` reports (generator/README.md, Diff). A test ties this table to the reference. */
+/** Every kind of change that `diff` reports (generator/docs/diff.md). A test ties this table to the reference. */
 export const KINDS = {
   "tier-lowered": exposing("Tier lowered", "Callers of a lower tier can read data that they could not read."),
   "column-exposed": exposing(

@@ -135,7 +135,7 @@ function names(columns: readonly Column[]): string {
   return columns.map(({ name }) => name).join(", ");
 }
 
-/** The differences of what dbt tests guarantee of the values of columns (generator/README.md, Tests). */
+/** The differences of what dbt tests guarantee of the values of columns (generator/docs/dbt-tests.md). */
 function compareGuarantees(base: CatalogueEntry, head: CatalogueEntry): readonly Difference[] {
   const kept = base.endpoint.columns.filter((column) =>
     head.endpoint.columns.some(({ name }) => name === column.name),

@@ -24,7 +24,7 @@ export interface Guarded {
   readonly heldBack: readonly HeldBackEndpoint[];
 }
 
-/** Holds back breaking and exposing changes at refresh, endpoint by endpoint (runtime/README.md, Refresh). */
+/** Holds back breaking and exposing changes at refresh, endpoint by endpoint (runtime/docs/refresh.md). */
 export class Guard {
   readonly #options: GuardOptions;
   /** Catalogues that this guard has let through, by the hash of their manifest: the one in service and the last one. */

@@ -25,7 +25,7 @@ function ruleOf(severity: FindingSeverity) {
   return (title: string, reason: string): RuleInfo => ({ severity, title, reason });
 }
 
-/** Rules that a model or the config file can turn off (generator/README.md, Lint). */
+/** Rules that a model or the config file can turn off (generator/docs/lint.md). */
 export const CHECKS = {
   "private-data": error("Private data below its tier", "Callers read what the project marks as private."),
   "private-access": error(

@@ -20,7 +20,7 @@ export interface Manifest {
   readonly graph: Graph;
   /** `unique_id`s of the tests on each node, sorted. */
   readonly tests: ReadonlyMap<string, readonly string[]>;
-  /** Descriptions of categories (generator/README.md, Paths). */
+  /** Descriptions of categories (generator/docs/tags.md, Paths). */
   readonly categories: ReadonlyMap<string, string>;
   /** Name of dbt's adapter, such as `postgres`; null where the manifest does not name it. */
   readonly adapter: string | null;

@@ -35,7 +35,7 @@ type Member = OptionalKind<PropertySignatureStructure>;
 /** Loaded for the first module, as it contains the TypeScript compiler, which is slow to load. */
 let printer: { readonly morph: typeof TsMorph; readonly project: Project } | undefined;
 
-/** The source of an endpoint's module (generator/README.md, Generated files). */
+/** The source of an endpoint's module (generator/docs/generated-files.md). */
 export function routeModule(entry: CatalogueEntry): string {
   if (printer === undefined) {
     const morph = createRequire(import.meta.url)("ts-morph") as typeof TsMorph;

@@ -121,7 +121,7 @@ async function hasIndex(parameter: Comparison, entry: CatalogueEntry, query: Run
   }
 }
 
-/** The comparison in a request's SQL, in the column's own type (runtime/README.md, Requests). */
+/** The comparison in a request's SQL, in the column's own type (runtime/docs/requests.md). */
 function conditionOf(parameter: Comparison): string {
   const { column, operator } = parameter;
   const folded = "case" in parameter ? (parameter.case as string | undefined) : undefined;

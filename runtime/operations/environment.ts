@@ -15,7 +15,7 @@ import {
 import { watchedKeysFile, readKeys } from "./key-file-watcher.js";
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
-/** The validated settings of the environment variables (runtime/README.md, Environment). */
+/** The validated settings of the environment variables (runtime/docs/settings.md). */
 export interface Environment extends GenerationEnvironment {
   /** PostgreSQL; null: the embedded one, where one is needed. */
   readonly databaseUrl: string | null;
@@ -23,7 +23,7 @@ export interface Environment extends GenerationEnvironment {
   readonly clickhouseUrl: string | null;
   /** Redis in which all processes count rate limits; null: each process counts its own. */
   readonly redisUrl: string | null;
-  /** Whether breaking and exposing changes are held back at refresh (runtime/README.md, Refresh). */
+  /** Whether breaking and exposing changes are held back at refresh (runtime/docs/refresh.md). */
   readonly refreshGuard: boolean;
   /** File or address of dbt's `run_results.json`; null: build times are unknown. */
   readonly runResults: string | null;

@@ -33,7 +33,7 @@ const BUCKETS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 /** The label of requests to paths that no endpoint has; the paths of endpoints begin with a slash. */
 const NO_ROUTE = "none";
 
-/** The metrics of `/metrics` (runtime/README.md, Operations). Label values are never text that a caller sends. */
+/** The metrics of `/metrics` (runtime/docs/operations.md). Label values are never text that a caller sends. */
 export class Metrics extends ServiceMetrics<"route" | "tier"> {
   readonly #database = new Histogram({
     name: "routewright_database_duration_seconds",

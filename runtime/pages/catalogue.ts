@@ -20,7 +20,7 @@ import {
   readCatalogue,
 } from "./read-catalogue.js";
 
-/** The input of a release's catalogue (runtime/README.md, Catalogue). */
+/** The input of a release's catalogue (runtime/docs/catalogue.md). */
 export interface CatalogueSource {
   /** Title of the API. */
   readonly title: string;

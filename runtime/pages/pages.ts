@@ -46,7 +46,7 @@ export function docsApp(title: string): Express {
   return app;
 }
 
-/** An Express app with `/explore` (runtime/README.md, Explorer). */
+/** An Express app with `/explore` (runtime/docs/catalogue.md, Explorer). */
 export function explorerApp(title: string): Express {
   const app = express();
   app.disable("x-powered-by");

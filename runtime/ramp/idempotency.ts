@@ -9,7 +9,7 @@ import {
   Rollback,
   OF_PROJECT,
 } from "./database/ramp-database.js";
-/** How long a concurrent duplicate waits for the response of the first (runtime/ramp/README.md, Limits). */
+/** How long a concurrent duplicate waits for the response of the first (runtime/ramp/docs/limits.md). */
 const DUPLICATE_WAIT_MS = 5_000;
 
 /** Pauses between its look-ups: doubled up to the maximum. */
@@ -193,10 +193,10 @@ class KeyedRun {
   }
 }
 
-/** How long a stored response is replayed, in seconds (runtime/ramp/README.md, Limits). */
+/** How long a stored response is replayed, in seconds (runtime/ramp/docs/limits.md). */
 const LIFETIME_SECONDS = 24 * 60 * 60;
 
-/** The owner of a claim without a response counts as crashed after this, in seconds (runtime/ramp/README.md, Limits). */
+/** The owner of a claim without a response counts as crashed after this, in seconds (runtime/ramp/docs/limits.md). */
 const TAKE_OVER_SECONDS = 90;
 
 /** The key of a request, and what it was sent with. */

@@ -1,7 +1,7 @@
 import type { Violation } from "./json-schema.js";
 
 /**
- * Every error of the ramp (runtime/ramp/README.md, Errors). Nothing else makes an error body; OpenAPI and the tests read
+ * Every error of the ramp (runtime/ramp/docs/errors.md). Nothing else makes an error body; OpenAPI and the tests read
  * this same table.
  */
 export const RAMP_ERRORS = {
@@ -208,7 +208,7 @@ export function isRampError(value: unknown): value is RampError {
   return typeof value === "object" && value !== null && "error" in value;
 }
 
-/** `{error, message, details?}` (runtime/ramp/README.md, Errors). */
+/** `{error, message, details?}` (runtime/ramp/docs/errors.md). */
 export function errorBody({ error, message, details }: RampError): string {
   return JSON.stringify({ error: error, message, ...(details.length > 0 ? { details } : {}) });
 }

@@ -29,7 +29,7 @@ export interface RampOptions {
   readonly databaseUrl: string;
   /** The 32 bytes of `RAMP_SECRETS_KEY`. */
   readonly secretsKey: Buffer;
-  /** Other keys that open what they sealed, during a rotation (runtime/ramp/README.md, Master key). */
+  /** Other keys that open what they sealed, during a rotation (runtime/ramp/docs/operations.md, Master key). */
   readonly otherSecretsKeys?: readonly Buffer[];
   readonly host: string;
   readonly port: number;

@@ -12,7 +12,7 @@ import {
   type SkippedModel,
 } from "./release.js";
 
-/** An effect of a refresh that operators should check (runtime/README.md, Refresh). */
+/** An effect of a refresh that operators should check (runtime/docs/refresh.md). */
 interface RefreshWarning {
   readonly kind: "removed" | "opened" | "skipped" | "held_back" | "missing_relation";
   /** Path of an endpoint, name of a model, or `schema.name` of a relation. */
@@ -20,7 +20,7 @@ interface RefreshWarning {
   readonly reason: string;
 }
 
-/** The body of `POST /v1/system/manifest/refresh` (runtime/README.md, Refresh). */
+/** The body of `POST /v1/system/manifest/refresh` (runtime/docs/refresh.md). */
 export type RefreshResult = { readonly models: number; readonly endpoints: number } & (
   | {
       readonly status: "reloaded" | "unchanged";

@@ -19,7 +19,7 @@ type DeclaredParameter<Row> = Filter & { readonly column: keyof Row & string };
 
 /**
  * The declaration in a generated module. Defaults: `GET` only, no required filters, no pagination, no sort. Without
- * `parameters` the model has no `meta.api`: the endpoint takes no parameters at all (runtime/README.md, Requests).
+ * `parameters` the model has no `meta.api`: the endpoint takes no parameters at all (runtime/docs/requests.md).
  */
 export interface Declaration<Query, Row> {
   readonly model: string;
@@ -73,7 +73,7 @@ export interface CursorEnvelope<Row> {
   };
 }
 
-/** Body of every error (runtime/README.md, Errors). */
+/** Body of every error (runtime/docs/errors.md). */
 export interface ErrorBody {
   readonly detail: string;
 }

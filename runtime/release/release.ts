@@ -42,7 +42,7 @@ export interface ManifestVersion {
   readonly defaultTier: Tier;
 }
 
-/** An endpoint whose changes the guard holds back (runtime/README.md, Refresh). */
+/** An endpoint whose changes the guard holds back (runtime/docs/refresh.md). */
 export interface HeldBackEndpoint {
   readonly endpoint: string;
   readonly changes: readonly string[];

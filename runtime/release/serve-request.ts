@@ -52,7 +52,7 @@ export function markCounted(request: IncomingMessage): void {
 
 /**
  * Serves a request of any path. Checks run in this order: key, rate limit, tier, method, then what the route itself checks
- * (runtime/README.md, Requests). Never rejects.
+ * (runtime/docs/requests.md). Never rejects.
  */
 export async function serveRequest<Request extends IncomingMessage>(
   gateway: Gateway,

@@ -31,7 +31,7 @@ export interface AccessControl {
   readonly rateLimits: Readonly<PerTier<number>>;
 }
 
-/** Checks the key, then the rate limit (runtime/README.md, Requests). Every request counts, refused ones too. */
+/** Checks the key, then the rate limit (runtime/docs/requests.md). Every request counts, refused ones too. */
 export async function authorize(access: AccessControl, request: Origin): Promise<Authorization> {
   const caller = await identify(access, request);
   return checkLimit(access, caller, await access.rates.hit(caller.counter));

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { isTier, type Tier, TIERS } from "../model/tier.js";
 
-/** Prefix of every key (runtime/README.md, Keys and tiers). */
+/** Prefix of every key (runtime/docs/keys.md). */
 export const KEY_PREFIX = "sk_live_";
 /** Prefix of a key that is stored as its hash. */
 export const HASH_PREFIX = "sha256:";
@@ -25,7 +25,7 @@ export interface KeyOwner {
   readonly allowed: readonly string[] | null;
 }
 
-/** The keys of a server, by hash: the keys themselves are not kept in memory (runtime/README.md, Keys and tiers). */
+/** The keys of a server, by hash: the keys themselves are not kept in memory (runtime/docs/keys.md). */
 export class Keyring {
   #owners: ReadonlyMap<string, KeyOwner>;
 
@@ -62,7 +62,7 @@ export type KeyringResult =
 
 /**
  * Reads `{"sk_live_…": {"user", "tier", "org"}}`; the value may be the tier alone, the key may be `sha256:<hex>`
- * (runtime/README.md, Keys and tiers). Problems name an entry by its position, never by its key.
+ * (runtime/docs/keys.md). Problems name an entry by its position, never by its key.
  */
 export function readKeyring(json: unknown, source: string): KeyringResult {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {

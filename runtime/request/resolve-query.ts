@@ -107,7 +107,7 @@ export function withOperators({ filters = [], parameters }: Endpoint, fields: Ra
 
 /**
  * Checks the parameters of a request in this order: names, values, required filters, page, sort. Returns the first
- * error (runtime/README.md, Requests).
+ * error (runtime/docs/requests.md).
  */
 export function readParameters(
   endpoint: Endpoint,

@@ -58,7 +58,7 @@ export class BufferedResult {
 /** Shorter bodies do not count against the memory budget: even one per connection takes little memory. */
 const RESERVED_FROM_BYTES = 4 * 1024;
 
-/** Memory of bodies that clients have not read yet, shared by callers (runtime/README.md, Limits). */
+/** Memory of bodies that clients have not read yet, shared by callers (runtime/docs/limits.md). */
 export class ResponseMemory {
   readonly shares: SharedResource;
 

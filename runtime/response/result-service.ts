@@ -189,7 +189,7 @@ interface CacheOptions {
 
 /**
  * LRU cache of complete results. A result with a known version is valid until the version changes, others expire
- * (runtime/README.md, Caching and freshness).
+ * (runtime/docs/freshness.md).
  */
 export class ResultCache {
   readonly #entries: LRUCache<string, Entry>;

@@ -29,7 +29,7 @@ interface StreamOptions {
 /**
  * Sends a stream of rows with back-pressure. When the database fails or the time limit is reached it resets the connection,
  * so that the client detects the incomplete body, and rejects with `StreamAborted`; so it does when the server has reset it
- * for a slow client. Resolves with what was sent when the client disconnects (runtime/README.md, Streams).
+ * for a slow client. Resolves with what was sent when the client disconnects (runtime/docs/limits.md, Streams).
  */
 export async function sendStream(
   response: ServerResponse,

@@ -42,7 +42,7 @@ export function send(
 }
 
 /**
- * Sends an error: `{"detail": …}` with its headers (runtime/README.md, Errors). Returns the bytes of its body. `allowed`: the
+ * Sends an error: `{"detail": …}` with its headers (runtime/docs/errors.md). Returns the bytes of its body. `allowed`: the
  * path's methods, as in `Allow`.
  */
 export function sendHttpError(

@@ -18,7 +18,7 @@ export function readsParts({ method, headers }: IncomingMessage): boolean {
   return method === "HEAD" || (method === "GET" && headers.range !== undefined);
 }
 
-/** Results that would be streams, as a whole, so that their parts are of the same rows (runtime/README.md, Requests). */
+/** Results that would be streams, as a whole, so that their parts are of the same rows (runtime/docs/requests.md). */
 export class WholeResults {
   readonly #results = new LRUCache<string, BufferedResult>({
     maxSize: MAX_BYTES,

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** Largest request body, in bytes (runtime/README.md, Limits). */
+/** Largest request body, in bytes (runtime/docs/limits.md). */
 export const MAX_BODY_BYTES = 1024 * 1024;
 
 /** Initial buffer size; it doubles when it is full. */

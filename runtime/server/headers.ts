@@ -5,7 +5,7 @@ import proxyaddr from "proxy-addr";
 import ipaddr from "ipaddr.js";
 
 /**
- * The caller's `X-Request-Id` if it is safe to log, otherwise a new one (runtime/README.md, Errors). An API key sent in the
+ * The caller's `X-Request-Id` if it is safe to log, otherwise a new one (runtime/docs/errors.md). An API key sent in the
  * wrong header is not logged.
  */
 export function requestIdOf(request: Pick<IncomingMessage, "headers">): string {
@@ -120,7 +120,7 @@ const FORWARDING =
 
 /**
  * Whether a request comes from this machine: over the loopback interface, without headers of a proxy, and without a proxy
- * in `TRUST_PROXY` (runtime/README.md, System endpoints).
+ * in `TRUST_PROXY` (runtime/docs/system-endpoints.md).
  */
 export function isLocalCaller(addressOf: ClientAddress, request: Origin): boolean {
   const address = socketAddress(request);

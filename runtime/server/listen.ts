@@ -144,7 +144,7 @@ const RETRY_SECONDS = 1;
 
 /**
  * The response, head and body, to input that is not HTTP or arrives too late: an error body as every other, and the
- * connection closes (runtime/README.md, Errors).
+ * connection closes (runtime/docs/errors.md).
  */
 async function earlyError(status: number, socket: Socket, headersOf: EarlyErrorHeaders): Promise<string> {
   const reason = STATUS_CODES[status] ?? "Bad Request";

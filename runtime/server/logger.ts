@@ -34,7 +34,7 @@ function standardOutput(): NonNullable<typeof output> {
   return output;
 }
 
-/** The log: one JSON object per line on standard output, written in the background (runtime/README.md, Operations). */
+/** The log: one JSON object per line on standard output, written in the background (runtime/docs/operations.md). */
 export function createLogger(level: string): Logger {
   const base = cluster.worker ? { worker: cluster.worker.id } : null;
   return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime }, standardOutput());

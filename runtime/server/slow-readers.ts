@@ -8,7 +8,7 @@ export interface ReadRate {
 
 /**
  * About 9 kB/s, as an average that allows a pause of two minutes. What waits for a client takes memory, disk and a place of
- * its caller's share (runtime/README.md, Limits): 100 clients that read nothing of 1.9 MB held it for 10 minutes, and
+ * its caller's share (runtime/docs/limits.md): 100 clients that read nothing of 1.9 MB held it for 10 minutes, and
  * clients that read a byte per minute for ever.
  */
 export const MINIMUM_RATE: ReadRate = { bytes: 1024 * 1024, windowMs: 120_000 };

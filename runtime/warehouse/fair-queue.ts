@@ -21,7 +21,7 @@ export class Overloaded extends Error {
   }
 }
 
-/** Caller and table of a query: its shares depend on them (runtime/README.md, Limits). */
+/** Caller and table of a query: its shares depend on them (runtime/docs/limits.md). */
 export interface QueryTicket extends Holder {
   readonly relation: Relation;
 }

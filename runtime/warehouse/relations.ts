@@ -98,7 +98,7 @@ export class Relations {
     await Promise.all(Array.from({ length: CONCURRENT_CHECKS }, checkNext));
   }
 
-  /** Runs a query; retries it while dbt replaces a table or its views (runtime/README.md, Caching and freshness). */
+  /** Runs a query; retries it while dbt replaces a table or its views (runtime/docs/freshness.md). */
   async query<T>(
     relation: Relation,
     context: Pick<QueryContext, "version" | "isStillNeeded">,

@@ -35,7 +35,7 @@ export interface Part {
   readonly release: () => void;
 }
 
-/** What callers share: places in the queue, connections, streams, memory for responses (runtime/README.md, Limits). */
+/** What callers share: places in the queue, connections, streams, memory for responses (runtime/docs/limits.md). */
 export class SharedResource {
   readonly #total: number;
   readonly #shares: Shares;

@@ -45,7 +45,7 @@ interface Stored {
 
 /**
  * Rows of a stream that its client has not read yet, in memory, then in a file. The transaction can so end at the pace of
- * the database (runtime/README.md, Streams).
+ * the database (runtime/docs/limits.md, Streams).
  */
 export class Spool {
   readonly #budget: SpoolBudget;

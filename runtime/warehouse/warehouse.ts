@@ -140,7 +140,7 @@ export class TooManyRows extends Error {
   }
 }
 
-/** The caller of a query (runtime/README.md, Limits). */
+/** The caller of a query (runtime/docs/limits.md). */
 export interface QueryContext {
   /** Key id or network address: callers have shares of the connections. */
   readonly callerId: string;

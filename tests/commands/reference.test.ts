@@ -1,18 +1,11 @@
-/** generator/README.md against the code, both ways. */
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+/** generator/docs against the code, both ways. */
 import { expect, it } from "vitest";
 import { KNOWN_KEYS } from "../../generator/catalogue/meta-api/schema.js";
+import { namesIn, pageText, rowsOf } from "../support/pages.js";
 import { ownFolder } from "../support/service.js";
 import { routewright } from "./run.js";
 
-const README = readFileSync(fileURLToPath(new URL("../../generator/README.md", import.meta.url)), "utf8");
-
-/** First cells of the table rows in a section, without their code marks. */
-function firstCells(section: string): string[] {
-  const text = README.split(/^##+ /m).find((part) => part.startsWith(`${section}\n`)) ?? "";
-  return [...text.matchAll(/^\| `([^`]+)`/gm)].map(([, cell = ""]) => cell);
-}
+const CONFIGURATION = "generator/docs/configuration.md";
 
 it("the table of meta.api lists every key and no other", () => {
   const { api, parameter, pagination } = KNOWN_KEYS;
@@ -21,11 +14,11 @@ it("the table of meta.api lists every key and no other", () => {
     ...pagination.map((key) => `pagination.${key}`),
     ...parameter.map((key) => `parameters[].${key}`),
   ];
-  expect(firstCells("meta.api").sort()).toEqual(keys.sort());
+  expect(namesIn("generator/docs/meta-api.md")).toEqual(keys.sort());
 });
 
 it("the table of options lists every option of generate and watch, and no other", () => {
-  const listed = firstCells("Options").map((option) => option.split(" ")[0]);
+  const listed = namesIn("generator/docs/commands.md", "Options").map((option) => option.split(" ")[0]);
   const help = ["generate", "watch"]
     .map((command) => routewright(ownFolder(), [command, "--help"]).out)
     .join("");
@@ -37,8 +30,8 @@ it("the table of options lists every option of generate and watch, and no other"
 it("the table of the config file lists every key, with its flag and variables, as the command has them", () => {
   const folder = ownFolder();
   const settings = JSON.parse(routewright(folder, ["config", "--json"]).out) as object;
-  expect(firstCells("Config file")).toEqual(Object.keys(settings));
-  const text = README.split(/^##+ /m).find((part) => part.startsWith("Config file\n")) ?? "";
+  expect(rowsOf(CONFIGURATION, "Config file").map(([name]) => name)).toEqual(Object.keys(settings));
+  const text = pageText(CONFIGURATION, "Config file");
   for (const [, key = "", names = ""] of text.matchAll(/^\| `([^`]+)`(?:[^|]*\|){3}([^|]*)\|/gm)) {
     for (const [, name = ""] of names.matchAll(/`(\w+)`/g)) {
       const value = key === "defaultTier" ? "tier2" : "https://example.org/x";
@@ -49,7 +42,7 @@ it("the table of the config file lists every key, with its flag and variables, a
 });
 
 it("the table of commands lists every command", () => {
-  const listed = new Set(firstCells("Commands").map((cell) => cell.split(" ")[0]));
+  const listed = new Set(namesIn("generator/docs/commands.md", "Commands").map((cell) => cell.split(" ")[0]));
   const { out } = routewright(ownFolder(), ["--help"]);
   const commands = [...(out.split("Commands:\n")[1] ?? "").matchAll(/^ {2}(\w+)/gm)].map(
     ([, name = ""]) => name,

@@ -9,7 +9,7 @@ import { KEYS, ownFolder, serveManifest } from "../support/service.js";
 const EXPECTED: readonly (readonly [finding: RegExp, reason: string])[] = [
   [
     /^ST201 [^]*parameter `(\w+)` in query[^]*[?&]\1=[&']/,
-    "An empty value in a query counts as absent, whatever the parameter's format (runtime/README.md, Requests).",
+    "An empty value in a query counts as absent, whatever the parameter's format (runtime/docs/requests.md).",
   ],
   [
     /^ST201 [^]*parameter `(\w+)` in query - violates `maxLength`[^]*[?&]\1=(%(09|0[A-D]|20)|[^&']*%(09|0[A-D]|20)[&'])/,

@@ -16,7 +16,7 @@ const MIN_RUNS = 2;
 /** dbt itself takes ten times as long on a machine that is busy. */
 const TIMEOUT_MS = 600_000;
 
-/** A relation that was away longer than the server waits may fail (runtime/README.md, Caching and freshness). */
+/** A relation that was away longer than the server waits may fail (runtime/docs/freshness.md). */
 const PATIENCE_MS = 2000;
 
 /** Endpoint → the relation behind it, and the node whose build is the last of those that its rows come from. */

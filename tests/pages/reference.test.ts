@@ -2,16 +2,15 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { ERRORS } from "../../runtime/model/errors.js";
+import { pageText, rowsOf } from "../support/pages.js";
 
-const reference = readFileSync(join(import.meta.dirname, "../../runtime/README.md"), "utf8");
-
-it("the table of errors in runtime/README.md is the table of the code, both ways", () => {
-  const section = reference.split("\n## Errors\n")[1]?.split("\n## ")[0] ?? "";
-  const rows = section
-    .split("\n")
-    .filter((line) => /^\| `/.test(line))
-    .map((line) => line.split("|").map((cell) => cell.trim().replace(/^`(.*)`$/, "$1")))
-    .map(([, code, status, detail, when]) => [code, status, detail, when]);
+it("the table of errors in runtime/docs/errors.md is the table of the code, both ways", () => {
+  const rows = rowsOf("runtime/docs/errors.md").map(([code, status, detail = "", when]) => [
+    code,
+    status,
+    detail.replace(/^`(.*)`$/, "$1"),
+    when,
+  ]);
   const expected = Object.entries(ERRORS).map(([code, { status, detail, when }]) => [
     code,
     String(status),
@@ -21,9 +20,8 @@ it("the table of errors in runtime/README.md is the table of the code, both ways
   expect(rows).toEqual(expected);
 });
 
-it("every message of the section Troubleshooting is one that the code writes", () => {
-  const section = reference.split("\n## Troubleshooting\n")[1]?.split("\n## ")[0] ?? "";
-  const messages = section
+it("every message of the page Troubleshooting is one that the code writes", () => {
+  const messages = pageText("runtime/docs/troubleshooting.md")
     .split("\n")
     .flatMap((line) =>
       [...(line.split("|")[1] ?? "").matchAll(/`([^`]+)`/g)].map(([, message = ""]) => message),

@@ -1,28 +1,20 @@
-/** The tables of runtime/ramp/README.md are those of the code, both ways. */
-import { readFileSync } from "node:fs";
+/** The tables of runtime/ramp/docs are those of the code, both ways. */
 import { expect, it } from "vitest";
 import { INTENT_MOVES, isTerminal, type IntentStatus } from "../../runtime/ramp/intents/intent.js";
 import { RAMP_ERRORS } from "../../runtime/ramp/ramp-errors.js";
-import { readEnvironment } from "../../runtime/operations/environment.js";
 import { MESSAGES, OPERATIONS } from "../../runtime/ramp/providers/protocol.js";
+import { rowsOf } from "../support/pages.js";
 import { EVENT_TYPES } from "../../runtime/ramp/webhooks/record-event.js";
 
-const reference = readFileSync(new URL("../../runtime/ramp/README.md", import.meta.url), "utf8");
-
-/** The rows of a section's table, cell by cell, without the marks of code. */
-function rowsOf(section: string): readonly (readonly string[])[] {
-  const text = reference.split(new RegExp(`\n###? ${section}\n`))[1]?.split(/\n###? /)[0] ?? "";
-  return [...text.matchAll(/^\| `.*\|$/gm)].map(([line]) =>
-    line
-      .split(/(?<!\\)\|/)
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  );
-}
+const PROTOCOL = "runtime/ramp/docs/provider-protocol.md";
 const plain = (cell = ""): string => cell.replaceAll("`", "");
 
 it("errors", () => {
-  const rows = rowsOf("Errors").map(([code, status, when]) => [plain(code), status, when]);
+  const rows = rowsOf("runtime/ramp/docs/errors.md").map(([code, status, when]) => [
+    plain(code),
+    status,
+    when,
+  ]);
   const expected = Object.entries(RAMP_ERRORS).map(([code, { status, when }]) => [
     code,
     String(status),
@@ -32,32 +24,16 @@ it("errors", () => {
 });
 
 it("moves of an intent", () => {
-  const rows = rowsOf("States").map(([from, to]) => [plain(from), plain(to).split(", ")]);
+  const rows = rowsOf("runtime/ramp/docs/intents.md", "States").map(([from, to]) => [
+    plain(from),
+    plain(to).split(", "),
+  ]);
   const expected = Object.entries(INTENT_MOVES).filter(([from]) => !isTerminal(from as IntentStatus));
   expect(rows).toEqual(expected);
 });
 
 it("events", () => {
-  expect(rowsOf("Webhooks").map(([name]) => plain(name))).toEqual(EVENT_TYPES);
-});
-
-it("settings of the environment, all of them", () => {
-  const read = new Set<string>();
-  const variables = new Proxy<Record<string, string>>(
-    {},
-    {
-      get(_, name) {
-        if (typeof name === "string" && name.startsWith("RAMP_")) read.add(name);
-        return undefined;
-      },
-    },
-  );
-  readEnvironment(variables);
-  expect(
-    rowsOf("Environment")
-      .map(([name]) => plain(name))
-      .sort(),
-  ).toEqual([...read].sort());
+  expect(rowsOf("runtime/ramp/docs/webhooks.md").map(([name]) => plain(name))).toEqual(EVENT_TYPES);
 });
 
 interface Schema {
@@ -103,7 +79,7 @@ function fieldsOf(prefix: string, { properties = {}, required = [] }: Schema): r
 
 it("fields of the provider protocol", () => {
   const expected = Object.entries(MESSAGES).flatMap(([name, schema]) => fieldsOf(name, schema as Schema));
-  const rows = rowsOf("Messages").map(([field, type, meaning]) => [plain(field), type, meaning]);
+  const rows = rowsOf(PROTOCOL, "Messages").map(([field, type, meaning]) => [plain(field), type, meaning]);
   expect(rows).toEqual(expected);
 });
 
@@ -115,6 +91,9 @@ it("operations of the provider protocol", () => {
     nameOf(answer),
     keyed ? "yes" : "",
   ]);
-  const rows = rowsOf("Operations of a provider").map(([call, ...cells]) => [plain(call), ...cells]);
+  const rows = rowsOf(PROTOCOL, "Operations of a provider").map(([call, ...cells]) => [
+    plain(call),
+    ...cells,
+  ]);
   expect(rows).toEqual(expected);
 });

@@ -21,7 +21,7 @@ import {
 
 const publicUrl = "http://ramp.example.com";
 const NEW_KEY = Buffer.alloc(32, 9);
-// Step 1 of a rotation (runtime/ramp/README.md, Master key).
+// Step 1 of a rotation (runtime/ramp/docs/operations.md, Master key).
 const world = await ownWorld({ publicUrl, otherSecretsKeys: [NEW_KEY] });
 const node = await startProcess("./ethereum-node-process.ts");
 afterAll(() => node.kill());

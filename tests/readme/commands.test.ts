@@ -1,4 +1,4 @@
-/** The commands of every README, extracted and run as they are written. */
+/** The commands of every page, extracted and run as they are written. */
 import { exec, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { needs } from "../support/needs.js";
 import { ownFolder } from "../support/service.js";
 
 const root = join(import.meta.dirname, "../..");
-const FILES = execFileSync("git", ["ls-files", "*README.md"], { cwd: root, encoding: "utf8" })
+const FILES = execFileSync("git", ["ls-files", "*.md", ":!tests"], { cwd: root, encoding: "utf8" })
   .trim()
   .split("\n");
 const textOf = (file: string): string => readFileSync(join(root, file), "utf8");
@@ -30,7 +30,7 @@ function commandsOf(file: string, heading: string): string[] {
   );
 }
 
-/** Every heading of every README that has commands under it. */
+/** Every heading of every page that has commands under it. */
 const WITH_COMMANDS = FILES.flatMap((file) =>
   textOf(file)
     .split(/^(?=#+ )/m)
@@ -42,6 +42,10 @@ const WITH_COMMANDS = FILES.flatMap((file) =>
 const NOT_RUN: Readonly<Record<string, string>> = {
   "docker compose --file": "no container engine",
   "DATABASE_URL=clickhouse://": "names servers of its own; tests/clickhouse serves from a real one",
+  "npm install openapi-fetch": "installs from a registry; tests/clients uses both",
+  "npx openapi-typescript": "names a server of its own; tests/clients runs it",
+  "pip install": "installs from a registry",
+  "openapi-python-client": "names a server of its own; tests/clients runs it",
   "kubectl create": "no cluster",
   "kubectl apply": "no cluster",
   "dbt build --profiles-dir .": "builds 90 nodes; the manifest that it gives is committed",
@@ -182,7 +186,7 @@ const SCENARIOS: Readonly<Record<string, (commands: readonly string[]) => Promis
     for (const command of commands) await shell(command, folder);
   },
 
-  "generator/README.md ## In CI": async (commands) => {
+  "generator/docs/how-to/ci.md # Check changes in CI": async (commands) => {
     const folder = repository();
     const git = "git -c user.name=Test -c user.email=test@example.org";
     await shell("npx routewright init --yes && npx routewright generate", folder);
@@ -233,11 +237,11 @@ describe("the commands of", () => {
   });
 });
 
-it("the example of runtime/README.md serves a handler in an Express app, with the keys of a file", async () => {
+it("the example of runtime/docs/embed.md serves a handler in an Express app, with the keys of a file", async () => {
   const folder = repository();
   await shell("npx routewright generate --manifest target/manifest.json", folder);
   const key = (await shell("npx routewright keys create --user ann --tier tier3", folder)).trim();
-  const example = /```ts\n([\s\S]*?)```/.exec(textOf("runtime/README.md"))?.[1] ?? "";
+  const example = /```ts\n([\s\S]*?)```/.exec(textOf("runtime/docs/embed.md"))?.[1] ?? "";
   const printed = 'server.on("listening", () => console.log(JSON.stringify(server.address())));';
   writeFileSync(
     join(folder, "app.ts"),

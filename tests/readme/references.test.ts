@@ -16,7 +16,7 @@ const known = new Set(
 );
 const TOP = "generator|runtime|tests|scripts|templates|\\.config";
 
-/** The prose of a file: a README without its code blocks, otherwise the comments; line breaks are spaces. */
+/** The prose of a file: a page without its code blocks, otherwise the comments; line breaks are spaces. */
 function proseOf(file: string): string {
   const text = read(file);
   const prose = file.endsWith(".md")
@@ -60,7 +60,7 @@ it("names only paths that exist", () => {
   expect(missing).toEqual([]);
 });
 
-/** Headings of a README, and the words in bold that begin its paragraphs. */
+/** Headings of a page, and the words in bold that begin its paragraphs. */
 function sectionsOf(file: string): ReadonlySet<string> {
   const found = read(file).matchAll(/^#+ (.*)$|^(?:- )?\*\*(.+?)\*\*/gm);
   return new Set(
@@ -69,11 +69,11 @@ function sectionsOf(file: string): ReadonlySet<string> {
 }
 
 it("names only sections that exist", () => {
-  const REFERENCE = /([\w./-]*README\.md), ([A-Z][\w '-]*)(?=[).;,`])/g;
+  const REFERENCE = /([\w./-]*\.md), ([A-Z][\w '-]*)(?=[).;,`])/g;
   const missing = documents.flatMap(({ file, prose }) =>
     [...prose.matchAll(REFERENCE)]
-      .filter(([, readme = "", section = ""]) => {
-        const named = [readme, posix.join(dirname(file), readme)].find((path) => known.has(path));
+      .filter(([, page = "", section = ""]) => {
+        const named = [page, posix.join(dirname(file), page)].find((path) => known.has(path));
         return named === undefined || !sectionsOf(named).has(section.toLowerCase());
       })
       .map(([reference]) => `${file}: ${reference}`),
@@ -83,4 +83,33 @@ it("names only sections that exist", () => {
     [...prose.matchAll(/[\w-]+\.md §[\d.]*/g)].map(([reference]) => `${file}: ${reference}`),
   );
   expect([...missing, ...numbered]).toEqual([]);
+});
+
+/** Anchor of a heading, as GitHub and VitePress make it for the plain headings that the pages have. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w -]/g, "")
+    .replaceAll(" ", "-");
+
+it("links only to pages, headings and files that exist, and from a package's pages to that package only", () => {
+  const pages = tracked.filter((file) => file.endsWith(".md") && !file.startsWith("tests/"));
+  const broken = pages.flatMap((file) => {
+    const links = read(file)
+      .replace(/^```.*?^```/gms, "")
+      .matchAll(/\]\(([^)\s]+)\)/g);
+    return [...links]
+      .map(([, target = ""]) => target)
+      .filter((target) => !target.startsWith("https://"))
+      .filter((target) => {
+        const [path = "", anchor] = target.split("#");
+        const page = path === "" ? file : posix.join(dirname(file), path).replace(/\/$/, "");
+        const own = /^(generator|runtime|templates)\//.exec(file)?.[0] ?? "";
+        const headings = anchor === undefined ? [] : [...read(page).matchAll(/^#+ (.*)$/gm)];
+        const isAnchor = anchor === undefined || headings.some(([, text = ""]) => anchorOf(text) === anchor);
+        return !known.has(page) || !page.startsWith(own) || !isAnchor;
+      })
+      .map((target) => `${file}: ${target}`);
+  });
+  expect(broken).toEqual([]);
 });

@@ -72,7 +72,7 @@ function literal(text: string): string {
   return visible(JSON.stringify(text));
 }
 
-/** Whether a value can have more digits than a JavaScript number represents exactly (generator/README.md, Large numbers). */
+/** Whether a value can have more digits than a JavaScript number represents exactly (generator/docs/large-numbers.md). */
 export function isWide(type: ColumnType): boolean {
   switch (type.kind) {
     case "integer":

@@ -8,7 +8,7 @@ import type { ValidationError, ValidPart } from "./validate.js";
 type ValidParameter = ValidPart<MetaParameter>;
 
 /**
- * The rules about several values of a `meta.api`, or about its model's columns (generator/README.md, meta.api). Invalid
+ * The rules about several values of a `meta.api`, or about its model's columns (generator/docs/meta-api.md). Invalid
  * values are absent: `validateShape` reports them.
  */
 export function validateRules(

@@ -70,7 +70,7 @@ function missingKey(at: string, key: string): ValidationError {
   return { at, message: `Missing required key \`${key}\`.`, hint: HINTS[key] ?? `Add \`${key}\`.` };
 }
 
-/** Hints for required keys (generator/README.md, meta.api). */
+/** Hints for required keys (generator/docs/meta-api.md). */
 const HINTS: Readonly<Record<string, string>> = {
   name: "Name the query parameter.",
   column: "Name a column of the model.",

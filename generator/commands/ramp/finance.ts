@@ -7,7 +7,7 @@ const periodOf = (flags: Flags) => ({
   until: text(flags, "until") || null,
 });
 
-/** `ramp report`, `ramp balances` and `ramp reconcile` (runtime/ramp/README.md, Finance). */
+/** `ramp report`, `ramp balances` and `ramp reconcile` (runtime/ramp/docs/finance.md). */
 export function addFinance({ add, addForProject }: Group): void {
   const report = add(
     "report",

@@ -4,7 +4,7 @@ import { EXAMPLE_ID, type Flags, type Group, integerBetween, text } from "./grou
 const INTENT = ["--intent <id>", "the intent's id"] as const;
 const NOTE = ["--note <text>", "why; recorded with your name"] as const;
 
-/** What operators can do about an intent; each action is recorded (runtime/ramp/README.md, Operations). */
+/** What operators can do about an intent; each action is recorded (runtime/ramp/docs/operations.md). */
 export function addIntentActions({ add }: Group): void {
   const example = `--intent ${EXAMPLE_ID} --note "ticket 4711"`;
   add(

@@ -53,7 +53,7 @@ function inputOf(entry: CatalogueEntry, method: Method): JsonRecord {
   }
 }
 
-/** Who may call: tier0 without a key too, other tiers with a key (runtime/README.md, Keys and tiers). */
+/** Who may call: tier0 without a key too, other tiers with a key (runtime/docs/keys.md). */
 export function securityOf(tier: Tier): Json {
   return tier === "tier0" ? KEY_OR_NONE : KEY;
 }

@@ -11,7 +11,7 @@ import {
 import type { CatalogueEntry, Documentation, Example } from "../../catalogue/catalogue.js";
 import type { Json, JsonMap, JsonRecord } from "./json-text.js";
 
-/** Defaults of `max_length` and `max_items` (generator/README.md, meta.api). */
+/** Defaults of `max_length` and `max_items` (generator/docs/meta-api.md). */
 const DEFAULT_MAX_LENGTH = 1000;
 const DEFAULT_MAX_ITEMS = 1000;
 
@@ -266,7 +266,7 @@ function pageFields({ defaultLimit, maxLimit }: Pagination): readonly RequestFie
   ];
 }
 
-/** Largest offset that the server accepts (runtime/README.md, Requests). */
+/** Largest offset that the server accepts (runtime/docs/requests.md). */
 const MAX_OFFSET = Number.MAX_SAFE_INTEGER;
 
 function sortFields(columns: readonly string[]): readonly RequestField[] {

@@ -1,7 +1,7 @@
 import { ERRORS, type ErrorCode, RATE_WINDOW_SECONDS } from "@routewright/runtime/model";
 import { type Json, type JsonMap, type JsonRecord, shared } from "./json-text.js";
 
-/** Headers of the data API (runtime/README.md, Requests). */
+/** Headers of the data API (runtime/docs/requests.md). */
 export const HEADERS = {
   "X-RateLimit-Limit": header("Requests that the caller may make per window.", { type: "integer" }),
   "X-RateLimit-Remaining": header("Requests left in the window.", { type: "integer" }),
@@ -25,7 +25,7 @@ export const HEADERS = {
 
 type HeaderName = keyof typeof HEADERS;
 
-/** Body of every error (runtime/README.md, Errors). */
+/** Body of every error (runtime/docs/errors.md). */
 export const ERROR_SCHEMA: JsonRecord = {
   type: "object",
   description: "Why the request failed.",

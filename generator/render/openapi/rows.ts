@@ -12,7 +12,7 @@ import { rowNameOf } from "./names.js";
 import { paragraphs } from "./parameters.js";
 import { PAGE_HEADERS, ref, response, ROWS_HEADERS } from "./responses.js";
 
-/** Fields of an envelope's `pagination` (runtime/README.md, Responses). */
+/** Fields of an envelope's `pagination` (runtime/docs/responses.md). */
 export const PAGINATION_SCHEMA: JsonRecord = {
   type: "object",
   description: "The position of the page.",

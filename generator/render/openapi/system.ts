@@ -21,7 +21,7 @@ interface SystemEndpoint {
 
 const OPEN = { method: "get", tier: "tier0", kind: "open" } as const;
 
-/** The system endpoints in the documented order (runtime/README.md, System endpoints). */
+/** The system endpoints in the documented order (runtime/docs/system-endpoints.md). */
 const SYSTEM_ENDPOINTS: readonly SystemEndpoint[] = [
   {
     ...OPEN,
@@ -130,7 +130,7 @@ const SYSTEM_ENDPOINTS: readonly SystemEndpoint[] = [
 
 const SUMS = ["requests", "refused", "errors", "rows", "bytes"];
 
-/** Schemas of the system endpoints (runtime/README.md, System endpoints). */
+/** Schemas of the system endpoints (runtime/docs/system-endpoints.md). */
 export const SYSTEM_SCHEMAS: JsonRecord = {
   ServiceStatus: {
     type: "object",

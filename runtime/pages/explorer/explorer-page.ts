@@ -1,4 +1,4 @@
-/** The explorer: search, read, call and chart the endpoints that the caller may use (runtime/README.md, Explorer). */
+/** The explorer: search, read, call and chart the endpoints that the caller may use (runtime/docs/catalogue.md, Explorer). */
 import type { CatalogueBody, LineageNode } from "../catalogue-body.js";
 import { TIER_NAMES } from "../../model/tier.js";
 import { fetchCatalogue, key, ServiceError, storage } from "./api.js";

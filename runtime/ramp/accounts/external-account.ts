@@ -6,7 +6,7 @@ import {
   ofProject,
 } from "../database/ramp-database.js";
 
-/** An account that a customer registered, to be named in intents by its id (runtime/ramp/README.md, External accounts). */
+/** An account that a customer registered, to be named in intents by its id (runtime/ramp/docs/customers.md, External accounts). */
 export interface ExternalAccount {
   readonly id: string;
   readonly customerId: string;

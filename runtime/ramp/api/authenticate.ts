@@ -6,7 +6,7 @@ import type { Customer, CustomerTokens } from "../tokens/customer-token.js";
 import { rampError, type RampError } from "../ramp-errors.js";
 import type { Access } from "./route.js";
 
-/** Requests a minute, each counted in a window of its own (runtime/ramp/README.md, Limits). */
+/** Requests a minute, each counted in a window of its own (runtime/ramp/docs/limits.md). */
 export interface RampLimits {
   readonly perCustomer: number;
   /** Calls with the project's credentials. */

@@ -75,7 +75,7 @@ async function handleIdempotent(
   });
 }
 
-/** Longest `Idempotency-Key`, in characters (runtime/ramp/README.md, Limits). */
+/** Longest `Idempotency-Key`, in characters (runtime/ramp/docs/limits.md). */
 const MAX_KEY_LENGTH = 256;
 
 /** A body, raw and parsed. */

@@ -116,7 +116,7 @@ const FIELDS = ["onboardingRedirectUrl", "checkoutRedirectUrl"] as const;
 
 /**
  * Refuses redirect URLs outside the origins that the project registered; a project that registered none accepts any
- * (runtime/ramp/README.md, Intents).
+ * (runtime/ramp/docs/intents.md).
  */
 async function checkRedirectOrigins(
   ramp: RampContext,

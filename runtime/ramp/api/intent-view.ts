@@ -110,7 +110,7 @@ export function quoteView(
   };
 }
 
-/** Items of a page unless the caller names a number (runtime/ramp/README.md, Limits). */
+/** Items of a page unless the caller names a number (runtime/ramp/docs/limits.md). */
 const DEFAULT_LIMIT = 50;
 
 const UNKNOWN_START: RampError = rampError("INVALID_REQUEST", {

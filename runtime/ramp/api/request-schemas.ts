@@ -33,7 +33,7 @@ const EXAMPLE_ADDRESS = "0x52908400098527886E0F7030069857D2E4169EE7";
 /** Lists hold up to a hundred intents or customers with their metadata. */
 const MAX_METADATA_LENGTH = 16_384;
 
-/** Refuses metadata that is too large (runtime/ramp/README.md, Limits). */
+/** Refuses metadata that is too large (runtime/ramp/docs/limits.md). */
 export function metadataError(metadata: object | undefined): RampError | null {
   if (metadata === undefined || JSON.stringify(metadata).length <= MAX_METADATA_LENGTH) return null;
   const message = `is longer than ${String(MAX_METADATA_LENGTH)} characters as JSON`;

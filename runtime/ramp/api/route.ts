@@ -7,7 +7,7 @@ import type { RampResponse, RampErrorCode, RampError } from "../ramp-errors.js";
 
 /**
  * Who may call: `project` with HTTP Basic, `customer` with a bearer token, `provider` with a signature that the handler checks,
- * or anybody (runtime/ramp/README.md, Limits).
+ * or anybody (runtime/ramp/docs/limits.md).
  */
 export type Access = "project" | "customer" | "provider" | "public";
 

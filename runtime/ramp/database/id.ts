@@ -46,7 +46,7 @@ export function isUuid(text: string): boolean {
 
 /**
  * The id of a project's customer: the caller's own id where that is a UUID, in lower case, else the UUIDv5 of it under the
- * project's id (runtime/ramp/README.md, Customers).
+ * project's id (runtime/ramp/docs/customers.md).
  */
 export function customerIdOf(projectId: string, externalId: string): string {
   return isUuid(externalId) ? externalId.toLowerCase() : uuidV5(projectId, externalId);

@@ -83,7 +83,7 @@ export function versionOf(intent: Intent, stage: Stage): string {
   return createHash("sha256").update(seen).digest("base64url").slice(0, 16);
 }
 
-/** How a page ends: the message to the window that opened it, and the next address (runtime/ramp/README.md, Webhooks). */
+/** How a page ends: the message to the window that opened it, and the next address (runtime/ramp/docs/webhooks.md). */
 export interface PageExit {
   readonly message: {
     readonly type: "INTENT_COMPLETED" | "INTENT_DISMISSED";

@@ -14,7 +14,7 @@ import {
   total,
 } from "./journal.js";
 
-/** What the ramp posts about an intent (runtime/ramp/README.md, The journal). Each function returns the intent with its new balances. */
+/** What the ramp posts about an intent (runtime/ramp/docs/finance.md, The journal). Each function returns the intent with its new balances. */
 
 /** The order: the customer owes the source amount and is owed the price. */
 export function bookOrder(tx: ProjectTransaction, intent: Intent, price: Price): Intent {

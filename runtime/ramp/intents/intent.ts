@@ -59,7 +59,7 @@ export interface Price {
   readonly providerQuoteId?: string;
 }
 
-/** Why an intent needs the operator's attention: all reasons there are (runtime/ramp/README.md, Amounts). */
+/** Why an intent needs the operator's attention: all reasons there are (runtime/ramp/docs/provider-protocol.md, Amounts). */
 export const ATTENTION_REASONS = [
   ...SUSPENSE_REASONS,
   "RECEIPT_MISSING",
@@ -135,7 +135,7 @@ export function outstandingRequirement({ requirements }: Intent): Requirement | 
 }
 
 /**
- * The moves that an intent can make (runtime/ramp/README.md, States). The database refuses all others; a test compares
+ * The moves that an intent can make (runtime/ramp/docs/intents.md, States). The database refuses all others; a test compares
  * this table with the database's.
  */
 export const INTENT_MOVES = {

@@ -26,7 +26,7 @@ export interface PollingPolicy {
   readonly followUpMs: number;
   readonly followUpPollMs: number;
   readonly maxFollowUpPollMs: number;
-  /** Lifetime of an intent (runtime/ramp/README.md, States). */
+  /** Lifetime of an intent (runtime/ramp/docs/intents.md, States). */
   readonly intentLifetimeMs: number;
   /** Intents of one connection that a process works on at a time, and intents of all. */
   readonly perConnection: number;

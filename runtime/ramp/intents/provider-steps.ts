@@ -115,7 +115,7 @@ async function withdraw(intent: Intent, { provider }: ProviderConnection): Promi
 
 /**
  * The reply to an order, settled by a look-up: an order counts as refused only when the provider has none of this id
- * (runtime/ramp/README.md, Provider protocol).
+ * (runtime/ramp/docs/provider-protocol.md).
  */
 function confirmed<T>(
   order: Exclude<ProviderReply<T>, { readonly kind: "answer" }>,

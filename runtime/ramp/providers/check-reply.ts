@@ -15,7 +15,7 @@ export interface RequestedMovement {
 /** Reports that a part of a reply is left out, and why. */
 type Report = (field: ReplyField, problem: string) => void;
 
-/** Logs and counts the invalid parts of a provider's replies (runtime/ramp/README.md, Checks of answers). */
+/** Logs and counts the invalid parts of a provider's replies (runtime/ramp/docs/provider-protocol.md, Checks of answers). */
 export function reporter(
   { log, metrics }: Pick<RampContext, "log" | "metrics">,
   about: Readonly<Record<string, string>>,

@@ -48,7 +48,7 @@ interface Choice {
   readonly providerId?: string;
 }
 
-/** The schemas of both sides, merged over the candidates (runtime/ramp/README.md, Rails). */
+/** The schemas of both sides, merged over the candidates (runtime/ramp/docs/intents.md, Rails). */
 export function requirementsOf(
   connections: readonly ProviderConnection[],
   { src, dest }: CurrencyPair,

@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from "@sinclair/typebox";
 
 /**
  * The wire protocol between the ramp and a provider server: one schema per message, read by both sides, by the tests, by the
- * protocol's OpenAPI document and, through a test, by the reference (runtime/ramp/README.md, Messages). Ids of orders are the
+ * protocol's OpenAPI document and, through a test, by the reference (runtime/ramp/docs/provider-protocol.md, Messages). Ids of orders are the
  * ramp's: an onboarding carries the intent's id and an execution the transaction's, so that a repeated order changes nothing.
  */
 
@@ -33,7 +33,7 @@ export const Rail = Type.String({
 });
 export type Rail = Static<typeof Rail>;
 
-/** A rail and what identifies an account on it (runtime/ramp/README.md, Rails). */
+/** A rail and what identifies an account on it (runtime/ramp/docs/intents.md, Rails). */
 export const RailDescription = Type.Object({
   code: Rail,
   title: Type.String({ minLength: 1, maxLength: 100, description: "name for people" }),

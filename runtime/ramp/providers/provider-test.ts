@@ -30,7 +30,7 @@ export interface ProviderCheck {
 const PATIENCE_MS = 30_000;
 const PAUSE_MS = 250;
 
-/** Runs the provider protocol against a provider in its sandbox: real money would move (runtime/ramp/README.md, Provider protocol). */
+/** Runs the provider protocol against a provider in its sandbox: real money would move (runtime/ramp/docs/provider-protocol.md). */
 export async function testProvider(subject: ProviderUnderTest): Promise<readonly ProviderCheck[]> {
   const run = new ProtocolRun(subject);
   try {

@@ -56,7 +56,7 @@ export interface CallOptions {
 
 /**
  * A provider that moves money. Orders carry our own ids and an idempotency key derived from them: repeating an order changes
- * nothing. Failures of a provider are values, never exceptions (runtime/ramp/README.md, Provider protocol).
+ * nothing. Failures of a provider are values, never exceptions (runtime/ramp/docs/provider-protocol.md).
  */
 export interface Provider {
   capabilities(): Promise<ProviderReply<Capabilities>>;
@@ -91,7 +91,7 @@ export interface CallObserver {
   breaker(isOpen: boolean): void;
 }
 
-/** How providers are called (runtime/ramp/README.md, Provider protocol). */
+/** How providers are called (runtime/ramp/docs/provider-protocol.md). */
 export interface CallPolicy {
   /** Time limit of one attempt. */
   readonly timeoutMs: number;

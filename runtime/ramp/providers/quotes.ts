@@ -120,7 +120,7 @@ function offers(
   );
 }
 
-/** A quote that the provider holds, with the id under which an intent names it (runtime/ramp/README.md, Quotes). */
+/** A quote that the provider holds, with the id under which an intent names it (runtime/ramp/docs/intents.md, Quotes). */
 export interface HeldQuote {
   readonly connectionId: string;
   readonly connectionVersion: number;

@@ -9,7 +9,7 @@ import { type AuditEntry, listAudit } from "./audit.js";
 import type { Attention, IntentStatus } from "../intents/intent.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 
-/** One check of `routewright ramp doctor` (runtime/ramp/README.md, Operations). */
+/** One check of `routewright ramp doctor` (runtime/ramp/docs/operations.md). */
 interface Finding {
   readonly check: "master-key" | "clock" | "provider" | "queue" | "webhooks" | "intents";
   readonly ok: boolean;

@@ -5,7 +5,7 @@ import { isOrigin } from "../json-schema.js";
 import type { Vault } from "../vault.js";
 import { failed, type Outcome, succeeded } from "../../model/outcome.js";
 
-/** Settings of a project (runtime/ramp/README.md, Set-up). What is left out stays as it is; an empty list empties it. */
+/** Settings of a project (runtime/ramp/docs/operations.md, Set-up). What is left out stays as it is; an empty list empties it. */
 export interface ProjectSettings {
   readonly name: string;
   /** Added to the expiry of a subject token. */

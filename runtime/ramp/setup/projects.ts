@@ -111,7 +111,7 @@ export async function findProject(database: RampDatabase, id: string): Promise<O
     : failed(`There is no project ${id}. \`routewright ramp project list\` shows all.`);
 }
 
-/** Adds a second secret, so that clients can change over without an interruption (runtime/ramp/README.md, Set-up). */
+/** Adds a second secret, so that clients can change over without an interruption (runtime/ramp/docs/operations.md, Set-up). */
 export async function addSecret(
   database: RampDatabase,
   id: ProjectId,

@@ -64,7 +64,7 @@ const REPORT = `SELECT to_char(p.posted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS 
     AND ($3::timestamptz IS NULL OR p.posted_at < $3)
   GROUP BY 1, 3, 4, 5, 6 ORDER BY 1, 3, 4, 5, 6`;
 
-/** The journal by the day (UTC) of the postings (runtime/ramp/README.md, Finance). */
+/** The journal by the day (UTC) of the postings (runtime/ramp/docs/finance.md). */
 export async function reportPostings(
   database: RampDatabase,
   projectId: ProjectId | null,

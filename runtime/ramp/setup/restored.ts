@@ -19,7 +19,7 @@ const CANDIDATES = `SELECT i.project_id AS "projectId", i.id FROM ramp.intents i
   WHERE NOT i.is_ended OR i.updated_at > now() - interval '60 days' ORDER BY i.created_at`;
 
 /**
- * Compares open and recent orders with their providers after a restore (runtime/ramp/README.md, Backups). The id of an order is derived from
+ * Compares open and recent orders with their providers after a restore (runtime/ramp/docs/operations.md, Backups). The id of an order is derived from
  * its intent, so an order that the database has lost is found by it. Changes nothing.
  */
 export async function compareOrders(

@@ -11,7 +11,7 @@ import type { Vault } from "../vault.js";
 import type { OperatorTransaction, RampDatabase } from "../database/ramp-database.js";
 import type { TokenRevocations } from "./revocations.js";
 
-/** Lifetime of a token without a subject token, in seconds (runtime/ramp/README.md, Customer tokens). */
+/** Lifetime of a token without a subject token, in seconds (runtime/ramp/docs/customers.md, Customer tokens). */
 const PLAIN_LIFETIME_SECONDS = 60 * 60;
 /** A subject token accepted within its clock skew may have expired: the access token can be used for this long all the same. */
 const MIN_LIFETIME_SECONDS = 60;

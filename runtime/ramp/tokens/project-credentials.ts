@@ -79,7 +79,7 @@ export interface Project {
   readonly id: ProjectId;
   readonly organizationId: string;
   readonly name: string;
-  /** Added to the expiry of a subject token, in seconds (runtime/ramp/README.md, Customer tokens). */
+  /** Added to the expiry of a subject token, in seconds (runtime/ramp/docs/customers.md, Customer tokens). */
   readonly tokenTtlSeconds: number;
   /** Longest lifetime of a customer token, in seconds. */
   readonly maxTokenSeconds: number;

@@ -11,7 +11,7 @@ interface Owner {
   readonly customerId: string;
 }
 
-/** Which customers' tokens were revoked, and when (runtime/ramp/README.md, Customer tokens). */
+/** Which customers' tokens were revoked, and when (runtime/ramp/docs/customers.md, Customer tokens). */
 export class TokenRevocations {
   readonly #database: RampDatabase;
   /** Milliseconds since 1970, by project and customer. */

@@ -36,7 +36,7 @@ export class SubjectTokens {
     this.#wallets = wallets;
   }
 
-  /** The subject of a token, or why it is refused: 401 for issuer and audience, 400 for all else (runtime/ramp/README.md, Errors). */
+  /** The subject of a token, or why it is refused: 401 for issuer and audience, 400 for all else (runtime/ramp/docs/errors.md). */
   async verify(projectId: ProjectId, token: string): Promise<Subject | RampError> {
     const issuer = issuerOf(token);
     if (issuer === null) return rampError("INVALID_SUBJECT_TOKEN");

@@ -14,7 +14,7 @@ import {
 import type { Vault } from "../vault.js";
 import { parseJson } from "../json-schema.js";
 import { sendRequest } from "../../server/outbound-http.js";
-/** How long a nonce can be used, in minutes (runtime/ramp/README.md, Wallet sign-in). */
+/** How long a nonce can be used, in minutes (runtime/ramp/docs/customers.md, Wallet sign-in). */
 const NONCE_MINUTES = 10;
 /** How far `Issued At` may be from now. */
 const ISSUED_AT_WINDOW_MS = 10 * 60_000;
@@ -60,7 +60,7 @@ interface Signer {
 
 /**
  * A token for the wallet that signed the message. Its audience is the domain that the wallet signed in to: only a project that
- * has registered the domain accepts it as a subject token (runtime/ramp/README.md, Wallet sign-in).
+ * has registered the domain accepts it as a subject token (runtime/ramp/docs/customers.md, Wallet sign-in).
  */
 export async function walletToken(
   context: WalletTokenContext,

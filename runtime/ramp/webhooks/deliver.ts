@@ -12,7 +12,7 @@ import {
   sendRequest,
 } from "../../server/outbound-http.js";
 
-/** How events are delivered (runtime/ramp/README.md, Webhooks). */
+/** How events are delivered (runtime/ramp/docs/webhooks.md). */
 export interface DeliveryPolicy {
   readonly timeoutMs: number;
   /** Deliveries of this process at a time. */

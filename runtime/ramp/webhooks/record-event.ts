@@ -33,7 +33,7 @@ const EventIntent = Type.Object({
 const COMMON = { projectId: Id, intentId: Id, customerId: Id, intent: EventIntent };
 const ABOUT_WEBHOOK = { projectId: Id, webhookId: Id };
 
-/** The types of events and their data (runtime/ramp/README.md, Webhooks). */
+/** The types of events and their data (runtime/ramp/docs/webhooks.md). */
 export const EVENTS = {
   "intent.status_changed": Type.Object({
     ...COMMON,

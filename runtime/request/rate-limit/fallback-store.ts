@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { MemoryStore, type RateLimitStore, type RateWindow } from "./memory-store.js";
 import type { RedisStore } from "./redis-store.js";
 
-/** Opens the store of rate limits (runtime/README.md, Limits): shared in Redis, or in this process without `redisUrl`. */
+/** Opens the store of rate limits (runtime/docs/limits.md): shared in Redis, or in this process without `redisUrl`. */
 export function openRateLimitStore(redisUrl: string | null, log: Logger): RateLimitStore {
   return redisUrl === null ? new MemoryStore() : new FallbackStore(redisUrl, log);
 }

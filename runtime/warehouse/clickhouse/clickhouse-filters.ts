@@ -16,7 +16,7 @@ import {
 
 const NO_ROW = sql`0`;
 
-/** One filter (runtime/README.md, Requests). The value has the column's type, so that the primary key serves it. */
+/** One filter (runtime/docs/requests.md). The value has the column's type, so that the primary key serves it. */
 export function where(condition: Condition, columns: ResultColumns): Sql {
   const { column, operator, value } = condition;
   const type = columns.find((each) => each.name === column)?.type ?? "String";

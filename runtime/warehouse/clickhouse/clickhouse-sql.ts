@@ -121,7 +121,7 @@ const FORMATS: Readonly<Record<RowFormat, Sql>> = {
   "arrow-stream": sql`ArrowStream`,
 };
 
-/** A value in the API's format (runtime/README.md, Responses). The settings of the query do the rest. */
+/** A value in the API's format (runtime/docs/responses.md). The settings of the query do the rest. */
 function write({ type, wide }: ResultColumn, value: Sql, format: RowFormat): Sql {
   switch (format) {
     case "json":

@@ -35,7 +35,7 @@ function splitArguments(text: string): readonly string[] {
   return (parts ?? []).map((part) => part.trim());
 }
 
-/** How a filter compares, by the type of its column (runtime/README.md, Requests). */
+/** How a filter compares, by the type of its column (runtime/docs/requests.md). */
 export interface FilterType {
   /** Type of the query parameter. */
   readonly cast: string;

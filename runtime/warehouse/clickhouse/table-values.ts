@@ -11,7 +11,7 @@ const NATIVE = /^(U?Int(8|16|32|64)|Bool)$/;
 /** Scalars whose text is a value of its own. */
 const TEXT = /^(FixedString|Enum\d+|UUID|IPv4|IPv6|Time|Time64)$/;
 
-/** A value of a binary table (runtime/README.md, Parquet and Arrow). Its type follows from the column's alone. */
+/** A value of a binary table (runtime/docs/responses.md, Parquet and Arrow). Its type follows from the column's alone. */
 export function tableValue(value: Sql, type: string): Sql {
   const { name, arguments: sizes } = parseType(type);
   if (NATIVE.test(name)) return value;

@@ -12,7 +12,7 @@ import type { WireClient } from "./wire.js";
 /** Time beyond `statement_timeout` after which the database counts as hanging. */
 const GRACE_MS = 2000;
 
-/** Time after which a running query counts as blocking the others of its batch (runtime/README.md, Limits). */
+/** Time after which a running query counts as blocking the others of its batch (runtime/docs/limits.md). */
 const BLOCKING_MS = 50;
 
 /** SQLSTATE query_canceled: the query exceeded `statement_timeout`. */
@@ -25,7 +25,7 @@ export interface ConnectionOptions {
   readonly cancelBackend: (pid: number) => void;
 }
 
-/** How long a query keeps its connection while it waits for another session's lock (runtime/README.md, Limits). */
+/** How long a query keeps its connection while it waits for another session's lock (runtime/docs/limits.md). */
 const LOCK_TIMEOUT_MS = 50;
 
 /** A client of the pool. */
@@ -268,7 +268,7 @@ function sessionSettings(statementTimeoutMs: number): string[] {
     "extra_float_digits = 1",
     "default_transaction_read_only = on",
     "jit = off",
-    // One costly query would else take as many processors as the database has (runtime/README.md, Limits).
+    // One costly query would else take as many processors as the database has (runtime/docs/limits.md).
     "max_parallel_workers_per_gather = 0",
     `lock_timeout = ${String(LOCK_TIMEOUT_MS)}`,
     `statement_timeout = ${String(Math.trunc(statementTimeoutMs))}`,

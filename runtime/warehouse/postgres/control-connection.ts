@@ -24,7 +24,7 @@ class StreamBlocksLock extends Error {
 
 /**
  * A connection for what must not queue behind queries: health checks, cancellation, and the check that a stream does not
- * block a table swap of dbt (runtime/README.md, Streams).
+ * block a table swap of dbt (runtime/docs/limits.md, Streams).
  */
 export class ControlConnection {
   readonly #pool: pg.Pool;

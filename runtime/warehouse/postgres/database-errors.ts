@@ -39,7 +39,7 @@ export function isLockConflict(error: unknown): boolean {
 
 /**
  * SQLSTATEs of a statement whose relation or columns have changed since it was built: dbt replaces tables and drops the
- * views that depend on them while it runs (runtime/README.md, Caching and freshness).
+ * views that depend on them while it runs (runtime/docs/freshness.md).
  */
 const RELATION_CHANGED: ReadonlySet<string> = new Set([
   "42P01", // undefined table

@@ -5,7 +5,7 @@ import { httpError, type HttpError } from "../../model/errors.js";
 import { type Condition, isTyped } from "../../model/query.js";
 import type { ResultColumns } from "../warehouse.js";
 
-/** How a filter compares, by the type of its column (runtime/README.md, Requests). */
+/** How a filter compares, by the type of its column (runtime/docs/requests.md). */
 export interface PostgresFilterType {
   /** Type that a value is cast to, so that PostgreSQL can use an index on the column. */
   readonly cast: string;

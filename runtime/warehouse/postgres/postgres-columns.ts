@@ -67,7 +67,7 @@ function inUtc(value: Sql, { timezone = "UTC" }: Omit<ResultColumn, "name">): Sq
     : sql`CASE WHEN ${time} > '4714-11-26 BC' AND ${time} < '294276-12-30' THEN ${time} AT TIME ZONE ${literal(timezone)} AT TIME ZONE 'UTC' END`;
 }
 
-/** A value inside an array or a composite in the API's format (runtime/README.md, Responses); else the value itself. */
+/** A value inside an array or a composite in the API's format (runtime/docs/responses.md); else the value itself. */
 function output(value: Sql, type: Omit<ResultColumn, "name">, depth = 0): Sql {
   if (!isRewritten(type)) return value;
   if (type.type.startsWith("_")) return outputArray(value, { ...type, type: type.type.slice(1) }, depth);

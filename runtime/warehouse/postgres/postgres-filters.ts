@@ -4,7 +4,7 @@ import type { Condition, Selection } from "../../model/query.js";
 import type { ResultColumn, ResultColumns } from "../warehouse.js";
 import { filterType, type PostgresFilterType, INTEGER, MAX_BIGINT } from "./filter-types.js";
 
-/** One filter (runtime/README.md, Requests). Casts the value to the column's type, so that PostgreSQL can use an index. */
+/** One filter (runtime/docs/requests.md). Casts the value to the column's type, so that PostgreSQL can use an index. */
 export function where(condition: Condition, position: number, columns: ResultColumns): Sql<Selection> {
   const column = columnOf(condition, columns);
   const name = sql`s.${identifier(column.name)}`;

@@ -106,7 +106,7 @@ async function isNewCallback(tx: ProjectTransaction, connectionId: string, signe
   return recorded !== null;
 }
 
-/** Lifetime of a wallet token unless the caller names one, in seconds (runtime/ramp/README.md, Wallet sign-in). */
+/** Lifetime of a wallet token unless the caller names one, in seconds (runtime/ramp/docs/customers.md, Wallet sign-in). */
 const DEFAULT_TTL_SECONDS = 3_600;
 
 export const getWalletNonce = route("public", {
